@@ -19,6 +19,9 @@ use iolab_trace_import::{ImportError, Imported, blktrace, iolog, strace};
 /// The enemy of a device that the driver's own tests use too.
 #[path = "../../crates/nvme/driver/tests/drive/enemy.rs"]
 mod nvme_enemy;
+/// PDUs of NVMe/TCP.
+#[path = "nvme_tcp.rs"]
+mod nvme_tcp;
 
 /// One target.
 pub struct Target {
@@ -174,6 +177,18 @@ pub const TARGETS: &[Target] = &[
         run: |input| {
             nvme_enemy::survive(input);
         },
+    },
+    Target {
+        name: "nvme_tcp",
+        seeds: &[
+            // Which end and which digests, then PDUs: ICReq, a command, data, R2T.
+            b"\x00\x04\x00\x48\x48\x4c\x00\x00\x00\x01\x40\x05\x00",
+            b"\x01\x07\x04\x18\x18\x20\x00\x00\x00\x05\x00\x00\x00\x00\x00\x00\x00\x08\x00\x00\x00\x00\x00\x00\x00abcdefgh",
+            b"\x03\x09\x00\x18\x00\x18\x00\x00\x00\x05\x00\x06\x00\x00\x00\x00\x00\x00\x10\x00\x00\x00\x00\x00\x00",
+            b"\x06\x03\x00\x18\x00\x18\x00\x00\x00\x01\x00\x04\x00\x00\x00",
+        ],
+        words: &["\u{0}\u{0}\u{80}\u{0}", "\u{4}\u{0}HH", "\u{6}\u{0}\u{18}\u{18}", "\u{9}\u{0}\u{18}\u{0}", "\u{7f}\u{0}"],
+        run: nvme_tcp::survive,
     },
 ];
 

@@ -13,8 +13,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use iolab_clock::Clock;
 use iolab_engine::{
-    Capabilities, Completion, Completions, Engine, EngineDescription, FileEffect, FileUse, Lane, LaneError, Op, OpKind,
-    OpenError, OpenRequest, Polling, Submission, Wait,
+    Capabilities, Completion, Completions, Engine, EngineDescription, FileEffect, FileUse, Lane, LaneError,
+    LaneRequest, Op, OpKind, OpenError, Polling, Submission, Wait,
 };
 use iolab_options::{PageCache, Reach};
 
@@ -106,7 +106,7 @@ impl Engine for Simulated {
         trials: &[],
     };
 
-    fn open(request: &OpenRequest<'_>) -> Result<SimulatedLane, OpenError> {
+    fn open(request: &LaneRequest<'_>) -> Result<SimulatedLane, OpenError> {
         let path = request.files.first().map(|file| file.path.clone()).unwrap_or_default();
         let missing = || OpenError { message: format!("no simulated device {}", path.display()), errno: None };
         let device = device(&path).ok_or_else(missing)?;

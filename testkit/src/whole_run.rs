@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU32;
 
 use iolab_clock::Clock;
-use iolab_guard::{Guard, Rules};
+use iolab_guard::{Guard, GuardRules};
 use iolab_jobfile::{Input, Surroundings};
 use iolab_observe::System;
 use iolab_options::OptionEntry;
 use iolab_plan::Plan;
 use iolab_recording::{CpuUse, HostFacts, Recording, Redaction};
-use iolab_resolve::{Machine, Mode, Overrides, PathKind};
-use iolab_runner::{EngineEntry, Event, Observer, RunError, RunRequest, RunResult, Wish};
+use iolab_resolve::{MachineFacts, Mode, Overrides, PathKind};
+use iolab_runner::{EngineEntry, Event, RunError, RunObserver, RunRequest, RunResult, Wish};
 
 use crate::simulated::Simulated;
 
@@ -50,7 +50,7 @@ impl Surroundings for Nothing {
     }
 }
 
-impl Machine for Nothing {
+impl MachineFacts for Nothing {
     fn at(&self, _: &Path) -> PathKind {
         PathKind::Missing
     }
@@ -83,10 +83,10 @@ impl Machine for Nothing {
 pub fn plan(text: &str) -> Plan {
     let text = format!("[global]\nioengine=simulated\nthread=1\n{text}");
     let input = Input { name: "test".to_owned(), bytes: text.clone().into_bytes() };
-    let request = iolab_jobfile::Request { files: &[input], ..iolab_jobfile::Request::default() };
+    let request = iolab_jobfile::ParseRequest { files: &[input], ..iolab_jobfile::ParseRequest::default() };
     let jobs = iolab_jobfile::parse(&request, &Nothing).unwrap_or_else(|failure| panic!("{text}\n{failure:#?}"));
     let engines: Vec<_> = ENGINES.iter().map(|entry| entry.description).collect();
-    let request = iolab_resolve::Request {
+    let request = iolab_resolve::ResolveRequest {
         jobs: &jobs,
         options: iolab_jobfile::OPTIONS,
         engines: &engines,
@@ -99,9 +99,9 @@ pub fn plan(text: &str) -> Plan {
 
 /// Watches without a word.
 #[derive(Debug)]
-pub struct Silent;
+pub struct SilentObserver;
 
-impl Observer for Silent {
+impl RunObserver for SilentObserver {
     fn take(&mut self, _: &Event<'_>) -> Wish {
         Wish::Nothing
     }
@@ -115,12 +115,13 @@ pub fn try_run(
     plan: &Plan,
     clock: &Clock,
     interrupts: &AtomicU32,
-    observer: &mut dyn Observer,
+    observer: &mut dyn RunObserver,
 ) -> Result<RunResult, RunError> {
     iolab_runner::run(RunRequest {
+        supply: None,
         plan,
         engines: ENGINES,
-        guard: Guard::new(&System::live(), Rules::default()),
+        guard: Guard::new(&System::live(), GuardRules::default()),
         host: HostFacts::default(),
         clock: clock.clone(),
         spool_folder: std::env::temp_dir(),
@@ -136,7 +137,7 @@ pub fn try_run(
 /// # Panics
 /// When it cannot be run: the test is wrong then.
 pub fn run(text: &str, clock: &Clock) -> Recording {
-    try_run(&plan(text), clock, &AtomicU32::new(0), &mut Silent)
+    try_run(&plan(text), clock, &AtomicU32::new(0), &mut SilentObserver)
         .unwrap_or_else(|error| panic!("{text}\n{error}"))
         .recording
 }

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU32;
 
 use iolab_clock::Clock;
-use iolab_guard::{Guard, Rules};
+use iolab_guard::{Guard, GuardRules};
 use iolab_observe::System;
 use iolab_recording::partial::Partial;
 use iolab_recording::{HostFacts, IntervalLatencies, Recording, Redaction};
-use iolab_runner::{Event, Observer, RunRequest, State, Wish};
+use iolab_runner::{Event, RunObserver, RunRequest, State, Wish};
 use iolab_testkit::simulated::{Fate, make_device};
 use iolab_testkit::whole_run::{ENGINES, plan};
 
@@ -26,7 +26,7 @@ struct Follower {
     asked: bool,
 }
 
-impl Observer for Follower {
+impl RunObserver for Follower {
     fn take(&mut self, event: &Event<'_>) -> Wish {
         match event {
             Event::StateChanged { worker, state } => self.states.entry(*worker).or_default().push(*state),
@@ -61,9 +61,10 @@ fn followed(device: &str, follower: &mut Follower) -> (Recording, Vec<u8>) {
     let stream = std::fs::OpenOptions::new().read(true).append(true).open(path.path()).unwrap();
     let interrupts = AtomicU32::new(0);
     let result = iolab_runner::run(RunRequest {
+        supply: None,
         plan: &plan,
         engines: ENGINES,
-        guard: Guard::new(&System::live(), Rules::default()),
+        guard: Guard::new(&System::live(), GuardRules::default()),
         host: HostFacts::default(),
         clock,
         spool_folder: std::env::temp_dir(),

@@ -10,7 +10,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use iolab_clock::Clock;
-use iolab_recording::Outcome;
+use iolab_recording::WorkerOutcome;
 use iolab_testkit::simulated::{Fate, make_device};
 use iolab_testkit::whole_run::run;
 
@@ -71,7 +71,7 @@ fn calls_during(name: &str, job: &str, deed: fn()) -> u64 {
     let recording = run(&format!("filename={name}\n[a]\nsize=100m\nbs=1k\n{job}\n"), &clock);
     let worker = &recording.workers[0];
     let issued: u64 = worker.directions.iter().map(|direction| direction.issued).sum();
-    assert_eq!((&worker.outcome, issued >= OPERATIONS), (&Outcome::Finished, true), "{job}: {issued}");
+    assert_eq!((&worker.outcome, issued >= OPERATIONS), (&WorkerOutcome::Finished, true), "{job}: {issued}");
     assert!(worker.intervals.len() > 5, "{job}: {} intervals", worker.intervals.len());
     CALLS.load(Ordering::Relaxed) - before
 }

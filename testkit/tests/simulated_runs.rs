@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use iolab_clock::Clock;
 use iolab_random::{GOLDEN_GAMMA, finalize};
-use iolab_recording::{Outcome, Recording};
-use iolab_runner::{Event, Observer, State, Wish};
+use iolab_recording::{Recording, WorkerOutcome};
+use iolab_runner::{Event, RunObserver, State, Wish};
 use iolab_testkit::simulated::{Fate, make_device};
 use iolab_testkit::whole_run::{plan, repeatable, run, try_run};
 
@@ -48,7 +48,7 @@ fn the_same_seed_gives_the_same_recording_byte_for_byte() {
         let first = once();
         assert!(first == once(), "{job}");
         let recording = Recording::from_json(&first).unwrap();
-        assert_eq!(recording.workers[0].outcome, Outcome::Finished, "{job}");
+        assert_eq!(recording.workers[0].outcome, WorkerOutcome::Finished, "{job}");
         assert!(recording.to_json() == first, "a recording survives being written and read: {job}");
         let worker = &recording.workers[0];
         let in_intervals: u64 = worker.intervals.iter().flat_map(|interval| interval.ios).sum();
@@ -163,7 +163,7 @@ fn short_transfers_are_continued_and_count_once() {
     assert_eq!((read.ios, read.bytes, read.short_ios), (10, 40 << 10, 2));
     // The operation that was sent three times took three times as long, in one piece.
     assert_eq!((read.lat.max, read.lat.count), (3 * MS, 10));
-    assert_eq!(recording.workers[0].outcome, Outcome::Finished);
+    assert_eq!(recording.workers[0].outcome, WorkerOutcome::Finished);
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn errors_end_a_job_unless_it_says_otherwise() {
     let eio = |n: u64| if n % 10 == 3 { Fate::Failed(libc::EIO, MS) } else { Fate::Served(MS) };
     let job = "rw=write\nbs=4k\nsize=400k\n";
     let failed = |recording: &Recording| match &recording.workers[0].outcome {
-        Outcome::Failed { errno, message } => Some((*errno, message.clone())),
+        WorkerOutcome::Failed { errno, message } => Some((*errno, message.clone())),
         _ => None,
     };
     let counts = |recording: &Recording| {
@@ -205,14 +205,14 @@ fn an_ignored_sync_error_is_not_a_read() {
     let recording = run_on("syncs", "[a]\nrw=write\nbs=4k\nsize=40k\nfsync=4\nignore_error=,EIO\n", script);
     let worker = &recording.workers[0];
     assert_eq!((worker.directions[0].ios, worker.directions[1].ios), (0, 10));
-    assert_eq!(worker.outcome, Outcome::Finished);
+    assert_eq!(worker.outcome, WorkerOutcome::Finished);
 }
 
 #[test]
 fn what_the_lane_refuses_is_an_error_and_a_panic_is_a_crash() {
     let refuse = |n: u64| if n == 4 { Fate::Refused(libc::EINVAL) } else { Fate::Served(MS) };
     let refused = run_on("refusing", "[a]\nrw=randread\nsize=1m\niodepth=4\n", refuse);
-    assert!(matches!(refused.workers[0].outcome, Outcome::Failed { errno: libc::EINVAL, .. }));
+    assert!(matches!(refused.workers[0].outcome, WorkerOutcome::Failed { errno: libc::EINVAL, .. }));
     assert_eq!(refused.workers[0].directions[0].ios, 4, "what was accepted before is collected and counted");
 
     let text = "[a]\nrw=randread\nsize=1m\nnumjobs=2\n";
@@ -220,10 +220,10 @@ fn what_the_lane_refuses_is_an_error_and_a_panic_is_a_crash() {
     let panicked = run_on("panicking", text, move |n| {
         if n == 9 && first.fetch_add(1, Ordering::Relaxed) == 0 { Fate::Panic } else { Fate::Served(MS) }
     });
-    let crashed = |outcome: &Outcome| matches!(outcome, Outcome::Crashed { signal: 0, message } if message == "internal error: the script says so");
-    let outcomes: Vec<&Outcome> = panicked.workers.iter().map(|worker| &worker.outcome).collect();
+    let crashed = |outcome: &WorkerOutcome| matches!(outcome, WorkerOutcome::Crashed { signal: 0, message } if message == "internal error: the script says so");
+    let outcomes: Vec<&WorkerOutcome> = panicked.workers.iter().map(|worker| &worker.outcome).collect();
     assert_eq!(outcomes.iter().filter(|outcome| crashed(outcome)).count(), 1, "{outcomes:?}");
-    assert_eq!(outcomes.iter().filter(|outcome| ***outcome == Outcome::Finished).count(), 1, "{outcomes:?}");
+    assert_eq!(outcomes.iter().filter(|outcome| ***outcome == WorkerOutcome::Finished).count(), 1, "{outcomes:?}");
 }
 
 #[test]
@@ -231,15 +231,17 @@ fn limits_on_latency_and_rate_end_the_job() {
     let slow = run_on("slow", "[a]\nrw=randread\nsize=1g\nmax_latency=10ms\n", |n| {
         Fate::Served(if n == 50 { 20 * MS } else { MS })
     });
-    let Outcome::Failed { errno, message } = &slow.workers[0].outcome else { panic!("{:?}", slow.workers[0].outcome) };
+    let WorkerOutcome::Failed { errno, message } = &slow.workers[0].outcome else {
+        panic!("{:?}", slow.workers[0].outcome)
+    };
     assert_eq!((*errno, message.as_str()), (libc::ETIME, "a read took 20000 µs; max_latency allows 10000 µs"));
 
     let meagre = run_on("meagre", "[a]\nrw=randread\nsize=1g\nrate_min=8m\nratecycle=500\n", |_| Fate::Served(MS));
-    let Outcome::Failed { message, .. } = &meagre.workers[0].outcome else { panic!() };
+    let WorkerOutcome::Failed { message, .. } = &meagre.workers[0].outcome else { panic!() };
     assert!(message.starts_with("rate_min=8388608 B/s not met: 4"), "{message}");
     assert!(meagre.workers[0].runtime_ns < 600 * MS);
     let enough = run_on("enough", "[a]\nrw=randread\nsize=8m\nrate_min=3m\nratecycle=500\n", |_| Fate::Served(MS));
-    assert_eq!(enough.workers[0].outcome, Outcome::Finished);
+    assert_eq!(enough.workers[0].outcome, WorkerOutcome::Finished);
 }
 
 #[test]
@@ -257,26 +259,33 @@ fn stages_and_exits_follow_the_plan() {
     let clock = Clock::simulated(S);
     make_device("quick", &clock, |_, _| Fate::Served(MS));
     make_device("failing", &clock, |n, _| if n == 5 { Fate::Failed(libc::EIO, MS) } else { Fate::Served(MS) });
-    let outcomes =
-        |text: &str| -> Vec<Outcome> { run(text, &clock).workers.into_iter().map(|worker| worker.outcome).collect() };
+    let outcomes = |text: &str| -> Vec<WorkerOutcome> {
+        run(text, &clock).workers.into_iter().map(|worker| worker.outcome).collect()
+    };
     let long = "rw=randread\nsize=1m\nruntime=500\ntime_based\nfilename=quick\n";
     let short = "rw=randread\nsize=64k\nfilename=quick\n";
     let failing = "rw=randread\nsize=1m\nfilename=failing\n";
 
     // A job that ends takes the others with it: all of them, those of its group, those of its
     // stage.
-    assert_eq!(outcomes(&format!("[a]\n{short}exitall\n[b]\n{long}")), [Outcome::Finished, Outcome::Finished]);
+    assert_eq!(
+        outcomes(&format!("[a]\n{short}exitall\n[b]\n{long}")),
+        [WorkerOutcome::Finished, WorkerOutcome::Finished]
+    );
     assert_eq!(
         outcomes(&format!("[a]\n{short}exitall\n[b]\n{long}startdelay=400\n")),
-        [Outcome::Finished, Outcome::Finished],
+        [WorkerOutcome::Finished, WorkerOutcome::Finished],
         "an order given during the start delay is no interruption"
     );
     let next_stage = outcomes(&format!("[a]\n{short}exitall\nexit_what=all\n[b]\nstonewall\n{short}"));
-    assert_eq!(next_stage, [Outcome::Finished, Outcome::NotRun]);
+    assert_eq!(next_stage, [WorkerOutcome::Finished, WorkerOutcome::NotRun]);
     let own_stage = outcomes(&format!("[a]\n{short}exitall\nexit_what=stonewall\n[b]\nstonewall\n{short}"));
-    assert_eq!(own_stage, [Outcome::Finished, Outcome::Finished]);
+    assert_eq!(own_stage, [WorkerOutcome::Finished, WorkerOutcome::Finished]);
     let failed = outcomes(&format!("[a]\n{failing}exitall_on_error\n[b]\n{long}"));
-    assert!(matches!(failed[..], [Outcome::Failed { errno: libc::EIO, .. }, Outcome::Finished]), "{failed:?}");
+    assert!(
+        matches!(failed[..], [WorkerOutcome::Failed { errno: libc::EIO, .. }, WorkerOutcome::Finished]),
+        "{failed:?}"
+    );
 
     // Stages and awaited jobs: each begins when the one before has ended.
     let chain = format!("[a]\n{short}[b]\nwait_for=a\n{short}[c]\nstonewall\n{short}[d]\nwait_for=c\n{short}");
@@ -299,7 +308,10 @@ fn a_job_that_fails_leaves_the_others_alone() {
     let recording =
         run("[a]\nrw=randread\nsize=1m\nfilename=hole\n[b]\nrw=randread\nsize=1m\nfilename=sound\n", &clock);
     assert_eq!(recording.workers[0].outcome.errno(), libc::ENODEV);
-    assert_eq!((&recording.workers[1].outcome, recording.workers[1].directions[0].ios), (&Outcome::Finished, 256));
+    assert_eq!(
+        (&recording.workers[1].outcome, recording.workers[1].directions[0].ios),
+        (&WorkerOutcome::Finished, 256)
+    );
 }
 
 /// Interrupts once when every worker runs, and again when the workers have had time to obey.
@@ -309,7 +321,7 @@ struct Impatient<'a> {
     again: bool,
 }
 
-impl Observer for Impatient<'_> {
+impl RunObserver for Impatient<'_> {
     fn take(&mut self, event: &Event<'_>) -> Wish {
         if let Event::Progress(progress) = event {
             if progress.workers.iter().all(|worker| worker.state >= State::Running) {
@@ -333,8 +345,8 @@ fn operations_that_never_come_back_are_waited_for_until_the_second_interrupt() {
     let mut observer = Impatient { interrupts: &interrupts, seen_running: 0, again: true };
     let recording = try_run(&plan(text), &clock, &interrupts, &mut observer).unwrap().recording;
     assert!(recording.interrupted);
-    let outcomes: Vec<&Outcome> = recording.workers.iter().map(|worker| &worker.outcome).collect();
-    assert_eq!(outcomes, [&Outcome::Interrupted; 2]);
+    let outcomes: Vec<&WorkerOutcome> = recording.workers.iter().map(|worker| &worker.outcome).collect();
+    assert_eq!(outcomes, [&WorkerOutcome::Interrupted; 2]);
     let first = &recording.workers[0];
     let read = &first.directions[0];
     assert_eq!((read.dropped_ios, read.ios), (8, read.issued - 8));

@@ -2,7 +2,7 @@
 
 use iolab_clock::Clock;
 use iolab_plan::SteadyMeasure;
-use iolab_recording::{Outcome, Recording, SteadyRecording};
+use iolab_recording::{Recording, SteadyRecording, WorkerOutcome};
 use iolab_testkit::simulated::{Fate, make_device};
 use iolab_testkit::whole_run::{plan, repeatable, run};
 
@@ -45,7 +45,7 @@ fn a_rate_that_settles_ends_the_job() {
         let once = || run_on("settles", options, settles);
         let recording = once();
         let worker = &recording.workers[0];
-        assert_eq!((&worker.outcome, worker.runtime_ns), (&Outcome::Finished, seconds * S), "{options}");
+        assert_eq!((&worker.outcome, worker.runtime_ns), (&WorkerOutcome::Finished, seconds * S), "{options}");
         assert_eq!(seen(&recording).attained, attained, "{options}");
         assert_eq!(repeatable(once()).workers, repeatable(recording).workers, "{options}");
     }
@@ -62,7 +62,7 @@ fn a_rate_that_never_settles_ends_with_the_runtime() {
     let sawtooth = |n: u64| if n % 150 < 100 { 10 * MS } else { 20 * MS };
     let recording = run_on("sawtooth", "runtime=30\nss=iops:20%\nss_dur=4", sawtooth);
     let worker = &recording.workers[0];
-    assert_eq!((&worker.outcome, worker.runtime_ns), (&Outcome::Finished, 30 * S));
+    assert_eq!((&worker.outcome, worker.runtime_ns), (&WorkerOutcome::Finished, 30 * S));
     let steady = seen(&recording);
     assert!(!steady.attained);
     assert_eq!((&steady.iops[..], steady.excursion), (&[100.0, 50.0, 100.0, 50.0][..], Some(25.0)));
@@ -89,7 +89,7 @@ fn a_group_that_is_reported_as_one_ends_as_one() {
     let clock = Clock::simulated(S);
     make_device("grouped", &clock, |_, _| Fate::Served(MS));
     let recording = run(text, &clock);
-    assert!(recording.workers.iter().all(|worker| worker.outcome == Outcome::Finished));
+    assert!(recording.workers.iter().all(|worker| worker.outcome == WorkerOutcome::Finished));
     assert!(recording.workers.iter().all(|worker| worker.runtime_ns < 24 * 3600 * S));
     let judged: Vec<bool> = recording.workers.iter().map(|worker| worker.steady.is_some()).collect();
     assert_eq!(judged, [false, false, true], "the last of the group judges");

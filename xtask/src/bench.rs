@@ -18,7 +18,7 @@ mod records;
 mod sampling;
 mod scale;
 mod sheet;
-mod spending;
+pub(crate) mod spending;
 mod turns;
 
 use std::path::{Path, PathBuf};

@@ -8,9 +8,10 @@
 //! do not depend on the machine's mood, so they have budgets, and exceeding one by a tenth is a
 //! failure. The clock is the time stamp counter there, too (valgrind reads the real one), so that
 //! what is counted is what runs. [`nvme`] counts the way of a read through the NVMe driver and
-//! device, too.
+//! device, too, [`verify`] what a verified block takes.
 
 pub(crate) mod nvme;
+mod verify;
 
 use std::fmt::Write;
 use std::process::{Command, Stdio};
@@ -78,6 +79,9 @@ pub(crate) fn run(repository: &Repository, words: &[&str]) -> Result<(), String>
     let (table, mut exceeded) = instruction_table(&ours)?;
     tables += &table;
     let (table, more) = nvme::table(&workshop)?;
+    tables = tables + "\n" + &table;
+    exceeded.extend(more);
+    let (table, more) = verify::table(&workshop)?;
     tables = tables + "\n" + &table;
     exceeded.extend(more);
     print!("{tables}");

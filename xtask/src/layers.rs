@@ -5,10 +5,13 @@
 //! Cargo.toml. Edges for tests only (dev-dependencies) may go anywhere. The pages that are made of
 //! these facts are checked, too.
 
+mod circles;
 mod districts;
+mod modules;
 mod package;
 mod pages;
 mod purity;
+mod tokens;
 
 pub(crate) use package::packages;
 pub(crate) use pages::write as write_pages;
@@ -23,6 +26,7 @@ pub(crate) fn check(repository: &Repository) -> Result<Vec<Finding>, String> {
     let packages = packages(repository)?;
     let mut findings: Vec<Finding> = packages.iter().flat_map(|package| check_package(package, &packages)).collect();
     findings.extend(purity::check(repository, &packages));
+    findings.extend(circles::check(repository, &packages)?);
     findings.extend(pages::check(repository, &packages));
     Ok(findings)
 }

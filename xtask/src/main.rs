@@ -7,6 +7,7 @@
 
 mod area;
 mod bench;
+mod beside_db_bench;
 mod beside_fio;
 mod ci;
 mod cost;
@@ -30,20 +31,21 @@ use repository::Repository;
 const USAGE: &str = "\
 usage: cargo xtask TASK
 
-  tidy           file headers, sizes, names, words, unsafe islands, links
+  tidy           file headers, sizes, names of files and types, words, unsafe islands, links
   tidy --shrink  the same, after lowering the ceilings of xtask/ratchet.toml to what is there
   sizes          files and functions that are worth a second look
-  layers         the districts, what their crates may use, and which crates may do I/O
+  layers         the districts, what their crates may use, which crates may do I/O, circles of files
   docs           generated pages are up to date
   docs --write   write them
   readme         the README opens with its two commands
   demo           the README's demo runs
   beside-fio     the same jobs under fio and iolab, side by side (--small: a few seconds)
+  beside-db-bench  iolab kv bench and the installed db_bench, side by side (--small: under a minute; --instructions: by callgrind, too)
   bench          what iolab costs, beside fio and bare loops: speed, processor time, system calls, memory, logs
                  (bench --size=small: under a minute)
   cost           what an operation costs on the null engine, beside fio and in instructions (--instructions: these alone)
   guest SCRIPT   a script in an emulated Debian machine (docs/guide/guest.md; --kernel 6.12: another kernel)
-  ci             all of the above (except sizes, beside-fio, bench, cost and guest), with fmt, clippy and rustdoc";
+  ci             all of the above (except sizes, beside-fio, beside-db-bench, bench, cost and guest), with fmt, clippy and rustdoc";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -86,6 +88,7 @@ fn run(repository: &Repository, words: &[&str]) -> Result<Vec<Finding>, String> 
         ["readme"] => readme::check(repository),
         ["demo"] => ci::demo(repository).map(|()| Vec::new()),
         ["beside-fio", rest @ ..] => beside_fio::run(repository, rest).map(|()| Vec::new()),
+        ["beside-db-bench", rest @ ..] => beside_db_bench::run(repository, rest).map(|()| Vec::new()),
         ["bench", rest @ ..] => bench::run(repository, rest).map(|()| Vec::new()),
         ["cost", rest @ ..] => cost::run(repository, rest).map(|()| Vec::new()),
         ["guest", rest @ ..] => guest::run(repository, rest),

@@ -201,6 +201,32 @@ pub(crate) fn without_test_modules(masked: &str) -> String {
     out
 }
 
+/// The masked text with every item, statement or field after `#[cfg(test)]` blanked.
+pub(crate) fn without_test_items(masked: &str) -> String {
+    let mut out = masked.as_bytes().to_vec();
+    for (at, attribute) in masked.match_indices("#[cfg(test)]") {
+        let from = at + attribute.len();
+        let end = from + item_length(&masked[from..]);
+        out[at..end].iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b' ');
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// How far an item goes: to its semicolon, or to the end of its braces.
+fn item_length(masked: &str) -> usize {
+    let mut depth = 0_usize;
+    for (at, byte) in masked.bytes().enumerate() {
+        match byte {
+            b'(' | b'[' => depth += 1,
+            b')' | b']' => depth = depth.saturating_sub(1),
+            b'{' if depth == 0 => return matching_brace(masked, at),
+            b';' | b',' if depth == 0 => return at + 1,
+            _ => {}
+        }
+    }
+    masked.len()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -232,6 +258,17 @@ mod tests {
     #[test]
     fn words_stand_alone() {
         assert_eq!(word_positions("unsafe unsafe_code (unsafe)", "unsafe"), [0, 20]);
+    }
+
+    #[test]
+    fn test_items_are_left_out() {
+        for (source, expected) in [
+            ("#[cfg(test)]\nmod tests;\nfn g() {}", "\nfn g() {}"),
+            ("#[cfg(test)] #[allow(a)] fn f(a: [u8; 2]) { x } fn g() {}", "fn g() {}"),
+            ("#[cfg(test)] use a::b; use c;", "use c;"),
+        ] {
+            assert_eq!(without_test_items(source).trim_start_matches(' ').replace("  ", "").trim(), expected.trim());
+        }
     }
 
     #[test]

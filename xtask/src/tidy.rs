@@ -12,6 +12,7 @@ mod names;
 mod orphans;
 mod ratchet;
 mod sizes;
+mod type_names;
 mod words;
 
 use crate::finding::Finding;
@@ -24,6 +25,7 @@ pub(crate) fn check(repository: &Repository) -> Result<Vec<Finding>, String> {
     findings.extend(engine_names::check(repository));
     findings.extend(debug_text::check(repository));
     findings.extend(orphans::check(repository));
+    findings.extend(type_names::check(repository));
     findings.extend(words::check(repository));
     findings.extend(islands::check(repository)?);
     findings.extend(links::check(repository));

@@ -13,21 +13,21 @@ use wait4::Wait4;
 
 /// What a run spent and said.
 #[derive(Debug)]
-pub(super) struct Spent {
-    pub(super) output: String,
-    pub(super) wall_s: f64,
-    pub(super) user_s: f64,
-    pub(super) system_s: f64,
+pub(crate) struct Spent {
+    pub(crate) output: String,
+    pub(crate) wall_s: f64,
+    pub(crate) user_s: f64,
+    pub(crate) system_s: f64,
 }
 
 impl Spent {
-    pub(super) fn processor_s(&self) -> f64 {
+    pub(crate) fn processor_s(&self) -> f64 {
         self.user_s + self.system_s
     }
 }
 
 /// Runs the command to its end; an error if it cannot be started or fails.
-pub(super) fn spend(command: &mut Command) -> Result<Spent, String> {
+pub(crate) fn spend(command: &mut Command) -> Result<Spent, String> {
     let text = format!("{command:?}");
     let failed = |error: std::io::Error| format!("{text}: {error}");
     // Files, because nobody reads a pipe while the child runs.

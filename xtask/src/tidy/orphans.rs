@@ -24,7 +24,14 @@ fn is_named(repository: &Repository, file: &TextFile) -> bool {
     let parents = ["lib.rs", "main.rs", "mod.rs"].map(|parent| format!("{folder}/{parent}"));
     let parents = parents.into_iter().chain([format!("{folder}.rs")]);
     let wanted = format!("mod {name};");
-    parents.filter_map(|parent| repository.text(&parent)).any(|text| text.lines().any(|line| line.ends_with(&wanted)))
+    let by_name = |text: &str| text.lines().any(|line| line.ends_with(&wanted));
+    // A file that several programs include names its modules by path.
+    let path = format!("#[path = \"{name}.rs\"]");
+    let by_path = |other: &TextFile| {
+        other.path.rsplit_once('/').is_some_and(|(beside, _)| beside == folder)
+            && other.text.lines().any(|line| line == path)
+    };
+    parents.filter_map(|parent| repository.text(&parent)).any(by_name) || repository.rust_files().any(by_path)
 }
 
 #[cfg(test)]
@@ -44,6 +51,9 @@ mod tests {
         assert_eq!(orphans(&files), [] as [&str; 0]);
         let deep = [files.as_slice(), &[("crates/a/src/one/deep.rs", ""), ("crates/a/src/one/lost.rs", "")]].concat();
         assert_eq!(orphans(&deep), ["crates/a/src/one/lost.rs"]);
+        let by_path = ("crates/a/src/one.rs", "#[path = \"beside.rs\"]\nmod beside;\n");
+        let included = [("crates/a/src/lib.rs", "mod one;\n"), by_path, ("crates/a/src/beside.rs", "")];
+        assert_eq!(orphans(&included), [] as [&str; 0]);
         let program = [("crates/a/src/bin/b.rs", ""), ("crates/a/src/main.rs", "")];
         assert_eq!(orphans(&program), [] as [&str; 0]);
     }

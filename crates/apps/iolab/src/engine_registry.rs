@@ -17,7 +17,7 @@ static ENGINES: &[EngineEntry] = &[
     EngineEntry::of::<iolab_engine_kv::Kv>(),
     EngineEntry::of::<iolab_engine_posix::posixaio::PosixAio>(),
     EngineEntry::of::<iolab_engine_posix::mmap::Mmap>(),
-    EngineEntry::of::<iolab_engine_null::Null>(),
+    EngineEntry::of::<iolab_engine_null::NullEngine>(),
     EngineEntry::of::<iolab_engine_posix::fileops::FileCreate>(),
     EngineEntry::of::<iolab_engine_posix::fileops::FileStat>(),
     EngineEntry::of::<iolab_engine_posix::fileops::FileDelete>(),

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use iolab_jobfile::{Diagnostic, Severity};
+use iolab_jobfile::{Diagnostic, DiagnosticSeverity};
 use iolab_recording::Recording;
 use iolab_resolve::Mode;
 
@@ -67,7 +67,7 @@ fn engine_names() -> String {
 /// What fio would say, too: what will not happen. Advice is for iolab's own mode; here scripts take
 /// every word on standard error for a failure.
 fn said(warnings: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    warnings.into_iter().filter(|warning| warning.severity == Severity::Warning).collect()
+    warnings.into_iter().filter(|warning| warning.severity == DiagnosticSeverity::Warning).collect()
 }
 
 fn exit_code(recording: &Recording) -> u8 {

@@ -9,7 +9,9 @@
 mod printing;
 
 mod arguments;
+mod beside;
 mod console;
+mod dispatch;
 mod engine_registry;
 mod eta;
 mod exit;
@@ -29,7 +31,7 @@ use std::process::ExitCode;
 /// `iolab …`.
 pub fn iolab_main(arguments: &[String]) -> ExitCode {
     match room_to_run::make() {
-        Ok(()) => arguments::dispatch(arguments),
+        Ok(()) => dispatch::dispatch(arguments),
         Err(failure) => exit::code(Err(failure)),
     }
 }

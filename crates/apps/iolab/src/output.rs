@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use iolab_outputs::{Kind, Outputs};
+use iolab_outputs::{OutputKind, Outputs};
 use iolab_plan::Plan;
 use iolab_recording::Recording;
 use iolab_report::{JsonStyle, PerfDetail, Style, TerseVersion};
@@ -14,7 +14,7 @@ use jiff::tz::TimeZone;
 use crate::console;
 use crate::exit::Failure;
 use crate::printing::shown;
-pub(crate) use crate::printing::{print, print_for_people, print_verdicts};
+pub(crate) use crate::printing::{print, print_comparison, print_for_people, print_verdicts};
 
 /// What messages call the report of a run.
 pub(crate) const REPORT: &str = "the report (--output)";
@@ -76,7 +76,7 @@ impl Output {
         let destination = match path {
             None => None,
             Some(path) => {
-                let mut output = outputs.place(Path::new(path), Kind::Report, REPORT)?.begin()?;
+                let mut output = outputs.place(Path::new(path), OutputKind::Report, REPORT)?.begin()?;
                 output.publish()?;
                 Some(output)
             }
@@ -166,7 +166,7 @@ impl Output {
 pub(crate) fn write_or_print(outputs: &mut Outputs, path: Option<&Path>, text: &str) -> Result<(), Failure> {
     match path {
         None => Ok(print(text)?),
-        Some(path) => Ok(outputs.place(path, Kind::Report, OUTPUT)?.write(shown(text).as_bytes())?),
+        Some(path) => Ok(outputs.place(path, OutputKind::Report, OUTPUT)?.write(shown(text).as_bytes())?),
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use iolab_archive::{log_files, recordings};
-use iolab_outputs::{Kind, Outputs};
+use iolab_outputs::{OutputKind, Outputs};
 use iolab_plan::{Direction, Plan};
 
 use crate::exit::Failure;
@@ -28,7 +28,7 @@ pub(crate) fn of_run(plan: &Plan, run: &RunOptions) -> Result<Outputs, Failure> 
         recordings::judge(&mut outputs, path)?;
     }
     if let Some(path) = &run.output {
-        outputs.place(Path::new(path), Kind::Report, output::REPORT)?;
+        outputs.place(Path::new(path), OutputKind::Report, output::REPORT)?;
     }
     let mut seen = HashSet::new();
     let of_workers = plan.workers.iter().flat_map(|worker| iolab_report::log_file_names(&worker.logs, worker));
@@ -38,7 +38,7 @@ pub(crate) fn of_run(plan: &Plan, run: &RunOptions) -> Result<Outputs, Failure> 
     let of_all = Direction::ALL.into_iter().filter(|direction| run.bandwidth_log && moves(direction));
     let of_all = of_all.map(iolab_report::aggregate_bandwidth_log_name);
     for name in of_workers.map(|(_, name)| name).chain(of_all).filter(|name| seen.insert(name.clone())) {
-        outputs.place(&PathBuf::from(name), Kind::Log, log_files::LOG)?;
+        outputs.place(&PathBuf::from(name), OutputKind::Log, log_files::LOG)?;
     }
     Ok(outputs)
 }

@@ -16,12 +16,39 @@ const HEADS: &[(&str, &str, &str)] = &[
     ("warning [", "]:", YELLOW),
     ("note [", "]:", CYAN),
     ("note: ", ":", CYAN),
+    ("  INVALID [", "]:", RED),
+    ("  warning [", "]:", YELLOW),
+    ("  warning: ", ":", YELLOW),
+    ("  note [", "]:", CYAN),
+    ("  finding (", "):", YELLOW),
+    ("warning: ", ":", YELLOW),
+    ("not seen: ", ":", YELLOW),
+    ("incomplete: ", ":", RED),
+    ("cost: ", ":", CYAN),
+    ("ok      ", "ok", GREEN),
+    ("limited ", "limited", YELLOW),
+    ("NO      ", "NO", RED),
+    ("        > ", ">", GREEN),
     ("    > ", ">", GREEN),
     ("    to confirm: ", ":", GREEN),
     ("Usage:", ":", HEADING),
     ("Options:", ":", HEADING),
     ("Examples:", ":", HEADING),
 ];
+
+/// How lines look that are headings by themselves, or begin a table.
+const HEADINGS: &[&str] = &[
+    "like",
+    "limited by",
+    "be careful",
+    "To know:",
+    "Other differences between the two sides:",
+    "The job would run.",
+    "The job would not run.",
+];
+
+/// First words of the line of a table that names its columns.
+const COLUMN_NAMES: &[&str] = &["median ", "case ", "figure ", "call ", "role ", "thread "];
 
 /// Words of a verdict, as they stand by themselves in a line.
 const VERDICTS: &[(&str, &str)] =
@@ -30,6 +57,11 @@ const VERDICTS: &[(&str, &str)] =
 /// `text` with colours.
 pub(crate) fn painted(text: &str) -> String {
     text.split_inclusive('\n').map(line).collect()
+}
+
+/// Both: findings, headings and verdicts.
+pub(crate) fn painted_comparison(text: &str) -> String {
+    painted_verdicts(&painted(text))
 }
 
 /// The same, with verdicts in colours.
@@ -46,6 +78,9 @@ pub(crate) fn painted_verdicts(text: &str) -> String {
 
 fn line(line: &str) -> String {
     let body = line.trim_end_matches('\n');
+    if is_heading(body) {
+        return colored(BOLD, body) + &line[body.len()..];
+    }
     for (head, end, color) in HEADS {
         if body.starts_with(head)
             && let Some(at) = body.find(end)
@@ -56,6 +91,11 @@ fn line(line: &str) -> String {
         }
     }
     job_line(line).unwrap_or_else(|| line.to_owned())
+}
+
+fn is_heading(line: &str) -> bool {
+    let names_columns = |first: &str| line.trim_start().starts_with(first) && line.contains("  ");
+    HEADINGS.contains(&line) || !line.contains(": ") && COLUMN_NAMES.iter().any(|first| names_columns(first))
 }
 
 /// Of the normal report: the line that a job begins with, and the line of a direction.
@@ -119,6 +159,24 @@ direct-write: latency: each operation waits
         ] {
             assert!(painted.contains(expected), "{expected:?} in {painted:?}");
         }
+    }
+
+    #[test]
+    fn cards_checks_and_summaries_have_the_colors_of_findings() {
+        for (line, expected) in [
+            ("limited by", "\x1b[1mlimited by\x1b[0m"),
+            ("limited locked memory  at most 8m", "\x1b[1;33mlimited\x1b[0m locked memory  at most 8m"),
+            ("ok      io_uring  works", "\x1b[32mok\x1b[0m      io_uring  works"),
+            ("  warning [steal, 1 of 8]: paused", "  \x1b[1;33mwarning [steal, 1 of 8]:\x1b[0m paused"),
+            ("   median   interval", "\x1b[1m   median   interval\x1b[0m"),
+            ("case: a name, and no table", "case: a name, and no table"),
+            ("not seen: 0 %", "\x1b[1;33mnot seen:\x1b[0m 0 %"),
+        ] {
+            assert_eq!(painted(line), expected);
+            assert_eq!(without_colors(&painted(line)), line);
+        }
+        let compared = painted_comparison("  iops  a  +3 %  worse\nTo know:\n");
+        assert_eq!(compared, "  iops  a  +3 %  \x1b[31mworse\x1b[0m\n\x1b[1mTo know:\x1b[0m\n");
     }
 
     #[test]

@@ -4,15 +4,15 @@ use std::fs::File;
 use std::path::PathBuf;
 
 use iolab_guard::Guard;
-use iolab_pipeline::{Judged, Pipeline, PlanRequest, ThisMachine};
+use iolab_pipeline::{JudgedPlan, Pipeline, PlanRequest, ThisMachine};
 use iolab_plan::Plan;
 use iolab_recording::Recording;
 use iolab_resolve::Mode;
-use iolab_runner::Observer;
+use iolab_runner::RunObserver;
 
 use crate::engine_registry;
 use crate::exit::Failure;
-use crate::printing::StandardError;
+use crate::printing::{StandardError, use_color};
 use crate::run_options::Asked;
 
 pub(crate) use iolab_pipeline::Planned;
@@ -49,7 +49,7 @@ pub(crate) fn with_request<T>(asked: &Asked, mode: Mode, work: impl FnOnce(&Plan
 }
 
 /// Refuses what would destroy something the user did not name, and what there is no room for.
-pub(crate) fn judge(plan: &Plan, mode: Mode, allowed: &[PathBuf]) -> Result<Judged, Failure> {
+pub(crate) fn judge(plan: &Plan, mode: Mode, allowed: &[PathBuf]) -> Result<JudgedPlan, Failure> {
     Ok(pipeline().judge(plan, mode, allowed)?)
 }
 
@@ -58,12 +58,7 @@ pub(crate) fn run(
     planned: &Planned,
     guard: Guard,
     stream: Option<File>,
-    observer: &mut dyn Observer,
+    observer: &mut dyn RunObserver,
 ) -> Result<(Recording, Vec<Option<File>>), Failure> {
     Ok(pipeline().run(planned, guard, stream, observer)?)
-}
-
-/// Whether messages are coloured (NO_COLOR, <https://no-color.org>).
-pub(crate) fn use_color() -> bool {
-    crate::console::stderr_has_colors()
 }

@@ -17,7 +17,7 @@ use anyhow::{Context, Result};
 use iolab_activity::Console;
 
 use crate::console;
-use crate::painted::{painted, painted_verdicts};
+use crate::painted::{painted, painted_comparison, painted_verdicts};
 
 /// A message on standard error, with a newline.
 macro_rules! eprintln {
@@ -49,7 +49,12 @@ pub(crate) fn print_for_people(text: &str) -> Result<()> {
     print_painted(text, painted)
 }
 
-/// The same, with the words of verdicts in colours.
+/// The same, with the words of verdicts, too.
+pub(crate) fn print_comparison(text: &str) -> Result<()> {
+    print_painted(text, painted_comparison)
+}
+
+/// The words of verdicts in colours, and nothing else.
 pub(crate) fn print_verdicts(text: &str) -> Result<()> {
     print_painted(text, painted_verdicts)
 }
@@ -63,6 +68,11 @@ fn print_painted(text: &str, paint: fn(&str) -> String) -> Result<()> {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         answer => answer.context("writing to standard output"),
     }
+}
+
+/// Several lines to standard error, in colours where they are welcome.
+pub(crate) fn complain_for_people(text: &str) {
+    complain(&if console::stderr_has_colors() { painted(&shown(text)) } else { text.to_owned() });
 }
 
 /// A message to standard error; one that cannot be written is lost. Colours are left out where they
@@ -151,6 +161,11 @@ fn with_colors(text: &str, wanted: bool) -> String {
     }
     safe.push_str(&shown(rest));
     safe
+}
+
+/// Whether messages are coloured (NO_COLOR, <https://no-color.org>).
+pub(crate) fn use_color() -> bool {
+    crate::console::stderr_has_colors()
 }
 
 #[cfg(test)]

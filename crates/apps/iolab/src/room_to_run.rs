@@ -16,7 +16,7 @@ pub(crate) fn make() -> Result<(), Failure> {
     iolab_process::survive_size_limits();
     if let Some(bytes) = getrlimit(Resource::As).current.filter(|bytes| *bytes < ADDRESSES_BYTES) {
         return Err(Failure::mistake(format!(
-            "iolab: the address space is limited to {} MiB: raise the limit to {} MiB or more (ulimit -v)",
+            "iolab: the address space limit of {} MiB is too low: raise it to {} MiB or more (ulimit -v)",
             bytes >> 20,
             ADDRESSES_BYTES >> 20
         )));

@@ -11,7 +11,7 @@ mod table;
 mod values;
 
 use iolab_jobfile::command_line::{CommandLine, ProgramOption, ProgramSetting};
-use iolab_jobfile::{Diagnostic, Severity};
+use iolab_jobfile::{Diagnostic, DiagnosticSeverity};
 use iolab_resolve::Mode;
 
 pub(crate) use help::{FIO, PLAN, Program, RUN, arguments, usage};
@@ -19,7 +19,6 @@ pub(crate) use table::RUN_OPTIONS;
 pub(crate) use values::{EtaWhen, OutputFormat, RunOptions, StudyWords};
 
 use crate::exit::Failure;
-use crate::pipeline;
 use table::{Refusal, RunOption, Support};
 
 /// What the job language must know of the options, in the order of the table.
@@ -40,7 +39,7 @@ impl Asked {
     /// The failure that shows these findings in the command line.
     pub(crate) fn refused(&self, findings: &[Diagnostic]) -> Failure {
         let sources = std::slice::from_ref(&self.line.source);
-        Failure::mistake(iolab_jobfile::render(findings, sources, pipeline::use_color()))
+        Failure::mistake(iolab_jobfile::render(findings, sources, crate::printing::use_color()))
     }
 
     /// Options of a study where there is none are not taken in silence.
@@ -70,7 +69,7 @@ pub(crate) fn read(line: &CommandLine, mode: Mode) -> Result<Read, Vec<Diagnosti
         let Some(option) = RUN_OPTIONS.iter().find(|option| option.shape.name == setting.name) else { continue };
         match apply(option, setting, &mut read.run, mode) {
             Ok(()) => {}
-            Err(finding) if finding.severity == Severity::Error => errors.push(finding),
+            Err(finding) if finding.severity == DiagnosticSeverity::Error => errors.push(finding),
             Err(finding) => read.warnings.push(finding),
         }
     }
@@ -88,7 +87,7 @@ fn apply(option: &RunOption, setting: &ProgramSetting, run: &mut RunOptions, mod
         suggestion,
     };
     let refused = |refusal: Refusal| {
-        finding(Severity::Error, format!(": {}", refusal.reason), refusal.suggestion.map(str::to_owned))
+        finding(DiagnosticSeverity::Error, format!(": {}", refusal.reason), refusal.suggestion.map(str::to_owned))
     };
     let value = setting.value.as_deref().unwrap_or_default();
     match option.support {
@@ -102,10 +101,10 @@ fn apply(option: &RunOption, setting: &ProgramSetting, run: &mut RunOptions, mod
         Support::NothingToDo(check) => check(value).map_err(refused),
         // A script of fio's goes on without what changes neither the load nor its report.
         Support::Harmless(reason) if mode == Mode::Fio => {
-            Err(finding(Severity::Warning, format!(" has no effect: {reason}"), None))
+            Err(finding(DiagnosticSeverity::Warning, format!(" has no effect: {reason}"), None))
         }
         Support::Missing(reason) | Support::Harmless(reason) => {
-            Err(finding(Severity::Error, format!(" is not supported yet: {reason}"), None))
+            Err(finding(DiagnosticSeverity::Error, format!(" is not supported yet: {reason}"), None))
         }
     }
 }
@@ -119,7 +118,7 @@ pub(crate) fn refuse_beside_a_study(line: &CommandLine) -> Result<(), Diagnostic
         let Some(option) = RUN_OPTIONS.iter().find(|option| option.shape.name == setting.name) else { continue };
         if let Some(instead) = option.not_in_study {
             return Err(Diagnostic {
-                severity: Severity::Error,
+                severity: DiagnosticSeverity::Error,
                 source: 0,
                 span: setting.span,
                 reason: format!("--{} cannot be used with a study (--vary, --repeat …)", option.shape.name),
@@ -142,7 +141,7 @@ fn refuse_without_a_study(line: &CommandLine, run: &RunOptions) -> Result<(), Di
     match line.program.iter().find(of_study) {
         None => Ok(()),
         Some(setting) => Err(Diagnostic {
-            severity: Severity::Error,
+            severity: DiagnosticSeverity::Error,
             source: 0,
             span: setting.span,
             reason: format!("--{} is for studies, but this is a single run", setting.name),

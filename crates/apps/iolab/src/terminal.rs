@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use iolab_activity::{Pace, Unit};
+use iolab_activity::{ProgressUnit, RateEstimate};
 use iolab_clock::Clock;
 use iolab_plan::{Direction, Plan, WorkerPlan};
 use iolab_process::REPORTS_ASKED;
 use iolab_recording::Recording;
 use iolab_report::Snapshot;
-use iolab_runner::{Event, Observer, Progress, State, Wish};
+use iolab_runner::{Event, Progress, RunObserver, State, Wish};
 
 use crate::eta;
 use crate::printing::shown;
@@ -57,7 +57,7 @@ pub(crate) struct Terminal<'a> {
     wants_snapshot: bool,
     line_is_open: bool,
     /// The file that is laid out, and how far it is.
-    layout: Option<(PathBuf, Pace)>,
+    layout: Option<(PathBuf, RateEstimate)>,
     clock: Clock,
 }
 
@@ -138,7 +138,8 @@ impl Terminal<'_> {
         let now_ns = self.clock.now_ns();
         if self.layout.as_ref().is_none_or(|(known, _)| known != path) {
             let name = path.display().to_string();
-            let pace = Pace::new(format!("laying out {}", shown(&name)), Unit::Bytes, Some(total), now_ns);
+            let pace =
+                RateEstimate::new(format!("laying out {}", shown(&name)), ProgressUnit::Bytes, Some(total), now_ns);
             self.layout = Some((path.to_owned(), pace));
         }
         let line = self.layout.as_mut().and_then(|(_, pace)| pace.due(done, now_ns));
@@ -158,7 +159,7 @@ impl Terminal<'_> {
     }
 }
 
-impl Observer for Terminal<'_> {
+impl RunObserver for Terminal<'_> {
     fn take(&mut self, event: &Event<'_>) -> Wish {
         match event {
             Event::LaidOut { path, done_bytes, total_bytes } => self.laying_out(path, *done_bytes, *total_bytes),

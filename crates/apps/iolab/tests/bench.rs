@@ -94,7 +94,7 @@ fn an_existing_file_is_only_read_unless_the_user_says_so() {
     let content: Vec<u8> = (0..4_u32 << 18).flat_map(|number| (number | 1).to_le_bytes()).collect();
     let file = lab.file("mine", &content);
     let card = lab.run(bench("mine")).ended(0, "").printed();
-    assert!(card.contains("Not measured, because writing would destroy what is there: sequential write"), "{card}");
+    assert!(card.contains("Not measured, because writing would destroy existing data: sequential write"), "{card}");
     assert!(card.contains("\nrandom read, 4 KiB, 32 deep "), "{card}");
     assert!(std::fs::read(&file).unwrap() == content, "it was changed");
     let mut words = bench("mine");

@@ -75,7 +75,7 @@ fn a_trace_that_is_cut_off_is_shown_up_to_the_cut() {
     fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
     let output = iolab(folder.path(), &["capture", "stat", "capture.trace"]);
     let (stat, told) = (text(&output.stdout), text(&output.stderr));
-    assert!(stat.contains("not whole: the file is cut off at byte") && stat.contains("write"), "{stat}");
+    assert!(stat.contains("incomplete: the file is cut off at byte") && stat.contains("write"), "{stat}");
     assert!(told.contains("warning: capture.trace: the file is cut off"), "{told}");
 }
 
@@ -101,7 +101,7 @@ fn what_others_wrote_is_imported_and_exported() {
     for (words, message) in [
         (&["capture", "--from", "missing"][..], "No such file"),
         (&["capture", "--from", "pg.strace", "pg.iolog"], "import others one by one"),
-        (&["capture", "--from", "pg.strace", "-o", "pg.strace", "--force"], "which the same command reads"),
+        (&["capture", "--from", "pg.strace", "-o", "pg.strace", "--force"], "an input of the same command"),
     ] {
         let output = iolab(folder.path(), words);
         assert!(!output.status.success() && text(&output.stderr).contains(message), "{}", text(&output.stderr));
@@ -126,5 +126,5 @@ fn a_signal_ends_the_command_and_the_trace_is_whole() {
     assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
     assert_eq!(child.wait().unwrap().code(), Some(128 + 15));
     let stat = text(&iolab(folder.path(), &["capture", "stat", "capture.trace"]).stdout);
-    assert!(stat.lines().any(|line| line.ends_with("/log")) && !stat.contains("not whole"), "{stat}");
+    assert!(stat.lines().any(|line| line.ends_with("/log")) && !stat.contains("incomplete"), "{stat}");
 }

@@ -75,7 +75,7 @@ fn a_comparison_becomes_a_page() {
     let page = read_html(&html);
     page.stands_alone();
     let titles: Vec<&str> = page.headings.iter().map(|(_, title)| title.as_str()).collect();
-    for title in ["b against a", "What came out", "Conditions", "Conclusions", "Verdicts", "iops", "Runs"] {
+    for title in ["b against a", "Results", "Conditions", "Conclusions", "Verdicts", "iops", "Runs"] {
         assert!(titles.contains(&title), "no '{title}' in {titles:?}");
     }
     let text = page.text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -6,7 +6,7 @@ mod support;
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 
-use iolab_recording::Outcome;
+use iolab_recording::WorkerOutcome;
 use iolab_testkit::folder::names;
 use support::{Lab, Running};
 
@@ -60,18 +60,18 @@ fn what_a_user_has_made_is_no_media_of_a_device() {
         made.ended(3, "13 bytes that iolab did not write");
         for rw in ["write", "read"] {
             let job = format!("[a]\nioengine=nvme\nfilename=trtype=VIRT size=16M media={escaped}\nrw={rw}\nsize=64k\n");
-            assert!(lab.job(&job).ended(3, "say --allow-destroy").errors().contains("13 bytes"), "{rw}");
+            assert!(lab.job(&job).ended(3, "add --allow-destroy").errors().contains("13 bytes"), "{rw}");
         }
         let device = format!("trtype=VIRT size=16M media={media}");
         let perf = ["perf", "-q", "1", "-o", "4096", "-w", "write", "-d", "8", "-r", &device];
-        lab.run(perf).ended(3, "say --allow-destroy");
+        lab.run(perf).ended(3, "add --allow-destroy");
         // Described before the file was there, and so in nobody's way until it is served.
         let aside = folder.join("aside");
         std::fs::rename(path, &aside).unwrap();
         lab.run(["device", "create", &name, "--size=16M", "--media", &media]).ended(0, "");
         std::fs::rename(&aside, path).unwrap();
-        lab.run(["device", "serve", &name]).ended(3, "say --allow-destroy");
-        lab.run(["device", "destroy", &name, "--data"]).ended(3, "this device has not made it");
+        lab.run(["device", "serve", &name]).ended(3, "add --allow-destroy");
+        lab.run(["device", "destroy", &name, "--data"]).ended(3, "this device did not create it");
         lab.run(["device", "info", &name]).ended(0, "");
         lab.run(["device", "destroy", &name]).ended(0, "");
     }
@@ -83,7 +83,7 @@ fn what_a_user_has_made_is_no_media_of_a_device() {
     lab.run(["device", "create", &name, "--size=16M", "--media", &media, &word]).ended(0, "");
     let device = format!("--filename=trtype=VIRT size=16M media=file\\:{}", precious.display());
     lab.run(["run", "--name=a", "--ioengine=nvme", &device, "--rw=write", "--size=64k", &word]).ended(0, "");
-    lab.run(["device", "destroy", &name, "--data"]).ended(3, "this device has not made it");
+    lab.run(["device", "destroy", &name, "--data"]).ended(3, "this device did not create it");
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn what_is_cut_off_the_data_of_a_device_in_the_run_is_an_error_of_its_job_only()
     let recording = lab.recording();
     assert_eq!(recording.workers.len(), 2);
     let whole = &recording.workers[1];
-    assert!(whole.outcome == Outcome::Finished && whole.directions[0].ios > 0, "{:?}", whole.outcome);
+    assert!(whole.outcome == WorkerOutcome::Finished && whole.directions[0].ios > 0, "{:?}", whole.outcome);
 }
 
 #[test]
@@ -176,8 +176,8 @@ fn a_mapped_file_that_is_cut_off_fails_its_job_and_no_other() {
         File::options().write(true).open(&data).unwrap().set_len(0).unwrap();
         running.finish().ended(1, "cut.data: Input/output error: read offset=");
         let workers = lab.recording().workers;
-        assert!(matches!(workers[0].outcome, Outcome::Failed { .. }), "{:?}", workers[0].outcome);
-        assert!(workers[1].outcome == Outcome::Finished && workers[1].directions[0].ios > 0);
+        assert!(matches!(workers[0].outcome, WorkerOutcome::Failed { .. }), "{:?}", workers[0].outcome);
+        assert!(workers[1].outcome == WorkerOutcome::Finished && workers[1].directions[0].ios > 0);
     }
 }
 
@@ -194,7 +194,7 @@ fn a_folder_of_sockets_that_others_may_write_is_neither_served_from_nor_connecte
     let environment = [("XDG_RUNTIME_DIR", runtime.clone())];
     lab.run(["device", "create", "plain", "--size=16M"]).ended(0, "");
     for words in [vec!["device", "serve", "plain"], vec!["device", "stats", "plain"], vec!["device", "list"]] {
-        lab.run_with(words, &environment).ended(3, "is open to others (mode 0777)");
+        lab.run_with(words, &environment).ended(3, "is accessible to others (mode 0777)");
     }
     let job = ["run", "--name=a", "--ioengine=nvme", "--filename=trtype=VIRT traddr=plain", "--rw=read"];
     lab.run_with(job, &environment).ended(3, "set XDG_RUNTIME_DIR");

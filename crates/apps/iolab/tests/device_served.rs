@@ -105,7 +105,7 @@ fn a_served_device_tells_about_itself() {
         assert!(identify.contains(said), "{said}: {identify}");
     }
     let hello = lab.run(["nvme", "hello", &format!("trtype=VIRT traddr={name} ns=1")]).ended(0, "").printed();
-    assert!(hello.contains("wrote \"Hello world!\"") && hello.ends_with("put the old block back\n"), "{hello}");
+    assert!(hello.contains("wrote \"Hello world!\"") && hello.ends_with("restored the old data\n"), "{hello}");
     let smart = lab.run(["nvme", "smart", &name]).ended(0, "").printed();
     // Two writes and two reads: what was there, the greeting, and back.
     assert_eq!((counter(&smart, "write commands"), counter(&smart, "read commands")), (2, 2), "{smart}");
@@ -141,6 +141,6 @@ fn a_file_keeps_the_data_from_one_service_to_the_next() {
     assert!(other.into_iter().all(|(_, byte)| *byte == 0xc3));
 
     let told = lab.run(["device", "destroy", &name, "--data"]).ended(0, "").printed();
-    assert!(told.contains("its data in"), "{told}");
+    assert!(told.contains("its data file"), "{told}");
     assert!(!data.exists());
 }

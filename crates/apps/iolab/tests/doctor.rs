@@ -26,6 +26,10 @@ fn every_check_says_what_follows_and_how_to_mend_it() {
         "steal",
         "CPU quota",
         "settings left over",
+        "store rocksdb",
+        "store fjall",
+        "rocksdb in logfs",
+        "db_bench",
     ] {
         assert!(checks.iter().any(|check| check["topic"] == topic), "{topic}: {answer}");
     }

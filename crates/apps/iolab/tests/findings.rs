@@ -92,7 +92,7 @@ fn configurations_on_different_storage_are_told_first_everywhere() {
         assert!(printed.contains("trtype=VIRT model=ideal"), "{printed}");
     }
     let explained = lab.run(["explain", "it"]).ended(0, "");
-    assert!(explained.printed().contains("along interface:\n"), "{}", explained.printed());
+    assert!(explained.printed().contains("varying interface:\n"), "{}", explained.printed());
     lab.run(["report", "it", "-o", "it.html"]).ended(0, "");
     let page = std::fs::read_to_string(lab.path("it.html")).unwrap();
     let told = page.find("different-targets</code>").expect("told");
@@ -119,7 +119,7 @@ fn configurations_on_different_storage_are_told_first_everywhere() {
 fn findings_engines_and_verdicts_are_explained() {
     let lab = Lab::new();
     for (term, words) in [
-        ("page-cache", "Looks at: "),
+        ("page-cache", "Checks: "),
         ("different-targets", "What to do: "),
         ("psync", "Engine psync: "),
         ("undecided", "Verdict undecided: "),

@@ -116,17 +116,17 @@ fn loads_that_cannot_be_are_refused() {
     fs::create_dir(lab.path("folder")).unwrap();
     lab.file("letter", "dear reader");
     for (line, code, said) in [
-        ("perf a.img", 2, "--image-size=SIZE makes an image"),
+        ("perf a.img", 2, "--image-size=SIZE to create an image"),
         ("perf letter", 3, "iolab did not write"),
-        ("perf folder --small-size 8k", 2, "FROM-TO is needed"),
-        ("perf folder --lower 60", 2, "--lower has to be below --upper"),
+        ("perf folder --small-size 8k", 2, "expected FROM-TO"),
+        ("perf folder --lower 60", 2, "--lower must be below --upper"),
         ("perf folder --capacity 64m", 2, "too small for 8 operations"),
-        ("perf folder --sweep colour=red", 2, "can be swept"),
-        ("perf folder --sweep small=many", 2, "a percentage is needed"),
+        ("perf folder --sweep colour=red", 2, "expected one of"),
+        ("perf folder --sweep small=many", 2, "expected a percentage"),
         ("perf folder --sweep domains=0", 2, "a number from 1 to 1024"),
         ("perf folder --capacity 800m --domains 4", 2, "there is room for 1"),
         ("perf folder --policy greedy:2", 2, "is not a number from 0 to 1"),
-        ("cluster-reading letter", 2, "not even two clusters"),
+        ("cluster-reading letter", 2, "too small for two clusters"),
         ("cluster-reading none", 1, "No such file"),
     ] {
         lab.run(words(line)).ended(code, said);
@@ -209,14 +209,14 @@ fn jobs_of_io_tester_that_cannot_be_are_refused_with_their_line() {
     lab.file("huge.yaml", "- { name: a, type: append, shards: all, data_size: 1024TB }\n");
     for (line, code, said) in [
         ("io-tester none.yaml folder", 2, "none.yaml: No such file"),
-        ("io-tester letter folder", 2, "letter:1: a list of jobs is needed"),
-        ("io-tester shares.yaml folder", 2, "shares.yaml:5: shares has no meaning here: the thread of a shard"),
+        ("io-tester letter folder", 2, "letter:1: expected a list of jobs"),
+        ("io-tester shares.yaml folder", 2, "shares.yaml:5: shares is not supported: a shard's thread"),
         ("io-tester conf.yaml folder --domains 1", 2, "conf.yaml:6: burn names shard 1, but there are 1"),
         ("io-tester conf.yaml folder --only over,none", 2, "--only=none: conf.yaml has no such job"),
         ("io-tester conf.yaml folder --duration 0", 2, "some time is needed"),
-        ("io-tester conf.yaml a.img", 2, "--image-size=SIZE makes an image"),
+        ("io-tester conf.yaml a.img", 2, "--image-size=SIZE to create an image"),
         ("io-tester conf.yaml letter", 3, "iolab did not write"),
-        ("io-tester huge.yaml folder", 2, "the files of all jobs take"),
+        ("io-tester huge.yaml folder", 2, "the files of all jobs need"),
     ] {
         lab.run(words(line)).ended(code, said);
     }

@@ -101,7 +101,7 @@ fn a_move_between_domains_that_cannot_be_changes_nothing() {
     lab.run(words("cp a.img large :/two/other")).ended(0, "");
     lab.run(words("mkdir -p a.img /one/full /two/full/of /two/file/large")).ended(0, "");
     for (line, said) in [
-        ("mv -n a.img /one/x /two/x", "the name exists already"),
+        ("mv -n a.img /one/x /two/x", "the name already exists"),
         ("mv a.img /one/full /two/x", "a.img: /two/x: not a directory"),
         ("mv a.img /one/full /two", "not empty"),
         ("mv a.img /one/x /two/none/x", "no such file or directory"),

@@ -99,14 +99,14 @@ fn names_change_with(lab: &Lab) {
     lab.run(words("mv a.img /two/three/first /two/second")).ended(0, "");
     assert_eq!(lab.run(words("cat a.img two/second")).ended(0, "").printed(), "content");
     lab.run(words("cp a.img x :/third")).ended(0, "");
-    lab.run(words("mv -n a.img /third /two/second")).ended(1, "the name exists already");
+    lab.run(words("mv -n a.img /third /two/second")).ended(1, "the name already exists");
     lab.run(words("rm a.img /third")).ended(0, "");
     lab.run(words("rm a.img /third")).ended(1, "a.img: /third: no such file or directory");
     lab.run(words("rm -f a.img /third")).ended(0, "");
-    lab.run(words("rm a.img /two")).ended(1, "-r removes it with all in it");
+    lab.run(words("rm a.img /two")).ended(1, "-r removes it and everything in it");
     lab.run(words("rm -r a.img /two")).ended(0, "");
     assert_eq!(lab.run(words("ls -R a.img")).ended(0, "").printed(), "/:\none\n\n/one:\n");
-    lab.run(words("mkdir a.img /one")).ended(1, "the name exists already");
+    lab.run(words("mkdir a.img /one")).ended(1, "the name already exists");
     lab.run(words("mkdir a.img /no/where")).ended(1, "no such file or directory");
     lab.run(words("rm a.img /")).ended(1, "the root has no name");
     lab.run(words("fsck a.img")).ended(0, "");
@@ -122,13 +122,13 @@ fn copies_that_make_no_sense_are_refused() {
 fn copies_that_make_no_sense_are_refused_with(lab: &Lab) {
     lab.file("x", "x");
     for (line, code, said) in [
-        ("cp a.img x y", 2, "paths there begin with a colon"),
-        ("cp a.img :/x :/y", 2, "both ends are inside of the image"),
-        ("cp a.img . :/y", 2, "-r copies it"),
-        ("cp a.img none :/y", 1, "none: looking at it: No such file"),
+        ("cp a.img x y", 2, "such paths begin with a colon"),
+        ("cp a.img :/x :/y", 2, "both source and destination are in the image"),
+        ("cp a.img . :/y", 2, "use -r to copy it"),
+        ("cp a.img none :/y", 1, "none: examining it: No such file"),
         ("cp a.img x :/no/where", 1, "/no/where: no such file or directory"),
-        ("cp a.img :/none out", 1, "in the image, /none: no such file or directory"),
-        ("cp a.img :/ out", 2, "-r copies it"),
+        ("cp a.img :/none out", 1, "in the image: /none: no such file or directory"),
+        ("cp a.img :/ out", 2, "use -r to copy it"),
         ("cp a.img :/a :/b x", 2, "x: not a folder"),
         ("cp a.img x", 2, "2 values required"),
         ("cat a.img /", 1, "a.img: /: is a directory"),
@@ -136,7 +136,7 @@ fn copies_that_make_no_sense_are_refused_with(lab: &Lab) {
         lab.run(words(line)).ended(code, said);
     }
     lab.file("large", vec![1; 40 << 20]);
-    lab.run(words("cp a.img large :/")).ended(1, "in the image, /large: no space left on the device");
+    lab.run(words("cp a.img large :/")).ended(1, "in the image: /large: no space left on the device");
     lab.run(words("fsck a.img")).ended(0, "");
 }
 
@@ -238,7 +238,7 @@ fn the_log_is_told_and_where_it_ends() {
     ] {
         assert!(text.contains(wanted), "{wanted} is missing in {text}");
     }
-    assert!(text.trim_end().ends_with("verdict=this is where the log was closed"), "{text}");
+    assert!(text.trim_end().ends_with("verdict=the log was closed here"), "{text}");
     let frames = lab.run(words("dump-log --frames a.img")).ended(0, "").printed();
     assert!(frames.contains("frame  cluster=2") && !frames.contains("    create"), "{frames}");
     let lines = lab.run(words("dump-log --json a.img")).ended(0, "").printed();
@@ -253,11 +253,11 @@ fn the_log_is_told_and_where_it_ends() {
     lab.file("a.img", &image);
     let text = lab.run(words("dump-log a.img")).ended(0, "").printed();
     assert!(
-        text.contains("torn, damaged or of another domain")
-            && text.contains("frames are missing that the anchor says were durable"),
+        text.contains("torn, damaged or from another domain")
+            && text.contains("frames are missing that were durable according to the anchor"),
         "{text}"
     );
-    lab.run(words("dump-log a.img --domain 3")).ended(1, "domain 3: there are 1");
+    lab.run(words("dump-log a.img --domain 3")).ended(1, "domain 3: the image has only 1");
     lab.file("zeroes", vec![0; 1 << 20]);
     lab.run(words("dump-log zeroes")).ended(1, "no logfs bootstrap record");
 }

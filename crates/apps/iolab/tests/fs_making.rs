@@ -41,15 +41,16 @@ fn a_new_file_system_has_so_many_domains(domains: u32) {
 #[test]
 fn what_is_there_is_not_overwritten_by_mistake() {
     let lab = Lab::new();
-    lab.run(["fs", "mkfs", "a.img"]).ended(2, "--size=SIZE makes a file");
+    lab.run(["fs", "mkfs", "a.img"]).ended(2, "use --size=SIZE to create a file");
     lab.run(["fs", "mkfs", "a.img", "--size", "32m"]).ended(0, "");
-    lab.run(["fs", "mkfs", "a.img"]).ended(3, "a logfs file system\niolab: nothing was changed; --force overwrites it");
+    lab.run(["fs", "mkfs", "a.img"])
+        .ended(3, "a logfs file system\niolab: nothing was changed; use --force to overwrite it");
     let processors = std::thread::available_parallelism().unwrap().get();
     let text = lab.run(["fs", "mkfs", "cores.img", "--size", "8g", "--domains", "cores"]).ended(0, "").printed();
     assert!(text.contains(&format!("\ndomains   {processors}\n")), "{text}");
     lab.run(["fs", "mkfs", "a.img", "--force", "--domains", "many"]).ended(2, "a number, or cores");
     lab.run(["fs", "mkfs", "a.img", "--force"]).ended(0, "");
-    lab.run(["fs", "mkfs", "a.img", "--force", "--size", "16m"]).ended(2, "it exists, and has another size");
+    lab.run(["fs", "mkfs", "a.img", "--force", "--size", "16m"]).ended(2, "exists with a different size");
 
     let letter = lab.file("letter", vec![b'x'; 40 << 20]);
     lab.run(["fs", "mkfs", "letter"]).ended(3, "iolab did not write");
@@ -68,8 +69,8 @@ fn options_that_cannot_be_leave_no_file() {
     for (words, said) in [
         ("--size 32m --cluster-size 48k", "a power of two from 16 KiB to 16 MiB"),
         ("--size 32m --block-size 5000", "a power of two from 512 to 65536"),
-        ("--size 1m", "clusters of 1048576 bytes: at least"),
-        ("--size 32m --small 1m", "at most an eighth of a cluster"),
+        ("--size 1m", "clusters of 1048576 bytes are too few: at least"),
+        ("--size 32m --small 1m", "the limit is an eighth of a cluster"),
         ("--size many", "many"),
         ("--size 32m --id 123", "32 hexadecimal digits"),
     ] {
@@ -81,7 +82,7 @@ fn options_that_cannot_be_leave_no_file() {
 #[test]
 fn what_is_no_image_is_told() {
     let lab = Lab::new();
-    lab.run(["fs", "info", "none.img"]).ended(2, "`iolab fs mkfs --size=SIZE` makes one");
+    lab.run(["fs", "info", "none.img"]).ended(2, "create an image with `iolab fs mkfs --size=SIZE`");
     lab.file("short", "short");
     lab.run(["fs", "info", "short"]).ended(1, "is it a logfs image?");
     lab.file("zeroes", vec![0; 1 << 20]);

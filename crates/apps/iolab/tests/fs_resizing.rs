@@ -26,7 +26,7 @@ fn what_cannot_be_done_is_refused_and_changes_nothing() {
     let lab = Lab::new();
     lab.run(["fs", "mkfs", "a.img", "--size", "40m"]).ended(0, "");
     let before = std::fs::read(lab.path("a.img")).unwrap();
-    lab.run(["fs", "resize-cores", "a.img", "0"]).ended(2, "0 domains: from 1 to 63");
+    lab.run(["fs", "resize-cores", "a.img", "0"]).ended(2, "0 domains: expected 1 to 63");
     lab.run(["fs", "resize-cores", "a.img", "2"]).ended(2, "are needed");
     lab.run(["fs", "resize-cores", "none.img", "2"]).ended(2, "");
     assert!(before == std::fs::read(lab.path("a.img")).unwrap());

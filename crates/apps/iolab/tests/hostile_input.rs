@@ -24,8 +24,8 @@ fn what_never_ends_is_refused_everywhere() {
         "title = \"t\"\njob = \"/dev/zero\"\n[[axis]]\noption = \"bs\"\nvalues = [\"4k\", \"8k\"]\n",
     );
     lab.shell("mkfifo base.fio").ended(0, "");
-    let zero = "it is a character device, and only regular files are read";
-    let fifo = "it is a FIFO, and only regular files are read";
+    let zero = "it is a character device; only regular files are read";
+    let fifo = "it is a FIFO; only regular files are read";
     for (words, said) in [
         (&["report", "/dev/zero"][..], zero),
         (&["report", "fifo"], fifo),
@@ -64,16 +64,16 @@ fn what_is_too_large_is_refused_before_it_is_read() {
     }
     lab.file("include.fio", "[a]\ninclude huge.fio\n");
     for (words, said) in [
-        (&["plan", "huge.fio"][..], "more than 16 MiB, too much for a job file"),
-        (&["plan", "include.fio"], "more than 16 MiB, too much for a job file"),
-        (&["report", "huge.iolab"], "more than 1024 MiB, too much for a recording"),
-        (&["study", "plan", "huge.toml"], "more than 4 MiB, too much for a study"),
+        (&["plan", "huge.fio"][..], "larger than 16 MiB, the limit for a job file"),
+        (&["plan", "include.fio"], "larger than 16 MiB, the limit for a job file"),
+        (&["report", "huge.iolab"], "larger than 1024 MiB, the limit for a recording"),
+        (&["study", "plan", "huge.toml"], "larger than 4 MiB, the limit for a study"),
     ] {
         let done = lab.run(words);
         assert!(done.code() != 0 && done.errors().contains(said), "{words:?}: {done:?}");
     }
     lab.shell(&format!("head -c 17m /dev/zero | tr '\\0' ' ' | {} plan -", env!("CARGO_BIN_EXE_iolab")))
-        .ended(2, "too much for a job file");
+        .ended(2, "the limit for a job file");
 }
 
 /// Every way of printing much, with a reader that leaves at once.

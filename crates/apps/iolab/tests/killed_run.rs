@@ -6,7 +6,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 use iolab_recording::partial::Partial;
-use iolab_recording::{Outcome, Recording};
+use iolab_recording::{Recording, WorkerOutcome};
 
 const IOLAB: &str = env!("CARGO_BIN_EXE_iolab");
 
@@ -86,7 +86,7 @@ fn killed_runs_keep_their_intervals() {
         let after = read.into_recording();
         assert_eq!(after.workers.len(), 2);
         for (before, after) in before.workers.iter().zip(&after.workers) {
-            assert_eq!(after.outcome, Outcome::Interrupted);
+            assert_eq!(after.outcome, WorkerOutcome::Interrupted);
             let kept = &after.interval_latencies[..before.interval_latencies.len()];
             assert_eq!(kept, before.interval_latencies, "what was there stays");
             let series = &after.interval_latencies;
@@ -144,7 +144,7 @@ fn damaged_and_foreign_files_are_told() {
     let cases: [(&[u8], bool, &str); 5] = [
         (&whole[..whole.len() - 3], true, "it ends in the middle of an entry"),
         (&flipped, true, "the checksum of an entry is wrong"),
-        (&whole[..100], false, "no readable beginning"),
+        (&whole[..100], false, "the start of the partial recording cannot be read"),
         (b"", false, "the run was killed before it started"),
         (b"\xff\xfe", false, "not an iolab recording"),
     ];

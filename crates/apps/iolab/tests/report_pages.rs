@@ -65,8 +65,7 @@ fn a_recording_becomes_a_page() {
     let page = read_html(&read(&lab, "x.html"));
     page.stands_alone();
     let titles: Vec<&str> = page.headings.iter().map(|(_, title)| title.as_str()).collect();
-    for title in ["What came out", "Jobs", "Figures", "Percentile spectrum", "Over time", "Cost", "How to do it again"]
-    {
+    for title in ["Results", "Jobs", "Figures", "Percentile spectrum", "Over time", "Cost", "How to repeat it"] {
         assert!(titles.contains(&title), "no '{title}' in {titles:?}");
     }
     let printed = lab.run(["report", "x.iolab", "--output-format=html"]).ended(0, "").printed();

@@ -2,7 +2,7 @@
 
 mod support;
 
-use iolab_recording::{Outcome, Recording};
+use iolab_recording::{Recording, WorkerOutcome};
 use support::{Lab, PATIENCE_NS, Running, now_ns, read_recording};
 
 const SIGINT: i32 = 2;
@@ -35,9 +35,12 @@ fn an_interrupted_run_keeps_and_prints_what_it_has() {
         let done = running.finish().ended(128, "recording saved as it.iolab");
         let recording = lab.recording();
         assert!(recording.interrupted);
-        let outcomes: Vec<&Outcome> = recording.workers.iter().map(|worker| &worker.outcome).collect();
-        let interrupted = Outcome::Interrupted;
-        assert_eq!(outcomes, [&interrupted, &interrupted, &interrupted, &Outcome::NotRun, &Outcome::NotRun]);
+        let outcomes: Vec<&WorkerOutcome> = recording.workers.iter().map(|worker| &worker.outcome).collect();
+        let interrupted = WorkerOutcome::Interrupted;
+        assert_eq!(
+            outcomes,
+            [&interrupted, &interrupted, &interrupted, &WorkerOutcome::NotRun, &WorkerOutcome::NotRun]
+        );
         assert!(ios(&recording)[..2].iter().all(|ios| *ios > 1000), "{:?}", ios(&recording));
         let report = done.json();
         assert_eq!(report["jobs"][0]["read"]["total_ios"].as_u64(), Some(ios(&recording)[0]));
@@ -62,7 +65,7 @@ fn the_second_interrupt_ends_at_once_even_a_thread_that_waits_for_ever() {
         a_while();
         running.signal(SIGINT);
         running.finish().ended(128, "recording saved as it.iolab");
-        assert!(matches!(lab.recording().workers[0].outcome, Outcome::Crashed { .. }));
+        assert!(matches!(lab.recording().workers[0].outcome, WorkerOutcome::Crashed { .. }));
     }
 }
 
@@ -76,10 +79,10 @@ fn a_job_process_that_is_killed_is_reported_and_the_others_go_on() {
     iolab_process::kill(running.children()[0], SIGKILL);
     let done = running.finish().ended(1, "a: the process of this job was killed by signal 9");
     let recording = lab.recording();
-    assert!(matches!(recording.workers[0].outcome, Outcome::Crashed { signal: 9, .. }));
+    assert!(matches!(recording.workers[0].outcome, WorkerOutcome::Crashed { signal: 9, .. }));
     assert_eq!(
         (&recording.workers[1].outcome, &recording.workers[2].outcome),
-        (&Outcome::Finished, &Outcome::Finished)
+        (&WorkerOutcome::Finished, &WorkerOutcome::Finished)
     );
     assert!(recording.workers[1].runtime_ns >= 1_000_000_000);
     assert_eq!(done.json()["jobs"].as_array().map(Vec::len), Some(3));

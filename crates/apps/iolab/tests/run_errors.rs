@@ -3,7 +3,7 @@
 mod support;
 
 use iolab_random::Lcg;
-use iolab_recording::Outcome;
+use iolab_recording::WorkerOutcome;
 use support::Lab;
 
 #[test]
@@ -18,9 +18,9 @@ fn what_is_not_a_job_file_is_said_to_be_none() {
     for (file, said) in [
         ("missing.fio", "missing.fio: No such file or directory"),
         (".", "it is a folder"),
-        ("junk.fio", "looks like a binary file"),
-        ("zeroes.fio", "looks like a binary file"),
-        ("large.fio", "too much for a job file"),
+        ("junk.fio", "seems to be a binary file"),
+        ("zeroes.fio", "seems to be a binary file"),
+        ("large.fio", "the limit for a job file"),
         ("/dev/zero", "it is a character device"),
         ("empty.fio", "no jobs are defined"),
     ] {
@@ -39,7 +39,7 @@ fn a_huge_job_file_runs_or_is_refused_in_one_sentence() {
         format!("[global]\nioengine=null\nsize=16k\nthread=1\n{sections}")
     };
     lab.job(&jobs(300)).ended(0, "");
-    assert!(lab.recording().workers.iter().all(|worker| worker.outcome == Outcome::Finished));
+    assert!(lab.recording().workers.iter().all(|worker| worker.outcome == WorkerOutcome::Finished));
     let done = lab.job(&jobs(6000)).ended(2, "the limit is 4096");
     assert_eq!(done.errors().matches("error:").count(), 1, "{}", done.errors().len());
 }
@@ -103,13 +103,13 @@ fn a_failing_job_ends_others_only_when_asked() {
     lab.job(&text("", 1)).ended(1, "bad: /dev/full");
     let workers = lab.recording().workers;
     assert!(workers[1].runtime_ns >= 1_000_000_000);
-    assert_eq!(workers[2].outcome, Outcome::Finished);
+    assert_eq!(workers[2].outcome, WorkerOutcome::Finished);
 
     lab.job(&text("exitall_on_error\nexit_what=all", 600))
-        .ended(1, "next: not run, because an earlier job ended the run");
+        .ended(1, "next: did not run, because an earlier job ended the run");
     let workers = lab.recording().workers;
     assert!(workers[1].runtime_ns < 500_000_000_000, "{}", workers[1].runtime_ns);
-    assert_eq!((&workers[1].outcome, &workers[2].outcome), (&Outcome::Finished, &Outcome::NotRun));
+    assert_eq!((&workers[1].outcome, &workers[2].outcome), (&WorkerOutcome::Finished, &WorkerOutcome::NotRun));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 mod support;
 
-use iolab_recording::Outcome;
+use iolab_recording::WorkerOutcome;
 use support::{Lab, TinyDisk};
 
 const SIGINT: i32 = 2;
@@ -56,7 +56,7 @@ fn create_only_lays_out_and_stops() {
     lab.job("[a]\nioengine=psync\nrw=randread\nsize=256k\ncreate_only=1\n").ended(0, "");
     assert_filled(&lab, "a.0.0", 256 << 10);
     let worker = lab.recording().workers.remove(0);
-    assert_eq!((&worker.outcome, worker.directions[0].issued), (&Outcome::Finished, 0));
+    assert_eq!((&worker.outcome, worker.directions[0].issued), (&WorkerOutcome::Finished, 0));
 }
 
 #[test]
@@ -70,7 +70,9 @@ fn many_files_and_many_jobs() {
         lab.job(&format!("[a]\nioengine=null\nsize=64k\nnumjobs={jobs}\nthread={thread}\n")).ended(0, "");
         let workers = lab.recording().workers;
         assert_eq!(workers.len(), jobs);
-        assert!(workers.iter().all(|worker| worker.outcome == Outcome::Finished && worker.directions[0].ios == 16));
+        assert!(
+            workers.iter().all(|worker| worker.outcome == WorkerOutcome::Finished && worker.directions[0].ios == 16)
+        );
     }
 }
 

@@ -70,8 +70,8 @@ fn an_output_goes_onto_no_input_and_onto_no_other_output() {
     let cases: [(&[&str], i32, &str); 9] = [
         (&["report", "a.iolab", "-o", "a.iolab"], 3, "this is the recording"),
         (&["report", "a.iolab", "-o", "alias", "--force"], 3, "this is the recording"),
-        (&["compare", "a.iolab", "b.iolab", "-o", "b.iolab", "--force"], 3, "a run to be compared"),
-        (&["compare", "a.iolab", "b.iolab", "-o", "a.iolab"], 3, "a run to be compared"),
+        (&["compare", "a.iolab", "b.iolab", "-o", "b.iolab", "--force"], 3, "a run to compare"),
+        (&["compare", "a.iolab", "b.iolab", "-o", "a.iolab"], 3, "a run to compare"),
         (&["run", "j.fio", "--record=j.fio", "--force"], 3, "this is a job file"),
         (&["run", "j.fio", "--output=j.fio", "--force"], 3, "this is a job file"),
         (&["run", "j.fio", "--record=x", "--output=x"], 2, "would go to the same file"),

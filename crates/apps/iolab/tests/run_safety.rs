@@ -351,5 +351,5 @@ fn a_file_system_is_not_made_over_a_users_file_unless_the_user_says_so() {
     }
     lab.run(job(&["--rw=read"])).ended(0, "");
     // Two workers do not share a domain.
-    lab.run(job(&["--numjobs=2"])).ended(1, "domain of");
+    lab.run(job(&["--numjobs=2"])).ended(1, "domains of");
 }

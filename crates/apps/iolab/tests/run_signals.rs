@@ -135,12 +135,12 @@ fn an_interrupted_run_says_so_in_every_output() {
     let running = lab.start(["run", "j.fio", "--record=it.iolab", "--output-format=normal,json,terse"]);
     has_begun(&lab, "it.iolab", &running);
     running.signal(2);
-    let done = running.finish().ended(128, "iolab: interrupted: the figures are of the part that was done");
+    let done = running.finish().ended(128, "iolab: interrupted: the results cover only the part that ran");
     assert!(done.printed().contains("\"interrupted\" : true"), "{}", done.printed());
     let shown = lab.run(["report", "it.iolab"]);
     assert!(shown.printed().contains("[interrupted]"), "{}", shown.printed());
     let compared = lab.run(["compare", "it.iolab", "it.iolab"]);
-    assert!(compared.printed().contains("it.iolab does not count: it was interrupted"), "{}", compared.printed());
+    assert!(compared.printed().contains("it.iolab is excluded: it was interrupted"), "{}", compared.printed());
     lab.run(["report", "it.iolab", "-o", "it.html"]).ended(0, "");
     assert!(std::fs::read_to_string(lab.path("it.html")).unwrap().contains("interrupted"));
 }

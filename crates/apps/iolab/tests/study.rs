@@ -199,14 +199,14 @@ fn a_damaged_trial_is_said_everywhere_and_run_again() {
     std::fs::write(&recording, &whole[..whole.len() / 2]).unwrap();
     let said = "its recording b01-c002 is damaged";
     let shown = lab.run(["study", "show", "it"]).ended(0, "").printed();
-    assert!(shown.contains(&format!("does not count: block 2, 8k, 1: {said}")), "{shown}");
+    assert!(shown.contains(&format!("excluded: block 2, 8k, 1: {said}")), "{shown}");
     let json = lab.run(["study", "show", "it", "--json"]).ended(0, "").json();
     assert!(json["flaws"][0].as_str().is_some_and(|flaw| flaw.contains(said)), "{}", json["flaws"]);
     lab.run(["report", "it", "-o", "it.html"]).ended(0, "");
     assert!(std::fs::read_to_string(lab.path("it.html")).unwrap().contains(said));
     std::fs::remove_file(&recording).unwrap();
     let shown = lab.run(["study", "show", "it"]).ended(0, "").printed();
-    assert!(shown.contains("missing: block 2, 8k, 1: not run to its end"), "{shown}");
+    assert!(shown.contains("missing: block 2, 8k, 1: did not finish"), "{shown}");
     let again = lab.run(["study", "resume", "it"]).ended(0, "");
     assert_eq!(announced(&again), 1);
     assert!(!again.printed().contains("missing: "), "{}", again.printed());

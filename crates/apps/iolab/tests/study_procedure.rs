@@ -165,5 +165,5 @@ fn a_ladder_says_what_it_needs_of_a_job() {
     };
     check("[job]\nioengine=null\nsize=1m\nrw=read\n", "runtime=10s and time_based");
     check("[a]\nioengine=null\nsize=1m\nruntime=1\n[b]\nioengine=null\nsize=1m\nruntime=1\n", "a job with one section");
-    check("[job]\nioengine=null\nsize=1m\nrw=read\nruntime=1\nrate_iops=5\n", "sets the rate itself");
+    check("[job]\nioengine=null\nsize=1m\nrw=read\nruntime=1\nrate_iops=5\n", "a ladder sets the rate");
 }

@@ -17,10 +17,10 @@ pub enum ReadError {
     #[error(transparent)]
     System(#[from] io::Error),
     /// Reading it may never end, may wait for ever, or may change something.
-    #[error("it is {0}, and only regular files are read")]
+    #[error("it is {0}; only regular files are read")]
     NotRegular(&'static str),
     /// It has more than the limit of its kind.
-    #[error("it has more than {} MiB, too much for {}", .0.bytes >> 20, .0.what)]
+    #[error("it is larger than {} MiB, the limit for {}", .0.bytes >> 20, .0.what)]
     TooLarge(Limit),
     /// It was to be text.
     #[error("it is not text: byte {at} is not UTF-8")]
@@ -147,7 +147,7 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         file.as_file().set_len(1 << 40).unwrap();
         let error = read(file.path(), crate::RECORDING).unwrap_err();
-        assert_eq!(error.to_string(), "it has more than 1024 MiB, too much for a recording");
+        assert_eq!(error.to_string(), "it is larger than 1024 MiB, the limit for a recording");
     }
 
     /// Files below `/proc` have a length of 0 and content.
@@ -187,7 +187,7 @@ mod tests {
             (&link, "a character device"),
         ] {
             let error = read(path, crate::RECORDING).unwrap_err().to_string();
-            assert_eq!(error, format!("it is {what}, and only regular files are read"), "{}", path.display());
+            assert_eq!(error, format!("it is {what}; only regular files are read"), "{}", path.display());
         }
     }
 }

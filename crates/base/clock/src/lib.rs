@@ -6,11 +6,13 @@
 //! stamp means.
 #![allow(unsafe_code, reason = "island: rdtsc, clock_gettime, clock_nanosleep")]
 
+mod kernel;
 mod tsc;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use kernel::{gettimeofday_ns, kernel_clock_ns, kernel_sleep_ns};
 use tsc::TscScale;
 pub use tsc::TscUnfit;
 
@@ -136,26 +138,6 @@ impl Clock {
 /// clock_gettime(2)): not a time line, only differences within one thread mean anything.
 pub fn thread_processor_ns() -> u64 {
     kernel_clock_ns(libc::CLOCK_THREAD_CPUTIME_ID)
-}
-
-fn kernel_clock_ns(id: libc::clockid_t) -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is a valid place for the result; the clock ids used always exist on Linux.
-    unsafe { libc::clock_gettime(id, &raw mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
-}
-
-fn gettimeofday_ns() -> u64 {
-    let mut time = libc::timeval { tv_sec: 0, tv_usec: 0 };
-    // SAFETY: `time` is a valid place for the result; a null time zone is allowed.
-    unsafe { libc::gettimeofday(&raw mut time, std::ptr::null_mut()) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000
-}
-
-fn kernel_sleep_ns(ns: u64) {
-    let time = libc::timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 };
-    // SAFETY: `time` is a valid request; no remainder is asked for.
-    unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, 0, &raw const time, std::ptr::null_mut()) };
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ impl std::fmt::Display for TscUnfit {
         match self {
             TscUnfit::NoCounter => write!(f, "this processor has no time stamp counter"),
             TscUnfit::NotInvariant => write!(f, "the time stamp counter is not invariant"),
-            TscUnfit::Unsteady(ppm) => write!(f, "two calibrations of the time stamp counter differ by {ppm} ppm"),
+            TscUnfit::Unsteady(ppm) => write!(f, "two calibrations of the time stamp counter disagree by {ppm} ppm"),
         }
     }
 }
@@ -100,7 +100,7 @@ fn paired_reading() -> (u64, u64) {
     let mut best = (u64::MAX, (0, 0));
     for _ in 0..16 {
         let before = read_tsc();
-        let ns = super::kernel_clock_ns(libc::CLOCK_MONOTONIC);
+        let ns = crate::kernel::kernel_clock_ns(libc::CLOCK_MONOTONIC);
         let after = read_tsc();
         let width = after.wrapping_sub(before);
         if width < best.0 {
@@ -112,7 +112,7 @@ fn paired_reading() -> (u64, u64) {
 
 #[cfg(target_arch = "x86_64")]
 fn reading_after(ns: u64) -> (u64, u64) {
-    while super::kernel_clock_ns(libc::CLOCK_MONOTONIC) < ns {
+    while crate::kernel::kernel_clock_ns(libc::CLOCK_MONOTONIC) < ns {
         std::hint::spin_loop();
     }
     paired_reading()

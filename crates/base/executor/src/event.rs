@@ -7,12 +7,12 @@ use std::task::{Context, Poll, Waker};
 /// Wakes all that wait when it happens. It keeps nothing for those who come later: they look at the
 /// state first.
 #[derive(Debug, Default)]
-pub struct Event {
+pub struct Notify {
     waiting: RefCell<Vec<Waker>>,
     times: Cell<u64>,
 }
 
-impl Event {
+impl Notify {
     /// It happened.
     pub fn notify(&self) {
         self.times.set(self.times.get() + 1);
@@ -28,7 +28,7 @@ impl Event {
     }
 
     /// Waits until `look` finds what it looks for: now, or after one of the next times.
-    pub fn until<T>(&self, mut look: impl FnMut(&Event) -> Option<T>) -> impl Future<Output = T> {
+    pub fn until<T>(&self, mut look: impl FnMut(&Notify) -> Option<T>) -> impl Future<Output = T> {
         poll_fn(move |context| match look(self) {
             Some(found) => Poll::Ready(found),
             None => {

@@ -3,7 +3,7 @@
 //!
 //! [`Executor::run`] polls tasks that are ready and, when none is, gives its [`Driver`] the turn:
 //! the thing that waits for the world (a device, a socket, a simulated clock). With the same driver
-//! and the same [`Order`] everything happens in the same order. A run that can never go on ends
+//! and the same [`ReadyOrder`] everything happens in the same order. A run that can never go on ends
 //! with [`Stalled`] instead of hanging. Wakers may be used from other threads; tasks stay on
 //! theirs.
 //!
@@ -27,7 +27,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-pub use event::Event;
+pub use event::Notify;
 use iolab_random::Lcg;
 use ready::{Queue, Ready, Token};
 use spawner::Task;
@@ -52,7 +52,7 @@ impl Driver for Nothing {
 
 /// Which of the ready tasks goes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
+pub enum ReadyOrder {
     /// The one that has been ready for longest.
     Fair,
     /// Any, as the seed says: the same seed, the same order. For finding what depends on the order.
@@ -82,7 +82,7 @@ pub struct Executor {
     ready: Arc<Ready>,
     queue: Queue,
     inbox: Rc<RefCell<Vec<Task>>>,
-    order: Order,
+    order: ReadyOrder,
 }
 
 struct Running {
@@ -116,7 +116,7 @@ const MAIN: usize = usize::MAX;
 
 impl Executor {
     /// One without tasks.
-    pub fn new(order: Order) -> Executor {
+    pub fn new(order: ReadyOrder) -> Executor {
         let ready = Arc::<Ready>::default();
         let main = Alarm::new(MAIN, &ready);
         let queue = Queue::new(&ready);
@@ -230,7 +230,7 @@ impl Executor {
     }
 
     fn arrange(&mut self, batch: &mut [usize]) {
-        let Order::Shuffled(state) = &mut self.order else { return };
+        let ReadyOrder::Shuffled(state) = &mut self.order else { return };
         for place in (1..batch.len()).rev() {
             *state = Lcg::new(*state).next();
             batch.swap(place, ((*state >> 33) % (place as u64 + 1)) as usize);
@@ -245,7 +245,7 @@ mod tests {
     /// Wakes what waits for it, one turn later.
     #[derive(Default)]
     struct Bell {
-        event: Rc<Event>,
+        event: Rc<Notify>,
         rings_left: u32,
     }
 
@@ -260,7 +260,7 @@ mod tests {
         }
     }
 
-    fn trail(order: Order) -> Vec<u32> {
+    fn trail(order: ReadyOrder) -> Vec<u32> {
         let mut executor = Executor::new(order);
         let seen = Rc::new(RefCell::new(Vec::new()));
         let tasks: Vec<Joined<()>> = (0..8)
@@ -281,15 +281,15 @@ mod tests {
 
     #[test]
     fn fair_is_first_come_first_served_and_a_seed_decides_otherwise() {
-        assert_eq!(trail(Order::Fair), (0..8).collect::<Vec<u32>>());
-        assert_eq!(trail(Order::Shuffled(7)), trail(Order::Shuffled(7)));
-        assert!((0..4).any(|seed| trail(Order::Shuffled(seed)) != trail(Order::Fair)));
+        assert_eq!(trail(ReadyOrder::Fair), (0..8).collect::<Vec<u32>>());
+        assert_eq!(trail(ReadyOrder::Shuffled(7)), trail(ReadyOrder::Shuffled(7)));
+        assert!((0..4).any(|seed| trail(ReadyOrder::Shuffled(seed)) != trail(ReadyOrder::Fair)));
     }
 
     #[test]
     fn the_driver_wakes_and_a_task_outlives_a_run() {
         let mut bell = Bell { rings_left: 2, ..Bell::default() };
-        let mut executor = Executor::new(Order::Fair);
+        let mut executor = Executor::new(ReadyOrder::Fair);
         let (event, count) = (Rc::clone(&bell.event), Rc::new(RefCell::new(0)));
         let counted = Rc::clone(&count);
         let task = executor.spawner().spawn(async move {
@@ -307,7 +307,7 @@ mod tests {
 
     #[test]
     fn a_future_that_ended_may_still_be_woken() {
-        let mut executor = Executor::new(Order::Fair);
+        let mut executor = Executor::new(ReadyOrder::Fair);
         let kept = Rc::new(RefCell::new(None::<Waker>));
         let keep = Rc::clone(&kept);
         let first = std::future::poll_fn(move |context| {
@@ -324,7 +324,7 @@ mod tests {
 
     #[test]
     fn what_is_ready_runs_and_what_waits_stays() {
-        struct Once(Rc<Event>, bool);
+        struct Once(Rc<Notify>, bool);
         impl Driver for Once {
             fn turn(&mut self, wait: bool) -> bool {
                 assert!(!wait, "nobody may wait");
@@ -334,8 +334,8 @@ mod tests {
                 true
             }
         }
-        let mut executor = Executor::new(Order::Fair);
-        let event = Rc::new(Event::default());
+        let mut executor = Executor::new(ReadyOrder::Fair);
+        let event = Rc::new(Notify::default());
         let (first, second, spawner) = (Rc::clone(&event), Rc::clone(&event), executor.spawner());
         let done = executor.spawner().spawn(async move {
             first.pass().await;
@@ -351,8 +351,8 @@ mod tests {
 
     #[test]
     fn waiting_for_nothing_ends() {
-        let event = Event::default();
-        let mut executor = Executor::new(Order::Fair);
+        let event = Notify::default();
+        let mut executor = Executor::new(ReadyOrder::Fair);
         assert_eq!(executor.run(&mut Nothing, event.pass()), Err(Stalled));
     }
 
@@ -379,6 +379,6 @@ mod tests {
             send.send(context.waker().clone()).unwrap();
             Poll::Pending
         });
-        assert_eq!(Executor::new(Order::Fair).run(&mut thread, main), Ok(()));
+        assert_eq!(Executor::new(ReadyOrder::Fair).run(&mut thread, main), Ok(()));
     }
 }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use crate::Event;
+use crate::Notify;
 use crate::ready::Ready;
 
 pub(crate) type Task = Pin<Box<dyn Future<Output = ()>>>;
@@ -33,7 +33,7 @@ impl Spawner {
 
     /// Starts a task. It goes on when the answer is dropped.
     pub fn spawn<T: 'static>(&self, future: impl Future<Output = T> + 'static) -> Joined<T> {
-        let shared = Rc::new(Shared { result: Cell::new(None), ended: Event::default() });
+        let shared = Rc::new(Shared { result: Cell::new(None), ended: Notify::default() });
         let ending = Rc::clone(&shared);
         let task = async move {
             ending.result.set(Some(future.await));
@@ -46,7 +46,7 @@ impl Spawner {
 
 struct Shared<T> {
     result: Cell<Option<T>>,
-    ended: Event,
+    ended: Notify,
 }
 
 /// The result of a task, once.

@@ -8,10 +8,14 @@
 //! squares are kept exactly beside the buckets, and no percentile is reported beyond the true
 //! maximum.
 
+mod bucket_arithmetic;
 mod buckets;
 mod packed;
 mod sparse;
+mod varint;
 
-pub use buckets::{BUCKETS, Baseline, FIO_BUCKETS, Histogram, bucket_low, bucket_middle, bucket_of};
-pub use packed::{LONGEST_DIFFERENCE, PackedBuckets, PackedHistogram, put_varint, take_varint};
+pub use bucket_arithmetic::{BUCKETS, FIO_BUCKETS, bucket_low, bucket_middle, bucket_of};
+pub use buckets::{Baseline, Histogram, LONGEST_DIFFERENCE};
+pub use packed::{PackedBuckets, PackedHistogram};
 pub use sparse::{SparseHistogram, check_buckets};
+pub use varint::{put_varint, take_varint};

@@ -15,13 +15,11 @@ use serde::ser::SerializeSeq;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::sparse::check_sums;
-use crate::{BUCKETS, SparseHistogram, bucket_of};
+use crate::varint::{put_varint, take_varint};
+use crate::{BUCKETS, LONGEST_DIFFERENCE, SparseHistogram, bucket_of};
 
 /// Most values one difference may hold: sums of many of them stay far from overflowing.
 const MOST_VALUES: u64 = 1 << 48;
-
-/// Longest encoded form of one difference, bytes: every bucket, with the longest varints.
-pub const LONGEST_DIFFERENCE: usize = 3 * 10 + 8 + 2 + BUCKETS * (1 + 10);
 
 /// What was added to a histogram in one interval: exact moments and delta-coded buckets.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -164,35 +162,6 @@ impl<'de> Deserialize<'de> for PackedBuckets {
         }
         deserializer.deserialize_seq(Numbers)
     }
-}
-
-/// Appends `number` as a LEB128 varint: seven bits a byte, lowest first, the eighth bit says that
-/// more follow.
-#[inline]
-pub fn put_varint(bytes: &mut Vec<u8>, mut number: u64) {
-    while number >= 0x80 {
-        bytes.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    bytes.push(number as u8);
-}
-
-/// Reads a varint from the front of `bytes`; `None` if it is cut off, longer than 64 bits or not in
-/// its shortest form.
-pub fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
-    let mut number = 0_u64;
-    for shift in (0..64).step_by(7) {
-        let byte = *bytes.split_off_first()?;
-        let bits = u64::from(byte & 0x7f);
-        if (bits << shift) >> shift != bits || (byte == 0 && shift > 0) {
-            return None;
-        }
-        number |= bits << shift;
-        if byte & 0x80 == 0 {
-            return Some(number);
-        }
-    }
-    None
 }
 
 #[cfg(test)]

@@ -37,7 +37,7 @@ pub struct Lost;
 
 impl std::fmt::Display for Lost {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str("a part of the mapped file is not there: it was shortened, or cannot be read or written")
+        out.write_str("part of the mapped file is not accessible: the file was truncated, or its storage failed")
     }
 }
 

@@ -13,5 +13,5 @@ mod slot_pool;
 
 pub use fault_watch::{FaultWatch, Lost};
 pub use shared::{SharedRegion, SharedState};
-pub use shared_bytes::{Access, PageSize, SharedBytes, SharedWord, is_sealed};
+pub use shared_bytes::{MappingAccess, PageSize, SharedBytes, SharedWord, is_sealed};
 pub use slot_pool::{Backing, PoolError, PoolView, SlotPool};

@@ -23,6 +23,9 @@ pub struct SharedRegion<T: SharedState> {
 /// drop glue.
 pub unsafe trait SharedState: Sync {}
 
+// SAFETY: it is an atomic, and any bytes are a value of it.
+unsafe impl SharedState for std::sync::atomic::AtomicU16 {}
+
 // SAFETY: the region is shared memory of atomics; any thread may hold or drop the owner.
 unsafe impl<T: SharedState> Send for SharedRegion<T> {}
 // SAFETY: as above; `&SharedRegion` only gives out `&T`, and T is Sync.

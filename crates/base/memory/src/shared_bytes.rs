@@ -30,18 +30,18 @@ pub use word::SharedWord;
 
 /// What a mapping may be used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
+pub enum MappingAccess {
     /// Only read; a write is refused by the caller's own check, and by the processor after that.
     Read,
     /// Read and written.
     ReadWrite,
 }
 
-impl Access {
+impl MappingAccess {
     fn protection(self) -> libc::c_int {
         match self {
-            Access::Read => libc::PROT_READ,
-            Access::ReadWrite => libc::PROT_READ | libc::PROT_WRITE,
+            MappingAccess::Read => libc::PROT_READ,
+            MappingAccess::ReadWrite => libc::PROT_READ | libc::PROT_WRITE,
         }
     }
 }
@@ -60,7 +60,7 @@ pub struct SharedBytes {
 struct Mapping {
     base: NonNull<u8>,
     bytes: usize,
-    access: Access,
+    access: MappingAccess,
     /// Whether the last window unmaps it; otherwise somebody else does, after the last window is gone.
     owned: bool,
     /// What is mapped, and from which offset, where another process could map it too.
@@ -83,7 +83,7 @@ impl SharedBytes {
     /// Zeroed pages of this process, which the kernel provides as they are touched. Not shareable.
     pub fn anonymous(bytes: usize) -> io::Result<SharedBytes> {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | pages::UNRESERVED;
-        Mapping::make(bytes, flags, Access::ReadWrite, None)
+        Mapping::make(bytes, flags, MappingAccess::ReadWrite, None)
     }
 
     /// Zeroed pages in a `memfd_create(2)` file, which other processes can map when they are given its descriptor. Nobody
@@ -105,17 +105,17 @@ impl SharedBytes {
         if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, seals) } != 0 {
             return Err(io::Error::last_os_error());
         }
-        SharedBytes::of_file(file, 0, bytes, Access::ReadWrite)
+        SharedBytes::of_file(file, 0, bytes, MappingAccess::ReadWrite)
     }
 
     /// `bytes` of a file or device from `offset`, which is a multiple of the page size.
-    pub fn of_file(file: OwnedFd, offset: u64, bytes: usize, access: Access) -> io::Result<SharedBytes> {
+    pub fn of_file(file: OwnedFd, offset: u64, bytes: usize, access: MappingAccess) -> io::Result<SharedBytes> {
         Mapping::make(bytes, libc::MAP_SHARED | pages::UNRESERVED, access, Some((file, offset)))
     }
 
     /// The same for a file that others may shorten, or whose device may fail: its bytes are accessed within
     /// [`SharedBytes::watched`].
-    pub fn of_watched_file(file: OwnedFd, offset: u64, bytes: usize, access: Access) -> io::Result<SharedBytes> {
+    pub fn of_watched_file(file: OwnedFd, offset: u64, bytes: usize, access: MappingAccess) -> io::Result<SharedBytes> {
         let mut shared = SharedBytes::of_file(file, offset, bytes, access)?;
         if let Some(mapping) = Arc::get_mut(&mut shared.mapping)
             && let Some((file, offset)) = &mapping.file
@@ -140,7 +140,7 @@ impl SharedBytes {
     ///
     /// # Errors
     /// A file that its sender could shorten ([`is_sealed`]) or that is smaller, and what mmap(2) says.
-    pub fn of_peer(file: BorrowedFd<'_>, offset: u64, bytes: usize, access: Access) -> io::Result<SharedBytes> {
+    pub fn of_peer(file: BorrowedFd<'_>, offset: u64, bytes: usize, access: MappingAccess) -> io::Result<SharedBytes> {
         sealed::check(file, offset, bytes)?;
         let mut shared = SharedBytes::of_file(file.try_clone_to_owned()?, offset, bytes, access)?;
         if let Some(mapping) = Arc::get_mut(&mut shared.mapping) {
@@ -171,7 +171,7 @@ impl SharedBytes {
     /// holds a Rust reference to bytes that are accessed through the window at that time.
     pub(crate) unsafe fn borrowed(base: NonNull<u8>, bytes: usize, file: Option<OwnedFd>) -> SharedBytes {
         let file = file.map(|file| (file, 0));
-        let mapping = Mapping { base, bytes, access: Access::ReadWrite, owned: false, file, watch: None };
+        let mapping = Mapping { base, bytes, access: MappingAccess::ReadWrite, owned: false, file, watch: None };
         SharedBytes { mapping: Arc::new(mapping), start: base, bytes, writable_bytes: bytes }
     }
 
@@ -189,7 +189,7 @@ impl SharedBytes {
 
     /// What the mapping may be used for.
     #[inline]
-    pub fn access(&self) -> Access {
+    pub fn access(&self) -> MappingAccess {
         self.mapping.access
     }
 
@@ -200,7 +200,7 @@ impl SharedBytes {
             return None;
         }
         let start = NonNull::new(self.start.as_ptr().wrapping_add(offset))?;
-        let writable_bytes = if self.access() == Access::ReadWrite { bytes } else { 0 };
+        let writable_bytes = if self.access() == MappingAccess::ReadWrite { bytes } else { 0 };
         Some(SharedBytes { mapping: Arc::clone(&self.mapping), start, bytes, writable_bytes })
     }
 
@@ -327,7 +327,7 @@ impl fmt::Debug for SharedBytes {
 }
 
 impl Mapping {
-    fn make(bytes: usize, flags: i32, access: Access, file: Option<(OwnedFd, u64)>) -> io::Result<SharedBytes> {
+    fn make(bytes: usize, flags: i32, access: MappingAccess, file: Option<(OwnedFd, u64)>) -> io::Result<SharedBytes> {
         let protection = access.protection();
         let (fd, offset) = file.as_ref().map_or((-1, 0), |(fd, offset)| (fd.as_raw_fd(), *offset));
         let offset = libc::off_t::try_from(offset).map_err(|_| io::ErrorKind::InvalidInput)?;
@@ -338,7 +338,7 @@ impl Mapping {
         }
         let base = NonNull::new(address.cast::<u8>()).ok_or_else(io::Error::last_os_error)?;
         let mapping = Arc::new(Mapping { base, bytes: bytes.max(1), access, owned: true, file, watch: None });
-        let writable_bytes = if access == Access::ReadWrite { bytes } else { 0 };
+        let writable_bytes = if access == MappingAccess::ReadWrite { bytes } else { 0 };
         Ok(SharedBytes { mapping, start: base, bytes, writable_bytes })
     }
 }

@@ -15,7 +15,9 @@
 #[path = "../tests/strays/mod.rs"]
 mod strays;
 
-use iolab_statistics::{Better, Family, Method, Random, Rules, Spread, Verdict, compare, holm, settle, signed_rank};
+use iolab_statistics::{
+    Better, DecisionRules, Family, Method, Random, Spread, Verdict, compare, holm, settle, signed_rank,
+};
 
 use strays::{KINDS, Strays, pairs, study};
 
@@ -73,7 +75,7 @@ fn by_ranks(pairs: &[(Vec<f64>, Vec<f64>)]) -> Vec<bool> {
 
 fn by_student(pairs: &[(Vec<f64>, Vec<f64>)]) -> Vec<bool> {
     // How many more would decide is not asked.
-    let rules = Rules { zone: 0.0, most_blocks: 0, ..Rules::default() };
+    let rules = DecisionRules { zone: 0.0, most_blocks: 0, ..DecisionRules::default() };
     let mut all: Vec<_> =
         pairs.iter().filter_map(|(theirs, ours)| compare(theirs, ours, Better::Higher, &rules)).collect();
     settle(&mut all, &rules);

@@ -10,7 +10,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::repeats::more_repeats;
 use crate::{Interval, cliffs_delta, critical_bound, normal, rank_sum, signed_rank};
 
 /// Which direction is good.
@@ -25,7 +24,7 @@ pub enum Better {
 
 /// What decides.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Rules {
+pub struct DecisionRules {
     /// Confidence of intervals; what is missing to 1 is the chance of a false alarm.
     pub confidence: f64,
     /// Differences up to this share do not matter: ratios from 1 / (1 + zone) to 1 + zone.
@@ -36,9 +35,9 @@ pub struct Rules {
     pub most_blocks: usize,
 }
 
-impl Default for Rules {
-    fn default() -> Rules {
-        Rules { confidence: 0.95, zone: 0.02, least_blocks: 3, most_blocks: 30 }
+impl Default for DecisionRules {
+    fn default() -> DecisionRules {
+        DecisionRules { confidence: 0.95, zone: 0.02, least_blocks: 3, most_blocks: 30 }
     }
 }
 
@@ -127,7 +126,7 @@ pub struct Comparison {
 
 impl Comparison {
     /// Judges what is known.
-    pub fn new(evidence: &Evidence, better: Better, rules: &Rules) -> Comparison {
+    pub fn new(evidence: &Evidence, better: Better, rules: &DecisionRules) -> Comparison {
         let Evidence { repeats, pairing, estimate, error, freedom, critical, adjusted_p } = *evidence;
         let reach = critical.filter(|_| error.is_finite()).map(|critical| critical * error);
         let (low, high) = reach.map_or((estimate, estimate), |reach| (estimate - reach, estimate + reach));
@@ -157,14 +156,14 @@ impl Comparison {
     }
 
     /// The same with limits that were found otherwise.
-    pub fn with_ratio(mut self, ratio: Interval, rules: &Rules) -> Comparison {
+    pub fn with_ratio(mut self, ratio: Interval, rules: &DecisionRules) -> Comparison {
         self.ratio = ratio;
         self.judge(rules);
         self
     }
 
     /// Whether there are enough repeats for a verdict, and limits.
-    pub fn is_enough(&self, rules: &Rules) -> bool {
+    pub fn is_enough(&self, rules: &DecisionRules) -> bool {
         self.blocks >= rules.least_blocks && self.ratio.confidence >= rules.confidence - 1e-9
     }
 
@@ -174,11 +173,11 @@ impl Comparison {
         Some(self.ratio.map(f64::ln).half_width() / error)
     }
 
-    fn judge(&mut self, rules: &Rules) {
+    fn judge(&mut self, rules: &DecisionRules) {
         self.verdict = self.judged(rules);
     }
 
-    fn judged(&self, rules: &Rules) -> Verdict {
+    fn judged(&self, rules: &DecisionRules) -> Verdict {
         let ratio = &self.ratio;
         if self.is_enough(rules) && ratio.low >= 1.0 / (1.0 + rules.zone) && ratio.high <= 1.0 + rules.zone {
             return Verdict::Equivalent;
@@ -194,12 +193,48 @@ impl Comparison {
     }
 }
 
+/// The normal distribution up to which four of five lie: a study of the size that is named decides
+/// with that chance.
+pub(crate) const POWER: f64 = 0.841_621_233_572_914_4;
+
+/// How many more repeats would decide with a chance of four in five, if they look like those so far
+/// and the difference is what it looks like: limits narrow enough to leave 1 out, or to lie within
+/// the zone of equivalence, whichever comes first. `None` when that is more than the rules want to
+/// spend.
+///
+/// Limits shrink with the root of the number of repeats, and because the spread is known better:
+/// the critical value is that of Student's distribution at the level that gives today's with
+/// today's degrees of freedom. Without limits only the fewest repeats for any verdict can be named.
+pub fn more_repeats(comparison: &Comparison, rules: &DecisionRules) -> Option<usize> {
+    let repeats = comparison.blocks;
+    let least = rules.least_blocks.max(repeats + 1);
+    let (Some(error), Some(critical)) = (comparison.error, comparison.critical()) else { return Some(least - repeats) };
+    let level = normal::student_two_sided(critical, comparison.freedom);
+    let estimate = comparison.ratio.estimate.ln().abs();
+    let wanted = estimate.max(rules.zone.ln_1p() - estimate);
+    let decides = |count: usize| {
+        let freedom = comparison.freedom * (count as f64 - 1.0) / (repeats as f64 - 1.0);
+        let error = error * (repeats as f64 / count as f64).sqrt();
+        (normal::student_quantile(level / 2.0, freedom) + POWER) * error <= wanted
+    };
+    // More repeats never decide less, so halving finds the fewest.
+    let (mut fewest, mut most) = (least, rules.most_blocks);
+    if most < least || !decides(most) {
+        return None;
+    }
+    while fewest < most {
+        let middle = (fewest + most) / 2;
+        if decides(middle) { most = middle } else { fewest = middle + 1 }
+    }
+    Some(fewest - repeats)
+}
+
 /// Compares values of the same blocks, in the same order, as if it were the only comparison;
 /// [`settle`] corrects for several.
 ///
 /// `None` when the lengths differ, when there is nothing, or when a value is not a positive number:
 /// those have no ratio.
-pub fn compare(baseline: &[f64], candidate: &[f64], better: Better, rules: &Rules) -> Option<Comparison> {
+pub fn compare(baseline: &[f64], candidate: &[f64], better: Better, rules: &DecisionRules) -> Option<Comparison> {
     if baseline.len() != candidate.len() || baseline.is_empty() || !is_sound(baseline) || !is_sound(candidate) {
         return None;
     }
@@ -221,7 +256,12 @@ pub fn compare(baseline: &[f64], candidate: &[f64], better: Better, rules: &Rule
 ///
 /// A drift of the machine between the two counts as a difference here. `None` when one is empty, or
 /// when a value is not a positive number.
-pub fn compare_unpaired(baseline: &[f64], candidate: &[f64], better: Better, rules: &Rules) -> Option<Comparison> {
+pub fn compare_unpaired(
+    baseline: &[f64],
+    candidate: &[f64],
+    better: Better,
+    rules: &DecisionRules,
+) -> Option<Comparison> {
     if baseline.is_empty() || candidate.is_empty() || !is_sound(baseline) || !is_sound(candidate) {
         return None;
     }
@@ -269,7 +309,7 @@ fn moments(values: &[f64]) -> (f64, f64) {
 /// ratios of two sizes, one for each order in the block.
 const USED: f64 = 0.75;
 
-fn alone(evidence: Evidence, better: Better, rules: &Rules) -> Comparison {
+fn alone(evidence: Evidence, better: Better, rules: &DecisionRules) -> Comparison {
     let evidence = Evidence {
         critical: evidence.error.is_finite().then(|| critical_bound(1, evidence.freedom, used(rules))),
         adjusted_p: (p_value(evidence.estimate, evidence.error, evidence.freedom) / USED).min(1.0),
@@ -279,7 +319,7 @@ fn alone(evidence: Evidence, better: Better, rules: &Rules) -> Comparison {
 }
 
 /// The confidence that limits are made for.
-fn used(rules: &Rules) -> f64 {
+fn used(rules: &DecisionRules) -> f64 {
     1.0 - USED * (1.0 - rules.confidence)
 }
 
@@ -292,7 +332,7 @@ fn p_value(estimate: f64, error: f64, freedom: f64) -> f64 {
 
 /// Widens the limits of comparisons that belong to one matrix, so that all of them hold together
 /// (Sidak 1967), and judges them again.
-pub fn settle(comparisons: &mut [Comparison], rules: &Rules) {
+pub fn settle(comparisons: &mut [Comparison], rules: &DecisionRules) {
     let tests = comparisons.len();
     for comparison in comparisons {
         let Some(error) = comparison.error else { continue };

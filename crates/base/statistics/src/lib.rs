@@ -45,7 +45,9 @@ mod steady_state;
 
 pub use bootstrap::Bootstrap;
 pub use change_points::{Segment, change_points, mser5, noise_variance, steady_segment};
-pub use comparison::{Better, Comparison, Evidence, Pairing, Rules, Verdict, compare, compare_unpaired, settle};
+pub use comparison::{
+    Better, Comparison, DecisionRules, Evidence, Pairing, Verdict, compare, compare_unpaired, more_repeats, settle,
+};
 pub use effect::{Magnitude, cliffs_delta, magnitude, size_of_ratio};
 pub use family::{Family, Method, Spread, Stated, Statements, Weights, critical_bound};
 pub use far_trials::{FarTrial, VERY_FAR};
@@ -58,6 +60,6 @@ pub use median::{median, median_interval, quantile};
 pub use percentile::{percentile_intervals, samples_needed};
 pub use random::Random;
 pub use rank_sum::{rank_sum, rank_sum_interval};
-pub use repeats::{decidable, more_repeats};
+pub use repeats::decidable;
 pub use signed_rank::{signed_rank, signed_rank_interval};
 pub use steady_state::{SniaRules, SteadyState, fio_deviation, fio_slope, snia};

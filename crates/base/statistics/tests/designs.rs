@@ -5,7 +5,7 @@
 mod strays;
 
 use iolab_statistics::{
-    Better, Comparison, Evidence, Family, Pairing, Random, Rules, VERY_FAR, Verdict, decidable, more_repeats,
+    Better, Comparison, DecisionRules, Evidence, Family, Pairing, Random, VERY_FAR, Verdict, decidable, more_repeats,
 };
 use strays::{KINDS, NOISE, Strays, pairs, study};
 
@@ -69,7 +69,7 @@ impl Plan {
             critical: Some(self.critical),
             adjusted_p: stated.adjusted_p,
         };
-        Comparison::new(&evidence, Better::Higher, &Rules::default())
+        Comparison::new(&evidence, Better::Higher, &DecisionRules::default())
     }
 }
 
@@ -154,7 +154,7 @@ fn missing_trials_leave_the_rest_sound() {
 
 #[test]
 fn as_many_more_repeats_as_are_named_decide_four_times_of_five() {
-    let rules = Rules::default();
+    let rules = DecisionRules::default();
     // 6 % between two of four configurations: three blocks do not tell.
     let (few, ratio) = (Plan::new(4, 3), 1.06_f64);
     let error = NOISE * (2.0 / 3.0_f64).sqrt();

@@ -1,14 +1,14 @@
 //! Verdicts, steady states, change points and knees on worked examples.
 
 use iolab_statistics::{
-    Better, Family, Magnitude, Rules, SniaRules, SteadyState, Verdict, change_points, cliffs_delta, compare,
+    Better, DecisionRules, Family, Magnitude, SniaRules, SteadyState, Verdict, change_points, cliffs_delta, compare,
     compare_unpaired, fio_deviation, fio_slope, knee, magnitude, median_interval, mser5, noise_variance,
     samples_needed, settle, size_of_ratio, snia, steady_segment,
 };
 
 #[test]
 fn verdicts_follow_from_interval_and_zone() {
-    let rules = Rules::default();
+    let rules = DecisionRules::default();
     let base = [100.0, 150.0, 300.0, 120.0, 90.0, 200.0, 180.0];
     let times =
         |factors: [f64; 7]| -> Vec<f64> { base.iter().zip(factors).map(|(base, factor)| base * factor).collect() };
@@ -29,7 +29,7 @@ fn verdicts_follow_from_interval_and_zone() {
 
 #[test]
 fn too_few_blocks_give_a_size_and_no_verdict() {
-    let rules = Rules::default();
+    let rules = DecisionRules::default();
     let of = |baseline: &[f64], candidate: &[f64]| compare(baseline, candidate, Better::Higher, &rules);
     let two = of(&[1.0, 1.0], &[7.3, 7.7]).expect("sound values");
     assert_eq!(two.verdict, Verdict::Undecided { more_repeats: Some(1) });
@@ -50,7 +50,7 @@ fn too_few_blocks_give_a_size_and_no_verdict() {
 
 #[test]
 fn the_exact_test_stands_beside_and_decides_nothing() {
-    let rules = Rules::default();
+    let rules = DecisionRules::default();
     let of =
         |theirs: &[f64], ours: &[f64]| compare_unpaired(theirs, ours, Better::Lower, &rules).expect("sound values");
     let four = of(&[100.0, 101.0, 102.0, 103.0], &[120.0, 121.0, 122.0, 123.0]);
@@ -68,7 +68,7 @@ fn the_exact_test_stands_beside_and_decides_nothing() {
 
 #[test]
 fn a_large_matrix_decides_with_few_blocks_too() {
-    let rules = Rules::default();
+    let rules = DecisionRules::default();
     let one = compare(&[1.0; 5], &[1.1, 1.12, 1.09, 1.11, 1.08], Better::Higher, &rules).expect("sound values");
     let mut matrix = vec![one.clone(); 27];
     settle(&mut matrix, &rules);

@@ -4,8 +4,8 @@
 
 use iolab_histogram::{Histogram, SparseHistogram};
 use iolab_statistics::{
-    Better, Bootstrap, Random, Rules, Verdict, compare, mean_interval, median_interval, percentile_intervals, quantile,
-    rank_sum, rank_sum_interval, ratio_interval, settle, signed_rank_interval,
+    Better, Bootstrap, DecisionRules, Random, Verdict, compare, mean_interval, median_interval, percentile_intervals,
+    quantile, rank_sum, rank_sum_interval, ratio_interval, settle, signed_rank_interval,
 };
 
 const STUDIES: usize = 8000;
@@ -173,7 +173,7 @@ fn equal_configurations(random: &mut Random, blocks: usize) -> ([Vec<f64>; 2], [
 
 #[test]
 fn equal_configurations_are_seldom_called_different_while_the_machine_drifts() {
-    let rules = Rules::default();
+    let rules = DecisionRules::default();
     let mut random = Random::new(3);
     let (mut in_blocks, mut in_turn) = (0, 0);
     for _ in 0..STUDIES {
@@ -189,7 +189,7 @@ fn equal_configurations_are_seldom_called_different_while_the_machine_drifts() {
 
 #[test]
 fn a_matrix_of_equal_configurations_has_no_more_false_alarms_than_one() {
-    let rules = Rules::default();
+    let rules = DecisionRules::default();
     let mut random = Random::new(4);
     let mut alarms = 0;
     for _ in 0..STUDIES {

@@ -2,7 +2,7 @@
 //! says how they came about.
 
 use iolab_statistics::{
-    Better, Bootstrap, Comparison, Family, Interval, Line, Method, Rules, Weights, change_points, compare,
+    Better, Bootstrap, Comparison, DecisionRules, Family, Interval, Line, Method, Weights, change_points, compare,
     compare_unpaired, critical_bound, holm, quantile, rank_sum, rank_sum_interval, settle, signed_rank,
     signed_rank_interval,
 };
@@ -168,7 +168,7 @@ fn joint_limits_are_those_of_tukey_and_dunnett() {
 
 #[test]
 fn two_sides_are_compared_as_by_student_welch_and_sidak() {
-    let rules = Rules::default();
+    let rules = DecisionRules::default();
     let logs = |comparison: &Comparison| comparison.ratio.map(f64::ln);
     let check = |ours: &Comparison, theirs: &[f64]| {
         let ratio = logs(ours);

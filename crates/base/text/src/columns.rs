@@ -2,7 +2,7 @@
 
 /// Where the cells of a column stand in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
+pub enum Alignment {
     /// They begin together: words.
     Left,
     /// They end together: numbers.
@@ -11,7 +11,7 @@ pub enum Side {
 
 /// Lines with columns as wide as their widest cell, two blanks apart; blanks at the end of a line
 /// are left out. A line may have fewer cells than others.
-pub fn aligned<L: AsRef<[String]>>(lines: &[L], side: impl Fn(usize) -> Side) -> String {
+pub fn aligned<L: AsRef<[String]>>(lines: &[L], side: impl Fn(usize) -> Alignment) -> String {
     let columns = lines.iter().map(|line| line.as_ref().len()).max().unwrap_or(0);
     let width = |column: usize| {
         let cells = lines.iter().filter_map(|line| line.as_ref().get(column));
@@ -21,8 +21,8 @@ pub fn aligned<L: AsRef<[String]>>(lines: &[L], side: impl Fn(usize) -> Side) ->
     let mut text = String::new();
     for line in lines {
         let cells = line.as_ref().iter().zip(&widths).enumerate().map(|(column, (cell, &width))| match side(column) {
-            Side::Left => format!("{cell:<width$}"),
-            Side::Right => format!("{cell:>width$}"),
+            Alignment::Left => format!("{cell:<width$}"),
+            Alignment::Right => format!("{cell:>width$}"),
         });
         text += cells.collect::<Vec<_>>().join("  ").trim_end();
         text.push('\n');
@@ -38,7 +38,7 @@ mod tests {
     fn columns_are_as_wide_as_their_widest_cell() {
         let lines = [vec!["job", "µs", "note"], vec!["a long one", "1234", ""], vec!["b"]];
         let lines = lines.map(|line| line.into_iter().map(str::to_owned).collect::<Vec<_>>());
-        let numbers_right = |column| if column == 1 { Side::Right } else { Side::Left };
+        let numbers_right = |column| if column == 1 { Alignment::Right } else { Alignment::Left };
         assert_eq!(aligned(&lines, numbers_right), "job           µs  note\na long one  1234\nb\n");
         assert_eq!(aligned::<Vec<String>>(&[], numbers_right), "");
     }

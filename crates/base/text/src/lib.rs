@@ -9,6 +9,6 @@ mod nearest;
 mod wrapping;
 
 pub use amounts::{exact_bytes, exact_ns, grouped, rounded_bytes, size_text};
-pub use columns::{Side, aligned};
+pub use columns::{Alignment, aligned};
 pub use nearest::closest;
 pub use wrapping::{USUAL_COLUMNS, paragraph};

@@ -25,7 +25,7 @@ pub enum UnitError {
     #[error("`{0}` is too large")]
     Overflow(String),
     /// A fraction that does not come out even in the smallest unit.
-    #[error("`{text}` is not a whole number of {unit}")]
+    #[error("`{text}` is not a multiple of one {unit}")]
     NotWhole {
         /// The whole text.
         text: String,

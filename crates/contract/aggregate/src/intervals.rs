@@ -131,7 +131,7 @@ fn with_gaps(cells: Vec<Cell>, intervals: &[&IntervalLatencies]) -> Vec<Cell> {
         if cell.start_ns > at_ns {
             whole.push(Cell { start_ns: at_ns, end_ns: cell.start_ns, ..Cell::default() });
         }
-        // Cells of different grids may overlap: no stretch of time is told twice.
+        // Cells of different grids may overlap: no stretch of time is counted twice.
         cell.start_ns = cell.start_ns.max(at_ns);
         cell.end_ns = cell.end_ns.max(cell.start_ns);
         at_ns = cell.end_ns;

@@ -8,27 +8,14 @@
 
 use iolab_plan::{Direction, UnifiedReporting, WorkerPlan};
 use iolab_recording::{
-    DepthUse, DeviceUse, Outcome, Overhead, Recording, ScheduleRecording, SyncRecording, WorkerRecording,
+    DepthUse, DriftRecording, LoopOverhead, Recording, ScheduleRecording, SyncRecording, WorkerOutcome, WorkerRecording,
 };
 
-use crate::devices::{DeviceFigures, device_figures};
 use crate::direction::DirectionFigures;
-use crate::members::{Member, reported};
-use crate::run_status::{RunStatus, run_status};
+use crate::members::Member;
 use crate::shares::{Bands, DepthShares};
 use crate::steady::{SteadyFigures, steady};
 use crate::throughput::milliseconds;
-
-/// Everything a report shows.
-#[derive(Debug)]
-pub struct Figures<'a> {
-    /// One per worker, or per group of workers reported as one, in plan order.
-    pub jobs: Vec<JobFigures<'a>>,
-    /// One per reporting group.
-    pub groups: Vec<RunStatus<'a>>,
-    /// Block devices; empty when no worker asked for them.
-    pub devices: Vec<DeviceFigures>,
-}
 
 /// One reported job: a worker or a group of workers.
 #[derive(Debug)]
@@ -67,10 +54,12 @@ pub struct JobFigures<'a> {
     pub started_ns: u64,
     /// How the schedules of paced workers were kept.
     pub schedule: Option<ScheduleRecording>,
+    /// How the times of a replayed trace were kept.
+    pub drift: Option<DriftRecording>,
     /// A sentence for each worker whose schedule was more than could be done.
     pub saturation: Vec<String>,
     /// The tool's own part in the time per I/O, for each kind of loop among the workers.
-    pub overheads: Vec<Overhead>,
+    pub overheads: Vec<LoopOverhead>,
     /// How steady the rate was, when that was asked for.
     pub steady: Option<SteadyFigures>,
 }
@@ -92,6 +81,16 @@ pub struct CpuFigures {
     pub minor_faults: u64,
 }
 
+/// `EILSEQ`: data that did not verify.
+const DAMAGED: i32 = 84;
+
+impl JobFigures<'_> {
+    /// The errno that fio reports: of what ended a worker, or of damaged data that was survived.
+    pub fn reported_errno(&self) -> i32 {
+        if self.errno == 0 && self.errors.first == DAMAGED { DAMAGED } else { self.errno }
+    }
+}
+
 /// Errors of a job.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ErrorFigures {
@@ -103,24 +102,7 @@ pub struct ErrorFigures {
     pub first: i32,
 }
 
-/// Computes the figures of `recording`. Workers hidden by `stats=0` do not appear.
-pub fn figures(recording: &Recording) -> Figures<'_> {
-    let mut jobs: Vec<JobFigures<'_>> =
-        reported(recording).into_iter().map(|members| job_figures(&members, recording)).collect();
-    let groups = run_status(&jobs);
-    for job in &mut jobs {
-        let group = groups.iter().find(|group| group.number == job.plan.group);
-        for direction in job.directions.iter_mut().chain(job.mixed.as_mut()) {
-            let whole = group.and_then(|group| group.line(direction.name)).map_or(0.0, |line| line.bytes_per_second);
-            direction.set_share(whole);
-        }
-    }
-    let wanted = recording.plan.workers.iter().any(|worker| worker.measurement.disk_util);
-    let devices: &[DeviceUse] = if wanted { &recording.devices } else { &[] };
-    Figures { jobs, groups, devices: device_figures(devices, &recording.hosts) }
-}
-
-fn job_figures<'a>(members: &[Member<'a>], recording: &'a Recording) -> JobFigures<'a> {
+pub(crate) fn job_figures<'a>(members: &[Member<'a>], recording: &'a Recording) -> JobFigures<'a> {
     let plan = members[0].0;
     let workers: Vec<&WorkerRecording> = members.iter().map(|member| member.1).collect();
     let ended_by = workers.iter().find(|worker| worker.outcome.errno() != 0).map(|worker| &worker.outcome);
@@ -143,7 +125,7 @@ fn job_figures<'a>(members: &[Member<'a>], recording: &'a Recording) -> JobFigur
         plan,
         hosts: hosts(members, recording),
         pid: workers[0].pid,
-        errno: ended_by.map_or(0, Outcome::errno),
+        errno: ended_by.map_or(0, WorkerOutcome::errno),
         error_message: ended_by.and_then(message_of),
         bands: Bands::of(&directions),
         directions,
@@ -155,6 +137,7 @@ fn job_figures<'a>(members: &[Member<'a>], recording: &'a Recording) -> JobFigur
         cpu: cpu_figures(&workers),
         errors: error_figures(members),
         schedule: schedule(&workers),
+        drift: drift(&workers),
         steady: steady(members),
         saturation: workers.iter().filter_map(|worker| worker.saturation()).collect(),
         overheads: recording.calibration.as_ref().map(|calibration| calibration.overheads(members)).unwrap_or_default(),
@@ -177,11 +160,18 @@ fn schedule(workers: &[&WorkerRecording]) -> Option<ScheduleRecording> {
     })
 }
 
-fn message_of(outcome: &Outcome) -> Option<String> {
+fn drift(workers: &[&WorkerRecording]) -> Option<DriftRecording> {
+    workers.iter().filter_map(|worker| worker.drift.clone()).reduce(|mut all, one| {
+        all.join(&one);
+        all
+    })
+}
+
+fn message_of(outcome: &WorkerOutcome) -> Option<String> {
     match outcome {
-        Outcome::Failed { message, .. } => Some(message.clone()),
-        Outcome::Crashed { signal: 0, message } => Some(format!("worker vanished: {message}")),
-        Outcome::Crashed { signal, message } => Some(format!("worker died of signal {signal}: {message}")),
+        WorkerOutcome::Failed { message, .. } => Some(message.clone()),
+        WorkerOutcome::Crashed { signal: 0, message } => Some(format!("worker vanished: {message}")),
+        WorkerOutcome::Crashed { signal, message } => Some(format!("worker died of signal {signal}: {message}")),
         _ => None,
     }
 }

@@ -6,13 +6,14 @@
 //! - **Which storage** a run reached: [`targets()`].
 //! - **Which workers count**, what is reported as one and why a run does not count: [`members()`],
 //!   [`flaw`].
-//! - **Reports** show [`figures`], [`interval_figures`] and [`device_figures`]; all that is said of
+//! - **Reports** show [`figures()`], [`interval_figures`] and [`device_figures`]; all that is said of
 //!   a whole run comes from [`WholeRun`].
 //!
-//! Nothing here makes text, and nothing here is a format of somebody's.
+//! Nothing here makes text or follows a foreign format.
 
 mod devices;
 mod direction;
+mod figures;
 mod intervals;
 mod jobs;
 mod members;
@@ -26,13 +27,14 @@ mod whole;
 
 pub use devices::{DeviceFigures, device_figures};
 pub use direction::DirectionFigures;
+pub use figures::{Figures, figures};
 pub use intervals::{IntervalFigures, interval_figures};
-pub use jobs::{CpuFigures, ErrorFigures, Figures, JobFigures, figures};
+pub use jobs::{CpuFigures, ErrorFigures, JobFigures};
 pub use members::{Member, flaw, members};
 pub use run_status::{RunStatus, RunStatusLine};
-pub use series::{Sample, SeriesSummary, summed_series, windows};
+pub use series::{RateSample, SeriesSummary, summed_series, windows};
 pub use shares::{Bands, DepthShares, MICROSECOND_BANDS, MILLISECOND_BANDS, NANOSECOND_BANDS, shown_tenths};
 pub use steady::SteadyFigures;
-pub use targets::{Target, targets};
+pub use targets::{ReachedStorage, targets};
 pub use throughput::{Throughput, milliseconds, per_second};
 pub use whole::{Latency, WholeRun};

@@ -11,7 +11,7 @@ use iolab_recording::WorkerRecording;
 
 /// Operations and bytes of one stretch of time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Sample {
+pub struct RateSample {
     /// Start, ns since the start of the run.
     pub start_ns: u64,
     /// End, ns since the start of the run.
@@ -22,7 +22,7 @@ pub struct Sample {
     pub bytes: u64,
 }
 
-impl Sample {
+impl RateSample {
     /// Operations per second.
     pub fn ios_per_second(&self) -> f64 {
         crate::throughput::per_second(self.ios, self.end_ns - self.start_ns)
@@ -35,12 +35,12 @@ impl Sample {
 }
 
 /// The workers' intervals, added cell by cell, in order of time and without gaps.
-pub fn summed_series(workers: &[&WorkerRecording], directions: &[Direction], interval_ns: u64) -> Vec<Sample> {
+pub fn summed_series(workers: &[&WorkerRecording], directions: &[Direction], interval_ns: u64) -> Vec<RateSample> {
     let interval_ns = interval_ns.max(1);
-    let mut cells: BTreeMap<u64, Sample> = BTreeMap::new();
+    let mut cells: BTreeMap<u64, RateSample> = BTreeMap::new();
     for interval in workers.iter().flat_map(|worker| &worker.intervals).filter(|interval| interval.length_ns > 0) {
         let end_ns = interval.start_ns + interval.length_ns;
-        let empty = Sample { start_ns: interval.start_ns, end_ns, ios: 0, bytes: 0 };
+        let empty = RateSample { start_ns: interval.start_ns, end_ns, ios: 0, bytes: 0 };
         let cell = cells.entry(interval.start_ns / interval_ns).or_insert(empty);
         cell.start_ns = cell.start_ns.min(interval.start_ns);
         cell.end_ns = cell.end_ns.max(end_ns);
@@ -49,7 +49,7 @@ pub fn summed_series(workers: &[&WorkerRecording], directions: &[Direction], int
             cell.bytes = cell.bytes.saturating_add(interval.bytes[direction.index()]);
         }
     }
-    let mut series: Vec<Sample> = Vec::with_capacity(cells.len());
+    let mut series: Vec<RateSample> = Vec::with_capacity(cells.len());
     for mut cell in cells.into_values() {
         if let Some(last) = series.last() {
             // Cells touch: a gap is idle time at the start of the next cell, an overlap is not
@@ -65,12 +65,12 @@ pub fn summed_series(workers: &[&WorkerRecording], directions: &[Direction], int
 /// Joins samples into windows of at least `window_ms`. What is left at the end is a window of its
 /// own if it covers half of one or is all there is; otherwise its rate would be noise and it is
 /// left out.
-pub fn windows(series: &[Sample], window_ms: u64) -> Vec<Sample> {
+pub fn windows(series: &[RateSample], window_ms: u64) -> Vec<RateSample> {
     let window_ns = window_ms.max(1) * 1_000_000;
-    let mut whole: Vec<Sample> = Vec::new();
-    let mut open: Option<Sample> = None;
+    let mut whole: Vec<RateSample> = Vec::new();
+    let mut open: Option<RateSample> = None;
     for sample in series {
-        let window = open.get_or_insert(Sample { start_ns: sample.start_ns, ..Sample::default() });
+        let window = open.get_or_insert(RateSample { start_ns: sample.start_ns, ..RateSample::default() });
         window.end_ns = sample.end_ns;
         window.ios = window.ios.saturating_add(sample.ios);
         window.bytes = window.bytes.saturating_add(sample.bytes);
@@ -138,7 +138,7 @@ mod tests {
         let one = worker(&[(0, 500, 10), (500, 500, 90)]);
         let two = worker(&[(0, 500, 90), (500, 500, 10)]);
         let series = summed_series(&[&one, &two], &[Direction::Read], 500_000_000);
-        let summary = SeriesSummary::of(windows(&series, 500).iter().map(Sample::ios_per_second));
+        let summary = SeriesSummary::of(windows(&series, 500).iter().map(RateSample::ios_per_second));
         assert_eq!(
             (summary.min, summary.max, summary.mean, summary.stddev, summary.samples),
             (200, 200, 200.0, 0.0, 2)
@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn silent_cells_count_as_stalls() {
         let series = summed_series(&[&worker(&[(0, 100, 100), (300, 100, 100)])], &[Direction::Read], 100_000_000);
-        let whole: Vec<f64> = windows(&series, 400).iter().map(Sample::ios_per_second).collect();
+        let whole: Vec<f64> = windows(&series, 400).iter().map(RateSample::ios_per_second).collect();
         assert_eq!(whole, [500.0]);
     }
 
@@ -161,7 +161,7 @@ mod tests {
             (&[(0, 100, 10), (100, 100, 10), (200, 100, 0)], &[100.0, 0.0]),
         ] {
             let series = summed_series(&[&worker(cells)], &[Direction::Read], 100_000_000);
-            let rates: Vec<f64> = windows(&series, 200).iter().map(Sample::ios_per_second).collect();
+            let rates: Vec<f64> = windows(&series, 200).iter().map(RateSample::ios_per_second).collect();
             assert_eq!(rates, expected, "{cells:?}");
         }
     }

@@ -5,7 +5,7 @@ use iolab_recording::SteadyRecording;
 
 use crate::members::Member;
 
-/// What `steadystate` asked for, and what came of it.
+/// What `steadystate` asked for, and its result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SteadyFigures {
     /// Criterion, limit and window.

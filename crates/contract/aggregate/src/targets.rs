@@ -13,10 +13,11 @@ use serde::{Deserialize, Serialize};
 /// Something that holds data, or stands for it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Target {
+pub enum ReachedStorage {
     /// A block device of the kernel that is made of no others, by its name.
     BlockDevice(String),
-    /// Files under which no block device was found: tmpfs, an overlay, a file system of the network.
+    /// Files under which no block device was found: tmpfs, an overlay, a file system of the
+    /// network.
     NoBlockDevice,
     /// A device that an engine drives by itself, as the job names it.
     Driven(String),
@@ -26,30 +27,32 @@ pub enum Target {
     Nothing,
 }
 
-impl fmt::Display for Target {
+impl fmt::Display for ReachedStorage {
     fn fmt(&self, text: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Target::BlockDevice(name) => write!(text, "block device {name}"),
-            Target::NoBlockDevice => text.write_str("files with no block device beneath"),
-            Target::Driven(name) => write!(text, "a device driven by the engine ({name})"),
-            Target::Private(engine) => write!(text, "memory of the engine {engine}"),
-            Target::Nothing => text.write_str("no storage"),
+            ReachedStorage::BlockDevice(name) => write!(text, "block device {name}"),
+            ReachedStorage::NoBlockDevice => text.write_str("files with no block device beneath"),
+            ReachedStorage::Driven(name) => write!(text, "a device driven by the engine ({name})"),
+            ReachedStorage::Private(engine) => write!(text, "memory of the engine {engine}"),
+            ReachedStorage::Nothing => text.write_str("no storage"),
         }
     }
 }
 
 /// What a run reached, sorted, each once; empty where it is not known: an engine did not say, or
 /// nobody looked at the devices.
-pub fn targets(recording: &Recording) -> Vec<Target> {
+pub fn targets(recording: &Recording) -> Vec<ReachedStorage> {
     let mut all = Vec::new();
     for worker in &recording.plan.workers {
         match worker.engine.traits().reach {
             Reach::Unknown => return Vec::new(),
-            Reach::Processor | Reach::Nothing => all.push(Target::Nothing),
+            Reach::Processor | Reach::Nothing => all.push(ReachedStorage::Nothing),
             Reach::Device => {
-                all.extend(worker.files.iter().map(|file| Target::Driven(file.path.display().to_string())));
+                all.extend(worker.files.iter().map(|file| ReachedStorage::Driven(file.path.display().to_string())));
             }
-            Reach::Private if recording.devices.is_empty() => all.push(Target::Private(worker.engine.name.clone())),
+            Reach::Private if recording.devices.is_empty() => {
+                all.push(ReachedStorage::Private(worker.engine.name.clone()))
+            }
             Reach::BlockLayer | Reach::Names | Reach::Private => {
                 if !worker.measurement.disk_util {
                     return Vec::new();
@@ -64,15 +67,15 @@ pub fn targets(recording: &Recording) -> Vec<Target> {
 }
 
 /// Block devices that are made of no other device of the run.
-fn leaves(recording: &Recording) -> Vec<Target> {
+fn leaves(recording: &Recording) -> Vec<ReachedStorage> {
     let devices = &recording.devices;
     let is_known = |device: &DeviceUse, part: &String| {
         devices.iter().any(|other| other.host == device.host && other.name == *part)
     };
     let is_leaf = |device: &&DeviceUse| !device.parts.iter().any(|part| is_known(device, part));
-    let found: Vec<Target> =
-        devices.iter().filter(is_leaf).map(|device| Target::BlockDevice(device.name.clone())).collect();
-    if found.is_empty() { vec![Target::NoBlockDevice] } else { found }
+    let found: Vec<ReachedStorage> =
+        devices.iter().filter(is_leaf).map(|device| ReachedStorage::BlockDevice(device.name.clone())).collect();
+    if found.is_empty() { vec![ReachedStorage::NoBlockDevice] } else { found }
 }
 
 #[cfg(test)]
@@ -97,7 +100,7 @@ mod tests {
 
     #[test]
     fn engines_say_what_they_reach_and_devices_are_those_at_the_bottom() {
-        let told = |made: &Recording| targets(made).iter().map(Target::to_string).collect::<Vec<_>>();
+        let told = |made: &Recording| targets(made).iter().map(ReachedStorage::to_string).collect::<Vec<_>>();
         let mut on_disk = reaching(Reach::BlockLayer);
         let below = DeviceUse { name: "sda".to_owned(), parts: Vec::new(), ..on_disk.devices[0].clone() };
         on_disk.devices =

@@ -13,7 +13,7 @@
 //! mod tests {
 //!     use super::*;
 //!     crate::conformance_suite!(Psync);
-//!     crate::conformance_suite!(pvsync2_hipri, Pvsync2, Setup::default().option("hipri", Value::Flag(true)));
+//!     crate::conformance_suite!(pvsync2_hipri, Pvsync2, ConformanceSetup::default().option("hipri", Value::Flag(true)));
 //! }
 //! ```
 
@@ -44,7 +44,7 @@ pub use tables::description_is_well_formed;
 
 /// How the lanes of one run of the suite are opened.
 #[derive(Debug, Clone)]
-pub struct Setup {
+pub struct ConformanceSetup {
     /// The engine's own options.
     pub options: Settings,
     /// Open the scratch files with `O_DIRECT` where their file system has it.
@@ -53,7 +53,7 @@ pub struct Setup {
     /// otherwise says false.
     pub trims_to_zeroes: bool,
     /// For an engine with devices of its own: the name of a device that keeps its data in this
-    /// file, which has so many bytes.
+    /// file, which has this size.
     pub device: Option<fn(&std::path::Path, u64) -> String>,
     /// What backs the buffers.
     pub buffers: Backing,
@@ -61,11 +61,13 @@ pub struct Setup {
     pub depths: &'static [usize],
     /// The operation with which the queue is tried; an engine that knows no reads names another.
     pub probe: OpKind,
+    /// What must live as long as the setup does, such as a temporary folder that an option names.
+    pub keeps: Option<std::sync::Arc<dyn std::any::Any + Send + Sync>>,
 }
 
-impl Default for Setup {
-    fn default() -> Setup {
-        Setup {
+impl Default for ConformanceSetup {
+    fn default() -> ConformanceSetup {
+        ConformanceSetup {
             options: Settings::default(),
             direct: false,
             trims_to_zeroes: true,
@@ -73,44 +75,45 @@ impl Default for Setup {
             buffers: Backing::Anonymous,
             depths: &[1, 4, 32],
             probe: OpKind::Read,
+            keeps: None,
         }
     }
 }
 
-impl Setup {
+impl ConformanceSetup {
     /// The same with one option set.
-    pub fn option(mut self, name: &str, value: Value) -> Setup {
+    pub fn option(mut self, name: &str, value: Value) -> ConformanceSetup {
         let text = format!("{value:?}");
         self.options.set(name, Setting { value, text, source: 0, span: (0, 0) });
         self
     }
 
     /// The same with a switch of the engine turned on or off.
-    pub fn flag(self, name: &str, on: bool) -> Setup {
+    pub fn flag(self, name: &str, on: bool) -> ConformanceSetup {
         self.option(name, Value::Flag(on))
     }
 
     /// The same with `O_DIRECT` files.
-    pub fn direct(mut self) -> Setup {
+    pub fn direct(mut self) -> ConformanceSetup {
         self.direct = true;
         self
     }
 
     /// The same with this operation to try the queue with.
-    pub fn probe(mut self, probe: OpKind) -> Setup {
+    pub fn probe(mut self, probe: OpKind) -> ConformanceSetup {
         self.probe = probe;
         self
     }
 
     /// The same on devices named so, with buffers in a memfd as the runner gives them.
-    pub fn device(mut self, name: fn(&std::path::Path, u64) -> String) -> Setup {
+    pub fn device(mut self, name: fn(&std::path::Path, u64) -> String) -> ConformanceSetup {
         self.device = Some(name);
         self.buffers = Backing::Memfd;
         self
     }
 
     /// The same at these depths.
-    pub fn depths(mut self, depths: &'static [usize]) -> Setup {
+    pub fn depths(mut self, depths: &'static [usize]) -> ConformanceSetup {
         self.depths = depths;
         self
     }
@@ -121,14 +124,14 @@ impl Setup {
 /// `conformance_suite!(Engine)` uses defaults and the module name `conformance`;
 /// `conformance_suite!(module_name, Engine)` names the module, so that a crate can test several
 /// engines; `conformance_suite!(module_name, Engine, setup)` also takes an expression of type
-/// [`Setup`], in whose scope [`Setup`] and `Value` are named.
+/// [`ConformanceSetup`], in whose scope [`ConformanceSetup`] and `Value` are named.
 #[macro_export]
 macro_rules! conformance_suite {
     ($engine:ty) => {
         $crate::conformance_suite!(conformance, $engine);
     };
     ($module:ident, $engine:ty) => {
-        $crate::conformance_suite!($module, $engine, $crate::conformance::Setup::default());
+        $crate::conformance_suite!($module, $engine, $crate::conformance::ConformanceSetup::default());
     };
     ($module:ident, $engine:ty, $setup:expr) => {
         $crate::conformance_suite!(@checks $module, $engine, $setup,
@@ -157,7 +160,7 @@ macro_rules! conformance_suite {
             #[allow(unused_imports, reason = "see above")]
             use super::*;
             #[allow(unused_imports, reason = "as above")]
-            use $crate::conformance::{Setup, Value};
+            use $crate::conformance::{ConformanceSetup, Value};
 
             $(#[test]
             fn $check() {

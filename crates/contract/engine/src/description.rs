@@ -18,12 +18,12 @@ pub struct EngineDescription {
     /// What it can do.
     pub capabilities: Capabilities,
     /// Ways of using it that a look at the machine tries, the plainest first.
-    pub trials: &'static [Trial],
+    pub trials: &'static [EngineProbe],
 }
 
 /// A way of using an engine that may not work on a machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Trial {
+pub struct EngineProbe {
     /// What is tried.
     pub topic: &'static str,
     /// Words of the command line that use it.

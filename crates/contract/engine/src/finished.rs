@@ -11,17 +11,17 @@ use crate::{Completion, Completions, Submission};
 /// Lanes are nearly always emptied at once, so this is a plain row and no ring: what is left when
 /// the row is used up moves to its beginning.
 #[derive(Debug)]
-pub struct Finished {
+pub struct CompletionRow {
     row: Box<[Completion]>,
     front: usize,
     end: usize,
 }
 
-impl Finished {
+impl CompletionRow {
     /// Room for `depth` completions (at least one).
-    pub fn with_depth(depth: usize) -> Finished {
+    pub fn with_depth(depth: usize) -> CompletionRow {
         let nothing = Completion { slot: 0, result: 0 };
-        Finished { row: vec![nothing; depth.max(1)].into_boxed_slice(), front: 0, end: 0 }
+        CompletionRow { row: vec![nothing; depth.max(1)].into_boxed_slice(), front: 0, end: 0 }
     }
 
     /// How many wait.
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn completions_come_out_in_order_and_only_as_many_as_fit() {
-        let mut finished = Finished::with_depth(3);
+        let mut finished = CompletionRow::with_depth(3);
         let mut next = 0;
         let mut seen = Vec::new();
         for _ in 0..5 {
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn a_depth_of_nothing_still_holds_one() {
-        let mut finished = Finished::with_depth(0);
+        let mut finished = CompletionRow::with_depth(0);
         assert!(finished.is_empty() && !finished.is_full());
         finished.push(Completion { slot: 9, result: -5 });
         assert!(finished.is_full());

@@ -17,7 +17,7 @@ pub trait Engine {
     const DESCRIPTION: EngineDescription;
 
     /// Opens one lane for the calling thread.
-    fn open(request: &OpenRequest<'_>) -> Result<Self::Lane, OpenError>;
+    fn open(request: &LaneRequest<'_>) -> Result<Self::Lane, OpenError>;
 
     /// Files and block devices that the engine opens by its own options, beside the job's files:
     /// what is looked at while the job runs.
@@ -34,7 +34,7 @@ pub trait Engine {
     /// What a device named in a job is, for engines with [`crate::FileUse::Devices`]; asked before
     /// the run, and changes nothing.
     fn device(name: &str) -> Result<DeviceFacts, OpenError> {
-        let message = format!("{}: the engine {} opens no devices by name", name, Self::DESCRIPTION.name);
+        let message = format!("{}: the engine {} does not open devices by name", name, Self::DESCRIPTION.name);
         Err(OpenError { message, errno: None })
     }
 
@@ -54,13 +54,13 @@ pub trait Engine {
 pub struct DeviceFacts {
     /// Its size, bytes.
     pub size_bytes: u64,
-    /// Every operation covers whole blocks of so many bytes.
+    /// Every operation covers whole blocks of this many bytes.
     pub block_bytes: u32,
 }
 
 /// Everything a lane may use. Files and buffers outlive the lane.
 #[derive(Debug)]
-pub struct OpenRequest<'a> {
+pub struct LaneRequest<'a> {
     /// The job's files, in plan order; [`Op::file`] indexes them.
     pub files: &'a [TargetFile],
     /// Most operations in flight at once (the job's iodepth), at least 1.
@@ -96,7 +96,7 @@ const ENOSYS: i32 = 38;
 
 /// A lane: one thread's way to submit operations and collect completions.
 ///
-/// A slot is the loop's until `submit` accepts an op that names it, and the lane's until `reap`
+/// The loop owns a slot until `submit` accepts an op that names it; the lane owns it until `reap`
 /// hands it back. Synchronous lanes finish the operation inside `submit` and hand it out at the
 /// next `reap`.
 pub trait Lane {
@@ -130,8 +130,8 @@ pub trait Lane {
 
     /// One operation from beginning to end, while the lane holds no other: what its completion's
     /// result would be, or the errno it is refused with. Only of lanes that say [`Lane::PERFORMS`];
-    /// the same as `submit` and `reap`, without the way through a queue that one operation does not
-    /// need.
+    /// the same as `submit` and `reap`, without the path through a queue that one operation does
+    /// not need.
     #[inline]
     fn perform(&mut self, _op: &Op) -> Result<i32, i32> {
         Err(ENOSYS)
@@ -148,11 +148,11 @@ pub trait Lane {
 /// The answer to `submit`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Submission {
-    /// The op is the lane's now.
+    /// The lane owns the op.
     Accepted,
     /// No room: flush or reap, then offer it again.
     Full,
-    /// The op cannot be done; the errno says why. The slot stays the loop's.
+    /// The op cannot be done; the errno says why. The loop keeps the slot.
     Refused(i32),
 }
 
@@ -208,7 +208,7 @@ impl Completions {
     }
 
     /// Adds those that `make` makes of the numbers below `count`, or of as many as there is room
-    /// for; how many.
+    /// for; returns how many.
     #[inline(always)]
     pub fn extend_with(&mut self, count: usize, mut make: impl FnMut(usize) -> Completion) -> usize {
         let free = &mut self.items[self.length..];
@@ -232,7 +232,7 @@ impl Completions {
         &self.items[..self.length]
     }
 
-    /// The same, to be changed by who checks them.
+    /// The same, for a checker to change.
     #[inline]
     pub fn as_mut_slice(&mut self) -> &mut [Completion] {
         &mut self.items[..self.length]

@@ -12,10 +12,10 @@ mod finished;
 mod lane;
 mod op;
 
-pub use description::{Capabilities, EngineDescription, FileEffect, FileUse, Need, Polling, Trial};
-pub use finished::Finished;
+pub use description::{Capabilities, EngineDescription, EngineProbe, FileEffect, FileUse, Need, Polling};
+pub use finished::CompletionRow;
 pub use iolab_memory::{PoolView, SlotPool};
 pub use lane::{
-    Completions, DeviceFacts, Engine, Lane, LaneError, OpenError, OpenRequest, Submission, TargetFile, Wait,
+    Completions, DeviceFacts, Engine, Lane, LaneError, LaneRequest, OpenError, Submission, TargetFile, Wait,
 };
 pub use op::{Completion, Op, OpKind};

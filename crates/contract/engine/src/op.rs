@@ -65,7 +65,7 @@ pub struct Op {
     /// `SYNC_FILE_RANGE_*` bits of `sync_file_range(2)`, 0 meaning all three (wait before, write,
     /// wait after).
     pub buffer_offset: u32,
-    /// Index into [`crate::OpenRequest::files`].
+    /// Index into [`crate::LaneRequest::files`].
     pub file: u32,
     /// Slot, below the depth the lane was opened with.
     pub slot: u16,
@@ -80,7 +80,7 @@ pub struct Op {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
 pub struct Completion {
-    /// The slot of the [`Op`], which is the loop's again.
+    /// The slot of the [`Op`], which the loop owns again.
     pub slot: u32,
     /// Bytes moved (0 for syncs and trims that succeeded), or a negative errno.
     pub result: i32,

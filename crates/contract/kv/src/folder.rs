@@ -48,14 +48,12 @@ pub fn judge(kind: &dyn StoreKind, request: &OpenRequest<'_>) -> Result<(), Stor
     let folder = request.folder.display();
     let refusal = |message: String| Err(StoreError::new(ErrorKind::Folder, message));
     match (holds(request.folder, &[kind])?, request.existing) {
-        (Holds::Nothing, Existing::Required) => {
-            refusal(format!("{folder}: there is no {name} store here to be used; make one first"))
-        }
+        (Holds::Nothing, Existing::Required) => refusal(format!("{folder}: no {name} store here; create one first")),
         (Holds::Store(_) | Holds::StoreAndMore(..), Existing::Forbidden) => {
-            refusal(format!("{folder}: there is a {name} store already; use it, or destroy it first"))
+            refusal(format!("{folder}: already holds a {name} store; use it, or destroy it first"))
         }
         (Holds::Other(names), _) => refusal(format!(
-            "{folder}: holds {}, and no {name} store; nothing in it is touched; name an empty folder or a new one",
+            "{folder}: holds {}, but no {name} store; nothing was changed; use an empty or new folder",
             some_of(&names)
         )),
         _ => Ok(()),
@@ -81,7 +79,7 @@ pub fn remove_owned(kind: &dyn StoreKind, folder: &Path) -> Result<(), StoreErro
             Holds::Other(names) => format!("holds {}", some_of(&names)),
             _ => "does not exist, or is empty".to_owned(),
         };
-        let message = format!("{}: {held}: there is no {name} store to destroy", folder.display());
+        let message = format!("{}: {held}: no {name} store to destroy", folder.display());
         return Err(StoreError::new(ErrorKind::Folder, message));
     }
     let failed = |path: &Path| {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::{Store, StoreError};
+use crate::{ErrorKind, Store, StoreError};
 
 /// Constant facts about a kind of store.
 #[derive(Debug)]
@@ -64,4 +64,12 @@ pub trait StoreKind: Sync {
     /// Removes the store in the folder, and the folder if it is empty then. Only what the store
     /// [owns](StoreKind::owns) goes. A folder that is not recognised is refused.
     fn destroy(&self, folder: &Path) -> Result<(), StoreError>;
+
+    /// The same for a store whose options put its files elsewhere than into folders of this machine;
+    /// no error if none is there. Who asks has to know that the store may go: nothing can be judged
+    /// from outside.
+    fn destroy_elsewhere(&self, folder: &Path, _options: &str) -> Result<(), StoreError> {
+        let message = format!("{}: stores of this kind live in folders of this machine only", folder.display());
+        Err(StoreError::new(ErrorKind::Unsupported, message))
+    }
 }

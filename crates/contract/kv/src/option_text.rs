@@ -7,7 +7,7 @@ pub fn options_of(text: &str) -> Result<Vec<(&str, &str)>, StoreError> {
     let mut options = Vec::new();
     for part in parts(text).map(str::trim).filter(|part| !part.is_empty()) {
         let Some((name, value)) = part.split_once('=') else {
-            let message = format!("`{part}` is no option: write name=value, with a semicolon between two options");
+            let message = format!("`{part}` is not an option: write name=value, separated by semicolons");
             return Err(StoreError::new(ErrorKind::Option, message));
         };
         options.push((name.trim(), value.trim()));
@@ -30,13 +30,13 @@ fn parts(text: &str) -> impl Iterator<Item = &str> {
 
 /// An option that a store does not know, and those it does.
 pub fn unknown_option(store: &str, name: &str, known: &[&str]) -> StoreError {
-    let message = format!("{store} has no option `{name}`; it has {}", known.join(", "));
+    let message = format!("{store} has no option `{name}`; its options are {}", known.join(", "));
     StoreError::new(ErrorKind::Option, message)
 }
 
 /// The number that an option must have.
 pub fn number(name: &str, value: &str) -> Result<u64, StoreError> {
-    let message = || format!("`{name}={value}`: a whole number is expected");
+    let message = || format!("`{name}={value}`: expected a whole number");
     value.parse().map_err(|_| StoreError::new(ErrorKind::Option, message()))
 }
 

@@ -17,8 +17,8 @@ pub struct OptionEntry {
     /// Chapter of the reference in which it is listed.
     pub category: Category,
     /// What text it accepts.
-    pub kind: Kind,
-    /// What holds when it is left out. Nobody else writes it down: help shows it, and resolving
+    pub kind: ValueKind,
+    /// What holds when it is left out. This is its only place: help shows it, and resolving
     /// reads it from here.
     pub default: DefaultValue,
     /// One line, no full stop, for `--cmdhelp` and completions.
@@ -26,7 +26,7 @@ pub struct OptionEntry {
     /// One or more sentences for `iolab explain` and the reference; may be empty.
     pub details: &'static str,
     /// How far iolab honours it.
-    pub status: Status,
+    pub status: SupportStatus,
     /// `(text, canonical rendering)` pairs that must parse: the entry's own test.
     pub accepts: &'static [(&'static str, &'static str)],
     /// Texts that must be refused: the entry's own test.
@@ -39,11 +39,11 @@ impl OptionEntry {
         name: "",
         aliases: &[],
         category: Category::Engine,
-        kind: Kind::Text,
+        kind: ValueKind::Text,
         default: DefaultValue::Absent,
         summary: "",
         details: "",
-        status: Status::Supported,
+        status: SupportStatus::Supported,
         accepts: &[],
         rejects: &[],
     };
@@ -62,9 +62,9 @@ pub enum DefaultValue {
     /// What holds for another option of the same table.
     SameAs(&'static str),
     /// Something that follows from other options, from the mode or from the machine: said in words,
-    /// for help. Whoever resolves the option works it out.
+    /// for help. Resolving works it out.
     Derived(&'static str),
-    /// What whoever opens the engine decides by what it finds; a plan says [`AUTOMATIC`].
+    /// The engine decides when it is opened; a plan says [`AUTOMATIC`].
     Automatic,
     /// Nothing: what the option would name is not there.
     Absent,
@@ -123,7 +123,7 @@ pub enum Category {
 
 /// What text an option accepts, and which [`crate::Value`] it becomes.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Kind {
+pub enum ValueKind {
     /// Any text → `Value::Text`.
     Text,
     /// `0`/`1`, or no value at all (meaning 1) → `Value::Flag`. `=value` is optional.
@@ -144,7 +144,7 @@ pub enum Kind {
         /// Largest accepted.
         max: i64,
     },
-    /// 0 to 100 with at most three decimals; whole numbers as for [`Kind::Integer`] →
+    /// 0 to 100 with at most three decimals; whole numbers as for [`ValueKind::Integer`] →
     /// `Value::Percent`.
     Percent,
     /// A number of bytes with units → `Value::Size`.
@@ -224,7 +224,7 @@ pub enum TimeUnit {
     Microseconds,
 }
 
-/// One accepted word of a [`Kind::Choice`].
+/// One accepted word of a [`ValueKind::Choice`].
 #[derive(Debug, PartialEq, Eq)]
 pub struct Choice {
     /// Canonical word.
@@ -237,7 +237,7 @@ pub struct Choice {
 
 /// How far iolab honours an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Status {
+pub enum SupportStatus {
     /// Does what the reference says.
     Supported,
     /// Accepted and without effect here, for the reason given.

@@ -5,7 +5,7 @@
 //! engine's own table in that engine's crate; help, the manual page, completions, `explain` and the
 //! reference docs are all generated from these entries, and each entry carries the examples that
 //! test it. This crate parses nothing and decides nothing: `jobfile` turns text into [`Value`]s by
-//! [`Kind`], and `resolve` turns values into a plan.
+//! [`ValueKind`], and `resolve` turns values into a plan.
 
 mod engine_traits;
 mod entry;
@@ -15,7 +15,7 @@ mod settings;
 mod value;
 
 pub use engine_traits::{EngineTraits, PageCache, Reach};
-pub use entry::{AUTOMATIC, Category, Choice, DefaultValue, Kind, OptionEntry, Status, TimeUnit};
+pub use entry::{AUTOMATIC, Category, Choice, DefaultValue, OptionEntry, SupportStatus, TimeUnit, ValueKind};
 pub use line::{NotALine, job_line};
 pub use percent::Percent;
 pub use settings::{Setting, Settings};

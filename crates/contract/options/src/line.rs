@@ -26,14 +26,14 @@ pub fn job_line(option: &str, value: Option<&str>) -> Result<String, NotALine> {
     };
     let is_word = |letter: char| letter.is_ascii_alphanumeric() || "_-.".contains(letter);
     if option.is_empty() || !option.chars().all(is_word) {
-        return Err(refused("an option is a word of letters, digits, `_`, `-` and `.`"));
+        return Err(refused("an option name consists of letters, digits, `_`, `-` and `.`"));
     }
     let Some(value) = value else { return Ok(format!("{option}\n")) };
     if value.contains(|letter: char| letter.is_control() && letter != '\t') {
-        return Err(refused("a value has no line breaks and no other control characters"));
+        return Err(refused("a value must not contain line breaks or other control characters"));
     }
     if value.contains([';', '#']) {
-        return Err(refused("`;` and `#` begin comments there"));
+        return Err(refused("`;` and `#` start comments there"));
     }
     Ok(format!("{option}={value}\n"))
 }

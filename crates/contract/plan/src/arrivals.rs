@@ -2,7 +2,7 @@
 //!
 //! The text has one time per line, microseconds from the start of the job's I/O (a fraction is
 //! allowed, down to nanoseconds), in ascending order; blank lines and lines that begin with `#` are
-//! skipped. The plan holds the file's name and a checksum of its text; whoever runs the plan reads
+//! skipped. The plan holds the file's name and a checksum of its text; the runner reads
 //! it again and refuses another text.
 
 use serde::{Deserialize, Serialize};

@@ -5,6 +5,7 @@
 
 mod amounts;
 mod target_lines;
+mod verify_lines;
 mod worker_lines;
 
 use std::fmt::Write;
@@ -46,7 +47,7 @@ pub fn describe(plan: &Plan) -> String {
             count(groups as usize, "group")
         ),
     );
-    push(&mut text, "(* given by the job; everything else is a default)");
+    push(&mut text, "(* set by the job; all others are defaults)");
     for clones in plan.workers.chunk_by(|a, b| a.section == b.section) {
         text.push('\n');
         describe_clones(&mut text, plan, clones);
@@ -113,4 +114,14 @@ fn push(text: &mut String, line: &str) {
 
 fn count(number: usize, word: &str) -> String {
     if number == 1 { format!("1 {word}") } else { format!("{number} {word}s") }
+}
+
+/// Adds lines of one chapter.
+pub(crate) fn add(lines: &mut Vec<Line>, chapter: &'static str, rows: Vec<(&str, String, &'static [&'static str])>) {
+    lines.extend(rows.into_iter().map(|(label, value, options)| Line {
+        chapter,
+        label: label.to_owned(),
+        value,
+        options,
+    }));
 }

@@ -12,7 +12,9 @@ mod engines_by_name;
 mod files;
 mod logs;
 mod pacing;
+mod replay;
 mod steady;
+mod verify;
 mod worker;
 mod workload;
 
@@ -24,11 +26,13 @@ pub use iolab_options::{
     Direction, Distribution, EngineTraits, PageCache, PerDirection, Percent, RateProcess, Reach, ZoneShare,
 };
 pub use logs::{HistogramLogPlan, LogKind, LogPlan, LogWindow};
-pub use pacing::{LimitPlan, PacingPlan, ThinkPlan, ThinkTrigger};
+pub use pacing::{FollowPlan, LimitPlan, PacingPlan, ThinkPlan, ThinkTrigger};
+pub use replay::{ReplayFile, ReplayPlan, ReplayRules, ReplayShare, ReplaySurvey, TraceIdentity};
 pub use steady::{SteadyMeasure, SteadyPlan};
+pub use verify::{VerifyBacklog, VerifyKind, VerifyPattern, VerifyPlan, VerifyTrim};
 pub use worker::{
-    ClockChoice, CpuPolicy, EnginePlan, ErrorKind, ErrorPlan, ExitScope, MeasurementPlan, NumaPolicy, PercentilePlan,
-    ProcessPlan, QueuePlan, UnifiedReporting, WorkerPlan,
+    ClockChoice, ContinuableError, CpuPolicy, EnginePlan, ErrorPlan, ExitScope, MeasurementPlan, NumaPolicy,
+    PercentilePlan, ProcessPlan, QueuePlan, UnifiedReporting, WorkerPlan,
 };
 pub use workload::{
     BlockSizes, FileService, FileServiceKind, Pattern, RandomGenerator, RandomMap, Sequencer, StridePlan, SyncCadence,

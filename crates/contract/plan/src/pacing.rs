@@ -19,6 +19,9 @@ pub struct PacingPlan {
     /// Arrivals written down in a file, in place of rates; common to all directions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<ArrivalsPlan>,
+    /// Whether a trace that is replayed says when, in place of rates.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_trace: bool,
     /// Spread of arrivals.
     pub process: RateProcess,
     /// Cycle of the floors, ms.
@@ -27,14 +30,26 @@ pub struct PacingPlan {
     pub ignore_think_time: bool,
     /// Think time.
     pub think: Option<ThinkPlan>,
+    /// Operations of another job that this worker's wait for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub follow: Option<FollowPlan>,
     /// Seed of Poisson gaps.
     pub seed: u64,
+}
+
+/// `follow=JOB:N`: a transfer for each N that the workers of another job have completed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FollowPlan {
+    /// The job that is followed.
+    pub job: String,
+    /// How many of its transfers make one of this worker's.
+    pub every: f64,
 }
 
 impl PacingPlan {
     /// Which directions have intended times.
     pub fn scheduled(&self) -> PerDirection<bool> {
-        let all = self.arrivals.is_some();
+        let all = self.arrivals.is_some() || self.by_trace;
         std::array::from_fn(|index| all || self.rate_bytes[index] > 0 || self.rate_iops[index] > 0)
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use iolab_options::{EngineTraits, Settings};
 use serde::{Deserialize, Serialize};
 
-use crate::{BufferPlan, FilePlan, LayoutPlan, LimitPlan, LogPlan, PacingPlan, WorkloadPlan};
+use crate::{BufferPlan, FilePlan, LayoutPlan, LimitPlan, LogPlan, PacingPlan, ReplayPlan, VerifyPlan, WorkloadPlan};
 
 /// Everything one worker does. `numjobs=4` makes four of these, with the same `section`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -42,6 +42,9 @@ pub struct WorkerPlan {
     pub layout: LayoutPlan,
     /// Which operations.
     pub workload: WorkloadPlan,
+    /// A trace that the operations come from, in place of the pattern of `workload`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<Box<ReplayPlan>>,
     /// How many at once.
     pub queue: QueuePlan,
     /// When each is sent.
@@ -58,6 +61,9 @@ pub struct WorkerPlan {
     pub process: ProcessPlan,
     /// Which errors end it.
     pub errors: ErrorPlan,
+    /// How written data is verified, if it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verify: Option<VerifyPlan>,
 }
 
 fn is_first(host: &u32) -> bool {
@@ -148,6 +154,10 @@ pub struct MeasurementPlan {
     /// Measure before the run what the tool itself costs in this worker's configuration.
     #[serde(default)]
     pub calibrate: bool,
+    /// Commits of an application that one sync stands for (`commits_per_sync`); changes nothing in
+    /// the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commits_per_sync: Option<f64>,
     /// 1024: `KiB` first (the default); 1000.
     pub kb_base: u32,
     /// fio's `unit_base`: 0 automatic (bytes), 8 bytes, 1 bits.
@@ -249,7 +259,7 @@ pub struct NumaPolicy {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ErrorPlan {
     /// Kinds of operation whose errors are counted but do not end the worker.
-    pub continue_on: Vec<ErrorKind>,
+    pub continue_on: Vec<ContinuableError>,
     /// Errnos not treated as errors at all, for read, write, verify.
     pub ignore: [Vec<i32>; 3],
     /// Print each ignored or survived error.
@@ -267,7 +277,7 @@ pub struct ErrorPlan {
 /// A kind of error of `continue_on_error`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum ErrorKind {
+pub enum ContinuableError {
     /// A read failed.
     Read,
     /// A write (or trim, or sync) failed.

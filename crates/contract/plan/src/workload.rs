@@ -19,7 +19,7 @@ pub struct WorkloadPlan {
     pub random_percent: PerDirection<u32>,
     /// Sizes of operations, per direction.
     pub block_sizes: PerDirection<BlockSizes>,
-    /// Offsets are multiples of this, per direction (`blockalign`; the smallest block unless told).
+    /// Offsets are multiples of this, per direction (`blockalign`; the smallest block by default).
     pub align_bytes: PerDirection<u64>,
     /// Sizes need not be multiples of the smallest block.
     pub unaligned_sizes: bool,

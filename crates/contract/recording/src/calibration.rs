@@ -9,7 +9,7 @@ use iolab_plan::{Reach, WorkerPlan};
 use iolab_units::rounded_ns;
 use serde::{Deserialize, Serialize};
 
-use crate::{Recording, WorkerRecording};
+use crate::WorkerRecording;
 
 /// Number of the method by which this version calibrates. Another way of measuring gets another
 /// number: figures of different methods must not be compared.
@@ -58,7 +58,7 @@ pub struct LoopCost {
 
 /// The tool's part in the time per I/O of some workers with the same loop.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Overhead {
+pub struct LoopOverhead {
     /// How many workers.
     pub workers: usize,
     /// The engine does nothing, so that all of the time is the tool's.
@@ -90,11 +90,11 @@ impl TimerLateness {
 impl Calibration {
     /// The tool's part in what `members` measured, one entry for each kind of loop among them.
     /// Workers that completed nothing or were not calibrated have none.
-    pub fn overheads(&self, members: &[(&WorkerPlan, &WorkerRecording)]) -> Vec<Overhead> {
+    pub fn overheads(&self, members: &[(&WorkerPlan, &WorkerRecording)]) -> Vec<LoopOverhead> {
         self.loops.iter().filter_map(|cost| self.overhead(cost, members)).collect()
     }
 
-    fn overhead(&self, cost: &LoopCost, members: &[(&WorkerPlan, &WorkerRecording)]) -> Option<Overhead> {
+    fn overhead(&self, cost: &LoopCost, members: &[(&WorkerPlan, &WorkerRecording)]) -> Option<LoopOverhead> {
         let (mut workers, mut ios, mut runtime_ns) = (0, 0, 0);
         let (mut null, mut waits) = (true, false);
         let calibrated = |plan: &WorkerPlan| cost.workers.binary_search(&plan.number).is_ok();
@@ -106,7 +106,7 @@ impl Calibration {
                 waits |= plan.pacing.scheduled() != [false; 3] || plan.pacing.think.is_some();
             }
         }
-        (ios > 0 && runtime_ns > 0).then(|| Overhead {
+        (ios > 0 && runtime_ns > 0).then(|| LoopOverhead {
             workers,
             null,
             waits,
@@ -118,7 +118,7 @@ impl Calibration {
     }
 }
 
-impl Overhead {
+impl LoopOverhead {
     /// The tool's part of the time per I/O, percent; never above 100, also where the calibration
     /// was slower than the run.
     pub fn share_percent(&self) -> f64 {
@@ -136,47 +136,33 @@ impl Overhead {
         if self.null && !self.waits {
             let calibrated = rounded_ns(self.tool_ns);
             return format!(
-                "all of the {per_io} per I/O is iolab's own: the engine is null (calibrated {calibrated}, {costs})"
+                "all of the {per_io} per I/O is iolab's overhead, because the engine is null (calibrated \
+                {calibrated}, {costs})"
             );
         }
         let (tool, share) = (rounded_ns(self.tool_ns.min(self.per_io_ns)), self.share_percent());
         let decimals = usize::from(share < 9.95);
         let rest = match (self.null, self.waits) {
-            (true, _) => "; the rest is the waiting that the job asks for, since the engine is null",
-            (false, true) => "; the job's own waiting is in it",
+            (true, _) => "; the rest is waiting that the job asks for, because the engine is null",
+            (false, true) => "; this includes the job's own waiting",
             (false, false) => "",
         };
         format!("iolab spends {tool} of the {per_io} per I/O, {share:.decimals$} % ({costs}){rest}")
     }
 
     /// Whether the figures are about the tool rather than the device, and what to do about it.
-    /// Never of the null engine: whoever uses it asks for just that.
+    /// Never of the null engine: its users want exactly that.
     pub fn limit(&self) -> Option<String> {
         (!self.null && self.share_percent() > LIMIT_PERCENT).then(|| {
             format!(
-                "limited by iolab, not by the device: {:.0} % of the time per I/O is iolab's own work ({} of {}; \
-                 more than {LIMIT_PERCENT:.0} % is too much): spread the load over more jobs (numjobs), use larger \
-                 blocks, or do less for each (gtod_reduce=1, scramble_buffers=0)",
+                "limited by iolab, not by the device: {:.0} % of the time per I/O is iolab's own work ({} of {}; the \
+                limit is {LIMIT_PERCENT:.0} %): use more jobs (numjobs), larger blocks, or less work per I/O \
+                (gtod_reduce=1, scramble_buffers=0)",
                 self.share_percent(),
                 rounded_ns(self.tool_ns.min(self.per_io_ns)),
                 rounded_ns(self.per_io_ns),
             )
         })
-    }
-}
-
-impl Recording {
-    /// A sentence for each job whose figures are about the tool rather than the device.
-    pub fn tool_limits(&self) -> Vec<String> {
-        let Some(calibration) = &self.calibration else { return Vec::new() };
-        let mut members: Vec<_> = self.plan.workers.iter().zip(&self.workers).collect();
-        members.retain(|(plan, _)| plan.measurement.stats);
-        let mut sentences = Vec::new();
-        for section in members.chunk_by(|one, next| one.0.section == next.0.section) {
-            let limits = calibration.overheads(section).into_iter().filter_map(|overhead| overhead.limit());
-            sentences.extend(limits.map(|limit| format!("{}: {limit}", section[0].0.job)));
-        }
-        sentences
     }
 }
 

@@ -11,7 +11,8 @@
 
 use std::path::Path;
 
-use crate::{IntervalLatencies, Observations, Recording, WorkerRecording};
+use crate::recording::Recording;
+use crate::{IntervalLatencies, Observations, WorkerRecording};
 
 /// One thing that happened.
 #[derive(Debug, Clone, Copy)]

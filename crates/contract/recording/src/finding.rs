@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct Finding {
     /// Name of the rule, e.g. `page-cache`.
     pub rule: String,
-    /// How grave it is.
+    /// Its severity.
     pub severity: Severity,
     /// What was seen, with the numbers.
     pub evidence: String,

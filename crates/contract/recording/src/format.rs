@@ -1,16 +1,11 @@
 //! Reading and writing the JSON form.
 
-use crate::{Recording, Unsound};
-
-/// Format number of recordings of one host.
-pub const FORMAT: u32 = 1;
-/// Format number of recordings of several hosts: who does not know them would take their workers
-/// for those of one.
-pub const FORMAT_OF_SEVERAL_HOSTS: u32 = 2;
+use crate::Unsound;
+use crate::recording::{FORMAT, FORMAT_OF_SEVERAL_HOSTS, Recording};
 
 /// Why a text is not a recording this version can read.
 #[derive(Debug, thiserror::Error)]
-pub enum ReadError {
+pub enum RecordingError {
     /// Not JSON, or not the shape of a recording.
     #[error("not an iolab recording: {0}")]
     Shape(serde_json::Error),
@@ -29,7 +24,7 @@ pub enum ReadError {
         version: String,
     },
     /// It has the shape of a recording, and no run can have made it.
-    #[error("not a recording that a run can have made: {0}")]
+    #[error("no run can have made this recording: {0}")]
     Unsound(#[from] Unsound),
     /// Another format.
     #[error("recording format {found}; this version reads formats {FORMAT} to {FORMAT_OF_SEVERAL_HOSTS}")]
@@ -39,20 +34,20 @@ pub enum ReadError {
     },
 }
 
-impl ReadError {
+impl RecordingError {
     /// Why `text` is not a recording, where its parser says `error`.
-    fn of(text: &str, error: serde_json::Error) -> ReadError {
+    fn of(text: &str, error: serde_json::Error) -> RecordingError {
         #[derive(serde::Deserialize)]
         struct Fio {
             #[serde(rename = "fio version")]
             version: String,
         }
         if error.is_eof() && text.trim_start().starts_with('{') {
-            return ReadError::CutOff { bytes: text.len() };
+            return RecordingError::CutOff { bytes: text.len() };
         }
         match serde_json::from_str::<Fio>(text) {
-            Ok(Fio { version }) => ReadError::FioReport { version: version.trim_start_matches("fio-").to_owned() },
-            Err(_) => ReadError::Shape(error),
+            Ok(Fio { version }) => RecordingError::FioReport { version: version.trim_start_matches("fio-").to_owned() },
+            Err(_) => RecordingError::Shape(error),
         }
     }
 }
@@ -69,15 +64,15 @@ impl Recording {
     ///
     /// # Errors
     /// It is of another shape or format, or cannot be of a run.
-    pub fn from_json(text: &str) -> Result<Recording, ReadError> {
+    pub fn from_json(text: &str) -> Result<Recording, RecordingError> {
         #[derive(serde::Deserialize)]
         struct Header {
             iolab_recording: u64,
         }
-        let wrong = |error: serde_json::Error| ReadError::of(text, error);
+        let wrong = |error: serde_json::Error| RecordingError::of(text, error);
         let header: Header = serde_json::from_str(text).map_err(wrong)?;
         if !(u64::from(FORMAT)..=u64::from(FORMAT_OF_SEVERAL_HOSTS)).contains(&header.iolab_recording) {
-            return Err(ReadError::Format { found: header.iolab_recording });
+            return Err(RecordingError::Format { found: header.iolab_recording });
         }
         let recording: Recording = serde_json::from_str(text).map_err(wrong)?;
         recording.check()?;

@@ -65,7 +65,7 @@ pub struct DeviceSetting {
 pub struct DeviceUse {
     /// Kernel name, e.g. `sda`.
     pub name: String,
-    /// Its host, an index of [`crate::Recording::hosts`].
+    /// Its host, an index of [`crate::recording::Recording::hosts`].
     #[serde(default, skip_serializing_if = "is_first")]
     pub host: u32,
     /// Kernel names of the devices it is made of (dm, md, partitions); their own entries follow.

@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 
 /// One line of a latency, bandwidth or IOPS log, before formatting.
 ///
-/// Logs can be longer than memory, so they are not part of the [`crate::Recording`]: workers spool
-/// them to a file, windows as entries, operations in a shorter form ([`crate::SpoolBlock`]), and
-/// the log writer reads them from there.
+/// Logs can be longer than memory, so they are not part of the [`crate::Recording`]:
+/// workers spool them to a file, windows as entries, operations in a shorter form
+/// ([`crate::SpoolBlock`]), and the log writer reads them from there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogEntry {
     /// When, ns since the worker's log began (or since the Unix epoch when the plan says so).

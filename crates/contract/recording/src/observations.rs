@@ -65,7 +65,7 @@ impl Observations {
 pub struct DeviceSeries {
     /// Kernel name, e.g. `sda`.
     pub name: String,
-    /// Its host, an index of [`crate::Recording::hosts`].
+    /// Its host, an index of [`crate::recording::Recording::hosts`].
     #[serde(default, skip_serializing_if = "crate::host::is_first")]
     pub host: u32,
     /// Kernel names of the devices it is made of; their own entries follow.

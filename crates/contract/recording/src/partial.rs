@@ -22,12 +22,13 @@
 mod entry;
 mod rebuild;
 
-pub use entry::{EntryBuffer, Latency};
-pub use rebuild::{Damage, Partial, PartialError, worker_from};
+pub use entry::{EntryBuffer, LoggedLatency};
+pub use rebuild::{Partial, PartialError, RecordingDamage, worker_from};
 
 use entry::take_interval;
 
-use crate::{IntervalLatencies, Observations, Recording, WorkerRecording};
+use crate::recording::Recording;
+use crate::{IntervalLatencies, Observations, WorkerRecording};
 
 /// The first bytes of a partial recording; the digit is the number of the format.
 pub const MARK: &[u8; 16] = b"iolab partial 1\n";
@@ -108,7 +109,7 @@ fn put(bytes: &mut Vec<u8>, kind: u8, payload: &[u8]) {
 }
 
 /// The intervals among the whole entries at the front of `bytes`, with the numbers of their
-/// workers, and how many bytes those entries take. For those who follow a file that grows; whoever
+/// workers, and how many bytes those entries take. For readers that follow a growing file; whoever
 /// wants all of it reads a [`Partial`].
 pub fn intervals_of(bytes: &[u8]) -> (Vec<(u32, IntervalLatencies)>, usize) {
     let (mut intervals, mut at) = (Vec::new(), 0);
@@ -166,9 +167,9 @@ fn take(bytes: &mut &[u8]) -> Result<Entry, &'static str> {
             .ok()
             .filter(|news: &Observations| news.check().is_ok())
             .map(|news| Entry::Observed(Box::new(news))),
-        _ => return Err("an entry is of a kind that this version does not know"),
+        _ => return Err("an entry has a type that this version does not know"),
     };
-    let read = read.ok_or("the content of an entry makes no sense")?;
+    let read = read.ok_or("the content of an entry is invalid")?;
     *bytes = &bytes[HEADER_BYTES + length..];
     Ok(read)
 }

@@ -11,7 +11,8 @@ use std::path::PathBuf;
 
 use iolab_plan::{BufferContent, BufferMemory, Plan, WorkerPlan};
 
-use crate::{Outcome, Recording, WorkerRecording};
+use crate::recording::Recording;
+use crate::{WorkerOutcome, WorkerRecording};
 
 /// Shorter values are replaced only where they are a whole word of the command line, or all of a
 /// text.
@@ -87,7 +88,7 @@ impl Redaction {
 
     /// Takes the values out of what a worker says.
     pub fn worker(&self, worker: &mut WorkerRecording) {
-        if let Outcome::Failed { message, .. } | Outcome::Crashed { message, .. } = &mut worker.outcome {
+        if let WorkerOutcome::Failed { message, .. } | WorkerOutcome::Crashed { message, .. } = &mut worker.outcome {
             *message = self.text(message);
         }
         self.all(&mut worker.notes);

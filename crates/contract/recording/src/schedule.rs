@@ -4,10 +4,7 @@
 //! Facts only, and the one judgement that needs them together: whether the load was more than could
 //! be done.
 
-use iolab_text::grouped;
 use serde::{Deserialize, Serialize};
-
-use crate::WorkerRecording;
 
 /// A backlog of less than this at the end is jitter, ns.
 const JITTER_NS: u64 = 1_000_000;
@@ -76,32 +73,11 @@ impl ScheduleRecording {
     }
 }
 
-impl WorkerRecording {
-    /// A sentence about a load that was more than could be done; `None` when the schedule was kept.
-    pub fn saturation(&self) -> Option<String> {
-        let schedule = self.schedule.as_ref().filter(|schedule| schedule.is_saturated())?;
-        let sum = |of: fn(&crate::DirectionRecording) -> u128| self.directions.iter().map(of).sum::<u128>();
-        let by_generator = sum(|direction| direction.generator_late.sum) > sum(|direction| direction.backlog_wait.sum);
-        let fault = if by_generator { "; the load generator, not the device, was too slow" } else { "" };
-        let rest = match schedule.backlog_at_end {
-            0 => "the last of them was sent".to_owned(),
-            1 => "1 operation was never sent; it was".to_owned(),
-            count => format!("{} operations were never sent; the first of them was", grouped(count)),
-        };
-        Some(format!(
-            "saturated: requested {} IOPS, reached {}; {rest} {} late{fault}",
-            grouped(schedule.asked_iops().round() as u64),
-            grouped(schedule.sent_iops().round() as u64),
-            readable(schedule.lag_at_end_ns),
-        ))
-    }
-}
-
 fn per_second(count: u64, within_ns: u64) -> f64 {
     if within_ns == 0 { 0.0 } else { count as f64 * 1e9 / within_ns as f64 }
 }
 
-fn readable(ns: u64) -> String {
+pub(crate) fn readable(ns: u64) -> String {
     if ns < 1_000_000_000 { format!("{:.1} ms", ns as f64 / 1e6) } else { format!("{:.2} s", ns as f64 / 1e9) }
 }
 
@@ -109,6 +85,7 @@ fn readable(ns: u64) -> String {
 mod tests {
     use super::*;
     use crate::DirectionRecording;
+    use crate::WorkerRecording;
     use iolab_histogram::Histogram;
 
     const S: u64 = 1_000_000_000;
@@ -171,7 +148,7 @@ mod tests {
     #[test]
     fn numbers_are_readable() {
         for (number, text) in [(0, "0"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567")] {
-            assert_eq!(grouped(number), text);
+            assert_eq!(iolab_text::grouped(number), text);
         }
         assert_eq!((readable(12_345_678), readable(1_234_567_890)), ("12.3 ms".to_owned(), "1.23 s".to_owned()));
     }

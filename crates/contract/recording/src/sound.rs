@@ -1,18 +1,19 @@
 //! Whether a recording that was read can be one: the one step between parsing and everybody who
 //! uses it.
 //!
-//! Parsing sees to types and to single histograms. Here the parts are held against each other:
+//! Parsing sees to types and to single histograms. Here the parts are compared with each other:
 //! workers against the plan, times against their order, numbers against what arithmetic on them can
-//! bear. What is checked is what readers rely on; whether the figures are true nobody can check.
+//! bear. What is checked is what readers rely on; whether the figures are true cannot be checked.
 
 mod plan;
 
 use iolab_histogram::check_buckets;
 use iolab_plan::PerDirection;
 
+use crate::recording::Recording;
 use crate::{
-    Calibration, DeviceCounters, DeviceSeries, DeviceUse, HostFacts, HostSample, Interval, IntervalLatencies,
-    Observations, Recording, ScheduleRecording, SteadyRecording, WorkerRecording,
+    Calibration, DeviceCounters, DeviceSeries, DeviceUse, DriftRecording, HostFacts, HostSample, Interval,
+    IntervalLatencies, Observations, ScheduleRecording, SteadyRecording, WorkerRecording,
 };
 
 /// The longest time of anything, ns: nine years.
@@ -49,7 +50,7 @@ fn must(holds: bool, place: impl FnOnce() -> String, reason: &'static str) -> Ve
 
 /// Names as reports print them: one line, nothing that a terminal obeys.
 fn name(text: &str, place: impl FnOnce() -> String) -> Verdict {
-    must(!text.contains(char::is_control), place, "a name has control characters in it")
+    must(!text.contains(char::is_control), place, "a name contains control characters")
 }
 
 fn within(numbers: &[u64], most: u64, place: impl FnOnce() -> String) -> Verdict {
@@ -61,7 +62,7 @@ fn ascending(stretches: impl Iterator<Item = (u64, u64)>, place: impl Fn(usize) 
     let mut end_ns = 0;
     for (at, (start_ns, length_ns)) in stretches.enumerate() {
         within(&[start_ns, length_ns], LONGEST_NS, || place(at))?;
-        must(start_ns >= end_ns, || place(at), "it begins before the one before it has ended")?;
+        must(start_ns >= end_ns, || place(at), "it starts before the previous one ended")?;
         end_ns = start_ns + length_ns;
     }
     Ok(())
@@ -74,7 +75,7 @@ impl Recording {
         within(&[self.started_unix_ns], LATEST_UNIX_NS, || "started_unix_ns".to_owned())?;
         within(&[self.elapsed_ns], LONGEST_NS, || "elapsed_ns".to_owned())?;
         let planned = self.plan.workers.len();
-        must(self.workers.len() <= planned, || "workers".to_owned(), "there are more than were planned")?;
+        must(self.workers.len() <= planned, || "workers".to_owned(), "there are more than planned")?;
         for (at, (worker, plan)) in self.workers.iter().zip(&self.plan.workers).enumerate() {
             must(
                 worker.number == plan.number,
@@ -154,6 +155,7 @@ impl WorkerRecording {
             check_buckets(&entry.buckets).map_err(|reason| Unsound { place: place(), reason })?;
         }
         self.schedule.iter().try_for_each(|schedule| check_schedule(schedule, place))?;
+        self.drift.iter().try_for_each(|drift| check_drift(drift, place))?;
         self.steady.iter().try_for_each(|steady| check_steady(steady, place))
     }
 
@@ -193,7 +195,7 @@ fn check_latencies(intervals: &[IntervalLatencies], place: &str) -> Verdict {
         for direction in &interval.directions {
             check_amounts(&[direction.ios; 3], &[direction.bytes; 3], || place(at))?;
             let doubtful = direction.clat_equals_lat && (direction.clat.is_some() || direction.lat.is_none());
-            must(!doubtful, || place(at), "its completion latencies are there twice or not at all")?;
+            must(!doubtful, || place(at), "its completion latencies are missing or duplicated")?;
         }
     }
     Ok(())
@@ -206,6 +208,17 @@ fn check_schedule(schedule: &ScheduleRecording, place: &str) -> Verdict {
     let ScheduleRecording { asked_within_ns, sent_within_ns, lag_at_end_ns, lag_most_ns, behind_for_ns, .. } =
         *schedule;
     within(&[asked_within_ns, sent_within_ns, lag_at_end_ns, lag_most_ns, behind_for_ns], LONGEST_NS, place)
+}
+
+fn check_drift(drift: &DriftRecording, place: &str) -> Verdict {
+    let at = |number: usize| format!("{place}.drift.series[{number}]");
+    within(&[drift.waited_for_order, drift.starved], MOST, || format!("{place}.drift"))?;
+    must(drift.series.is_sorted_by(|one, next| one.start_ns < next.start_ns), || at(0), "it is out of order")?;
+    for (number, interval) in drift.series.iter().enumerate() {
+        within(&[interval.start_ns, interval.mean_ns, interval.most_ns], LONGEST_NS, || at(number))?;
+        within(&[interval.operations], MOST, || at(number))?;
+    }
+    Ok(())
 }
 
 fn check_steady(steady: &SteadyRecording, place: &str) -> Verdict {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct SteadyRecording {
     /// Whether the rate became steady, which ended the jobs.
     pub attained: bool,
-    /// What was last held against the limit, in the limit's unit; slopes with their sign. `None`
+    /// What was last compared with the limit, in the limit's unit; slopes with their sign. `None`
     /// until the window is full.
     pub criterion: Option<f64>,
     /// The same in IOPS or bytes per second: the largest deviation from the mean, or the slope from

@@ -2,9 +2,11 @@
 
 use iolab_histogram::SparseHistogram;
 use iolab_plan::PerDirection;
+use iolab_text::grouped;
 use serde::{Deserialize, Serialize};
 
-use crate::{HistogramLogEntry, IntervalLatencies, ScheduleRecording, SteadyRecording};
+use crate::schedule::readable;
+use crate::{DriftRecording, HistogramLogEntry, IntervalLatencies, ScheduleRecording, SteadyRecording};
 
 /// One worker's results. All times are ns; run times count from the start of the run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -14,7 +16,7 @@ pub struct WorkerRecording {
     /// Process or thread id.
     pub pid: u32,
     /// How it ended.
-    pub outcome: Outcome,
+    pub outcome: WorkerOutcome,
     /// When its I/O began, ns since the start of the run.
     pub started_ns: u64,
     /// Length of its measured part, ns.
@@ -38,9 +40,15 @@ pub struct WorkerRecording {
     /// How the schedule was kept, when the load is paced by a rate or by recorded arrivals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule: Option<ScheduleRecording>,
+    /// How the times of a trace were kept, when the worker replays one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drift: Option<DriftRecording>,
     /// How steady the rate was, when the worker judged that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady: Option<SteadyRecording>,
+    /// What was verified, when anything was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verification: Option<VerificationRecording>,
     /// Histogram log lines, if asked for.
     pub histogram_log: Vec<HistogramLogEntry>,
     /// What the user should know about this worker.
@@ -51,10 +59,37 @@ pub struct WorkerRecording {
     pub lost: Vec<String>,
 }
 
+/// What was verified, and what was damaged.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VerificationRecording {
+    /// Intervals that were checked.
+    pub intervals: u64,
+    /// Intervals that were damaged.
+    pub damaged: u64,
+    /// The first of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub first: Vec<DamageRecording>,
+}
+
+/// An interval that was not what it had to be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DamageRecording {
+    /// The file.
+    pub file: String,
+    /// Where the interval begins, bytes.
+    pub offset: u64,
+    /// Its length, bytes.
+    pub length: u32,
+    /// What differs, in a sentence.
+    pub reason: String,
+    /// What it looks like, in a sentence.
+    pub damage: String,
+}
+
 /// How a worker ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum WorkerOutcome {
     /// It never ran (the run ended first).
     #[default]
     NotRun,
@@ -78,15 +113,15 @@ pub enum Outcome {
     },
 }
 
-impl Outcome {
+impl WorkerOutcome {
     /// What ended it, in a sentence for people; empty where nothing did.
     pub fn reason(&self) -> String {
         match self {
-            Outcome::Failed { errno, message } => format!("{message} (errno {errno})"),
-            Outcome::Crashed { message, .. } => message.clone(),
-            Outcome::NotRun => "it was not run".to_owned(),
-            Outcome::Interrupted => "it was interrupted".to_owned(),
-            Outcome::Finished => String::new(),
+            WorkerOutcome::Failed { errno, message } => format!("{message} (errno {errno})"),
+            WorkerOutcome::Crashed { message, .. } => message.clone(),
+            WorkerOutcome::NotRun => "it was not run".to_owned(),
+            WorkerOutcome::Interrupted => "it was interrupted".to_owned(),
+            WorkerOutcome::Finished => String::new(),
         }
     }
 }
@@ -100,16 +135,16 @@ impl WorkerRecording {
 
     /// Whether it failed, died, or lost something it measured.
     pub fn has_failed(&self) -> bool {
-        matches!(self.outcome, Outcome::Failed { .. } | Outcome::Crashed { .. }) || !self.lost.is_empty()
+        matches!(self.outcome, WorkerOutcome::Failed { .. } | WorkerOutcome::Crashed { .. }) || !self.lost.is_empty()
     }
 }
 
-impl Outcome {
+impl WorkerOutcome {
     /// The errno reports show: 0 unless it failed or crashed.
     pub fn errno(&self) -> i32 {
         match self {
-            Outcome::Failed { errno, .. } => *errno,
-            Outcome::Crashed { .. } => 5, // EIO: what a parent can honestly say of a vanished child
+            WorkerOutcome::Failed { errno, .. } => *errno,
+            WorkerOutcome::Crashed { .. } => 5, // EIO: what a parent can honestly say of a vanished child
             _ => 0,
         }
     }
@@ -205,4 +240,25 @@ pub struct ErrorCount {
     pub errno: i32,
     /// How often.
     pub count: u64,
+}
+
+impl WorkerRecording {
+    /// A sentence about a load that was more than could be done; `None` when the schedule was kept.
+    pub fn saturation(&self) -> Option<String> {
+        let schedule = self.schedule.as_ref().filter(|schedule| schedule.is_saturated())?;
+        let sum = |of: fn(&crate::DirectionRecording) -> u128| self.directions.iter().map(of).sum::<u128>();
+        let by_generator = sum(|direction| direction.generator_late.sum) > sum(|direction| direction.backlog_wait.sum);
+        let fault = if by_generator { "; the load generator, not the device, was too slow" } else { "" };
+        let rest = match schedule.backlog_at_end {
+            0 => "the last of them was sent".to_owned(),
+            1 => "1 operation was never sent; it was".to_owned(),
+            count => format!("{} operations were never sent; the first of them was", grouped(count)),
+        };
+        Some(format!(
+            "saturated: requested {} IOPS, reached {}; {rest} {} late{fault}",
+            grouped(schedule.asked_iops().round() as u64),
+            grouped(schedule.sent_iops().round() as u64),
+            readable(schedule.lag_at_end_ns),
+        ))
+    }
 }

@@ -3,9 +3,9 @@
 
 use iolab_histogram::{Baseline, Histogram};
 use iolab_plan::{Direction, Plan};
-use iolab_recording::partial::{self, EntryBuffer, Latency, Partial, PartialError};
+use iolab_recording::partial::{self, EntryBuffer, LoggedLatency, Partial, PartialError};
 use iolab_recording::{
-    DeviceCounters, DeviceSample, DeviceSeries, FORMAT, HostFacts, HostSample, Observations, Outcome, Recording,
+    DeviceCounters, DeviceSample, DeviceSeries, FORMAT, HostFacts, HostSample, Observations, Recording, WorkerOutcome,
     WorkerRecording,
 };
 use proptest::prelude::*;
@@ -167,9 +167,9 @@ proptest! {
                 ios[index] += completed;
                 buffer.direction(*direction, completed, completed * 512);
                 let [of_lat, of_clat, of_response] = &mut baselines[index];
-                buffer.latency(Latency::Lat, lat, of_lat);
-                buffer.latency(Latency::Clat, clat, of_clat);
-                buffer.latency(Latency::Response, response, of_response);
+                buffer.latency(LoggedLatency::Lat, lat, of_lat);
+                buffer.latency(LoggedLatency::Clat, clat, of_clat);
+                buffer.latency(LoggedLatency::Response, response, of_response);
             }
             buffer.end();
             bytes.extend_from_slice(buffer.as_bytes());
@@ -180,7 +180,7 @@ proptest! {
         let json = serde_json::to_string(&intervals).unwrap();
         prop_assert_eq!(&serde_json::from_str::<Vec<iolab_recording::IntervalLatencies>>(&json).unwrap(), &intervals);
         let worker = partial::worker_from(0, intervals);
-        prop_assert_eq!(worker.outcome, Outcome::Interrupted);
+        prop_assert_eq!(worker.outcome, WorkerOutcome::Interrupted);
         prop_assert_eq!((worker.started_ns, worker.runtime_ns), (0, stretches.len() as u64 * 100));
         for (index, [lat, clat, response]) in running.iter().enumerate() {
             let direction = &worker.directions[index];

@@ -3,9 +3,13 @@
 //! ```text
 //!  payload:   count │ base time │ contexts: number, (thread, call, file, flags) … │ column × 6
 //!  column:    form: u8 │ length │ bytes        form 0: one number for each operation; form 1: (number, further repeats) …
+//!                                              form 2: count of distinct numbers │ each │ places in that list, as
+//!                                              bits, the lowest first: 1, 2 or 4 for each operation
 //!
 //!  column 1   context   number in the list of contexts
-//!  column 2   time      difference to the operation before (the base, for the first), zigzag
+//!  column 2   time      layout 2: difference to the end of the thread's operation before, zigzag; to the last
+//!                       operation's time (the base, for the first) where the thread has none;
+//!                       layout 1: difference to the operation before (the base, for the first), zigzag
 //!  column 3   duration  ns
 //!  column 4   offset    0: none │ 1 + place; place: 0 where the file's operation before ended, else
 //!                       1 + zigzag(difference to there) × 2, or if 512 divides it, 1 + zigzag(difference / 512) × 2 + 1
@@ -13,7 +17,7 @@
 //!  column 6   result    0: as the length │ 1 + zigzag(result)
 //! ```
 //! Numbers are varints (LEB128). An operation ends where the bytes it moved do, or the range it names.
-//! A block is read alone: every prediction begins anew.
+//! A block is read alone: every prediction begins anew. Layout 1 has no columns of form 2; it is read, not written.
 
 use std::collections::HashMap;
 
@@ -28,6 +32,18 @@ pub const MOST: usize = 1 << 14;
 const COLUMNS: usize = 6;
 const PLAIN: u8 = 0;
 const RUNS: u8 = 1;
+const PACKED: u8 = 2;
+/// Most distinct numbers of a packed column.
+const MOST_DISTINCT: usize = 16;
+
+/// How the columns are to be understood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Layout {
+    /// The first that was written.
+    One,
+    /// With times from where the thread was, and packed columns.
+    Two,
+}
 
 type Context = (u32, Call, u32, Flags);
 
@@ -38,6 +54,8 @@ struct Predictions {
     ends: HashMap<u32, u64>,
     /// The last length, by context.
     lengths: Vec<u64>,
+    /// When the last operation of a thread ended, ns.
+    thread_ends: HashMap<u32, u64>,
 }
 
 impl Predictions {
@@ -58,6 +76,15 @@ impl Predictions {
             self.lengths.resize(context + 1, 0);
         }
         self.lengths[context] = operation.length;
+        self.thread_ends.insert(operation.thread, operation.end_ns());
+    }
+
+    /// When the next operation of a thread is expected to begin, ns.
+    fn begin_of(&self, layout: Layout, thread: u32, last_ns: u64) -> u64 {
+        match layout {
+            Layout::One => last_ns,
+            Layout::Two => self.thread_ends.get(&thread).copied().unwrap_or(last_ns),
+        }
     }
 }
 
@@ -78,7 +105,7 @@ pub(crate) fn encode(operations: &[Operation]) -> Vec<u8> {
         let same_length = predictions.length_in(number) == operation.length;
         let row = [
             number as u64,
-            zigzag(operation.time_ns as i64 - last_ns as i64),
+            zigzag(operation.time_ns as i64 - predictions.begin_of(Layout::Two, operation.thread, last_ns) as i64),
             operation.duration_ns,
             operation.offset.map_or(0, |offset| 1 + place(offset, predictions.end_of(operation.file))),
             if same_length { 0 } else { 1 + operation.length },
@@ -102,7 +129,7 @@ pub(crate) fn encode(operations: &[Operation]) -> Vec<u8> {
 }
 
 /// Reads a block into `operations`; `None` if it is not one.
-pub(crate) fn decode(mut bytes: &[u8], operations: &mut Vec<Operation>) -> Option<()> {
+pub(crate) fn decode(mut bytes: &[u8], layout: Layout, operations: &mut Vec<Operation>) -> Option<()> {
     operations.clear();
     let count = usize::try_from(take_varint(&mut bytes)?).ok().filter(|count| *count <= MOST)?;
     let mut time_ns = take_varint(&mut bytes).filter(|base| *base < BOUND)?;
@@ -116,7 +143,7 @@ pub(crate) fn decode(mut bytes: &[u8], operations: &mut Vec<Operation>) -> Optio
     for [context, time, duration_ns, offset, length, result] in rows {
         let number = usize::try_from(context).ok()?;
         let (thread, call, file, flags) = *contexts.get(number)?;
-        time_ns = time_ns.checked_add_signed(unzigzag(time))?;
+        time_ns = predictions.begin_of(layout, thread, time_ns).checked_add_signed(unzigzag(time))?;
         let offset = match offset.checked_sub(1) {
             None => None,
             Some(place) => Some(placed(place, predictions.end_of(file))?),
@@ -155,10 +182,61 @@ fn put_column(bytes: &mut Vec<u8>, numbers: &[u64]) {
         put_varint(&mut runs, run[0]);
         put_varint(&mut runs, run.len() as u64 - 1);
     }
-    let (form, shorter) = if runs.len() < plain.len() { (RUNS, runs) } else { (PLAIN, plain) };
+    let (mut form, mut shorter) = if runs.len() < plain.len() { (RUNS, runs) } else { (PLAIN, plain) };
+    if let Some(packed) = packed(numbers).filter(|packed| packed.len() < shorter.len()) {
+        (form, shorter) = (PACKED, packed);
+    }
     bytes.push(form);
     put_varint(bytes, shorter.len() as u64);
     bytes.extend_from_slice(&shorter);
+}
+
+/// The packed form, if there are few distinct numbers.
+fn packed(numbers: &[u64]) -> Option<Vec<u8>> {
+    let mut list: Vec<u64> = Vec::new();
+    let mut places = Vec::with_capacity(numbers.len());
+    for number in numbers {
+        let place = list.iter().position(|known| known == number).unwrap_or(list.len());
+        if place == MOST_DISTINCT {
+            return None;
+        }
+        if place == list.len() {
+            list.push(*number);
+        }
+        places.push(place as u8);
+    }
+    let bits = bits_for(list.len());
+    let mut bytes = Vec::new();
+    put_varint(&mut bytes, list.len() as u64);
+    list.iter().for_each(|number| put_varint(&mut bytes, *number));
+    for group in places.chunks(8 / bits) {
+        bytes.push(group.iter().rev().fold(0, |byte, place| byte << bits | place));
+    }
+    Some(bytes)
+}
+
+/// Bits of a place in a list, a divisor of 8.
+fn bits_for(distinct: usize) -> usize {
+    match distinct {
+        0..=2 => 1,
+        3..=4 => 2,
+        _ => 4,
+    }
+}
+
+/// Reads the packed form of `count` numbers.
+fn unpacked(mut column: &[u8], count: usize) -> Option<Vec<u64>> {
+    let distinct = usize::try_from(take_varint(&mut column)?).ok().filter(|distinct| *distinct <= MOST_DISTINCT)?;
+    let mut list = Vec::with_capacity(distinct);
+    for _ in 0..distinct {
+        list.push(take_varint(&mut column)?);
+    }
+    let bits = bits_for(distinct);
+    if column.len() != count.div_ceil(8 / bits) {
+        return None;
+    }
+    let place = |number: usize| column[number * bits / 8] >> (number * bits % 8) & ((1 << bits) - 1);
+    (0..count).map(|number| list.get(usize::from(place(number))).copied()).collect()
 }
 
 fn take_column(bytes: &mut &[u8], count: usize) -> Option<Vec<u64>> {
@@ -167,6 +245,9 @@ fn take_column(bytes: &mut &[u8], count: usize) -> Option<Vec<u64>> {
     let length = usize::try_from(take_varint(bytes)?).ok()?;
     let (mut column, rest) = bytes.split_at_checked(length)?;
     *bytes = rest;
+    if *form == PACKED {
+        return unpacked(column, count);
+    }
     let mut numbers = Vec::with_capacity(count);
     while !column.is_empty() {
         let number = take_varint(&mut column)?;

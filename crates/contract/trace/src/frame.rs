@@ -9,6 +9,7 @@
 //!  kind 3  Thread      JSON; gets the next number of the table of threads
 //!  kind 4  Operations  columns, see `block.rs`
 //!  kind 5  End         JSON; always the last frame of a whole trace
+//!  kind 6  Operations  the same in layout 2; kind 4 is read, not written
 //! ```
 //!
 //! The checksum is the CRC-32 of IEEE 802.3 over kind and payload. A reader passes over kinds from
@@ -24,6 +25,7 @@ pub(crate) const FILE: u8 = 2;
 pub(crate) const THREAD: u8 = 3;
 pub(crate) const OPERATIONS: u8 = 4;
 pub(crate) const END: u8 = 5;
+pub(crate) const OPERATIONS_2: u8 = 6;
 /// From here on a reader may pass over what it does not know.
 pub(crate) const OPTIONAL: u8 = 128;
 
@@ -34,7 +36,7 @@ pub(crate) const LONGEST: usize = 16 << 20;
 /// Writes a frame; returns its bytes in the file.
 pub(crate) fn write(output: &mut impl Write, kind: u8, payload: &[u8]) -> io::Result<u64> {
     let length = u32::try_from(payload.len()).ok().filter(|_| payload.len() <= LONGEST);
-    let length = length.ok_or_else(|| io::Error::other("a frame of a trace became too long"))?;
+    let length = length.ok_or_else(|| io::Error::other("a frame of the trace grew too long"))?;
     let mut header = [0; HEADER_BYTES];
     header[..4].copy_from_slice(&length.to_le_bytes());
     header[4..8].copy_from_slice(&checksum(kind, payload).to_le_bytes());
@@ -81,7 +83,7 @@ pub(crate) fn read(input: &mut impl Read, payload: &mut Vec<u8>, at: &mut u64) -
     let word = |from: usize| u32::from_le_bytes([header[from], header[from + 1], header[from + 2], header[from + 3]]);
     let length = word(0) as usize;
     if length > LONGEST {
-        return Ok(Found::Damaged("a frame is longer than any frame"));
+        return Ok(Found::Damaged("a frame is longer than the format allows"));
     }
     payload.clear();
     input.by_ref().take(length as u64).read_to_end(payload)?;
@@ -89,7 +91,7 @@ pub(crate) fn read(input: &mut impl Read, payload: &mut Vec<u8>, at: &mut u64) -
         return Ok(Found::Damaged("the file is cut off"));
     }
     if checksum(header[8], payload) != word(4) {
-        return Ok(Found::Damaged("a checksum does not fit"));
+        return Ok(Found::Damaged("a checksum is wrong"));
     }
     *at += (HEADER_BYTES + length) as u64;
     Ok(Found::Frame(header[8]))

@@ -7,6 +7,7 @@
 
 use std::io::{self, Read};
 
+use crate::block::Layout;
 use crate::frame::{self, Found};
 use crate::{End, Facts, File, NO_FILE, Operation, Thread, block};
 
@@ -21,7 +22,7 @@ pub enum ReadError {
     #[error("not a trace: it does not begin with \"iolab trace 1\"")]
     NoTrace,
     /// It begins as a trace, and has no facts.
-    #[error("the trace has no beginning: {0}")]
+    #[error("the start of the trace cannot be read: {0}")]
     NoFacts(&'static str),
     /// The file cannot be read.
     #[error("{0}")]
@@ -69,7 +70,7 @@ impl<R: Read> Reader<R> {
             Found::Frame(frame::FACTS) => {
                 serde_json::from_slice(&payload).map_err(|_| ReadError::NoFacts("its facts cannot be read"))?
             }
-            Found::Frame(_) => return Err(ReadError::NoFacts("it begins with something else than facts")),
+            Found::Frame(_) => return Err(ReadError::NoFacts("it does not start with a facts frame")),
             Found::Nothing => return Err(ReadError::NoFacts("the file is cut off")),
             Found::Damaged(what) => return Err(ReadError::NoFacts(what)),
         };
@@ -93,7 +94,7 @@ impl<R: Read> Reader<R> {
             let at_byte = self.at;
             let taken = match frame::read(&mut self.input, &mut self.payload, &mut self.at)? {
                 Found::Frame(kind) => self.take(kind),
-                Found::Nothing => Err("the file ends without the end of the trace"),
+                Found::Nothing => Err("the end of the trace is missing"),
                 Found::Damaged(what) => Err(what),
             };
             if let Err(what) = taken {
@@ -143,23 +144,24 @@ impl<R: Read> Reader<R> {
                 self.room_for(self.threads.len(), thread.name.len())?;
                 self.threads.push(thread);
             }
-            frame::OPERATIONS => {
+            frame::OPERATIONS | frame::OPERATIONS_2 => {
                 self.next = 0;
-                block::decode(&self.payload, &mut self.block).ok_or("a block of operations is not one")?;
+                let layout = if kind == frame::OPERATIONS { Layout::One } else { Layout::Two };
+                block::decode(&self.payload, layout, &mut self.block).ok_or("a block of operations cannot be read")?;
                 let (files, threads) = (self.files.len() as u64, self.threads.len() as u64);
                 let is_known = |operation: &Operation| {
                     (u64::from(operation.file) < files || operation.file == NO_FILE)
                         && u64::from(operation.thread) < threads
                 };
                 if !self.block.iter().all(is_known) {
-                    return Err("an operation names a file or a thread that is not there");
+                    return Err("an operation refers to an unknown file or thread");
                 }
             }
             frame::END => {
                 self.end = Some(serde_json::from_slice(&self.payload).map_err(|_| "the end cannot be read")?);
             }
             frame::OPTIONAL.. => {}
-            _ => return Err("a frame of a later format"),
+            _ => return Err("a frame of a newer format version"),
         }
         Ok(())
     }
@@ -167,7 +169,7 @@ impl<R: Read> Reader<R> {
     fn room_for(&mut self, entries: usize, name_bytes: usize) -> Result<(), &'static str> {
         self.name_bytes += name_bytes;
         if entries >= MOST_ENTRIES || self.name_bytes > MOST_NAME_BYTES {
-            return Err("more files or threads than a trace may have");
+            return Err("too many files or threads");
         }
         Ok(())
     }

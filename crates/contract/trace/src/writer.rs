@@ -148,7 +148,7 @@ impl<W: Write> Writer<W> {
         if !self.block.is_empty() {
             let payload = block::encode(&self.block);
             self.block.clear();
-            self.bytes += frame::write(&mut self.output, frame::OPERATIONS, &payload)?;
+            self.bytes += frame::write(&mut self.output, frame::OPERATIONS_2, &payload)?;
         }
         self.output.flush()
     }
@@ -170,8 +170,7 @@ impl<W: Write> Writer<W> {
     pub fn end(&mut self, mut end: End) -> io::Result<()> {
         self.flush()?;
         if self.left_out > 0 {
-            let what =
-                "files and threads for which the tables had no room: their operations have no file, or another thread";
+            let what = "files and threads beyond the table limits: their operations have no file, or another thread";
             end.unseen.push(Unseen { what: what.to_owned(), count: Some(self.left_out), bytes: None });
         }
         let operations = self.operations;

@@ -5,7 +5,7 @@
 #![allow(clippy::disallowed_methods, reason = "the macro self_cell forgets what it has moved")]
 
 use iolab_engine::{
-    Completions, Finished, Lane, LaneError, Op, OpKind, OpenError, OpenRequest, PoolView, Submission, Wait,
+    CompletionRow, Completions, Lane, LaneError, LaneRequest, Op, OpKind, OpenError, PoolView, Submission, Wait,
 };
 use iolab_kv::{Batch, Cursor, Durability, ErrorKind, Seek, StoreError, Way};
 
@@ -30,7 +30,7 @@ self_cell::self_cell!(
 pub struct KvLane {
     opened: Handle,
     buffers: PoolView,
-    finished: Finished,
+    finished: CompletionRow,
     key: Vec<u8>,
     asked: Asked,
     /// The cursor of a stretch of reads.
@@ -47,13 +47,13 @@ impl std::fmt::Debug for KvLane {
 }
 
 impl KvLane {
-    pub(crate) fn open(request: &OpenRequest<'_>) -> Result<KvLane, OpenError> {
+    pub(crate) fn open(request: &LaneRequest<'_>) -> Result<KvLane, OpenError> {
         let asked = Asked::of(request.options);
         let opened = shared::open(&asked)?;
         let mut lane = KvLane {
             opened,
             buffers: request.buffers,
-            finished: Finished::with_depth(request.depth),
+            finished: CompletionRow::with_depth(request.depth),
             key: vec![b'0'; asked.key_size],
             asked,
             scan: None,
@@ -70,18 +70,17 @@ impl KvLane {
     fn facts(&self) -> Vec<String> {
         let facts = self.opened.store.facts();
         let name = self.opened.kind.description().name;
-        let cache =
-            facts.cache_bytes.map_or(String::new(), |bytes| format!(", a cache of {} KiB of its own", bytes >> 10));
+        let cache = facts.cache_bytes.map_or(String::new(), |bytes| format!(", its own cache is {} KiB", bytes >> 10));
         let compression = facts.compression.as_deref().unwrap_or("unknown");
-        let mut notes = vec![format!("The store is {name} {}, compression {compression}{cache}.", facts.version)];
+        let mut notes = vec![format!("Store: {name} {}, compression {compression}{cache}.", facts.version)];
         if !self.asked.options.is_empty() {
             notes.push(format!("Its options: {}.", self.asked.options));
         }
         if self.asked.durability == Durability::Unlogged {
-            notes.push("It writes no log: a crash loses what was not flushed.".to_owned());
+            notes.push("It writes no log: a crash loses data that was not flushed.".to_owned());
         }
         if facts.assertions == Some(true) {
-            notes.push("Its library was built with assertions: one for production is faster.".to_owned());
+            notes.push("Its library was built with assertions; a release build is faster.".to_owned());
         }
         notes.extend(facts.notes);
         notes
@@ -203,7 +202,7 @@ impl Lane for KvLane {
         if let Some(size) = self.asked.value_size.filter(|size| moves && *size != u64::from(op.length)) {
             if self.notes.iter().all(|note| !note.starts_with("value_size")) {
                 self.notes.push(format!(
-                    "value_size is {size} and bs {}: a value is a block, so give both the same.",
+                    "value_size is {size} but bs is {}: a value is a block, so they must be equal.",
                     op.length
                 ));
             }

@@ -18,7 +18,7 @@ mod tests;
 use std::path::PathBuf;
 
 use iolab_engine::{
-    Capabilities, Engine, EngineDescription, FileEffect, FileUse, OpenError, OpenRequest, Polling, Trial,
+    Capabilities, Engine, EngineDescription, EngineProbe, FileEffect, FileUse, LaneRequest, OpenError, Polling,
 };
 use iolab_options::{PageCache, Reach, Settings};
 
@@ -35,11 +35,11 @@ impl Engine for Kv {
         name: "kv",
         aliases: &["rocksdb"],
         summary: "Key-value stores: RocksDB where it is installed, fjall and redb built in",
-        details: "Block n of the job's range is the key of number n, as db_bench makes keys, and bs is the length of a value: \
-                  size is bs times the number of keys. A write is a put, a trim a deletion, a read a get; a read of the block after \
-                  the one read before is a step of a cursor (kv_scan). fsync and fdatasync sync the store's log. A read of a key that \
-                  is not there finds zeroes. The store lives in store_path; jobs that share it have \
-                  thread=1. iolab kv bench is the same with db_bench's names.",
+        details: "Block n of the job's range is key number n, encoded as in db_bench. bs is the length of a value, \
+            so size is bs times the number of keys. A write is a put, a trim a delete, a read a get; a read of the \
+            next block is a cursor step (kv_scan). fsync and fdatasync sync the store's log. Reading a missing key \
+            returns zeroes. The store is in store_path; jobs that share it need thread=1. iolab kv bench does the \
+            same with db_bench's names.",
         options: &options::OPTIONS,
         capabilities: Capabilities {
             synchronous: true,
@@ -56,27 +56,19 @@ impl Engine for Kv {
             reads_to_write: false,
             needs: &[],
         },
-        trials: &[
-            Trial {
-                topic: "kv (fjall, built in)",
-                words: &["--ioengine=kv", "--store=fjall", "--thread"],
-                consequence: "jobs on this store fail",
-                mend: "",
-            },
-            Trial {
-                topic: "kv (rocksdb, by its library)",
-                words: &["--ioengine=kv", "--store=rocksdb", "--thread"],
-                consequence: "iolab kv bench and ioengine=kv use the built-in store fjall unless told otherwise",
-                mend: "apt-get install librocksdb-dev",
-            },
-        ],
+        trials: &[EngineProbe {
+            topic: "kv",
+            words: &["--ioengine=kv", "--store=fjall", "--thread"],
+            consequence: "jobs on key-value stores fail",
+            mend: "",
+        }],
     };
 
     fn opens(options: &Settings) -> Vec<PathBuf> {
         options.text("store_path").map(PathBuf::from).into_iter().collect()
     }
 
-    fn open(request: &OpenRequest<'_>) -> Result<KvLane, OpenError> {
+    fn open(request: &LaneRequest<'_>) -> Result<KvLane, OpenError> {
         KvLane::open(request)
     }
 }

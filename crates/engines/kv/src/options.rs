@@ -1,58 +1,59 @@
 //! The engine's own options.
 
 use iolab_kv::Durability;
-use iolab_options::{DefaultValue, Kind, OptionEntry, Settings};
+use iolab_options::{DefaultValue, OptionEntry, Settings, ValueKind};
 
 /// The table.
 pub(crate) static OPTIONS: [OptionEntry; 8] = [
     OptionEntry {
         name: "store",
-        kind: Kind::Text,
+        kind: ValueKind::Text,
         summary: "Kind of store: rocksdb, fjall, redb or null",
-        details: "Without it, RocksDB where its library is installed, else fjall; the worker notes which.",
+        details: "By default RocksDB if its library is installed, else fjall; the worker notes which.",
         accepts: &[("rocksdb", "rocksdb"), ("null", "null")],
         ..OptionEntry::BLANK
     },
     OptionEntry {
         name: "store_path",
-        kind: Kind::Text,
+        kind: ValueKind::Text,
         summary: "Folder of the store",
-        details: "A store that is there is used, else one is made; a folder that holds anything else is refused. Without it, the store is \
-                  a temporary one, which goes when the last worker that shares it ends.",
+        details: "An existing store is used, else one is created; a folder that holds anything else is rejected. \
+            Without this option, the store is temporary and removed when the last worker that shares it ends.",
         accepts: &[("/mnt/db", "/mnt/db")],
         ..OptionEntry::BLANK
     },
     OptionEntry {
         name: "store_options",
-        kind: Kind::Text,
-        summary: "Options in the store's own language, with semicolons between",
-        details: "Of RocksDB, what rocksdb_get_options_from_string takes: write_buffer_size=64M;compression=kNoCompression. What a store does \
-                  not know, it refuses by name.",
+        kind: ValueKind::Text,
+        summary: "Options in the store's own syntax, separated by semicolons",
+        details: "For RocksDB, the syntax of rocksdb_get_options_from_string: \
+            write_buffer_size=64M;compression=kNoCompression. Unknown options are an error that names them.",
         accepts: &[("compression=kNoCompression", "compression=kNoCompression")],
         ..OptionEntry::BLANK
     },
     OptionEntry {
         name: "key_size",
-        kind: Kind::Integer { min: 8, max: 65_536 },
+        kind: ValueKind::Integer { min: 8, max: 65_536 },
         default: DefaultValue::Text("16"),
-        summary: "Bytes of a key",
-        details: "Eight bytes of number, big-endian, then the digit 0.",
+        summary: "Key length in bytes",
+        details: "A key is the number as 8 bytes, big-endian, padded with the digit 0.",
         accepts: &[("16", "16"), ("32", "32")],
         rejects: &["4"],
         ..OptionEntry::BLANK
     },
     OptionEntry {
         name: "value_size",
-        kind: Kind::Size,
-        summary: "Bytes of a value; must be bs",
-        details: "Values are the job's blocks, so bs is their length. This only says it again: another value is refused.",
+        kind: ValueKind::Size,
+        summary: "Value length in bytes; must equal bs",
+        details: "Values are the job's blocks, so their length is bs. This option only repeats it: any other value \
+            is an error.",
         accepts: &[("100", "100"), ("4k", "4096")],
         rejects: &["large"],
         ..OptionEntry::BLANK
     },
     OptionEntry {
         name: "kv_sync",
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Sync the store's log with every put and deletion",
         accepts: &[("0", "0"), ("1", "1")],
@@ -61,20 +62,20 @@ pub(crate) static OPTIONS: [OptionEntry; 8] = [
     },
     OptionEntry {
         name: "kv_no_log",
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
-        summary: "Write no log: a crash loses what was not flushed",
-        details: "Stores that cannot do without a log refuse every put.",
+        summary: "Write no log: a crash loses data that was not flushed",
+        details: "Stores that always need a log fail every put.",
         accepts: &[("0", "0"), ("1", "1")],
         rejects: &["maybe"],
         ..OptionEntry::BLANK
     },
     OptionEntry {
         name: "kv_scan",
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("1"),
-        summary: "Reads of blocks one after the other are steps of a cursor",
-        details: "The cursor shows the store as it was when the stretch began. With 0 every read is a get.",
+        summary: "Turn sequential reads into cursor steps",
+        details: "The cursor shows the store as it was when the sequential run began. With 0, every read is a get.",
         accepts: &[("0", "0"), ("1", "1")],
         rejects: &["maybe"],
         ..OptionEntry::BLANK

@@ -58,8 +58,14 @@ static OPEN: Mutex<BTreeMap<PathBuf, Weak<Opened>>> = Mutex::new(BTreeMap::new()
 /// The store that a worker asks for, opened if no other worker of this process has it.
 pub(crate) fn open(asked: &Asked) -> Result<Handle, OpenError> {
     let mut stores = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-    let temporary = || std::env::temp_dir().join(format!("iolab-kv-job-{}", std::process::id()));
-    let folder = asked.path.as_ref().map_or_else(temporary, PathBuf::from);
+    let folder = match &asked.path {
+        Some(path) => PathBuf::from(path),
+        // Jobs that name no folder share one for each kind of store.
+        None => {
+            let kind = kind_of(asked)?.description().name;
+            std::env::temp_dir().join(format!("iolab-kv-job-{}-{kind}", std::process::id()))
+        }
+    };
     if let Some(opened) = stores.get(&folder).and_then(Weak::upgrade) {
         // Not an end of a share yet: the lock is held here.
         let answer = same(&opened, asked);
@@ -84,7 +90,7 @@ pub(crate) fn open(asked: &Asked) -> Result<Handle, OpenError> {
 fn kind_of(asked: &Asked) -> Result<&'static dyn StoreKind, OpenError> {
     let Some(name) = &asked.store else { return Ok(iolab_kv_catalogue::preferred().0) };
     iolab_kv_catalogue::kind(name).ok_or_else(|| {
-        let message = format!("there is no store `{name}`; there are {}", iolab_kv_catalogue::names());
+        let message = format!("unknown store `{name}`; known are {}", iolab_kv_catalogue::names());
         OpenError { message, errno: None }
     })
 }
@@ -96,8 +102,7 @@ fn same(opened: &Opened, asked: &Asked) -> Result<(), OpenError> {
     if !differs {
         return Ok(());
     }
-    let message =
-        format!("another job of this run has this store open as {name} with the options `{}`", opened.options);
+    let message = format!("another job of this run opened this store as {name} with the options `{}`", opened.options);
     Err(OpenError { message, errno: None })
 }
 

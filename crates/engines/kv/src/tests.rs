@@ -1,18 +1,26 @@
 //! The suite of engines on each store, and what is the stores' own.
 
-use iolab_engine::conformance::{Setup, Value};
-use iolab_engine::{Completions, Engine, Lane, Op, OpKind, OpenRequest, SlotPool, Submission, Wait};
+use iolab_engine::conformance::{ConformanceSetup, Value};
+use iolab_engine::{Completions, Engine, Lane, LaneRequest, Op, OpKind, SlotPool, Submission, Wait};
 
 use iolab_memory::Backing;
 
 use crate::Kv;
 
-fn on(store: &str) -> Setup {
-    Setup::default().option("store", Value::Text(store.to_owned()))
+fn on(store: &str) -> ConformanceSetup {
+    ConformanceSetup::default().option("store", Value::Text(store.to_owned()))
 }
 
-iolab_engine::conformance_suite!(null, Kv, super::on("null"));
-iolab_engine::conformance_suite!(redb, Kv, super::on("redb"));
+/// The same on a folder of its own: tests run beside each other, and workers that name the same folder
+/// share one store.
+fn alone_on(store: &str) -> ConformanceSetup {
+    let folder = tempfile::tempdir().unwrap();
+    let path = Value::Text(folder.path().join("store").display().to_string());
+    ConformanceSetup { keeps: Some(std::sync::Arc::new(folder)), ..on(store).option("store_path", path) }
+}
+
+iolab_engine::conformance_suite!(null, Kv, super::alone_on("null"));
+iolab_engine::conformance_suite!(redb, Kv, super::alone_on("redb"));
 
 struct Bench {
     lane: crate::KvLane,
@@ -31,7 +39,7 @@ impl Bench {
             setup = setup.option(name, value.clone());
         }
         let pool = SlotPool::new(4, 128, 0, &Backing::Anonymous).unwrap();
-        let request = OpenRequest {
+        let request = LaneRequest {
             files: &[],
             depth: 4,
             buffers: pool.view(),
@@ -100,5 +108,5 @@ fn a_value_size_that_is_not_bs_is_refused_with_the_reason() {
     let outer = tempfile::tempdir().unwrap();
     let mut bench = Bench::new(&outer.path().join("db"), &[("value_size", Value::Size(4096))]);
     assert_eq!(bench.op(OpKind::Write, 0), Err(22));
-    assert!(bench.lane.notes().iter().any(|note| note.contains("value_size is 4096 and bs 100")));
+    assert!(bench.lane.notes().iter().any(|note| note.contains("value_size is 4096 but bs is 100")));
 }

@@ -14,7 +14,7 @@ use std::io::{Seek, SeekFrom};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 
-use iolab_engine::{Completions, Engine, Lane, Op, OpKind, OpenRequest, SlotPool, Submission, TargetFile, Wait};
+use iolab_engine::{Completions, Engine, Lane, LaneRequest, Op, OpKind, SlotPool, Submission, TargetFile, Wait};
 use iolab_engine_libaio::Libaio;
 use iolab_memory::Backing;
 use iolab_options::{Setting, Settings, Value};
@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let pool = SlotPool::new(depth, BLOCK as usize, 0, &Backing::Anonymous).map_err(|error| error.message)?;
     let files = [TargetFile { path: path.into(), fd: file.as_raw_fd(), size_bytes, is_block_device: false }];
     let request =
-        OpenRequest { files: &files, depth, buffers: pool.view(), options: &options, direct: true, seed: 0, worker: 0 };
+        LaneRequest { files: &files, depth, buffers: pool.view(), options: &options, direct: true, seed: 0, worker: 0 };
     let mut lane = Libaio::open(&request).map_err(|error| error.message)?;
     let errors = run(&mut lane, depth, batch, count, size_bytes / u64::from(BLOCK))?;
     println!("{count} reads, {errors} not whole, notes: {:?}", lane.notes());

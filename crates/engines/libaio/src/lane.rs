@@ -9,7 +9,7 @@
 //!
 //! Unsafe: reading back, through the pointers the kernel is given, the operation that it refused.
 
-use iolab_engine::{Completion, Completions, Lane, LaneError, Op, OpKind, OpenRequest, Submission, Wait};
+use iolab_engine::{Completion, Completions, Lane, LaneError, LaneRequest, Op, OpKind, Submission, Wait};
 
 use iolab_async_io::native_aio::Context;
 use iolab_async_io::native_aio::abi::{self, IoEvent, Iocb, command};
@@ -65,7 +65,7 @@ pub(crate) struct Requested {
 }
 
 impl LibaioLane {
-    pub(crate) fn new(context: Context, request: &OpenRequest<'_>, requested: Requested) -> LibaioLane {
+    pub(crate) fn new(context: Context, request: &LaneRequest<'_>, requested: Requested) -> LibaioLane {
         let depth = request.depth;
         let pool = &request.buffers;
         let has_memory = pool.slots() >= depth;

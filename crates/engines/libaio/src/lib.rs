@@ -12,7 +12,7 @@ mod tests;
 
 use iolab_async_io::native_aio::Context;
 use iolab_engine::{
-    Capabilities, Engine, EngineDescription, FileEffect, FileUse, Need, OpenError, OpenRequest, Polling, Trial,
+    Capabilities, Engine, EngineDescription, EngineProbe, FileEffect, FileUse, LaneRequest, Need, OpenError, Polling,
 };
 use iolab_options::{PageCache, Reach};
 
@@ -50,15 +50,15 @@ impl Engine for Libaio {
             reads_to_write: false,
             needs: &[Need::AioRequests],
         },
-        trials: &[Trial {
+        trials: &[EngineProbe {
             topic: "libaio",
             words: &["--ioengine=libaio", "--direct=1", "--iodepth=4"],
-            consequence: "no native AIO: use io_uring for a queue",
+            consequence: "no native AIO: use io_uring for queue depths above 1",
             mend: "sysctl fs.aio-max-nr=1048576",
         }],
     };
 
-    fn open(request: &OpenRequest<'_>) -> Result<LibaioLane, OpenError> {
+    fn open(request: &LaneRequest<'_>) -> Result<LibaioLane, OpenError> {
         let on = |name| request.options.flag(name).unwrap_or(false);
         let requested = lane::Requested {
             userspace_reap: request.options.flag("userspace_reap"),
@@ -74,12 +74,12 @@ impl Engine for Libaio {
 /// What a failed io_setup(2) means to a user.
 fn explain(errno: i32, depth: usize) -> String {
     let why = match errno {
-        libc::EAGAIN => "the system's limit is used up: raise sysctl fs.aio-max-nr or lower iodepth or numjobs",
-        libc::EINVAL => "the kernel does not take such a depth: lower iodepth",
+        libc::EAGAIN => "the system-wide limit is reached: raise sysctl fs.aio-max-nr, or lower iodepth or numjobs",
+        libc::EINVAL => "the kernel rejects this depth: lower iodepth",
         libc::ENOMEM => "no memory for the context: lower iodepth or numjobs",
         libc::ENOSYS => "this kernel has no asynchronous I/O (or a seccomp filter hides it); use ioengine=psync",
         libc::EPERM => "a seccomp filter forbids asynchronous I/O; use ioengine=psync",
-        _ => "the kernel refused the context",
+        _ => "the kernel rejected the context",
     };
     format!("io_setup for iodepth {depth} failed (errno {errno}): {why}")
 }

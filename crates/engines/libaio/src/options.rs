@@ -1,11 +1,11 @@
 //! The engine's own options, which are fio's.
 
-use iolab_options::{Category, DefaultValue, Kind, OptionEntry, Status};
+use iolab_options::{Category, DefaultValue, OptionEntry, SupportStatus, ValueKind};
 
 const fn switch(name: &'static str, summary: &'static str, details: &'static str) -> OptionEntry {
     OptionEntry {
         name,
-        kind: Kind::Switch,
+        kind: ValueKind::Switch,
         default: DefaultValue::Text("0"),
         summary,
         details,
@@ -15,8 +15,15 @@ const fn switch(name: &'static str, summary: &'static str, details: &'static str
     }
 }
 
-const fn priority(name: &'static str, kind: Kind, summary: &'static str) -> OptionEntry {
-    OptionEntry { name, kind, summary, category: Category::Process, status: Status::NotYet, ..OptionEntry::BLANK }
+const fn priority(name: &'static str, kind: ValueKind, summary: &'static str) -> OptionEntry {
+    OptionEntry {
+        name,
+        kind,
+        summary,
+        category: Category::Process,
+        status: SupportStatus::NotYet,
+        ..OptionEntry::BLANK
+    }
 }
 
 /// The table.
@@ -34,10 +41,10 @@ pub(crate) static OPTIONS: [OptionEntry; 7] = [
     switch("libaio_vectored", "Use vectored reads and writes", "IOCB_CMD_PREADV and PWRITEV of one element."),
     priority(
         "cmdprio_percentage",
-        Kind::Integers { min: 0, max: 100 },
+        ValueKind::Integers { min: 0, max: 100 },
         "Percent of operations sent with their own priority",
     ),
-    priority("cmdprio_class", Kind::Integers { min: 0, max: 3 }, "Priority class of those operations"),
-    priority("cmdprio", Kind::Integers { min: 0, max: 7 }, "Priority level of those operations"),
-    priority("cmdprio_bssplit", Kind::Text, "Percent of operations with their own priority, by block size"),
+    priority("cmdprio_class", ValueKind::Integers { min: 0, max: 3 }, "Priority class of those operations"),
+    priority("cmdprio", ValueKind::Integers { min: 0, max: 7 }, "Priority level of those operations"),
+    priority("cmdprio_bssplit", ValueKind::Text, "Percent of operations with their own priority, by block size"),
 ];

@@ -3,26 +3,26 @@
 use std::fs::File;
 use std::os::fd::AsRawFd;
 
-use iolab_engine::conformance::Setup;
-use iolab_engine::{Completions, Engine, Lane, Op, OpKind, OpenRequest, SlotPool, Submission, TargetFile, Wait};
+use iolab_engine::conformance::ConformanceSetup;
+use iolab_engine::{Completions, Engine, Lane, LaneRequest, Op, OpKind, SlotPool, Submission, TargetFile, Wait};
 use iolab_memory::Backing;
 
 use crate::{Libaio, LibaioLane, explain};
 
 iolab_engine::conformance_suite!(Libaio);
-iolab_engine::conformance_suite!(direct, Libaio, Setup::default().direct().depths(&[1, 32, 256]));
+iolab_engine::conformance_suite!(direct, Libaio, ConformanceSetup::default().direct().depths(&[1, 32, 256]));
 iolab_engine::conformance_suite!(
     kernel_reap,
     Libaio,
-    Setup::default().direct().flag("userspace_reap", false).depths(&[1, 32])
+    ConformanceSetup::default().direct().flag("userspace_reap", false).depths(&[1, 32])
 );
-iolab_engine::conformance_suite!(vectored, Libaio, Setup::default().direct().flag("libaio_vectored", true));
+iolab_engine::conformance_suite!(vectored, Libaio, ConformanceSetup::default().direct().flag("libaio_vectored", true));
 
-fn lane_on(file: &File, setup: &Setup, pool: &SlotPool, depth: usize) -> LibaioLane {
+fn lane_on(file: &File, setup: &ConformanceSetup, pool: &SlotPool, depth: usize) -> LibaioLane {
     let files = [TargetFile { path: "bare".into(), fd: file.as_raw_fd(), size_bytes: 0, is_block_device: false }];
     let options = &setup.options;
     let request =
-        OpenRequest { files: &files, depth, buffers: pool.view(), options, direct: false, seed: 0, worker: 0 };
+        LaneRequest { files: &files, depth, buffers: pool.view(), options, direct: false, seed: 0, worker: 0 };
     Libaio::open(&request).map_err(|error| error.message).unwrap()
 }
 
@@ -35,7 +35,7 @@ const FOREVER: Wait = Wait { at_least: 1, timeout_ns: u64::MAX };
 #[test]
 fn an_operation_larger_than_its_slot_is_refused() {
     let (file, pool) = (File::open("/dev/zero").unwrap(), SlotPool::new(2, 4096, 0, &Backing::Anonymous).unwrap());
-    let mut lane = lane_on(&file, &Setup::default(), &pool, 2);
+    let mut lane = lane_on(&file, &ConformanceSetup::default(), &pool, 2);
     for op in [Op { length: 4097, ..read(0) }, Op { buffer_offset: u32::MAX, ..read(0) }, read(2)] {
         assert_eq!(lane.submit(&op), Submission::Refused(libc::EFAULT), "{op:?}");
     }
@@ -47,7 +47,7 @@ fn an_operation_larger_than_its_slot_is_refused() {
 #[test]
 fn a_sync_the_kernel_queue_refuses_is_done_in_place() {
     let (file, pool) = (File::open("/dev/zero").unwrap(), SlotPool::new(4, 4096, 0, &Backing::Anonymous).unwrap());
-    let mut lane = lane_on(&file, &Setup::default(), &pool, 4);
+    let mut lane = lane_on(&file, &ConformanceSetup::default(), &pool, 4);
     let mut out = Completions::with_room(4);
     for (slot, kind) in [OpKind::Read, OpKind::Sync, OpKind::Read, OpKind::DataSync].into_iter().enumerate() {
         assert_eq!(lane.submit(&Op { kind, ..read(slot as u16) }), Submission::Accepted);
@@ -65,7 +65,7 @@ fn a_sync_the_kernel_queue_refuses_is_done_in_place() {
 #[test]
 fn the_completion_ring_is_known_and_leaves_no_note() {
     let (file, pool) = (File::open("/dev/zero").unwrap(), SlotPool::new(1, 4096, 0, &Backing::Anonymous).unwrap());
-    let mut lane = lane_on(&file, &Setup::default(), &pool, 1);
+    let mut lane = lane_on(&file, &ConformanceSetup::default(), &pool, 1);
     assert!(lane.takes_events_in_user_space());
     assert!(lane.notes().is_empty(), "{:?}", lane.notes());
     let mut out = Completions::with_room(1);
@@ -80,7 +80,10 @@ fn the_completion_ring_is_known_and_leaves_no_note() {
 #[test]
 fn the_completion_ring_can_be_left_alone() {
     let (file, pool) = (File::open("/dev/zero").unwrap(), SlotPool::new(1, 4096, 0, &Backing::Anonymous).unwrap());
-    assert!(!lane_on(&file, &Setup::default().flag("userspace_reap", false), &pool, 1).takes_events_in_user_space());
+    assert!(
+        !lane_on(&file, &ConformanceSetup::default().flag("userspace_reap", false), &pool, 1)
+            .takes_events_in_user_space()
+    );
 }
 
 #[test]

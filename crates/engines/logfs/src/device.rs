@@ -14,7 +14,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use iolab_clock::Clock;
-use iolab_disk::{Opening, RamDisk, open_disk};
+use iolab_disk::{DiskOptions, RamDisk, open_disk};
 use iolab_engine::OpenError;
 use iolab_executor::Executor;
 use iolab_logfs::{Disk, Error, LogFs, MkfsOptions, count_domains, mkfs, open_domain};
@@ -22,7 +22,6 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use crate::options::Requested;
-use crate::refused;
 
 /// Requests of one lane that the device may have at once.
 const DEPTH: u32 = 256;
@@ -62,8 +61,9 @@ pub(crate) fn claim(requested: &Requested, worker: u32, executor: &mut Executor)
         names.push(path.display().to_string());
     }
     let message = format!(
-        "logfs_device: every domain of {} is another worker's, and no two may share one; make the file system with a domain for each worker \
-         (iolab fs mkfs --domains=N, or logfs_domains=N beside logfs_mkfs=1), name more devices, or lower numjobs",
+        "logfs_device: all domains of {} are taken by other workers; create the file system with one domain per \
+        worker (iolab fs mkfs --domains=N, or logfs_domains=N with logfs_mkfs=1), name more devices, or lower \
+        numjobs",
         names.join(", ")
     );
     Err(OpenError { message, errno: Some(libc::EBUSY) })
@@ -86,7 +86,7 @@ fn claim_on(
     if !made_here {
         share(&lock).map_err(|errno| failed("locking it (another program uses it)", &errno.into()))?;
     }
-    let opening = Opening { depth: DEPTH, ..Opening::default() };
+    let opening = DiskOptions { depth: DEPTH, ..DiskOptions::default() };
     let (device, notes) = open_disk(path, &opening).map_err(|error| failed("opening it", &error))?;
     let disk = Disk::new(device);
     if made_here {
@@ -96,7 +96,7 @@ fn claim_on(
     let domains = executor.run(&mut disk.clone(), count_domains(&disk)).unwrap_or(Err(Error::Closed));
     let domains = domains.map_err(|error| {
         let advice =
-            if matches!(error, Error::Unusable(_)) { "; make one: iolab fs mkfs, or logfs_mkfs=1" } else { "" };
+            if matches!(error, Error::Unusable(_)) { "; create one with iolab fs mkfs or logfs_mkfs=1" } else { "" };
         refused(&format!("logfs_device {name}"), &error, advice)
     })?;
     let own_first = (0..domains).map(|further| (worker % domains + further) % domains);
@@ -182,7 +182,7 @@ fn make(
         ..MkfsOptions::new(random_id(), Clock::monotonic().unix_ns())
     };
     let made = executor.run(&mut disk.clone(), mkfs(disk, &options));
-    let advice = "; logfs_size, logfs_domains, logfs_cluster and logfs_block say how it is made";
+    let advice = "; logfs_size, logfs_domains, logfs_cluster and logfs_block set its parameters";
     made.unwrap_or(Err(Error::Closed)).map(drop).map_err(|error| refused(name, &error, advice))
 }
 
@@ -192,4 +192,9 @@ fn random_id() -> [u8; 16] {
     let number = || RandomState::new().build_hasher().finish().to_le_bytes();
     let (low, high) = (number(), number());
     std::array::from_fn(|at| if at < 8 { low[at] } else { high[at - 8] })
+}
+
+/// An error of the file system, as opening a lane tells it.
+pub(crate) fn refused(what: &str, error: &iolab_logfs::Error, advice: &str) -> OpenError {
+    OpenError { message: format!("{what}: {error}{advice}"), errno: Some(error.errno()) }
 }

@@ -7,7 +7,7 @@ use std::path::{Component, Path};
 
 use iolab_disk::Buffer;
 use iolab_engine::TargetFile;
-use iolab_logfs::{Error, InodeId, Kind, LogFs, Owner};
+use iolab_logfs::{Error, InodeId, InodeKind, LogFs, Owner};
 
 /// Bytes that are written at once while a file is laid out.
 const STEP_BYTES: usize = 1 << 20;
@@ -41,21 +41,21 @@ async fn find_or_make(fs: &LogFs, path: &Path) -> Result<InodeId, Error> {
     let mut folder = InodeId::ROOT;
     for name in folders {
         folder = match look_up(fs, folder, name)? {
-            Some((inode, Kind::Directory)) => inode,
+            Some((inode, InodeKind::Directory)) => inode,
             Some(_) => return Err(Error::NotDirectory),
             None => fs.make_directory(folder, name.as_bytes(), Owner::default()).await?,
         };
     }
     match look_up(fs, folder, last)? {
-        Some((inode, Kind::File)) => Ok(inode),
-        Some((_, Kind::Directory)) => Err(Error::IsDirectory),
-        Some((_, Kind::Symlink)) => Err(Error::Invalid("a symbolic link")),
+        Some((inode, InodeKind::File)) => Ok(inode),
+        Some((_, InodeKind::Directory)) => Err(Error::IsDirectory),
+        Some((_, InodeKind::Symlink)) => Err(Error::Invalid("a symbolic link")),
         Some(_) => Err(Error::Invalid("a pipe, socket or device")),
         None => fs.create(folder, last.as_bytes(), Owner::default()).await,
     }
 }
 
-fn look_up(fs: &LogFs, folder: InodeId, name: &OsStr) -> Result<Option<(InodeId, Kind)>, Error> {
+fn look_up(fs: &LogFs, folder: InodeId, name: &OsStr) -> Result<Option<(InodeId, InodeKind)>, Error> {
     match fs.lookup(folder, name.as_bytes()) {
         Ok(entry) => Ok(Some((entry.inode, entry.kind))),
         Err(Error::NotFound) => Ok(None),

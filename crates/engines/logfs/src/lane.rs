@@ -13,15 +13,16 @@ use std::task::{Poll, Waker};
 use iolab_clock::Clock;
 use iolab_disk::Buffer;
 use iolab_engine::{
-    Completion, Completions, Finished, Lane, LaneError, Op, OpKind, OpenError, OpenRequest, Submission, Wait,
+    Completion, CompletionRow, Completions, Lane, LaneError, LaneRequest, Op, OpKind, OpenError, Submission, Wait,
 };
-use iolab_executor::{Driver, Executor, Order};
+use iolab_executor::{Driver, Executor, ReadyOrder};
 use iolab_logfs::{Disk, Error, InodeId, LogFs};
 use iolab_memory::PoolView;
 
+use crate::device::refused;
 use crate::device::{Claimed, claim};
+use crate::files;
 use crate::options::Requested;
-use crate::{files, refused};
 
 /// Addresses for direct transfers are multiples of this on every device that is in use
 /// (`dma_alignment` of the kernel's queues is less).
@@ -52,7 +53,7 @@ impl std::fmt::Debug for LogfsLane {
 /// What the lane and the tasks of its slots share.
 struct Shared {
     mailboxes: Vec<Mailbox>,
-    finished: RefCell<Finished>,
+    finished: RefCell<CompletionRow>,
     /// How many have to be finished before the one who waits is woken.
     wanted: Cell<usize>,
     waiting: RefCell<Option<Waker>>,
@@ -179,9 +180,9 @@ impl Driver for Turns<'_> {
 }
 
 impl LogfsLane {
-    pub(crate) fn open(request: &OpenRequest<'_>) -> Result<LogfsLane, OpenError> {
+    pub(crate) fn open(request: &LaneRequest<'_>) -> Result<LogfsLane, OpenError> {
         let requested = Requested::of(request.options);
-        let mut executor = Executor::new(Order::Fair);
+        let mut executor = Executor::new(ReadyOrder::Fair);
         let Claimed { fs, mut disk, notes, name, _lock } = claim(&requested, request.worker, &mut executor)?;
         let layout = (requested.layout_bytes, request.seed);
         let prepared = executor.run(&mut disk, files::prepare(&fs, request.files, layout));
@@ -189,12 +190,12 @@ impl LogfsLane {
         let inodes: Rc<[InodeId]> = prepared
             .map_err(|(file, error)| {
                 let advice = if error == Error::NoSpace { "; raise logfs_size, or lower size" } else { "" };
-                refused(&format!("laying out {file} on {name}"), &error, advice)
+                refused(&format!("creating {file} on {name}"), &error, advice)
             })?
             .into();
         let shared = Rc::new(Shared {
             mailboxes: (0..request.depth).map(|_| Mailbox::default()).collect(),
-            finished: RefCell::new(Finished::with_depth(request.depth)),
+            finished: RefCell::new(CompletionRow::with_depth(request.depth)),
             wanted: Cell::new(usize::MAX),
             waiting: RefCell::new(None),
         });
@@ -234,7 +235,7 @@ impl LogfsLane {
         }
     }
 
-    /// Works until so many operations are finished, or it is late.
+    /// Works until this many operations are finished, or it is late.
     fn work(&mut self, wanted: usize, timeout_ns: u64) -> Result<(), LaneError> {
         let is_late = Cell::new(false);
         let deadline_ns =

@@ -23,7 +23,7 @@ mod tests;
 
 use std::path::PathBuf;
 
-use iolab_engine::{Capabilities, Engine, EngineDescription, FileEffect, FileUse, OpenError, OpenRequest, Polling};
+use iolab_engine::{Capabilities, Engine, EngineDescription, FileEffect, FileUse, LaneRequest, OpenError, Polling};
 use iolab_options::{PageCache, Reach, Settings};
 
 pub use lane::LogfsLane;
@@ -40,12 +40,12 @@ impl Engine for Logfs {
         name: "logfs",
         aliases: &[],
         summary: "Files inside a log-structured file system in user space, without a mount",
-        details: "filename and directory name files inside of the file system, which are made as long as the job needs them before it \
-                  begins. The file system is on logfs_device, or in memory. An operation is a task of the file system; the device is \
-                  reached with O_DIRECT by io_uring, or by native AIO where io_uring would need threads. Writes beyond the end make \
-                  a file longer, trims punch holes, fsync and fdatasync write the metadata log and flush the device; \
-                  sync_file_range does nothing, because content is with the device when a write ends. Each worker has a domain of \
-                  its own (iolab fs mkfs --domains).",
+        details: "filename and directory name files in the file system, which are created in the needed size before \
+            the job starts. The file system is on logfs_device, or in memory. Each operation is a task of the file \
+            system; it accesses the device with O_DIRECT through io_uring, or through native AIO where io_uring \
+            would need threads. Writes beyond the end extend a file, trims punch holes, fsync and fdatasync write \
+            the metadata log and flush the device. sync_file_range does nothing, because data is on the device when \
+            a write completes. Each worker has its own domain (iolab fs mkfs --domains).",
         options: &options::OPTIONS,
         capabilities: Capabilities {
             synchronous: false,
@@ -73,12 +73,7 @@ impl Engine for Logfs {
         Requested::of(options).makes
     }
 
-    fn open(request: &OpenRequest<'_>) -> Result<LogfsLane, OpenError> {
+    fn open(request: &LaneRequest<'_>) -> Result<LogfsLane, OpenError> {
         LogfsLane::open(request)
     }
-}
-
-/// An error of the file system, as opening a lane tells it.
-fn refused(what: &str, error: &iolab_logfs::Error, advice: &str) -> OpenError {
-    OpenError { message: format!("{what}: {error}{advice}"), errno: Some(error.errno()) }
 }

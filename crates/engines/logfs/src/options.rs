@@ -2,56 +2,57 @@
 
 use std::path::PathBuf;
 
-use iolab_options::{DefaultValue, Kind, OptionEntry, Settings};
+use iolab_options::{DefaultValue, OptionEntry, Settings, ValueKind};
 
 /// The table.
 pub(crate) static OPTIONS: [OptionEntry; 7] = [
     OptionEntry {
         name: "logfs_device",
-        kind: Kind::Text,
+        kind: ValueKind::Text,
         summary: "File or block device that the file system is on",
-        details: "Made by iolab fs mkfs, or by logfs_mkfs=1. Several are separated by colons; each worker takes the first domain of them that \
-                  nobody has, and fails when there is none left. PATH#2 means domain 2 of PATH alone. Without it, each worker has a \
-                  file system of its own in memory, which is gone when the worker ends.",
+        details: "Created by iolab fs mkfs or logfs_mkfs=1. Separate several with colons; each worker takes the \
+            first free domain, and fails if none is left. PATH#2 means only domain 2 of PATH. Without this option, \
+            each worker has its own file system in memory, which is discarded when the worker ends.",
         accepts: &[("disk.img", "disk.img"), ("/dev/zram0#1", "/dev/zram0#1"), ("a.img:b.img", "a.img:b.img")],
         ..OptionEntry::BLANK
     },
     OptionEntry {
         name: "logfs_mkfs",
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
-        summary: "Make the file system anew before the job",
-        details: "What logfs_device held is lost: devices in use and files that no job made are refused unless --allow-destroy names them. A \
-                  file that does not exist is made with logfs_size. Of the workers that start together, one makes it.",
+        summary: "Create the file system anew before the job",
+        details: "The old contents of logfs_device are lost. Devices in use and files that no job created are \
+            refused unless --allow-destroy names them. A missing file is created with logfs_size. If several workers \
+            start together, one of them creates it.",
         accepts: &[("0", "0"), ("1", "1")],
         rejects: &["maybe"],
         ..OptionEntry::BLANK
     },
     OptionEntry {
         name: "logfs_size",
-        kind: Kind::Size,
+        kind: ValueKind::Size,
         default: DefaultValue::Text("256m"),
-        summary: "Size of a file system in memory, or of a file that is made",
-        details: "Each worker's, in memory. An existing file or device keeps its size.",
+        summary: "Size of a file system in memory or of a new image file",
+        details: "In memory, each worker has one of this size. An existing file or device keeps its size.",
         accepts: &[("1g", "1g")],
         rejects: &["large"],
         ..OptionEntry::BLANK
     },
     OptionEntry {
         name: "logfs_domains",
-        kind: Kind::Integer { min: 1, max: 100 },
+        kind: ValueKind::Integer { min: 1, max: 100 },
         default: DefaultValue::Text("1"),
-        summary: "Domains of a file system that is made: one for each worker that shall use it",
-        details: "With logfs_mkfs=1 and logfs_device.",
+        summary: "Number of domains of a new file system: one per worker",
+        details: "Only with logfs_mkfs=1 and logfs_device.",
         accepts: &[("1", "1"), ("2", "2")],
         rejects: &["0"],
         ..OptionEntry::BLANK
     },
     OptionEntry {
         name: "logfs_cluster",
-        kind: Kind::Size,
+        kind: ValueKind::Size,
         default: DefaultValue::Text("1m"),
-        summary: "Cluster of a file system that is made",
+        summary: "Cluster size of a new file system",
         details: "A power of two from 16k to 16m.",
         accepts: &[("1m", "1m")],
         rejects: &["large"],
@@ -59,9 +60,9 @@ pub(crate) static OPTIONS: [OptionEntry; 7] = [
     },
     OptionEntry {
         name: "logfs_block",
-        kind: Kind::Size,
+        kind: ValueKind::Size,
         default: DefaultValue::Text("4k"),
-        summary: "Block of a file system that is made",
+        summary: "Block size of a new file system",
         details: "A power of two from 512 to 64k. Operations that cover whole blocks are not copied.",
         accepts: &[("4k", "4k")],
         rejects: &["large"],
@@ -69,10 +70,11 @@ pub(crate) static OPTIONS: [OptionEntry; 7] = [
     },
     OptionEntry {
         name: "logfs_layout",
-        kind: Kind::Size,
-        summary: "How much of each file is written before the job begins",
-        details: "All that the job may touch, unless set; 0 for nothing, so that the job's writes make the files longer. What is there already \
-                  stays. Reads of what was never written find zeroes and do not reach the device.",
+        kind: ValueKind::Size,
+        summary: "How much of each file to write before the job starts",
+        details: "By default everything the job may access; with 0 nothing, so that the job's writes extend the \
+            files. Existing data stays. Reads of data that was never written return zeroes without accessing the \
+            device.",
         accepts: &[("0", "0"), ("1g", "1g")],
         rejects: &["all"],
         ..OptionEntry::BLANK
@@ -82,7 +84,7 @@ pub(crate) static OPTIONS: [OptionEntry; 7] = [
 /// What the job asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Requested {
-    /// The devices with the one domain to use of each, if told; none for a file system in memory.
+    /// The devices with the one domain to use of each, if given; none for a file system in memory.
     pub devices: Vec<(PathBuf, Option<u32>)>,
     /// Whether the file system is made anew.
     pub makes: bool,

@@ -2,13 +2,17 @@
 
 use std::path::Path;
 
-use iolab_engine::{Completions, Engine, Lane, Op, OpKind, OpenRequest, SlotPool, Submission, TargetFile, Wait};
+use iolab_engine::{Completions, Engine, Lane, LaneRequest, Op, OpKind, SlotPool, Submission, TargetFile, Wait};
 use iolab_memory::Backing;
 use iolab_options::{Setting, Settings, Value};
 
 use crate::{Logfs, LogfsLane};
 
-iolab_engine::conformance_suite!(conformance, Logfs, Setup::default().option("logfs_size", Value::Size(32 << 20)));
+iolab_engine::conformance_suite!(
+    conformance,
+    Logfs,
+    ConformanceSetup::default().option("logfs_size", Value::Size(32 << 20))
+);
 
 const BLOCK: usize = 4096;
 
@@ -43,7 +47,7 @@ impl Rig {
         let pool = SlotPool::new(depth, 64 << 10, displaced, &Backing::Anonymous).map_err(|error| error.message)?;
         let files = vec![TargetFile { path: "folder/file".into(), fd: -1, size_bytes, is_block_device: false }];
         let request =
-            OpenRequest { files: &files, depth, buffers: pool.view(), options, direct: true, seed: 7, worker };
+            LaneRequest { files: &files, depth, buffers: pool.view(), options, direct: true, seed: 7, worker };
         Ok(Rig { lane: Logfs::open(&request).map_err(|error| error.message)?, pool, _files: files })
     }
 
@@ -141,7 +145,7 @@ fn a_device_keeps_the_files_of_each_domain_and_gives_a_domain_to_one_lane() {
         let mut second = Rig::open(&on(device, &make), size, 0).unwrap();
         assert_eq!((first.write(1, 0, BLOCK), second.write(2, 0, BLOCK)), (BLOCK as i32, BLOCK as i32));
         let third = Rig::open(&on(device, &[]), size, 0).err().unwrap();
-        assert!(third.contains("every domain of") && third.contains("--domains=N"), "{third}");
+        assert!(third.contains("all domains of") && third.contains("--domains=N"), "{third}");
         assert_eq!(first.read(0, BLOCK), vec![1; BLOCK]);
     }
     let both = [(0, 1), (1, 2)];
@@ -149,7 +153,7 @@ fn a_device_keeps_the_files_of_each_domain_and_gives_a_domain_to_one_lane() {
         let mut again = Rig::open(&on(&format!("{device}#{domain}"), &[]), size, 0).unwrap();
         assert_eq!(again.read(0, BLOCK), vec![mark; BLOCK], "domain {domain}");
         let taken = Rig::open(&on(&format!("{device}#{domain}"), &[]), size, 0).err().unwrap();
-        assert!(taken.contains("another worker's"), "{taken}");
+        assert!(taken.contains("taken by other workers"), "{taken}");
     }
     for number in [1, 0, 3] {
         let mut own = Rig::of_worker(number, &on(device, &[]), size, 0).unwrap();
@@ -170,7 +174,7 @@ fn what_cannot_be_opened_says_what_to_do() {
     std::fs::File::create(&empty).and_then(|file| file.set_len(16 << 20)).unwrap();
     let nowhere = Path::new("/nowhere/at.img");
     let cases = [
-        (on(empty.to_str().unwrap(), &[]), 4096, "iolab fs mkfs, or logfs_mkfs=1"),
+        (on(empty.to_str().unwrap(), &[]), 4096, "iolab fs mkfs or logfs_mkfs=1"),
         (on(nowhere.to_str().unwrap(), &[]), 4096, "No such file"),
         (settings(&[]), 1 << 30, "raise logfs_size"),
         (settings(&[("logfs_size", Value::Size(100))]), 4096, "logfs_size"),

@@ -20,8 +20,8 @@ mod options;
 pub use options::CPUIO_OPTIONS;
 
 use iolab_engine::{
-    Capabilities, Completion, Completions, Engine, EngineDescription, FileEffect, FileUse, Finished, Lane, LaneError,
-    Op, OpKind, OpenError, OpenRequest, Polling, Submission, Wait,
+    Capabilities, Completion, CompletionRow, Completions, Engine, EngineDescription, FileEffect, FileUse, Lane,
+    LaneError, LaneRequest, Op, OpKind, OpenError, Polling, Submission, Wait,
 };
 use iolab_options::{PageCache, Reach};
 
@@ -40,7 +40,7 @@ pub struct CpuioLane {
     clock: Clock,
     cycle: Cycle,
     burner: Burner,
-    finished: Finished,
+    finished: CompletionRow,
 }
 
 impl Engine for Cpuio {
@@ -49,10 +49,10 @@ impl Engine for Cpuio {
     const DESCRIPTION: EngineDescription = EngineDescription {
         name: "cpuio",
         aliases: &[],
-        summary: "Burns CPU time instead of doing I/O",
-        details: "An operation burns cpuchunks microseconds and then sleeps (clock_nanosleep) long enough that \
-                  burning takes cpuload percent of one CPU; use numjobs to load several. No file is opened and no \
-                  data moves: the bytes counted are pretended, so end the job by runtime.",
+        summary: "Uses CPU time instead of doing I/O",
+        details: "An operation uses the CPU for cpuchunks microseconds and then sleeps (clock_nanosleep) so that the \
+            CPU is busy for cpuload percent of the time; use numjobs to load several CPUs. No file is opened and no \
+            data moves: the counted bytes are fictitious, so set runtime to end the job.",
         options: CPUIO_OPTIONS,
         capabilities: Capabilities {
             synchronous: true,
@@ -72,12 +72,12 @@ impl Engine for Cpuio {
         trials: &[],
     };
 
-    fn open(request: &OpenRequest<'_>) -> Result<CpuioLane, OpenError> {
+    fn open(request: &LaneRequest<'_>) -> Result<CpuioLane, OpenError> {
         Ok(CpuioLane {
             clock: Clock::monotonic(),
             cycle: Cycle::from_options(request.options)?,
             burner: Burner::from_options(request.options, request.seed),
-            finished: Finished::with_depth(request.depth),
+            finished: CompletionRow::with_depth(request.depth),
         })
     }
 }
@@ -118,10 +118,11 @@ impl Lane for CpuioLane {
 mod tests {
     use super::*;
     use iolab_engine::PoolView;
-    use iolab_engine::conformance::{Setup, Value};
+    use iolab_engine::conformance::{ConformanceSetup, Value};
 
-    fn tiny_cycles(mode: &str) -> Setup {
-        let setup = Setup::default().option("cpuload", Value::Integer(90)).option("cpuchunks", Value::Integer(1));
+    fn tiny_cycles(mode: &str) -> ConformanceSetup {
+        let setup =
+            ConformanceSetup::default().option("cpuload", Value::Integer(90)).option("cpuchunks", Value::Integer(1));
         setup.option("cpumode", Value::Choice(mode.to_owned())).depths(&[1, 4])
     }
 
@@ -133,7 +134,7 @@ mod tests {
         let options = tiny_cycles("noop").options;
         let buffers = PoolView::EMPTY;
         let request =
-            OpenRequest { files: &[], depth: 1, buffers, options: &options, direct: false, seed: 0, worker: 0 };
+            LaneRequest { files: &[], depth: 1, buffers, options: &options, direct: false, seed: 0, worker: 0 };
         let mut lane = Cpuio::open(&request).unwrap();
         let op = |kind| Op { offset: 0, length: 512, buffer_offset: 0, file: 0, slot: 0, kind, priority: 0 };
         for kind in [OpKind::Read, OpKind::Write] {

@@ -5,4 +5,4 @@ mod cpuio;
 mod null;
 
 pub use cpuio::{CPUIO_OPTIONS, Cpuio, CpuioLane};
-pub use null::{Null, NullLane};
+pub use null::{NullEngine, NullLane};

@@ -7,28 +7,28 @@
 //! cannot be verified on it.
 
 use iolab_engine::{
-    Capabilities, Completion, Completions, Engine, EngineDescription, FileEffect, FileUse, Finished, Lane, LaneError,
-    Op, OpKind, OpenError, OpenRequest, Polling, Submission, Wait,
+    Capabilities, Completion, CompletionRow, Completions, Engine, EngineDescription, FileEffect, FileUse, Lane,
+    LaneError, LaneRequest, Op, OpKind, OpenError, Polling, Submission, Wait,
 };
 use iolab_options::{PageCache, Reach};
 
 /// The engine `null`.
 #[derive(Debug)]
-pub struct Null;
+pub struct NullEngine;
 
-/// The lane of [`Null`]: operations waiting to be reaped.
+/// The lane of [`NullEngine`]: operations waiting to be reaped.
 #[derive(Debug)]
 pub struct NullLane {
-    in_flight: Finished,
+    in_flight: CompletionRow,
 }
 
-impl Engine for Null {
+impl Engine for NullEngine {
     type Lane = NullLane;
 
     const DESCRIPTION: EngineDescription = EngineDescription {
         name: "null",
         aliases: &[],
-        summary: "Transfers nothing and pretends it did; measures the laboratory itself",
+        summary: "Completes every operation at once without doing it; measures iolab's own overhead",
         details: "No system call is made and no buffer is touched. Operations stay in flight until they are reaped, \
                   so the queue depth is real; every kind of operation succeeds with all its bytes.",
         options: &[],
@@ -50,8 +50,8 @@ impl Engine for Null {
         trials: &[],
     };
 
-    fn open(request: &OpenRequest<'_>) -> Result<NullLane, OpenError> {
-        Ok(NullLane { in_flight: Finished::with_depth(request.depth) })
+    fn open(request: &LaneRequest<'_>) -> Result<NullLane, OpenError> {
+        Ok(NullLane { in_flight: CompletionRow::with_depth(request.depth) })
     }
 }
 
@@ -86,11 +86,11 @@ mod tests {
     use iolab_engine::PoolView;
     use iolab_options::Settings;
 
-    iolab_engine::conformance_suite!(Null);
+    iolab_engine::conformance_suite!(NullEngine);
 
     fn open(depth: usize) -> NullLane {
         let options = Settings::default();
-        let request = OpenRequest {
+        let request = LaneRequest {
             files: &[],
             depth,
             buffers: PoolView::EMPTY,
@@ -99,7 +99,7 @@ mod tests {
             seed: 1,
             worker: 0,
         };
-        Null::open(&request).unwrap()
+        NullEngine::open(&request).unwrap()
     }
 
     fn op(slot: u16, kind: OpKind) -> Op {

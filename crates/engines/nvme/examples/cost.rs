@@ -13,7 +13,7 @@ mod load;
 use std::error::Error;
 
 use iolab_clock::Clock;
-use iolab_engine::{Completions, Engine, Lane, Op, OpKind, OpenRequest, SlotPool, Submission, TargetFile, Wait};
+use iolab_engine::{Completions, Engine, Lane, LaneRequest, Op, OpKind, SlotPool, Submission, TargetFile, Wait};
 use iolab_engine_nvme::Nvme;
 use iolab_memory::Backing;
 use iolab_options::Settings;
@@ -103,7 +103,7 @@ fn lane_reads(parameters: &str, shape: &Shape) -> Result<(u64, u64), Box<dyn Err
     let files = [TargetFile { path: name.into(), fd: -1, size_bytes: 0, is_block_device: true }];
     let options = Settings::default();
     let request =
-        OpenRequest { files: &files, depth, buffers: pool.view(), options: &options, direct: true, seed: 1, worker: 0 };
+        LaneRequest { files: &files, depth, buffers: pool.view(), options: &options, direct: true, seed: 1, worker: 0 };
     let mut lane = Nvme::open(&request).map_err(|error| error.message)?;
     let clock = Clock::best().0;
     let start_ns = clock.now_ns();

@@ -2,7 +2,7 @@
 //! second, the time of one, and how late completions are.
 //!
 //! `served [cpus=DRIVER,DEVICE] [ms=N] [reads=N] [size=BYTES]`: on the first two processors that it
-//! may use, unless told. A line is shape, unit and value with tabs between.
+//! may use by default. A line is shape, unit and value with tabs between.
 //!
 //! Lateness is that of a drive of the simple model, against the same model asked at the time of
 //! submission. So it counts the command's way to the device and the completion's way back too, and
@@ -15,7 +15,7 @@ use std::error::Error;
 
 use iolab_clock::Clock;
 use iolab_device_link::{ServeOptions, Service, serve};
-use iolab_ssd_timing::{Capacity, Model, Request, Verdict};
+use iolab_ssd_timing::{Capacity, CompletionTime, TimedCommand, TimingModel};
 use iolab_virtual_ssd::{Config, Subsystem};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
@@ -92,10 +92,12 @@ fn lateness(wanted: &Wanted) -> Result<(), Box<dyn Error>> {
     // enough.
     let reads = (wanted.reads / 10).max(1);
     for place in ["inline", "served"] {
-        let mut model = Model::build(&config.timing, Capacity::Visible(config.size_bytes))?;
+        let mut model = TimingModel::build(&config.timing, Capacity::Visible(config.size_bytes))?;
         let mut late = Vec::new();
         let mut each = |offset_bytes: u64, start_ns: u64, end_ns: u64| {
-            if let Verdict::At(target_ns) = model.schedule(start_ns, &Request::read(offset_bytes, BYTES.into())) {
+            if let CompletionTime::At(target_ns) =
+                model.schedule(start_ns, &TimedCommand::read(offset_bytes, BYTES.into()))
+            {
                 late.push(end_ns.saturating_sub(target_ns));
             }
         };

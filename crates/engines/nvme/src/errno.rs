@@ -1,18 +1,18 @@
 //! Errors of devices and controllers, as the errno that the kernel's NVMe driver would give.
 
-use iolab_nvme_driver::{DriverError, Loss, Outcome, Refusal};
+use iolab_nvme_driver::{CommandOutcome, DriverError, Loss, Refusal};
 use iolab_nvme_spec::Status;
 
 /// The errno of an outcome that is no success; the kernel's `nvme_error_status` and
 /// `blk_status_to_errno`.
 #[cold]
-pub(crate) fn of_outcome(outcome: Outcome) -> i32 {
+pub(crate) fn of_outcome(outcome: CommandOutcome) -> i32 {
     match outcome {
-        Outcome::Done => 0,
-        Outcome::Failed(status) => of_status(status),
-        Outcome::Lost(Loss::TimedOut) => libc::ETIMEDOUT,
-        Outcome::Lost(Loss::Reset) => libc::EIO,
-        Outcome::Lost(Loss::Dead) => libc::ENODEV,
+        CommandOutcome::Done => 0,
+        CommandOutcome::Failed(status) => of_status(status),
+        CommandOutcome::Lost(Loss::TimedOut) => libc::ETIMEDOUT,
+        CommandOutcome::Lost(Loss::Reset) => libc::EIO,
+        CommandOutcome::Lost(Loss::Dead) => libc::ENODEV,
     }
 }
 
@@ -71,8 +71,8 @@ mod tests {
             (Status::INTERNAL_ERROR.with_more(true), libc::EIO),
         ];
         for (status, errno) in cases {
-            assert_eq!(of_outcome(Outcome::Failed(status)), errno, "{status}");
+            assert_eq!(of_outcome(CommandOutcome::Failed(status)), errno, "{status}");
         }
-        assert_eq!(of_outcome(Outcome::Lost(Loss::TimedOut)), libc::ETIMEDOUT);
+        assert_eq!(of_outcome(CommandOutcome::Lost(Loss::TimedOut)), libc::ETIMEDOUT);
     }
 }

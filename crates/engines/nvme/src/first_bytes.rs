@@ -8,7 +8,7 @@ use iolab_memory::SharedBytes;
 use iolab_nvme_driver::{DataWindow, DriverError, QueueOptions, Submit};
 
 use crate::name::DeviceName;
-use crate::opened::{self, DeviceError, Opened};
+use crate::opened::{self, NvmeDeviceError, Opened};
 
 /// Bytes of a command, which every controller takes.
 const COMMAND_BYTES: u32 = 4096;
@@ -21,7 +21,7 @@ const WAIT_NS: u64 = 1_000_000;
 pub enum FirstBytesError {
     /// The device cannot be opened.
     #[error(transparent)]
-    Device(#[from] DeviceError),
+    Device(#[from] NvmeDeviceError),
     /// The driver.
     #[error(transparent)]
     Driver(#[from] DriverError),
@@ -33,14 +33,14 @@ pub enum FirstBytesError {
     Read {
         /// Its first block.
         lba: u64,
-        /// What became of it.
+        /// Its result.
         what: String,
     },
 }
 
 /// The first `bytes` of a namespace, fewer if it is shorter.
 pub fn first_bytes(name: &DeviceName, bytes: usize) -> Result<Vec<u8>, FirstBytesError> {
-    of_opened(&opened::open(name)?, name.namespace, bytes)
+    of_opened(&opened::open_apart(name)?, name.namespace, bytes)
 }
 
 /// The same, of a device that is open.
@@ -74,7 +74,7 @@ fn read(opened: &Opened, namespace: u32, bytes: usize, buffer: &MappedBuffer) ->
         let failed = |what: String| FirstBytesError::Read { lba, what };
         match pair.read(0, &namespace, lba, blocks, DataWindow::new(buffer.address, blocks * block)) {
             Submit::Accepted => pair.flush(),
-            Submit::Full => return Err(failed("the queue has no room".to_owned())),
+            Submit::Full => return Err(failed("the queue is full".to_owned())),
             Submit::Refused(refusal) => return Err(failed(refusal.to_string())),
         }
         let mut outcome = None;
@@ -88,7 +88,7 @@ fn read(opened: &Opened, namespace: u32, bytes: usize, buffer: &MappedBuffer) ->
         match outcome {
             Some(outcome) if outcome.is_done() => {}
             Some(outcome) => return Err(failed(format!("{outcome}"))),
-            None => return Err(failed("the device does not answer".to_owned())),
+            None => return Err(failed("the device does not respond".to_owned())),
         }
         let start = data.len();
         data.resize(start + (blocks * block) as usize, 0);

@@ -7,12 +7,13 @@
 //! Unsafe because it lends the pool of slots, which outlives the lane, to a device.
 
 use iolab_clock::Clock;
-use iolab_engine::{Completion, Completions, Lane, LaneError, Op, OpKind, OpenError, OpenRequest, Submission, Wait};
-use iolab_nvme_driver::{DataWindow, DriverError, Namespace, Outcome, QueuePair, Submit, WaitPolicy};
+use iolab_engine::{Completion, Completions, Lane, LaneError, LaneRequest, Op, OpKind, OpenError, Submission, Wait};
+use iolab_nvme_driver::{CommandOutcome, DataWindow, DriverError, Namespace, Submit, WaitPolicy};
 
+use crate::any_transport::AnyPair;
 use crate::errno;
-use crate::name::{DeviceName, Place};
-use crate::opened::{self, DeviceError, Opened};
+use crate::name::{DeviceName, DevicePlace};
+use crate::opened::{self, NvmeDeviceError, Opened};
 use crate::options::LaneOptions;
 
 /// Polls between two readings of the clock.
@@ -39,7 +40,7 @@ pub struct NvmeLane {
 #[derive(Debug)]
 struct Queue {
     /// `None` only while the lane is dropped.
-    pair: Option<QueuePair>,
+    pair: Option<AnyPair>,
     /// Which of the devices.
     device: usize,
 }
@@ -69,9 +70,9 @@ struct Slots {
 }
 
 impl NvmeLane {
-    pub(crate) fn open(request: &OpenRequest<'_>) -> Result<NvmeLane, OpenError> {
+    pub(crate) fn open(request: &LaneRequest<'_>) -> Result<NvmeLane, OpenError> {
         let options = LaneOptions::of(request).map_err(|message| OpenError { message, errno: Some(libc::EINVAL) })?;
-        // SAFETY: the pool outlives the lane (contract of `OpenRequest`), and the lane's drop ends
+        // SAFETY: the pool outlives the lane (contract of `LaneRequest`), and the lane's drop ends
         // the devices' use of it before the window goes.
         let pool = unsafe { request.buffers.shared() };
         let pool = pool.map_err(|error| OpenError { message: error.to_string(), errno: error.raw_os_error() })?;
@@ -95,7 +96,8 @@ impl NvmeLane {
         let (mut queues, mut files, mut devices) = (Vec::new(), Vec::new(), Vec::new());
         for target in request.files {
             let text = target.path.to_string_lossy();
-            let failed = |error: DeviceError| OpenError { message: format!("{text}: {error}"), errno: error.errno() };
+            let failed =
+                |error: NvmeDeviceError| OpenError { message: format!("{text}: {error}"), errno: error.errno() };
             let name = DeviceName::parse(&text).map_err(|error| failed(error.into()))?;
             let opened = opened::open(&name).map_err(failed)?;
             let driver = |error: DriverError| failed(error.into());
@@ -165,7 +167,7 @@ impl NvmeLane {
             let Some(pair) = queue.pair.as_mut() else { continue };
             let reaped = pair.reap(out.room_left(), |ended| {
                 let result = match ended.outcome {
-                    Outcome::Done => moves[usize::from(ended.slot)] as i32,
+                    CommandOutcome::Done => moves[usize::from(ended.slot)] as i32,
                     failed => -errno::of_outcome(failed),
                 };
                 out.push(Completion { slot: u32::from(ended.slot), result });
@@ -194,8 +196,9 @@ impl NvmeLane {
 
 fn gone_note(name: &DeviceName) -> String {
     let why = match name.place {
-        Place::Served(_) => "its server has ended or was killed",
-        _ => "its registers do not answer, or it could not be reset",
+        DevicePlace::Served(_) => "its server has ended or was killed",
+        DevicePlace::Tcp(_) => "its target has ended, or the network is down",
+        _ => "its registers do not respond, or it could not be reset",
     };
     format!("{name}: the device is gone: {why}")
 }
@@ -223,7 +226,7 @@ impl Lane for NvmeLane {
 
     #[inline]
     fn flush(&mut self) -> Result<(), LaneError> {
-        self.queues.iter_mut().filter_map(|queue| queue.pair.as_mut()).for_each(QueuePair::flush);
+        self.queues.iter_mut().filter_map(|queue| queue.pair.as_mut()).for_each(AnyPair::flush);
         Ok(())
     }
 

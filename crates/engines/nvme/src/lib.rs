@@ -1,5 +1,5 @@
-//! The `nvme` engine: NVMe devices driven from user space. Real ones are reached through VFIO,
-//! virtual ones through shared memory or in the same thread.
+//! The `nvme` engine: NVMe devices driven from user space. Real ones are reached through VFIO, those
+//! of other machines through TCP, virtual ones through shared memory or in the same thread.
 //!
 //! A lane has a queue pair on every namespace of its job. The pool of slots is mapped for the
 //! device once, so that data moves between the device and the slots directly. Commands are
@@ -10,6 +10,7 @@
 //! of lanes.
 #![allow(unsafe_code, reason = "island: lending the slot pool to a device, sharing an inline device")]
 
+mod any_transport;
 mod errno;
 mod first_bytes;
 mod inline_device;
@@ -21,22 +22,26 @@ mod opened;
 mod options;
 mod overwrite;
 mod socket_place;
+mod tcp_place;
 #[cfg(test)]
 mod tests;
 
 use std::path::{Path, PathBuf};
 
 use iolab_engine::{
-    Capabilities, DeviceFacts, Engine, EngineDescription, FileEffect, FileUse, OpenError, OpenRequest, Polling, Trial,
+    Capabilities, DeviceFacts, Engine, EngineDescription, EngineProbe, FileEffect, FileUse, LaneRequest, OpenError,
+    Polling,
 };
 use iolab_options::{PageCache, Reach};
 
+pub use any_transport::{AnyController, AnyPair};
 pub use first_bytes::{FirstBytesError, first_bytes};
 pub use lane::NvmeLane;
 pub use media_file::{DriveError, MediaError, allow_media, check_media, make_drive, remove_media};
-pub use name::{DeviceName, NameError, Place};
-pub use opened::{DeviceError, Opened, open, open_inline};
+pub use name::{DeviceName, DevicePlace, NameError};
+pub use opened::{NvmeDeviceError, Opened, open, open_inline};
 pub use socket_place::{FolderError, make_socket_folder, socket_of};
+pub use tcp_place::{PlaceError, TcpError, TcpPlace};
 
 /// The engine.
 #[derive(Debug, Clone, Copy)]
@@ -48,12 +53,13 @@ impl Engine for Nvme {
     const DESCRIPTION: EngineDescription = EngineDescription {
         name: "nvme",
         aliases: &["spdk"],
-        summary: "NVMe devices from user space: polled, no system call per operation",
+        summary: "NVMe devices driven from user space: polled, without a system call per operation",
         details: "filename names a device: trtype=PCIe traddr=0000.06.00.0 ns=1 for a controller bound to vfio-pci \
-                  (iolab nvme bind), trtype=VIRT traddr=NAME for a device that iolab device serve serves, \
-                  trtype=VIRT model=nand size=8G for a virtual SSD inside the run. Each job has its own queue pairs. \
-                  Reads, writes, fsync and trims become the commands Read, Write, Flush and Dataset Management. \
-                  Jobs are threads of one process.",
+            (iolab nvme bind), trtype=TCP traddr=192.168.1.5 trsvcid=4420 ns=1 for a subsystem of any NVMe/TCP target \
+            (iolab nvme discover), trtype=VIRT traddr=NAME for a device served by iolab device serve, or trtype=VIRT \
+            model=nand size=8G for a virtual SSD inside the run. Each job has its own queue pairs. Reads, writes, \
+            fsyncs and trims become Read, Write, Flush and Dataset Management commands. Jobs run as threads of one \
+            process.",
         options: &options::OPTIONS,
         capabilities: Capabilities {
             synchronous: false,
@@ -70,7 +76,7 @@ impl Engine for Nvme {
             reads_to_write: false,
             needs: &[],
         },
-        trials: &[Trial {
+        trials: &[EngineProbe {
             topic: "virtual SSD",
             words: &["--ioengine=nvme", "--thread", "--filename=trtype=VIRT model=ideal size=64M"],
             consequence: "jobs on virtual SSDs do not run",
@@ -78,7 +84,7 @@ impl Engine for Nvme {
         }],
     };
 
-    fn open(request: &OpenRequest<'_>) -> Result<NvmeLane, OpenError> {
+    fn open(request: &LaneRequest<'_>) -> Result<NvmeLane, OpenError> {
         NvmeLane::open(request)
     }
 
@@ -91,7 +97,7 @@ impl Engine for Nvme {
     }
 
     fn device(name: &str) -> Result<DeviceFacts, OpenError> {
-        let refused = |error: DeviceError| OpenError { message: format!("{name}: {error}"), errno: error.errno() };
+        let refused = |error: NvmeDeviceError| OpenError { message: format!("{name}: {error}"), errno: error.errno() };
         let parsed = DeviceName::parse(name).map_err(|error| refused(error.into()))?;
         opened::facts(&parsed).map_err(refused)
     }

@@ -112,7 +112,7 @@ pub fn remove_media(path: &Path) -> Result<bool, MediaError> {
     let is_marked = !matches!(layout_mark(&file), Ok(LayoutMark::Absent) | Err(_));
     let is_named = identity_at(path) == Some(own);
     if !(is_known && is_marked && is_named) {
-        let why = "this device has not made it, so it is not removed; remove it yourself, if nobody needs it";
+        let why = "this device did not create it, so it is kept; remove it yourself if you do not need it";
         return Err(refused(path, why));
     }
     if let Err(Objection::InUse(why)) = judge(&file, path) {
@@ -157,7 +157,7 @@ fn admit(file: &File, path: &Path) -> Result<(), MediaError> {
         Err(Objection::Foreign(_)) if is_allowed(file) => Ok(()),
         Err(Objection::Foreign(why)) => Err(refused(
             path,
-            &format!("{why}. If it may be lost, say --allow-destroy {}; else name another file", path.display()),
+            &format!("{why}. To overwrite it, add --allow-destroy {}; otherwise name another file", path.display()),
         )),
         Err(Objection::InUse(why)) => Err(refused(path, &why)),
     }
@@ -173,9 +173,10 @@ fn is_allowed(file: &File) -> bool {
 /// Keeps other processes of iolab away as long as the file is open.
 fn lock(file: &File, path: &Path) -> Result<(), MediaError> {
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
-        Err(Errno::WOULDBLOCK) => {
-            Err(refused(path, "another process of iolab uses it: end that first, or drive the device that it serves"))
-        }
+        Err(Errno::WOULDBLOCK) => Err(refused(
+            path,
+            "another iolab process uses it: end that process first, or use the device that it serves",
+        )),
         // File systems without locks are trusted.
         _ => Ok(()),
     }
@@ -220,15 +221,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("disk");
         let drive = make_drive(config(&path, "16M")).unwrap();
-        assert!(make_drive(config(&path, "16M")).unwrap_err().to_string().contains("another process"));
-        assert!(remove_media(&path).unwrap_err().to_string().contains("another process"));
+        assert!(make_drive(config(&path, "16M")).unwrap_err().to_string().contains("another iolab process"));
+        assert!(remove_media(&path).unwrap_err().to_string().contains("another iolab process"));
         drop(drive);
         drop(make_drive(config(&path, "16M")).unwrap());
         // Another file in its place was not created by the device.
         let kept = folder.path().join("kept");
         std::fs::rename(&path, &kept).unwrap();
         std::fs::copy(&kept, &path).unwrap();
-        assert!(remove_media(&path).unwrap_err().to_string().contains("not made it"));
+        assert!(remove_media(&path).unwrap_err().to_string().contains("did not create it"));
         std::fs::rename(&kept, &path).unwrap();
         assert!(remove_media(&path).unwrap());
         assert!(!remove_media(&path).unwrap());
@@ -242,7 +243,7 @@ mod tests {
         std::fs::write(&path, "may be lost").unwrap();
         allow_media([path.as_path()]);
         drop(make_drive(config(&path, "16M")).unwrap());
-        assert!(remove_media(&path).unwrap_err().to_string().contains("not made it"));
+        assert!(remove_media(&path).unwrap_err().to_string().contains("did not create it"));
         assert_eq!(names(folder.path()), ["image", "image.state"]);
     }
 }

@@ -6,7 +6,7 @@
 use std::fs::File;
 use std::path::Path;
 
-use iolab_guard::{Change, Danger, Guard, Rules, Target};
+use iolab_guard::{Danger, Guard, GuardRules, GuardedPath, PathChange};
 use iolab_virtual_ssd::{is_state, state_path};
 
 /// Why a file is refused.
@@ -24,13 +24,13 @@ pub(crate) fn judge(file: &File, path: &Path) -> Result<(), Objection> {
     match is_file {
         Ok(true) => {}
         Ok(false) => {
-            let why = "not a regular file: name a file that may be created or written";
+            let why = "not a regular file: name a regular file, or one that can be created";
             return Err(Objection::InUse(why.to_owned()));
         }
-        Err(error) => return Err(Objection::InUse(format!("cannot tell what is there: {error}"))),
+        Err(error) => return Err(Objection::InUse(format!("cannot examine it: {error}"))),
     }
-    let guard = Guard::live(Rules::default());
-    for hazard in guard.hazards_of(&Target::named(path), &Change::OVERWRITES, file) {
+    let guard = Guard::live(GuardRules::default());
+    for hazard in guard.hazards_of(&GuardedPath::named(path), &PathChange::OVERWRITES, file) {
         match hazard.danger {
             // The state beside it tells that a device has made it, where files cannot carry a mark.
             Danger::Foreign { .. } if is_state(&state_path(path)) => {}

@@ -12,22 +12,26 @@
 
 use std::fmt;
 
+use crate::tcp_place::{PlaceError, TcpPlace};
+
 /// A device and a namespace of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceName {
     /// Where the device is.
-    pub place: Place,
+    pub place: DevicePlace,
     /// The namespace, from 1.
     pub namespace: u32,
 }
 
 /// Where a device is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Place {
+pub enum DevicePlace {
     /// On the PCI bus, at `domain:bus:device.function`.
     Pcie(String),
     /// Served by another process, under this name or at the path of this socket.
     Served(String),
+    /// Behind TCP.
+    Tcp(TcpPlace),
     /// Inside this process, with these parameters of a virtual SSD in the order given.
     Embedded(Vec<(String, String)>),
 }
@@ -42,17 +46,22 @@ pub enum NameError {
         word: String,
     },
     /// A key given twice.
-    #[error("{key} is given twice")]
+    #[error("{key} is set twice")]
     Twice {
         /// The key.
         key: String,
     },
     /// No transport, or an unknown one.
-    #[error("unknown transport trtype={given}: use PCIe for a real device, VIRT for a virtual one")]
+    #[error(
+        "unknown transport trtype={given}: use PCIe for a real device, TCP for one on the network, VIRT for a virtual one"
+    )]
     Transport {
         /// What stood there.
         given: String,
     },
+    /// Words that do not describe a target.
+    #[error(transparent)]
+    Tcp(#[from] PlaceError),
     /// An invalid PCI address.
     #[error("traddr={given} is not a PCI address (write domain.bus.device.function, for example 0000.06.00.0)")]
     Address {
@@ -83,8 +92,8 @@ pub enum NameError {
     },
 }
 
-/// Keys of SPDK's identifiers that are ignored here.
-const WITHOUT_MEANING: [&str; 3] = ["adrfam", "trsvcid", "priority"];
+/// Keys of SPDK's identifiers that are ignored here: the family follows from the address.
+const WITHOUT_MEANING: [&str; 2] = ["adrfam", "priority"];
 
 /// A device may have several faults.
 const MAY_REPEAT: &str = "fault";
@@ -115,10 +124,16 @@ impl DeviceName {
         for key in WITHOUT_MEANING {
             take(key);
         }
-        let place = match (transport.to_ascii_uppercase().as_str(), address) {
+        let transport_name = transport.to_ascii_uppercase();
+        if transport_name != "TCP" {
+            // A port means something only on a network.
+            take("trsvcid");
+        }
+        let place = match (transport_name.as_str(), address) {
+            ("TCP", address) => DevicePlace::Tcp(TcpPlace::of(address, &pairs)?),
             ("PCIE", address) => pcie(address.unwrap_or_default(), &pairs)?,
             ("VIRT", Some(name)) => served(name, &pairs)?,
-            ("VIRT", None) => Place::Embedded(pairs),
+            ("VIRT", None) => DevicePlace::Embedded(pairs),
             _ => return Err(NameError::Transport { given: transport }),
         };
         Ok(DeviceName { place, namespace })
@@ -133,7 +148,7 @@ fn namespace(given: Option<String>) -> Result<u32, NameError> {
     }
 }
 
-fn pcie(address: String, rest: &[(String, String)]) -> Result<Place, NameError> {
+fn pcie(address: String, rest: &[(String, String)]) -> Result<DevicePlace, NameError> {
     if let Some((key, _)) = rest.first() {
         return Err(NameError::Key { key: key.clone(), transport: "trtype=PCIe", advice: "" });
     }
@@ -151,17 +166,17 @@ fn pcie(address: String, rest: &[(String, String)]) -> Result<Place, NameError> 
     };
     let numbers = (hex(domain, 8, u32::MAX), hex(bus, 2, 0xff), hex(device, 2, 0x1f), hex(function, 1, 7));
     let (Some(domain), Some(bus), Some(device), Some(function)) = numbers else { return Err(wrong) };
-    Ok(Place::Pcie(format!("{domain:04x}:{bus:02x}:{device:02x}.{function}")))
+    Ok(DevicePlace::Pcie(format!("{domain:04x}:{bus:02x}:{device:02x}.{function}")))
 }
 
-fn served(name: String, rest: &[(String, String)]) -> Result<Place, NameError> {
+fn served(name: String, rest: &[(String, String)]) -> Result<DevicePlace, NameError> {
     if let Some((key, _)) = rest.first() {
-        let advice = ": the device has its parameters already; leave traddr out for one inside the run";
+        let advice = ": a served device already has its parameters; omit traddr for a device inside the run";
         return Err(NameError::Key { key: key.clone(), transport: "a served device", advice });
     }
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     if name.contains('/') || (name.bytes().all(plain) && !name.starts_with('.')) {
-        Ok(Place::Served(name))
+        Ok(DevicePlace::Served(name))
     } else {
         Err(NameError::Served { given: name })
     }
@@ -170,9 +185,10 @@ fn served(name: String, rest: &[(String, String)]) -> Result<Place, NameError> {
 impl fmt::Display for DeviceName {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.place {
-            Place::Pcie(address) => write!(out, "trtype=PCIe traddr={}", address.replace(':', "."))?,
-            Place::Served(name) => write!(out, "trtype=VIRT traddr={name}")?,
-            Place::Embedded(parameters) => {
+            DevicePlace::Pcie(address) => write!(out, "trtype=PCIe traddr={}", address.replace(':', "."))?,
+            DevicePlace::Served(name) => write!(out, "trtype=VIRT traddr={name}")?,
+            DevicePlace::Tcp(place) => write!(out, "{place}")?,
+            DevicePlace::Embedded(parameters) => {
                 write!(out, "trtype=VIRT")?;
                 parameters.iter().try_for_each(|(key, value)| write!(out, " {key}={value}"))?;
             }
@@ -187,9 +203,13 @@ mod tests {
 
     #[test]
     fn names_are_read_and_printed() {
-        let pcie = |address: &str| Place::Pcie(address.into());
+        let pcie = |address: &str| DevicePlace::Pcie(address.into());
+        let tcp = |port, subsystem: Option<&str>, digests| {
+            let (address, subsystem) = ("127.0.0.1".to_owned(), subsystem.map(str::to_owned));
+            DevicePlace::Tcp(TcpPlace { address, port, subsystem, host: None, digests })
+        };
         let embedded = |pairs: &[(&str, &str)]| {
-            Place::Embedded(pairs.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect())
+            DevicePlace::Embedded(pairs.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect())
         };
         let cases = [
             ("trtype=PCIe traddr=0000.06.00.0 ns=1", pcie("0000:06:00.0"), 1),
@@ -197,8 +217,14 @@ mod tests {
             ("trtype:PCIe traddr:0000:06:00.0", pcie("0000:06:00.0"), 1),
             ("trtype:pcie traddr:06:1F.7 ns:3", pcie("0000:06:1f.7"), 3),
             ("trtype=PCIe  adrfam=IPv4\ttraddr=0000.06.00.0", pcie("0000:06:00.0"), 1),
-            ("trtype=VIRT traddr=fast-1", Place::Served("fast-1".into()), 1),
-            ("trtype=VIRT traddr=/tmp/x.sock ns=2", Place::Served("/tmp/x.sock".into()), 2),
+            ("trtype=VIRT traddr=fast-1", DevicePlace::Served("fast-1".into()), 1),
+            ("trtype=VIRT traddr=/tmp/x.sock ns=2", DevicePlace::Served("/tmp/x.sock".into()), 2),
+            (
+                "trtype=TCP adrfam=IPv4 traddr=127.0.0.1 trsvcid=4421 subnqn=nqn.2014-08.org.nvmexpress:uuid:1 ns=2",
+                tcp(4421, Some("nqn.2014-08.org.nvmexpress:uuid:1"), (false, false)),
+                2,
+            ),
+            ("trtype:TCP traddr:127.0.0.1 digest:both", tcp(4420, None, (true, true)), 1),
             ("trtype=VIRT", embedded(&[]), 1),
             (
                 "trtype=VIRT fault=drop:op=read fault=fatal:after=9",
@@ -220,19 +246,23 @@ mod tests {
             ("", "unknown transport trtype=:"),
             ("traddr=0000.06.00.0", "unknown transport"),
             ("trtype=RDMA traddr=1.2.3.4", "unknown transport trtype=RDMA"),
+            ("trtype=TCP trsvcid=4420", "needs traddr="),
+            ("trtype=TCP traddr=a trsvcid=http", "not a TCP port"),
+            ("trtype=TCP traddr=a digest=sha", "none of none, header, data, both"),
+            ("trtype=TCP traddr=a size=1G", "size cannot be used with trtype=TCP"),
             ("trtype=PCIe", "not a PCI address"),
             ("trtype=PCIe traddr=0000.06.00", "not a PCI address"),
             ("trtype=PCIe traddr=0000.06.20.0", "not a PCI address"),
             ("trtype=PCIe traddr=0000.06.00.8", "not a PCI address"),
             ("trtype=PCIe traddr=0000.06.00.0 model=nand", "model cannot be used with trtype=PCIe"),
-            ("trtype=VIRT traddr=a size=1G", "leave traddr out"),
+            ("trtype=VIRT traddr=a size=1G", "omit traddr"),
             ("trtype=VIRT traddr=a|b", "not a device name"),
             ("trtype=VIRT traddr=.a", "not a device name"),
             ("trtype=VIRT ns=0", "numbered from 1"),
             ("trtype=VIRT ns=x", "numbered from 1"),
             ("trtype=VIRT size", "not KEY=VALUE"),
             ("trtype=VIRT size=", "not KEY=VALUE"),
-            ("trtype=VIRT size=1G size=2G", "size is given twice"),
+            ("trtype=VIRT size=1G size=2G", "size is set twice"),
         ];
         for (text, expected) in cases {
             let error = DeviceName::parse(text).unwrap_err().to_string();

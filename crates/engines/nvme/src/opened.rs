@@ -15,28 +15,30 @@ use iolab_nvme_driver::{Controller, ControllerOptions, DriverError, Namespace};
 use iolab_vfio::{AddressError, PciAddress, VfioDevice, VfioError};
 use iolab_virtual_ssd::{Config, ConfigError, Embedded, EmbeddedError, Subsystem};
 
+use crate::any_transport::AnyController;
 use crate::errno;
 use crate::inline_device::InlineDevice;
 use crate::media_file::{DriveError, MediaError, make_drive};
-use crate::name::{DeviceName, NameError, Place};
+use crate::name::{DeviceName, DevicePlace, NameError};
 use crate::socket_place::{FolderError, socket_of};
+use crate::tcp_place::TcpError;
 
 /// An enabled controller.
 #[derive(Debug, Clone)]
 pub struct Opened {
     /// The driver's handle.
-    pub controller: Controller,
+    pub controller: AnyController,
     /// The device itself, if it works only when it is polled.
     pub(crate) inline: Option<InlineDevice>,
 }
 
 impl Opened {
     /// One of the device's namespaces.
-    pub fn namespace(&self, wanted: u32) -> Result<Namespace, DeviceError> {
+    pub fn namespace(&self, wanted: u32) -> Result<Namespace, NvmeDeviceError> {
         self.controller.namespace(wanted).map_err(|error| match self.controller.namespaces() {
             Ok(all) if all.iter().all(|namespace| namespace.id() != wanted) => {
                 let numbers: Vec<String> = all.iter().map(|namespace| namespace.id().to_string()).collect();
-                DeviceError::Namespace { wanted, there: numbers.join(", ") }
+                NvmeDeviceError::Namespace { wanted, there: numbers.join(", ") }
             }
             _ => error.into(),
         })
@@ -53,7 +55,7 @@ impl Opened {
 
 /// Why a device cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum DeviceError {
+pub enum NvmeDeviceError {
     /// Its name.
     #[error(transparent)]
     Name(#[from] NameError),
@@ -64,7 +66,7 @@ pub enum DeviceError {
     #[error(transparent)]
     Vfio(#[from] VfioError),
     /// The parameters of an embedded device.
-    #[error("{0} (iolab device parameters lists them all)")]
+    #[error("{0} (`iolab device parameters` lists all)")]
     Config(#[from] ConfigError),
     /// The folder of its socket.
     #[error(transparent)]
@@ -83,11 +85,14 @@ pub enum DeviceError {
         /// What a user can do.
         advice: String,
     },
+    /// A target behind TCP.
+    #[error(transparent)]
+    Tcp(#[from] TcpError),
     /// The controller.
     #[error(transparent)]
     Driver(#[from] DriverError),
     /// A namespace that does not exist.
-    #[error("there is no ns={wanted}; its namespaces are {there}")]
+    #[error("the device has no ns={wanted}; its namespaces are {there}")]
     Namespace {
         /// The one that was named.
         wanted: u32,
@@ -96,8 +101,8 @@ pub enum DeviceError {
     },
 }
 
-impl From<DriveError> for DeviceError {
-    fn from(error: DriveError) -> DeviceError {
+impl From<DriveError> for NvmeDeviceError {
+    fn from(error: DriveError) -> NvmeDeviceError {
         match error {
             DriveError::Media(error) => error.into(),
             DriveError::Config(error) => error.into(),
@@ -105,18 +110,22 @@ impl From<DriveError> for DeviceError {
     }
 }
 
-impl DeviceError {
+impl NvmeDeviceError {
     /// The closest errno, if there is one.
     pub fn errno(&self) -> Option<i32> {
         match self {
-            DeviceError::Name(_) | DeviceError::Address(_) | DeviceError::Config(_) | DeviceError::Namespace { .. } => {
-                Some(libc::EINVAL)
+            NvmeDeviceError::Name(_)
+            | NvmeDeviceError::Address(_)
+            | NvmeDeviceError::Config(_)
+            | NvmeDeviceError::Namespace { .. } => Some(libc::EINVAL),
+            NvmeDeviceError::Driver(error) | NvmeDeviceError::Tcp(TcpError::Driver(error)) => {
+                Some(errno::of_error(error))
             }
-            DeviceError::Driver(error) => Some(errno::of_error(error)),
-            DeviceError::Link { .. } => Some(libc::ENODEV),
-            DeviceError::Media(MediaError::Refused { .. }) | DeviceError::Folder(_) => Some(libc::EPERM),
-            DeviceError::Media(MediaError::System { source, .. }) => source.raw_os_error(),
-            DeviceError::Vfio(_) | DeviceError::Embedded(_) => None,
+            NvmeDeviceError::Tcp(_) => Some(libc::ENODEV),
+            NvmeDeviceError::Link { .. } => Some(libc::ENODEV),
+            NvmeDeviceError::Media(MediaError::Refused { .. }) | NvmeDeviceError::Folder(_) => Some(libc::EPERM),
+            NvmeDeviceError::Media(MediaError::System { source, .. }) => source.raw_os_error(),
+            NvmeDeviceError::Vfio(_) | NvmeDeviceError::Embedded(_) => None,
         }
     }
 }
@@ -124,8 +133,8 @@ impl DeviceError {
 /// Devices that stay open until the process ends.
 #[derive(Debug, Default)]
 struct OpenDevices {
-    drives: HashMap<Place, Arc<Subsystem>>,
-    controllers: HashMap<Place, Opened>,
+    drives: HashMap<DevicePlace, Arc<Subsystem>>,
+    controllers: HashMap<DevicePlace, Opened>,
 }
 
 static OPEN_DEVICES: Mutex<Option<OpenDevices>> = Mutex::new(None);
@@ -137,9 +146,9 @@ fn with_open_devices<T>(work: impl FnOnce(&mut OpenDevices) -> T) -> T {
 }
 
 /// Opens a device, or returns it if it is open.
-pub fn open(name: &DeviceName) -> Result<Opened, DeviceError> {
+pub fn open(name: &DeviceName) -> Result<Opened, NvmeDeviceError> {
     match &name.place {
-        Place::Pcie(address) => with_open_devices(|open_devices| {
+        DevicePlace::Pcie(address) => with_open_devices(|open_devices| {
             if let Some(opened) = open_devices.controllers.get(&name.place) {
                 return Ok(opened.clone());
             }
@@ -148,33 +157,53 @@ pub fn open(name: &DeviceName) -> Result<Opened, DeviceError> {
             open_devices.controllers.insert(name.place.clone(), opened.clone());
             Ok(opened)
         }),
-        Place::Served(served) => {
+        DevicePlace::Tcp(_) => with_open_devices(|open_devices| {
+            let kept = open_devices.controllers.get(&name.place);
+            if let Some(opened) = kept.filter(|opened| !opened.controller.is_given_up()) {
+                return Ok(opened.clone());
+            }
+            let opened = open_apart(name)?;
+            open_devices.controllers.insert(name.place.clone(), opened.clone());
+            Ok(opened)
+        }),
+        DevicePlace::Served(served) => {
             let link = Link::connect(&socket_of(served)?)
-                .map_err(|error| DeviceError::Link { advice: advice(&error, served), error })?;
+                .map_err(|error| NvmeDeviceError::Link { advice: advice(&error, served), error })?;
             let controller = Controller::open(Box::new(link), clock(), virtual_options())?;
-            Ok(Opened { controller, inline: None })
+            Ok(Opened { controller: AnyController::Pcie(controller), inline: None })
         }
-        Place::Embedded(parameters) => open_inline(&drive(&name.place, parameters)?, &clock()),
+        DevicePlace::Embedded(parameters) => open_inline(&drive(&name.place, parameters)?, &clock()),
     }
 }
 
 /// A new controller of `drive` inside this thread, whose time is `clock`; it works when it is
 /// polled ([`Opened::poll`]).
-pub fn open_inline(drive: &Arc<Subsystem>, clock: &Clock) -> Result<Opened, DeviceError> {
+pub fn open_inline(drive: &Arc<Subsystem>, clock: &Clock) -> Result<Opened, NvmeDeviceError> {
     let inline = InlineDevice::new(Embedded::new(drive, clock.clone())?);
     let controller = Controller::open(Box::new(inline.clone()), clock.clone(), virtual_options())?;
-    Ok(Opened { controller, inline: Some(inline) })
+    Ok(Opened { controller: AnyController::Pcie(controller), inline: Some(inline) })
+}
+
+/// The same, for a look before a run. Connections do not survive the fork of a worker, so a
+/// controller behind TCP is one of its own, which is gone with what is returned.
+pub(crate) fn open_apart(name: &DeviceName) -> Result<Opened, NvmeDeviceError> {
+    match &name.place {
+        DevicePlace::Tcp(place) => Ok(Opened { controller: AnyController::Tcp(place.open(&clock())?), inline: None }),
+        _ => open(name),
+    }
 }
 
 fn advice(error: &LinkError, served: &str) -> String {
     match error {
-        LinkError::NotServed { .. } if !served.contains('/') => format!(" (iolab device serve {served} serves it)"),
+        LinkError::NotServed { .. } if !served.contains('/') => {
+            format!(" (start it with `iolab device serve {served}`)")
+        }
         _ => String::new(),
     }
 }
 
-fn enable(device: Box<dyn iolab_pci_device::PciDevice>) -> Result<Controller, DriverError> {
-    Controller::open(device, clock(), ControllerOptions::default())
+fn enable(device: Box<dyn iolab_pci_device::PciDevice>) -> Result<AnyController, DriverError> {
+    Controller::open(device, clock(), ControllerOptions::default()).map(AnyController::Pcie)
 }
 
 /// The registers of a virtual device are memory already. Shadow doorbells would cost two barriers
@@ -183,12 +212,12 @@ fn virtual_options() -> ControllerOptions {
     ControllerOptions { shadow_doorbells: false, ..ControllerOptions::default() }
 }
 
-fn clock() -> Clock {
+pub(crate) fn clock() -> Clock {
     Clock::best().0
 }
 
 /// The drive with these parameters inside this process.
-fn drive(place: &Place, parameters: &[(String, String)]) -> Result<Arc<Subsystem>, DeviceError> {
+fn drive(place: &DevicePlace, parameters: &[(String, String)]) -> Result<Arc<Subsystem>, NvmeDeviceError> {
     with_open_devices(|open_devices| {
         if let Some(drive) = open_devices.drives.get(place) {
             return Ok(Arc::clone(drive));
@@ -204,19 +233,19 @@ fn config(parameters: &[(String, String)]) -> Result<Config, ConfigError> {
 }
 
 /// What a plan needs to know. A drive inside the process need not exist for that.
-pub(crate) fn facts(name: &DeviceName) -> Result<DeviceFacts, DeviceError> {
-    if let Place::Embedded(parameters) = &name.place {
+pub(crate) fn facts(name: &DeviceName) -> Result<DeviceFacts, NvmeDeviceError> {
+    if let DevicePlace::Embedded(parameters) = &name.place {
         let config = config(parameters)?;
         if name.namespace > config.namespaces {
             let there = if config.namespaces == 1 { "1".to_owned() } else { format!("1 to {}", config.namespaces) };
-            return Err(DeviceError::Namespace { wanted: name.namespace, there });
+            return Err(NvmeDeviceError::Namespace { wanted: name.namespace, there });
         }
         // A drive with a file may have been formatted since, so it has to be asked.
         if !config.media_file().is_some_and(Path::exists) {
             return Ok(DeviceFacts { size_bytes: config.size_bytes, block_bytes: config.lba_bytes as u32 });
         }
     }
-    let namespace = open(name)?.namespace(name.namespace)?;
+    let namespace = open_apart(name)?.namespace(name.namespace)?;
     let block_bytes = namespace.block_bytes();
     Ok(DeviceFacts { size_bytes: namespace.blocks().saturating_mul(u64::from(block_bytes)), block_bytes })
 }

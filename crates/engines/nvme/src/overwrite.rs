@@ -1,20 +1,20 @@
-//! Whether a controller that user space has taken over may be written to: the kernel cannot say
-//! what is in use there, so the device itself is asked what is on it.
+//! Whether a controller that user space has taken over, or one of another machine, may be written
+//! to: the kernel cannot say what is in use there, so the device itself is asked what is on it.
 //!
-//! Real devices only. Virtual ones are made to be overwritten, and a look at them would meet the
+//! Devices on the bus and on the network only. Virtual ones are made to be overwritten, and a look at them would meet the
 //! faults that are planned for their commands.
 
 use std::path::{Path, PathBuf};
 
 use iolab_guard::{SIGNATURE_BYTES, signatures};
 
-use crate::{DeviceName, Place, first_bytes};
+use crate::{DeviceName, DevicePlace, first_bytes};
 
 /// Why a job must not write to the device of this name; `None` if it may, or if the engine will
 /// refuse the name itself.
 pub(super) fn refusal(name: &Path, job: &str, allowed: &[PathBuf]) -> Option<String> {
     let device = DeviceName::parse(&name.to_string_lossy()).ok()?;
-    if !matches!(device.place, Place::Pcie(_)) || is_allowed(&device, allowed) {
+    if !matches!(device.place, DevicePlace::Pcie(_) | DevicePlace::Tcp(_)) || is_allowed(&device, allowed) {
         return None;
     }
     let start = first_bytes(&device, SIGNATURE_BYTES).map_err(|error| error.to_string());
@@ -26,11 +26,9 @@ fn judge(device: &DeviceName, start: Result<&[u8], &str>, job: &str) -> Option<S
     let what = match start.map(signatures) {
         Ok(found) if found.is_empty() => return None,
         Ok(found) => format!("it holds {}", found.join(" and ")),
-        Err(reason) => format!("cannot tell what is on it: {reason}"),
+        Err(reason) => format!("cannot examine it: {reason}"),
     };
-    Some(format!(
-        "{device}: {what}; job {job} would overwrite it. If that is what you want, say --allow-destroy '{device}'"
-    ))
+    Some(format!("{device}: {what}; job {job} would overwrite it. To allow that, add --allow-destroy '{device}'"))
 }
 
 /// Devices may be written in several ways (`0000:06:00.0`, `06.00.0`), which all mean the same.
@@ -57,7 +55,7 @@ mod tests {
         for part in ["holds an XFS file system", "job w", "--allow-destroy 'trtype=PCIe traddr=0000.06.00.0 ns=2'"] {
             assert!(said.contains(part), "{said}");
         }
-        assert!(judge(&device, Err("no answer"), "w").unwrap().contains("cannot tell what is on it: no answer"));
+        assert!(judge(&device, Err("no answer"), "w").unwrap().contains("cannot examine it: no answer"));
     }
 
     #[test]

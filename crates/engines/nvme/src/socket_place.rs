@@ -9,7 +9,7 @@
 //! ```
 //!
 //! The last one has a guessable name in a folder where others can write. So the owner of the folder
-//! is checked before use ([`check_folder`]): a folder of somebody else is neither served from nor
+//! is checked before use ([`check_folder`]): a folder of another user is neither served from nor
 //! connected to.
 
 use std::fs::Metadata;
@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 /// A folder of sockets that is not trusted, or cannot be created.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the folder of sockets {folder} {why}; remove it if it is yours, or set XDG_RUNTIME_DIR to a folder of your own (mode 0700)"
+    "the socket folder {folder} {why}; remove it if it is yours, or set XDG_RUNTIME_DIR to your own folder (mode 0700)"
 )]
 pub struct FolderError {
     folder: String,
@@ -45,12 +45,12 @@ pub fn socket_of(name: &str) -> Result<PathBuf, FolderError> {
 /// Makes the folder of a socket that [`socket_of`] gave, if it is not there yet.
 ///
 /// # Errors
-/// It cannot be created, or somebody else has created it first.
+/// It cannot be created, or another process has created it first.
 pub fn make_socket_folder(socket: &Path) -> Result<(), FolderError> {
     let Some(folder) = socket.parent() else { return Ok(()) };
     match std::fs::DirBuilder::new().mode(0o700).create(folder) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-            Err(refused(folder, format!("cannot be made: {error}")))
+            Err(refused(folder, format!("cannot be created: {error}")))
         }
         _ => check_folder(folder),
     }
@@ -75,7 +75,7 @@ fn check_folder(folder: &Path) -> Result<(), FolderError> {
     let user = rustix::process::geteuid().as_raw();
     match std::fs::symlink_metadata(folder) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(refused(folder, format!("cannot be looked at: {error}"))),
+        Err(error) => return Err(refused(folder, format!("cannot be examined: {error}"))),
         Ok(found) => judge(&found, user).map_err(|why| refused(folder, why))?,
     }
     let above = folder.parent().map(std::fs::metadata);
@@ -87,13 +87,13 @@ fn check_folder(folder: &Path) -> Result<(), FolderError> {
 
 fn judge(found: &Metadata, user: u32) -> Result<(), String> {
     if !found.is_dir() {
-        return Err("is no folder (perhaps a link)".to_owned());
+        return Err("is not a folder (perhaps a link)".to_owned());
     }
     if found.uid() != user {
-        return Err(format!("belongs to user {}, and not to user {user}", found.uid()));
+        return Err(format!("belongs to user {}, not to user {user}", found.uid()));
     }
     if found.mode() & 0o077 != 0 {
-        return Err(format!("is open to others (mode {:04o})", found.mode() & 0o7777));
+        return Err(format!("is accessible to others (mode {:04o})", found.mode() & 0o7777));
     }
     Ok(())
 }
@@ -102,10 +102,10 @@ fn judge(found: &Metadata, user: u32) -> Result<(), String> {
 /// (inode(7)).
 fn judge_above(above: &Metadata, user: u32) -> Result<(), String> {
     if above.uid() != user && above.uid() != 0 {
-        return Err(format!("lies in a folder of user {}", above.uid()));
+        return Err(format!("is in a folder of user {}", above.uid()));
     }
     if above.mode() & 0o022 != 0 && above.mode() & 0o1000 == 0 {
-        return Err(format!("lies in a folder where others may replace it (mode {:04o})", above.mode() & 0o7777));
+        return Err(format!("is in a folder where others may replace it (mode {:04o})", above.mode() & 0o7777));
     }
     Ok(())
 }
@@ -133,15 +133,15 @@ mod tests {
         let why = |folder: &Path| check_folder(folder).unwrap_err().to_string();
 
         std::fs::set_permissions(&folder, Permissions::from_mode(0o755)).unwrap();
-        assert!(why(&folder).contains("open to others (mode 0755)") && why(&folder).contains("XDG_RUNTIME_DIR"));
+        assert!(why(&folder).contains("accessible to others (mode 0755)") && why(&folder).contains("XDG_RUNTIME_DIR"));
         assert!(make_socket_folder(&socket).is_err());
         std::fs::set_permissions(&folder, Permissions::from_mode(0o700)).unwrap();
 
         let link = place.path().join("link");
         symlink(&folder, &link).unwrap();
-        assert!(why(&link).contains("no folder"));
+        assert!(why(&link).contains("is not a folder"));
         std::fs::write(place.path().join("file"), "").unwrap();
-        assert!(why(&place.path().join("file")).contains("no folder"));
+        assert!(why(&place.path().join("file")).contains("is not a folder"));
 
         std::fs::set_permissions(place.path(), Permissions::from_mode(0o777)).unwrap();
         assert!(why(&folder).contains("may replace it"));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use iolab_clock::Clock;
 use iolab_device_link::{ServeOptions, Service, serve};
-use iolab_engine::{Completions, Engine, Lane, Op, OpKind, OpenRequest, SlotPool, Submission, TargetFile, Wait};
+use iolab_engine::{Completions, Engine, Lane, LaneRequest, Op, OpKind, SlotPool, Submission, TargetFile, Wait};
 use iolab_memory::Backing;
 use iolab_options::Settings;
 use iolab_virtual_ssd::{Config, Subsystem};
@@ -20,21 +20,21 @@ fn embedded(file: &Path, bytes: u64) -> String {
     format!("trtype=VIRT model=ideal media=file:{} size={bytes} lba=512", file.display())
 }
 
-iolab_engine::conformance_suite!(conformance, Nvme, Setup::default().device(embedded));
+iolab_engine::conformance_suite!(conformance, Nvme, ConformanceSetup::default().device(embedded));
 iolab_engine::conformance_suite!(
     several_queue_pairs,
     Nvme,
-    Setup::default().device(embedded).option("queue_pairs", Value::Integer(3))
+    ConformanceSetup::default().device(embedded).option("queue_pairs", Value::Integer(3))
 );
 iolab_engine::conformance_suite!(
     scatter_gather_lists,
     Nvme,
-    Setup::default().device(embedded).flag("enable_sgl", true)
+    ConformanceSetup::default().device(embedded).flag("enable_sgl", true)
 );
 iolab_engine::conformance_suite!(
     interrupts,
     Nvme,
-    Setup::default().device(embedded).option("wait", Value::Choice("adaptive".into()))
+    ConformanceSetup::default().device(embedded).option("wait", Value::Choice("adaptive".into()))
 );
 
 fn drive(parameters: &str) -> Arc<Subsystem> {
@@ -63,7 +63,7 @@ impl Rig {
             .map(|name| TargetFile { path: name.into(), fd: -1, size_bytes: 0, is_block_device: true })
             .collect();
         let options = Settings::default();
-        let request = OpenRequest {
+        let request = LaneRequest {
             files: &files,
             depth,
             buffers: pool.view(),
@@ -108,7 +108,7 @@ fn a_served_drive_is_shared_by_all_who_connect() {
     assert_eq!(reader.perform(op(OpKind::Read, 0, 0, 512)), 512, "the other driver is still there");
     drop(reader);
     drop(service);
-    assert!(Rig::open(&[&name], 1).unwrap_err().contains("nobody serves"));
+    assert!(Rig::open(&[&name], 1).unwrap_err().contains("no device is served"));
 }
 
 #[test]

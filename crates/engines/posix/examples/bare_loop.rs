@@ -16,7 +16,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 
 use iolab_clock::Clock;
-use iolab_engine::{Completions, Engine, Lane, Op, OpKind, OpenRequest, PoolView, Submission, TargetFile, Wait};
+use iolab_engine::{Completions, Engine, Lane, LaneRequest, Op, OpKind, PoolView, Submission, TargetFile, Wait};
 use iolab_engine_posix::read_write::Psync;
 use iolab_memory::{Backing, SlotPool};
 use iolab_options::Settings;
@@ -54,7 +54,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let files = [TargetFile { path: path.into(), fd: file.as_raw_fd(), size_bytes, is_block_device: false }];
     let options = Settings::default();
     let request =
-        OpenRequest { files: &files, depth: 1, buffers: pool.view(), options: &options, direct, seed: 0, worker: 0 };
+        LaneRequest { files: &files, depth: 1, buffers: pool.view(), options: &options, direct, seed: 0, worker: 0 };
     let mut lane = Psync::open(&request).map_err(|error| error.message)?;
     let clock = Clock::best().0;
     let mut offsets = Offsets { random: 0x9e37_79b9_7f4a_7c15, blocks: size_bytes / u64::from(BLOCK) };

@@ -50,10 +50,14 @@ mod conformance {
     iolab_engine::conformance_suite!(dirstat, DirStat);
     iolab_engine::conformance_suite!(dirdelete, DirDelete);
     iolab_engine::conformance_suite!(falloc, Falloc);
-    iolab_engine::conformance_suite!(ftruncate, Ftruncate, Setup::default().probe(iolab_engine::OpKind::Write));
+    iolab_engine::conformance_suite!(
+        ftruncate,
+        Ftruncate,
+        ConformanceSetup::default().probe(iolab_engine::OpKind::Write)
+    );
 
-    fn stat_type(word: &str) -> iolab_engine::conformance::Setup {
-        use iolab_engine::conformance::{Setup, Value};
-        Setup::default().option("stat_type", Value::Choice(word.to_owned()))
+    fn stat_type(word: &str) -> iolab_engine::conformance::ConformanceSetup {
+        use iolab_engine::conformance::{ConformanceSetup, Value};
+        ConformanceSetup::default().option("stat_type", Value::Choice(word.to_owned()))
     }
 }

@@ -17,14 +17,14 @@ mod mapped_file;
 
 pub use lane::MmapLane;
 
-use iolab_engine::{Capabilities, Engine, EngineDescription, FileEffect, FileUse, OpenError, OpenRequest, Polling};
-use iolab_options::{Category, DefaultValue, Kind, OptionEntry, PageCache, Reach};
+use iolab_engine::{Capabilities, Engine, EngineDescription, FileEffect, FileUse, LaneRequest, OpenError, Polling};
+use iolab_options::{Category, DefaultValue, OptionEntry, PageCache, Reach, ValueKind};
 
 /// The options of `mmap`.
 pub const MMAP_OPTIONS: &[OptionEntry] = &[OptionEntry {
     name: "thp",
     category: Category::Engine,
-    kind: Kind::Bool,
+    kind: ValueKind::Bool,
     default: DefaultValue::Text("0"),
     summary: "Ask for transparent huge pages (MADV_HUGEPAGE)",
     details: "Each mapping is advised with MADV_HUGEPAGE, so that file systems with large folios (tmpfs mounted with \
@@ -45,12 +45,11 @@ impl Engine for Mmap {
         name: "mmap",
         aliases: &[],
         summary: "Files mapped into memory, data copied with memcpy",
-        details: "Reads and writes copy between the mapping and the buffer; the kernel sees page faults only. \
-                  fsync and fdatasync become msync(2), sync_file_range(2) stays itself; trim is BLKDISCARD on a \
-                  block device and a punched hole (fallocate) in a file. direct=1 is imitated: after every \
-                  operation its pages are written out (msync) and dropped (madvise, posix_fadvise). Files over \
-                  1 GiB are mapped 1 GiB at a time. What others cut off a file while it is mapped is an error (EIO) \
-                  of the operations that need it.",
+        details: "Reads and writes copy between the mapping and the buffer; the kernel sees page faults only. fsync \
+            and fdatasync become msync(2), sync_file_range(2) stays itself; trim is BLKDISCARD on a block device and \
+            a punched hole (fallocate) in a file. direct=1 is imitated: after every operation its pages are written \
+            out (msync) and dropped (madvise, posix_fadvise). Files over 1 GiB are mapped 1 GiB at a time. If a file \
+            is truncated while it is mapped, operations on the missing part fail with EIO.",
         options: MMAP_OPTIONS,
         capabilities: Capabilities {
             synchronous: true,
@@ -70,7 +69,7 @@ impl Engine for Mmap {
         trials: &[],
     };
 
-    fn open(request: &OpenRequest<'_>) -> Result<MmapLane, OpenError> {
+    fn open(request: &LaneRequest<'_>) -> Result<MmapLane, OpenError> {
         MmapLane::open(request, mapped_file::WINDOW_BYTES)
     }
 }
@@ -83,6 +82,6 @@ mod conformance {
     use super::Mmap;
 
     iolab_engine::conformance_suite!(mmap, Mmap);
-    iolab_engine::conformance_suite!(direct, Mmap, Setup::default().direct());
-    iolab_engine::conformance_suite!(huge_pages, Mmap, Setup::default().flag("thp", true));
+    iolab_engine::conformance_suite!(direct, Mmap, ConformanceSetup::default().direct());
+    iolab_engine::conformance_suite!(huge_pages, Mmap, ConformanceSetup::default().flag("thp", true));
 }

@@ -14,7 +14,7 @@ mod lane;
 pub use lane::PosixAioLane;
 
 use iolab_engine::{
-    Capabilities, Engine, EngineDescription, FileEffect, FileUse, OpenError, OpenRequest, Polling, Trial,
+    Capabilities, Engine, EngineDescription, EngineProbe, FileEffect, FileUse, LaneRequest, OpenError, Polling,
 };
 use iolab_options::{PageCache, Reach};
 
@@ -50,7 +50,7 @@ impl Engine for PosixAio {
             reads_to_write: false,
             needs: &[],
         },
-        trials: &[Trial {
+        trials: &[EngineProbe {
             topic: "posixaio",
             words: &["--ioengine=posixaio", "--direct=1", "--iodepth=4"],
             consequence: "no POSIX AIO",
@@ -58,7 +58,7 @@ impl Engine for PosixAio {
         }],
     };
 
-    fn open(request: &OpenRequest<'_>) -> Result<PosixAioLane, OpenError> {
+    fn open(request: &LaneRequest<'_>) -> Result<PosixAioLane, OpenError> {
         Ok(PosixAioLane::open(request))
     }
 }
@@ -71,5 +71,5 @@ mod conformance {
     use super::PosixAio;
 
     iolab_engine::conformance_suite!(posixaio, PosixAio);
-    iolab_engine::conformance_suite!(direct, PosixAio, Setup::default().direct());
+    iolab_engine::conformance_suite!(direct, PosixAio, ConformanceSetup::default().direct());
 }

@@ -37,10 +37,10 @@ mod conformance {
 
     iolab_engine::conformance_suite!(sync, Sync);
     iolab_engine::conformance_suite!(psync, Psync);
-    iolab_engine::conformance_suite!(psync_direct, Psync, Setup::default().direct());
+    iolab_engine::conformance_suite!(psync_direct, Psync, ConformanceSetup::default().direct());
     iolab_engine::conformance_suite!(vsync, Vsync);
-    iolab_engine::conformance_suite!(vsync_direct, Vsync, Setup::default().direct());
+    iolab_engine::conformance_suite!(vsync_direct, Vsync, ConformanceSetup::default().direct());
     iolab_engine::conformance_suite!(pvsync, Pvsync);
     iolab_engine::conformance_suite!(pvsync2, Pvsync2);
-    iolab_engine::conformance_suite!(pvsync2_hipri, Pvsync2, Setup::default().flag("hipri", true).direct());
+    iolab_engine::conformance_suite!(pvsync2_hipri, Pvsync2, ConformanceSetup::default().flag("hipri", true).direct());
 }

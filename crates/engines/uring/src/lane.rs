@@ -64,7 +64,7 @@ pub struct UringLane {
 }
 
 impl UringLane {
-    pub(crate) fn new(opened: Opened, request: &iolab_engine::OpenRequest<'_>, requested: &Requested) -> UringLane {
+    pub(crate) fn new(opened: Opened, request: &iolab_engine::LaneRequest<'_>, requested: &Requested) -> UringLane {
         let Opened { ring, setup_flags, fixed_buffers, fixed_files, notes } = opened;
         let pool = &request.buffers;
         let has_memory = pool.slots() >= request.depth;

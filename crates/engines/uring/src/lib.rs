@@ -5,8 +5,8 @@
 //! the entry of each slot is rewritten in place, and submitting and waiting are one system call.
 //!
 //! What the kernel offers is used without being asked for: one issuer with deferred task work,
-//! registered ring, files and buffers; options turn each off. What could not be had is said by the
-//! lane's notes. Not here: passthrough commands (`io_uring_cmd`), multi-shot operations, linked
+//! registered ring, files and buffers; options turn each off. What is not available is reported by
+//! the lane's notes. Not here: passthrough commands (`io_uring_cmd`), multi-shot operations, linked
 //! operations.
 #![allow(
     unsafe_code,
@@ -22,7 +22,7 @@ mod ring;
 mod tests;
 
 use iolab_engine::{
-    Capabilities, Engine, EngineDescription, FileEffect, FileUse, Need, OpenError, OpenRequest, Polling, Trial,
+    Capabilities, Engine, EngineDescription, EngineProbe, FileEffect, FileUse, LaneRequest, Need, OpenError, Polling,
 };
 use iolab_options::{PageCache, Reach};
 
@@ -33,35 +33,35 @@ pub use lane::UringLane;
 pub struct Uring;
 
 /// What may not work on a machine.
-const TRIALS: [Trial; 5] = [
-    Trial {
+const TRIALS: [EngineProbe; 5] = [
+    EngineProbe {
         topic: "io_uring",
         words: &["--ioengine=io_uring", "--direct=1", "--iodepth=4"],
-        consequence: "no io_uring: use libaio for a queue",
+        consequence: "no io_uring: use libaio for queue depths above 1",
         mend: "sysctl kernel.io_uring_disabled=0",
     },
-    Trial {
+    EngineProbe {
         topic: "io_uring, fixed buffers",
         words: &["--ioengine=io_uring", "--direct=1", "--iodepth=4", "--fixedbufs"],
-        consequence: "each operation pins its pages anew",
+        consequence: "each operation has to pin its pages",
         mend: "ulimit -l unlimited",
     },
-    Trial {
+    EngineProbe {
         topic: "io_uring, registered files",
         words: &["--ioengine=io_uring", "--direct=1", "--iodepth=4", "--registerfiles"],
-        consequence: "each operation looks its file up anew",
+        consequence: "each operation has to look up its file",
         mend: "",
     },
-    Trial {
+    EngineProbe {
         topic: "io_uring, SQPOLL",
         words: &["--ioengine=io_uring", "--direct=1", "--iodepth=4", "--sqthread_poll"],
         consequence: "submissions need system calls",
         mend: "run as root, or on Linux 5.11 or later",
     },
-    Trial {
+    EngineProbe {
         topic: "io_uring, IOPOLL",
         words: &["--ioengine=io_uring", "--direct=1", "--iodepth=4", "--hipri"],
-        consequence: "completions come by interrupt: this disk has no queues for polling",
+        consequence: "completions use interrupts: this disk has no poll queues",
         mend: "for NVMe: nvme.poll_queues=2 on the kernel's command line; or ioengine=nvme from user space",
     },
 ];
@@ -97,7 +97,7 @@ impl Engine for Uring {
         trials: &TRIALS,
     };
 
-    fn open(request: &OpenRequest<'_>) -> Result<UringLane, OpenError> {
+    fn open(request: &LaneRequest<'_>) -> Result<UringLane, OpenError> {
         let requested = options::Requested::of(request.options);
         let opened = opening::open(request, &requested)?;
         Ok(UringLane::new(opened, request, &requested))

@@ -4,7 +4,7 @@
 //! What the job did not ask for is tried and silently left out where the kernel is too old. What it
 //! asked for and cannot have, and what a limit of the process prevents, becomes a note.
 
-use iolab_engine::{OpenError, OpenRequest, PoolView};
+use iolab_engine::{LaneRequest, OpenError, PoolView};
 
 use crate::abi::{self, Params, feature, setup};
 use crate::options::Requested;
@@ -23,9 +23,9 @@ pub(crate) struct Opened {
 }
 
 /// Sets up a ring for `request.depth` operations and registers what can be registered.
-pub(crate) fn open(request: &OpenRequest<'_>, requested: &Requested) -> Result<Opened, OpenError> {
+pub(crate) fn open(request: &LaneRequest<'_>, requested: &Requested) -> Result<Opened, OpenError> {
     if request.depth == 0 || request.depth > abi::MAX_ENTRIES {
-        let message = format!("io_uring takes an iodepth of 1 to {}, not {}", abi::MAX_ENTRIES, request.depth);
+        let message = format!("io_uring supports an iodepth of 1 to {}, not {}", abi::MAX_ENTRIES, request.depth);
         return Err(OpenError { message, errno: None });
     }
     let (ring, params) = set_up(request.depth, requested)?;
@@ -96,17 +96,17 @@ fn set_up(depth: usize, requested: &Requested) -> Result<(Ring, Params), OpenErr
 fn explain(errno: i32, depth: usize, requested: &Requested) -> String {
     let why = match errno {
         libc::EPERM => {
-            "io_uring is disabled here: by sysctl kernel.io_uring_disabled or by the seccomp filter of a container; \
-             use ioengine=libaio, or permit io_uring"
+            "io_uring is disabled, by sysctl kernel.io_uring_disabled or by a container's seccomp filter; use \
+            ioengine=libaio, or allow io_uring"
         }
         libc::ENOSYS => {
-            "this kernel has no io_uring, or a seccomp filter hides it (containers do that); use ioengine=libaio"
+            "this kernel has no io_uring, or a seccomp filter hides it (as in containers); use ioengine=libaio"
         }
-        libc::ENOMEM => "no memory for the ring: raise the limit of locked memory (ulimit -l) or lower iodepth",
-        libc::EMFILE | libc::ENFILE => "no descriptor is left for the ring: raise ulimit -n or lower numjobs",
-        libc::EINVAL if requested.poll_thread_cpu.is_some() => "is there such a processor as sqthread_poll_cpu names?",
-        libc::EINVAL => "the kernel knows none of the ways tried to set a ring up",
-        _ => "the kernel refused the ring",
+        libc::ENOMEM => "not enough memory for the ring: raise the locked-memory limit (ulimit -l) or lower iodepth",
+        libc::EMFILE | libc::ENFILE => "no file descriptor left for the ring: raise ulimit -n or lower numjobs",
+        libc::EINVAL if requested.poll_thread_cpu.is_some() => "check that the CPU in sqthread_poll_cpu exists",
+        libc::EINVAL => "the kernel supports none of the setup flags tried",
+        _ => "the kernel rejected the ring",
     };
     format!("io_uring_setup for iodepth {depth} failed (errno {errno}): {why}")
 }
@@ -122,18 +122,18 @@ fn missing(params: &Params, requested: &Requested) -> Vec<String> {
     asked
         .into_iter()
         .filter(|(_, wish, flags)| *wish == Some(true) && params.flags & flags == 0)
-        .map(|(name, ..)| format!("{name}=1 has no effect: the kernel does not combine it with the other options"))
+        .map(|(name, ..)| format!("{name}=1 has no effect: the kernel does not support it with the other options"))
         .collect()
 }
 
 impl Opened {
-    fn register(&mut self, request: &OpenRequest<'_>, requested: &Requested) {
+    fn register(&mut self, request: &LaneRequest<'_>, requested: &Requested) {
         if requested.register_files != Some(false) && !request.files.is_empty() {
             let mut fds: Vec<i32> = request.files.iter().map(|file| file.fd.max(-1)).collect();
             match self.ring.register_files(&mut fds) {
                 Ok(()) => self.fixed_files = true,
                 Err(errno) => self.note(format!(
-                    "{} files could not be registered (errno {errno}; see ulimit -n): plain descriptors are used",
+                    "could not register {} files (errno {errno}; see ulimit -n); using plain descriptors",
                     fds.len()
                 )),
             }
@@ -146,7 +146,7 @@ impl Opened {
             && let Err(errno) = self.ring.register_ring_fd()
             && requested.register_ring == Some(true)
         {
-            self.note(format!("register_ring=1 has no effect: the kernel refused it (errno {errno})"));
+            self.note(format!("register_ring=1 has no effect: the kernel rejected it (errno {errno})"));
         }
     }
 
@@ -162,11 +162,11 @@ impl Opened {
                     self.fixed_buffers = true;
                     return;
                 }
-                Err(libc::ENOMEM) => "they exceed the limit of locked memory, see ulimit -l".to_owned(),
+                Err(libc::ENOMEM) => "they exceed the locked-memory limit (ulimit -l)".to_owned(),
                 Err(errno) => format!("errno {errno}"),
             }
         };
-        self.note(format!("{slots} buffers of {bytes} bytes could not be registered ({refused}): plain ones are used"));
+        self.note(format!("could not register {slots} buffers of {bytes} bytes ({refused}); using plain buffers"));
     }
 
     fn note(&mut self, note: String) {
@@ -177,15 +177,15 @@ impl Opened {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iolab_engine::conformance::Setup;
+    use iolab_engine::conformance::ConformanceSetup;
 
     #[test]
     fn refusals_name_the_cause_and_a_way_out() {
-        let requested = Requested::of(&Setup::default().options);
+        let requested = Requested::of(&ConformanceSetup::default().options);
         for (errno, cause, way) in [
             (libc::EPERM, "io_uring_disabled", "libaio"),
             (libc::ENOSYS, "seccomp", "libaio"),
-            (libc::ENOMEM, "locked memory", "iodepth"),
+            (libc::ENOMEM, "locked-memory limit", "iodepth"),
             (libc::EMFILE, "descriptor", "numjobs"),
         ] {
             let message = explain(errno, 8, &requested);
@@ -195,18 +195,19 @@ mod tests {
 
     #[test]
     fn switches_rule_flags_out() {
-        let all_of =
-            |setup: Setup| candidates(&Requested::of(&setup.options)).into_iter().fold(0, |all, one| all | one);
-        let automatic = all_of(Setup::default());
+        let all_of = |setup: ConformanceSetup| {
+            candidates(&Requested::of(&setup.options)).into_iter().fold(0, |all, one| all | one)
+        };
+        let automatic = all_of(ConformanceSetup::default());
         assert_ne!(automatic & setup::DEFER_TASKRUN, 0);
         for (name, flag) in [
             ("single_issuer", setup::SINGLE_ISSUER | setup::DEFER_TASKRUN),
             ("defer_taskrun", setup::DEFER_TASKRUN),
             ("coop_taskrun", setup::COOP_TASKRUN),
         ] {
-            assert_eq!(all_of(Setup::default().flag(name, false)) & flag, 0, "{name}=0");
+            assert_eq!(all_of(ConformanceSetup::default().flag(name, false)) & flag, 0, "{name}=0");
         }
-        let thread = all_of(Setup::default().flag("sqthread_poll", true));
+        let thread = all_of(ConformanceSetup::default().flag("sqthread_poll", true));
         assert_eq!(thread & (setup::DEFER_TASKRUN | setup::COOP_TASKRUN | setup::TASKRUN_FLAG), 0);
     }
 }

@@ -3,12 +3,12 @@
 //! A switch whose default is automatic is on where the kernel and the limits of the process allow
 //! it.
 
-use iolab_options::{Category, DefaultValue, Kind, OptionEntry, Settings, Status};
+use iolab_options::{Category, DefaultValue, OptionEntry, Settings, SupportStatus, ValueKind};
 
 const fn automatic(name: &'static str, summary: &'static str, details: &'static str) -> OptionEntry {
     OptionEntry {
         name,
-        kind: Kind::Switch,
+        kind: ValueKind::Switch,
         default: DefaultValue::Automatic,
         summary,
         details,
@@ -22,33 +22,39 @@ const fn switch(name: &'static str, summary: &'static str, details: &'static str
     OptionEntry { default: DefaultValue::Text("0"), ..automatic(name, summary, details) }
 }
 
-const fn priority(name: &'static str, kind: Kind, summary: &'static str) -> OptionEntry {
-    OptionEntry { name, kind, summary, category: Category::Process, status: Status::NotYet, ..OptionEntry::BLANK }
+const fn priority(name: &'static str, kind: ValueKind, summary: &'static str) -> OptionEntry {
+    OptionEntry {
+        name,
+        kind,
+        summary,
+        category: Category::Process,
+        status: SupportStatus::NotYet,
+        ..OptionEntry::BLANK
+    }
 }
 
 /// The table.
 pub(crate) static OPTIONS: [OptionEntry; 19] = [
     automatic(
         "fixedbufs",
-        "Register the buffers with the kernel once instead of mapping them for every operation",
-        "Automatic: on where the buffers fit the limit of locked memory (RLIMIT_MEMLOCK). Where registering \
-         fails, plain buffers are used and a note says so. fio leaves it off unless asked.",
+        "Register buffers with the kernel once instead of mapping them for every operation",
+        "Automatic: on if the buffers fit the locked-memory limit (RLIMIT_MEMLOCK). If registering fails, plain \
+        buffers are used and a note says so. In fio the default is off.",
     ),
     automatic(
         "registerfiles",
         "Register the files with the kernel once instead of looking them up for every operation",
-        "Automatic: on. Where registering fails, plain descriptors are used and a note says so. fio leaves it \
-         off unless asked.",
+        "Automatic: on. If registering fails, plain descriptors are used and a note says so. In fio the default is off.",
     ),
     switch(
         "sqthread_poll",
         "Let a kernel thread pick up submissions, without system calls",
-        "The thread needs a processor of its own; with fewer, operations wait for it.",
+        "The thread needs its own CPU; without one, operations wait for it.",
     ),
     OptionEntry {
         name: "sqthread_poll_cpu",
-        kind: Kind::Integer { min: 0, max: 65535 },
-        summary: "Processor that the submission thread runs on",
+        kind: ValueKind::Integer { min: 0, max: 65535 },
+        summary: "CPU for the submission thread",
         details: "Only with sqthread_poll.",
         accepts: &[("0", "0"), ("3", "3")],
         rejects: &["-1", "many"],
@@ -57,12 +63,12 @@ pub(crate) static OPTIONS: [OptionEntry; 19] = [
     switch(
         "hipri",
         "Poll the device for completions instead of taking interrupts",
-        "Needs direct=1 and a device with poll queues; elsewhere every operation fails with EOPNOTSUPP. Syncs and \
-         trims are made by plain system calls, because a polled ring has none. A wait with a timeout polls once.",
+        "Needs direct=1 and a device with poll queues; otherwise every operation fails with EOPNOTSUPP. Syncs and \
+        trims use plain system calls, because a polled ring does not support them. A wait with a timeout polls once.",
     ),
     OptionEntry {
         name: "nonvectored",
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("1"),
         summary: "Use plain reads and writes instead of vectored ones",
         details: "0 sends IORING_OP_READV and WRITEV of one element, unless the buffers are registered.",
@@ -72,13 +78,13 @@ pub(crate) static OPTIONS: [OptionEntry; 19] = [
     },
     switch(
         "uncached",
-        "Drop the pages of buffered operations from the page cache when they are done",
+        "Drop the pages of buffered operations from the page cache on completion",
         "RWF_DONTCACHE (Linux 6.14); older kernels and file systems without it fail with EOPNOTSUPP.",
     ),
     switch("nowait", "Fail with EAGAIN rather than wait for resources", "RWF_NOWAIT on every read and write."),
     OptionEntry {
         name: "force_async",
-        kind: Kind::Integer { min: 0, max: i32::MAX as i64 },
+        kind: ValueKind::Integer { min: 0, max: i32::MAX as i64 },
         default: DefaultValue::Text("0"),
         summary: "Hand every Nth operation to a kernel worker thread at once",
         details: "IOSQE_ASYNC on every Nth operation; 0 never.",
@@ -89,10 +95,10 @@ pub(crate) static OPTIONS: [OptionEntry; 19] = [
     automatic(
         "workers_at_once",
         "Hand operations to kernel worker threads without first trying to do them in place",
-        "IOSQE_ASYNC on every read and write. Automatic: on where iodepth is 1 for files that the kernel cannot read \
-         without waiting (it refuses RWF_NOWAIT, as for RAM disks and some file systems), because the attempt never \
-         succeeds. With more depth it makes more threads, which use more processors and more processor time. Off where \
-         force_async, nowait or hipri is set.",
+        "IOSQE_ASYNC on every read and write. Automatic: on if iodepth is 1 and the kernel cannot read the file \
+        without waiting (it rejects RWF_NOWAIT, as for RAM disks and some file systems), because the attempt in \
+        place never succeeds. With higher depths it would create more threads and use more CPU time. Off if \
+        force_async, nowait or hipri is set.",
     ),
     automatic(
         "single_issuer",
@@ -108,7 +114,7 @@ pub(crate) static OPTIONS: [OptionEntry; 19] = [
     automatic(
         "coop_taskrun",
         "Run the kernel's completion work without interrupting the thread",
-        "IORING_SETUP_COOP_TASKRUN (Linux 5.19). Automatic: on where defer_taskrun is not.",
+        "IORING_SETUP_COOP_TASKRUN (Linux 5.19). Automatic: on if defer_taskrun is off.",
     ),
     automatic(
         "register_ring",
@@ -117,7 +123,7 @@ pub(crate) static OPTIONS: [OptionEntry; 19] = [
     ),
     OptionEntry {
         name: "sqthread_idle",
-        kind: Kind::Integer { min: 1, max: 3_600_000 },
+        kind: ValueKind::Integer { min: 1, max: 3_600_000 },
         default: DefaultValue::Text("1000"),
         summary: "Milliseconds after which an idle submission thread sleeps",
         details: "Only with sqthread_poll.",
@@ -127,12 +133,12 @@ pub(crate) static OPTIONS: [OptionEntry; 19] = [
     },
     priority(
         "cmdprio_percentage",
-        Kind::Integers { min: 0, max: 100 },
+        ValueKind::Integers { min: 0, max: 100 },
         "Percent of operations sent with their own priority",
     ),
-    priority("cmdprio_class", Kind::Integers { min: 0, max: 3 }, "Priority class of those operations"),
-    priority("cmdprio", Kind::Integers { min: 0, max: 7 }, "Priority level of those operations"),
-    priority("cmdprio_bssplit", Kind::Text, "Percent of operations with their own priority, by block size"),
+    priority("cmdprio_class", ValueKind::Integers { min: 0, max: 3 }, "Priority class of those operations"),
+    priority("cmdprio", ValueKind::Integers { min: 0, max: 7 }, "Priority level of those operations"),
+    priority("cmdprio_bssplit", ValueKind::Text, "Percent of operations with their own priority, by block size"),
 ];
 
 /// What the job asks of the ring; `None` is automatic.
@@ -187,15 +193,15 @@ impl Requested {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iolab_engine::conformance::{Setup, Value};
+    use iolab_engine::conformance::{ConformanceSetup, Value};
 
     #[test]
     fn every_option_is_read_under_its_kind() {
-        let mut setup = Setup::default();
+        let mut setup = ConformanceSetup::default();
         for entry in &OPTIONS {
             let value = match entry.kind {
-                Kind::Switch | Kind::Bool => Value::Flag(entry.name != "nonvectored"),
-                Kind::Integer { .. } => Value::Integer(2),
+                ValueKind::Switch | ValueKind::Bool => Value::Flag(entry.name != "nonvectored"),
+                ValueKind::Integer { .. } => Value::Integer(2),
                 _ => continue,
             };
             setup = setup.option(entry.name, value);

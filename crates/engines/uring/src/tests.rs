@@ -4,34 +4,42 @@ use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsRawFd, RawFd};
 
-use iolab_engine::conformance::Setup;
+use iolab_engine::conformance::ConformanceSetup;
 use iolab_engine::{
-    Completions, Engine, Lane, Op, OpKind, OpenRequest, PoolView, SlotPool, Submission, TargetFile, Wait,
+    Completions, Engine, Lane, LaneRequest, Op, OpKind, PoolView, SlotPool, Submission, TargetFile, Wait,
 };
 use iolab_memory::Backing;
 
 use crate::{Uring, UringLane};
 
 iolab_engine::conformance_suite!(Uring);
-iolab_engine::conformance_suite!(deep_direct, Uring, Setup::default().direct().depths(&[1, 32, 256]));
-iolab_engine::conformance_suite!(plain_buffers, Uring, Setup::default().direct().flag("fixedbufs", false));
-iolab_engine::conformance_suite!(plain_files, Uring, Setup::default().flag("registerfiles", false));
-iolab_engine::conformance_suite!(vectored, Uring, Setup::default().flag("nonvectored", false));
-iolab_engine::conformance_suite!(cooperative, Uring, Setup::default().direct().flag("defer_taskrun", false));
+iolab_engine::conformance_suite!(deep_direct, Uring, ConformanceSetup::default().direct().depths(&[1, 32, 256]));
+iolab_engine::conformance_suite!(plain_buffers, Uring, ConformanceSetup::default().direct().flag("fixedbufs", false));
+iolab_engine::conformance_suite!(plain_files, Uring, ConformanceSetup::default().flag("registerfiles", false));
+iolab_engine::conformance_suite!(vectored, Uring, ConformanceSetup::default().flag("nonvectored", false));
+iolab_engine::conformance_suite!(cooperative, Uring, ConformanceSetup::default().direct().flag("defer_taskrun", false));
 iolab_engine::conformance_suite!(
     interrupting,
     Uring,
-    Setup::default().direct().flag("single_issuer", false).flag("coop_taskrun", false).flag("register_ring", false)
+    ConformanceSetup::default()
+        .direct()
+        .flag("single_issuer", false)
+        .flag("coop_taskrun", false)
+        .flag("register_ring", false)
 );
 iolab_engine::conformance_suite!(
     poll_thread,
     Uring,
-    Setup::default().direct().flag("sqthread_poll", true).option("sqthread_idle", Value::Integer(1)).depths(&[1, 8])
+    ConformanceSetup::default()
+        .direct()
+        .flag("sqthread_poll", true)
+        .option("sqthread_idle", Value::Integer(1))
+        .depths(&[1, 8])
 );
 iolab_engine::conformance_suite!(
     forced_async,
     Uring,
-    Setup::default().direct().option("force_async", Value::Integer(3)).depths(&[1, 32])
+    ConformanceSetup::default().direct().option("force_async", Value::Integer(3)).depths(&[1, 32])
 );
 
 /// A lane over one descriptor that is not a scratch file.
@@ -41,10 +49,10 @@ struct Bare {
     pool: SlotPool,
 }
 
-fn bare(setup: &Setup, fd: RawFd, depth: usize, slot_bytes: usize) -> Bare {
+fn bare(setup: &ConformanceSetup, fd: RawFd, depth: usize, slot_bytes: usize) -> Bare {
     let pool = SlotPool::new(depth, slot_bytes, 0, &Backing::Anonymous).unwrap();
     let files = [TargetFile { path: "bare".into(), fd, size_bytes: 0, is_block_device: false }];
-    let request = OpenRequest {
+    let request = LaneRequest {
         files: &files,
         depth,
         buffers: pool.view(),
@@ -61,12 +69,12 @@ fn read(slot: u16) -> Op {
     Op { offset: 0, length: 16, buffer_offset: 0, file: 0, slot, kind: OpKind::Read, priority: 0 }
 }
 
-fn setups() -> Vec<(&'static str, Setup)> {
+fn setups() -> Vec<(&'static str, ConformanceSetup)> {
     vec![
-        ("automatic", Setup::default()),
-        ("cooperative", Setup::default().flag("defer_taskrun", false)),
-        ("interrupting", Setup::default().flag("single_issuer", false).flag("coop_taskrun", false)),
-        ("poll thread", Setup::default().flag("sqthread_poll", true)),
+        ("automatic", ConformanceSetup::default()),
+        ("cooperative", ConformanceSetup::default().flag("defer_taskrun", false)),
+        ("interrupting", ConformanceSetup::default().flag("single_issuer", false).flag("coop_taskrun", false)),
+        ("poll thread", ConformanceSetup::default().flag("sqthread_poll", true)),
     ]
 }
 
@@ -99,7 +107,7 @@ fn waits_end_and_drop_cancels_what_never_completes() {
 fn buffers_that_cannot_be_registered_are_plain_with_a_note() {
     let file = File::open("/dev/zero").unwrap();
     // More slots than the kernel registers buffers for, whatever the limit of locked memory is.
-    let mut many = bare(&Setup::default(), file.as_raw_fd(), crate::abi::MAX_BUFFERS + 1, 4096);
+    let mut many = bare(&ConformanceSetup::default(), file.as_raw_fd(), crate::abi::MAX_BUFFERS + 1, 4096);
     assert!(!many.lane.has_fixed_buffers());
     assert_eq!(many.lane.notes().len(), 1, "{:?}", many.lane.notes());
     assert!(many.lane.notes()[0].contains("plain"), "{:?}", many.lane.notes());
@@ -112,7 +120,7 @@ fn buffers_that_cannot_be_registered_are_plain_with_a_note() {
 #[test]
 fn an_operation_larger_than_its_slot_is_refused() {
     let file = File::open("/dev/zero").unwrap();
-    let mut bare = bare(&Setup::default(), file.as_raw_fd(), 2, 4096);
+    let mut bare = bare(&ConformanceSetup::default(), file.as_raw_fd(), 2, 4096);
     for op in [
         Op { length: 4097, ..read(0) },
         Op { buffer_offset: 4090, ..read(0) },
@@ -126,11 +134,11 @@ fn an_operation_larger_than_its_slot_is_refused() {
 
 #[test]
 fn a_depth_beyond_the_ring_is_refused_with_its_limit() {
-    let request = OpenRequest {
+    let request = LaneRequest {
         files: &[],
         depth: 40_000,
         buffers: PoolView::EMPTY,
-        options: &Setup::default().options,
+        options: &ConformanceSetup::default().options,
         direct: false,
         seed: 0,
         worker: 0,
@@ -144,7 +152,7 @@ fn a_depth_beyond_the_ring_is_refused_with_its_limit() {
 #[test]
 fn priorities_are_packed_as_the_kernel_wants_them() {
     let file = File::open("/dev/zero").unwrap();
-    let mut bare = bare(&Setup::default(), file.as_raw_fd(), 1, 4096);
+    let mut bare = bare(&ConformanceSetup::default(), file.as_raw_fd(), 1, 4096);
     let wait = Wait { at_least: 1, timeout_ns: u64::MAX };
     // Best effort, level 5; then a class that does not exist, which the kernel refuses with EINVAL.
     for (priority, expected) in [(2 << 3 | 5, 16), (7 << 3, -libc::EINVAL)] {
@@ -199,8 +207,10 @@ fn every_combination_of_switches_works() {
     let file = numbered_file(16);
     for bits in 0..1_u32 << SWITCHES.len() {
         let on = |index: usize| bits >> index & 1 == 1;
-        let setup =
-            SWITCHES.iter().enumerate().fold(Setup::default(), |setup, (index, name)| setup.flag(name, on(index)));
+        let setup = SWITCHES
+            .iter()
+            .enumerate()
+            .fold(ConformanceSetup::default(), |setup, (index, name)| setup.flag(name, on(index)));
         let depth = [1, 32, 256][bits as usize % 3];
         let mut bare = bare(&setup, file.as_raw_fd(), depth, 4096);
         for _ in 0..2 {
@@ -221,7 +231,7 @@ fn what_the_device_lacks_fails_operation_by_operation() {
         ("nowait", [libc::EOPNOTSUPP, libc::EAGAIN]),
     ] {
         for with_thread in [false, true] {
-            let setup = Setup::default().flag(name, true).flag("sqthread_poll", with_thread);
+            let setup = ConformanceSetup::default().flag(name, true).flag("sqthread_poll", with_thread);
             let mut bare = bare(&setup, file.as_raw_fd(), 8, 4096);
             for _ in 0..2 {
                 for result in read_blocks(&mut bare, 8, 16) {
@@ -244,9 +254,10 @@ fn what_the_device_lacks_fails_operation_by_operation() {
 /// A processor that is not there is named as the likely cause.
 #[test]
 fn a_submission_thread_on_a_missing_processor_is_refused() {
-    let options =
-        Setup::default().option("sqthread_poll_cpu", iolab_engine::conformance::Value::Integer(65_000)).options;
-    let request = OpenRequest {
+    let options = ConformanceSetup::default()
+        .option("sqthread_poll_cpu", iolab_engine::conformance::Value::Integer(65_000))
+        .options;
+    let request = LaneRequest {
         files: &[],
         depth: 1,
         buffers: PoolView::EMPTY,

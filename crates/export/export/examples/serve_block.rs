@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use iolab_export::RamLane;
-use iolab_export::ublk::{Moment, Options, Size, Stop, delete, serve_queues};
+use iolab_export::ublk::{Options, Size, Stop, UblkEvent, delete, serve_queues};
 use iolab_memory::{Backing, SharedBytes, SlotPool};
 
 const USAGE: &str =
@@ -34,9 +34,9 @@ fn run() -> Result<(), String> {
     }
     let (mut options, size) = parse(words)?;
     options.stop = Some(Arc::new(Stop::by_signals().map_err(|error| error.to_string())?));
-    options.observer = Some(Arc::new(|moment: &Moment| match moment {
-        Moment::Serving { path } => println!("serving {}", path.display()),
-        Moment::Busy => eprintln!("the device is in use; served on until it is stopped once more"),
+    options.observer = Some(Arc::new(|moment: &UblkEvent| match moment {
+        UblkEvent::Serving { path } => println!("serving {}", path.display()),
+        UblkEvent::Busy => eprintln!("the device is in use; served on until it is stopped once more"),
     }));
     let shape = options.pool_shape();
     let memory = |error: iolab_memory::PoolError| format!("{}: {}", error.message, error.source);

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use iolab_export::RamLane;
-use iolab_export::fuse::{Moment, Options, Size, Stop, Transport, serve_queues};
+use iolab_export::fuse::{FuseEvent, FuseTransport, Options, Size, Stop, serve_queues};
 use iolab_memory::{Backing, SharedBytes, SlotPool};
 
 const USAGE: &str = "serve_file FOLDER [--name NAME] [--size BYTES] [--block BYTES] [--transport auto|classic|io_uring]
@@ -29,11 +29,11 @@ fn main() -> ExitCode {
 fn run() -> Result<(), String> {
     let (mut options, size, lane_looks) = parse(std::env::args().skip(1))?;
     options.stop = Some(Arc::new(Stop::by_signals().map_err(|error| error.to_string())?));
-    options.observer = Some(Arc::new(|moment: &Moment| match moment {
-        Moment::Serving { path, transport } => println!("serving {} by {transport}", path.display()),
-        Moment::Note(text) => eprintln!("{text}"),
-        Moment::Busy => eprintln!("the file is in use; served on until it is unmounted, or stopped once more"),
-        Moment::CannotUnmount(reason) => eprintln!("cannot unmount: {reason}; stop once more to end anyway"),
+    options.observer = Some(Arc::new(|moment: &FuseEvent| match moment {
+        FuseEvent::Serving { path, transport } => println!("serving {} by {transport}", path.display()),
+        FuseEvent::Note(text) => eprintln!("{text}"),
+        FuseEvent::Busy => eprintln!("the file is in use; served on until it is unmounted, or stopped once more"),
+        FuseEvent::CannotUnmount(reason) => eprintln!("cannot unmount: {reason}; stop once more to end anyway"),
     }));
     let shape = options.pool_shape();
     let memory = |error: iolab_memory::PoolError| format!("{}: {}", error.message, error.source);
@@ -77,8 +77,8 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<(Options, Size, u32)
     Ok((options, Size::new(bytes, block).map_err(|error| error.to_string())?, lane_looks))
 }
 
-fn transport(word: &str) -> Result<Transport, String> {
-    let known = [Transport::Auto, Transport::Classic, Transport::Uring];
+fn transport(word: &str) -> Result<FuseTransport, String> {
+    let known = [FuseTransport::Auto, FuseTransport::Classic, FuseTransport::Uring];
     known.into_iter().find(|known| known.to_string() == word).ok_or_else(|| USAGE.to_owned())
 }
 

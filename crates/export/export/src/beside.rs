@@ -9,7 +9,7 @@ use std::thread::{Builder, scope};
 
 use iolab_memory::SlotPool;
 
-use crate::{Stop, Tally};
+use crate::{ServedCounts, Stop};
 
 /// What a thread calls when it is ready; dropped without, it was not.
 #[derive(Debug)]
@@ -36,9 +36,9 @@ pub type Unfit<E> = fn(usize, String) -> E;
 pub fn beside<E: Send>(
     threads: usize,
     unfit: Unfit<E>,
-    other: &(dyn Fn(usize, &Stop, Ready) -> Result<Tally, E> + Sync),
+    other: &(dyn Fn(usize, &Stop, Ready) -> Result<ServedCounts, E> + Sync),
     first: impl FnOnce(&Stop) -> Result<(), E>,
-) -> Result<Tally, E> {
+) -> Result<ServedCounts, E> {
     let no_stop = |error| unfit(0, format!("no eventfd: {error}"));
     let halts = (0..threads).map(|_| Stop::by_hand()).collect::<Result<Vec<Stop>, _>>().map_err(no_stop)?;
     let halt_all = || halts.iter().for_each(Stop::raise);
@@ -63,7 +63,7 @@ pub fn beside<E: Send>(
         let all_ready = readiness.iter().count() + 1 == threads;
         let served = if all_ready { first(&halts[0]) } else { begun };
         halt_all();
-        let (mut tally, mut failed) = (Tally::default(), Ok(()));
+        let (mut tally, mut failed) = (ServedCounts::default(), Ok(()));
         for (place, handle) in handles.into_iter().enumerate() {
             let panicked = |_| Err(unfit(place + 1, "its thread has panicked".to_owned()));
             match handle.join().unwrap_or_else(panicked) {
@@ -89,8 +89,8 @@ mod tests {
         poll(&mut [PollFd::from_borrowed_fd(stop.as_fd(), PollFlags::IN)], None).unwrap();
     }
 
-    fn one_read() -> Tally {
-        Tally { reads: 1, ..Tally::default() }
+    fn one_read() -> ServedCounts {
+        ServedCounts { reads: 1, ..ServedCounts::default() }
     }
 
     #[test]
@@ -100,7 +100,7 @@ mod tests {
             ready.fetch_add(1, Ordering::SeqCst);
             told.tell();
             wait(halt);
-            Ok::<Tally, String>(one_read())
+            Ok::<ServedCounts, String>(one_read())
         };
         let first = |_: &Stop| {
             assert_eq!(ready.load(Ordering::SeqCst), 3);
@@ -108,7 +108,7 @@ mod tests {
         };
         assert_eq!(beside(4, |_, what| what, &other, first).unwrap().reads, 3);
         let alone = beside(1, |_, what| what, &other, |_| Ok(()));
-        assert_eq!(alone.unwrap(), Tally::default());
+        assert_eq!(alone.unwrap(), ServedCounts::default());
     }
 
     #[test]

@@ -26,7 +26,7 @@ impl fmt::Display for SizeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             SizeError::Block(block) => {
-                write!(f, "a block of {block} bytes cannot be exported: use a power of two from 512 to 4096")
+                write!(f, "cannot export blocks of {block} bytes: use a power of two from 512 to 4096")
             }
             SizeError::Bytes(bytes, block) => {
                 write!(f, "{bytes} bytes are not a whole number of blocks of {block} bytes: round the size down")

@@ -20,41 +20,16 @@ mod steps;
 mod tally;
 mod work;
 
-pub use tally::Tally;
+pub use tally::ServedCounts;
 
 use std::collections::VecDeque;
-use std::fmt;
 
 use iolab_engine::{Completions, Lane, LaneError, Op, Submission, Wait};
 use iolab_memory::SlotPool;
 
-use crate::{Finished, Request, RequestKind, SharedRanges, Size};
+use crate::{ExportRequest, Finished, PoolMismatch, RequestKind, SharedRanges, Size, payload_bytes};
 use locking::Locking;
 use work::Work;
-
-/// The largest block of a [`Size`], and what payloads are a multiple of.
-const PAGE: usize = 4096;
-
-/// Bytes a slot needs for payloads of `payload_bytes`: room to shift a payload to its block, and
-/// for one block more.
-pub fn slot_bytes(payload_bytes: usize) -> usize {
-    payload_bytes.next_multiple_of(PAGE) + 2 * PAGE
-}
-
-/// The largest payload that slots of `slot_bytes` can take at any alignment; 0 if they are too
-/// small.
-pub fn payload_bytes(slot_bytes: usize) -> usize {
-    slot_bytes.saturating_sub(2 * PAGE) / PAGE * PAGE
-}
-
-/// The slots that an export needs: what to make the pool of, and how deep to open the lane.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PoolShape {
-    /// Number of slots, which is the lane's depth.
-    pub slots: usize,
-    /// Bytes of each.
-    pub slot_bytes: usize,
-}
 
 /// So many looks at a lane that has nothing yet, and the server begins to sleep in it for moments
 /// instead.
@@ -64,7 +39,7 @@ const MOMENT: Wait = Wait { at_least: 1, timeout_ns: 50_000 };
 
 /// What a lane can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Limits {
+pub struct LaneLimits {
     /// Longest read or write in one operation, bytes, rounded down to whole blocks; 0 for no limit.
     pub transfer_bytes: u32,
     /// Whether trimmed ranges read as zeroes. If not, zeroes are written where zeroes are asked
@@ -72,32 +47,13 @@ pub struct Limits {
     pub trim_zeroes: bool,
 }
 
-/// The pool does not suit exporting.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PoolMismatch {
-    /// Bytes of its slots.
-    pub slot_bytes: usize,
-    /// Its slots.
-    pub slots: usize,
-}
-
-impl fmt::Display for PoolMismatch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (slots, bytes) = (self.slots, self.slot_bytes);
-        let least = slot_bytes(PAGE);
-        write!(f, "{slots} slots of {bytes} bytes cannot be exported: use 1 to 65536 slots of {least} bytes or more")
-    }
-}
-
-impl std::error::Error for PoolMismatch {}
-
 /// Serves requests through one lane.
 #[derive(Debug)]
 pub struct Exporter<'a, L: Lane> {
     lane: L,
     pool: &'a mut SlotPool,
     size: Size,
-    limits: Limits,
+    limits: LaneLimits,
     works: Box<[Work]>,
     lock: Locking,
     in_flight: usize,
@@ -107,7 +63,7 @@ pub struct Exporter<'a, L: Lane> {
     runnable: Vec<u16>,
     finished: VecDeque<Finished>,
     completions: Completions,
-    tally: Tally,
+    tally: ServedCounts,
     /// Rounds in which neither the lane nor the kernel had anything.
     fruitless: u32,
 }
@@ -115,7 +71,12 @@ pub struct Exporter<'a, L: Lane> {
 impl<'a, L: Lane> Exporter<'a, L> {
     /// Serves a device of `size` through `lane`, which was opened on `pool` with as many operations
     /// in flight as the pool has slots.
-    pub fn new(lane: L, pool: &'a mut SlotPool, size: Size, limits: Limits) -> Result<Exporter<'a, L>, PoolMismatch> {
+    pub fn new(
+        lane: L,
+        pool: &'a mut SlotPool,
+        size: Size,
+        limits: LaneLimits,
+    ) -> Result<Exporter<'a, L>, PoolMismatch> {
         let (slots, slot_bytes) = (pool.view().slots(), pool.view().slot_bytes());
         if payload_bytes(slot_bytes) == 0 || slots > usize::from(u16::MAX) + 1 {
             return Err(PoolMismatch { slot_bytes, slots });
@@ -128,7 +89,7 @@ impl<'a, L: Lane> Exporter<'a, L> {
             lane,
             pool,
             size,
-            limits: Limits { transfer_bytes, ..limits },
+            limits: LaneLimits { transfer_bytes, ..limits },
             works: vec![Work::IDLE; slots].into(),
             lock: Locking::alone(slots),
             in_flight: 0,
@@ -136,7 +97,7 @@ impl<'a, L: Lane> Exporter<'a, L> {
             runnable: Vec::with_capacity(slots),
             finished: VecDeque::with_capacity(slots),
             completions: Completions::with_room(slots),
-            tally: Tally::default(),
+            tally: ServedCounts::default(),
             fruitless: 0,
         })
     }
@@ -182,10 +143,10 @@ impl<'a, L: Lane> Exporter<'a, L> {
     /// Takes a request; what a write stores is in the slot's payload. The slot is the exporter's
     /// until the request is handed out by `next_finished`.
     #[inline]
-    pub fn start(&mut self, slot: u16, request: Request) {
+    pub fn start(&mut self, slot: u16, request: ExportRequest) {
         assert!(self.works[usize::from(slot)].is_idle(), "slot {slot} was given a request while it had one");
         let (offset, length) = self.size.clip(request.offset, request.length);
-        let request = Request { offset, length, ..request };
+        let request = ExportRequest { offset, length, ..request };
         self.works[usize::from(slot)] = Work::of(request);
         if request.kind == RequestKind::Flush {
             return self.begin(slot);
@@ -282,7 +243,7 @@ impl<'a, L: Lane> Exporter<'a, L> {
     }
 
     /// What was served so far.
-    pub fn tally(&self) -> Tally {
+    pub fn tally(&self) -> ServedCounts {
         self.tally
     }
 

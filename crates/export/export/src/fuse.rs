@@ -24,8 +24,8 @@ mod shared_tree;
 mod tree;
 
 pub use crate::OpenLane;
-pub use crate::{Limits, PoolShape, Size, SizeError, Stop, Tally};
+pub use crate::{LaneLimits, PoolShape, ServedCounts, Size, SizeError, Stop};
 pub use error::ExportError;
-pub use iolab_fuse::{FuseError, Moment, Observer, Transport};
+pub use iolab_fuse::{FuseError, FuseEvent, FuseTransport, Observer};
 pub use options::Options;
 pub use serve::{Summary, serve, serve_queues};

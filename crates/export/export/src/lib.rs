@@ -19,6 +19,7 @@ mod blocks;
 mod exporter;
 pub mod fuse;
 mod placement;
+mod pool_shape;
 mod ram_lane;
 mod range_lock;
 mod request;
@@ -38,9 +39,10 @@ mod sync {
 
 pub use beside::{OpenLane, Ready, Unfit, beside};
 pub use blocks::{Size, SizeError};
-pub use exporter::{Exporter, Limits, PoolMismatch, PoolShape, Tally, payload_bytes, slot_bytes};
-pub use iolab_async_io::command_ring::{Command, CommandRing, Event, Stop};
+pub use exporter::{Exporter, LaneLimits, ServedCounts};
+pub use iolab_async_io::command_ring::{CommandRing, RingCommand, RingEvent, Stop};
 pub use placement::place_thread;
+pub use pool_shape::{PoolMismatch, PoolShape, payload_bytes, slot_bytes};
 pub use ram_lane::RamLane;
-pub use request::{Finished, Request, RequestKind};
+pub use request::{ExportRequest, Finished, RequestKind};
 pub use shared_ranges::SharedRanges;

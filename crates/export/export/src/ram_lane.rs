@@ -9,7 +9,7 @@
 
 use std::io;
 
-use iolab_engine::{Completion, Completions, Finished, Lane, LaneError, Op, OpKind, Submission, Wait};
+use iolab_engine::{Completion, CompletionRow, Completions, Lane, LaneError, Op, OpKind, Submission, Wait};
 use iolab_memory::{PoolView, SharedBytes};
 
 use crate::Size;
@@ -20,7 +20,7 @@ pub struct RamLane {
     disk: SharedBytes,
     size: Size,
     buffers: PoolView,
-    done: Finished,
+    done: CompletionRow,
     /// Looks until completions are handed out, and how many were made in vain.
     looks_wanted: u32,
     looks: u32,
@@ -35,7 +35,7 @@ impl RamLane {
     /// The same on memory that other lanes use, too; of at least `size`.
     pub fn on(disk: &SharedBytes, size: Size, buffers: PoolView) -> RamLane {
         assert!(disk.len() as u64 >= size.bytes(), "a device of {} bytes in {} of memory", size.bytes(), disk.len());
-        let done = Finished::with_depth(buffers.slots());
+        let done = CompletionRow::with_depth(buffers.slots());
         RamLane { disk: disk.clone(), size, buffers, done, looks_wanted: 0, looks: 0 }
     }
 

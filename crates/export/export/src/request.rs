@@ -26,7 +26,7 @@ impl RequestKind {
 
 /// One request; its slot is named beside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Request {
+pub struct ExportRequest {
     /// What to do.
     pub kind: RequestKind,
     /// Byte offset on the exported device; need not be aligned.
@@ -41,7 +41,7 @@ pub struct Finished {
     /// The slot of the request, which is the kernel interface's again.
     pub slot: u16,
     /// What was asked for, cut at the end of the device.
-    pub request: Request,
+    pub request: ExportRequest,
     /// Bytes moved, 0 for requests that move none, or a negative errno.
     pub result: i32,
 }

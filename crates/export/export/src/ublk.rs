@@ -28,7 +28,7 @@ mod serve;
 mod simulated;
 
 pub use crate::OpenLane;
-pub use crate::{Limits, PoolShape, Size, SizeError, Stop, Tally};
+pub use crate::{LaneLimits, PoolShape, ServedCounts, Size, SizeError, Stop};
 pub use error::ExportError;
-pub use options::{Moment, Observer, Options};
+pub use options::{Observer, Options, UblkEvent};
 pub use serve::{Summary, delete, serve, serve_queues};

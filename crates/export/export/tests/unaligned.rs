@@ -5,7 +5,7 @@
 //! change on the array.
 
 use iolab_engine::{Completion, Completions, Lane, LaneError, Op, OpKind, Submission, Wait};
-use iolab_export::{Exporter, Finished, Limits, RamLane, Request, RequestKind, Size, slot_bytes};
+use iolab_export::{ExportRequest, Exporter, Finished, LaneLimits, RamLane, RequestKind, Size, slot_bytes};
 use iolab_memory::{Backing, SlotPool};
 use iolab_random::Lcg;
 use proptest::prelude::*;
@@ -69,7 +69,7 @@ impl Lane for Moody {
     }
 }
 
-fn requests() -> impl Strategy<Value = Request> {
+fn requests() -> impl Strategy<Value = ExportRequest> {
     let kind = prop_oneof![
         4 => Just(RequestKind::Read),
         6 => Just(RequestKind::Write),
@@ -81,10 +81,10 @@ fn requests() -> impl Strategy<Value = Request> {
     // beyond the end.
     let offset = prop_oneof![0..20_000u64, (0..30u64).prop_map(|at| at * 512), DEVICE_BYTES - 3000..DEVICE_BYTES + 100];
     let length = prop_oneof![1..3000u64, (1..16u64).prop_map(|blocks| blocks * 512), Just(PAYLOAD as u64)];
-    (kind, offset, length).prop_map(|(kind, offset, length)| Request { kind, offset, length })
+    (kind, offset, length).prop_map(|(kind, offset, length)| ExportRequest { kind, offset, length })
 }
 
-fn overlaps(a: &Request, b: &Request) -> bool {
+fn overlaps(a: &ExportRequest, b: &ExportRequest) -> bool {
     a.offset < b.offset + b.length && b.offset < a.offset + a.length
 }
 
@@ -95,12 +95,12 @@ struct Reference {
 }
 
 impl Reference {
-    fn cut(&self, request: &Request) -> (usize, usize) {
+    fn cut(&self, request: &ExportRequest) -> (usize, usize) {
         let end = (request.offset + request.length).min(DEVICE_BYTES);
         (request.offset.min(DEVICE_BYTES) as usize, end as usize)
     }
 
-    fn apply(&mut self, request: &Request, fill: u8) {
+    fn apply(&mut self, request: &ExportRequest, fill: u8) {
         let (start, end) = self.cut(request);
         match request.kind {
             RequestKind::Write => self.bytes[start..end].fill(fill),
@@ -115,7 +115,7 @@ impl Reference {
         }
     }
 
-    fn check(&self, done: &Finished, asked: &Request, payload: &[u8]) {
+    fn check(&self, done: &Finished, asked: &ExportRequest, payload: &[u8]) {
         let (start, end) = self.cut(asked);
         let moved = (end - start) as i32;
         match asked.kind {
@@ -133,14 +133,14 @@ impl Reference {
 /// Runs the requests with as many in flight as there are slots. Requests whose bytes overlap follow
 /// each other, since their order is nobody's promise; their blocks may overlap, which is what is
 /// being tried.
-fn run(requests: &[Request], (block, trim_zeroes, transfer_bytes): (u32, bool, u32), seed: u64) {
+fn run(requests: &[ExportRequest], (block, trim_zeroes, transfer_bytes): (u32, bool, u32), seed: u64) {
     let mut pool = SlotPool::new(SLOTS, slot_bytes(PAYLOAD), 0, &Backing::Anonymous).unwrap();
     let size = Size::new(DEVICE_BYTES, block).unwrap();
     let ram = RamLane::new(size, pool.view()).unwrap();
     let lane = Moody { ram, held: Vec::new(), room: 1 + seed as usize % SLOTS, random: Lcg::new(seed), block };
-    let mut exporter = Exporter::new(lane, &mut pool, size, Limits { transfer_bytes, trim_zeroes }).unwrap();
+    let mut exporter = Exporter::new(lane, &mut pool, size, LaneLimits { transfer_bytes, trim_zeroes }).unwrap();
     let mut reference = Reference { bytes: vec![0; DEVICE_BYTES as usize], block: u64::from(block) };
-    let mut flying: [Option<Request>; SLOTS] = [None; SLOTS];
+    let mut flying: [Option<ExportRequest>; SLOTS] = [None; SLOTS];
     let mut answered = 0;
     for (number, request) in requests.iter().enumerate() {
         loop {
@@ -165,7 +165,7 @@ fn run(requests: &[Request], (block, trim_zeroes, transfer_bytes): (u32, bool, u
     read_back(&mut exporter, &reference);
 }
 
-fn collect(exporter: &mut Exporter<'_, Moody>, flying: &mut [Option<Request>], reference: &Reference) -> usize {
+fn collect(exporter: &mut Exporter<'_, Moody>, flying: &mut [Option<ExportRequest>], reference: &Reference) -> usize {
     exporter.advance(Wait { at_least: 1, timeout_ns: u64::MAX }).unwrap();
     let mut answered = 0;
     while let Some(done) = exporter.next_finished() {
@@ -178,7 +178,7 @@ fn collect(exporter: &mut Exporter<'_, Moody>, flying: &mut [Option<Request>], r
 
 fn read_back(exporter: &mut Exporter<'_, Moody>, reference: &Reference) {
     for offset in (0..DEVICE_BYTES).step_by(PAYLOAD) {
-        let all = Request { kind: RequestKind::Read, offset, length: PAYLOAD as u64 };
+        let all = ExportRequest { kind: RequestKind::Read, offset, length: PAYLOAD as u64 };
         exporter.start(0, all);
         let done = loop {
             exporter.advance(Wait { at_least: 1, timeout_ns: u64::MAX }).unwrap();
@@ -207,8 +207,8 @@ proptest! {
 
 #[test]
 fn writes_in_part_of_one_block_do_not_lose_each_other() {
-    let requests: Vec<Request> =
-        (0..64).map(|at| Request { kind: RequestKind::Write, offset: at * 64, length: 64 }).collect();
+    let requests: Vec<ExportRequest> =
+        (0..64).map(|at| ExportRequest { kind: RequestKind::Write, offset: at * 64, length: 64 }).collect();
     for seed in 0..32 {
         run(&requests, (4096, true, 0), seed);
     }
@@ -232,7 +232,7 @@ fn refusals_and_errors_are_answers() {
     }
     let mut pool = SlotPool::new(1, slot_bytes(PAYLOAD), 0, &Backing::Anonymous).unwrap();
     let size = Size::new(DEVICE_BYTES, 512).unwrap();
-    let mut exporter = Exporter::new(Broken, &mut pool, size, Limits::default()).unwrap();
+    let mut exporter = Exporter::new(Broken, &mut pool, size, LaneLimits::default()).unwrap();
     let answers = [
         (RequestKind::Read, 0, -libc::EIO),
         (RequestKind::Write, 0, -libc::EOPNOTSUPP),
@@ -241,7 +241,7 @@ fn refusals_and_errors_are_answers() {
         (RequestKind::Flush, 0, -libc::EOPNOTSUPP),
     ];
     for (kind, offset, result) in answers {
-        exporter.start(0, Request { kind, offset, length: 512 });
+        exporter.start(0, ExportRequest { kind, offset, length: 512 });
         exporter.advance(Wait { at_least: 1, timeout_ns: u64::MAX }).unwrap();
         let done = exporter.next_finished().unwrap();
         assert_eq!((done.slot, done.result), (0, result), "{kind:?}");

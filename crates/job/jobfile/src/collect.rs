@@ -6,16 +6,16 @@
 
 use std::cell::RefCell;
 
-use iolab_options::{DefaultValue, Kind, OptionEntry, Setting, Settings, Value};
+use iolab_options::{DefaultValue, OptionEntry, Setting, Settings, Value, ValueKind};
 use iolab_text::closest;
 use iolab_units::KbBase;
 
 use crate::expand::{Expanded, expand};
+use crate::job_set::ParseFailure;
 use crate::options::{find_option, suggest};
-use crate::parse::Failure;
 use crate::raw::{Assignment, Document, Scope, Section};
 use crate::values::{NumberRules, ValueError, parse_value};
-use crate::{Diagnostic, Expansion, JobSection, JobSet, Severity, Surroundings};
+use crate::{Diagnostic, DiagnosticSeverity, Expansion, JobSection, JobSet, Surroundings};
 
 /// Errors beyond this many are not kept: the file is no job file.
 pub(crate) const MOST_ERRORS: usize = 200;
@@ -52,7 +52,7 @@ pub(crate) struct Collector<'a> {
 impl<'a> Collector<'a> {
     pub(crate) fn new(surroundings: &'a dyn Surroundings, diagnostics: Vec<Diagnostic>) -> Self {
         let (set, globals, unclaimed) = Default::default();
-        let errors = diagnostics.iter().filter(|finding| finding.severity == Severity::Error).count();
+        let errors = diagnostics.iter().filter(|finding| finding.severity == DiagnosticSeverity::Error).count();
         Collector { surroundings, set, diagnostics, errors, globals, unclaimed, expansions: RefCell::default() }
     }
 
@@ -76,7 +76,7 @@ impl<'a> Collector<'a> {
     }
 
     /// The finished set, or everything that is wrong.
-    pub(crate) fn finish(mut self, sources: Vec<(String, String)>) -> Result<JobSet, Failure> {
+    pub(crate) fn finish(mut self, sources: Vec<(String, String)>) -> Result<JobSet, ParseFailure> {
         for (assignment, claimed) in std::mem::take(&mut self.unclaimed) {
             if !claimed {
                 self.unknown_option(&assignment, None);
@@ -84,8 +84,8 @@ impl<'a> Collector<'a> {
         }
         // In the order of the text, whatever the order of discovery.
         self.diagnostics.sort_by_key(|finding| (finding.source, finding.span));
-        if self.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
-            return Err(Failure { sources, diagnostics: self.diagnostics });
+        if self.diagnostics.iter().any(|diagnostic| diagnostic.severity == DiagnosticSeverity::Error) {
+            return Err(ParseFailure { sources, diagnostics: self.diagnostics });
         }
         self.set.sources = sources;
         self.set.warnings = self.diagnostics;
@@ -161,7 +161,7 @@ impl<'a> Collector<'a> {
         let other = job.settings.get("name").map_or("", |setting| setting.text.as_str());
         if [job.name.as_str(), other].iter().any(|name| name.contains(char::is_control)) {
             let reason = "the name of a job has no line breaks and no other control characters".to_owned();
-            let (severity, source, span) = (Severity::Error, job.source, job.span);
+            let (severity, source, span) = (DiagnosticSeverity::Error, job.source, job.span);
             self.report(Diagnostic { severity, source, span, reason, suggestion: None });
         }
     }
@@ -242,10 +242,10 @@ impl<'a> Collector<'a> {
         text.unwrap_or_else(|| default_text("ioengine").to_owned()).trim().to_owned()
     }
 
-    /// Keeps a finding, unless there are so many errors already that nobody will read it.
+    /// Keeps a finding, unless there are already too many errors to read.
     fn report(&mut self, finding: Diagnostic) {
         if self.errors < MOST_ERRORS {
-            self.errors += usize::from(finding.severity == Severity::Error);
+            self.errors += usize::from(finding.severity == DiagnosticSeverity::Error);
             self.diagnostics.push(finding);
         }
     }
@@ -261,20 +261,20 @@ impl<'a> Collector<'a> {
             let near = closest(name, table.iter().map(|entry| entry.name)).or_else(|| suggest(name));
             near.map(|near| format!("did you mean `{near}`?"))
         } else {
-            Some(format!("it belongs to the engine {}; set ioengine accordingly", owners.join(", ")))
+            Some(format!("it is an option of the engine {}; set ioengine to that engine", owners.join(", ")))
         };
         let reason = match engine {
             Some(engine) => format!("`{name}` is neither a job option nor an option of the engine {engine}"),
             None => format!("`{name}` is neither a job option nor an option of an engine used here"),
         };
-        let (source, span, severity) = (assignment.source, assignment.name_span, Severity::Error);
+        let (source, span, severity) = (assignment.source, assignment.name_span, DiagnosticSeverity::Error);
         self.report(Diagnostic { severity, source, span, reason, suggestion });
     }
 
     /// An option that may belong to an engine that is not known here.
     fn doubtful_option(&mut self, assignment: &Assignment, engine: &str) {
         self.report(Diagnostic {
-            severity: Severity::Warning,
+            severity: DiagnosticSeverity::Warning,
             source: assignment.source,
             span: assignment.name_span,
             reason: format!(
@@ -312,7 +312,7 @@ fn refusal(entry: &OptionEntry, assignment: &Assignment, expanded: Option<&Expan
         Some(name) => Some(format!("the environment variable {name} is not set")),
         None => error.suggestion.or_else(|| quotes_advice(text)),
     };
-    Diagnostic { severity: Severity::Error, source: assignment.source, span, reason, suggestion }
+    Diagnostic { severity: DiagnosticSeverity::Error, source: assignment.source, span, reason, suggestion }
 }
 
 /// Job files know no quotes: they would be part of the value.
@@ -342,8 +342,8 @@ fn default_text(name: &str) -> &'static str {
 }
 
 /// Whether a bare name may stand for an option of this kind.
-pub(crate) fn takes_no_value(kind: &Kind) -> bool {
-    matches!(kind, Kind::Switch)
+pub(crate) fn takes_no_value(kind: &ValueKind) -> bool {
+    matches!(kind, ValueKind::Switch)
 }
 
 /// The text of a setting as it would stand on a command line; `None` for a bare switch.

@@ -12,9 +12,9 @@ mod quote;
 
 use iolab_options::{NotALine, job_line};
 
-use crate::parse::Failure;
+use crate::job_set::ParseFailure;
 use crate::raw::{Assignment, Document, Scope, Section};
-use crate::{Diagnostic, Severity, Surroundings};
+use crate::{Diagnostic, DiagnosticSeverity, Surroundings};
 use arguments::{Arguments, Token, Written};
 use names::{Meaning, Names};
 
@@ -74,7 +74,7 @@ pub fn parse(
     arguments: &[String],
     program: &[ProgramOption],
     surroundings: &dyn Surroundings,
-) -> Result<CommandLine, Failure> {
+) -> Result<CommandLine, ParseFailure> {
     let arguments = Arguments::new(arguments);
     let names = Names::new(&arguments, program, surroundings);
     let mut builder = Builder { line: CommandLine::default(), errors: Vec::new() };
@@ -112,7 +112,7 @@ struct Builder {
 
 impl Builder {
     fn refuse(&mut self, span: (usize, usize), reason: String, suggestion: Option<String>) {
-        self.errors.push(Diagnostic { severity: Severity::Error, source: 0, span, reason, suggestion });
+        self.errors.push(Diagnostic { severity: DiagnosticSeverity::Error, source: 0, span, reason, suggestion });
     }
 
     fn option(&mut self, meaning: Meaning, written: Written) {
@@ -156,11 +156,11 @@ impl Builder {
         }
     }
 
-    fn finish(self) -> Result<CommandLine, Failure> {
+    fn finish(self) -> Result<CommandLine, ParseFailure> {
         if self.errors.is_empty() {
             return Ok(self.line);
         }
-        Err(Failure { sources: vec![self.line.source], diagnostics: self.errors })
+        Err(ParseFailure { sources: vec![self.line.source], diagnostics: self.errors })
     }
 }
 

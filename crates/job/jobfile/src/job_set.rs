@@ -72,7 +72,7 @@ pub trait Surroundings {
 
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Severity {
+pub enum DiagnosticSeverity {
     /// The job cannot run.
     Error,
     /// It must not: something would be destroyed.
@@ -83,18 +83,18 @@ pub enum Severity {
     Note,
 }
 
-impl Severity {
+impl DiagnosticSeverity {
     /// Whether the job is not run.
     pub fn is_error(self) -> bool {
-        matches!(self, Severity::Error | Severity::Refusal)
+        matches!(self, DiagnosticSeverity::Error | DiagnosticSeverity::Refusal)
     }
 }
 
 /// One finding about the user's text: place, reason, suggestion.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// How bad.
-    pub severity: Severity,
+    /// Severity.
+    pub severity: DiagnosticSeverity,
     /// Index into [`JobSet::sources`].
     pub source: usize,
     /// Byte range in it.
@@ -103,4 +103,13 @@ pub struct Diagnostic {
     pub reason: String,
     /// What to write instead, if there is a good guess.
     pub suggestion: Option<String>,
+}
+
+/// Everything that is wrong, with the texts it is wrong in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParseFailure {
+    /// `(name, text)`, as in [`JobSet::sources`].
+    pub sources: Vec<(String, String)>,
+    /// At least one error; warnings too.
+    pub diagnostics: Vec<Diagnostic>,
 }

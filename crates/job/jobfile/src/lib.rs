@@ -25,8 +25,9 @@ mod test_surroundings;
 mod tests;
 
 pub use fuzz::fuzz_entry;
-pub use job_set::{Diagnostic, Expansion, JobSection, JobSet, Severity, Surroundings};
+pub use job_set::{Diagnostic, DiagnosticSeverity, Expansion, JobSection, JobSet, ParseFailure, Surroundings};
 pub use options::{DEVICE_PREFIX, OPTIONS, find_option, suggest};
-pub use parse::{Failure, Input, Request, parse};
+pub use parse::{Input, ParseRequest, parse};
+pub use reader::OWN_LINE;
 pub use render::render;
 pub use values::{NumberRules, ValueError, canonical, default_value, errno_by_name, parse_value};

@@ -4,9 +4,10 @@ use iolab_text::closest;
 
 use crate::collect::Collector;
 use crate::command_line::CommandLine;
+use crate::job_set::ParseFailure;
 use crate::raw::{Document, Scope};
 use crate::reader::Reader;
-use crate::{Diagnostic, JobSet, Severity, Surroundings};
+use crate::{Diagnostic, DiagnosticSeverity, JobSet, Surroundings};
 
 /// One job file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -19,7 +20,7 @@ pub struct Input {
 
 /// What is to be parsed.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Request<'a> {
+pub struct ParseRequest<'a> {
     /// The command line, if there is one: its jobs come first, its global options hold for the
     /// first job file.
     pub command_line: Option<&'a CommandLine>,
@@ -29,24 +30,15 @@ pub struct Request<'a> {
     pub sections: &'a [String],
 }
 
-/// Everything that is wrong, with the texts it is wrong in.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
-    /// `(name, text)`, as in [`JobSet::sources`].
-    pub sources: Vec<(String, String)>,
-    /// At least one error; warnings too.
-    pub diagnostics: Vec<Diagnostic>,
-}
-
 /// Parses job files and command line.
 ///
 /// As in fio, options on the command line before the first `--name` hold for the jobs of the
 /// command line and of the first job file; a job file's `[global]` sections hold for that file
-/// alone; [`Request::sections`] selects among the sections of job files.
+/// alone; [`ParseRequest::sections`] selects among the sections of job files.
 ///
 /// # Errors
 /// All mistakes found, not only the first.
-pub fn parse(request: &Request<'_>, surroundings: &dyn Surroundings) -> Result<JobSet, Failure> {
+pub fn parse(request: &ParseRequest<'_>, surroundings: &dyn Surroundings) -> Result<JobSet, ParseFailure> {
     let mut sources = Vec::new();
     let mut diagnostics = Vec::new();
     let mut written = Document::default();
@@ -86,10 +78,10 @@ fn select(
             // `--section` only ever stands on the command line, which is the first source.
             let written = command_line.and_then(|line| line.source.1.find(wanted.as_str())).unwrap_or(0);
             diagnostics.push(Diagnostic {
-                severity: Severity::Error,
+                severity: DiagnosticSeverity::Error,
                 source: 0,
                 span: (written, written + wanted.len()),
-                reason: format!("no job file has a section named `{wanted}`, asked for by --section"),
+                reason: format!("no job file has the section `{wanted}` (--section)"),
                 suggestion: near.map(|name| format!("did you mean `{name}`?")),
             });
         }

@@ -2,11 +2,15 @@
 //!
 //! As in fio, a line is a comment when `;` or `#` is its first visible character, and `;` or `#`
 //! ends the text of any other line. Unlike fio, a broken header, a missing include or a line
-//! outside any section is an error.
+//! outside any section is an error, and a comment that begins with [`OWN_LINE`] is an option: a
+//! file can say what fio has no words for, and still run in fio.
 
 use crate::collect::MOST_ERRORS;
 use crate::raw::{Assignment, Document, Scope, Section};
-use crate::{Diagnostic, Severity, Surroundings};
+use crate::{Diagnostic, DiagnosticSeverity, Surroundings};
+
+/// The beginning of a line that is a comment for fio and an option here.
+pub const OWN_LINE: &str = "#iolab:";
 
 /// Longest section name, bytes, as in fio.
 const LONGEST_NAME: usize = 255;
@@ -57,7 +61,7 @@ impl Reader<'_> {
         if self.diagnostics.len() >= 2 * MOST_ERRORS {
             return;
         }
-        self.diagnostics.push(Diagnostic { severity: Severity::Error, source, span, reason, suggestion });
+        self.diagnostics.push(Diagnostic { severity: DiagnosticSeverity::Error, source, span, reason, suggestion });
     }
 
     /// fio cuts values at `;` and `#` without a word, which has surprised many a command and path.
@@ -67,7 +71,7 @@ impl Reader<'_> {
         }
         let reason = "from here on the line is read as a comment".to_owned();
         let suggestion = Some("put a space before it if you mean that".to_owned());
-        self.diagnostics.push(Diagnostic { severity: Severity::Warning, source, span, reason, suggestion });
+        self.diagnostics.push(Diagnostic { severity: DiagnosticSeverity::Warning, source, span, reason, suggestion });
     }
 
     fn lines(&mut self, source: usize, state: &mut State) {
@@ -77,6 +81,10 @@ impl Reader<'_> {
             let visible = line.trim_start();
             let begin = at + line.len() - visible.len();
             at += line.len() + 1;
+            if let Some(rest) = visible.strip_prefix(OWN_LINE) {
+                self.own_line(source, rest, begin + OWN_LINE.len(), state);
+                continue;
+            }
             if visible.is_empty() || visible.starts_with([';', '#']) {
                 continue;
             }
@@ -86,6 +94,18 @@ impl Reader<'_> {
             }
             let visible = content.trim_end();
             self.line(source, visible, begin, state);
+        }
+    }
+
+    /// What follows [`OWN_LINE`]: an option of the section, with comments of its own.
+    fn own_line(&mut self, source: usize, rest: &str, begin: usize, state: &mut State) {
+        let option = rest.trim_start();
+        let begin = begin + rest.len() - option.len();
+        let option = option.find([';', '#']).map_or(option, |end| &option[..end]).trim_end();
+        match state.document.sections.last_mut() {
+            _ if option.is_empty() => {}
+            Some(section) => section.assignments.push(assignment(source, option, begin)),
+            None => self.line(source, option, begin, state),
         }
     }
 
@@ -112,14 +132,14 @@ impl Reader<'_> {
             self.refuse(source, span, "the closing `]` of this section is missing", Some(format!("write `[{name}]`")));
         } else if close != Some(line.len() - 1) {
             let rest = close.map_or(span, |close| (begin + close + 1, span.1));
-            self.refuse(source, rest, "nothing may follow the `]` of a section", None);
+            self.refuse(source, rest, "unexpected text after the `]` of a section", None);
         } else if name.is_empty() {
             self.refuse(source, span, "this section has no name", None);
         } else if name.len() > LONGEST_NAME {
             self.refuse(source, span, format!("this section's name is longer than {LONGEST_NAME} bytes"), None);
         } else if state.depth > 0 {
-            let advice = "give sections in job files, and only their options in included files".to_owned();
-            self.refuse(source, span, "an included file cannot begin a section", Some(advice));
+            let advice = "define sections in job files, and only options in included files".to_owned();
+            self.refuse(source, span, "an included file must not begin a section", Some(advice));
         }
         // Even a refused header begins a section, so that its options are checked and not blamed on
         // the one before.
@@ -165,7 +185,7 @@ fn text_of(bytes: &[u8]) -> Result<String, NotText> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let control = |byte: &u8| byte.is_ascii_control() && !b"\t\n\r\x0c\x0b".contains(byte);
     if let Some(at) = bytes.iter().position(control) {
-        return Err(not_text(bytes, at, "does not belong in a job file; this looks like a binary file"));
+        return Err(not_text(bytes, at, "does not belong in a job file; this seems to be a binary file"));
     }
     let mut at = 0;
     for chunk in bytes.utf8_chunks() {

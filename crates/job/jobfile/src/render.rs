@@ -3,7 +3,7 @@
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 
-use crate::{Diagnostic, Severity};
+use crate::{Diagnostic, DiagnosticSeverity};
 
 /// Longest line shown whole, bytes; of longer ones only the surroundings of the finding are shown.
 const LONGEST_LINE: usize = 400;
@@ -24,9 +24,9 @@ pub fn render(diagnostics: &[Diagnostic], sources: &[(String, String)], color: b
 
 fn one(diagnostic: &Diagnostic, sources: &[(String, String)], renderer: &Renderer) -> String {
     let level = match diagnostic.severity {
-        Severity::Error | Severity::Refusal => Level::ERROR,
-        Severity::Warning => Level::WARNING,
-        Severity::Note => Level::NOTE,
+        DiagnosticSeverity::Error | DiagnosticSeverity::Refusal => Level::ERROR,
+        DiagnosticSeverity::Warning => Level::WARNING,
+        DiagnosticSeverity::Note => Level::NOTE,
     };
     let reason = printable(&diagnostic.reason);
     let advice = diagnostic.suggestion.as_deref().map(printable);

@@ -1,6 +1,6 @@
 //! A fixed world for the tests of this crate.
 
-use iolab_options::{Kind, OptionEntry};
+use iolab_options::{OptionEntry, ValueKind};
 
 use crate::Surroundings;
 
@@ -8,14 +8,14 @@ use crate::Surroundings;
 pub(crate) struct Fixed;
 
 static RING: &[OptionEntry] = &[
-    OptionEntry { name: "hipri", kind: Kind::Switch, summary: "polled completions", ..OptionEntry::BLANK },
-    OptionEntry { name: "sqthread_poll", kind: Kind::Switch, ..OptionEntry::BLANK },
-    OptionEntry { name: "nonvectored", kind: Kind::Integer { min: -1, max: 1 }, ..OptionEntry::BLANK },
-    OptionEntry { name: "cmd_type", kind: Kind::Text, ..OptionEntry::BLANK },
+    OptionEntry { name: "hipri", kind: ValueKind::Switch, summary: "polled completions", ..OptionEntry::BLANK },
+    OptionEntry { name: "sqthread_poll", kind: ValueKind::Switch, ..OptionEntry::BLANK },
+    OptionEntry { name: "nonvectored", kind: ValueKind::Integer { min: -1, max: 1 }, ..OptionEntry::BLANK },
+    OptionEntry { name: "cmd_type", kind: ValueKind::Text, ..OptionEntry::BLANK },
     // The job table has this name, so it is the job's and never this one's.
-    OptionEntry { name: "iodepth", kind: Kind::Text, ..OptionEntry::BLANK },
+    OptionEntry { name: "iodepth", kind: ValueKind::Text, ..OptionEntry::BLANK },
 ];
-static SPDK: &[OptionEntry] = &[OptionEntry { name: "mem_size_mb", kind: Kind::Text, ..OptionEntry::BLANK }];
+static SPDK: &[OptionEntry] = &[OptionEntry { name: "mem_size_mb", kind: ValueKind::Text, ..OptionEntry::BLANK }];
 
 impl Surroundings for Fixed {
     fn include(&self, name: &str, _from: &str) -> Result<String, String> {

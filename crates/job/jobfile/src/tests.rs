@@ -9,16 +9,16 @@ mod refusals;
 mod robustness;
 
 use crate::test_surroundings::Fixed;
-use crate::{Failure, Input, JobSet, Request, parse};
+use crate::{Input, JobSet, ParseFailure, ParseRequest, parse};
 
 /// Parses job files given as texts.
-fn parse_texts(texts: &[&str]) -> Result<JobSet, Failure> {
+fn parse_texts(texts: &[&str]) -> Result<JobSet, ParseFailure> {
     let files: Vec<Input> = texts
         .iter()
         .enumerate()
         .map(|(number, text)| Input { name: format!("job{number}.fio"), bytes: text.as_bytes().to_vec() })
         .collect();
-    parse(&Request { files: &files, ..Request::default() }, &Fixed)
+    parse(&ParseRequest { files: &files, ..ParseRequest::default() }, &Fixed)
 }
 
 /// Parses one job file that must be good.

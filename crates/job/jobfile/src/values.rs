@@ -1,4 +1,4 @@
-//! One option's text to one typed value, by the option's [`Kind`].
+//! One option's text to one typed value, by the option's [`ValueKind`].
 //!
 //! Guarantees: every character of the text is accounted for; a refusal names the part that is
 //! wrong. Where fio swallows nonsense (`8q` as 8, percentages beyond 100) the text is refused. No
@@ -18,7 +18,7 @@ mod piece;
 mod splits;
 mod words;
 
-use iolab_options::{Kind, TimeUnit, Value};
+use iolab_options::{TimeUnit, Value, ValueKind};
 use iolab_units::KbBase;
 
 pub use canonical::canonical;
@@ -52,14 +52,14 @@ pub struct NumberRules {
 ///
 /// # Errors
 /// The text is not a value of that kind, or out of its bounds.
-pub fn parse_value(kind: &Kind, text: Option<&str>, rules: NumberRules) -> Result<Value, ValueError> {
+pub fn parse_value(kind: &ValueKind, text: Option<&str>, rules: NumberRules) -> Result<Value, ValueError> {
     let Some(text) = text else {
         return match kind {
-            Kind::Switch => Ok(Value::Flag(true)),
+            ValueKind::Switch => Ok(Value::Flag(true)),
             _ => Err(ValueError {
                 range: (0, 0),
                 reason: "a value is missing".to_owned(),
-                suggestion: matches!(kind, Kind::Bool).then(|| "write `=1` or `=0` after it".to_owned()),
+                suggestion: matches!(kind, ValueKind::Bool).then(|| "write `=1` or `=0` after it".to_owned()),
             }),
         };
     };
@@ -68,7 +68,7 @@ pub fn parse_value(kind: &Kind, text: Option<&str>, rules: NumberRules) -> Resul
         return Err(whole.refuse("the value is empty"));
     }
     let control = |(_, letter): &(usize, char)| letter.is_control() && *letter != '\t';
-    if let (false, Some((at, letter))) = (matches!(kind, Kind::Text), whole.text.char_indices().find(control)) {
+    if let (false, Some((at, letter))) = (matches!(kind, ValueKind::Text), whole.text.char_indices().find(control)) {
         return Err(whole
             .sub(at, at + letter.len_utf8())
             .refuse("there is a line break or another control character in it"));
@@ -76,40 +76,42 @@ pub fn parse_value(kind: &Kind, text: Option<&str>, rules: NumberRules) -> Resul
     by_kind(kind, whole, rules)
 }
 
-fn by_kind(kind: &Kind, whole: Piece<'_>, rules: NumberRules) -> Result<Value, ValueError> {
+fn by_kind(kind: &ValueKind, whole: Piece<'_>, rules: NumberRules) -> Result<Value, ValueError> {
     match kind {
-        Kind::Text => Ok(Value::Text(whole.text.to_owned())),
-        Kind::Switch | Kind::Bool => words::flag(whole),
-        Kind::Choice(choices) => words::choice(whole, choices),
-        Kind::Words(known) => words::list(whole, known),
-        Kind::Pattern => pattern::pattern(whole, rules),
-        Kind::Integer { min, max } => Ok(Value::Integer(numbers::integer(whole, (*min, *max), rules)?)),
-        Kind::Integers { min, max } => {
+        ValueKind::Text => Ok(Value::Text(whole.text.to_owned())),
+        ValueKind::Switch | ValueKind::Bool => words::flag(whole),
+        ValueKind::Choice(choices) => words::choice(whole, choices),
+        ValueKind::Words(known) => words::list(whole, known),
+        ValueKind::Pattern => pattern::pattern(whole, rules),
+        ValueKind::Integer { min, max } => Ok(Value::Integer(numbers::integer(whole, (*min, *max), rules)?)),
+        ValueKind::Integers { min, max } => {
             numbers::triple(whole, |part| numbers::integer(part, (*min, *max), rules)).map(Value::Integers)
         }
-        Kind::Percent => numbers::share(whole, rules).map(Value::Percent),
-        Kind::Size => Ok(Value::Size(numbers::bytes(whole, rules)?)),
-        Kind::SizeOrPercent => numbers::size_spec(whole, rules).map(Value::SizeSpec),
-        Kind::Sizes => numbers::triple(whole, |part| numbers::bytes(part, rules)).map(Value::Sizes),
-        Kind::SizeRange => numbers::size_range(whole, rules, true).map(|range| Value::SizeRanges([Some(range); 3])),
-        Kind::SizeRanges => {
+        ValueKind::Percent => numbers::share(whole, rules).map(Value::Percent),
+        ValueKind::Size => Ok(Value::Size(numbers::bytes(whole, rules)?)),
+        ValueKind::SizeOrPercent => numbers::size_spec(whole, rules).map(Value::SizeSpec),
+        ValueKind::Sizes => numbers::triple(whole, |part| numbers::bytes(part, rules)).map(Value::Sizes),
+        ValueKind::SizeRange => {
+            numbers::size_range(whole, rules, true).map(|range| Value::SizeRanges([Some(range); 3]))
+        }
+        ValueKind::SizeRanges => {
             numbers::triple(whole, |part| numbers::size_range(part, rules, false)).map(Value::SizeRanges)
         }
-        Kind::Time { unit } => Ok(Value::Time(numbers::time(whole, *unit, rules)?)),
-        Kind::Times { unit } => times(whole, *unit, rules),
-        Kind::TimeRange { unit } => time_range(whole, *unit, rules),
-        Kind::Splits => splits::splits(whole, rules).map(Value::Splits),
-        Kind::Floats { most, min, max } => numbers::floats(whole, *most, (*min, *max)).map(Value::Floats),
-        Kind::Distribution => distribution::distributions(whole, rules).map(Value::Distributions),
-        Kind::CpuList => cpus::list(whole).map(Value::Cpus),
-        Kind::CpuMask => cpus::mask(whole).map(Value::Cpus),
-        Kind::BytePattern => bytes::pattern(whole).map(Value::Bytes),
-        Kind::SyncFileRange => checked::sync_file_range(whole, rules),
-        Kind::FileService => checked::file_service(whole, rules),
-        Kind::SteadyState => checked::steady_state(whole, rules),
-        Kind::ErrorNumbers => checked::error_numbers(whole),
-        Kind::BufferMemory => checked::buffer_memory(whole),
-        Kind::NumaMemory => checked::numa_memory(whole),
+        ValueKind::Time { unit } => Ok(Value::Time(numbers::time(whole, *unit, rules)?)),
+        ValueKind::Times { unit } => times(whole, *unit, rules),
+        ValueKind::TimeRange { unit } => time_range(whole, *unit, rules),
+        ValueKind::Splits => splits::splits(whole, rules).map(Value::Splits),
+        ValueKind::Floats { most, min, max } => numbers::floats(whole, *most, (*min, *max)).map(Value::Floats),
+        ValueKind::Distribution => distribution::distributions(whole, rules).map(Value::Distributions),
+        ValueKind::CpuList => cpus::list(whole).map(Value::Cpus),
+        ValueKind::CpuMask => cpus::mask(whole).map(Value::Cpus),
+        ValueKind::BytePattern => bytes::pattern(whole).map(Value::Bytes),
+        ValueKind::SyncFileRange => checked::sync_file_range(whole, rules),
+        ValueKind::FileService => checked::file_service(whole, rules),
+        ValueKind::SteadyState => checked::steady_state(whole, rules),
+        ValueKind::ErrorNumbers => checked::error_numbers(whole),
+        ValueKind::BufferMemory => checked::buffer_memory(whole),
+        ValueKind::NumaMemory => checked::numa_memory(whole),
     }
 }
 

@@ -7,7 +7,8 @@ use iolab_options::{BlockSplit, Direction, PerDirection, SplitShare};
 use iolab_plan::{BlockSizes, Pattern};
 
 use crate::job::Job;
-use crate::{Mode, readings};
+use crate::readings;
+use crate::request::Mode;
 
 /// Most bytes of one operation: lengths travel as 32-bit numbers.
 const MAX_BLOCK: u64 = 1 << 31;
@@ -119,7 +120,7 @@ fn check_bounds(job: &Job<'_>, pattern: &Pattern, sizes: &PerDirection<BlockSize
     }
 }
 
-/// `ba`; the smallest size unless told, and always in sequential patterns.
+/// `ba`; the smallest size by default, and always in sequential patterns.
 fn align(job: &Job<'_>, pattern: &Pattern, sizes: &PerDirection<BlockSizes>) -> PerDirection<u64> {
     let given = job.given_each("ba", readings::triple);
     if job.has("ba") && !pattern.random && job.request.mode == Mode::Iolab {

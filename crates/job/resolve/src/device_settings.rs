@@ -1,13 +1,13 @@
-//! Settings of the block devices under a job's files: collected here, given to devices by whoever
-//! runs the plan.
+//! Settings of the block devices under a job's files: collected here, given to devices by the code
+//! that runs the plan.
 
 use std::collections::BTreeMap;
 
 use iolab_jobfile::DEVICE_PREFIX;
 use iolab_options::Value;
 
-use crate::Mode;
 use crate::job::Job;
+use crate::request::Mode;
 
 /// The settings by the kernel's names. As fio, none of these options exists.
 pub(crate) fn device_settings(job: &Job<'_>) -> BTreeMap<String, String> {

@@ -12,7 +12,7 @@ const DEFAULT_ZIPF: f64 = 1.1;
 const DEFAULT_PARETO: f64 = 0.2;
 const DEFAULT_GAUSS: f64 = 0.0;
 
-/// The distribution of offsets, uniform unless told.
+/// The distribution of offsets, uniform by default.
 pub(crate) fn offsets(job: &Job<'_>, random: bool) -> PerDirection<Distribution> {
     if job.has("random_distribution") && !random {
         job.warn(

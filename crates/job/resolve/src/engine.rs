@@ -1,16 +1,17 @@
 //! Which engine a section names, its own options with their defaults, and what it cannot do.
 
 use iolab_engine::EngineDescription;
-use iolab_jobfile::{JobSection, Severity, default_value};
+use iolab_jobfile::{DiagnosticSeverity, JobSection, default_value};
 use iolab_options::{Direction, Setting, Settings};
 use iolab_plan::EnginePlan;
 
 use crate::job::Job;
-use crate::{Request, Resolving, readings};
+use crate::readings;
+use crate::request::{ResolveRequest, Resolving};
 
 /// The description of the engine the section names.
 pub(crate) fn find(
-    request: &Request<'_>,
+    request: &ResolveRequest<'_>,
     resolving: &Resolving,
     section: &JobSection,
 ) -> Option<&'static EngineDescription> {
@@ -29,7 +30,12 @@ pub(crate) fn find(
             .iter()
             .flat_map(|engine| std::iter::once(engine.name).chain(engine.aliases.iter().copied()));
         let near = iolab_text::closest(&name, names).map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
-        resolving.findings.add(Severity::Error, place, reason, &format!("{near}engines: {}", known.join(", ")));
+        resolving.findings.add(
+            DiagnosticSeverity::Error,
+            place,
+            reason,
+            &format!("{near}engines: {}", known.join(", ")),
+        );
     }
     found.copied()
 }

@@ -1,7 +1,7 @@
 //! Which errors end a worker, and whom it takes along.
 
 use iolab_jobfile::errno_by_name;
-use iolab_plan::{ErrorKind, ErrorPlan, ExitScope};
+use iolab_plan::{ContinuableError, ErrorPlan, ExitScope};
 
 use crate::job::Job;
 
@@ -23,8 +23,8 @@ pub(crate) fn resolve(job: &Job<'_>) -> ErrorPlan {
     }
 }
 
-fn continue_on(job: &Job<'_>) -> Vec<ErrorKind> {
-    use ErrorKind::{Read, Verify, Write};
+fn continue_on(job: &Job<'_>) -> Vec<ContinuableError> {
+    use ContinuableError::{Read, Verify, Write};
     match job.word("continue_on_error").as_str() {
         "read" => vec![Read],
         "write" => vec![Write],

@@ -8,7 +8,8 @@ use iolab_plan::{FadviseHint, Fallocate, FileOrigin, FileSync, LayoutPlan, Patte
 
 use crate::job::Job;
 use crate::names::{Keywords, below, generate, split};
-use crate::{Mode, PathKind, readings};
+use crate::request::Mode;
+use crate::{PathKind, readings};
 
 /// Most files of one worker: operations name files by 32-bit numbers, and plans list them.
 pub(crate) const MOST_FILES: u32 = 2_000_000;
@@ -18,7 +19,7 @@ pub(crate) struct Target {
     pub(crate) path: String,
     pub(crate) kind: PathKind,
     pub(crate) origin: FileOrigin,
-    /// Operations on it cover whole blocks of so many bytes, where that is known.
+    /// Operations on it cover whole blocks of this many bytes, where that is known.
     pub(crate) block_bytes: u32,
 }
 
@@ -74,7 +75,7 @@ fn direct(job: &Job<'_>) -> bool {
             "direct={0} and buffered={0} contradict each other; {winner} is later, so it counts",
             u8::from(direct)
         );
-        job.warn(winner, reason, "give one of them");
+        job.warn(winner, reason, "use only one of them");
     }
     match (winner, buffered) {
         (Some("buffered"), Some(buffered)) => !buffered,
@@ -232,11 +233,7 @@ fn opened_directory(job: &Job<'_>, directory: &str) -> Vec<Target> {
         }
     };
     if paths.is_empty() {
-        job.error(
-            "opendir",
-            format!("there are no files below {directory}"),
-            "name a directory with files, or use nrfiles",
-        );
+        job.error("opendir", format!("{directory} contains no files"), "name a directory with files, or use nrfiles");
     }
     let kind = |path: &PathBuf| job.request.machine.at(path);
     let each = paths.iter().map(|path| (path, kind(path)));

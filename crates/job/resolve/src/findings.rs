@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use iolab_jobfile::{Diagnostic, Severity};
+use iolab_jobfile::{Diagnostic, DiagnosticSeverity};
 
 /// The findings so far. The same finding from several clones or sections is kept once.
 #[derive(Debug, Default)]
@@ -15,7 +15,7 @@ pub(crate) type Place = (usize, (usize, usize));
 
 impl Findings {
     /// Adds a finding unless it is there already.
-    pub(crate) fn add(&self, severity: Severity, place: Place, reason: String, suggestion: &str) {
+    pub(crate) fn add(&self, severity: DiagnosticSeverity, place: Place, reason: String, suggestion: &str) {
         let suggestion = (!suggestion.is_empty()).then(|| suggestion.to_owned());
         let finding = Diagnostic { severity, source: place.0, span: place.1, reason, suggestion };
         let mut list = self.list.borrow_mut();

@@ -6,11 +6,14 @@
 //! group is shown. A stage begins at a stonewall unless nothing stands before it. Clones share both
 //! with their section.
 
-use iolab_jobfile::{JobSection, Severity};
+use std::rc::Rc;
+
+use iolab_jobfile::{DiagnosticSeverity, JobSection};
 
 use crate::findings::Findings;
 use crate::job::Job;
-use crate::{Request, Resolving};
+use crate::replay::{self, Trace};
+use crate::request::{ResolveRequest, Resolving};
 
 /// Most workers unless `--max-jobs` says otherwise, as in fio.
 const MAX_WORKERS: u32 = 4096;
@@ -23,12 +26,14 @@ pub(crate) struct Placement<'a> {
     pub(crate) group: u32,
     pub(crate) stage: u32,
     pub(crate) clones: u32,
+    /// The trace that it replays.
+    pub(crate) trace: Option<Rc<Trace>>,
     /// Number of its first worker.
     pub(crate) first: u32,
 }
 
 /// Places every section that runs.
-pub(crate) fn place<'a>(request: &'a Request<'a>, resolving: &'a Resolving) -> Vec<Placement<'a>> {
+pub(crate) fn place<'a>(request: &'a ResolveRequest<'a>, resolving: &'a Resolving) -> Vec<Placement<'a>> {
     let mut placements: Vec<Placement<'a>> = Vec::new();
     let (mut group, mut stage, mut in_group, mut workers) = (0, 0, 0u32, 0u32);
     let mut pending_file = false;
@@ -47,32 +52,33 @@ pub(crate) fn place<'a>(request: &'a Request<'a>, resolving: &'a Resolving) -> V
         if wall && workers > 0 {
             stage += 1;
         }
-        let clones = clones(&job);
-        placements.push(Placement { section, index: index as u32, group, stage, clones, first: workers });
+        let trace = replay::trace_of(&job);
+        let clones = clones(&job, trace.as_ref().map_or(1, |trace| trace.shares()));
+        placements.push(Placement { section, index: index as u32, group, stage, clones, trace, first: workers });
         in_group += clones;
         workers += clones;
     }
     if placements.is_empty() && request.jobs.jobs.iter().all(|section| !selected(request, section)) {
         let names: Vec<&str> = request.jobs.jobs.iter().map(|section| section.name.as_str()).collect();
-        let reason = if names.is_empty() { "no jobs are defined".into() } else { "no job is selected to run".into() };
+        let reason = if names.is_empty() { "no jobs are defined".into() } else { "no job is selected".into() };
         let suggestion = if names.is_empty() {
-            "add a section such as [job], or --name=job".into()
+            "add a section such as [job], or use --name=job".into()
         } else {
             format!("the sections are: {}", names.join(", "))
         };
-        resolving.findings.add(Severity::Error, (0, (0, 0)), reason, &suggestion);
+        resolving.findings.add(DiagnosticSeverity::Error, (0, (0, 0)), reason, &suggestion);
     }
     placements
 }
 
-fn selected(request: &Request<'_>, section: &JobSection) -> bool {
+fn selected(request: &ResolveRequest<'_>, section: &JobSection) -> bool {
     let wanted = &request.overrides.sections;
     wanted.is_empty() || wanted.contains(&section.name)
 }
 
-/// `numjobs`, within what the run allows in all.
-fn clones(job: &Job<'_>) -> u32 {
-    let clones = job.count("numjobs").max(1);
+/// `numjobs` times so many workers, within what the run allows in all.
+fn clones(job: &Job<'_>, each: u32) -> u32 {
+    let clones = job.count("numjobs").max(1).saturating_mul(each);
     let most = job.request.overrides.max_jobs.unwrap_or(MAX_WORKERS);
     if job.number.saturating_add(clones) <= most {
         return clones;
@@ -93,7 +99,7 @@ fn clones(job: &Job<'_>) -> u32 {
 }
 
 /// A job may wait only for one that is defined before it (fio starts them in order).
-pub(crate) fn check_waits(request: &Request<'_>, placements: &[Placement<'_>], findings: &Findings) {
+pub(crate) fn check_waits(request: &ResolveRequest<'_>, placements: &[Placement<'_>], findings: &Findings) {
     let mut names: Vec<&str> = Vec::new();
     for placement in placements {
         let section = placement.section;
@@ -102,7 +108,7 @@ pub(crate) fn check_waits(request: &Request<'_>, placements: &[Placement<'_>], f
             let waited = setting.text.trim();
             let place = (setting.source, setting.span);
             if waited == own_name {
-                findings.add(Severity::Error, place, format!("job {own_name} cannot wait for itself"), "");
+                findings.add(DiagnosticSeverity::Error, place, format!("job {own_name} cannot wait for itself"), "");
             } else if !names.contains(&waited) {
                 let known = request.jobs.jobs.iter().any(|other| job_name(other) == waited);
                 let reason = if known {
@@ -110,7 +116,12 @@ pub(crate) fn check_waits(request: &Request<'_>, placements: &[Placement<'_>], f
                 } else {
                     format!("job {own_name} waits for {waited}, but there is no such job")
                 };
-                findings.add(Severity::Error, place, reason, "wait_for needs the name of a job defined earlier");
+                findings.add(
+                    DiagnosticSeverity::Error,
+                    place,
+                    reason,
+                    "wait_for needs the name of a job defined earlier",
+                );
             }
         }
         names.push(own_name);

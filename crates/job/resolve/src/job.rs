@@ -9,25 +9,28 @@
 //! between the option table and this crate; they become an error that says so (never a panic on a
 //! user's job), and the same test finds it.
 
+use std::collections::BTreeMap;
+
 use iolab_engine::EngineDescription;
-use iolab_jobfile::{JobSection, Severity};
-use iolab_options::{Distribution, PerDirection, Setting, SizeSpec, Value};
+use iolab_jobfile::{DiagnosticSeverity, JobSection};
+use iolab_options::{Distribution, PerDirection, Setting, Settings, SizeSpec, Value};
 
 use crate::directions::inherit;
 use crate::findings::Place;
-use crate::readings::{self, Triple};
-use crate::{Mode, Request, Resolving};
+use crate::readings;
+use crate::readings::Triple;
+use crate::request::{Mode, ResolveRequest, Resolving};
 
 /// The phrases by which tests recognise a reader that expects something else than the table gives.
 pub(crate) const WRONG_KIND: &str = "has a value of an unexpected kind";
-pub(crate) const NO_DEFAULT: &str = "is read as if it had a default of an unexpected kind";
+pub(crate) const NO_DEFAULT: &str = "has a default of an unexpected kind";
 
-/// What the user is told of a slip of ours.
+/// The message for a bug of ours.
 const OUR_DEFECT: &str = "this is a bug in iolab; please report it";
 
 /// One worker's section while it is being resolved.
 pub(crate) struct Job<'a> {
-    pub(crate) request: &'a Request<'a>,
+    pub(crate) request: &'a ResolveRequest<'a>,
     pub(crate) resolving: &'a Resolving,
     pub(crate) section: &'a JobSection,
     pub(crate) engine: &'static EngineDescription,
@@ -213,23 +216,24 @@ impl<'a> Job<'a> {
 
     /// The job cannot run.
     pub(crate) fn error(&self, name: &str, reason: impl Into<String>, suggestion: &str) {
-        self.resolving.findings.add(Severity::Error, self.place(name), reason.into(), suggestion);
+        self.resolving.findings.add(DiagnosticSeverity::Error, self.place(name), reason.into(), suggestion);
     }
 
     /// It must not: something would be destroyed.
     pub(crate) fn refuse(&self, name: &str, reason: impl Into<String>) {
-        self.resolving.findings.add(Severity::Refusal, self.place(name), reason.into(), "");
+        self.resolving.findings.add(DiagnosticSeverity::Refusal, self.place(name), reason.into(), "");
     }
 
     /// It can, and the user should know.
     pub(crate) fn warn(&self, name: &str, reason: impl Into<String>, suggestion: &str) {
-        let severity = if self.request.mode == Mode::Fio { Severity::Note } else { Severity::Warning };
+        let severity =
+            if self.request.mode == Mode::Fio { DiagnosticSeverity::Note } else { DiagnosticSeverity::Warning };
         self.resolving.findings.add(severity, self.place(name), reason.into(), suggestion);
     }
 
     /// Part of what the job asks for will not happen: said in every mode.
     pub(crate) fn warn_always(&self, name: &str, reason: impl Into<String>, suggestion: &str) {
-        self.resolving.findings.add(Severity::Warning, self.place(name), reason.into(), suggestion);
+        self.resolving.findings.add(DiagnosticSeverity::Warning, self.place(name), reason.into(), suggestion);
     }
 
     /// fio tolerates it: an error for iolab, a warning when reading as fio.
@@ -247,4 +251,9 @@ pub(crate) fn split_suffix(text: String) -> (String, Option<String>) {
         Some((word, suffix)) => (word.to_owned(), Some(suffix.to_owned())),
         None => (text, None),
     }
+}
+
+/// Options as the user wrote them.
+pub(crate) fn texts(settings: &Settings) -> BTreeMap<String, String> {
+    settings.iter().map(|(name, setting)| (name.to_owned(), setting.text.clone())).collect()
 }

@@ -5,8 +5,8 @@
 //! fio's (its manual page and its behaviour); each topic has its own file. All findings are
 //! collected, not only the first.
 //!
-//! Deliberately absent: I/O (the [`Machine`] trait answers what the job's paths are), entropy (the
-//! caller brings it in [`Overrides`]), parsing of job files (`jobfile`), anything that happens
+//! Deliberately absent: I/O (the [`MachineFacts`] trait answers what the job's paths are), entropy
+//! (the caller brings it in [`Overrides`]), parsing of job files (`jobfile`), anything that happens
 //! during a run.
 
 mod blocks;
@@ -31,68 +31,30 @@ mod pattern;
 mod process;
 mod queue;
 mod readings;
+mod replay;
+mod request;
 mod seeds;
 mod sizes;
 mod status;
 mod steady;
+mod verify;
 mod worker;
 mod workload;
 
-pub use machine::{Machine, PathKind};
+pub use machine::{MachineFacts, PathKind};
+pub use request::{Mode, Overrides, ResolveRequest};
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use iolab_engine::EngineDescription;
-use iolab_jobfile::{Diagnostic, JobSet};
-use iolab_options::{OptionEntry, Settings};
+use iolab_jobfile::Diagnostic;
 use iolab_plan::{Plan, SourceText, WorkerPlan};
+
+use crate::job::texts;
 
 use defaults::Defaults;
 use findings::Findings;
-
-/// How strictly a job is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Mode {
-    /// What iolab does not do, and what cannot be meant, is an error.
-    #[default]
-    Iolab,
-    /// As fio: what does no harm is a warning.
-    Fio,
-}
-
-/// What the command line says about the run as a whole.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Overrides {
-    /// `--readonly`: refuse jobs that write or trim.
-    pub readonly: bool,
-    /// `--section`: run only sections of these names; empty: all.
-    pub sections: Vec<String>,
-    /// `--runtime`: replaces every job's runtime, ns.
-    pub runtime_ns: Option<u64>,
-    /// `--max-jobs`: most workers allowed.
-    pub max_jobs: Option<u32>,
-    /// `--aux-path`: directory for log files with relative names.
-    pub aux_path: Option<String>,
-    /// Seed of jobs with `randrepeat=0`: fresh entropy from the caller.
-    pub entropy: u64,
-}
-
-/// Everything [`resolve`] looks at.
-pub struct Request<'a> {
-    /// The parsed job files and command line.
-    pub jobs: &'a JobSet,
-    /// The job language's option table (`jobfile::OPTIONS`), for the status of each option.
-    pub options: &'a [OptionEntry],
-    /// The engines of this build.
-    pub engines: &'a [&'static EngineDescription],
-    /// Facts about paths and CPUs.
-    pub machine: &'a dyn Machine,
-    /// How strictly to read.
-    pub mode: Mode,
-    /// What the command line says about the run.
-    pub overrides: Overrides,
-}
+use request::Resolving;
 
 /// A plan and what the user should know of it.
 #[derive(Debug, Clone)]
@@ -103,23 +65,15 @@ pub struct Resolved {
     pub warnings: Vec<Diagnostic>,
 }
 
-/// What all jobs of a run share while they are resolved.
-pub(crate) struct Resolving {
-    pub(crate) findings: Findings,
-    /// Names of options that were looked at, for the test that every supported option is.
-    pub(crate) reads: RefCell<BTreeSet<&'static str>>,
-    pub(crate) defaults: Defaults,
-}
-
 /// Resolves a job set: the plan with its warnings, or every finding if at least one of them is an
 /// error.
-pub fn resolve(request: &Request<'_>) -> Result<Resolved, Vec<Diagnostic>> {
+pub fn resolve(request: &ResolveRequest<'_>) -> Result<Resolved, Vec<Diagnostic>> {
     resolve_recording(request).0
 }
 
 /// Names of the job options that resolving `request` looked at, and the findings: the means by
 /// which a test proves that every option the table calls supported has a reader.
-pub fn options_read(request: &Request<'_>) -> (BTreeSet<&'static str>, Vec<Diagnostic>) {
+pub fn options_read(request: &ResolveRequest<'_>) -> (BTreeSet<&'static str>, Vec<Diagnostic>) {
     let (result, reads) = resolve_recording(request);
     let findings = match result {
         Ok(resolved) => resolved.warnings,
@@ -129,7 +83,7 @@ pub fn options_read(request: &Request<'_>) -> (BTreeSet<&'static str>, Vec<Diagn
 }
 
 /// The result, and the names of the options that were looked at.
-fn resolve_recording(request: &Request<'_>) -> (Result<Resolved, Vec<Diagnostic>>, BTreeSet<&'static str>) {
+fn resolve_recording(request: &ResolveRequest<'_>) -> (Result<Resolved, Vec<Diagnostic>>, BTreeSet<&'static str>) {
     let resolving =
         Resolving { findings: Findings::default(), reads: RefCell::default(), defaults: Defaults::of(request.options) };
     let placements = groups::place(request, &resolving);
@@ -139,11 +93,12 @@ fn resolve_recording(request: &Request<'_>) -> (Result<Resolved, Vec<Diagnostic>
     }
     groups::check_waits(request, &placements, &resolving.findings);
     steady::check_groups(&placements, &workers, &resolving.findings);
+    verify::check_neighbours(&workers, request.mode, &resolving.findings);
     (conclude(request, workers, resolving.findings.into_inner()), resolving.reads.into_inner())
 }
 
 fn conclude(
-    request: &Request<'_>,
+    request: &ResolveRequest<'_>,
     workers: Vec<WorkerPlan>,
     found: Vec<Diagnostic>,
 ) -> Result<Resolved, Vec<Diagnostic>> {
@@ -163,9 +118,4 @@ fn conclude(
         warnings,
     };
     Ok(Resolved { plan, warnings: found })
-}
-
-/// Options as the user wrote them.
-pub(crate) fn texts(settings: &Settings) -> BTreeMap<String, String> {
-    settings.iter().map(|(name, setting)| (name.to_owned(), setting.text.clone())).collect()
 }

@@ -4,9 +4,10 @@
 use std::path::{Path, PathBuf};
 
 use iolab_engine::{DeviceFacts, OpenError};
+use iolab_plan::{ReplayRules, ReplaySurvey};
 
 /// Answers about the machine the job will run on. Must not change anything.
-pub trait Machine {
+pub trait MachineFacts {
     /// What is at this path, following symbolic links.
     fn at(&self, path: &Path) -> PathKind;
     /// Every regular file below a directory, recursively, sorted; or why it cannot be listed.
@@ -22,8 +23,12 @@ pub trait Machine {
     fn text(&self, path: &Path) -> Result<String, String> {
         Err(format!("{}: there are no files here", path.display()))
     }
+    /// What the files of one trace hold, or why they cannot be replayed.
+    fn survey(&self, paths: &[String], _rules: &ReplayRules) -> Result<ReplaySurvey, String> {
+        Err(format!("{}: there are no traces here", paths.join(":")))
+    }
     /// What a device is that `engine` opens by itself and that a job names in the engine's
-    /// language, or why it cannot be had.
+    /// language, or why it is not available.
     fn device(&self, engine: &str, name: &str) -> Result<DeviceFacts, OpenError> {
         Err(OpenError { message: format!("{name}: there are no devices of {engine} here"), errno: None })
     }
@@ -34,9 +39,9 @@ pub trait Machine {
 pub enum PathKind {
     /// Nothing.
     Missing,
-    /// A regular file of so many bytes.
+    /// A regular file of this many bytes.
     File(u64),
-    /// A block device of so many bytes.
+    /// A block device of this many bytes.
     BlockDevice(u64),
     /// A character device.
     CharacterDevice,

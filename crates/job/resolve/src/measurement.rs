@@ -3,7 +3,8 @@
 use iolab_plan::{ClockChoice, LimitPlan, MeasurementPlan, PercentilePlan, UnifiedReporting};
 
 use crate::job::Job;
-use crate::{Mode, readings};
+use crate::readings;
+use crate::request::Mode;
 
 /// Shortest and longest stretch in which rates are counted, ms.
 const INTERVAL_MS: (u64, u64) = (10, 1000);
@@ -35,6 +36,7 @@ pub(crate) fn resolve(job: &Job<'_>, limits: &LimitPlan) -> MeasurementPlan {
         unified: unified(job),
         disk_util: job.on("disk_util"),
         clock: clock(job),
+        commits_per_sync: job.given("commits_per_sync", readings::floats).and_then(|list| list.first().copied()),
         calibrate: job.given("calibrate", readings::flag).unwrap_or(job.request.mode == Mode::Iolab),
         kb_base: job.count("kb_base"),
         unit_base: job.count("unit_base"),

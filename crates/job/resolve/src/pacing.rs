@@ -4,10 +4,11 @@ use std::path::Path;
 
 use iolab_options::RateProcess;
 use iolab_plan::{
-    ArrivalsPlan, Direction, PacingPlan, PerDirection, ThinkPlan, ThinkTrigger, WorkloadPlan, arrivals_checksum,
-    arrivals_period_ns, parse_arrivals,
+    ArrivalsPlan, Direction, FollowPlan, PacingPlan, PerDirection, ThinkPlan, ThinkTrigger, WorkloadPlan,
+    arrivals_checksum, arrivals_period_ns, parse_arrivals,
 };
 
+use crate::groups::job_name;
 use crate::job::Job;
 use crate::seeds::{Purpose, derive};
 
@@ -17,7 +18,7 @@ pub(crate) fn resolve(job: &Job<'_>, workload: &WorkloadPlan) -> PacingPlan {
         ["rate", "rate_iops", "rate_min", "rate_iops_min"].map(|name| job.triple(name));
     for (one, other, a, b) in [("rate", "rate_iops", bytes, iops), ("rate_min", "rate_iops_min", min_bytes, min_iops)] {
         if a.iter().any(|rate| *rate > 0) && b.iter().any(|rate| *rate > 0) {
-            job.error(other, format!("{one} and {other} cannot be combined"), "give one of them");
+            job.error(other, format!("{one} and {other} cannot be combined"), "use only one of them");
         }
     }
     for (rate, floor, most, least) in
@@ -38,7 +39,7 @@ pub(crate) fn resolve(job: &Job<'_>, workload: &WorkloadPlan) -> PacingPlan {
         job.warn("rate_process", "rate_process has no effect without rate or rate_iops", "");
     }
     if rated && job.has("arrivals") {
-        job.error("arrivals", "arrivals and a rate cannot be combined", "give one of them");
+        job.error("arrivals", "arrivals and a rate cannot be combined", "use only one of them");
     }
     PacingPlan {
         rate_bytes: bytes,
@@ -46,10 +47,12 @@ pub(crate) fn resolve(job: &Job<'_>, workload: &WorkloadPlan) -> PacingPlan {
         rate_min_bytes: min_bytes,
         rate_min_iops: min_iops,
         arrivals: arrivals(job),
+        by_trace: false,
         process,
         cycle_ms: (job.time_ns("rate_cycle") / 1_000_000).max(1),
         ignore_think_time: job.on("rate_ignore_thinktime"),
         think: think(job),
+        follow: follow(job),
         seed: derive(job, Purpose::Pacing),
     }
 }
@@ -91,7 +94,7 @@ fn arrivals(job: &Job<'_>) -> Option<ArrivalsPlan> {
         }
         return None;
     };
-    let wanted = "name a file with one time per line, microseconds from the start, ascending";
+    let wanted = "use a file with one time per line, in microseconds from the start, ascending";
     let text =
         job.request.machine.text(Path::new(&path)).map_err(|reason| job.error("arrivals", reason, wanted)).ok()?;
     let times = parse_arrivals(&text)
@@ -104,6 +107,26 @@ fn arrivals(job: &Job<'_>) -> Option<ArrivalsPlan> {
     }
     let last_ns = times.last().copied().unwrap_or(0);
     Some(ArrivalsPlan { path, count: times.len() as u64, last_ns, checksum: arrivals_checksum(&text), repeat })
+}
+
+/// `follow`.
+fn follow(job: &Job<'_>) -> Option<FollowPlan> {
+    let text = job.text("follow")?;
+    let wanted = "write the name of another job of this run and a number above 0, as in follow=log:12";
+    let parts = text.rsplit_once(':').map(|(name, every)| (name.trim(), every.trim().parse::<f64>()));
+    let Some((name, Ok(every))) = parts.filter(|(_, every)| matches!(every, Ok(n) if n.is_finite() && *n > 0.0)) else {
+        job.error("follow", format!("follow={text} is not a job and a number"), wanted);
+        return None;
+    };
+    let own = job_name(job.section);
+    let is_there = job.request.jobs.jobs.iter().any(|other| job_name(other) == name);
+    if name == own || !is_there {
+        let reason =
+            if name == own { "a job cannot follow itself".to_owned() } else { format!("there is no job {name}") };
+        job.error("follow", reason, wanted);
+        return None;
+    }
+    Some(FollowPlan { job: name.to_owned(), every })
 }
 
 fn think(job: &Job<'_>) -> Option<ThinkPlan> {

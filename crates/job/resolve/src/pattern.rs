@@ -12,8 +12,18 @@ pub(crate) fn resolve(job: &Job<'_>) -> Pattern {
     let (word, directions, random) = take_apart(job, &word);
     // Random patterns count operations; the parser refuses bytes there.
     let (every, skip_bytes) = if random { (every.unwrap_or(1).max(1), 0) } else { (1, skip(every, skip_bytes)) };
+    let (rewrite, repeats) = (job.count("rewrite").max(1), every > 1);
+    if rewrite > 1 && random {
+        job.error(
+            "rewrite",
+            format!("rewrite={rewrite} is for sequential patterns, and rw={word} is random"),
+            "use rw=randwrite:N with rw_sequencer=identical",
+        );
+    }
+    let every = if repeats { every } else { rewrite };
     let sequencer = match job.word("rw_sequencer").as_str() {
         "identical" => Sequencer::Identical,
+        _ if rewrite > 1 && !random => Sequencer::Identical,
         _ => Sequencer::Sequential,
     };
     if job.has("rw_sequencer") && every == 1 && sequencer == Sequencer::Identical {

@@ -2,7 +2,7 @@
 
 use iolab_engine::FileUse;
 use iolab_jobfile::{NumberRules, parse_value};
-use iolab_options::{Kind, Value};
+use iolab_options::{Value, ValueKind};
 use iolab_plan::{CpuPolicy, NumaPolicy, ProcessPlan};
 
 use crate::job::{Job, split_suffix};
@@ -82,9 +82,10 @@ fn numa_nodes(job: &Job<'_>) -> Option<Vec<usize>> {
 /// `default`, `local`, `prefer:0`, `bind:0-1`, `interleave:0,1`, checked by the parser.
 fn numa_memory(job: &Job<'_>) -> Option<NumaPolicy> {
     let (mode, nodes) = split_suffix(job.given("numa_mem_policy", readings::word)?);
-    let nodes = match parse_value(&Kind::CpuList, Some(nodes.as_deref().unwrap_or_default()), NumberRules::default()) {
-        Ok(Value::Cpus(nodes)) => nodes,
-        _ => Vec::new(),
-    };
+    let nodes =
+        match parse_value(&ValueKind::CpuList, Some(nodes.as_deref().unwrap_or_default()), NumberRules::default()) {
+            Ok(Value::Cpus(nodes)) => nodes,
+            _ => Vec::new(),
+        };
     Some(NumaPolicy { mode, nodes })
 }

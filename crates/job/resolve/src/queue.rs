@@ -12,7 +12,8 @@
 use iolab_plan::QueuePlan;
 
 use crate::job::Job;
-use crate::{Mode, readings};
+use crate::readings;
+use crate::request::Mode;
 
 /// Deepest queue: what io_uring's submission ring holds.
 const MAX_DEPTH: i64 = 32_768;

@@ -15,12 +15,18 @@ pub(crate) enum Purpose {
     Pacing = 3,
     FileSizes = 4,
     StartDelay = 5,
+    Verify = 6,
 }
 
 /// The seed of one purpose of this worker.
 pub(crate) fn derive(job: &Job<'_>, purpose: Purpose) -> u64 {
     let base = base(job);
     mix(mix(mix(base) ^ u64::from(job.number)) ^ purpose as u64)
+}
+
+/// The seed of one purpose that all workers with the same `randseed` share.
+pub(crate) fn derive_for_all(job: &Job<'_>, purpose: Purpose) -> u64 {
+    mix(mix(base(job)) ^ purpose as u64)
 }
 
 /// A number within `low..=high` that depends on the seed and `index` alone.

@@ -14,8 +14,9 @@ use iolab_plan::{FileOrigin, FilePlan, LayoutPlan, Pattern};
 use crate::blocks::Blocks;
 use crate::files::Target;
 use crate::job::Job;
+use crate::request::Mode;
 use crate::seeds::{Purpose, between, derive};
-use crate::{Mode, PathKind, readings};
+use crate::{PathKind, readings};
 
 /// Stands for "no end" where nothing limits a file: far above any device, with room for sums.
 const ENDLESS: u64 = 1 << 62;
@@ -209,7 +210,7 @@ fn extent(job: &Job<'_>, wanted: &Wanted, target: &Target, share: u64, index: u6
     (start, within_device(job, target, start, length))
 }
 
-/// What lies behind `start` in a file of so many bytes.
+/// What lies behind `start` in a file of this many bytes.
 fn rest(job: &Job<'_>, target: &Target, bytes: u64, start: u64) -> u64 {
     if start > bytes {
         let at = if job.has("offset") { "offset" } else { "offset_increment" };

@@ -5,10 +5,10 @@
 //! absence means is fine.
 
 use iolab_jobfile::default_value;
-use iolab_options::{OptionEntry, Setting, Settings, Status, Value};
+use iolab_options::{OptionEntry, Setting, Settings, SupportStatus, Value};
 
-use crate::Mode;
 use crate::job::Job;
+use crate::request::Mode;
 
 /// Checks every setting of the section, the engine's own included.
 pub(crate) fn check(job: &Job<'_>) {
@@ -26,17 +26,17 @@ fn check_table(job: &Job<'_>, table: &[OptionEntry], settings: &Settings) {
 fn check_one(job: &Job<'_>, entry: &OptionEntry, setting: &Setting) {
     let name = entry.name;
     match entry.status {
-        Status::Supported | Status::NoEffect(_) => {}
+        SupportStatus::Supported | SupportStatus::NoEffect(_) => {}
         _ if means_default(entry, setting) => {}
-        Status::NotYet if job.request.mode == Mode::Fio => {
+        SupportStatus::NotYet if job.request.mode == Mode::Fio => {
             job.warn_always(name, format!("{name} is not supported yet and is ignored"), "");
         }
-        Status::NotYet => job.error(
+        SupportStatus::NotYet => job.error(
             name,
             format!("{name} is not supported yet"),
             "remove it; called as fio, iolab ignores it with a warning",
         ),
-        Status::NotYetChangesData => job.error(
+        SupportStatus::NotYetChangesData => job.error(
             name,
             format!("{name} is not supported yet; without it, the job would write or verify something else"),
             "remove it if that is acceptable",

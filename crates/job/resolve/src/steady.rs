@@ -1,6 +1,6 @@
 //! `steadystate` and its window: when a job ends because its rate has become steady.
 
-use iolab_jobfile::Severity;
+use iolab_jobfile::DiagnosticSeverity;
 use iolab_plan::{SteadyMeasure, SteadyPlan, WorkerPlan};
 
 use crate::findings::Findings;
@@ -48,12 +48,12 @@ fn criterion(text: &str) -> Option<(SteadyMeasure, bool, f64, bool)> {
     Some((measure, slope, digits.parse().ok()?, percent))
 }
 
-/// Whether so many samples can be judged.
+/// Whether this many samples can be judged.
 fn check_window(job: &Job<'_>, (window_ns, interval_ns): (u64, u64), samples: u64, slope: bool) -> bool {
     const NAME: &str = "steadystate_duration";
     if samples == 0 {
         let reason = "the window ends before its first sample: one is taken every second, or as often as \
-                      steadystate_check_interval says";
+            steadystate_check_interval says";
         job.refuse_unless_fio(NAME, reason, "for example steadystate_duration=10");
         return false;
     }
@@ -66,7 +66,7 @@ fn check_window(job: &Job<'_>, (window_ns, interval_ns): (u64, u64), samples: u6
         let what = if slope { "has no slope" } else { "never deviates from its mean" };
         let reason = format!("the window holds one sample, which {what}: the job would end at the first check");
         job.refuse_unless_fio(NAME, reason, "use a window of several samples, for example steadystate_duration=10");
-        return job.request.mode == crate::Mode::Fio;
+        return job.request.mode == crate::request::Mode::Fio;
     }
     if !window_ns.is_multiple_of(interval_ns) {
         let reason = format!("the window is not a whole number of check intervals, so it holds {samples} samples");
@@ -93,6 +93,6 @@ pub(crate) fn check_groups(placements: &[Placement<'_>], workers: &[WorkerPlan],
             first.job, own.job
         );
         let suggestion = "use the same steadystate options for all jobs of a group, or add new_group to this job";
-        findings.add(Severity::Error, place, reason, suggestion);
+        findings.add(DiagnosticSeverity::Error, place, reason, suggestion);
     }
 }

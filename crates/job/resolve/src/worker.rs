@@ -4,14 +4,16 @@ use iolab_plan::WorkerPlan;
 
 use crate::groups::{Placement, job_name};
 use crate::job::Job;
+use crate::job::texts;
+use crate::request::{ResolveRequest, Resolving};
 use crate::{
-    Request, Resolving, blocks, buffers, engine, errors, files, limits, logs, measurement, pacing, pattern, process,
-    queue, sizes, status, texts, workload,
+    blocks, buffers, engine, errors, files, limits, logs, measurement, pacing, pattern, process, queue, replay, sizes,
+    status, verify, workload,
 };
 
 /// Resolves all clones of a section and adds them.
 pub(crate) fn resolve_section(
-    request: &Request<'_>,
+    request: &ResolveRequest<'_>,
     resolving: &Resolving,
     placement: &Placement<'_>,
     workers: &mut Vec<WorkerPlan>,
@@ -38,15 +40,26 @@ pub(crate) fn resolve_section(
 fn resolve(job: &Job<'_>, placement: &Placement<'_>) -> WorkerPlan {
     let name = job_name(job.section).to_owned();
     job.setting("name");
-    let pattern = pattern::resolve(job);
+    let mut pattern = pattern::resolve(job);
+    let trace = placement.trace.as_deref();
     let blocks = blocks::resolve(job, &pattern);
-    let layout = files::layout(job, &pattern);
+    if let Some(trace) = trace {
+        pattern = replay::pattern(job, trace, pattern);
+    }
+    let mut layout = files::layout(job, &pattern);
+    if let Some(trace) = trace {
+        layout = replay::layout(job, trace, layout);
+    }
     engine::check(job, &pattern.directions, layout.direct);
-    let targets = files::targets(job, &name, &layout);
-    let extents = sizes::resolve(job, &pattern, &blocks, &layout, targets);
+    let extents = match trace {
+        Some(trace) => replay::extents(job, trace),
+        None => sizes::resolve(job, &pattern, &blocks, &layout, files::targets(job, &name, &layout)),
+    };
     let workload = workload::resolve(job, pattern, blocks, &extents.files);
     let limits = limits::resolve(job, &extents);
-    WorkerPlan {
+    let verify = verify::resolve(job, &workload, &extents.files);
+    let mut worker = WorkerPlan {
+        replay: None,
         number: job.number,
         section: placement.index,
         clone: job.clone,
@@ -66,9 +79,14 @@ fn resolve(job: &Job<'_>, placement: &Placement<'_>) -> WorkerPlan {
         logs: logs::resolve(job, &name),
         process: process::resolve(job),
         errors: errors::resolve(job),
+        verify,
         files: extents.files,
         job: name,
         layout,
         workload,
+    };
+    if let Some(trace) = trace {
+        replay::apply(job, placement.first, trace, &mut worker);
     }
+    worker
 }

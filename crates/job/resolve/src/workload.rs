@@ -7,8 +7,9 @@ use iolab_plan::{
 
 use crate::blocks::Blocks;
 use crate::job::Job;
+use crate::request::Mode;
 use crate::seeds::{Purpose, derive};
-use crate::{Mode, distribution, pacing, readings};
+use crate::{distribution, pacing, readings};
 
 /// Most blocks remembered by the random map: 4 GiB of bits.
 const MOST_MAPPED_BLOCKS: u64 = 1 << 35;
@@ -136,7 +137,7 @@ fn affordable_map(job: &Job<'_>, pattern: &Pattern, blocks: &Blocks, files: &[Fi
     }
     let reason = format!("a map of {count} blocks would take {} GiB of memory per worker", count >> 33);
     if soft {
-        job.warn("softrandommap", format!("{reason}; blocks may repeat instead"), "");
+        job.warn("softrandommap", format!("{reason}; blocks may be visited more than once"), "");
     } else {
         job.error("rw", reason, "set norandommap, or softrandommap, or use larger blocks");
     }

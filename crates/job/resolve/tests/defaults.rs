@@ -8,7 +8,7 @@ mod support;
 use std::sync::LazyLock;
 
 use iolab_jobfile::OPTIONS;
-use iolab_options::{DefaultValue, OptionEntry, Status};
+use iolab_options::{DefaultValue, OptionEntry, SupportStatus};
 use iolab_plan::{Plan, describe};
 use iolab_resolve::{Mode, resolve};
 use support::{jobs, request, section};
@@ -27,6 +27,7 @@ const JOBS: &[&str] = &[
     "size=1m rw=read write_lat_log=l write_bw_log=l write_iops_log=l write_hist_log=l log_hist_msec=1s log_avg_msec=100",
     "size=1m rw=read rate_iops=100 arrivals_repeat=0",
     "size=1m rw=read arrivals=trace",
+    "read_iolog=trace.log",
     "filename=/data/big bs=512 offset=1%",
     "size=10m nrfiles=40",
     "size=200t rw=randread",
@@ -37,6 +38,11 @@ const JOBS: &[&str] = &[
     "size=1m rw=write zonemode=strided",
     "size=1m rw=write zonesize=64k",
     "size=1m | size=1m",
+    "size=1m rw=randwrite bs=16k verify=pattern_hdr verify_pattern=0xab",
+    "size=1m rw=write verify=md5 verify_backlog=4 trim_percentage=5 trim_backlog=4",
+    "size=1m rw=write verify=pattern",
+    "size=1m rw=write verify=md5 trim_backlog=8",
+    "size=1m rw=write verify=md5 trim_percentage=5",
 ];
 
 fn sections(options: &str) -> String {
@@ -103,7 +109,7 @@ fn writing_out_a_default_changes_nothing() {
 /// something.
 #[test]
 fn another_value_than_the_default_changes_some_job() {
-    let idle = OPTIONS.iter().filter(|entry| entry.status == Status::Supported).filter(|entry| {
+    let idle = OPTIONS.iter().filter(|entry| entry.status == SupportStatus::Supported).filter(|entry| {
         jobs_without(entry).all(|Case { options, mode, left_out }| {
             entry.accepts.iter().all(|(text, _)| outcome_with(options, &line(entry.name, text), *mode) == *left_out)
         })
@@ -122,10 +128,12 @@ fn every_option_is_seen_in_the_description_of_the_plan() {
         ("directory", "size=1m", "/data"),
         ("opendir", "rw=read", "/data"),
         ("arrivals", "size=1m", "trace"),
+        ("follow", "size=1m name=first | size=1m", "first:12"),
+        ("read_iolog", "size=1m", "trace.log"),
     ];
     let plain: Vec<Option<String>> = CASES.iter().map(|case| case.left_out.as_ref().map(describe)).collect();
     let changed = |written: Option<String>, left_out: &Option<String>| written.is_some() && written != *left_out;
-    let unseen = OPTIONS.iter().filter(|entry| entry.status == Status::Supported).filter(|entry| {
+    let unseen = OPTIONS.iter().filter(|entry| entry.status == SupportStatus::Supported).filter(|entry| {
         let by_case = CASES.iter().zip(&plain).filter(|(case, _)| !sets(case, entry)).any(|(case, left_out)| {
             let written = |text: &str| described(case.options, &line(entry.name, text), case.mode);
             entry.accepts.iter().any(|(text, _)| changed(written(text), left_out))

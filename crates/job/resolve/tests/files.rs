@@ -2,7 +2,7 @@
 
 mod support;
 
-use iolab_jobfile::Severity;
+use iolab_jobfile::DiagnosticSeverity;
 use iolab_plan::FileOrigin;
 use iolab_resolve::Mode;
 use support::{GIB, plan, refusals, resolved, section, worker};
@@ -55,7 +55,7 @@ fn an_engine_with_devices_of_its_own_says_how_large_they_are() {
     };
     assert_eq!(
         (severities(2), severities(3)),
-        (vec![Severity::Refusal], vec![Severity::Error]),
+        (vec![DiagnosticSeverity::Refusal], vec![DiagnosticSeverity::Error]),
         "safety, and a mistake"
     );
     assert_eq!(refused("ioengine=drives size=1m"), "engine drives needs the name of a device");
@@ -170,7 +170,7 @@ fn sizes_that_cannot_be() {
         ("size=1m filename=/dev/none", "no device"),
         ("size=1m filename=new allow_file_create=0", "forbids creating it"),
         ("opendir=/none", "cannot list"),
-        ("opendir=/more", "no files below"),
+        ("opendir=/more", "contains no files"),
         ("size=1m filename=-", "standard input"),
     ];
     for (options, reason) in cases {

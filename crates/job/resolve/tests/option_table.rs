@@ -3,7 +3,7 @@
 mod support;
 
 use iolab_jobfile::{JobSet, NumberRules, OPTIONS, parse_value};
-use iolab_options::{OptionEntry, Setting, Status};
+use iolab_options::{OptionEntry, Setting, SupportStatus};
 use iolab_resolve::{Mode, options_read};
 use support::{jobs, request};
 
@@ -11,7 +11,7 @@ use support::{jobs, request};
 const JOBS: &str = "[plain]\nsize=1m\nrw=randrw\n[mapped]\nsize=1m\nioengine=io_uring\n";
 
 fn supported() -> impl Iterator<Item = &'static OptionEntry> {
-    OPTIONS.iter().filter(|entry| entry.status == Status::Supported)
+    OPTIONS.iter().filter(|entry| entry.status == SupportStatus::Supported)
 }
 
 #[test]

@@ -3,7 +3,7 @@
 mod support;
 
 use iolab_options::RateProcess;
-use iolab_plan::{CpuPolicy, ErrorKind, ExitScope, ThinkTrigger};
+use iolab_plan::{ContinuableError, CpuPolicy, ExitScope, ThinkTrigger};
 use iolab_resolve::Mode;
 use support::{plan, refusals, resolved, section, worker};
 
@@ -199,7 +199,7 @@ fn errors() {
     let errors =
         worker("size=1m ignore_error=EIO:5,ENOSPC continue_on_error=io exitall exit_what=all max_latency=10").errors;
     assert_eq!(errors.ignore, [vec![5, 5], vec![28], vec![]]);
-    assert_eq!(errors.continue_on, [ErrorKind::Read, ErrorKind::Write]);
+    assert_eq!(errors.continue_on, [ContinuableError::Read, ContinuableError::Write]);
     assert_eq!((errors.exit_all, errors.exit_scope), (true, ExitScope::All));
     assert_eq!(errors.max_latency_ns, [10_000; 3]);
 }
@@ -227,7 +227,7 @@ fn options_that_are_not_built_yet() {
     let text = section("size=1m flow=2");
     assert!(refusals(&text, |_| {})[0].reason.contains("flow is not supported yet"));
     assert!(resolved(&text, |request| request.mode = Mode::Fio).warnings[0].reason.contains("ignored"));
-    let text = section("size=1m verify=md5");
+    let text = section("size=1m verify=md5 verify_state_load=1");
     for mode in [Mode::Iolab, Mode::Fio] {
         assert!(refusals(&text, |request| request.mode = mode)[0].reason.contains("verify"));
     }
@@ -245,4 +245,28 @@ fn findings_point_at_the_setting() {
     assert_eq!(found.suggestion.as_deref(), Some("set size=, for example size=1g"));
     let every = refusals("[a]\nsize=1k\niomem_align=5\n[b]\nsize=1m\nioengine=mmap\ndirect=1\n", |_| {});
     assert_eq!(every.len(), 3, "all findings at once: {every:?}");
+}
+
+#[test]
+fn a_trace_takes_a_worker_for_each_share_and_says_files_and_depths() {
+    let found = resolved(&section("read_iolog=trace.log ioengine=io_uring replay_map=/srv=/mnt numjobs=2"), |_| {});
+    let workers = &found.plan.workers;
+    assert_eq!(workers.len(), 4, "two shares, twice");
+    let replays: Vec<_> = workers.iter().filter_map(|worker| worker.replay.as_deref()).collect();
+    let of = replays.iter().map(|replay| (replay.share, replay.first_worker)).collect::<Vec<_>>();
+    assert_eq!(of, [(0, 0), (1, 0), (0, 2), (1, 2)]);
+    assert_eq!(workers.iter().map(|worker| worker.queue.depth).collect::<Vec<_>>(), [1, 5, 1, 5]);
+    let files: Vec<_> = workers[1].files.iter().map(|file| (file.path.to_str().unwrap(), file.layout_bytes)).collect();
+    assert_eq!(files, [("/var/lib/db/log", 4096), ("/mnt/table", 65_536)], "what was there, and what is read");
+    assert!(workers[1].pacing.by_trace && workers[1].pacing.scheduled() == [true; 3]);
+    assert_eq!((workers[1].buffers.slot_bytes, workers[1].workload.pattern.directions.len()), (8192, 2));
+    assert!(found.warnings.iter().any(|warning| warning.reason == "not replayed: 3 calls"));
+    for (options, expected) in [
+        ("read_iolog=nothing", "no such file"),
+        ("read_iolog=trace.log rate_iops=5", "a trace has times of its own"),
+        ("read_iolog=trace.log replay_map=/srv", "is not FROM=TO"),
+    ] {
+        let found = refusals(&section(options), |_| {});
+        assert!(found.iter().any(|error| error.reason.contains(expected)), "{options}: {found:?}");
+    }
 }

@@ -2,7 +2,7 @@
 
 mod support;
 
-use iolab_jobfile::Severity;
+use iolab_jobfile::DiagnosticSeverity;
 use iolab_options::{Distribution, Percent};
 use iolab_plan::{BlockSizes, FileServiceKind, RandomGenerator, RandomMap, Sequencer};
 use iolab_resolve::Mode;
@@ -112,7 +112,7 @@ fn a_mix_takes_fractions_which_fio_cuts_off() {
         assert_eq!((share.as_str(), warnings.len()), (expected, 0), "{options}: {warnings:?}");
         let (share, warnings) = of(options, Mode::Fio);
         assert_eq!(share, as_fio, "{options}");
-        let told = warnings.iter().filter(|warning| warning.severity == Severity::Warning).count();
+        let told = warnings.iter().filter(|warning| warning.severity == DiagnosticSeverity::Warning).count();
         assert_eq!(told, options.matches('.').count(), "{options}: {warnings:?}");
     }
     let (_, warnings) = of("rwmixwrite=12.5", Mode::Fio);

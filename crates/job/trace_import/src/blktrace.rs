@@ -14,7 +14,7 @@ use std::io::{ErrorKind, Read, Write};
 
 use iolab_trace::{Call, Facts, Flags, Operation};
 
-use crate::ImportError;
+use crate::sink::ImportError;
 use crate::sink::{Imported, Sink};
 
 const RECORD_BYTES: usize = 48;
@@ -130,8 +130,9 @@ pub fn import<R: Read, W: Write>(
     }
     if sources.iter().all(|source| source.next.is_none()) && sources.iter().any(|source| source.damaged) {
         return Err(ImportError::Unknown {
-            what: "no record of blktrace at its beginning".to_owned(),
-            advice: "name the files that `blktrace -d DEVICE` wrote on a machine of this byte order: DEVICE.blktrace.0 and so on",
+            what: "it does not begin with a blktrace record".to_owned(),
+            advice: "use the files that `blktrace -d DEVICE` wrote on a machine with this byte order: \
+                DEVICE.blktrace.0 and so on",
         });
     }
     let facts = Facts { source: "blktrace".to_owned(), command, anonymous, has_durations: true, ..Facts::default() };
@@ -143,7 +144,7 @@ pub fn import<R: Read, W: Write>(
         sources[index].advance()?;
     }
     let damaged = sources.iter().filter(|source| source.damaged).count() as u64;
-    requests.sink.unseen("files that are cut off or damaged: their rest is not here", damaged);
+    requests.sink.unseen("files that are cut off or damaged: their rest is missing", damaged);
     requests.finish()
 }
 
@@ -226,7 +227,7 @@ impl<W: Write> Requests<W> {
 
     fn finish(mut self) -> Result<Imported, ImportError> {
         let unended = self.unended + self.waiting.len() as u64;
-        self.sink.unseen("requests whose completion was not found", unended);
+        self.sink.unseen("requests without a completion record", unended);
         self.sink.finish("records")
     }
 }

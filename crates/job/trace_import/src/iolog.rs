@@ -14,8 +14,8 @@ use std::io::{self, BufRead, Read, Write};
 
 use iolab_trace::{Call, Facts, File, Flags, NO_FILE, Operation, Reader};
 
-use crate::ImportError;
 use crate::lines::{self, Line};
+use crate::sink::ImportError;
 use crate::sink::{Imported, Sink};
 
 /// The versions of the format.
@@ -66,8 +66,8 @@ pub fn import<W: Write>(
         _ => String::new(),
     };
     let version = Version::of(&first).ok_or_else(|| ImportError::Unknown {
-        what: "its first line is not that of an iolog".to_owned(),
-        advice: "fio's write_iolog= writes `fio version 2 iolog` or `fio version 3 iolog` there",
+        what: "its first line is not an iolog header".to_owned(),
+        advice: "it should be `fio version 2 iolog` or `fio version 3 iolog`, as fio's write_iolog= writes it",
     })?;
     let facts = Facts { source: "iolog".to_owned(), command, anonymous, has_durations: false, ..Facts::default() };
     let mut sink = Sink::new(output, &facts)?;
@@ -84,7 +84,7 @@ pub fn import<W: Write>(
         }
     }
     if version == Version::Two && !waits {
-        sink.unseen("the log has no times: all operations have the time 0", 1);
+        sink.unseen("the log has no time stamps: all operations have time 0", 1);
     }
     sink.finish("lines")
 }

@@ -16,26 +16,7 @@ mod lines;
 mod sink;
 pub mod strace;
 
-pub use sink::Imported;
-
-/// Why something cannot be imported.
-#[derive(Debug, thiserror::Error)]
-pub enum ImportError {
-    /// The input cannot be read.
-    #[error("{0}")]
-    Input(std::io::Error),
-    /// The trace cannot be written.
-    #[error("the trace cannot be written: {0}")]
-    Output(std::io::Error),
-    /// It is something else.
-    #[error("{what}: {advice}")]
-    Unknown {
-        /// What was found.
-        what: String,
-        /// What to do.
-        advice: &'static str,
-    },
-}
+pub use sink::{ImportError, Imported};
 
 /// What a file that is to be imported is, by its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 
 use std::io::{BufRead, Read};
 
-use crate::ImportError;
+use crate::sink::ImportError;
 
 /// Longest line, bytes; strace prints no more than some kilobytes unless it is told to print
 /// buffers whole.

@@ -6,8 +6,6 @@ use std::io::Write;
 
 use iolab_trace::{End, Facts, File, FileKind, NO_FILE, Operation, Role, Thread, Unseen, Writer};
 
-use crate::ImportError;
-
 /// What an import gave.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Imported {
@@ -94,7 +92,7 @@ impl<W: Write> Sink<W> {
     /// Ends the trace; `unit` is what the input is made of.
     pub(crate) fn finish(mut self, unit: &str) -> Result<Imported, ImportError> {
         let Puzzles { count, first } = self.puzzles;
-        self.unseen(format!("{unit} that were not understood, the first of them number {first}"), count);
+        self.unseen(format!("{unit} not understood, the first is number {first}"), count);
         let operations = self.writer.operations();
         let unseen = std::mem::take(&mut self.unseen);
         let end = End { elapsed_ns: self.last_ns, operations, unseen, ..End::default() };
@@ -130,4 +128,23 @@ fn kind_of(path: &str) -> FileKind {
     ];
     let found = STARTS.iter().find(|(start, _)| path.starts_with(start)).map(|(_, kind)| *kind);
     found.unwrap_or(if path.starts_with('/') { FileKind::Regular } else { FileKind::Unknown })
+}
+
+/// Why something cannot be imported.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// The input cannot be read.
+    #[error("{0}")]
+    Input(std::io::Error),
+    /// The trace cannot be written.
+    #[error("the trace cannot be written: {0}")]
+    Output(std::io::Error),
+    /// It is something else.
+    #[error("{what}: {advice}")]
+    Unknown {
+        /// What was found.
+        what: String,
+        /// What to do.
+        advice: &'static str,
+    },
 }

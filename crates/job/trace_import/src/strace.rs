@@ -19,8 +19,8 @@ use std::io::{BufRead, Write};
 
 use iolab_trace::Facts;
 
-use crate::ImportError;
 use crate::lines::{self, Line};
+use crate::sink::ImportError;
 use crate::sink::{Imported, Sink};
 use calls::Calls;
 use line::{Call, Stamp};
@@ -96,7 +96,7 @@ pub fn import<W: Write>(
         }
         next = lines::next(input)?;
     }
-    calls.sink.unseen("calls that had not ended where the text does", unfinished.len() as u64);
+    calls.sink.unseen("calls still running at the end of the text", unfinished.len() as u64);
     calls.finish()
 }
 

@@ -102,8 +102,11 @@ fn without_paths_and_times_descriptors_are_followed() {
     assert!(trace.operations[1].flags.words().contains(&"dsync"));
     let unseen = trace.unseen();
     assert!(unseen.iter().any(|(_, what)| what.contains("no durations")), "{unseen:?}");
-    assert!(unseen.iter().any(|(count, what)| *count == Some(1)
-        && what.contains("lines that were not understood, the first of them number 10")));
+    assert!(
+        unseen
+            .iter()
+            .any(|(count, what)| *count == Some(1) && what.contains("lines not understood, the first is number 10"))
+    );
 }
 
 #[test]
@@ -153,7 +156,7 @@ fn both_versions_of_the_iolog() {
         two.lines(),
         ["0 open /d - 0 0 0", "0 write of a job /d 0 8192 8192 0", "500 fdatasync /d - 0 0 0", "500 close /d - 0 0 0"]
     );
-    assert_eq!(two.unseen(), [(Some(3), "lines that were not understood, the first of them number 7")]);
+    assert_eq!(two.unseen(), [(Some(3), "lines not understood, the first is number 7")]);
     for text in ["", "fio version 1 iolog\n", "x"] {
         let refused = iolog::import(&mut Cursor::new(text), Vec::new(), Vec::new(), false);
         assert!(matches!(refused, Err(ImportError::Unknown { .. })), "{text}");
@@ -223,8 +226,8 @@ fn requests_of_blktrace_are_merged_and_paired() {
     assert_eq!(
         trace.unseen(),
         [
-            (Some(1), "files that are cut off or damaged: their rest is not here"),
-            (Some(1), "requests whose completion was not found")
+            (Some(1), "files that are cut off or damaged: their rest is missing"),
+            (Some(1), "requests without a completion record")
         ]
     );
     let nothing = blktrace::import(
@@ -243,5 +246,5 @@ fn long_lines_and_bytes_that_are_no_text() {
     text.extend(b"\", 5) = 5\nfsync(\xff\xfe) = 0\nsync() = 0\n");
     let trace = Trace::read(|bytes| strace::import(&mut Cursor::new(&text), bytes, Vec::new(), false));
     assert_eq!(trace.operations.iter().map(|operation| operation.call).collect::<Vec<_>>(), [Call::Sync]);
-    assert!(trace.unseen().iter().any(|(_, what)| what.contains("not understood, the first of them number 1")));
+    assert!(trace.unseen().iter().any(|(_, what)| what.contains("not understood, the first is number 1")));
 }

@@ -7,5 +7,5 @@
 mod ring;
 mod stop;
 
-pub use ring::{Command, CommandRing, Event};
+pub use ring::{CommandRing, RingCommand, RingEvent};
 pub use stop::Stop;

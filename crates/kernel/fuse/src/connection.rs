@@ -29,7 +29,9 @@ pub fn negotiate(channel: &Channel, offer: Offer, room: &mut [u8]) -> Result<Agr
             Received::Message if message.header.opcode == opcode::INIT => break,
             Received::Message => channel.reply(message.header.unique, -libc::EIO, &[])?,
             Received::Nothing => {}
-            Received::End => return Err(FuseError::Protocol("the connection ended before it began".to_owned())),
+            Received::End => {
+                return Err(FuseError::Protocol("the connection ended before its first request".to_owned()));
+            }
         }
     }
     match negotiation::answer(message.args(), offer, room) {

@@ -35,11 +35,11 @@ impl fmt::Display for FuseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             FuseError::NoFuse(error) => {
-                write!(f, "cannot open /dev/fuse: {error}; it takes a kernel with FUSE and access to it")
+                write!(f, "cannot open /dev/fuse: {error}; needs a kernel with FUSE and permission to open it")
             }
             FuseError::Unusable { path, reason } => write!(f, "{}: {reason}", path.display()),
             FuseError::Mount { path, reason } => write!(f, "cannot mount on {}: {reason}", path.display()),
-            FuseError::Protocol(what) => write!(f, "the kernel's FUSE speaks differently: {what}"),
+            FuseError::Protocol(what) => write!(f, "the kernel's FUSE protocol does not match: {what}"),
             FuseError::NoUring(what) => write!(f, "FUSE over io_uring cannot be used: {what}"),
             FuseError::Connection(call, error) => write!(f, "{call} failed: {error}"),
         }

@@ -31,7 +31,7 @@ mod uring_switch;
 
 pub use ending::Ending;
 pub use error::FuseError;
-pub use moment::{Moment, Observer, Transport};
+pub use moment::{FuseEvent, FuseTransport, Observer};
 pub use possible_cpus::possible_cpus;
 pub use rustix::mount::MountFlags;
 pub use service::{Reply, Service, Taken};

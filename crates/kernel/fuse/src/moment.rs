@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 /// How requests travel between the kernel and the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Transport {
+pub enum FuseTransport {
     /// io_uring where the kernel has it, reads and writes elsewhere.
     Auto,
     /// Reads and writes of `/dev/fuse`.
@@ -15,25 +15,25 @@ pub enum Transport {
     Uring,
 }
 
-impl fmt::Display for Transport {
+impl fmt::Display for FuseTransport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Transport::Auto => "auto",
-            Transport::Classic => "classic",
-            Transport::Uring => "io_uring",
+            FuseTransport::Auto => "auto",
+            FuseTransport::Classic => "classic",
+            FuseTransport::Uring => "io_uring",
         })
     }
 }
 
 /// Something a user would want to know while the server runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Moment {
+pub enum FuseEvent {
     /// It is there, and requests travel by this transport.
     Serving {
         /// What is served.
         path: PathBuf,
         /// The transport in use, never `Auto`.
-        transport: Transport,
+        transport: FuseTransport,
     },
     /// Something is done in another way than usual, for this reason.
     Note(String),
@@ -45,4 +45,4 @@ pub enum Moment {
 }
 
 /// Who is told of moments; may be called from another thread.
-pub type Observer = Arc<dyn Fn(&Moment) + Send + Sync>;
+pub type Observer = Arc<dyn Fn(&FuseEvent) + Send + Sync>;

@@ -88,13 +88,13 @@ fn source_in(list: &[u8], path: &Path, subtype: &str) -> Option<PathBuf> {
 pub fn mount(path: &Path, options: &MountOptions) -> Result<(OwnedFd, Mount), FuseError> {
     let path = path.canonicalize().map_err(|error| match error.raw_os_error() {
         Some(libc::ENOTCONN) => {
-            let what = "the server of what is mounted there has died; `umount -l` takes the mount away";
+            let what = "the server of the existing mount has died; remove the mount with `umount -l`";
             unusable(path, what)
         }
-        _ => unusable(path, &format!("{error}; make the folder first")),
+        _ => unusable(path, &format!("{error}; create the folder first")),
     })?;
     if !path.is_dir() {
-        return Err(unusable(&path, "it is not a folder; name a folder to mount on"));
+        return Err(unusable(&path, "it is not a folder"));
     }
     let (fd, by_helper) = if rustix::process::geteuid().is_root() {
         (mount_as_root(&path, options)?, false)
@@ -153,7 +153,7 @@ fn mount_by_helper(path: &Path, options: &MountOptions) -> Result<OwnedFd, FuseE
         .output();
     drop(theirs);
     let done = done.map_err(|error| {
-        refused(path, format!("{HELPER}: {error}; without it only root can mount (Debian has it in the package fuse3)"))
+        refused(path, format!("{HELPER}: {error}; without it only root can mount (in Debian: package fuse3)"))
     })?;
     if !done.status.success() {
         return Err(refused(path, String::from_utf8_lossy(&done.stderr).trim()));
@@ -265,9 +265,9 @@ mod tests {
         let (source, subtype) = ("iolab".to_owned(), "iolab".to_owned());
         let options = MountOptions { source, subtype, flags: MountFlags::empty(), payload_bytes: 8192 };
         let missing = mount(Path::new("/nonexistent/folder"), &options).unwrap_err().to_string();
-        assert!(missing.contains("make the folder first"), "{missing}");
+        assert!(missing.contains("create the folder first"), "{missing}");
         let file = mount(Path::new("/proc/self/exe"), &options).unwrap_err().to_string();
-        assert!(file.contains("name a folder"), "{file}");
+        assert!(file.contains("it is not a folder"), "{file}");
     }
 
     #[test]

@@ -2,14 +2,14 @@
 //!
 //! Decides how large transfers get and which transport carries them. Performs no I/O.
 
-use crate::Transport;
+use crate::FuseTransport;
 use crate::abi::{Body, MAJOR, MINOR, init_flag, u32_at};
 
 /// What was agreed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Agreement {
     /// The transport that carries the requests from now on; never `Auto`.
-    pub transport: Transport,
+    pub transport: FuseTransport,
     /// The minor version the kernel speaks.
     pub minor: u32,
     /// What is in effect, of [`init_flag`].
@@ -22,7 +22,7 @@ pub struct Offer {
     /// The largest payload, whole pages.
     pub payload_bytes: usize,
     /// What the user wants.
-    pub transport: Transport,
+    pub transport: FuseTransport,
     /// Most requests that the kernel may have waiting in the background.
     pub background: u16,
     /// What it can do beside transfers, of [`init_flag`].
@@ -54,10 +54,10 @@ pub(crate) fn answer(args: &[u8], offer: Offer, body: &mut [u8]) -> Result<(Agre
     let high = if u64::from(low) & init_flag::INIT_EXT != 0 { field(16)? } else { 0 };
     let capable = u64::from(low) | u64::from(high) << 32;
     let transport = match offer.transport {
-        Transport::Classic => Transport::Classic,
-        _ if capable & init_flag::OVER_IO_URING != 0 => Transport::Uring,
-        Transport::Uring => return Err(Disagreement::NoUring),
-        Transport::Auto => Transport::Classic,
+        FuseTransport::Classic => FuseTransport::Classic,
+        _ if capable & init_flag::OVER_IO_URING != 0 => FuseTransport::Uring,
+        FuseTransport::Uring => return Err(Disagreement::NoUring),
+        FuseTransport::Auto => FuseTransport::Classic,
     };
     let mut wanted = init_flag::ASYNC_READ
         | init_flag::BIG_WRITES
@@ -66,7 +66,7 @@ pub(crate) fn answer(args: &[u8], offer: Offer, body: &mut [u8]) -> Result<(Agre
         | init_flag::MAX_PAGES
         | init_flag::INIT_EXT
         | offer.features;
-    if transport == Transport::Uring {
+    if transport == FuseTransport::Uring {
         wanted |= init_flag::OVER_IO_URING;
     }
     let flags = wanted & capable;
@@ -98,7 +98,7 @@ mod tests {
         bytes
     }
 
-    fn offer(transport: Transport) -> Offer {
+    fn offer(transport: FuseTransport) -> Offer {
         Offer {
             payload_bytes: 128 << 10,
             transport,
@@ -111,8 +111,8 @@ mod tests {
     fn the_answer_is_what_the_kernel_reads() {
         let mut body = [0xee; 80];
         let args = init_in(45, u64::MAX >> 16);
-        let (agreement, length) = answer(&args, offer(Transport::Auto), &mut body).unwrap();
-        assert_eq!((agreement.transport, agreement.minor), (Transport::Uring, 42));
+        let (agreement, length) = answer(&args, offer(FuseTransport::Auto), &mut body).unwrap();
+        assert_eq!((agreement.transport, agreement.minor), (FuseTransport::Uring, 42));
         assert_eq!(length, 64, "struct fuse_init_out");
         let expected = [
             7, 0, 0, 0, 42, 0, 0, 0, // major, minor
@@ -132,13 +132,13 @@ mod tests {
     fn the_transport_is_what_both_can() {
         let uring = init_flag::OVER_IO_URING | init_flag::INIT_EXT;
         let table = [
-            (Transport::Auto, uring, Ok(Transport::Uring)),
-            (Transport::Auto, init_flag::INIT_EXT, Ok(Transport::Classic)),
+            (FuseTransport::Auto, uring, Ok(FuseTransport::Uring)),
+            (FuseTransport::Auto, init_flag::INIT_EXT, Ok(FuseTransport::Classic)),
             // Without INIT_EXT the upper flags are not there, whatever stands in their place.
-            (Transport::Auto, init_flag::OVER_IO_URING, Ok(Transport::Classic)),
-            (Transport::Classic, uring, Ok(Transport::Classic)),
-            (Transport::Uring, uring, Ok(Transport::Uring)),
-            (Transport::Uring, init_flag::INIT_EXT, Err(Disagreement::NoUring)),
+            (FuseTransport::Auto, init_flag::OVER_IO_URING, Ok(FuseTransport::Classic)),
+            (FuseTransport::Classic, uring, Ok(FuseTransport::Classic)),
+            (FuseTransport::Uring, uring, Ok(FuseTransport::Uring)),
+            (FuseTransport::Uring, init_flag::INIT_EXT, Err(Disagreement::NoUring)),
         ];
         for (wanted, capable, expected) in table {
             let got = answer(&init_in(42, capable), offer(wanted), &mut [0; 64]);
@@ -150,8 +150,8 @@ mod tests {
     fn strange_messages_are_refused() {
         let good = init_in(42, 0);
         for bad in [&good[..12], &init_in(20, 0), &[9; 64]] {
-            assert_eq!(answer(bad, offer(Transport::Auto), &mut [0; 64]), Err(Disagreement::NotInit));
+            assert_eq!(answer(bad, offer(FuseTransport::Auto), &mut [0; 64]), Err(Disagreement::NotInit));
         }
-        assert_eq!(answer(&good, offer(Transport::Auto), &mut [0; 63]), Err(Disagreement::NotInit));
+        assert_eq!(answer(&good, offer(FuseTransport::Auto), &mut [0; 63]), Err(Disagreement::NotInit));
     }
 }

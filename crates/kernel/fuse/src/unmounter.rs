@@ -6,7 +6,7 @@
 use std::thread::JoinHandle;
 
 use crate::FuseError;
-use crate::moment::{Moment, Observer};
+use crate::moment::{FuseEvent, Observer};
 use crate::mount::{Mount, Unmounted};
 
 /// Turns stops into unmounting.
@@ -37,8 +37,8 @@ impl Unmounter {
         let unmount = move || {
             let moment = match mount.unmount() {
                 Unmounted::Gone => return,
-                Unmounted::Busy => Moment::Busy,
-                Unmounted::Failed(reason) => Moment::CannotUnmount(reason),
+                Unmounted::Busy => FuseEvent::Busy,
+                Unmounted::Failed(reason) => FuseEvent::CannotUnmount(reason),
             };
             if let Some(observer) = observer {
                 observer(&moment);

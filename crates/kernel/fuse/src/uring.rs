@@ -20,7 +20,7 @@
 
 use std::os::fd::{AsRawFd, RawFd};
 
-use iolab_async_io::command_ring::{Command, CommandRing, Event};
+use iolab_async_io::command_ring::{CommandRing, RingCommand, RingEvent};
 use iolab_memory::{Backing, SlotPool};
 
 use crate::FuseError;
@@ -128,7 +128,7 @@ impl Entries {
     /// Offers every entry to the kernel.
     fn register(&mut self) -> Result<(), FuseError> {
         for slot in 0..self.vectors.len() {
-            let command = Command {
+            let command = RingCommand {
                 fd: self.fd,
                 operation: REGISTER,
                 address: self.vectors[slot].as_ptr() as u64,
@@ -151,7 +151,7 @@ impl Entries {
         let commit_id = u64_at(header, COMMIT_ID_AT).unwrap_or_default();
         header[..16].copy_from_slice(&out_header(reply.unique, reply.error, reply.body_bytes));
         header[PAYLOAD_BYTES_AT..PAYLOAD_BYTES_AT + 4].copy_from_slice(&(reply.body_bytes as u32).to_ne_bytes());
-        let command = Command {
+        let command = RingCommand {
             fd: self.fd,
             operation: COMMIT_AND_FETCH,
             address: 0,
@@ -255,7 +255,7 @@ pub fn serve<S: Service>(
 fn on_event<S: Service>(
     entries: &mut Entries,
     session: &mut S,
-    (channel, event): (&Channel, Event),
+    (channel, event): (&Channel, RingEvent),
     message: &mut Message,
     round: &mut Round,
 ) -> Result<(), FuseError> {
@@ -297,7 +297,7 @@ fn given_up(slot: u64, result: i32) -> Result<(), FuseError> {
         libc::ENOENT => Ok(()),
         errno => {
             let reason = std::io::Error::from_raw_os_error(errno);
-            Err(FuseError::NoUring(format!("the kernel refused entry {slot}: {reason}")))
+            Err(FuseError::NoUring(format!("the kernel rejected entry {slot}: {reason}")))
         }
     }
 }

@@ -8,7 +8,7 @@ use std::os::fd::AsRawFd;
 use iolab_async_io::command_ring::CommandRing;
 use rustix::event::{EventfdFlags, eventfd};
 
-use crate::Transport;
+use crate::FuseTransport;
 
 const SWITCH: &str = "/sys/module/fuse/parameters/enable_uring";
 
@@ -28,9 +28,9 @@ impl UringSwitch {
     /// Why the kernel did not offer io_uring, and what to do.
     pub fn advice() -> String {
         match std::fs::read_to_string(SWITCH) {
-            Err(_) => "the kernel does not have it; Linux 6.14 and later do (CONFIG_FUSE_IO_URING)".to_owned(),
+            Err(_) => "the kernel does not support it; needs Linux 6.14 or later with CONFIG_FUSE_IO_URING".to_owned(),
             Ok(text) if text.trim() == "N" => format!("it is switched off; as root: echo Y > {SWITCH}"),
-            Ok(_) => "the kernel has it and did not offer it".to_owned(),
+            Ok(_) => "the kernel supports it but did not offer it".to_owned(),
         }
     }
 }
@@ -40,12 +40,11 @@ impl UringSwitch {
 ///
 /// The kernel would agree on io_uring all the same, and there is no way back then: so it is tried
 /// before.
-pub fn permitted(wanted: Transport) -> (Transport, Option<String>) {
+pub fn permitted(wanted: FuseTransport) -> (FuseTransport, Option<String>) {
     match (wanted, try_ring()) {
-        (Transport::Auto, Err(error)) => {
-            let text =
-                format!("io_uring cannot be used here ({error}): requests travel by reads and writes of /dev/fuse");
-            (Transport::Classic, Some(text))
+        (FuseTransport::Auto, Err(error)) => {
+            let text = format!("io_uring cannot be used ({error}); using reads and writes of /dev/fuse");
+            (FuseTransport::Classic, Some(text))
         }
         _ => (wanted, None),
     }

@@ -1,12 +1,19 @@
-//! Every kind of store of this build. Adding one: its crate, its conformance tests, one line here.
+//! Every kind of store of this build. Adding one: its crate, its conformance tests, one line here, and
+//! a feature if it is built in.
 
 use std::path::Path;
 
 use iolab_kv::{Holds, StoreError, StoreKind, holds};
 
 /// All kinds, the one to be preferred first.
-pub static KINDS: &[&dyn StoreKind] =
-    &[&iolab_kv_rocksdb::RocksDb, &iolab_kv_fjall::Fjall, &iolab_kv_redb::Redb, &iolab_kv_null::Null];
+pub static KINDS: &[&dyn StoreKind] = &[
+    &iolab_kv_rocksdb::RocksDb,
+    #[cfg(feature = "fjall")]
+    &iolab_kv_fjall::Fjall,
+    #[cfg(feature = "redb")]
+    &iolab_kv_redb::Redb,
+    &iolab_kv_null::Null,
+];
 
 /// The kind of this name.
 pub fn kind(name: &str) -> Option<&'static dyn StoreKind> {
@@ -50,6 +57,7 @@ mod tests {
         assert!(kind("leveldb").is_none());
     }
 
+    #[cfg(any(feature = "fjall", feature = "redb"))]
     #[test]
     fn something_that_keeps_data_is_always_there() {
         let (kind, reasons) = preferred();

@@ -23,7 +23,7 @@ static DESCRIPTION: StoreDescription = StoreDescription {
     name: "fjall",
     summary: "A log-structured merge tree, built in",
     details: "Options: cache_size, write_buffer_size, block_size, max_background_jobs, compression (lz4 or none). It \
-              cannot write without a log. Logged writes are in the kernel's hands when they return.",
+        always writes a log. When a logged write returns, the kernel has the data.",
     install: "",
     keeps_data: true,
 };
@@ -68,13 +68,13 @@ fn error_of(folder: &Path, doing: &str, error: Error) -> StoreError {
     let path = folder.display();
     match error {
         Error::Locked => {
-            StoreError::new(ErrorKind::Busy, format!("{path}: another program, or another job, has this store open"))
+            StoreError::new(ErrorKind::Busy, format!("{path}: the store is open in another program or job"))
         }
         Error::Io(error) => StoreError::of_file(folder, doing, &error),
         Error::Storage(fjall::LsmError::Io(error)) => StoreError::of_file(folder, doing, &error),
         Error::Poisoned => {
             let message =
-                format!("{path}: cannot {doing}: an earlier write failed, and fjall takes no more after that");
+                format!("{path}: cannot {doing}: an earlier write failed, and fjall accepts no more writes after that");
             StoreError::new(ErrorKind::Io, message)
         }
         error => {

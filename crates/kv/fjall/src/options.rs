@@ -29,7 +29,7 @@ impl Options {
                 ("compression", "lz4") => options.uncompressed = false,
                 ("compression", "none") => options.uncompressed = true,
                 ("compression", _) => {
-                    let message = format!("`compression={value}`: fjall has lz4 and none");
+                    let message = format!("`compression={value}`: fjall supports lz4 and none");
                     return Err(StoreError::new(ErrorKind::Option, message));
                 }
                 _ => return Err(unknown_option("fjall", name, NAMES)),

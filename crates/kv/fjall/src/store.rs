@@ -49,7 +49,7 @@ impl FjallStore {
 }
 
 fn unlogged() -> StoreError {
-    StoreError::new(ErrorKind::Unsupported, "fjall cannot write without its journal; leave out disable_wal")
+    StoreError::new(ErrorKind::Unsupported, "fjall cannot write without its journal; remove disable_wal")
 }
 
 impl Access for FjallStore {

@@ -18,8 +18,8 @@ pub struct Null;
 
 static DESCRIPTION: StoreDescription = StoreDescription {
     name: "null",
-    summary: "Keeps nothing; measures the loop that loads stores",
-    details: "Options: keys (how many keys it pretends to hold), value_size (how long their values are).",
+    summary: "Stores nothing; measures the cost of the benchmark loop",
+    details: "Options: keys (number of keys it pretends to hold), value_size (length of their values).",
     install: "",
     keeps_data: false,
 };

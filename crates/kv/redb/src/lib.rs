@@ -24,8 +24,8 @@ pub struct Redb;
 static DESCRIPTION: StoreDescription = StoreDescription {
     name: "redb",
     summary: "A copy-on-write B-tree in one file, built in",
-    details: "Options: cache_size. Each put is a transaction of its own. It has no log: what is not synced survives \
-              only after a flush, a synced write or closing.",
+    details: "Options: cache_size. Each put is its own transaction. It has no log: unsynced data becomes durable \
+        only with a flush, a synced write or closing.",
     install: "",
     keeps_data: true,
 };
@@ -88,10 +88,10 @@ fn open_error(folder: &Path, error: DatabaseError) -> StoreError {
     let path = folder.display();
     match error {
         DatabaseError::DatabaseAlreadyOpen | DatabaseError::LockProtocolMismatch => {
-            StoreError::new(ErrorKind::Busy, format!("{path}: another program, or another job, has this store open"))
+            StoreError::new(ErrorKind::Busy, format!("{path}: the store is open in another program or job"))
         }
         DatabaseError::UpgradeRequired(version) => {
-            let message = format!("{path}: the store has redb's older file format {version}; make a new one");
+            let message = format!("{path}: the store has redb's older file format {version}; create a new store");
             StoreError::new(ErrorKind::Folder, message)
         }
         DatabaseError::Storage(error) => error_of(folder, "open the store", redb::Error::from(error)),

@@ -111,7 +111,7 @@ impl Store for RedbStore {
                 match database.compact() {
                     Ok(_) => Ok(()),
                     Err(redb::CompactionError::TransactionInProgress) => {
-                        let message = "redb cannot compact while a cursor is open; compact before or after";
+                        let message = "redb cannot compact while a cursor is open; close the cursor first";
                         Err(StoreError::new(ErrorKind::Busy, message))
                     }
                     Err(error) => Err(error_of(&self.folder, "compact", error.into())),
@@ -127,7 +127,7 @@ impl Store for RedbStore {
             direct_reads: Some(false),
             cache_bytes: self.cache_bytes,
             assertions: Some(cfg!(debug_assertions)),
-            notes: vec!["redb has no log: writes that are not synced are lost with the process.".to_owned()],
+            notes: vec!["redb has no log: unsynced writes are lost when the process dies.".to_owned()],
             ..StoreFacts::default()
         }
     }

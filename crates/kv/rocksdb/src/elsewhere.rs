@@ -34,28 +34,7 @@ pub(crate) struct Elsewhere {
 impl Elsewhere {
     /// Opens what a URI names: for stores that are gone before this is.
     pub(crate) fn open(library: &Library, uri: &str) -> Result<Elsewhere, StoreError> {
-        let handle = load()?;
-        let missing = |name: &str| {
-            let message = format!("{FILE} has no function {name}: it was built without the feature shim; {HOW}");
-            StoreError::new(ErrorKind::NotInstalled, message)
-        };
-        let symbol = |name: &str| {
-            let found = find(handle, name);
-            if found.is_null() { Err(missing(name)) } else { Ok(found) }
-        };
-        let (open, close) = (symbol("iolab_rocksdb_env_open")?, symbol("iolab_rocksdb_env_close")?);
-        // Its own RocksDB, as the loader chose it, has to be this one.
-        if !std::ptr::eq(symbol("rocksdb_open")?, library.symbols.open as *const c_void) {
-            let message = format!(
-                "{FILE} was built for another RocksDB than {}: build it for this one, or name the other in IOLAB_ROCKSDB",
-                library.path.display()
-            );
-            return Err(StoreError::new(ErrorKind::NotInstalled, message));
-        }
-        // SAFETY: functions of these names have these types: src/entry.rs of that crate.
-        let (open, close) = unsafe {
-            (std::mem::transmute::<*mut c_void, Open>(open), std::mem::transmute::<*mut c_void, Close>(close))
-        };
+        let (open, close) = functions(library)?;
         let text = CString::new(uri).map_err(|_| StoreError::new(ErrorKind::Option, "filesystem= has a zero byte"))?;
         let mut error = std::ptr::null_mut();
         // SAFETY: a C string and a place for a pointer, which live through the call.
@@ -64,7 +43,7 @@ impl Elsewhere {
             return Ok(Elsewhere { environment, close });
         }
         let why = if error.is_null() {
-            "it does not say why".to_owned()
+            "no reason given".to_owned()
         } else {
             // SAFETY: a C string made by malloc, ours from here on.
             let why = unsafe { CStr::from_ptr(error) }.to_string_lossy().into_owned();
@@ -81,6 +60,30 @@ impl Drop for Elsewhere {
         // SAFETY: from `open`, given back once; the store that used it has been closed.
         unsafe { (self.close)(self.environment) };
     }
+}
+
+/// The two functions of the library that is there, if its RocksDB is this one.
+pub(crate) fn functions(library: &Library) -> Result<(Open, Close), StoreError> {
+    let handle = load()?;
+    let missing = |name: &str| {
+        let message = format!("{FILE} has no function {name}: it was built without the feature shim; {HOW}");
+        StoreError::new(ErrorKind::NotInstalled, message)
+    };
+    let symbol = |name: &str| {
+        let found = find(handle, name);
+        if found.is_null() { Err(missing(name)) } else { Ok(found) }
+    };
+    let (open, close) = (symbol("iolab_rocksdb_env_open")?, symbol("iolab_rocksdb_env_close")?);
+    // Its own RocksDB, as the loader chose it, has to be this one.
+    if !std::ptr::eq(symbol("rocksdb_open")?, library.symbols.open as *const c_void) {
+        let message = format!(
+            "{FILE} was built for a different RocksDB than {}: rebuild it for this one, or set IOLAB_ROCKSDB to the other",
+            library.path.display()
+        );
+        return Err(StoreError::new(ErrorKind::NotInstalled, message));
+    }
+    // SAFETY: functions of these names have these types: src/entry.rs of that crate.
+    Ok(unsafe { (std::mem::transmute::<*mut c_void, Open>(open), std::mem::transmute::<*mut c_void, Close>(close)) })
 }
 
 /// Loads the library; it stays.
@@ -102,6 +105,6 @@ fn load() -> Result<*mut c_void, StoreError> {
         let text = unsafe { libc::dlerror().as_ref() }.map(|text| unsafe { CStr::from_ptr(text) });
         why = text.map(|text| text.to_string_lossy().into_owned()).unwrap_or_default();
     }
-    let message = format!("filesystem= needs {FILE}, which is not there ({why}); {HOW}");
+    let message = format!("filesystem= needs {FILE}, which was not found ({why}); {HOW}");
     Err(StoreError::new(ErrorKind::NotInstalled, message))
 }

@@ -5,6 +5,7 @@
 //! reader sees are those of the library's block. Options are the library's own text.
 #![allow(unsafe_code, reason = "island: the C library, in the files that say so")]
 
+mod batches;
 mod calls;
 mod cursor;
 mod elsewhere;
@@ -17,7 +18,7 @@ mod symbols;
 
 use std::path::Path;
 
-use iolab_kv::{Existing, OpenRequest, Store, StoreDescription, StoreError, StoreKind, judge, remove_owned};
+use iolab_kv::{ErrorKind, Existing, OpenRequest, Store, StoreDescription, StoreError, StoreKind, judge, remove_owned};
 
 use calls::{c_path, checked};
 use options::Options;
@@ -29,10 +30,10 @@ pub struct RocksDb;
 
 static DESCRIPTION: StoreDescription = StoreDescription {
     name: "rocksdb",
-    summary: "RocksDB, by the library installed on this machine",
-    details: "Options: RocksDB's own text, e.g. write_buffer_size=64M;compression=kNoCompression;\
-              block_based_table_factory={block_size=4K;block_cache=8M}, and statistics=1, perf_level=N, \
-              filesystem=logfs:IMAGE (docs/logfs/rocksdb.md).",
+    summary: "RocksDB, from the library installed on this machine",
+    details: "Options: RocksDB's own syntax, e.g. \
+        write_buffer_size=64M;compression=kNoCompression;block_based_table_factory={block_size=4K;block_cache=8M}; \
+        and statistics=1, perf_level=N, filesystem=logfs:IMAGE (docs/logfs/rocksdb.md).",
     install: library::INSTALL,
     keeps_data: true,
 };
@@ -73,7 +74,7 @@ impl StoreKind for RocksDb {
     fn open(&self, request: &OpenRequest<'_>) -> Result<Box<dyn Store>, StoreError> {
         let library = library::library()?;
         let create = request.existing != Existing::Required;
-        let mut options = Options::read(&library.symbols, request.options, create)?;
+        let mut options = Options::read(library, request.options, create)?;
         match options.filesystem.take() {
             None => judge(self, request)?,
             // What is there cannot be judged from here: the library alone can look.
@@ -85,7 +86,7 @@ impl StoreKind for RocksDb {
     fn destroy(&self, folder: &Path) -> Result<(), StoreError> {
         if self.recognises(folder) {
             let library = library::library()?;
-            let options = Options::read(&library.symbols, "", false)?;
+            let options = Options::read(library, "", false)?;
             let path = c_path(folder);
             // SAFETY: options and path live through the call, which takes the store's lock, so that
             // nobody has it open.
@@ -100,6 +101,22 @@ impl StoreKind for RocksDb {
             return sweep(self, folder);
         }
         remove_owned(self, folder)
+    }
+
+    fn destroy_elsewhere(&self, folder: &Path, options: &str) -> Result<(), StoreError> {
+        let library = library::library()?;
+        let mut options = Options::read(library, options, false)?;
+        let uri = options.filesystem.take().ok_or_else(|| {
+            let message = format!("{}: no filesystem= says where the store is", folder.display());
+            StoreError::new(ErrorKind::Option, message)
+        })?;
+        options.live_in(elsewhere::Elsewhere::open(library, &uri)?, Existing::Either);
+        let path = c_path(folder);
+        // SAFETY: options and path live through the call, which takes the store's lock.
+        checked(&library.symbols, |failure| unsafe {
+            (library.symbols.destroy_db)(options.object, path.as_ptr(), failure);
+        })
+        .map_err(|text| error::error_of(folder, "destroy the store", &text))
     }
 }
 
@@ -122,6 +139,16 @@ fn sweep(kind: &RocksDb, folder: &Path) -> Result<(), StoreError> {
 /// the same.
 pub fn library_path() -> Result<&'static Path, StoreError> {
     library::library().map(|library| library.path.as_path())
+}
+
+/// Whether the library was built with assertions, which check every operation.
+pub fn has_assertions() -> Result<bool, StoreError> {
+    library::library().map(|library| library.assertions)
+}
+
+/// Whether stores can live in images of logfs (`filesystem=logfs:IMAGE`), or what is missing.
+pub fn can_live_in_logfs() -> Result<(), StoreError> {
+    elsewhere::functions(library::library()?).map(drop)
 }
 
 #[cfg(test)]

@@ -35,6 +35,27 @@ pub(crate) struct Library {
     pub(crate) assertions: bool,
 }
 
+impl Library {
+    /// Where it comes from, what it was built with as far as that can be known, and the libraries of this
+    /// process that compress for it.
+    pub(crate) fn sentence(&self) -> String {
+        let assertions = if self.assertions { "with" } else { "without" };
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+        let libraries = compression_libraries(&maps);
+        let libraries = if libraries.is_empty() { "none that is shared".to_owned() } else { libraries.join(", ") };
+        format!(
+            "RocksDB is loaded from {}, built {assertions} assertions; libraries that compress: {libraries}.",
+            self.path.display()
+        )
+    }
+
+    /// The level of `perf_level` that measures everything (`rocksdb/perf_level.h`): version 9 has one more.
+    pub(crate) fn most_perf_level(&self) -> u64 {
+        let major = self.version.split('.').next().and_then(|major| major.parse::<u32>().ok());
+        if major.is_some_and(|major| major >= 9) { 6 } else { 5 }
+    }
+}
+
 /// The library, loaded by the first who asks.
 pub(crate) fn library() -> Result<&'static Library, StoreError> {
     static LIBRARY: OnceLock<Result<Library, StoreError>> = OnceLock::new();
@@ -102,13 +123,13 @@ fn load(path: &Path) -> Result<Library, StoreError> {
     if handle.is_null() {
         // SAFETY: dlerror answers with a C string or null; it stays until the thread's next such call.
         let why = unsafe { libc::dlerror().as_ref() }.map(|text| unsafe { CStr::from_ptr(text) });
-        let why = why.map_or("the loader gives no reason".into(), CStr::to_string_lossy);
+        let why = why.map_or("no reason given".into(), CStr::to_string_lossy);
         return Err(not_installed(&format!("the library {} cannot be loaded ({why})", path.display())));
     }
     let symbols = Symbols::load(|symbol| find(handle, symbol)).map_err(|missing| {
         let shown = path.display();
         let range = format!("{} to {}", SUPPORTED.start(), SUPPORTED.end());
-        not_installed(&format!("{shown} has no function {missing}; versions {range} have it"))
+        not_installed(&format!("{shown} has no function {missing}; use version {range}"))
     })?;
     let path = file_of(symbols.open as *const c_void).unwrap_or_else(|| path.to_owned());
     let numbers = version_of(&path).filter(|numbers| !numbers.is_empty());
@@ -120,6 +141,17 @@ fn load(path: &Path) -> Result<Library, StoreError> {
         version: version.unwrap_or_else(|| "0 (unknown)".to_owned()),
         assertions: !hook.is_null(),
     })
+}
+
+/// Names of the files that are mapped (proc_pid_maps(5)) and compress.
+fn compression_libraries(maps: &str) -> Vec<String> {
+    let known = ["libsnappy.", "liblz4.", "libzstd.", "libz.", "libbz2."];
+    let files = maps.lines().filter_map(|line| line.split_whitespace().nth(5)?.rsplit('/').next());
+    let mut found: Vec<String> =
+        files.filter(|file| known.iter().any(|start| file.starts_with(start))).map(str::to_owned).collect();
+    found.sort();
+    found.dedup();
+    found
 }
 
 pub(crate) fn find(handle: *mut c_void, symbol: &str) -> *mut c_void {
@@ -157,6 +189,14 @@ mod tests {
             assert_eq!(error.kind, ErrorKind::NotInstalled);
             assert!(error.message.contains("librocksdb.so.") && error.message.ends_with(INSTALL), "{error}");
         }
+    }
+
+    #[test]
+    fn libraries_that_compress_are_listed_once() {
+        let maps = "7f00-7f01 r--p 0000 08:01 42 /usr/lib/x86_64-linux-gnu/libzstd.so.1.5.4\n\
+                    7f01-7f02 r-xp 1000 08:01 42 /usr/lib/x86_64-linux-gnu/libzstd.so.1.5.4\n\
+                    7f02-7f03 r-xp 1000 08:01 43 /usr/lib/libsnappy.so.1.1.9\n7f03-7f04 rw-p 0000 00:00 0 [heap]\n";
+        assert_eq!(compression_libraries(maps), ["libsnappy.so.1.1.9", "libzstd.so.1.5.4"]);
     }
 
     /// The C library itself is a library, with none of the functions.

@@ -3,7 +3,8 @@
 //! The text is RocksDB's own (`rocksdb_get_options_from_string`): any option of a database, of a column
 //! family, and of the table format in `block_based_table_factory={...}`. Three words are read here
 //! and not given on: `statistics=1` counts everything exactly (it costs a few per cent), `perf_level=N`
-//! sets what each thread that reads `perf-context` has measured, `filesystem=URI` says where files live.
+//! sets what every thread has measured (nothing, as by `db_bench`, unless told; the library by itself
+//! counts at level 2, a fifth of the instructions of a put), `filesystem=URI` says where files live.
 #![allow(unsafe_code, reason = "island: calls of the library")]
 
 use std::path::Path;
@@ -12,6 +13,7 @@ use iolab_kv::{ErrorKind, Existing, StoreError, number, options_of};
 
 use crate::calls::{c_text, checked};
 use crate::elsewhere::Elsewhere;
+use crate::library::Library;
 use crate::symbols::{Object, Symbols};
 
 /// Options of the library, and what was asked for besides.
@@ -20,7 +22,8 @@ pub(crate) struct Options {
     symbols: &'static Symbols,
     pub(crate) object: Object,
     pub(crate) statistics: bool,
-    pub(crate) perf_level: Option<i32>,
+    /// What threads have the library measure of their operations (`rocksdb/perf_level.h`).
+    pub(crate) perf_level: i32,
     /// Where files live, if not in folders of this machine, as a URI.
     pub(crate) filesystem: Option<String>,
     /// The same, opened. Goes after the options, which have it.
@@ -34,15 +37,22 @@ unsafe impl Sync for Options {}
 
 impl Options {
     /// Reads `text` over the library's defaults. `create` makes a store where there is none.
-    pub(crate) fn read(symbols: &'static Symbols, text: &str, create: bool) -> Result<Options, StoreError> {
-        let (mut statistics, mut perf_level, mut filesystem, mut native) = (false, None, None, String::new());
+    ///
+    /// A library with assertions ends the process where it cannot write its own log of messages, on a
+    /// full disk: it writes none but the head, unless the text names `info_log_level`.
+    pub(crate) fn read(library: &'static Library, text: &str, create: bool) -> Result<Options, StoreError> {
+        let symbols = &library.symbols;
+        let (mut statistics, mut perf_level, mut filesystem, mut native) = (false, 1, None, String::new());
         for (name, value) in options_of(text)? {
             match name {
                 "statistics" => statistics = matches!(value, "1" | "true"),
-                "perf_level" => perf_level = Some(number(name, value)?.min(5) as i32),
+                "perf_level" => perf_level = number(name, value)?.clamp(1, library.most_perf_level()) as i32,
                 "filesystem" => filesystem = Some(value.to_owned()),
                 _ => native.push_str(&format!("{name}={value};")),
             }
+        }
+        if library.assertions && !text.contains("info_log_level") {
+            native.push_str("info_log_level=HEADER_LEVEL;");
         }
         if create {
             native.push_str("create_if_missing=true;");
@@ -60,7 +70,7 @@ impl Options {
         // SAFETY: made above, not used any more.
         unsafe { (symbols.options_destroy)(base) };
         read.map_err(|why| {
-            let message = format!("RocksDB refuses the options `{native}`: {why}");
+            let message = format!("RocksDB rejects the options `{native}`: {why}");
             StoreError::new(ErrorKind::Option, message)
         })?;
         if statistics {

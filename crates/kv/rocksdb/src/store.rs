@@ -1,11 +1,13 @@
 //! An open RocksDB.
 #![allow(unsafe_code, reason = "island: calls of the library")]
 
+use std::cell::Cell;
 use std::ffi::c_int;
 use std::path::{Path, PathBuf};
 
 use iolab_kv::{Access, Batch, Change, Cursor, Durability, Maintenance, Store, StoreError, StoreFacts, StoreFigures};
 
+use crate::batches;
 use crate::calls::{c_path, c_text, checked, owned_text, slice};
 use crate::cursor::RocksCursor;
 use crate::error::error_of;
@@ -13,6 +15,11 @@ use crate::figures::{from_stats, from_tickers};
 use crate::library::Library;
 use crate::options::{Options, in_effect, value_in};
 use crate::symbols::{Object, Symbols};
+
+thread_local! {
+    /// What this thread has the library measure; 0 before its first operation.
+    static PERF_LEVEL: Cell<i32> = const { Cell::new(0) };
+}
 
 /// An open store, its options, and the options of its operations.
 #[derive(Debug)]
@@ -59,6 +66,21 @@ impl RocksStore {
         &self.library.symbols
     }
 
+    /// The same for an operation: the calling thread has the library measure what this store's options
+    /// say.
+    #[inline]
+    pub(crate) fn symbols_for_operation(&self) -> &'static Symbols {
+        let (symbols, level) = (self.symbols(), self.options.perf_level);
+        PERF_LEVEL.with(|now| {
+            if now.get() != level {
+                // SAFETY: sets a variable of the calling thread; the level is one that the library has.
+                unsafe { (symbols.set_perf_level)(level) };
+                now.set(level);
+            }
+        });
+        symbols
+    }
+
     pub(crate) fn handle(&self) -> Object {
         self.handle
     }
@@ -79,6 +101,35 @@ impl RocksStore {
         }]
     }
 
+    /// Makes these changes as one batch, which is also the library's own way of a single put. The batch
+    /// is the thread's: the library makes one for each call of `rocksdb_put`, and asks for memory then.
+    #[inline]
+    fn write_changes<'c>(
+        &self,
+        changes: impl Iterator<Item = Change<'c>>,
+        durability: Durability,
+        doing: &str,
+    ) -> Result<(), StoreError> {
+        let (symbols, how) = (self.symbols_for_operation(), self.write_options(durability));
+        let done = batches::with(symbols, |writes| {
+            for change in changes {
+                // SAFETY: `writes` is alive and this thread's; it copies keys and values.
+                unsafe {
+                    match change {
+                        Change::Put(key, value) => {
+                            let (key, key_length) = (key.as_ptr().cast(), key.len());
+                            (symbols.writebatch_put)(writes, key, key_length, value.as_ptr().cast(), value.len());
+                        }
+                        Change::Delete(key) => (symbols.writebatch_delete)(writes, key.as_ptr().cast(), key.len()),
+                    }
+                }
+            }
+            // SAFETY: the store is open, the batch alive.
+            checked(symbols, |failure| unsafe { (symbols.write)(self.handle, how, writes, failure) })
+        });
+        done.map_err(|text| self.error(doing, &text))
+    }
+
     /// A property that is a number.
     fn number(&self, name: &str) -> Option<u64> {
         let (mut value, name) = (0, c_text(name.as_bytes()));
@@ -89,10 +140,12 @@ impl RocksStore {
 
     /// What this thread's operations spent their time on, and starts again.
     fn perf_context(&self) -> Option<String> {
-        let symbols = self.symbols();
+        if self.options.perf_level < 2 {
+            return None;
+        }
+        let symbols = self.symbols_for_operation();
         // SAFETY: the context is the calling thread's own; the wrapper object is given back at once.
         unsafe {
-            (symbols.set_perf_level)(self.options.perf_level?);
             let context = (symbols.perfcontext_create)();
             let text = owned_text(symbols, (symbols.perfcontext_report)(context, 1));
             (symbols.perfcontext_reset)(context);
@@ -127,50 +180,20 @@ impl RocksStore {
 impl Access for RocksStore {
     #[inline]
     fn put(&self, key: &[u8], value: &[u8], durability: Durability) -> Result<(), StoreError> {
-        let (symbols, how) = (self.symbols(), self.write_options(durability));
-        // SAFETY: the store is open; key and value live through the call.
-        checked(symbols, |failure| unsafe {
-            let (key, key_length) = (key.as_ptr().cast(), key.len());
-            (symbols.put)(self.handle, how, key, key_length, value.as_ptr().cast(), value.len(), failure);
-        })
-        .map_err(|text| self.error("write", &text))
+        self.write_changes(std::iter::once(Change::Put(key, value)), durability, "write")
     }
 
     fn delete(&self, key: &[u8], durability: Durability) -> Result<(), StoreError> {
-        let (symbols, how) = (self.symbols(), self.write_options(durability));
-        // SAFETY: the store is open; the key lives through the call.
-        checked(symbols, |failure| unsafe {
-            (symbols.delete)(self.handle, how, key.as_ptr().cast(), key.len(), failure);
-        })
-        .map_err(|text| self.error("delete", &text))
+        self.write_changes(std::iter::once(Change::Delete(key)), durability, "delete")
     }
 
     fn write(&self, batch: &Batch, durability: Durability) -> Result<(), StoreError> {
-        let (symbols, how) = (self.symbols(), self.write_options(durability));
-        // SAFETY: makes an object that is given back below; it copies keys and values.
-        let writes = unsafe { (symbols.writebatch_create)() };
-        for change in batch.changes() {
-            // SAFETY: `writes` is alive and this thread's; the bytes live through the calls.
-            unsafe {
-                match change {
-                    Change::Put(key, value) => {
-                        let (key, key_length) = (key.as_ptr().cast(), key.len());
-                        (symbols.writebatch_put)(writes, key, key_length, value.as_ptr().cast(), value.len());
-                    }
-                    Change::Delete(key) => (symbols.writebatch_delete)(writes, key.as_ptr().cast(), key.len()),
-                }
-            }
-        }
-        // SAFETY: the store is open, the batch alive.
-        let done = checked(symbols, |failure| unsafe { (symbols.write)(self.handle, how, writes, failure) });
-        // SAFETY: made above, not used any more.
-        unsafe { (symbols.writebatch_destroy)(writes) };
-        done.map_err(|text| self.error("write a batch", &text))
+        self.write_changes(batch.changes(), durability, "write a batch")
     }
 
     #[inline]
     fn get(&self, key: &[u8], visit: &mut dyn FnMut(&[u8])) -> Result<bool, StoreError> {
-        let symbols = self.symbols();
+        let symbols = self.symbols_for_operation();
         // SAFETY: the store is open; the key lives through the call.
         let pinned = checked(symbols, |failure| unsafe {
             (symbols.get_pinned)(self.handle, self.read, key.as_ptr().cast(), key.len(), failure)
@@ -223,7 +246,7 @@ impl Store for RocksStore {
             direct_reads: known("use_direct_reads").map(|word| word == "true"),
             cache_bytes: self.number("rocksdb.block-cache-capacity"),
             assertions: Some(self.library.assertions),
-            notes: vec![format!("RocksDB is loaded from {}.", self.library.path.display())],
+            notes: vec![self.library.sentence()],
             options,
         }
     }

@@ -68,13 +68,12 @@ symbols! {
     flushoptions_create: fn() -> Object;
     flushoptions_destroy: fn(Object);
 
-    put: fn(Object, Object, *const c_char, usize, *const c_char, usize, Failure);
-    delete: fn(Object, Object, *const c_char, usize, Failure);
     get_pinned: fn(Object, Object, *const c_char, usize, Failure) -> Object;
     pinnableslice_value: fn(Object, *mut usize) -> *const c_char;
     pinnableslice_destroy: fn(Object);
     write: fn(Object, Object, Object, Failure);
     writebatch_create: fn() -> Object;
+    writebatch_clear: fn(Object);
     writebatch_destroy: fn(Object);
     writebatch_put: fn(Object, *const c_char, usize, *const c_char, usize);
     writebatch_delete: fn(Object, *const c_char, usize);

@@ -80,7 +80,7 @@ fn facts_and_figures_are_the_librarys() {
     let folder = outer.path().join("store");
     let store = open(
         &folder,
-        "statistics=1;perf_level=3;compression=kNoCompression;block_based_table_factory={block_cache=1M}",
+        "statistics=1;perf_level=5;compression=kNoCompression;block_based_table_factory={block_cache=1M}",
     );
     let facts = store.facts();
     assert_eq!(facts.compression.as_deref(), Some("none"));

@@ -1,7 +1,7 @@
 //! Whom an activity tells what goes on.
 
-/// The person who looks on.
-pub trait Console {
+/// The person who looks on. Several threads may tell.
+pub trait Console: Sync {
     /// A message, a line or several. It may be lost.
     fn note(&self, text: &str);
 
@@ -17,7 +17,7 @@ pub trait Console {
     fn status(&self, text: &str);
 }
 
-/// Nobody looks on.
+/// Shows nothing.
 #[derive(Debug, Clone, Copy)]
 pub struct Silent;
 

@@ -42,12 +42,12 @@ impl FailureKind {
 /// Why an activity ended without its result, in words for the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// Whose matter it is.
+    /// Who has to act on it.
     pub kind: FailureKind,
     /// What is wrong, and what to do.
     pub message: String,
-    /// Whether the message is a whole report (diagnostics with the lines that they are about), which
-    /// no program's name belongs before.
+    /// Whether the message is a whole report (diagnostics with the lines that they are about),
+    /// which no program's name belongs before.
     pub is_report: bool,
 }
 
@@ -119,7 +119,7 @@ impl From<OutputError> for Failure {
 }
 
 /// Says what was tried before the reason why it failed.
-pub trait Context<T> {
+pub trait FailureContext<T> {
     /// `what: reason`.
     ///
     /// # Errors
@@ -135,7 +135,7 @@ pub trait Context<T> {
         Self: Sized;
 }
 
-impl<T, E: Into<Failure>> Context<T> for Result<T, E> {
+impl<T, E: Into<Failure>> FailureContext<T> for Result<T, E> {
     fn context(self, what: impl Display) -> Result<T, Failure> {
         self.with_context(|| what)
     }

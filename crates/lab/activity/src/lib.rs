@@ -9,5 +9,5 @@ mod failure;
 mod progress;
 
 pub use console::{Console, Silent};
-pub use failure::{Context, Failure, FailureKind};
-pub use progress::{Pace, Progress, Unit};
+pub use failure::{Failure, FailureContext, FailureKind};
+pub use progress::{ProgressLine, ProgressUnit, RateEstimate, watched};

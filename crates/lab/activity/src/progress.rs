@@ -1,8 +1,13 @@
 //! How far something is that takes longer than a moment: how much of it, how fast, how long still.
 //!
-//! [`Pace`] is arithmetic and words. [`Progress`] shows them to a [`Console`], which a person at a
+//! [`RateEstimate`] is arithmetic and words. [`ProgressLine`] shows them to a [`Console`], which a person at a
 //! terminal sees in one place and everybody else does not. Both are asked between pieces of work;
-//! what is not due yet costs one look at a clock.
+//! what is not due yet costs one look at a clock. [`watched`] asks from a thread of its own, for
+//! work that has no pieces.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
 
 use iolab_clock::Clock;
 
@@ -13,30 +18,35 @@ const PATIENCE_NS: u64 = 2_000_000_000;
 /// Between two lines.
 const EVERY_NS: u64 = 500_000_000;
 
+/// Less than this is shown in KiB.
+const SMALL_BYTES: u64 = 10 << 20;
+
 /// What is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
-    /// Bytes, shown in MiB.
+pub enum ProgressUnit {
+    /// Bytes, shown in MiB, or in KiB where there are few.
     Bytes,
     /// Things, by their name for several of them.
     Things(&'static str),
+    /// Nothing that could be counted: only the time that has passed is shown.
+    Uncounted,
 }
 
 /// Rate and time left of one piece of work.
 #[derive(Debug, Clone)]
-pub struct Pace {
+pub struct RateEstimate {
     what: String,
-    unit: Unit,
+    unit: ProgressUnit,
     total: Option<u64>,
     begun_ns: u64,
     next_ns: u64,
 }
 
-impl Pace {
+impl RateEstimate {
     /// Work that begins now; `total` is 0 or `None` where nobody knows how much it is.
-    pub fn new(what: impl Into<String>, unit: Unit, total: Option<u64>, now_ns: u64) -> Pace {
+    pub fn new(what: impl Into<String>, unit: ProgressUnit, total: Option<u64>, now_ns: u64) -> RateEstimate {
         let total = total.filter(|total| *total > 0);
-        Pace { what: what.into(), unit, total, begun_ns: now_ns, next_ns: now_ns.saturating_add(PATIENCE_NS) }
+        RateEstimate { what: what.into(), unit, total, begun_ns: now_ns, next_ns: now_ns.saturating_add(PATIENCE_NS) }
     }
 
     /// The line to show, if it is time for one.
@@ -53,8 +63,17 @@ impl Pace {
         let seconds = now_ns.saturating_sub(self.begun_ns) as f64 / 1e9;
         let rate = done as f64 / seconds.max(1e-9);
         let (amount, speed) = match self.unit {
-            Unit::Bytes => (amount(done >> 20, self.total.map(|total| total >> 20), "MiB"), mebibytes(rate)),
-            Unit::Things(name) => (amount(done, self.total, name), format!("{rate:.1} {name}/s")),
+            ProgressUnit::Uncounted => return format!("{}: {} so far", self.what, rough_time(seconds.floor())),
+            ProgressUnit::Bytes => {
+                let (shift, unit) = if self.total.unwrap_or(done) < SMALL_BYTES { (10, "KiB") } else { (20, "MiB") };
+                let speed = rate / f64::from(1_u32 << shift);
+                let digits = usize::from(speed < 10.0);
+                (
+                    amount(done >> shift, self.total.map(|total| total >> shift), unit),
+                    format!("{speed:.digits$} {unit}/s"),
+                )
+            }
+            ProgressUnit::Things(name) => (amount(done, self.total, name), format!("{rate:.1} {name}/s")),
         };
         let mut line = format!("{}: {amount}", self.what);
         if let Some(total) = self.total {
@@ -86,25 +105,25 @@ fn rough_time(seconds: f64) -> String {
     }
 }
 
-fn mebibytes(rate: f64) -> String {
-    let mebibytes = rate / f64::from(1 << 20);
-    if mebibytes < 10.0 { format!("{mebibytes:.1} MiB/s") } else { format!("{mebibytes:.0} MiB/s") }
-}
-
 /// A pace that is shown.
-pub struct Progress<'c> {
+pub struct ProgressLine<'c> {
     console: &'c dyn Console,
     clock: Clock,
-    pace: Pace,
+    pace: RateEstimate,
     is_shown: bool,
 }
 
-impl<'c> Progress<'c> {
+impl<'c> ProgressLine<'c> {
     /// Work that begins now.
-    pub fn new(console: &'c dyn Console, what: impl Into<String>, unit: Unit, total: Option<u64>) -> Progress<'c> {
+    pub fn new(
+        console: &'c dyn Console,
+        what: impl Into<String>,
+        unit: ProgressUnit,
+        total: Option<u64>,
+    ) -> ProgressLine<'c> {
         let clock = Clock::monotonic();
-        let pace = Pace::new(what, unit, total, clock.now_ns());
-        Progress { console, clock, pace, is_shown: false }
+        let pace = RateEstimate::new(what, unit, total, clock.now_ns());
+        ProgressLine { console, clock, pace, is_shown: false }
     }
 
     /// So much of it is done.
@@ -116,12 +135,34 @@ impl<'c> Progress<'c> {
     }
 }
 
-impl Drop for Progress<'_> {
+impl Drop for ProgressLine<'_> {
     fn drop(&mut self) {
         if self.is_shown {
             self.console.status("");
         }
     }
+}
+
+/// Does `work`, and shows meanwhile how far it is: what it counts into `done`, of `total` where
+/// that is known.
+pub fn watched<T>(
+    console: &dyn Console,
+    (what, unit, total): (String, ProgressUnit, Option<u64>),
+    done: &AtomicU64,
+    work: impl FnOnce() -> T,
+) -> T {
+    std::thread::scope(|scope| {
+        let (running, over) = channel::<()>();
+        scope.spawn(move || {
+            let mut progress = ProgressLine::new(console, what, unit, total);
+            while over.recv_timeout(Duration::from_nanos(EVERY_NS)) == Err(RecvTimeoutError::Timeout) {
+                progress.at(done.load(Ordering::Relaxed));
+            }
+        });
+        let outcome = work();
+        drop(running);
+        outcome
+    })
 }
 
 #[cfg(test)]
@@ -132,22 +173,47 @@ mod tests {
 
     #[test]
     fn a_line_says_how_much_how_fast_and_how_long() {
-        let pace = |unit, total| Pace::new("copying a", unit, total, 5 * SECOND);
+        let pace = |unit, total| RateEstimate::new("copying a", unit, total, 5 * SECOND);
         for (unit, total, done, expected) in [
             (
-                Unit::Bytes,
+                ProgressUnit::Bytes,
                 Some(4096 << 20),
                 1024 << 20,
                 "copying a: 1024 of 4096 MiB (25 %), 256 MiB/s, about 12 s left",
             ),
-            (Unit::Bytes, None, 10 << 20, "copying a: 10 MiB, 2.5 MiB/s"),
-            (Unit::Things("trials"), Some(30), 10, "copying a: 10 of 30 trials (33 %), 2.5 trials/s, about 8 s left"),
-            (Unit::Things("trials"), Some(30), 0, "copying a: 0 of 30 trials (0 %)"),
+            (ProgressUnit::Bytes, None, 10 << 20, "copying a: 10 MiB, 2.5 MiB/s"),
+            (ProgressUnit::Bytes, Some(80 << 10), 40 << 10, "copying a: 40 of 80 KiB (50 %), 10 KiB/s, about 4 s left"),
+            (
+                ProgressUnit::Things("trials"),
+                Some(30),
+                10,
+                "copying a: 10 of 30 trials (33 %), 2.5 trials/s, about 8 s left",
+            ),
+            (ProgressUnit::Things("trials"), Some(30), 0, "copying a: 0 of 30 trials (0 %)"),
+            (ProgressUnit::Uncounted, None, 0, "copying a: 4 s so far"),
             // It has become more than anybody knew.
-            (Unit::Things("trials"), Some(30), 40, "copying a: 40 of 30 trials (100 %), 10.0 trials/s, about 0 s left"),
+            (
+                ProgressUnit::Things("trials"),
+                Some(30),
+                40,
+                "copying a: 40 of 30 trials (100 %), 10.0 trials/s, about 0 s left",
+            ),
         ] {
             assert_eq!(pace(unit, total).line(done, 9 * SECOND), expected);
         }
+    }
+
+    #[test]
+    fn watched_work_answers_and_ends_its_watcher() {
+        let done = AtomicU64::new(0);
+        let work = || done.fetch_add(7, Ordering::Relaxed) + 1;
+        assert_eq!(watched(&crate::Silent, ("a".into(), ProgressUnit::Bytes, Some(7)), &done, work), 1);
+        let caught = std::panic::catch_unwind(|| {
+            watched(&crate::Silent, ("b".into(), ProgressUnit::Uncounted, None), &AtomicU64::new(0), || {
+                panic!("within")
+            })
+        });
+        assert!(caught.is_err());
     }
 
     #[test]
@@ -159,7 +225,7 @@ mod tests {
 
     #[test]
     fn what_is_soon_over_is_not_spoken_of_and_the_rest_twice_a_second() {
-        let mut pace = Pace::new("a", Unit::Bytes, Some(100), 0);
+        let mut pace = RateEstimate::new("a", ProgressUnit::Bytes, Some(100), 0);
         let mut told = Vec::new();
         for tenth in 0..=40_u64 {
             told.extend(pace.due(tenth, tenth * SECOND / 10).map(|_| tenth));

@@ -6,12 +6,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-use iolab_activity::{Console, Failure, FailureKind, Progress, Unit};
+use iolab_activity::{Console, Failure, FailureKind, ProgressLine, ProgressUnit};
 use iolab_bounded_read::STUDY_FOLDER;
 use iolab_comparison::RunSummary;
 use iolab_process::INTERRUPTS;
 use iolab_recording::Recording;
-use iolab_store::{Kind, NewEntry, Store, StoreError};
+use iolab_store::{Database, DatabaseError, EntryKind, NewEntry};
 use iolab_study::JobSource;
 
 use crate::recordings;
@@ -34,19 +34,19 @@ pub fn path() -> Result<Option<PathBuf>, Failure> {
 ///
 /// # Errors
 /// There is none, or it cannot be opened.
-pub fn open() -> Result<Store, Failure> {
+pub fn open() -> Result<Database, Failure> {
     let path = path()?.ok_or_else(no_database)?;
     make_folder(&path)?;
-    Store::open(&path).map_err(failure)
+    Database::open(&path).map_err(failure)
 }
 
 /// The database, for who only reads it: it may lie where nothing can be written.
 ///
 /// # Errors
 /// There is none, or it cannot be opened.
-pub fn open_to_read() -> Result<Store, Failure> {
+pub fn open_to_read() -> Result<Database, Failure> {
     let path = path()?.ok_or_else(no_database)?;
-    match Store::open_to_read(&path).map_err(failure)? {
+    match Database::open_to_read(&path).map_err(failure)? {
         Some(store) => Ok(store),
         None => open(),
     }
@@ -74,10 +74,10 @@ fn make_folder(path: &Path) -> Result<(), Failure> {
 }
 
 /// What a user can mend is his to mend.
-pub fn failure(error: StoreError) -> Failure {
+pub fn failure(error: DatabaseError) -> Failure {
     let message = format!("{error}");
     match error {
-        StoreError::Sqlite { .. } | StoreError::Busy { .. } => Failure::failed(message),
+        DatabaseError::Sqlite { .. } | DatabaseError::Busy { .. } => Failure::failed(message),
         _ => Failure::mistake(message),
     }
 }
@@ -98,7 +98,7 @@ pub fn keep_study(folder: &Path, console: &dyn Console) {
     keep_with(console, |store| add_study(store, folder).map(|_| ()));
 }
 
-fn keep_with(console: &dyn Console, work: impl FnOnce(&mut Store) -> Result<(), Failure>) {
+fn keep_with(console: &dyn Console, work: impl FnOnce(&mut Database) -> Result<(), Failure>) {
     if matches!(path(), Ok(None)) {
         return;
     }
@@ -112,8 +112,9 @@ fn keep_with(console: &dyn Console, work: impl FnOnce(&mut Store) -> Result<(), 
 ///
 /// # Errors
 /// What is there cannot be read or added.
-pub fn import(store: &mut Store, path: &Path, console: &dyn Console) -> Result<usize, Failure> {
-    let mut progress = Progress::new(console, format!("importing {}", path.display()), Unit::Things("files"), None);
+pub fn import(store: &mut Database, path: &Path, console: &dyn Console) -> Result<usize, Failure> {
+    let mut progress =
+        ProgressLine::new(console, format!("importing {}", path.display()), ProgressUnit::Things("files"), None);
     let mut seen = 0;
     let mut go_on = || {
         seen += 1;
@@ -123,9 +124,13 @@ pub fn import(store: &mut Store, path: &Path, console: &dyn Console) -> Result<u
     import_told(store, path, &mut go_on)
 }
 
-fn import_told(store: &mut Store, path: &Path, go_on: &mut dyn FnMut() -> bool) -> Result<usize, Failure> {
+fn import_told(store: &mut Database, path: &Path, go_on: &mut dyn FnMut() -> bool) -> Result<usize, Failure> {
     if !go_on() {
-        let text = format!("interrupted at {}: what came before it is in; the same command goes on", path.display());
+        let text = format!(
+            "interrupted at {}: everything before it was imported; run the same command again to \
+            continue",
+            path.display()
+        );
         return Err(Failure { kind: FailureKind::Interrupted, ..Failure::failed(text) });
     }
     if !path.is_dir() {
@@ -157,7 +162,7 @@ fn of_file(path: &Path) -> Result<Vec<NewEntry>, Failure> {
     let summaries = run_files::summaries(path, false)?;
     let entry = |(part, summary): (usize, RunSummary)| NewEntry {
         part: u32::try_from(part).unwrap_or(u32::MAX),
-        ..NewEntry::of_run(Kind::Fio, absolute(path), summary)
+        ..NewEntry::of_run(EntryKind::Fio, absolute(path), summary)
     };
     Ok(summaries.into_iter().enumerate().map(entry).collect())
 }
@@ -166,17 +171,17 @@ fn of_recording(path: &Path, recording: &Recording) -> NewEntry {
     let path = absolute(path);
     let summary = RunSummary::of_recording(&path, recording, false);
     let sources = recording.plan.sources.iter().map(|source| format!("# {}\n{}", source.name, source.text.trim_end()));
-    NewEntry { job_text: sources.collect::<Vec<_>>().join("\n"), ..NewEntry::of_run(Kind::Run, path, summary) }
+    NewEntry { job_text: sources.collect::<Vec<_>>().join("\n"), ..NewEntry::of_run(EntryKind::Run, path, summary) }
 }
 
-fn add_study(store: &mut Store, folder: &Path) -> Result<usize, Failure> {
+fn add_study(store: &mut Database, folder: &Path) -> Result<usize, Failure> {
     let (study, files) = run_files::study(folder)?;
     let is_command = matches!(study.job, JobSource::Command(_));
     let text = |name: &str| iolab_bounded_read::read_text(&folder.join(name), STUDY_FOLDER).ok();
     let mut trials = Vec::new();
     for TrialFile { path, block, points } in files {
         let entry = match is_command {
-            true => NewEntry::of_run(Kind::Run, absolute(&path), run_files::printed(&path, &study)?),
+            true => NewEntry::of_run(EntryKind::Run, absolute(&path), run_files::printed(&path, &study)?),
             false => match of_file(&path)?.pop() {
                 Some(entry) => entry,
                 None => continue,
@@ -200,7 +205,7 @@ fn add_study(store: &mut Store, folder: &Path) -> Result<usize, Failure> {
         title: study.title.clone(),
         job_text: text("base.fio").unwrap_or_default(),
         analysis: text("analysis.json"),
-        ..NewEntry::of_run(Kind::Study, absolute(folder), summary)
+        ..NewEntry::of_run(EntryKind::Study, absolute(folder), summary)
     });
     let parent = parent.map_err(failure)?;
     for trial in &mut trials {

@@ -1,10 +1,11 @@
-//! What runs leave on this machine: recordings, logs, the database that lists them; and how they are
-//! found again by the names that users give.
+//! What runs leave on this machine: recordings, logs, the database that lists them; and how they
+//! are found again by the names that users give.
 
 pub mod database;
 pub mod log_files;
 pub mod recordings;
 pub mod run_files;
+pub mod sides;
 
 use std::path::Path;
 

@@ -10,8 +10,8 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
-use iolab_activity::{Console, Context, Failure};
-use iolab_outputs::{Kind, Output, Outputs};
+use iolab_activity::{Console, Failure, FailureContext};
+use iolab_outputs::{Output, OutputKind, Outputs};
 use iolab_plan::{Direction, LogKind, WorkerPlan};
 use iolab_process::INTERRUPTS;
 use iolab_recording::{BlockHeader, LogEntry, Recording, SpoolBlock, SpooledRecord};
@@ -116,7 +116,7 @@ impl<'o> Logs<'o> {
         for (kind, name) in iolab_report::log_file_names(&worker.logs, worker) {
             let output = match self.open.remove(&name) {
                 Some(output) => output,
-                None => self.outputs.place(Path::new(&name), Kind::Log, LOG)?.begin()?,
+                None => self.outputs.place(Path::new(&name), OutputKind::Log, LOG)?.begin()?,
             };
             let mut log =
                 LogFile { kind, name, output, text: LogText::new(TEXT_BYTES), patience: self.patience.clone() };
@@ -260,7 +260,7 @@ pub fn write_aggregate(outputs: &mut Outputs, recording: &Recording) -> Result<(
         let used = recording.workers.iter().any(|worker| worker.directions[direction.index()].ios > 0);
         if used {
             let (name, text) = iolab_report::aggregate_bandwidth_log(recording, direction);
-            outputs.place(Path::new(&name), Kind::Log, LOG)?.write(text.as_bytes())?;
+            outputs.place(Path::new(&name), OutputKind::Log, LOG)?.write(text.as_bytes())?;
         }
     }
     Ok(())

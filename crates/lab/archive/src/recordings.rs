@@ -8,10 +8,10 @@ use std::ffi::OsString;
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 
-use iolab_activity::{Console, Context, Failure};
+use iolab_activity::{Console, Failure, FailureContext};
 use iolab_bounded_read::ReadError;
 use iolab_clock::Clock;
-use iolab_outputs::{Kind, Output, OutputError, Outputs, Place, make_private_folder};
+use iolab_outputs::{Output, OutputError, OutputKind, OutputPlace, Outputs, make_private_folder};
 use iolab_plan::Plan;
 use iolab_recording::Recording;
 use iolab_recording::partial::{self, Partial};
@@ -38,8 +38,8 @@ pub struct Keeping {
 /// # Errors
 /// Why not.
 pub fn judge(outputs: &mut Outputs, path: &Path) -> Result<(), OutputError> {
-    if !outputs.place(path, Kind::Recording, RECORDING)?.is_stream() {
-        outputs.place(&beside(path, ".partial"), Kind::Partial, PARTIAL)?;
+    if !outputs.place(path, OutputKind::Recording, RECORDING)?.is_stream() {
+        outputs.place(&beside(path, ".partial"), OutputKind::Partial, PARTIAL)?;
     }
     Ok(())
 }
@@ -64,9 +64,9 @@ impl Keeping {
         let now_ms = Clock::monotonic().unix_ns() / 1_000_000;
         for unix_ms in now_ms..now_ms + NAMES_TRIED {
             let path = folder.join(file_name(plan, unix_ms));
-            let whole = outputs.place(&path, Kind::Recording, RECORDING);
-            let partial = outputs.place(&beside(&path, ".partial"), Kind::Partial, PARTIAL);
-            let is_free = |place: &Result<Place, OutputError>| !matches!(place, Ok(place) if place.is_taken());
+            let whole = outputs.place(&path, OutputKind::Recording, RECORDING);
+            let partial = outputs.place(&beside(&path, ".partial"), OutputKind::Partial, PARTIAL);
+            let is_free = |place: &Result<OutputPlace, OutputError>| !matches!(place, Ok(place) if place.is_taken());
             if !is_free(&whole) || !is_free(&partial) {
                 continue;
             }
@@ -82,16 +82,16 @@ impl Keeping {
     /// Beside a pipe or a device nothing can be made: of such a run, nothing is left when it is
     /// killed.
     fn begin_named(outputs: &mut Outputs, path: &Path, console: &dyn Console) -> Result<Keeping, Failure> {
-        if outputs.place(path, Kind::Recording, RECORDING)?.is_stream() {
+        if outputs.place(path, OutputKind::Recording, RECORDING)?.is_stream() {
             let stream = tempfile::tempfile().context("making a temporary file")?;
             return Ok(Keeping { path: path.to_owned(), partial: None, stream, precious: false });
         }
-        let mut place = outputs.place(&beside(path, ".partial"), Kind::Partial, PARTIAL)?;
+        let mut place = outputs.place(&beside(path, ".partial"), OutputKind::Partial, PARTIAL)?;
         set_aside(&mut place, console)?;
         Ok(Keeping::make(path.to_owned(), place)?)
     }
 
-    fn make(path: PathBuf, partial: Place) -> Result<Keeping, OutputError> {
+    fn make(path: PathBuf, partial: OutputPlace) -> Result<Keeping, OutputError> {
         let mut partial = partial.begin()?;
         let clone = partial.as_file().try_clone();
         let failed = |source| OutputError::Io { what: "opening", path: path.clone(), source };
@@ -112,7 +112,7 @@ impl Keeping {
     /// # Errors
     /// It cannot be written; the partial one is left.
     pub fn save(mut self, outputs: &mut Outputs, recording: &Recording) -> Result<PathBuf, Failure> {
-        let place = outputs.place(&self.path, Kind::Recording, RECORDING);
+        let place = outputs.place(&self.path, OutputKind::Recording, RECORDING);
         let written = place.and_then(|place| place.write(recording.to_json().as_bytes()));
         self.precious = written.is_err();
         written.with_context(|| match &self.partial {
@@ -134,7 +134,7 @@ impl Drop for Keeping {
 }
 
 /// Gives what a killed run has left another name, unless that run is still alive.
-fn set_aside(partial: &mut Place, console: &dyn Console) -> Result<(), Failure> {
+fn set_aside(partial: &mut OutputPlace, console: &dyn Console) -> Result<(), Failure> {
     let Some(old) = partial.existing() else { return Ok(()) };
     if is_locked(&old) {
         return Err(Failure::failed(format!("another run is recording to {}", partial.path().display())));

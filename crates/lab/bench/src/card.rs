@@ -5,22 +5,22 @@ use std::path::Path;
 
 use iolab_recording::Severity;
 use iolab_statistics::{Interval, SniaRules, SteadyState};
-use iolab_text::{Side, aligned, exact_bytes, grouped};
+use iolab_text::{Alignment, aligned, exact_bytes, grouped};
 use iolab_units::rounded_ns;
 
 use crate::drives::{Likeness, Ratio, likeness};
 use crate::measured::MeasuredTarget;
-use crate::profiles::Access;
-use crate::results::{Case, Results};
+use crate::profiles::AccessPattern;
+use crate::results::{BenchResults, Case};
 
-/// Findings shown: the gravest come first, and a screen is short.
+/// Findings shown: the most severe come first, and a screen is short.
 const FINDINGS: usize = 5;
 
 /// Columns of a line.
 const WIDTH: usize = 110;
 
 /// The card of these results.
-pub fn card(results: &Results) -> String {
+pub fn card(results: &BenchResults) -> String {
     let mut text = head(results);
     text += "\n";
     text += &table(results);
@@ -28,10 +28,8 @@ pub fn card(results: &Results) -> String {
     text += "\nlike\n";
     item(&mut text, &like(results));
     text += "\nlimited by\n";
-    for (word, names) in &results.seen.limits {
-        let is_all = names.len() == results.cases.len() && names.len() > 1;
-        let names = if is_all { "every pattern".to_owned() } else { names.join("; ") };
-        item(&mut text, &format!("{word}: {names}"));
+    for line in limits(results) {
+        item(&mut text, &line);
     }
     text += "\nbe careful\n";
     for line in findings(results).into_iter().chain(cautions(results)) {
@@ -58,10 +56,10 @@ fn item(text: &mut String, line: &str) {
 }
 
 /// What was measured and how, a sentence each.
-pub(crate) fn facts(results: &Results) -> Vec<String> {
+pub(crate) fn facts(results: &BenchResults) -> Vec<String> {
     let (measured, pace) = (&results.measured, results.pace);
     let how = if measured.direct {
-        "direct I/O, past the page cache"
+        "direct I/O, bypassing the page cache"
     } else {
         "BUFFERED: no direct I/O here, so this measures the page cache, not the drive"
     };
@@ -87,21 +85,21 @@ pub(crate) fn place(measured: &MeasuredTarget) -> String {
 }
 
 /// The fastest of each kind in one sentence.
-pub(crate) fn answer(results: &Results) -> String {
+pub(crate) fn answer(results: &BenchResults) -> String {
     let best = |wanted: &dyn Fn(&Case) -> bool, value: fn(&Case) -> Option<Interval>| {
         let cases = results.cases.iter().filter(|case| wanted(case)).filter_map(value);
         cases.map(|one| one.estimate).max_by(f64::total_cmp)
     };
-    let speed = |access: Access| best(&|case| case.pattern.access == access, Case::bytes_per_second);
-    let iops = |access: Access| best(&|case| case.pattern.access == access, Case::iops);
+    let speed = |access: AccessPattern| best(&|case| case.pattern.access == access, Case::bytes_per_second);
+    let iops = |access: AccessPattern| best(&|case| case.pattern.access == access, Case::iops);
     let megabytes = |value: f64| format!("{} MB/s", significant(value / 1e6));
     let thousands = |value: f64| format!("{}k IOPS", significant(value / 1e3));
     let parts = [
-        speed(Access::Read).map(|value| format!("reads {}", megabytes(value))),
-        speed(Access::Write).map(|value| format!("writes {}", megabytes(value))),
-        iops(Access::RandomRead).map(|value| format!("reads at random {}", thousands(value))),
-        iops(Access::RandomWrite).map(|value| format!("writes at random {}", thousands(value))),
-        iops(Access::Commit).map(|value| format!("commits {}/s", significant(value))),
+        speed(AccessPattern::Read).map(|value| format!("reads {}", megabytes(value))),
+        speed(AccessPattern::Write).map(|value| format!("writes {}", megabytes(value))),
+        iops(AccessPattern::RandomRead).map(|value| format!("random reads {}", thousands(value))),
+        iops(AccessPattern::RandomWrite).map(|value| format!("random writes {}", thousands(value))),
+        iops(AccessPattern::Commit).map(|value| format!("commits {}/s", significant(value))),
     ];
     let told: Vec<String> = parts.into_iter().flatten().collect();
     format!(
@@ -111,15 +109,15 @@ pub(crate) fn answer(results: &Results) -> String {
     )
 }
 
-fn head(results: &Results) -> String {
+fn head(results: &BenchResults) -> String {
     let facts = facts(results);
     format!("{}\n{}\n", facts[0], facts[1])
 }
 
-fn table(results: &Results) -> String {
+fn table(results: &BenchResults) -> String {
     let mut lines = vec![["", "median", "interval", "IOPS", "p50", "p99"].map(str::to_owned)];
     lines.extend(results.cases.iter().map(row));
-    aligned(&lines, |column| if column == 0 { Side::Left } else { Side::Right })
+    aligned(&lines, |column| if column == 0 { Alignment::Left } else { Alignment::Right })
 }
 
 fn row(case: &Case) -> [String; 6] {
@@ -155,24 +153,24 @@ fn significant(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-fn below_the_table(results: &Results) -> String {
+fn below_the_table(results: &BenchResults) -> String {
     let mut text = String::new();
     let confidence = results.cases.iter().filter_map(Case::iops).map(|interval| interval.confidence);
     if let Some(least) = confidence.min_by(f64::total_cmp) {
-        let _ = writeln!(text, "Intervals hold the median with a confidence of {:.0} %.", least * 100.0);
+        let _ = writeln!(text, "Intervals are {:.0} % confidence intervals of the median.", least * 100.0);
     }
     if results.cases.iter().any(Case::is_commit) {
-        text += "* latencies of fdatasync alone, without the write before it\n";
+        text += "* latency of fdatasync alone, without the preceding write\n";
     }
     let left_out: Vec<&str> = results.left_out().map(|pattern| pattern.name).collect();
     if !left_out.is_empty() {
         let names = left_out.join("; ");
-        item(&mut text, &format!("Not measured, because writing would destroy what is there: {names}"));
+        item(&mut text, &format!("Not measured, because writing would destroy existing data: {names}"));
     }
     text
 }
 
-pub(crate) fn like(results: &Results) -> String {
+pub(crate) fn like(results: &BenchResults) -> String {
     let listed = |ratios: &[Ratio]| {
         let each = ratios.iter().map(|one| format!("{} {:.2}", one.figure, one.ratio));
         each.collect::<Vec<_>>().join(", ")
@@ -180,44 +178,53 @@ pub(crate) fn like(results: &Results) -> String {
     match likeness(results) {
         Likeness::Unknown(why) => format!("unknown: {why}"),
         Likeness::Like(drive, ratios) => {
-            format!("{} ({}); of its sheet: {}", drive.name, drive.summary, listed(&ratios))
+            format!("{} ({}); from its data sheet: {}", drive.name, drive.summary, listed(&ratios))
         }
         Likeness::Unlike(drive, ratios) => {
-            format!("none of the known drives; of the sheet of the nearest, {}: {}", drive.name, listed(&ratios))
+            format!("no known drive; compared with the data sheet of the nearest, {}: {}", drive.name, listed(&ratios))
         }
     }
 }
 
 /// Whether the rounds settled, by SNIA's rule.
-fn settled(results: &Results) -> Option<String> {
+fn settled(results: &BenchResults) -> Option<String> {
     let rules = SniaRules::default();
     let within = format!(
-        "values of {} rounds within {:.0} % of their mean, their line within {:.0} % (SNIA SSS PTS 2.0.2)",
+        "values of {} rounds within {:.0} % of their mean, and their trend within {:.0} % (SNIA SSS PTS 2.0.2)",
         rules.window,
         rules.range * 100.0,
         rules.slope * 100.0
     );
     Some(match results.steady.as_ref()? {
         SteadyState::Reached { start, end, .. } => {
-            format!("steady: the figures are of rounds {} to {end}, which kept their speed: {within}", start + 1)
+            format!("steady: the results are from rounds {} to {end}, which were stable: {within}", start + 1)
         }
         SteadyState::NotYet { .. } | SteadyState::GivenUp { .. } => {
             format!(
-                "warning: not steady after {} rounds: the drive still changes its speed; steady means {within}",
+                "warning: not steady after {} rounds: the drive's speed is still changing; steady means {within}",
                 results.rounds()
             )
         }
     })
 }
 
+/// What limited the patterns.
+pub(crate) fn limits(results: &BenchResults) -> Vec<String> {
+    let line = |(word, names): &(_, Vec<_>)| {
+        let is_all = names.len() == results.cases.len() && names.len() > 1;
+        format!("{word}: {}", if is_all { "every pattern".to_owned() } else { names.join("; ") })
+    };
+    results.seen.limits.iter().map(line).collect()
+}
+
 /// What to be careful about beside findings.
-pub(crate) fn cautions(results: &Results) -> Vec<String> {
+pub(crate) fn cautions(results: &BenchResults) -> Vec<String> {
     let mut lines: Vec<String> = settled(results).into_iter().collect();
     if !results.measured.direct {
         lines.push("INVALID: this measures the page cache".to_owned());
     }
     if results.measured.is_new_each_time {
-        lines.push("every pattern had a new virtual SSD of its own, which nothing had been written to".to_owned());
+        lines.push("every pattern ran on its own new virtual SSD that nothing had been written to".to_owned());
     }
     if results.cases.iter().any(|case| case.pattern.access.writes()) {
         lines.push("in a short run the drive's cache absorbs writes: sustained writes may be slower".to_owned());
@@ -227,7 +234,7 @@ pub(crate) fn cautions(results: &Results) -> Vec<String> {
 }
 
 /// The gravest findings, a line each.
-fn findings(results: &Results) -> Vec<String> {
+fn findings(results: &BenchResults) -> Vec<String> {
     let patterns = results.cases.len();
     let word = |severity: Severity| match severity {
         Severity::Invalid => "INVALID",
@@ -243,7 +250,7 @@ fn findings(results: &Results) -> Vec<String> {
         .collect();
     let more = results.seen.findings.len().saturating_sub(FINDINGS);
     if more > 0 {
-        lines.push(format!("and {more} more (--json and the page have all)"));
+        lines.push(format!("and {more} more (see --json or the page)"));
     }
     lines
 }

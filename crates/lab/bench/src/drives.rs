@@ -4,25 +4,8 @@
 //! near its sheet. Random writes are not compared: a fresh flash drive writes above its sheet, a
 //! used one below. What the page cache answered is not compared at all.
 
-use crate::profiles::Access;
-use crate::results::{Case, Results};
-
-/// A drive, by its sheet.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KnownDrive {
-    /// Name of the preset.
-    pub name: &'static str,
-    /// What it is.
-    pub summary: &'static str,
-    /// Sequential reads, bytes per second.
-    pub read_bytes_per_second: u64,
-    /// Sequential writes, bytes per second.
-    pub write_bytes_per_second: u64,
-    /// Random 4 KiB reads per second at a high depth.
-    pub read_iops: u64,
-    /// Where the figures come from.
-    pub source: &'static str,
-}
+use crate::profiles::AccessPattern;
+use crate::results::{BenchResults, Case, KnownDrive};
 
 /// What can be said.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,13 +36,13 @@ const LEAST: f64 = 0.8;
 const LEAST_IOPS: f64 = 0.5;
 
 /// Holds results against the sheets.
-pub fn likeness(results: &Results) -> Likeness {
+pub fn likeness(results: &BenchResults) -> Likeness {
     if !results.measured.direct {
         return Likeness::Unknown("the page cache was measured, not a drive");
     }
     if results.measured.is_new_each_time {
         return Likeness::Unknown(
-            "a virtual SSD that is new for every pattern reads what nobody wrote, so no flash answers",
+            "a new virtual SSD for every pattern holds no data, so reads do not access its flash",
         );
     }
     let figures = Figures::of(&results.cases);
@@ -67,7 +50,7 @@ pub fn likeness(results: &Results) -> Likeness {
     let mut rated: Vec<_> = rated.filter(|(_, ratios)| ratios.len() >= 2).collect();
     rated.sort_by(|(_, a), (_, b)| distance(a).total_cmp(&distance(b)));
     match rated.into_iter().next() {
-        None => Likeness::Unknown("fewer than two figures that sheets have were measured"),
+        None => Likeness::Unknown("fewer than two values that data sheets state were measured"),
         Some((drive, ratios)) => {
             let near = ratios.iter().all(|one| (one.least..=MOST).contains(&one.ratio));
             let make = if near { Likeness::Like } else { Likeness::Unlike };
@@ -100,7 +83,7 @@ struct Figures {
 
 impl Figures {
     fn of(cases: &[Case]) -> Figures {
-        let best = |access: Access, block: fn(u64) -> bool, depth: u32, value: fn(&Case) -> Option<f64>| {
+        let best = |access: AccessPattern, block: fn(u64) -> bool, depth: u32, value: fn(&Case) -> Option<f64>| {
             let of_its_kind = |case: &&Case| {
                 case.pattern.access == access && block(case.pattern.block_bytes) && case.pattern.depth >= depth
             };
@@ -109,9 +92,9 @@ impl Figures {
         let bytes = |case: &Case| case.bytes_per_second().map(|interval| interval.estimate);
         let iops = |case: &Case| case.iops().map(|interval| interval.estimate);
         Figures {
-            read: best(Access::Read, |bytes| bytes >= 64 << 10, 8, bytes),
-            write: best(Access::Write, |bytes| bytes >= 64 << 10, 8, bytes),
-            read_iops: best(Access::RandomRead, |bytes| bytes == 4 << 10, 32, iops),
+            read: best(AccessPattern::Read, |bytes| bytes >= 64 << 10, 8, bytes),
+            write: best(AccessPattern::Write, |bytes| bytes >= 64 << 10, 8, bytes),
+            read_iops: best(AccessPattern::RandomRead, |bytes| bytes == 4 << 10, 32, iops),
         }
     }
 

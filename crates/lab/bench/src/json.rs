@@ -5,10 +5,10 @@ use serde_json::{Value, json as object};
 
 use crate::drives::{Likeness, Ratio, likeness};
 use crate::measured::words;
-use crate::results::{Case, Results};
+use crate::results::{BenchResults, Case};
 
 /// The object, with a newline at its end.
-pub fn json(results: &Results) -> String {
+pub fn json(results: &BenchResults) -> String {
     let measured = &results.measured;
     let findings = results.seen.findings.iter().map(|(finding, keys)| {
         object!({
@@ -42,7 +42,7 @@ pub fn json(results: &Results) -> String {
     format!("{whole:#}\n")
 }
 
-fn case(results: &Results, case: &Case) -> Value {
+fn case(results: &BenchResults, case: &Case) -> Value {
     let seconds = |percent| case.latency_ns(percent).map(|ns| ns as f64 / 1e9);
     let samples = case.samples.iter().map(|sample| sample.iops);
     object!({
@@ -69,7 +69,7 @@ fn interval(interval: Option<Interval>) -> Value {
     )
 }
 
-fn like(results: &Results) -> Value {
+fn like(results: &BenchResults) -> Value {
     let listed = |ratios: &[Ratio]| -> Value {
         ratios
             .iter()

@@ -1,6 +1,6 @@
 //! What is measured, and the job of a pattern on it.
 
-use crate::profiles::{Access, Pattern};
+use crate::profiles::{AccessPattern, BenchPattern};
 
 /// A file or device, found safe by the caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,13 +25,13 @@ pub struct MeasuredTarget {
 
 /// The job of a pattern as `iolab run` takes it. `round` chooses the offsets: rounds that repeat
 /// each other's would read what caches already hold.
-pub fn words(pattern: &Pattern, measured: &MeasuredTarget, round: u32, runtime_ms: u64) -> Vec<String> {
+pub fn words(pattern: &BenchPattern, measured: &MeasuredTarget, round: u32, runtime_ms: u64) -> Vec<String> {
     let rw = match pattern.access {
-        Access::Read => "read",
-        Access::Write | Access::Commit => "write",
-        Access::RandomRead => "randread",
-        Access::RandomWrite => "randwrite",
-        Access::RandomMix { .. } => "randrw",
+        AccessPattern::Read => "read",
+        AccessPattern::Write | AccessPattern::Commit => "write",
+        AccessPattern::RandomRead => "randread",
+        AccessPattern::RandomWrite => "randwrite",
+        AccessPattern::RandomMix { .. } => "randrw",
     };
     let mut words = vec![
         format!("--name={}", pattern.key),
@@ -50,8 +50,8 @@ pub fn words(pattern: &Pattern, measured: &MeasuredTarget, round: u32, runtime_m
         "--thread".to_owned(),
     ];
     match pattern.access {
-        Access::RandomMix { read_percent } => words.push(format!("--rwmixread={read_percent}")),
-        Access::Commit => words.push("--fdatasync=1".to_owned()),
+        AccessPattern::RandomMix { read_percent } => words.push(format!("--rwmixread={read_percent}")),
+        AccessPattern::Commit => words.push("--fdatasync=1".to_owned()),
         _ => {}
     }
     words

@@ -4,12 +4,13 @@
 use iolab_html::{CardGroup, CardLine, CardReport, CardTable, Page, card_page};
 
 use crate::card;
-use crate::drives::{KnownDrive, of_sheet};
-use crate::profiles::Access;
-use crate::results::{Case, Results};
+use crate::drives::of_sheet;
+use crate::profiles::AccessPattern;
+use crate::results::KnownDrive;
+use crate::results::{BenchResults, Case};
 
 /// The page of these results, made by this `version` of the program; `again` is the command line.
-pub fn page(results: &Results, again: &str, version: &str) -> Page {
+pub fn page(results: &BenchResults, again: &str, version: &str) -> Page {
     let measured = &results.measured;
     let title = format!("How fast is {}?", card::place(measured));
     let names = |keys: &[&'static str]| -> Vec<String> {
@@ -19,11 +20,10 @@ pub fn page(results: &Results, again: &str, version: &str) -> Page {
         keys.iter().filter_map(name).map(str::to_owned).collect()
     };
     let findings: Vec<_> = results.seen.findings.iter().map(|(finding, keys)| (finding.clone(), names(keys))).collect();
-    let limits = results.seen.limits.iter().map(|(limit, names)| format!("{limit}: {}", names.join("; ")));
     let notes = [
         ("Like".to_owned(), vec![card::like(results)]),
-        ("Limited by".to_owned(), limits.collect()),
-        ("Be careful".to_owned(), card::cautions(results)),
+        ("Limited by".to_owned(), card::limits(results)),
+        ("Be careful".to_owned(), card::cautions(results).iter().map(|line| line.replace('`', "")).collect()),
     ];
     card_page(&CardReport {
         title: &title,
@@ -39,7 +39,7 @@ pub fn page(results: &Results, again: &str, version: &str) -> Page {
     })
 }
 
-fn groups(results: &Results) -> Vec<CardGroup> {
+fn groups(results: &BenchResults) -> Vec<CardGroup> {
     let group = |title: &str, is_bandwidth: bool, wanted: fn(&Case) -> bool| CardGroup {
         title: title.to_owned(),
         is_bandwidth,
@@ -59,12 +59,12 @@ fn line(case: &Case) -> CardLine {
         iops: case.samples.iter().map(|sample| sample.iops).collect(),
         bytes_per_second: case.samples.iter().map(|sample| sample.bytes_per_second).collect(),
         latencies: case.latencies(),
-        latency_of: if case.pattern.access == Access::Commit { "fdatasync".to_owned() } else { String::new() },
+        latency_of: if case.pattern.access == AccessPattern::Commit { "fdatasync".to_owned() } else { String::new() },
     }
 }
 
 /// What the sheets of known drives state, and which part of it was measured.
-fn sheets(results: &Results) -> CardTable {
+fn sheets(results: &BenchResults) -> CardTable {
     let part = |sheet: u64, shown: String, ratio: Option<f64>| match (sheet, ratio) {
         (0, _) => "\u{2013}".to_owned(),
         (_, None) => shown,
@@ -84,10 +84,19 @@ fn sheets(results: &Results) -> CardTable {
     };
     CardTable {
         title: "Known drives".to_owned(),
-        note: "What their sheets state, and how much of it was measured here. Sheets give random reads at higher depths and from several threads.".to_owned(),
-        columns: ["drive", "what it is", "sequential read", "sequential write", "random 4 KiB reads per second", "from"]
-            .map(str::to_owned)
-            .to_vec(),
+        note: "What data sheets state, and what share of it was measured here. Data sheets state random reads at \
+            higher queue depths and from several threads."
+            .to_owned(),
+        columns: [
+            "drive",
+            "what it is",
+            "sequential read",
+            "sequential write",
+            "random 4 KiB reads per second",
+            "from",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
         rows: results.drives.iter().map(row).collect(),
     }
 }

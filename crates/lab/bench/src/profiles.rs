@@ -6,7 +6,7 @@
 
 /// What a pattern does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
+pub enum AccessPattern {
     /// Sequential reads.
     Read,
     /// Sequential writes.
@@ -24,27 +24,27 @@ pub enum Access {
     Commit,
 }
 
-impl Access {
+impl AccessPattern {
     /// Whether what is there is overwritten.
     pub fn writes(self) -> bool {
-        !matches!(self, Access::Read | Access::RandomRead)
+        !matches!(self, AccessPattern::Read | AccessPattern::RandomRead)
     }
 
     /// Whether bandwidth says more of it than the number of operations does.
     pub fn is_sequential(self) -> bool {
-        matches!(self, Access::Read | Access::Write)
+        matches!(self, AccessPattern::Read | AccessPattern::Write)
     }
 }
 
 /// One line of a card.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pattern {
+pub struct BenchPattern {
     /// Its name in JSON, and that of its job.
     pub key: &'static str,
     /// Its name on the card.
     pub name: &'static str,
     /// What it does.
-    pub access: Access,
+    pub access: AccessPattern,
     /// Bytes of an operation.
     pub block_bytes: u64,
     /// Operations in flight of each job.
@@ -55,7 +55,7 @@ pub struct Pattern {
 
 /// A table of patterns.
 #[derive(Debug, Clone, Copy)]
-pub struct Profile {
+pub struct BenchProfile {
     /// Name by which it is chosen.
     pub name: &'static str,
     /// What it is for.
@@ -63,7 +63,7 @@ pub struct Profile {
     /// Where its patterns come from.
     pub source: &'static str,
     /// Its patterns, in the order of the card.
-    pub patterns: &'static [Pattern],
+    pub patterns: &'static [BenchPattern],
     /// What is done beside measuring them.
     pub procedure: Procedure,
 }
@@ -71,7 +71,7 @@ pub struct Profile {
 /// What is done beside measuring patterns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Procedure {
-    /// Nothing: so many rounds.
+    /// Nothing: the number of rounds is fixed.
     Rounds,
     /// Everything is written twice before, sequentially, 128 KiB at a time; then rounds follow
     /// until this pattern is steady.
@@ -81,9 +81,9 @@ pub enum Procedure {
     },
 }
 
-impl Profile {
+impl BenchProfile {
     /// The profile of this name.
-    pub fn named(name: &str) -> Option<&'static Profile> {
+    pub fn named(name: &str) -> Option<&'static BenchProfile> {
         PROFILES.iter().find(|profile| profile.name == name)
     }
 }
@@ -91,61 +91,67 @@ impl Profile {
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
-const fn pattern(key: &'static str, name: &'static str, access: Access, block_bytes: u64, depth: u32) -> Pattern {
-    Pattern { key, name, access, block_bytes, depth, jobs: 1 }
+const fn pattern(
+    key: &'static str,
+    name: &'static str,
+    access: AccessPattern,
+    block_bytes: u64,
+    depth: u32,
+) -> BenchPattern {
+    BenchPattern { key, name, access, block_bytes, depth, jobs: 1 }
 }
 
-const fn yabs(key: &'static str, name: &'static str, block_bytes: u64) -> Pattern {
-    Pattern { key, name, access: Access::RandomMix { read_percent: 50 }, block_bytes, depth: 64, jobs: 2 }
+const fn yabs(key: &'static str, name: &'static str, block_bytes: u64) -> BenchPattern {
+    BenchPattern { key, name, access: AccessPattern::RandomMix { read_percent: 50 }, block_bytes, depth: 64, jobs: 2 }
 }
 
-const MIX: Access = Access::RandomMix { read_percent: 70 };
-const SNIA_MIX: Access = Access::RandomMix { read_percent: 65 };
+const MIX: AccessPattern = AccessPattern::RandomMix { read_percent: 70 };
+const SNIA_MIX: AccessPattern = AccessPattern::RandomMix { read_percent: 65 };
 
 /// All profiles; the first is the default.
-pub static PROFILES: &[Profile] = &[
-    Profile {
+pub static PROFILES: &[BenchProfile] = &[
+    BenchProfile {
         name: "standard",
-        summary: "what a drive can do: bandwidth, latency, depth, a mix, commits",
-        source: "this program's own choice",
+        summary: "general: bandwidth, latency, queue depth, mixed load, commits",
+        source: "iolab's own choice",
         patterns: &[
-            pattern("sequential-read", "sequential read, 1 MiB, 8 deep", Access::Read, MIB, 8),
-            pattern("sequential-write", "sequential write, 1 MiB, 8 deep", Access::Write, MIB, 8),
-            pattern("random-read", "random read, 4 KiB, 1 deep", Access::RandomRead, 4 * KIB, 1),
-            pattern("random-write", "random write, 4 KiB, 1 deep", Access::RandomWrite, 4 * KIB, 1),
-            pattern("random-read-deep", "random read, 4 KiB, 32 deep", Access::RandomRead, 4 * KIB, 32),
-            pattern("random-write-deep", "random write, 4 KiB, 32 deep", Access::RandomWrite, 4 * KIB, 32),
+            pattern("sequential-read", "sequential read, 1 MiB, 8 deep", AccessPattern::Read, MIB, 8),
+            pattern("sequential-write", "sequential write, 1 MiB, 8 deep", AccessPattern::Write, MIB, 8),
+            pattern("random-read", "random read, 4 KiB, 1 deep", AccessPattern::RandomRead, 4 * KIB, 1),
+            pattern("random-write", "random write, 4 KiB, 1 deep", AccessPattern::RandomWrite, 4 * KIB, 1),
+            pattern("random-read-deep", "random read, 4 KiB, 32 deep", AccessPattern::RandomRead, 4 * KIB, 32),
+            pattern("random-write-deep", "random write, 4 KiB, 32 deep", AccessPattern::RandomWrite, 4 * KIB, 32),
             pattern("mixed", "random 70/30 mix, 4 KiB, 32 deep", MIX, 4 * KIB, 32),
-            pattern("commit", "commit: 4 KiB write + fdatasync", Access::Commit, 4 * KIB, 1),
+            pattern("commit", "commit: 4 KiB write + fdatasync", AccessPattern::Commit, 4 * KIB, 1),
         ],
         procedure: Procedure::Rounds,
     },
-    Profile {
+    BenchProfile {
         name: "crystaldiskmark",
         summary: "CrystalDiskMark's default tests",
         source: "the default settings of CrystalDiskMark 8, which names them SEQ1M Q8T1, SEQ1M Q1T1, RND4K Q32T1, RND4K Q1T1",
         patterns: &[
-            pattern("seq1m-q8t1-read", "SEQ1M Q8T1 read", Access::Read, MIB, 8),
-            pattern("seq1m-q8t1-write", "SEQ1M Q8T1 write", Access::Write, MIB, 8),
-            pattern("seq1m-q1t1-read", "SEQ1M Q1T1 read", Access::Read, MIB, 1),
-            pattern("seq1m-q1t1-write", "SEQ1M Q1T1 write", Access::Write, MIB, 1),
-            pattern("rnd4k-q32t1-read", "RND4K Q32T1 read", Access::RandomRead, 4 * KIB, 32),
-            pattern("rnd4k-q32t1-write", "RND4K Q32T1 write", Access::RandomWrite, 4 * KIB, 32),
-            pattern("rnd4k-q1t1-read", "RND4K Q1T1 read", Access::RandomRead, 4 * KIB, 1),
-            pattern("rnd4k-q1t1-write", "RND4K Q1T1 write", Access::RandomWrite, 4 * KIB, 1),
+            pattern("seq1m-q8t1-read", "SEQ1M Q8T1 read", AccessPattern::Read, MIB, 8),
+            pattern("seq1m-q8t1-write", "SEQ1M Q8T1 write", AccessPattern::Write, MIB, 8),
+            pattern("seq1m-q1t1-read", "SEQ1M Q1T1 read", AccessPattern::Read, MIB, 1),
+            pattern("seq1m-q1t1-write", "SEQ1M Q1T1 write", AccessPattern::Write, MIB, 1),
+            pattern("rnd4k-q32t1-read", "RND4K Q32T1 read", AccessPattern::RandomRead, 4 * KIB, 32),
+            pattern("rnd4k-q32t1-write", "RND4K Q32T1 write", AccessPattern::RandomWrite, 4 * KIB, 32),
+            pattern("rnd4k-q1t1-read", "RND4K Q1T1 read", AccessPattern::RandomRead, 4 * KIB, 1),
+            pattern("rnd4k-q1t1-write", "RND4K Q1T1 write", AccessPattern::RandomWrite, 4 * KIB, 1),
         ],
         procedure: Procedure::Rounds,
     },
-    Profile {
+    BenchProfile {
         name: "yabs",
-        summary: "the disk test of YABS (yet another bench script)",
+        summary: "the disk test of YABS (Yet-Another-Bench-Script)",
         source: "disk_test of yabs.sh: fio with rw=randrw, rwmixread=50, iodepth=64, numjobs=2, bs=4k, 64k, 512k, 1m. Its first step, a \
                  sequential read of 64 KiB that makes the file, is the first line here, so that something can be measured without writing",
         patterns: &[
-            Pattern {
+            BenchPattern {
                 key: "setup-64k",
                 name: "sequential read, 64 KiB, 2 x 64 deep",
-                access: Access::Read,
+                access: AccessPattern::Read,
                 block_bytes: 64 * KIB,
                 depth: 64,
                 jobs: 2,
@@ -157,40 +163,63 @@ pub static PROFILES: &[Profile] = &[
         ],
         procedure: Procedure::Rounds,
     },
-    Profile {
+    BenchProfile {
         name: "database",
         summary: "pages and commits of databases",
-        source: "block sizes: PostgreSQL's default page and WAL block of 8 KiB, InnoDB's default page of 16 KiB; commits by fdatasync, which is \
-                 PostgreSQL's default wal_sync_method on Linux. Depths and the 70/30 mix are this program's own choice",
+        source: "block sizes: PostgreSQL's default page and WAL block of 8 KiB, InnoDB's default page of 16 KiB; \
+            commits by fdatasync, which is PostgreSQL's default wal_sync_method on Linux. Depths and the 70/30 mix \
+            are iolab's own choice",
         patterns: &[
-            pattern("page-read-8k", "page read, 8 KiB, 1 deep", Access::RandomRead, 8 * KIB, 1),
-            pattern("page-read-8k-deep", "page read, 8 KiB, 32 deep", Access::RandomRead, 8 * KIB, 32),
+            pattern("page-read-8k", "page read, 8 KiB, 1 deep", AccessPattern::RandomRead, 8 * KIB, 1),
+            pattern("page-read-8k-deep", "page read, 8 KiB, 32 deep", AccessPattern::RandomRead, 8 * KIB, 32),
             pattern("page-mix-8k", "page 70/30 mix, 8 KiB, 32 deep", MIX, 8 * KIB, 32),
             pattern("page-mix-16k", "page 70/30 mix, 16 KiB, 32 deep", MIX, 16 * KIB, 32),
-            pattern("page-write-16k", "page write, 16 KiB, 32 deep", Access::RandomWrite, 16 * KIB, 32),
-            pattern("scan", "scan: sequential read, 1 MiB, 8 deep", Access::Read, MIB, 8),
-            pattern("commit-8k", "commit: 8 KiB write + fdatasync", Access::Commit, 8 * KIB, 1),
+            pattern("page-write-16k", "page write, 16 KiB, 32 deep", AccessPattern::RandomWrite, 16 * KIB, 32),
+            pattern("scan", "scan: sequential read, 1 MiB, 8 deep", AccessPattern::Read, MIB, 8),
+            pattern("commit-8k", "commit: 8 KiB write + fdatasync", AccessPattern::Commit, 8 * KIB, 1),
         ],
         procedure: Procedure::Rounds,
     },
-    Profile {
+    BenchProfile {
         name: "snia-client",
         summary: "throughput, IOPS and latency of SNIA's test for client drives: filled twice, in rounds until steady",
-        source: "SNIA Solid State Storage Performance Test Specification 2.0.2: throughput of 1024 KiB, the mixes 100/0, 65/35 and 0/100 of 4 and 8 KiB out of the \
-                 matrix of its IOPS test, and the same mixes one by one as in its latency test. Preconditioning of everything that is measured (two sequential \
-                 fills of 128 KiB), and rounds until 4 KiB writes are steady, at most 25. Depth 32 is this program's own choice; rounds are much shorter than the minute of the \
-                 specification, and nothing is purged",
+        source: "SNIA Solid State Storage Performance Test Specification 2.0.2, client: sequential throughput of 1024 \
+            KiB; of the IOPS test's matrix (seven mixes by eight block sizes) the mixes 100/0, 65/35 and 0/100 of 4 \
+            KiB and 65/35 of 8 KiB; the latency test's mixes of 4 KiB. Everything is written twice (sequential, 128 \
+            KiB), then rounds run until 4 KiB writes are steady, at most 25. Different from the specification: \
+            rounds are shorter than a minute, nothing is purged, one rule of steadiness serves all tests, the write \
+            cache stays as it is, and depth 32 is iolab's own choice",
         patterns: &[
-            pattern("tp-read-1024k", "throughput: read, 1024 KiB, 32 deep", Access::Read, MIB, 32),
-            pattern("tp-write-1024k", "throughput: write, 1024 KiB, 32 deep", Access::Write, MIB, 32),
-            pattern("iops-100-0-4k", "IOPS: 100/0, 4 KiB, 32 deep", Access::RandomRead, 4 * KIB, 32),
+            pattern("tp-read-1024k", "throughput: read, 1024 KiB, 32 deep", AccessPattern::Read, MIB, 32),
+            pattern("tp-write-1024k", "throughput: write, 1024 KiB, 32 deep", AccessPattern::Write, MIB, 32),
+            pattern("iops-100-0-4k", "IOPS: 100/0, 4 KiB, 32 deep", AccessPattern::RandomRead, 4 * KIB, 32),
             pattern("iops-65-35-4k", "IOPS: 65/35, 4 KiB, 32 deep", SNIA_MIX, 4 * KIB, 32),
             pattern("iops-65-35-8k", "IOPS: 65/35, 8 KiB, 32 deep", SNIA_MIX, 8 * KIB, 32),
-            pattern("iops-0-100-4k", "IOPS: 0/100, 4 KiB, 32 deep", Access::RandomWrite, 4 * KIB, 32),
-            pattern("lat-100-0-4k", "latency: 100/0, 4 KiB, 1 deep", Access::RandomRead, 4 * KIB, 1),
+            pattern("iops-0-100-4k", "IOPS: 0/100, 4 KiB, 32 deep", AccessPattern::RandomWrite, 4 * KIB, 32),
+            pattern("lat-100-0-4k", "latency: 100/0, 4 KiB, 1 deep", AccessPattern::RandomRead, 4 * KIB, 1),
             pattern("lat-65-35-4k", "latency: 65/35, 4 KiB, 1 deep", SNIA_MIX, 4 * KIB, 1),
-            pattern("lat-0-100-4k", "latency: 0/100, 4 KiB, 1 deep", Access::RandomWrite, 4 * KIB, 1),
+            pattern("lat-0-100-4k", "latency: 0/100, 4 KiB, 1 deep", AccessPattern::RandomWrite, 4 * KIB, 1),
         ],
         procedure: Procedure::UntilSteady { tracked: "iops-0-100-4k" },
     },
 ];
+
+/// How often and how long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RoundPlan {
+    /// Rounds, at least 1.
+    pub rounds: u32,
+    /// Length of a pattern in a round, ms.
+    pub runtime_ms: u64,
+}
+
+impl RoundPlan {
+    /// So many rounds of a profile in a time, layout not counted.
+    pub fn of(seconds: u64, rounds: u32, patterns: usize) -> RoundPlan {
+        let runs = u64::from(rounds.max(1)) * (patterns as u64).max(1);
+        RoundPlan { rounds: rounds.max(1), runtime_ms: (seconds * 1000 / runs).max(SHORTEST_MS) }
+    }
+}
+
+/// The shortest time in which a pattern says anything, ms.
+const SHORTEST_MS: u64 = 20;

@@ -2,45 +2,43 @@
 //! of them together.
 
 use iolab_aggregate::{Latency, WholeRun};
-use iolab_findings::{Kind, limits};
+use iolab_findings::{BottleneckKind, limits};
 use iolab_histogram::SparseHistogram;
 use iolab_plan::Direction;
 use iolab_recording::{Finding, Recording};
 use iolab_statistics::{Interval, SteadyState, median_interval};
 
-use crate::drives::KnownDrive;
 use crate::measured::MeasuredTarget;
-use crate::profiles::{Access, Pattern, Profile};
-use crate::sequence::Pace;
+use crate::profiles::{AccessPattern, BenchPattern, BenchProfile, RoundPlan};
 
 /// Everything that cards and JSON are made of.
 #[derive(Debug)]
-pub struct Results {
+pub struct BenchResults {
     /// What was measured.
     pub measured: MeasuredTarget,
     /// By which patterns.
-    pub profile: &'static Profile,
+    pub profile: &'static BenchProfile,
     /// How long.
-    pub pace: Pace,
+    pub pace: RoundPlan,
     /// The patterns that were measured.
     pub cases: Vec<Case>,
     /// What findings and limits say.
-    pub seen: Seen,
+    pub seen: RunFindings,
     /// Drives to compare with.
     pub drives: Vec<KnownDrive>,
     /// Whether the rounds settled, where the profile asks for that.
     pub steady: Option<SteadyState>,
 }
 
-impl Results {
+impl BenchResults {
     /// Rounds that were run: more than asked for where they had to settle.
     pub fn rounds(&self) -> usize {
         self.cases.iter().map(|case| case.samples.len()).max().unwrap_or(self.pace.rounds as usize)
     }
 
     /// Patterns that would have overwritten what must stay.
-    pub fn left_out(&self) -> impl Iterator<Item = &'static Pattern> + '_ {
-        let is_measured = |pattern: &Pattern| self.cases.iter().any(|case| case.pattern.key == pattern.key);
+    pub fn left_out(&self) -> impl Iterator<Item = &'static BenchPattern> + '_ {
+        let is_measured = |pattern: &BenchPattern| self.cases.iter().any(|case| case.pattern.key == pattern.key);
         self.profile.patterns.iter().filter(move |pattern| !is_measured(pattern))
     }
 }
@@ -49,14 +47,14 @@ impl Results {
 #[derive(Debug, Clone)]
 pub struct Case {
     /// The pattern.
-    pub pattern: Pattern,
+    pub pattern: BenchPattern,
     /// A sample for each round.
-    pub samples: Vec<Sample>,
+    pub samples: Vec<PatternSample>,
 }
 
 /// One round of a pattern.
 #[derive(Debug, Clone, Default)]
-pub struct Sample {
+pub struct PatternSample {
     /// Operations per second.
     pub iops: f64,
     /// Bytes per second.
@@ -74,7 +72,7 @@ const CONFIDENCE: f64 = 0.95;
 #[derive(Debug, Clone, Default)]
 pub struct Reading {
     /// Its figures.
-    pub sample: Sample,
+    pub sample: PatternSample,
     /// What they are worth.
     pub findings: Vec<Finding>,
     /// What it was limited by, in a few words.
@@ -85,17 +83,17 @@ impl Reading {
     /// Of the recording of one run.
     pub fn of(recording: &Recording) -> Reading {
         let limit = limits(recording).into_iter().next().map(|limit| word(limit.kind));
-        Reading { sample: Sample::of(recording), findings: recording.findings.clone(), limit }
+        Reading { sample: PatternSample::of(recording), findings: recording.findings.clone(), limit }
     }
 }
 
-impl Sample {
-    fn of(recording: &Recording) -> Sample {
+impl PatternSample {
+    fn of(recording: &Recording) -> PatternSample {
         let whole = WholeRun::new(recording);
         let done = whole.throughput(&Direction::ALL);
         let mut syncs = SparseHistogram::default();
         whole.workers().for_each(|worker| syncs.merge(&worker.sync.lat));
-        Sample {
+        PatternSample {
             iops: done.ios_per_second(),
             bytes_per_second: done.bytes_per_second(),
             latencies: whole.latencies(&Direction::ALL, Latency::Total),
@@ -115,7 +113,7 @@ impl Case {
         self.interval(|sample| sample.bytes_per_second)
     }
 
-    fn interval(&self, of: fn(&Sample) -> f64) -> Option<Interval> {
+    fn interval(&self, of: fn(&PatternSample) -> f64) -> Option<Interval> {
         median_interval(&self.samples.iter().map(of).collect::<Vec<_>>(), CONFIDENCE)
     }
 
@@ -123,7 +121,8 @@ impl Case {
     /// goes, and percentiles do not add up.
     pub fn latencies(&self) -> SparseHistogram {
         let mut all = SparseHistogram::default();
-        let of = |sample: &'_ Sample| if self.is_commit() { sample.syncs.clone() } else { sample.latencies.clone() };
+        let of =
+            |sample: &'_ PatternSample| if self.is_commit() { sample.syncs.clone() } else { sample.latencies.clone() };
         self.samples.iter().for_each(|sample| all.merge(&of(sample)));
         all
     }
@@ -136,23 +135,23 @@ impl Case {
 
     /// Whether it is of commits.
     pub fn is_commit(&self) -> bool {
-        self.pattern.access == Access::Commit
+        self.pattern.access == AccessPattern::Commit
     }
 }
 
 /// What findings and limits say of all runs.
 #[derive(Debug, Default)]
-pub struct Seen {
-    /// The gravest finding of each rule, and the keys of the patterns that it was made in; the
+pub struct RunFindings {
+    /// The most severe finding of each rule, and the keys of the patterns that it was made in; the
     /// gravest first.
     pub findings: Vec<(Finding, Vec<&'static str>)>,
     /// For each limit the names of the patterns that it limited, in the last round of each.
     pub limits: Vec<(&'static str, Vec<&'static str>)>,
 }
 
-impl Seen {
+impl RunFindings {
     /// Adds what there is to say of one run.
-    pub fn take(&mut self, pattern: &Pattern, reading: &Reading) {
+    pub fn take(&mut self, pattern: &BenchPattern, reading: &Reading) {
         for finding in &reading.findings {
             match self.findings.iter_mut().find(|(known, _)| known.rule == finding.rule) {
                 Some((known, keys)) => {
@@ -178,17 +177,34 @@ impl Seen {
 }
 
 /// A limit in a few words.
-fn word(kind: Kind) -> &'static str {
+fn word(kind: BottleneckKind) -> &'static str {
     match kind {
-        Kind::Cache => "RAM (the page cache answered)",
-        Kind::Tool => "the load generator",
-        Kind::Schedule => "the requested rate",
-        Kind::Quota => "a quota of CPU time",
-        Kind::Host => "other programs on the CPUs",
-        Kind::Processor => "the processor",
-        Kind::Latency => "latency: one operation after the other",
-        Kind::Submission => "submission: one operation after the other",
-        Kind::Device => "the device",
-        Kind::Unknown => "unknown",
+        BottleneckKind::Cache => "RAM (the page cache answered)",
+        BottleneckKind::Tool => "the load generator",
+        BottleneckKind::Schedule => "the requested rate",
+        BottleneckKind::Quota => "a quota of CPU time",
+        BottleneckKind::Host => "other programs on the CPUs",
+        BottleneckKind::Processor => "the processor",
+        BottleneckKind::Latency => "latency: one operation after the other",
+        BottleneckKind::Submission => "submission: one operation after the other",
+        BottleneckKind::Device => "the device",
+        BottleneckKind::Unknown => "unknown",
     }
+}
+
+/// A drive, by its sheet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownDrive {
+    /// Name of the preset.
+    pub name: &'static str,
+    /// What it is.
+    pub summary: &'static str,
+    /// Sequential reads, bytes per second.
+    pub read_bytes_per_second: u64,
+    /// Sequential writes, bytes per second.
+    pub write_bytes_per_second: u64,
+    /// Random 4 KiB reads per second at a high depth.
+    pub read_iops: u64,
+    /// Where the figures come from.
+    pub source: &'static str,
 }

@@ -5,36 +5,16 @@
 
 use iolab_statistics::{SniaRules, SteadyState, snia};
 
-use crate::profiles::{Pattern, Procedure, Profile};
-use crate::results::{Case, Reading, Seen};
+use crate::profiles::{BenchPattern, BenchProfile, Procedure};
+use crate::results::{Case, Reading, RunFindings};
 
-/// How often and how long.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pace {
-    /// Rounds, at least 1.
-    pub rounds: u32,
-    /// Length of a pattern in a round, ms.
-    pub runtime_ms: u64,
-}
-
-/// The shortest time in which a pattern says anything, ms.
-const SHORTEST_MS: u64 = 20;
-
-impl Pace {
-    /// So many rounds of a profile in a time, layout not counted.
-    pub fn of(seconds: u64, rounds: u32, patterns: usize) -> Pace {
-        let runs = u64::from(rounds.max(1)) * (patterns as u64).max(1);
-        Pace { rounds: rounds.max(1), runtime_ms: (seconds * 1000 / runs).max(SHORTEST_MS) }
-    }
-}
-
-/// What came of the rounds.
+/// The result of the rounds.
 #[derive(Debug, Default)]
-pub struct Measured {
+pub struct MeasuredRounds {
     /// Each pattern with its samples.
     pub cases: Vec<Case>,
     /// What findings and limits say.
-    pub seen: Seen,
+    pub seen: RunFindings,
     /// Whether the rounds settled, where the profile asks for that.
     pub steady: Option<SteadyState>,
 }
@@ -46,14 +26,14 @@ pub struct Measured {
 /// # Errors
 /// What `run` says.
 pub fn measure<E>(
-    profile: &Profile,
+    profile: &BenchProfile,
     writable: bool,
     rounds: u32,
-    mut run: impl FnMut(&Pattern, u32) -> Result<Option<Reading>, E>,
-) -> Result<Option<Measured>, E> {
+    mut run: impl FnMut(&BenchPattern, u32) -> Result<Option<Reading>, E>,
+) -> Result<Option<MeasuredRounds>, E> {
     let measured = profile.patterns.iter().filter(|pattern| writable || !pattern.access.writes());
     let cases = measured.map(|pattern| Case { pattern: *pattern, samples: Vec::new() }).collect();
-    let mut measured = Measured { cases, ..Measured::default() };
+    let mut measured = MeasuredRounds { cases, ..MeasuredRounds::default() };
     for round in 0.. {
         for case in &mut measured.cases {
             let Some(reading) = run(&case.pattern, round)? else { return Ok(None) };
@@ -75,7 +55,7 @@ pub fn measure<E>(
 }
 
 /// Whether the pattern that a profile watches keeps its speed.
-fn settled(profile: &Profile, cases: &[Case]) -> Option<SteadyState> {
+fn settled(profile: &BenchProfile, cases: &[Case]) -> Option<SteadyState> {
     let Procedure::UntilSteady { tracked } = profile.procedure else { return None };
     let case = cases.iter().find(|case| case.pattern.key == tracked)?;
     let rounds: Vec<f64> = case.samples.iter().map(|sample| sample.iops).collect();

@@ -5,8 +5,8 @@ use iolab_recording::{Finding, Severity};
 use iolab_statistics::SteadyState;
 
 use crate::{
-    Access, Case, KnownDrive, Likeness, MeasuredTarget, PROFILES, Pace, Profile, Reading, Results, Sample, Seen, card,
-    json, likeness, measure, words,
+    AccessPattern, BenchProfile, BenchResults, Case, KnownDrive, Likeness, MeasuredTarget, PROFILES, PatternSample,
+    Reading, RoundPlan, RunFindings, card, json, likeness, measure, words,
 };
 
 fn measured() -> MeasuredTarget {
@@ -22,31 +22,31 @@ fn measured() -> MeasuredTarget {
     }
 }
 
-fn sample(iops: f64, block_bytes: u64) -> Sample {
+fn sample(iops: f64, block_bytes: u64) -> PatternSample {
     let histogram = |ns| {
         let mut all = Histogram::new();
         (0..100).for_each(|_| all.add(ns));
         all.to_sparse()
     };
     let bytes_per_second = iops * block_bytes as f64;
-    Sample { iops, bytes_per_second, latencies: histogram(100_000), syncs: histogram(2_000_000) }
+    PatternSample { iops, bytes_per_second, latencies: histogram(100_000), syncs: histogram(2_000_000) }
 }
 
 /// The standard profile; `iops` of the patterns whose keys start like this.
-fn results(iops: &[(&str, f64)]) -> Results {
-    let profile = Profile::named("standard").unwrap();
+fn results(iops: &[(&str, f64)]) -> BenchResults {
+    let profile = BenchProfile::named("standard").unwrap();
     let cases = profile.patterns.iter().map(|pattern| {
         let given = iops.iter().find(|(key, _)| *key == pattern.key);
         let middle = given.map_or(1000.0, |(_, iops)| *iops);
         let samples = [0.99, 1.0, 1.01].map(|part| sample(part * middle, pattern.block_bytes));
         Case { pattern: *pattern, samples: samples.to_vec() }
     });
-    Results {
+    BenchResults {
         measured: measured(),
         profile,
-        pace: Pace { rounds: 3, runtime_ms: 500 },
+        pace: RoundPlan { rounds: 3, runtime_ms: 500 },
         cases: cases.collect(),
-        seen: Seen::default(),
+        seen: RunFindings::default(),
         drives: vec![drive("fast", 10_000), drive("slow", 1_000)],
         steady: None,
     }
@@ -66,7 +66,7 @@ fn drive(name: &'static str, mib_per_second: u64) -> KnownDrive {
 #[test]
 fn profiles_have_names_keys_and_sources_and_begin_with_a_read() {
     for profile in PROFILES {
-        assert_eq!(Profile::named(profile.name).unwrap().summary, profile.summary);
+        assert_eq!(BenchProfile::named(profile.name).unwrap().summary, profile.summary);
         assert!(!profile.source.is_empty());
         assert!(!profile.patterns[0].access.writes(), "{}: the file is laid out for reads", profile.name);
         for (at, pattern) in profile.patterns.iter().enumerate() {
@@ -74,31 +74,31 @@ fn profiles_have_names_keys_and_sources_and_begin_with_a_read() {
             assert!(profile.patterns[at + 1..].iter().all(|other| other.key != pattern.key), "{}", pattern.key);
         }
     }
-    assert!(Profile::named("none").is_none());
+    assert!(BenchProfile::named("none").is_none());
     assert_eq!(PROFILES[0].name, "standard");
 }
 
 #[test]
 fn a_pattern_becomes_a_job() {
     let standard = PROFILES[0].patterns;
-    let of = |access: Access| {
+    let of = |access: AccessPattern| {
         let pattern = standard.iter().find(|pattern| pattern.access == access).unwrap();
         words(pattern, &measured(), 2, 750).join(" ")
     };
-    let mix = of(Access::RandomMix { read_percent: 70 });
+    let mix = of(AccessPattern::RandomMix { read_percent: 70 });
     for word in
         ["--rw=randrw", "--rwmixread=70", "--filename=/data/a\\:b", "--runtime=750ms", "--randseed=3", "--direct=1"]
     {
         assert!(mix.contains(word), "{word} in {mix}");
     }
     assert!(!mix.contains("fdatasync"));
-    let commit = of(Access::Commit);
+    let commit = of(AccessPattern::Commit);
     assert!(commit.contains("--rw=write") && commit.contains("--fdatasync=1"), "{commit}");
 }
 
 #[test]
 fn rounds_are_interleaved_and_writes_are_left_out_of_what_must_stay() {
-    let profile = Profile::named("standard").unwrap();
+    let profile = BenchProfile::named("standard").unwrap();
     let mut order = Vec::new();
     let done = measure(profile, false, 2, |pattern, round| {
         order.push((round, pattern.key));
@@ -108,14 +108,14 @@ fn rounds_are_interleaved_and_writes_are_left_out_of_what_must_stay() {
     let keys = ["sequential-read", "random-read", "random-read-deep"];
     assert_eq!(order, [0, 1].map(|round| keys.map(|key| (round, key))).concat());
     assert!(cases.iter().all(|case| case.samples.len() == 2));
-    let results = Results { cases, ..results(&[]) };
+    let results = BenchResults { cases, ..results(&[]) };
     assert_eq!(results.left_out().count(), 5);
-    assert!(card(&results).contains("Not measured, because writing would destroy what is there: sequential write"));
+    assert!(card(&results).contains("Not measured, because writing would destroy existing data: sequential write"));
 }
 
 /// Rounds of SNIA's profile whose watched pattern does so many operations per second.
-fn snia_rounds(speed: impl Fn(u32) -> f64) -> (Vec<u32>, crate::Measured) {
-    let profile = Profile::named("snia-client").unwrap();
+fn snia_rounds(speed: impl Fn(u32) -> f64) -> (Vec<u32>, crate::MeasuredRounds) {
+    let profile = BenchProfile::named("snia-client").unwrap();
     let mut rounds = Vec::new();
     let done = measure(profile, true, 3, |pattern, round| {
         rounds.push(round);
@@ -138,8 +138,8 @@ fn rounds_go_on_until_they_are_steady_and_the_result_is_of_the_steady_ones() {
     // Never: the rule gives up, and so says the card.
     let (rounds, done) = snia_rounds(|round| 1000.0 * 0.5_f64.powi(round as i32));
     assert_eq!(rounds.len(), 25);
-    let profile = Profile::named("snia-client").unwrap();
-    let results = Results { profile, cases: done.cases, steady: done.steady, ..results(&[]) };
+    let profile = BenchProfile::named("snia-client").unwrap();
+    let results = BenchResults { profile, cases: done.cases, steady: done.steady, ..results(&[]) };
     assert!(card(&results).contains("warning: not steady after 25 rounds"), "{}", card(&results));
     assert_eq!(serde_json::from_str::<serde_json::Value>(&json(&results)).unwrap()["steady"], false);
 }
@@ -181,9 +181,9 @@ fn a_finding_is_told_once_at_its_gravest_and_a_limit_is_that_of_the_last_round()
         advice: String::new(),
         jobs: Vec::new(),
     };
-    let mut seen = Seen::default();
+    let mut seen = RunFindings::default();
     let mut take = |at: usize, findings: Vec<Finding>, limit| {
-        seen.take(&patterns[at], &Reading { sample: Sample::default(), findings, limit: Some(limit) });
+        seen.take(&patterns[at], &Reading { sample: PatternSample::default(), findings, limit: Some(limit) });
     };
     take(0, vec![finding("a", Severity::Note), finding("b", Severity::Note)], "the device");
     take(1, vec![finding("b", Severity::Note)], "the processor");
@@ -196,8 +196,8 @@ fn a_finding_is_told_once_at_its_gravest_and_a_limit_is_that_of_the_last_round()
 
 #[test]
 fn the_time_is_shared_out() {
-    assert_eq!(Pace::of(30, 5, 8), Pace { rounds: 5, runtime_ms: 750 });
-    assert_eq!(Pace::of(1, 100, 100).runtime_ms, 20, "less says nothing");
+    assert_eq!(RoundPlan::of(30, 5, 8), RoundPlan { rounds: 5, runtime_ms: 750 });
+    assert_eq!(RoundPlan::of(1, 100, 100).runtime_ms, 20, "less says nothing");
 }
 
 #[test]
@@ -223,7 +223,7 @@ fn the_card_has_a_line_for_each_pattern_and_fits_a_screen() {
         "456/s",
         "451 to 461/s",
         "1.00k IOPS",
-        "confidence of 75 %",
+        "75 % confidence intervals",
         "the device: random read, 4 KiB, 1 deep",
         "warning [short-run, 2 of 8]: Percentiles are weak.",
     ] {

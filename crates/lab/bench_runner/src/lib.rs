@@ -4,71 +4,58 @@
 //! run. What is measured is chosen in `target.rs`; nothing that somebody might miss is written to,
 //! unless the user allows it by name.
 
+mod request;
 mod target;
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
-use iolab_activity::{Console, Context, Failure};
-use iolab_bench::{KnownDrive, Pace, Procedure, Profile, Reading, Results};
+use iolab_activity::{Console, Failure, FailureContext, ProgressLine, ProgressUnit};
+use iolab_bench::{BenchResults, KnownDrive, Procedure, Reading, RoundPlan};
 use iolab_pipeline::Pipeline;
 use iolab_process::INTERRUPTS;
-use iolab_recording::Outcome;
+use iolab_recording::WorkerOutcome;
 use iolab_resolve::Mode;
-use iolab_runner::{Event, Observer, Wish};
+use iolab_runner::{Event, RunObserver, Wish};
 use iolab_ssd_timing::presets::PRESETS;
 
+pub use request::BenchRequest;
 use target::Target;
-
-/// What is measured, for how long, by which patterns.
-#[derive(Debug, Clone, Copy)]
-pub struct BenchRequest<'a> {
-    /// A folder (gets a temporary file), a file, a block device, or an NVMe device.
-    pub target: &'a str,
-    /// The patterns.
-    pub profile: &'static Profile,
-    /// Length of all measurements together, seconds.
-    pub seconds: u64,
-    /// Rounds; each runs every pattern once.
-    pub rounds: u32,
-    /// A first look: the temporary file is smaller.
-    pub is_quick: bool,
-    /// Size of the temporary file, or how much of a file or device is used, bytes.
-    pub size_bytes: Option<u64>,
-    /// What may be overwritten whatever is on it.
-    pub allowed: &'a [PathBuf],
-}
 
 /// Measures; `None` if the user ended it.
 ///
 /// # Errors
 /// The target cannot be measured, or a job failed.
-pub fn run(pipeline: &Pipeline<'_>, request: &BenchRequest<'_>) -> Result<Option<Results>, Failure> {
+pub fn run(pipeline: &Pipeline<'_>, request: &BenchRequest<'_>) -> Result<Option<BenchResults>, Failure> {
     iolab_process::count_signals();
     // The temporary file goes when this goes.
     let target = Target::choose(pipeline.engines, request)?;
     let (profile, rounds) = (request.profile, request.rounds);
     let writable = target.measured.writable;
     let measured = profile.patterns.iter().filter(|pattern| writable || !pattern.access.writes()).count();
-    let pace = Pace::of(request.seconds, rounds, measured);
+    let pace = RoundPlan::of(request.seconds, rounds, measured);
     let run_words = |words: &[String], label: &str| run_job(pipeline, words, &target.allowed, label);
     // What is new for every pattern cannot be filled before.
     let fills = matches!(profile.procedure, Procedure::UntilSteady { .. }) && !target.measured.is_new_each_time;
     if fills && writable {
-        let filled = run_words(&iolab_bench::fill_words(&target.measured), "writing everything twice")?;
+        let filled =
+            run_words(&iolab_bench::fill_words(&target.measured), "preconditioning: writing everything twice")?;
         if filled.is_none() {
             pipeline.console.status("");
             return Ok(None);
         }
     }
+    let mut runs = 0..u64::from(rounds) * measured as u64;
     let measured = iolab_bench::measure(profile, writable, rounds, |pattern, round| {
-        let label = format!("round {} of {rounds}: {}", round + 1, pattern.name);
+        let label = format!("round {} of {rounds}: {}{}", round + 1, pattern.name, left(&runs, pace.runtime_ms));
+        runs.next();
         let words = iolab_bench::words(pattern, &target.measured, round, pace.runtime_ms);
         run_words(&words, &label)
     });
     pipeline.console.status("");
     let Some(done) = measured? else { return Ok(None) };
-    Ok(Some(Results {
+    Ok(Some(BenchResults {
         measured: target.measured.clone(),
         profile,
         pace,
@@ -77,6 +64,14 @@ pub fn run(pipeline: &Pipeline<'_>, request: &BenchRequest<'_>) -> Result<Option
         drives: known_drives(),
         steady: done.steady,
     }))
+}
+
+/// How long the runs take that are left; nothing once there are more than were asked for.
+fn left(runs: &Range<u64>, runtime_ms: u64) -> String {
+    match (runs.end - runs.start.min(runs.end)) * runtime_ms / 1000 {
+        0 => String::new(),
+        seconds => format!(", about {seconds} s left"),
+    }
 }
 
 /// One job; `None` if the user ended it.
@@ -91,13 +86,13 @@ fn run_job(
     }
     let planned = pipeline.plan_words(words)?;
     let judged = pipeline.judge(&planned.plan, Mode::Iolab, allowed)?;
-    let mut status = Status { console: pipeline.console, label };
+    let mut status = Status { console: pipeline.console, label, creating: None };
     let (recording, _) = pipeline.run(&planned, judged.guard, None, &mut status)?;
     if recording.interrupted {
         return Ok(None);
     }
     for worker in &recording.workers {
-        if let Outcome::Failed { message, .. } | Outcome::Crashed { message, .. } = &worker.outcome {
+        if let WorkerOutcome::Failed { message, .. } | WorkerOutcome::Crashed { message, .. } = &worker.outcome {
             return Err(Failure::failed(message.clone())).context(label);
         }
     }
@@ -127,13 +122,16 @@ fn known_drives() -> Vec<KnownDrive> {
 struct Status<'a> {
     console: &'a dyn Console,
     label: &'a str,
+    creating: Option<ProgressLine<'a>>,
 }
 
-impl Observer for Status<'_> {
+impl RunObserver for Status<'_> {
     fn take(&mut self, event: &Event<'_>) -> Wish {
         match event {
             Event::LaidOut { done_bytes, total_bytes, .. } => {
-                self.console.status(&format!("making the file: {} of {} MiB", done_bytes >> 20, total_bytes >> 20));
+                let console = self.console;
+                let begin = || ProgressLine::new(console, "creating the file", ProgressUnit::Bytes, Some(*total_bytes));
+                self.creating.get_or_insert_with(begin).at(*done_bytes);
             }
             Event::Progress(_) => self.console.status(self.label),
             _ => {}

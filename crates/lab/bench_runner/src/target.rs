@@ -7,18 +7,18 @@ use std::path::{Path, PathBuf};
 
 use iolab_activity::Failure;
 use iolab_bench::MeasuredTarget;
-use iolab_engine_nvme::{DeviceName, Place};
+use iolab_engine_nvme::{DeviceName, DevicePlace};
 use iolab_observe::{DirectIo, direct_io_at};
 use iolab_runner::Engines;
 use tempfile::TempDir;
 
-use crate::BenchRequest;
+use crate::request::BenchRequest;
 
 /// The largest block of a pattern: what is measured holds at least some of them, and ends with a
 /// whole one.
 const BLOCK_BYTES: u64 = 1 << 20;
 
-/// MiB of the temporary file unless told.
+/// MiB of the temporary file by default.
 const FILE_MIB: u64 = 1024;
 const QUICK_FILE_MIB: u64 = 256;
 
@@ -87,7 +87,7 @@ impl Target {
         let length = length(&path).map_err(cannot)?;
         let size_bytes = wanted_bytes.unwrap_or(length).min(length) / BLOCK_BYTES * BLOCK_BYTES;
         if size_bytes == 0 {
-            return Err(mistake(request, "too small: patterns need 1 MiB or more"));
+            return Err(mistake(request, "too small: the patterns need at least 1 MiB"));
         }
         let measured = MeasuredTarget {
             target: request.target.to_owned(),
@@ -107,11 +107,12 @@ impl Target {
         let facts = engines.device("nvme", request.target);
         let facts = facts.map_err(|error| Failure::failed(format!("{}: {}", request.target, error.message)))?;
         let allows = |text: &PathBuf| DeviceName::parse(&text.to_string_lossy()).is_ok_and(|named| named == device);
-        let is_embedded = matches!(device.place, Place::Embedded(_));
+        let is_embedded = matches!(device.place, DevicePlace::Embedded(_));
         let what = match device.place {
-            Place::Embedded(_) => "virtual SSD inside this program",
-            Place::Served(_) => "served virtual SSD",
-            Place::Pcie(_) => "NVMe device, driven from user space",
+            DevicePlace::Embedded(_) => "virtual SSD inside this program",
+            DevicePlace::Served(_) => "served virtual SSD",
+            DevicePlace::Tcp(_) => "NVMe device behind TCP, driven from user space",
+            DevicePlace::Pcie(_) => "NVMe device, driven from user space",
         };
         let size_bytes = request.size_bytes.map_or(facts.size_bytes, |bytes| bytes.min(facts.size_bytes));
         let measured = MeasuredTarget {

@@ -3,18 +3,18 @@
 
 use std::path::{Path, PathBuf};
 
-use iolab_activity::{Console, Context, Failure};
+use iolab_activity::{Console, Failure, FailureContext, ProgressLine, ProgressUnit};
 use iolab_html::{CardGroup, CardLine, CardReport, card_page};
 use iolab_observe::{DirectIo, direct_io_at};
 use iolab_pipeline::Pipeline;
-use iolab_recording::{Outcome, Recording};
+use iolab_recording::{Recording, WorkerOutcome};
 use iolab_resolve::Mode;
-use iolab_runner::{Event, Observer, Wish};
+use iolab_runner::{Event, RunObserver, Wish};
 
 /// How the demonstration runs.
 #[derive(Debug, Clone, Copy)]
 pub struct DemoRequest<'a> {
-    /// Folder for the temporary file; the current one unless told.
+    /// Folder for the temporary file; the current one by default.
     pub directory: Option<&'a Path>,
     /// Size of the temporary file, MiB.
     pub size_mib: u64,
@@ -138,10 +138,10 @@ fn words(case: &Case, request: &DemoRequest<'_>, path: &Path, direct: bool) -> V
 fn measure(pipeline: &Pipeline<'_>, words: &[String], name: &str, label: &str) -> Result<Recording, Failure> {
     let planned = pipeline.plan_words(words)?;
     let judged = pipeline.judge(&planned.plan, Mode::Iolab, &[])?;
-    let mut status = Status { console: pipeline.console, label };
+    let mut status = Status { console: pipeline.console, label, creating: None };
     let (recording, _) = pipeline.run(&planned, judged.guard, None, &mut status)?;
     match recording.workers.first().map(|worker| &worker.outcome) {
-        Some(Outcome::Failed { message, .. } | Outcome::Crashed { message, .. }) => {
+        Some(WorkerOutcome::Failed { message, .. } | WorkerOutcome::Crashed { message, .. }) => {
             Err(Failure::failed(message.clone())).context(name)
         }
         _ => Ok(recording),
@@ -151,7 +151,7 @@ fn measure(pipeline: &Pipeline<'_>, words: &[String], name: &str, label: &str) -
 /// What is measured, and how.
 fn facts(request: &DemoRequest<'_>, direct: bool, folder: &Path) -> [String; 2] {
     let how = if direct {
-        "direct I/O, past the page cache"
+        "direct I/O, bypassing the page cache"
     } else {
         "buffered: this file system has no direct I/O, so this measures the page cache, not the device"
     };
@@ -165,7 +165,8 @@ fn facts(request: &DemoRequest<'_>, direct: bool, folder: &Path) -> [String; 2] 
     ]
 }
 
-const IDEAL_NOTE: &str = "The ideal virtual SSD answers at once, so that the interface is left; the other has the times of flash (preset 970pro, nothing written yet).";
+const IDEAL_NOTE: &str = "The ideal virtual SSD answers at once, which leaves the cost of the interface; the other \
+    one has the timing of flash (preset 970pro, nothing written yet).";
 
 impl Demo {
     /// The page: the cases in three groups, which are compared with each other. `again` is the
@@ -187,12 +188,12 @@ impl Demo {
         let rates = on_the_file.filter_map(|line| Some((line, line.median_iops()?)));
         let best = rates.max_by(|one, other| one.1.total_cmp(&other.1));
         let answer = best.map_or(String::new(), |(line, iops)| {
-            format!("On the file {} reads most: {:.1}k operations per second", line.name, iops / 1e3)
+            format!("On the file {} is fastest: {:.1}k operations per second", line.name, iops / 1e3)
         });
         let findings = CardLine::findings(CASES.iter().map(|case| case.name).zip(rounds));
         let report = CardReport {
             title: "Interfaces to storage",
-            question: "What do system calls, asynchronous interfaces and a driver in user space make of the same reads?",
+            question: "How fast are the same reads with system calls, asynchronous interfaces and a user-space driver?",
             answer: &answer,
             facts: &self.facts,
             groups: &groups,
@@ -212,18 +213,19 @@ impl Demo {
             let cases = CASES.iter().zip(&self.rounds).filter(|(case, _)| wanted(case));
             cases.map(|(case, rounds)| (case.name, rounds.as_slice())).collect()
         };
-        text += "\nOne operation at a time (the interface's own cost shows):\n\n";
+        text += "\nOne operation at a time (shows the cost of the interface):\n\n";
         text += &iolab_report::summary(&named(|case| case.target == Target::File && case.depth == 1));
-        text += "\n32 operations in flight (what the device can do together):\n\n";
+        text += "\n32 operations in flight (shows the parallelism of the device):\n\n";
         text += &iolab_report::summary(&named(|case| case.target == Target::File && case.depth > 1));
-        text += "\nA virtual NVMe SSD in memory, driven by a driver in user space on the same thread; no disk, no root, no system\n\
-                 calls. The ideal one answers at once, so that the interface is left; the other has the times of flash\n\
-                 (preset 970pro, nothing written yet):\n\n";
+        text += "\nA virtual NVMe SSD in memory, with a user-space driver on the same thread: no disk, no root, no \
+            system calls.\nThe ideal one answers at once, which leaves the cost of the interface; the other one has \
+            the timing of flash\n(preset 970pro, nothing written yet):\n\n";
         text += &iolab_report::summary(&named(|case| case.target == IDEAL));
         text += "\n";
         text += &iolab_report::summary(&named(|case| case.target == NAND));
-        text += "\nIOPS are medians, +- is half the distance between the best and the worst round; latencies are of all rounds.\n";
-        text += &format!("The page with its figures is {}.\n", page.display());
+        text += "\nIOPS are medians, +- is half the difference between the best and the worst round; latencies cover \
+            all rounds.\n";
+        text += &format!("Report page with figures: {}\n", page.display());
         text + "Next: `iolab run --name=try --rw=randread --bs=4k --size=256m`, or `iolab --help`.\n"
     }
 }
@@ -232,13 +234,16 @@ impl Demo {
 struct Status<'a> {
     console: &'a dyn Console,
     label: &'a str,
+    creating: Option<ProgressLine<'a>>,
 }
 
-impl Observer for Status<'_> {
+impl RunObserver for Status<'_> {
     fn take(&mut self, event: &Event<'_>) -> Wish {
         match event {
             Event::LaidOut { done_bytes, total_bytes, .. } => {
-                self.console.status(&format!("laying out the file: {} of {} MiB", done_bytes >> 20, total_bytes >> 20));
+                let console = self.console;
+                let begin = || ProgressLine::new(console, "creating the file", ProgressUnit::Bytes, Some(*total_bytes));
+                self.creating.get_or_insert_with(begin).at(*done_bytes);
             }
             Event::Progress(progress) => {
                 let ios: u64 = progress.workers.iter().map(|worker| worker.ios[0]).sum();

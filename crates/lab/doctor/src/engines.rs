@@ -4,10 +4,10 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use iolab_engine::Trial;
+use iolab_engine::EngineProbe;
 use iolab_runner::Engines;
 
-use crate::{Check, Standing, read};
+use crate::check::{Check, CheckStatus, read};
 
 /// Everything that can be tried without changing the machine.
 pub(crate) fn all(engines: Engines) -> Vec<Check> {
@@ -19,7 +19,7 @@ pub(crate) fn all(engines: Engines) -> Vec<Check> {
             .map(|trial| folder.attempt(trial))
             .collect(),
         Err(error) => vec![Check::new(
-            Standing::No,
+            CheckStatus::No,
             "engines",
             format!("cannot create a temporary file to try them with: {error}"),
             "the engines were not tried",
@@ -36,7 +36,7 @@ pub(crate) fn of(all: Engines, names: &[&str]) -> Vec<Check> {
     let mut checks = Vec::new();
     for name in names {
         let Some(engine) = all.description(name) else {
-            checks.push(Check::new(Standing::No, name, "no such engine", "the job does not run", "iolab engines"));
+            checks.push(Check::new(CheckStatus::No, name, "no such engine", "the job does not run", "iolab engines"));
             continue;
         };
         // What has another name than the engine needs a target of its own, so it says nothing of
@@ -57,11 +57,11 @@ impl TestFolder {
         Ok(TestFolder { folder: tempfile::tempdir()? })
     }
 
-    fn attempt(&self, Trial { topic, words, consequence, mend }: &Trial) -> Check {
-        let no = |found: String| Check::new(Standing::No, topic, found, consequence, mend);
+    fn attempt(&self, EngineProbe { topic, words, consequence, mend }: &EngineProbe) -> Check {
+        let no = |found: String| Check::new(CheckStatus::No, topic, found, consequence, mend);
         let program = match std::env::current_exe() {
             Ok(program) => program,
-            Err(error) => return no(format!("cannot be tried: {error}")),
+            Err(error) => return no(format!("cannot be tested: {error}")),
         };
         let folder = self.folder.path();
         let mut command = Command::new(program);
@@ -78,13 +78,13 @@ impl TestFolder {
             .stdout(Stdio::null());
         let output = match command.output() {
             Ok(output) => output,
-            Err(error) => return no(format!("cannot be tried: {error}")),
+            Err(error) => return no(format!("cannot be tested: {error}")),
         };
         let said = String::from_utf8_lossy(&output.stderr);
         let words = reason(&said);
         match (output.status.success(), words) {
             (true, None) => Check::ok(topic, "works"),
-            (true, Some(words)) => Check::new(Standing::Limited, topic, words, consequence, mend),
+            (true, Some(words)) => Check::new(CheckStatus::Limited, topic, words, consequence, mend),
             (false, words) => no(words.unwrap_or_else(|| format!("does not work ({})", output.status))),
         }
     }
@@ -92,7 +92,9 @@ impl TestFolder {
 
 /// The first line of standard error that says something, without the program's and the job's name.
 fn reason(said: &str) -> Option<String> {
-    let lines = said.lines().filter(|line| !line.contains("recording saved as") && !line.trim().is_empty());
+    // What a store says of itself is no complaint.
+    let plain = |line: &&str| line.contains("recording saved as") || line.contains("The store is ");
+    let lines = said.lines().filter(|line| !plain(line) && !line.trim().is_empty());
     let line = lines.map(|line| line.trim_start_matches("iolab: ").trim_start_matches("doctor: ")).next()?;
     Some(line.trim_start_matches("error: ").to_owned())
 }
@@ -109,10 +111,10 @@ fn fuse() -> Check {
     match opens("/dev/fuse") {
         Ok(()) => Check::ok("FUSE", format!("/dev/fuse opens{uring}")),
         Err(error) => Check::new(
-            Standing::No,
+            CheckStatus::No,
             "FUSE",
             format!("/dev/fuse: {error}"),
-            "lanes and logfs cannot be shown as files",
+            "storage and logfs cannot be exported as files",
             "modprobe fuse",
         ),
     }
@@ -122,10 +124,10 @@ fn ublk() -> Check {
     match opens("/dev/ublk-control") {
         Ok(()) => Check::ok("ublk", "/dev/ublk-control opens"),
         Err(error) => Check::new(
-            Standing::No,
+            CheckStatus::No,
             "ublk",
             format!("/dev/ublk-control: {error}"),
-            "lanes cannot be shown as block devices; FUSE shows them as files",
+            "storage cannot be exported as block devices; FUSE can export it as files",
             "modprobe ublk_drv",
         ),
     }
@@ -139,7 +141,7 @@ fn vfio() -> Check {
         (false, _) => "/dev/vfio/vfio does not exist",
     };
     Check::new(
-        Standing::No,
+        CheckStatus::No,
         "vfio",
         found,
         "real NVMe devices cannot be driven from user space; virtual SSDs can",
@@ -156,5 +158,6 @@ mod tests {
         let said = "iolab: recording saved as /x\niolab: doctor: f: Operation not supported (errno 95)\nmore\n";
         assert_eq!(reason(said).as_deref(), Some("f: Operation not supported (errno 95)"));
         assert_eq!(reason("iolab: recording saved as /x\n\n"), None);
+        assert_eq!(reason("iolab: doctor: The store is fjall 3.1, compression lz4.\n"), None);
     }
 }

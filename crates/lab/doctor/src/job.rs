@@ -9,7 +9,8 @@ use iolab_pipeline::{Pipeline, PlanRequest, changes_device_settings, check_devic
 use iolab_plan::{Plan, Reach, WorkerPlan};
 use iolab_units::format_bytes;
 
-use crate::{Check, Standing, engines, machine};
+use crate::check::{Check, CheckStatus};
+use crate::{engines, machine};
 
 /// Targets that are spelled out.
 const SHOWN: usize = 8;
@@ -19,7 +20,13 @@ pub(crate) fn checks(pipeline: &Pipeline<'_>, request: &PlanRequest<'_>) -> Vec<
         Ok(planned) => planned,
         Err(failure) => {
             let said = failure.message.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
-            return vec![Check::new(Standing::No, "plan", said, "the job has errors", "`iolab plan JOB` shows them")];
+            return vec![Check::new(
+                CheckStatus::No,
+                "plan",
+                said,
+                "the job has errors",
+                "`iolab plan JOB` shows them",
+            )];
         }
     };
     let plan = &planned.plan;
@@ -55,7 +62,7 @@ fn safety(pipeline: &Pipeline<'_>, plan: &Plan, request: &PlanRequest<'_>) -> Ve
         Err(failure) => {
             let said: Vec<&str> = failure.message.lines().skip(1).map(str::trim).collect();
             vec![Check::new(
-                Standing::No,
+                CheckStatus::No,
                 "safety",
                 said.join("; "),
                 "the run is refused",
@@ -87,19 +94,25 @@ fn target(worker: &WorkerPlan, path: &Path) -> Check {
     let names: Vec<String> = devices.into_iter().map(|device| device.name).collect();
     let beneath = if names.is_empty() { "no block device".to_owned() } else { names.join(" on ") };
     if worker.layout.direct && direct_io_at(path) == DirectIo::Refused {
-        let found = format!("on {beneath}; direct I/O is refused");
+        let found = format!("on {beneath}; direct I/O is not supported");
         let consequence = "direct=1 does not work there";
-        return Check::new(Standing::No, &topic, found, consequence, "use another file system, or the device itself");
+        return Check::new(
+            CheckStatus::No,
+            &topic,
+            found,
+            consequence,
+            "use another file system, or the device itself",
+        );
     }
     if names.is_empty() && is_of_kernel(worker) {
         let consequence = "there are no device counters to check the results against";
         let mend = "use a file system on a disk, or a device";
-        return Check::new(Standing::Limited, &topic, format!("on {beneath}"), consequence, mend);
+        return Check::new(CheckStatus::Limited, &topic, format!("on {beneath}"), consequence, mend);
     }
     if !worker.layout.direct && is_of_kernel(worker) {
         let found = format!("on {beneath}; through the page cache");
         let consequence = "files that fit in RAM are measured in RAM";
-        return Check::new(Standing::Limited, &topic, found, consequence, "direct=1");
+        return Check::new(CheckStatus::Limited, &topic, found, consequence, "direct=1");
     }
     Check::ok(&topic, format!("on {beneath}"))
 }
@@ -128,7 +141,7 @@ fn space(plan: &Plan) -> Option<Check> {
         return Some(Check::ok("space", found));
     }
     Some(Check::new(
-        Standing::No,
+        CheckStatus::No,
         "space",
         found,
         "there is not enough space to create the files (ENOSPC)",
@@ -142,14 +155,14 @@ fn processors(plan: &Plan) -> Check {
     let absent: Vec<String> = wanted.filter(|cpu| !cpus.contains(cpu)).map(usize::to_string).collect();
     if !absent.is_empty() {
         let found = format!("CPU {} cannot be used here", absent.join(", "));
-        return Check::new(Standing::No, "CPUs", found, "the workers cannot be bound", "another cpus_allowed");
+        return Check::new(CheckStatus::No, "CPUs", found, "the workers cannot be pinned", "another cpus_allowed");
     }
     let found = format!("{} for {} workers", cpus.len(), plan.workers.len());
     if plan.workers.len() <= cpus.len() {
         return Check::ok("CPUs", found);
     }
     let consequence = "workers may wait for CPUs, not only for the device";
-    Check::new(Standing::Limited, "CPUs", found, consequence, "fewer jobs with more iodepth each")
+    Check::new(CheckStatus::Limited, "CPUs", found, consequence, "fewer jobs with more iodepth each")
 }
 
 fn settings(plan: &Plan) -> Vec<Check> {
@@ -158,7 +171,7 @@ fn settings(plan: &Plan) -> Vec<Check> {
         checks.push(match check_device_settings(plan) {
             Ok(()) => Check::ok("device settings", "writable; the values are tried when the run starts"),
             Err(failure) => Check::new(
-                Standing::No,
+                CheckStatus::No,
                 "device settings",
                 failure.message,
                 "the run is refused",

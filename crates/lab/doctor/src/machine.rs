@@ -5,7 +5,7 @@ use iolab_observe::{System, free_bytes, locked_memory_limit};
 use iolab_pipeline::left_over_settings;
 use iolab_units::{format_bytes, rounded_ns};
 
-use crate::{Check, Standing, read};
+use crate::check::{Check, CheckStatus, read};
 
 /// Locked memory below this does not hold the buffers of a deep queue.
 const LOCKED_BYTES: u64 = 64 << 20;
@@ -29,7 +29,7 @@ fn user() -> Check {
         return Check::ok("user", "root");
     }
     Check::new(
-        Standing::Limited,
+        CheckStatus::Limited,
         "user",
         "not root",
         "cannot change device settings, trace requests or drop device caches, and can use only devices that this user may open",
@@ -42,10 +42,10 @@ pub(crate) fn locked_memory() -> Check {
         None => Check::ok("locked memory", "no limit"),
         Some(bytes) if bytes >= LOCKED_BYTES => Check::ok("locked memory", format!("at most {}", format_bytes(bytes))),
         Some(bytes) => Check::new(
-            Standing::Limited,
+            CheckStatus::Limited,
             "locked memory",
             format!("at most {}", format_bytes(bytes)),
-            "larger registered buffers of io_uring fall back to ordinary ones, and lockmem fails",
+            "io_uring cannot register larger buffers and uses plain ones; lockmem fails",
             "ulimit -l unlimited (LimitMEMLOCK=infinity in a service)",
         ),
     }
@@ -57,7 +57,7 @@ fn huge_pages() -> Check {
         return Check::ok("huge pages", format!("{number} reserved"));
     }
     Check::new(
-        Standing::Limited,
+        CheckStatus::Limited,
         "huge pages",
         "none reserved",
         "mem=mmaphuge and mem=shmhuge fail, and so do user-space drivers without an IOMMU",
@@ -69,14 +69,14 @@ pub(crate) fn aio() -> Check {
     let number = |path| read(path).and_then(|text| text.parse::<u64>().ok());
     let (Some(most), Some(used)) = (number("/proc/sys/fs/aio-max-nr"), number("/proc/sys/fs/aio-nr")) else {
         let mend = "a kernel with CONFIG_AIO";
-        return Check::new(Standing::No, "AIO requests", "no native AIO", "ioengine=libaio does not run", mend);
+        return Check::new(CheckStatus::No, "AIO requests", "no native AIO", "ioengine=libaio does not run", mend);
     };
     let found = format!("{used} of {most} in use");
     if most.saturating_sub(used) >= AIO_REQUESTS {
         return Check::ok("AIO requests", found);
     }
-    let consequence = "libaio with many jobs or a deep queue ends with EAGAIN";
-    Check::new(Standing::Limited, "AIO requests", found, consequence, "sysctl fs.aio-max-nr=1048576")
+    let consequence = "libaio with many jobs or a deep queue fails with EAGAIN";
+    Check::new(CheckStatus::Limited, "AIO requests", found, consequence, "sysctl fs.aio-max-nr=1048576")
 }
 
 fn space() -> Check {
@@ -86,7 +86,13 @@ fn space() -> Check {
     if free >= FREE_BYTES {
         return Check::ok("free space", found);
     }
-    Check::new(Standing::Limited, "free space", found, "larger files cannot be laid out here", "--directory=/elsewhere")
+    Check::new(
+        CheckStatus::Limited,
+        "free space",
+        found,
+        "larger files cannot be created here",
+        "--directory=/elsewhere",
+    )
 }
 
 /// Processors and clocks.
@@ -101,12 +107,12 @@ fn clock() -> Check {
     let kernel = read("/sys/devices/system/clocksource/clocksource0/current_clocksource").unwrap_or_default();
     match Clock::best() {
         (clock, None) => {
-            Check::ok("clock", format!("stamps come from {}, the kernel's clock is {kernel}", clock.name()))
+            Check::ok("clock", format!("time stamps come from {}, the kernel's clock is {kernel}", clock.name()))
         }
         (clock, Some(reason)) => Check::new(
-            Standing::Limited,
+            CheckStatus::Limited,
             "clock",
-            format!("stamps come from {}: {reason}", clock.name()),
+            format!("time stamps come from {}: {reason}", clock.name()),
             "reading the clock costs more, which shows in operations of about a microsecond",
             "clocksource=tsc tsc=reliable on the kernel's command line, if the processor's TSC is invariant",
         ),
@@ -125,11 +131,11 @@ pub(crate) fn steal() -> Check {
     }
     let consequence = "the hypervisor pauses this VM at times, which appears as device latency";
     Check::new(
-        Standing::Limited,
+        CheckStatus::Limited,
         "steal",
         found,
         consequence,
-        "use dedicated CPUs, and compare only within blocks of a study",
+        "use dedicated CPUs, and compare only within the blocks of a study",
     )
 }
 
@@ -139,7 +145,7 @@ pub(crate) fn quota() -> Check {
     let Some(quotas) = System::live().cpu_quotas() else {
         let consequence = "a CPU quota would stop jobs for parts of a second, and iolab could not tell";
         let mend = "mount -t cgroup2 none /sys/fs/cgroup";
-        return Check::new(Standing::Limited, topic, "cannot find this program's control group", consequence, mend);
+        return Check::new(CheckStatus::Limited, topic, "cannot find this program's control group", consequence, mend);
     };
     let told: Vec<String> = quotas
         .iter()
@@ -154,7 +160,7 @@ pub(crate) fn quota() -> Check {
     }
     let consequence = "jobs that use up the quota stop until the period ends, which appears as device latency";
     let mend = "echo max > cpu.max of the group (cgroup v1: echo -1 > cpu.cfs_quota_us), docker run without --cpus";
-    Check::new(Standing::Limited, topic, told.join("; "), consequence, mend)
+    Check::new(CheckStatus::Limited, topic, told.join("; "), consequence, mend)
 }
 
 pub(crate) fn load() -> Check {
@@ -166,7 +172,7 @@ pub(crate) fn load() -> Check {
         return Check::ok("load", found);
     }
     let consequence = "jobs will wait for CPUs, which appears as latency";
-    Check::new(Standing::Limited, "load", found, consequence, "`top` shows what is running; stop it")
+    Check::new(CheckStatus::Limited, "load", found, consequence, "`top` shows what is running; stop it")
 }
 
 fn governor() -> Option<Check> {
@@ -175,7 +181,7 @@ fn governor() -> Option<Check> {
         return Some(Check::ok("governor", word));
     }
     let consequence = "the CPU frequency follows the load, so the first operations after a pause are slow";
-    Some(Check::new(Standing::Limited, "governor", word, consequence, "cpupower frequency-set -g performance"))
+    Some(Check::new(CheckStatus::Limited, "governor", word, consequence, "cpupower frequency-set -g performance"))
 }
 
 fn turbo() -> Option<Check> {
@@ -184,9 +190,9 @@ fn turbo() -> Option<Check> {
     if !on {
         return Some(Check::ok("turbo", "off"));
     }
-    let consequence = "CPU time of an operation depends on temperature and on what other cores do";
+    let consequence = "CPU time per operation varies with temperature and the load on other cores";
     let mend = "echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo (or 0 > cpufreq/boost)";
-    Some(Check::new(Standing::Limited, "turbo", "on", consequence, mend))
+    Some(Check::new(CheckStatus::Limited, "turbo", "on", consequence, mend))
 }
 
 /// Disks with their schedulers, and what killed runs have left on them.
@@ -210,7 +216,7 @@ fn device(name: &str) -> Check {
     if setting("iostats").as_deref() == Some("0") {
         let mend = format!("echo 1 > /sys/block/{name}/queue/iostats");
         let consequence = "the results cannot be checked against the device";
-        return Check::new(Standing::Limited, &format!("disk {name}"), found + "; iostats: 0", consequence, &mend);
+        return Check::new(CheckStatus::Limited, &format!("disk {name}"), found + "; iostats: 0", consequence, &mend);
     }
     Check::ok(&format!("disk {name}"), found)
 }
@@ -223,7 +229,7 @@ pub(crate) fn left() -> Check {
         return Check::ok(topic, "none");
     }
     let consequence = "these devices still have settings of a killed run";
-    Check::new(Standing::Limited, topic, mine.join("; "), consequence, "iolab device restore")
+    Check::new(CheckStatus::Limited, topic, mine.join("; "), consequence, "iolab device restore")
 }
 
 /// Counters and tracepoints.
@@ -231,7 +237,7 @@ pub(crate) fn tracing() -> Vec<Check> {
     let pressure = match read("/proc/pressure/cpu") {
         Some(_) => Check::ok("pressure", "/proc/pressure exists"),
         None => Check::new(
-            Standing::Limited,
+            CheckStatus::Limited,
             "pressure",
             "/proc/pressure does not exist",
             "iolab cannot tell how long tasks waited for a CPU",
@@ -254,16 +260,16 @@ fn tracepoints() -> Check {
             Check::ok("tracepoints", format!("block events in {root_folder}"))
         }
         Some(_) => Check::new(
-            Standing::Limited,
+            CheckStatus::Limited,
             "tracepoints",
             format!("kernel.perf_event_paranoid is {paranoid}"),
             consequence,
             "run as root, or sysctl kernel.perf_event_paranoid=-1",
         ),
         None => Check::new(
-            Standing::Limited,
+            CheckStatus::Limited,
             "tracepoints",
-            "no block events can be read",
+            "block events cannot be read",
             consequence,
             "run as root, with tracefs mounted: mount -t tracefs none /sys/kernel/tracing",
         ),

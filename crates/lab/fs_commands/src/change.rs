@@ -5,19 +5,20 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use iolab_activity::Failure;
-use iolab_image::{Access, Image, move_within, remove_tree};
-use iolab_logfs::{Error, InodeId, Kind, Occupied, Owner, Volume};
+use iolab_image::{Image, ImageAccess, move_within, remove_tree};
+use iolab_logfs::{Error, InodeId, InodeKind, Occupied, Owner, Volume};
 
 use crate::FsError;
 use crate::image_access::{folder, inside};
 
-/// Makes directories; with `parents` those on the way, too, and one that exists already is no error.
+/// Makes directories; with `parents` those on the way, too, and one that exists already is no
+/// error.
 ///
 /// # Errors
 /// The first that cannot be made.
 pub fn make_directories(image: &Path, paths: &[OsString], parents: bool) -> Result<(), FsError> {
     let owner = owner_of_new(0o755);
-    Image::open(image, Access::Write)?.with_fs(async |fs: &Volume| {
+    Image::open(image, ImageAccess::Write)?.with_fs(async |fs: &Volume| {
         for path in paths {
             let path = path.as_bytes();
             make(fs, path, owner, parents).await.map_err(inside(image, path))?;
@@ -26,7 +27,7 @@ pub fn make_directories(image: &Path, paths: &[OsString], parents: bool) -> Resu
     })
 }
 
-/// Whom something new belongs to: whoever runs the program.
+/// The owner of new files: the user who runs the program.
 fn owner_of_new(mode: u16) -> Owner {
     let (uid, gid) = iolab_image::user();
     Owner { mode, uid, gid }
@@ -40,7 +41,7 @@ async fn make(fs: &Volume, path: &[u8], owner: Owner, parents: bool) -> Result<(
     let mut directory = InodeId::ROOT;
     for name in path.split(|byte| *byte == b'/').filter(|name| !name.is_empty() && *name != b".") {
         directory = match fs.lookup(directory, name).await {
-            Ok(entry) if entry.kind == Kind::Directory => entry.inode,
+            Ok(entry) if entry.kind == InodeKind::Directory => entry.inode,
             Ok(_) => return Err(Error::NotDirectory),
             Err(Error::NotFound) => fs.make_directory(directory, name, owner).await?,
             Err(error) => return Err(error),
@@ -55,14 +56,14 @@ async fn make(fs: &Volume, path: &[u8], owner: Owner, parents: bool) -> Result<(
 /// # Errors
 /// The first that cannot be removed.
 pub fn remove_paths(image: &Path, paths: &[OsString], recursive: bool, force: bool) -> Result<(), FsError> {
-    Image::open(image, Access::Write)?.with_fs(async |fs: &Volume| {
+    Image::open(image, ImageAccess::Write)?.with_fs(async |fs: &Volume| {
         for path in paths {
             let path = path.as_bytes();
             match remove(fs, path, recursive).await {
                 Err(Error::NotFound) if force => {}
                 Err(Error::IsDirectory) => {
                     let reason = inside(image, path)(Error::IsDirectory);
-                    return Err(Failure::failed(format!("{reason} (-r removes it with all in it)")).into());
+                    return Err(Failure::failed(format!("{reason} (-r removes it and everything in it)")).into());
                 }
                 other => other.map_err(inside(image, path))?,
             }
@@ -74,7 +75,7 @@ pub fn remove_paths(image: &Path, paths: &[OsString], recursive: bool, force: bo
 async fn remove(fs: &Volume, path: &[u8], recursive: bool) -> Result<(), Error> {
     let (parent, name) = fs.resolve_parent(path).await?;
     let entry = fs.lookup(parent, name).await?;
-    if entry.kind != Kind::Directory {
+    if entry.kind != InodeKind::Directory {
         return fs.unlink(parent, name).await;
     }
     if !recursive {
@@ -89,7 +90,7 @@ async fn remove(fs: &Volume, path: &[u8], recursive: bool) -> Result<(), Error> 
 /// It is not there, or something else is in the way.
 pub fn rename(image: &Path, from: &OsStr, to: &OsStr, occupied: Occupied) -> Result<(), FsError> {
     let (from, to) = (from.as_bytes(), to.as_bytes());
-    Image::open(image, Access::Write)?.with_fs(async |fs: &Volume| {
+    Image::open(image, ImageAccess::Write)?.with_fs(async |fs: &Volume| {
         let source = fs.resolve_parent(from).await.map_err(inside(image, from))?;
         fs.lookup(source.0, source.1).await.map_err(inside(image, from))?;
         let target = match folder(fs, to).await {

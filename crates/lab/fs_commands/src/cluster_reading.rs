@@ -29,7 +29,7 @@ const WAYS: [(&str, &str, ReadingWay); 3] = [
 /// It is none of these.
 pub fn reading_way(text: &str) -> Result<ReadingWay, String> {
     let found = WAYS.iter().find(|(name, _, _)| *name == text);
-    found.map(|(_, _, way)| *way).ok_or_else(|| "one of ranges, whole, planned".to_owned())
+    found.map(|(_, _, way)| *way).ok_or_else(|| "expected ranges, whole or planned".to_owned())
 }
 
 /// What was found, as a table.

@@ -5,8 +5,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-use iolab_activity::{Console, Failure, Progress, Unit};
-use iolab_image::{Access, Copied, CopyError, Image, Source, Target, from_host_told, to_host_told};
+use iolab_activity::{Console, Failure, ProgressLine, ProgressUnit};
+use iolab_image::{Copied, CopyError, CopySource, CopyTarget, Image, ImageAccess, from_host_told, to_host_told};
 use iolab_logfs::{InodeId, Volume};
 use iolab_process::INTERRUPTS;
 
@@ -34,14 +34,14 @@ pub struct CopyRequest<'a> {
 
 /// Shows how far the copies are, and ends them when somebody wants that.
 struct Onlooker<'c> {
-    progress: Progress<'c>,
+    progress: ProgressLine<'c>,
     /// Bytes of the copies before this one.
     before: u64,
 }
 
 impl<'c> Onlooker<'c> {
     fn new(console: &'c dyn Console, total: Option<u64>) -> Onlooker<'c> {
-        Onlooker { progress: Progress::new(console, "copying", Unit::Bytes, total), before: 0 }
+        Onlooker { progress: ProgressLine::new(console, "copying", ProgressUnit::Bytes, total), before: 0 }
     }
 
     fn go_on(&mut self, done: &Copied) -> bool {
@@ -69,15 +69,15 @@ pub fn copy(request: &CopyRequest<'_>, console: &dyn Console) -> Result<Copied, 
     let inside = |path: &OsString| path.as_bytes().strip_prefix(b":").map(<[u8]>::to_vec);
     if let Some(destination) = inside(destination) {
         if let Some(both) = sources.iter().find(|source| inside(source).is_some()) {
-            let text = format!("{}: both ends are inside of the image", both.display());
-            return Err(Failure::mistake(format!("{text}; `iolab fs mv` renames")).into());
+            let text = format!("{}: both source and destination are in the image", both.display());
+            return Err(Failure::mistake(format!("{text}; use `iolab fs mv` to rename")).into());
         }
         let total = sources.iter().map(|source| bytes_of(Path::new(source))).sum();
         return into_image(request, sources, &destination, Onlooker::new(console, Some(total)));
     }
     let inside: Option<Vec<Vec<u8>>> = sources.iter().map(inside).collect();
     let Some(sources) = inside else {
-        let text = "one end has to be inside of the image: paths there begin with a colon (`:/notes.txt`)";
+        let text = "either source or destination must be in the image: such paths begin with a colon (`:/notes.txt`)";
         return Err(Failure::mistake(text).into());
     };
     out_of_image(request, &sources, Path::new(destination), Onlooker::new(console, None))
@@ -89,7 +89,7 @@ fn into_image(
     destination: &[u8],
     mut onlooker: Onlooker<'_>,
 ) -> Result<Copied, FsError> {
-    Image::open(request.image, Access::Write)?.with_fs(async |fs: &Volume| {
+    Image::open(request.image, ImageAccess::Write)?.with_fs(async |fs: &Volume| {
         let end = destination.iter().rposition(|byte| *byte != b'/').map_or(0, |last| last + 1);
         let destination = &destination[..end];
         let wrong = inside(request.image, destination);
@@ -116,7 +116,7 @@ fn into_image(
                 }
             };
             let path = if folder.is_some() { [destination, b"/", &name].concat() } else { destination.to_vec() };
-            let source = Source { path: from, recursive: request.recursive };
+            let source = CopySource { path: from, recursive: request.recursive };
             let told = &mut |done: &Copied| onlooker.go_on(done);
             add(&mut sum, from_host_told(fs, source, (parent, &name), &path, told).await?);
         }
@@ -142,7 +142,7 @@ async fn copy_contents(
         let name = entry.map_err(wrong)?.file_name();
         let path = [destination, b"/", name.as_bytes()].concat();
         let source = from.join(&name);
-        let source = Source { path: &source, recursive: true };
+        let source = CopySource { path: &source, recursive: true };
         onlooker.before = before + sum.bytes;
         let told = &mut |done: &Copied| onlooker.go_on(done);
         add(&mut sum, from_host_told(fs, source, (folder, name.as_bytes()), &path, told).await?);
@@ -157,7 +157,7 @@ fn out_of_image(
     mut onlooker: Onlooker<'_>,
 ) -> Result<Copied, FsError> {
     if sources.len() > 1 && !destination.is_dir() {
-        let text = format!("{}: not a folder, and there are several sources", destination.display());
+        let text = format!("{}: not a folder, but there are several sources", destination.display());
         return Err(Failure::mistake(text).into());
     }
     look(request.image, async |fs: &Volume| {
@@ -167,9 +167,9 @@ fn out_of_image(
             let name = source.rsplit(|byte| *byte == b'/').find(|name| !name.is_empty() && *name != b".");
             let target = if destination.is_dir() {
                 // The root has no name: what is in it goes into the folder.
-                Target { folder: destination, name: name.map(OsStr::from_bytes) }
+                CopyTarget { folder: destination, name: name.map(OsStr::from_bytes) }
             } else {
-                Target::at(destination)
+                CopyTarget::at(destination)
             };
             let told = &mut |done: &Copied| onlooker.go_on(done);
             add(&mut sum, to_host_told(fs, source, target, request.recursive, told).await?);

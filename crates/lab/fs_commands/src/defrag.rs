@@ -6,8 +6,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use iolab_activity::Failure;
-use iolab_image::{Access, Image};
-use iolab_logfs::{Error, InodeId, Kind, Progress, Volume};
+use iolab_image::{Image, ImageAccess};
+use iolab_logfs::{DefragmentProgress, Error, InodeId, InodeKind, Volume};
 
 use crate::image_access::inside;
 use crate::{FsError, facts};
@@ -23,7 +23,7 @@ pub fn defragment(
     rate: Option<u64>,
     mut say: impl FnMut(&str) -> Result<(), Failure>,
 ) -> Result<(), FsError> {
-    Image::open(image, Access::Write)?.with_fs(async |fs: &Volume| {
+    Image::open(image, ImageAccess::Write)?.with_fs(async |fs: &Volume| {
         let mut files = Vec::new();
         for path in paths {
             let path = path.as_bytes();
@@ -62,8 +62,8 @@ async fn below(fs: &Volume, mut open: Vec<(Vec<u8>, InodeId)>) -> Vec<(Vec<u8>, 
             continue;
         }
         match attributes.kind {
-            Kind::File => files.push((path, inode)),
-            Kind::Directory => {
+            InodeKind::File => files.push((path, inode)),
+            InodeKind::Directory => {
                 let entries = fs.read_directory(inode, b"", usize::MAX).await.unwrap_or_default();
                 let prefix = path.strip_suffix(b"/").unwrap_or(&path).to_vec();
                 open.extend(
@@ -79,7 +79,7 @@ async fn below(fs: &Volume, mut open: Vec<(Vec<u8>, InodeId)>) -> Vec<(Vec<u8>, 
 
 /// Moves what has to be moved of one file; answers how many bytes that were.
 async fn put_together(fs: &Volume, inode: InodeId, rate: Option<u64>) -> Result<u64, Error> {
-    let mut progress = Progress::default();
+    let mut progress = DefragmentProgress::default();
     loop {
         progress = fs.defragment_step(inode, progress).await?;
         if progress.is_done {

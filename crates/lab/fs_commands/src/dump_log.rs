@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use iolab_image::{Access, Image, ImageError};
+use iolab_image::{Image, ImageAccess, ImageError};
 use iolab_logfs::{DumpLine, DumpValue};
 use serde_json::{Map, Value};
 
@@ -15,8 +15,8 @@ use crate::facts::{hex, shown};
 /// # Errors
 /// The image cannot be read; what was read before was told.
 pub fn dump_log(image: &Path, domain: u32, mut sink: impl FnMut(DumpLine)) -> Result<(), FsError> {
-    let ended =
-        Image::open(image, Access::Read)?.run(async |disk, _| iolab_logfs::dump_log(&disk, domain, &mut sink).await)?;
+    let ended = Image::open(image, ImageAccess::Read)?
+        .run(async |disk, _| iolab_logfs::dump_log(&disk, domain, &mut sink).await)?;
     Ok(ended.map_err(|source| ImageError::FileSystem { path: image.to_owned(), source })?)
 }
 

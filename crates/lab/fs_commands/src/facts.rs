@@ -1,6 +1,6 @@
 //! Attributes and names as text and as JSON.
 
-use iolab_logfs::{Attributes, InodeId, Kind, Volume};
+use iolab_logfs::{Attributes, InodeId, InodeKind, Volume};
 use serde_json::{Value, json};
 
 pub(crate) use iolab_text::size_text;
@@ -22,15 +22,15 @@ pub(crate) fn shown(name: &[u8]) -> String {
 }
 
 /// `drwxr-xr-x`, as ls(1) shows it.
-pub(crate) fn mode_text(kind: Kind, mode: u16) -> String {
+pub(crate) fn mode_text(kind: InodeKind, mode: u16) -> String {
     let letter = match kind {
-        Kind::File => '-',
-        Kind::Directory => 'd',
-        Kind::Symlink => 'l',
-        Kind::Fifo => 'p',
-        Kind::Socket => 's',
-        Kind::CharacterDevice => 'c',
-        Kind::BlockDevice => 'b',
+        InodeKind::File => '-',
+        InodeKind::Directory => 'd',
+        InodeKind::Symlink => 'l',
+        InodeKind::Fifo => 'p',
+        InodeKind::Socket => 's',
+        InodeKind::CharacterDevice => 'c',
+        InodeKind::BlockDevice => 'b',
     };
     let mut text = String::from(letter);
     // For each of user, group and others: the special bit, and its letter.
@@ -53,22 +53,22 @@ pub(crate) fn time_text(unix_ns: u64) -> String {
     iolab_report::iso_text(unix_ns / 1_000_000_000)
 }
 
-pub(crate) fn kind_text(kind: Kind) -> &'static str {
+pub(crate) fn kind_text(kind: InodeKind) -> &'static str {
     match kind {
-        Kind::File => "file",
-        Kind::Directory => "directory",
-        Kind::Symlink => "symlink",
-        Kind::Fifo => "fifo",
-        Kind::Socket => "socket",
-        Kind::CharacterDevice => "character device",
-        Kind::BlockDevice => "block device",
+        InodeKind::File => "file",
+        InodeKind::Directory => "directory",
+        InodeKind::Symlink => "symlink",
+        InodeKind::Fifo => "fifo",
+        InodeKind::Socket => "socket",
+        InodeKind::CharacterDevice => "character device",
+        InodeKind::BlockDevice => "block device",
     }
 }
 
 /// Where a link leads, for what is one.
-pub(crate) async fn target(fs: &Volume, inode: InodeId, kind: Kind) -> Option<Vec<u8>> {
+pub(crate) async fn target(fs: &Volume, inode: InodeId, kind: InodeKind) -> Option<Vec<u8>> {
     match kind {
-        Kind::Symlink => Some(fs.read_link(inode).await.unwrap_or_default()),
+        InodeKind::Symlink => Some(fs.read_link(inode).await.unwrap_or_default()),
         _ => None,
     }
 }
@@ -108,11 +108,11 @@ mod tests {
     #[test]
     fn modes_and_names() {
         for (kind, mode, expected) in [
-            (Kind::File, 0o644, "-rw-r--r--"),
-            (Kind::Directory, 0o1777, "drwxrwxrwt"),
-            (Kind::Symlink, 0o777, "lrwxrwxrwx"),
-            (Kind::File, 0o6754, "-rwsr-sr--"),
-            (Kind::File, 0o7000, "---S--S--T"),
+            (InodeKind::File, 0o644, "-rw-r--r--"),
+            (InodeKind::Directory, 0o1777, "drwxrwxrwt"),
+            (InodeKind::Symlink, 0o777, "lrwxrwxrwx"),
+            (InodeKind::File, 0o6754, "-rwsr-sr--"),
+            (InodeKind::File, 0o7000, "---S--S--T"),
         ] {
             assert_eq!(mode_text(kind, mode), expected);
         }

@@ -3,9 +3,9 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use iolab_activity::{Console, Progress, Unit};
-use iolab_image::{Access, Image, ImageError};
-use iolab_logfs::{BadContent, ContentReport, Error, FaultKind, FsckReport, Repair};
+use iolab_activity::{Console, ProgressLine, ProgressUnit, watched};
+use iolab_image::{Image, ImageAccess, ImageError};
+use iolab_logfs::{BadContent, ContentReport, Error, FsckReport, InconsistencyKind, Repair};
 use serde_json::json;
 
 use crate::facts::size_text;
@@ -35,16 +35,21 @@ pub struct CheckRequest<'a> {
 /// # Errors
 /// The check could not be made.
 pub fn check(request: &CheckRequest<'_>, console: &dyn Console) -> Result<(u8, String), ImageError> {
-    let access = if request.repair { Access::Write } else { Access::Read };
+    let access = if request.repair { ImageAccess::Write } else { ImageAccess::Read };
     let repair = if request.repair { Repair::Yes } else { Repair::No };
     let mut image = Image::open(request.image, access)?;
     let wrong = |source| ImageError::FileSystem { path: request.image.to_owned(), source };
-    match image.run(async |disk, context| iolab_logfs::fsck(&disk, repair, context).await)? {
+    let (read, what) = (image.read_bytes(), format!("checking {}", request.image.display()));
+    let checked = watched(console, (what, ProgressUnit::Bytes, None), &read, || {
+        image.run(async |disk, context| iolab_logfs::fsck(&disk, repair, context).await)
+    });
+    match checked? {
         Ok(report) => {
             let content = match request.content {
                 true => {
                     let what = format!("reading the content of {}", request.image.display());
-                    let mut progress = Progress::new(console, what, Unit::Bytes, Some(report.content_bytes));
+                    let mut progress =
+                        ProgressLine::new(console, what, ProgressUnit::Bytes, Some(report.content_bytes));
                     let looked = image.run(async |disk, _| {
                         iolab_logfs::check_content_told(&disk, &mut |bytes| progress.at(bytes)).await
                     });
@@ -159,23 +164,23 @@ fn as_json(report: &FsckReport, content: Option<&ContentReport>, code: u8) -> St
 }
 
 /// The kind in a few words.
-fn kind_text(kind: FaultKind) -> &'static str {
+fn kind_text(kind: InconsistencyKind) -> &'static str {
     match kind {
-        FaultKind::Bootstrap => "bootstrap record",
-        FaultKind::Anchor => "anchor",
-        FaultKind::Checkpoint => "checkpoint",
-        FaultKind::OlderCheckpoint => "older checkpoint",
-        FaultKind::LostTail => "lost changes",
-        FaultKind::Root => "root directory",
-        FaultKind::ImpossibleName => "impossible name",
-        FaultKind::BadName => "bad name",
-        FaultKind::NoName => "inode without a name",
-        FaultKind::LinkCount => "link count",
-        FaultKind::Parent => "parent directory",
-        FaultKind::BeyondEnd => "content beyond the end",
-        FaultKind::Overlap => "overlapping content",
-        FaultKind::OwnerMap => "owner map",
-        FaultKind::ForeignNumber => "inode number of another domain",
-        FaultKind::DoubleName => "name in two domains",
+        InconsistencyKind::Bootstrap => "bootstrap record",
+        InconsistencyKind::Anchor => "anchor",
+        InconsistencyKind::Checkpoint => "checkpoint",
+        InconsistencyKind::OlderCheckpoint => "older checkpoint",
+        InconsistencyKind::LostTail => "lost changes",
+        InconsistencyKind::Root => "root directory",
+        InconsistencyKind::ImpossibleName => "impossible name",
+        InconsistencyKind::BadName => "bad name",
+        InconsistencyKind::NoName => "inode without a name",
+        InconsistencyKind::LinkCount => "link count",
+        InconsistencyKind::Parent => "parent directory",
+        InconsistencyKind::BeyondEnd => "content beyond the end",
+        InconsistencyKind::Overlap => "overlapping content",
+        InconsistencyKind::OwnerMap => "owner map",
+        InconsistencyKind::ForeignNumber => "inode number of another domain",
+        InconsistencyKind::DoubleName => "name in two domains",
     }
 }

@@ -2,20 +2,20 @@
 
 use std::path::Path;
 
-use iolab_image::{Access, Image};
-use iolab_logfs::{InodeId, Kind, Volume};
+use iolab_image::{Image, ImageAccess};
+use iolab_logfs::{InodeId, InodeKind, Volume};
 
 use crate::FsError;
 
 /// Opens the file system of an image without changing it, and looks at it.
 pub(crate) fn look<T>(image: &Path, work: impl AsyncFnOnce(&Volume) -> Result<T, FsError>) -> Result<T, FsError> {
-    Image::open(image, Access::Read)?.with_fs(work)
+    Image::open(image, ImageAccess::Read)?.with_fs(work)
 }
 
 /// The directory at a path, if that is one.
 pub(crate) async fn folder(fs: &Volume, path: &[u8]) -> Option<InodeId> {
     let inode = fs.resolve(path).await.ok()?;
-    fs.stat(inode).await.is_ok_and(|found| found.kind == Kind::Directory).then_some(inode)
+    fs.stat(inode).await.is_ok_and(|found| found.kind == InodeKind::Directory).then_some(inode)
 }
 
 /// An error about a path inside of an image.

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use iolab_image::{Access, Image, ImageError};
+use iolab_image::{Image, ImageAccess, ImageError};
 use iolab_logfs::{Census, Error, Layout, LogFs, Space, Volume};
 use serde_json::{Value, json};
 
@@ -39,7 +39,7 @@ impl Facts {
 /// # Errors
 /// It cannot be opened.
 pub fn info(image: &Path, json: bool) -> Result<String, FsError> {
-    let facts = Image::open(image, Access::Read)?.with_recovery(async |fs: &Volume, recovery| {
+    let facts = Image::open(image, ImageAccess::Read)?.with_recovery(async |fs: &Volume, recovery| {
         let facts = Facts::of(fs, recovery).await;
         facts.map_err(|source| FsError::from(ImageError::FileSystem { path: image.to_owned(), source }))
     })?;
@@ -67,8 +67,11 @@ fn as_text(image: &Path, facts: &Facts) -> String {
     row("small writes", format!("up to {} bytes", layout.small_max_bytes));
     row("atomic writes", format!("up to {}", size_text(layout.atomic_write_bytes())));
     row("state", ended);
-    let older =
-        if recovery.by_older_checkpoint { ", from the older checkpoint: a newer one cannot be read" } else { "" };
+    let older = if recovery.by_older_checkpoint {
+        ", from the older checkpoint, because the newer one cannot be read"
+    } else {
+        ""
+    };
     row("log read", format!("{} frames, {} records{older}", recovery.frames, recovery.records));
     row("inodes", space.inodes.to_string());
     row(

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use iolab_activity::Failure;
 use iolab_bounded_read::{ReadError, TESTER_FILE};
 use iolab_logfs_bench::{
-    ConfError, Job, JobResult, Kind, Pace, Target, TesterConf, TesterOptions, TesterResult, run_tester,
+    ArrivalPacing, BenchTarget, ConfError, Job, JobKind, JobResult, TesterConf, TesterOptions, TesterResult, run_tester,
 };
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ pub struct TesterRequest<'a> {
     pub targets: &'a [PathBuf],
     /// How long the jobs run, unless their limits end them before.
     pub duration_ns: u64,
-    /// Domains; as many as processors unless told, and fewer on small images.
+    /// Domains; as many as processors by default, and fewer on small images.
     pub domains: Option<u32>,
     /// Only these of the jobs.
     pub only: &'a [String],
@@ -35,10 +35,10 @@ pub struct TesterRequest<'a> {
     pub logfs: LogfsSetting,
 }
 
-/// What ran on a target, and what came of it.
+/// What ran on a target, and its result.
 #[derive(Debug)]
 pub struct TesterRun {
-    target: Target,
+    target: BenchTarget,
     conf: TesterConf,
     options: TesterOptions,
     result: TesterResult,
@@ -77,7 +77,7 @@ pub fn test_io(
 }
 
 /// One job after another; results as if they had run together.
-fn run_alone(target: &Target, conf: &TesterConf, options: &TesterOptions) -> Result<TesterResult, FsError> {
+fn run_alone(target: &BenchTarget, conf: &TesterConf, options: &TesterOptions) -> Result<TesterResult, FsError> {
     let mut all = TesterResult { shards: Vec::new(), joint: Vec::new() };
     for (place, job) in conf.jobs.iter().enumerate() {
         let one = run_tester(target, &TesterConf { jobs: vec![job.clone()] }, options)?;
@@ -92,22 +92,24 @@ fn run_alone(target: &Target, conf: &TesterConf, options: &TesterOptions) -> Res
 /// `seqwrite of 128 KiB, 10 at once`.
 fn described(job: &Job) -> String {
     let mut text = job.kind.name().to_owned();
-    if job.kind != Kind::Cpu {
+    if job.kind != JobKind::Cpu {
         let _ = write!(text, " of {}", size_text(job.request_bytes));
     }
     let _ = match job.pace {
-        Pace::Closed { think_ns: 0, .. } => write!(text, ", {} at once", job.parallel),
-        Pace::Closed { think_ns, .. } => {
+        ArrivalPacing::Closed { think_ns: 0, .. } => write!(text, ", {} at once", job.parallel),
+        ArrivalPacing::Closed { think_ns, .. } => {
             write!(text, ", {} at once, pauses of {}", job.parallel, iolab_units::format_ns(think_ns))
         }
-        Pace::Open { rate, batch, .. } => write!(text, ", {} times {rate}/s, batches of {batch}", job.parallel),
+        ArrivalPacing::Open { rate, batch, .. } => {
+            write!(text, ", {} times {rate}/s, batches of {batch}", job.parallel)
+        }
     };
     text
 }
 
 /// A run as tables.
 pub fn tester_text(TesterRun { target, conf, options, result: run }: &TesterRun) -> String {
-    let kind = if matches!(target, Target::Image(_)) { "logfs" } else { "folder" };
+    let kind = if matches!(target, BenchTarget::Image(_)) { "logfs" } else { "folder" };
     let mut text = format!("{} ({kind}), domains: {}\n", target.path().display(), options.shards);
     for joint in &run.joint {
         let Some(job) = conf.jobs.get(joint.job) else { continue };
@@ -148,7 +150,7 @@ pub fn tester_json(TesterRun { target, conf, options, result: run }: &TesterRun)
     };
     json!({
         "path": target.path().to_string_lossy(),
-        "kind": if matches!(target, Target::Image(_)) { "logfs" } else { "folder" },
+        "kind": if matches!(target, BenchTarget::Image(_)) { "logfs" } else { "folder" },
         "jobs": run.joint.iter().map(job).collect::<Vec<_>>(),
         "domains": (0..options.shards).map(domain).collect::<Vec<_>>(),
     })

@@ -35,7 +35,7 @@ pub use info::info;
 pub use io_tester::{TesterRequest, TesterRun, test_io, tester_json, tester_text};
 pub use ls::{ListRequest, list};
 pub use mkfs::{MakeRequest, make_image};
-pub use perf::{Series, Setting, VolumeRequest, measure_volumes};
+pub use perf::{Series, SweepSetting, VolumeRequest, measure_volumes};
 pub use perf_text::{volumes_json, volumes_text};
 pub use resize_cores::resize_cores;
 pub use serving::{ServeRequest, serve_image, wait_until_closed};

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use iolab_logfs::{Attributes, Entry, Kind, Volume};
+use iolab_logfs::{Attributes, DirectoryEntry, InodeKind, Volume};
 
 use crate::FsError;
 use crate::facts::{as_json, mode_text, shown, target, time_text};
@@ -41,8 +41,8 @@ async fn lines(fs: &Volume, request: &ListRequest<'_>) -> Result<String, iolab_l
     let inode = fs.resolve(path).await?;
     let attributes = fs.stat(inode).await?;
     let mut text = String::new();
-    if attributes.kind != Kind::Directory {
-        let entry = Entry { name: path.to_vec(), inode, kind: attributes.kind };
+    if attributes.kind != InodeKind::Directory {
+        let entry = DirectoryEntry { name: path.to_vec(), inode, kind: attributes.kind };
         row(fs, request, (&entry, path), &attributes, &mut text).await?;
         return Ok(text);
     }
@@ -56,7 +56,7 @@ async fn lines(fs: &Volume, request: &ListRequest<'_>) -> Result<String, iolab_l
         for entry in fs.read_directory(directory, b"", usize::MAX).await? {
             let full = [&path, &b"/"[..], &entry.name].concat();
             row(fs, request, (&entry, &full), &fs.stat(entry.inode).await?, &mut text).await?;
-            if request.recursive && entry.kind == Kind::Directory {
+            if request.recursive && entry.kind == InodeKind::Directory {
                 below.push((full, entry.inode));
             }
         }
@@ -68,7 +68,7 @@ async fn lines(fs: &Volume, request: &ListRequest<'_>) -> Result<String, iolab_l
 async fn row(
     fs: &Volume,
     request: &ListRequest<'_>,
-    (entry, path): (&Entry, &[u8]),
+    (entry, path): (&DirectoryEntry, &[u8]),
     attributes: &Attributes,
     text: &mut String,
 ) -> Result<(), iolab_logfs::Error> {

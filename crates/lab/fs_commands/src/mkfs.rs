@@ -4,7 +4,7 @@ use std::path::Path;
 
 use iolab_activity::{Failure, FailureKind};
 use iolab_clock::Clock;
-use iolab_image::{Access, Image, Objection, make_file, objections};
+use iolab_image::{Image, ImageAccess, Objection, make_file, objections};
 use iolab_logfs::{Layout, MkfsOptions};
 
 use crate::FsError;
@@ -26,7 +26,7 @@ pub struct MakeRequest<'a> {
     pub small_bytes: Option<u64>,
     /// Parts of the disk for one thread each.
     pub domains: u32,
-    /// The file system's id; random unless told.
+    /// The id of the file system; random by default.
     pub id: Option<[u8; 16]>,
     /// Overwrite what the file or device holds.
     pub force: bool,
@@ -62,7 +62,7 @@ fn make(request: &MakeRequest<'_>) -> Result<Layout, FsError> {
         domains: request.domains,
         ..MkfsOptions::new(id, Clock::monotonic().unix_ns())
     };
-    let mut image = Image::open(path, Access::Write)?;
+    let mut image = Image::open(path, ImageAccess::Write)?;
     let made = image.run(async |disk, _| iolab_logfs::mkfs(&disk, &options).await)?;
     made.map_err(|error| {
         let message = format!("{}: {error}", path.display());
@@ -83,7 +83,7 @@ pub(crate) fn refuse_objections(path: &Path, force: bool) -> Result<(), FsError>
     message.push(if counting.iter().any(|objection| matches!(objection, Objection::InUse(_))) {
         "iolab: nothing was changed; unmount or stop what uses it first".to_owned()
     } else {
-        "iolab: nothing was changed; --force overwrites it".to_owned()
+        "iolab: nothing was changed; use --force to overwrite it".to_owned()
     });
     Err(Failure::report(FailureKind::Refused, message.join("\n")).into())
 }
@@ -93,13 +93,13 @@ fn make_missing(path: &Path, size: Option<u64>) -> Result<bool, FsError> {
     match (path.exists(), size) {
         (false, Some(size)) => make_file(path, size).map(|()| true).map_err(FsError::from),
         (false, None) => {
-            let text = format!("{}: no such file or device; --size=SIZE makes a file", path.display());
+            let text = format!("{}: no such file or device; use --size=SIZE to create a file", path.display());
             Err(Failure::mistake(text).into())
         }
         (true, None) => Ok(false),
         (true, Some(size)) => {
             let is_as_long = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() == size);
-            let text = || format!("{}: it exists, and has another size: leave --size out", path.display());
+            let text = || format!("{}: exists with a different size; omit --size", path.display());
             if is_as_long { Ok(false) } else { Err(Failure::mistake(text()).into()) }
         }
     }
@@ -108,14 +108,14 @@ fn make_missing(path: &Path, size: Option<u64>) -> Result<bool, FsError> {
 pub(crate) fn random_id() -> Result<[u8; 16], Failure> {
     let mut id = [0; 16];
     let read = std::fs::File::open("/dev/urandom").and_then(|mut file| std::io::Read::read_exact(&mut file, &mut id));
-    read.map(|()| id).map_err(|error| Failure::failed(format!("/dev/urandom: {error}; --id gives an id")))
+    read.map(|()| id).map_err(|error| Failure::failed(format!("/dev/urandom: {error}; set an ID with --id")))
 }
 
 fn as_text(path: &Path, layout: &Layout) -> String {
     let (cluster, block) = (u64::from(layout.cluster_bytes), u64::from(layout.block_bytes));
     format!(
-        "{}: a logfs file system of {} was made\nid        {}\nclusters  {} of {}\nblocks    {}\nsmall     up to {} bytes are written to the \
-         metadata log\ndomains   {}\n",
+        "{}: created a logfs file system of {}\nid        {}\nclusters  {} of {}\nblocks    {}\nsmall     writes up \
+        to {} bytes go to the metadata log\ndomains   {}\n",
         path.display(),
         size_text(u64::from(layout.clusters) * cluster),
         hex(&layout.id),

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use iolab_activity::Failure;
-use iolab_logfs_bench::{Target, VolumeLoad, VolumeResult, run_volume_load};
+use iolab_logfs_bench::{BenchTarget, VolumeLoad, VolumeResult, run_volume_load};
 
 use crate::FsError;
 use crate::targets::{LogfsSetting, cleaning_policy, targets, usual_domains};
@@ -16,7 +16,7 @@ pub struct VolumeRequest<'a> {
     pub targets: &'a [PathBuf],
     /// The load; a capacity of 0 is that of the smallest target, and domains are told below.
     pub load: VolumeLoad,
-    /// Domains; as many as processors unless told, and fewer where there is no room for so many.
+    /// Domains; as many as processors by default, and fewer where there is no room for so many.
     pub domains: Option<u32>,
     /// Rounds; each runs every target once.
     pub rounds: u32,
@@ -28,10 +28,10 @@ pub struct VolumeRequest<'a> {
 
 /// One value of a sweep.
 #[derive(Debug)]
-pub struct Setting {
+pub struct SweepSetting {
     pub(crate) label: String,
     pub(crate) load: VolumeLoad,
-    pub(crate) targets: Vec<Target>,
+    pub(crate) targets: Vec<BenchTarget>,
 }
 
 /// What a target took, round by round.
@@ -48,7 +48,7 @@ pub struct Series {
 /// What is wrong with the sweep is found before a target is touched.
 pub fn measure_volumes(
     request: &VolumeRequest<'_>,
-    mut done: impl FnMut(&Setting, &[Series]) -> Result<(), Failure>,
+    mut done: impl FnMut(&SweepSetting, &[Series]) -> Result<(), Failure>,
 ) -> Result<(), FsError> {
     for setting in settings(request)? {
         done(&setting, &run(&setting, request.rounds)?)?;
@@ -56,10 +56,10 @@ pub fn measure_volumes(
     Ok(())
 }
 
-fn run(setting: &Setting, rounds: u32) -> Result<Vec<Series>, FsError> {
-    let series = |target: &Target| Series {
+fn run(setting: &SweepSetting, rounds: u32) -> Result<Vec<Series>, FsError> {
+    let series = |target: &BenchTarget| Series {
         path: target.path().to_owned(),
-        is_logfs: matches!(target, Target::Image(_)),
+        is_logfs: matches!(target, BenchTarget::Image(_)),
         results: Vec::new(),
     };
     let mut all: Vec<Series> = setting.targets.iter().map(series).collect();
@@ -77,28 +77,28 @@ fn run(setting: &Setting, rounds: u32) -> Result<Vec<Series>, FsError> {
 }
 
 /// The load for each value of the sweep, or once.
-fn settings(request: &VolumeRequest<'_>) -> Result<Vec<Setting>, FsError> {
+fn settings(request: &VolumeRequest<'_>) -> Result<Vec<SweepSetting>, FsError> {
     if request.load.lower_percent >= request.load.upper_percent {
-        return Err(Failure::mistake("--lower has to be below --upper").into());
+        return Err(Failure::mistake("--lower must be below --upper").into());
     }
     let Some(sweep) = request.sweep else { return Ok(vec![setting(request, "", "")?]) };
-    let mistake = || Failure::mistake(format!("--sweep={sweep}: NAME=VALUE,VALUE is needed (small=0,10,50)"));
+    let mistake = || Failure::mistake(format!("--sweep={sweep}: expected NAME=VALUE,VALUE (small=0,10,50)"));
     let (name, values) = sweep.split_once('=').ok_or_else(mistake)?;
     values.split(',').map(|value| setting(request, name, value)).collect()
 }
 
-fn setting(request: &VolumeRequest<'_>, name: &str, value: &str) -> Result<Setting, FsError> {
+fn setting(request: &VolumeRequest<'_>, name: &str, value: &str) -> Result<SweepSetting, FsError> {
     let wrong = |error: String| Failure::mistake(format!("--sweep={name}={value}: {error}"));
     let percent = || match value.parse::<u32>() {
         Ok(percent) if percent <= 100 => Ok(percent),
-        _ => Err(wrong("a percentage is needed".to_owned())),
+        _ => Err(wrong("expected a percentage".to_owned())),
     };
     let (mut load, mut logfs, mut domains) = (request.load, request.logfs, request.domains);
     let size =
         |text: &str| iolab_units::parse_bytes(text, iolab_units::KbBase::K1024).map_err(|error| error.to_string());
     let count = || match value.parse::<u32>() {
         Ok(count) if (1..=1024).contains(&count) => Ok(count),
-        _ => Err(wrong("a number from 1 to 1024 is needed".to_owned())),
+        _ => Err(wrong("expected a number from 1 to 1024".to_owned())),
     };
     match name {
         "" => {}
@@ -111,12 +111,12 @@ fn setting(request: &VolumeRequest<'_>, name: &str, value: &str) -> Result<Setti
         "policy" => logfs.policy = cleaning_policy(value).map_err(wrong)?,
         _ => {
             let names = "small, write, domains, parallel, cluster-size, cleaning-memory, policy";
-            return Err(wrong(format!("one of {names} can be swept")).into());
+            return Err(wrong(format!("expected one of {names}")).into());
         }
     }
     let targets = targets(request.targets, &logfs)?;
     if load.capacity_bytes == 0 {
-        let capacities: Result<Vec<u64>, _> = targets.iter().map(Target::capacity_bytes).collect();
+        let capacities: Result<Vec<u64>, _> = targets.iter().map(BenchTarget::capacity_bytes).collect();
         load.capacity_bytes = capacities?.into_iter().min().unwrap_or(0);
     }
     load.domains = match domains {
@@ -124,5 +124,5 @@ fn setting(request: &VolumeRequest<'_>, name: &str, value: &str) -> Result<Setti
         None => (usual_domains(&targets)? as usize).min(load.most_domains()).max(1),
     };
     let label = if name.is_empty() { String::new() } else { format!("{name}={value}") };
-    Ok(Setting { label, load, targets })
+    Ok(SweepSetting { label, load, targets })
 }

@@ -7,7 +7,7 @@ use iolab_logfs_bench::{Class, VolumePart};
 use serde_json::{Value, json};
 
 use crate::facts::size_text;
-use crate::perf::{Series, Setting};
+use crate::perf::{Series, SweepSetting};
 use crate::targets::{latency_columns, latency_json, latency_titles, spread};
 
 fn seconds(part: &VolumePart) -> f64 {
@@ -34,7 +34,7 @@ fn spread_text(numbers: &[f64], digits: usize) -> String {
 }
 
 /// What each target took, as text.
-pub fn volumes_text(setting: &Setting, all: &[Series]) -> String {
+pub fn volumes_text(setting: &SweepSetting, all: &[Series]) -> String {
     let mut text = heading(setting);
     let Some(first) = all.first() else { return text };
     for (number, series) in all.iter().enumerate() {
@@ -67,12 +67,12 @@ pub fn volumes_text(setting: &Setting, all: &[Series]) -> String {
 }
 
 /// What was run.
-fn heading(setting: &Setting) -> String {
+fn heading(setting: &SweepSetting) -> String {
     let load = &setting.load;
     let label = if setting.label.is_empty() { String::new() } else { format!("{}: ", setting.label) };
     let at_once = match load.domains {
-        1 => format!("1 domain, {} operations at once", load.parallel),
-        domains => format!("{domains} domains, {} operations at once in each", load.parallel),
+        1 => format!("1 domain, {} operations in flight", load.parallel),
+        domains => format!("{domains} domains, {} operations in flight in each", load.parallel),
     };
     format!(
         "{label}{} written to a capacity of {}, {at_once}, {} % writes, {} % of them small\n",
@@ -87,7 +87,7 @@ fn activity_text(part: &VolumePart) -> String {
     let Some(activity) = &part.activity else { return String::new() };
     let moved = activity.moved_bytes as f64 / part.written_bytes().max(1) as f64;
     format!(
-        "  cleaning moved {moved:.3} bytes for each byte written, {} passes; {} checkpoints, {} frames of the log\n",
+        "  cleaning moved {moved:.3} bytes per byte written in {} passes; {} checkpoints, {} log frames\n",
         activity.cleaning_passes, activity.checkpoints, activity.frames
     )
 }
@@ -115,7 +115,7 @@ fn part_json(part: &VolumePart) -> Value {
 }
 
 /// The same for programs.
-pub fn volumes_json(setting: &Setting, all: &[Series]) -> Value {
+pub fn volumes_json(setting: &SweepSetting, all: &[Series]) -> Value {
     let target = |series: &Series| {
         let round = |result: &iolab_logfs_bench::VolumeResult| {
             let mut round = part_json(&result.joint);

@@ -3,18 +3,18 @@
 use std::path::Path;
 
 use iolab_activity::Failure;
-use iolab_image::{Access, Image};
+use iolab_image::{Image, ImageAccess};
 use iolab_logfs::{Error, Resized};
 use serde_json::json;
 
 use crate::FsError;
 
-/// Gives an image so many domains, and tells what changed, as text or as JSON.
+/// Gives an image this many domains, and tells what changed, as text or as JSON.
 ///
 /// # Errors
 /// It cannot be done; the message says which number of domains holds.
 pub fn resize_cores(path: &Path, domains: u32, json: bool) -> Result<String, FsError> {
-    let mut image = Image::open(path, Access::Write)?;
+    let mut image = Image::open(path, ImageAccess::Write)?;
     let resized = image.run(async |disk, _| iolab_logfs::resize_cores(&disk, domains).await)?;
     let place = path.display();
     let resized = resized.map_err(|error| match error {
@@ -22,8 +22,8 @@ pub fn resize_cores(path: &Path, domains: u32, json: bool) -> Result<String, FsE
         Error::Corrupt(_) => {
             Failure::failed(format!("{place}: {error}; nothing was changed (`iolab fs fsck {place}`)"))
         }
-        Error::NoSpace => Failure::failed(format!("{place}: too full for so many domains; nothing was changed")),
-        _ => Failure::failed(format!("{place}: {error}; the old number of domains is valid, or the new one")),
+        Error::NoSpace => Failure::failed(format!("{place}: too full for this many domains; nothing was changed")),
+        _ => Failure::failed(format!("{place}: {error}; the image has either the old or the new number of domains")),
     })?;
     Ok(if json { as_json(&resized) } else { as_text(path, &resized) })
 }
@@ -32,7 +32,8 @@ fn as_text(path: &Path, resized: &Resized) -> String {
     let Resized { before, after, inodes, moved_inodes, moved_clusters } = resized;
     let image = path.display();
     format!(
-        "{image}: {after} domains instead of {before}; {moved_inodes} of {inodes} inodes and {moved_clusters} clusters belong to another one\n"
+        "{image}: changed from {before} to {after} domains; {moved_inodes} of {inodes} inodes and {moved_clusters} \
+        clusters changed their domain\n"
     )
 }
 

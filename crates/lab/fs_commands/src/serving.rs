@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use iolab_activity::Failure;
 use iolab_clock::Clock;
-use iolab_disk::{Opening, open_disk};
-use iolab_executor::{Executor, Order};
-use iolab_image::{Access, ImageError, Lock, Overlay};
+use iolab_disk::{DiskOptions, open_disk};
+use iolab_executor::{Executor, ReadyOrder};
+use iolab_image::{ImageAccess, ImageError, Lock, Overlay};
 use iolab_logfs::{Disk, LocalVolume, OpenOptions, Placement, Policy, VerifyReads, open_volume};
-use iolab_logfs_fuse::{Moment, Mountable, Options, Stop, serve};
+use iolab_logfs_fuse::{FuseEvent, Mountable, Options, Stop, serve};
 
 use crate::FsError;
 
@@ -29,27 +29,27 @@ pub struct ServeRequest<'a> {
 ///
 /// # Errors
 /// It cannot be opened or mounted, or the server failed.
-pub fn serve_image(request: &ServeRequest<'_>, observer: Arc<dyn Fn(&Moment) + Send + Sync>) -> Result<(), FsError> {
+pub fn serve_image(request: &ServeRequest<'_>, observer: Arc<dyn Fn(&FuseEvent) + Send + Sync>) -> Result<(), FsError> {
     let (path, options) = (request.image, request.options);
     let failed = |error: &dyn std::fmt::Display| Failure::failed(error.to_string());
     let stop = Stop::by_signals().map_err(|error| failed(&error))?;
-    let access = if options.is_read_only() { Access::Read } else { Access::Write };
+    let access = if options.is_read_only() { ImageAccess::Read } else { ImageAccess::Write };
     let _lock = Lock::take(path, access)?;
-    let opening = Opening { read_only: access == Access::Read, ..Opening::default() };
+    let opening = DiskOptions { read_only: access == ImageAccess::Read, ..DiskOptions::default() };
     let opened = open_disk(path, &opening);
     let (device, notes) = opened.map_err(|error| failed(&format!("{}: {error}", path.display())))?;
     for note in notes {
-        observer(&Moment::Note(note));
+        observer(&FuseEvent::Note(note));
     }
-    let disk = if access == Access::Read { Disk::new(Overlay::new(device)) } else { Disk::new(device) };
+    let disk = if access == ImageAccess::Read { Disk::new(Overlay::new(device)) } else { Disk::new(device) };
     let mut mount = OpenOptions::default();
     mount.inline_bytes = request.inline_bytes.unwrap_or(mount.inline_bytes);
     mount.verify_reads = if options.verify { VerifyReads::Always } else { VerifyReads::Never };
-    if access == Access::Read {
+    if access == ImageAccess::Read {
         // Nothing is a candidate for cleaning: it would move content into memory.
         mount.policy = Policy::Greedy { k: 0.0 };
     }
-    let (clock, mut executor) = (Clock::monotonic(), Executor::new(Order::Fair));
+    let (clock, mut executor) = (Clock::monotonic(), Executor::new(ReadyOrder::Fair));
     let context = (clock.clone(), executor.spawner());
     let opened = executor.run(&mut disk.clone(), open_volume(&disk, mount, context));
     let opened = opened.map_err(|_stalled| ImageError::Stalled(path.to_owned()))?;
@@ -70,13 +70,13 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// Its server does not let go of it for a minute, or the image cannot be looked at.
 pub fn wait_until_closed(image: &Path) -> Result<(), FsError> {
     for _ in 0..LOOKS {
-        match Lock::take(image, Access::Read) {
+        match Lock::take(image, ImageAccess::Read) {
             Err(ImageError::InUse { .. }) => std::thread::sleep(PAUSE),
             // An image that is gone meanwhile is closed, too.
             Ok(_) | Err(ImageError::Missing(_)) => return Ok(()),
             Err(error) => return Err(error.into()),
         }
     }
-    let text = format!("{}: unmounted, but its server does not let go of it", image.display());
+    let text = format!("{}: unmounted, but its server did not end", image.display());
     Err(Failure::failed(text).into())
 }

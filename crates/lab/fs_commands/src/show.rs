@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use iolab_activity::Failure;
-use iolab_logfs::{InodeId, Kind, Volume};
+use iolab_logfs::{InodeId, InodeKind, Volume};
 
 use crate::FsError;
 use crate::facts::{as_json, kind_text, mode_text, shown, size_text, target, time_text};
@@ -131,11 +131,11 @@ impl Drawing<'_> {
             let _ = write!(self.text, "{indent}{branch}{}", shown(&entry.name));
             if let Some(target) = target(self.fs, entry.inode, entry.kind).await {
                 let _ = write!(self.text, " -> {}", shown(&target));
-            } else if self.size && entry.kind == Kind::File {
+            } else if self.size && entry.kind == InodeKind::File {
                 let _ = write!(self.text, "  {}", size_text(attributes.size));
             }
             self.text.push('\n');
-            if entry.kind == Kind::Directory {
+            if entry.kind == InodeKind::Directory {
                 self.directories += 1;
                 let deeper = format!("{indent}{}", if is_last { "    " } else { "│   " });
                 let below = self.fs.read_directory(entry.inode, b"", usize::MAX).await?.into_iter().peekable();

@@ -7,7 +7,7 @@ use iolab_clock::Clock;
 use iolab_histogram::SparseHistogram;
 use iolab_image::make_file;
 use iolab_logfs::{MkfsOptions, OpenOptions, Policy};
-use iolab_logfs_bench::{ImageStore, Target};
+use iolab_logfs_bench::{BenchTarget, ImageStore};
 use serde_json::{Value, json};
 
 use crate::FsError;
@@ -43,7 +43,7 @@ pub fn cleaning_policy(text: &str) -> Result<Policy, String> {
         None if text == "cost-benefit" => Ok(Policy::CostBenefit),
         Some(("greedy", k)) => Ok(Policy::Greedy { k: share(k)? }),
         Some(("dynamic", most)) => Ok(Policy::Dynamic { most: share(most)? }),
-        _ => Err("one of greedy:K, dynamic:MOST, cost-benefit".to_owned()),
+        _ => Err("expected greedy:K, dynamic:MOST or cost-benefit".to_owned()),
     }
 }
 
@@ -52,23 +52,23 @@ pub fn cleaning_policy(text: &str) -> Result<Policy, String> {
 ///
 /// # Errors
 /// Something would be lost, or an image cannot be made.
-pub(crate) fn targets(paths: &[PathBuf], setting: &LogfsSetting) -> Result<Vec<Target>, FsError> {
+pub(crate) fn targets(paths: &[PathBuf], setting: &LogfsSetting) -> Result<Vec<BenchTarget>, FsError> {
     paths.iter().map(|path| target(path, setting)).collect()
 }
 
-fn target(path: &Path, setting: &LogfsSetting) -> Result<Target, FsError> {
+fn target(path: &Path, setting: &LogfsSetting) -> Result<BenchTarget, FsError> {
     if path.is_dir() {
-        return Ok(Target::Folder(path.to_owned()));
+        return Ok(BenchTarget::Folder(path.to_owned()));
     }
     crate::mkfs::refuse_objections(path, setting.force)?;
     if !path.exists() {
         let Some(size) = setting.image_bytes else {
-            let text = format!("{}: no such file or folder; --image-size=SIZE makes an image", path.display());
+            let text = format!("{}: no such file or folder; use --image-size=SIZE to create an image", path.display());
             return Err(Failure::mistake(text).into());
         };
         make_file(path, size)?;
     }
-    Ok(Target::Image(Box::new(store(path, setting)?)))
+    Ok(BenchTarget::Image(Box::new(store(path, setting)?)))
 }
 
 fn store(path: &Path, setting: &LogfsSetting) -> Result<ImageStore, Failure> {
@@ -94,11 +94,11 @@ const CLUSTERS_FOR_A_DOMAIN: u64 = 64;
 /// A domain for each processor, but fewer where an image is too small for so many.
 ///
 /// # Errors
-/// The size of a target cannot be had.
-pub fn usual_domains(targets: &[Target]) -> Result<u32, FsError> {
+/// The size of a target is not available.
+pub fn usual_domains(targets: &[BenchTarget]) -> Result<u32, FsError> {
     let mut domains = u64::from(processors());
     for target in targets {
-        if let Target::Image(image) = target {
+        if let BenchTarget::Image(image) = target {
             let part = CLUSTERS_FOR_A_DOMAIN * u64::from(image.mkfs.cluster_bytes.max(1));
             domains = domains.min(target.capacity_bytes()? / part);
         }

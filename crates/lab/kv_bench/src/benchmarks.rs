@@ -106,32 +106,38 @@ const READS: Ycsb = Ycsb { updates: 0, inserts: 0, scans: 0, read_modify_writes:
 
 /// All benchmarks.
 pub const BENCHMARKS: &[Benchmark] = &[
-    fresh("fillseq", "Put keys in order into a new store", Order::Sequential),
-    fresh("fillrandom", "Put random keys into a new store", Order::Random),
+    fresh("fillseq", "Write keys in order into a new store", Order::Sequential),
+    fresh("fillrandom", "Write random keys into a new store", Order::Random),
     Benchmark {
         alone: true,
-        ..fresh("filluniquerandom", "Put every key once in random order into a new store", Order::Shuffled)
+        ..fresh("filluniquerandom", "Write every key once in random order into a new store", Order::Shuffled)
     },
     Benchmark {
         synced: true,
         divisor: 1000,
-        ..fresh("fillsync", "Put --num/1000 random keys, each synced, into a new store", Order::Random)
+        ..fresh("fillsync", "Write --num/1000 random keys, each synced, into a new store", Order::Random)
     },
     Benchmark {
         divisor: 1000,
         value_size: Some(100_000),
-        ..fresh("fill100K", "Put --num/1000 random keys with values of 100 000 bytes into a new store", Order::Random)
+        ..fresh("fill100K", "Write --num/1000 random keys with values of 100,000 bytes into a new store", Order::Random)
     },
-    plain("overwrite", "Put random keys into the store that is there", Load::Fill(Order::Random)),
-    plain("readseq", "Step through all keys", Load::Scan(false)),
-    plain("readreverse", "Step through all keys, from the last to the first", Load::Scan(true)),
-    plain("readrandom", "Get random keys", Load::Get(false)),
-    plain("readmissing", "Get keys that do not exist", Load::Get(true)),
-    Benchmark { writer: true, ..plain("readwhilewriting", "readrandom, while one more thread puts", Load::Get(false)) },
-    plain("readrandomwriterandom", "Get and put random keys", Load::Mixed),
-    plain("updaterandom", "Get a random key, then put it", Load::Update),
+    plain("overwrite", "Write random keys into the existing store", Load::Fill(Order::Random)),
+    plain("readseq", "Read all keys in order", Load::Scan(false)),
+    plain("readreverse", "Read all keys in order, from the last to the first", Load::Scan(true)),
+    plain("readrandom", "Read random keys", Load::Get(false)),
+    plain("readmissing", "Read keys that do not exist", Load::Get(true)),
+    Benchmark {
+        writer: true,
+        ..plain("readwhilewriting", "readrandom while one more thread writes", Load::Get(false))
+    },
+    plain("readrandomwriterandom", "Read and write random keys", Load::Mixed),
+    plain("updaterandom", "Read a random key, then write it", Load::Update),
     plain("seekrandom", "Seek to random keys", Load::Seek),
-    Benchmark { writer: true, ..plain("seekrandomwhilewriting", "seekrandom, while one more thread puts", Load::Seek) },
+    Benchmark {
+        writer: true,
+        ..plain("seekrandomwhilewriting", "seekrandom while one more thread writes", Load::Seek)
+    },
     plain("deleteseq", "Delete keys in order", Load::Delete(Order::Sequential)),
     plain("deleterandom", "Delete random keys", Load::Delete(Order::Random)),
     ycsb("ycsba", "YCSB A: half reads, half updates", Ycsb { updates: 50, ..READS }),
@@ -141,10 +147,10 @@ pub const BENCHMARKS: &[Benchmark] = &[
     ycsb("ycsbe", "YCSB E: 95 % scans, 5 % inserts", Ycsb { inserts: 5, scans: 95, ..READS }),
     ycsb("ycsbf", "YCSB F: half reads, half read-modify-writes", Ycsb { read_modify_writes: 50, ..READS }),
     once("compact", "Compact everything", Once::Compact),
-    once("flush", "Write out what is in memory", Once::Flush),
+    once("flush", "Flush memory to storage", Once::Flush),
     once("waitforcompaction", "Wait for flushes and compactions", Once::Settle),
     once("stats", "Print the store's statistics", Once::Show("stats")),
-    once("levelstats", "Print how full its levels are", Once::Show("levelstats")),
+    once("levelstats", "Print the size of each level", Once::Show("levelstats")),
 ];
 
 impl Benchmark {

@@ -61,11 +61,12 @@ fn debt(result: &BenchmarkResult) -> Option<Finding> {
         return None;
     }
     let evidence = format!(
-        "At its end {running} flushes or compactions were running or waiting, and {:.1} MB waited to be compacted.",
+        "At the end, {running} flushes or compactions were running or pending, and {:.1} MB were waiting for \
+        compaction.",
         pending as f64 / MIB
     );
-    let consequence = "The rate of writes contains no share of this work; in the long run it would be lower.";
-    let advice = "Write for longer (--duration), or count `waitforcompaction` after it as a part of it.";
+    let consequence = "The write rate does not include this work; in the long run it would be lower.";
+    let advice = "Write for longer (--duration), or run `waitforcompaction` afterwards and include its time.";
     finding(result, "kv-compaction-debt", Severity::Warning, (evidence, consequence, advice))
 }
 
@@ -73,14 +74,14 @@ fn no_log(result: &BenchmarkResult) -> Option<Finding> {
     if !writes(result) || !result.unlogged {
         return None;
     }
-    let evidence = "It wrote with --disable_wal.".to_owned();
+    let evidence = "The benchmark ran with --disable_wal.".to_owned();
     let consequence =
-        "A crash loses every write since the last flush: these are figures of a store that promises nothing.";
+        "A crash loses every write since the last flush: these results are for a store without durability.";
     finding(
         result,
         "kv-no-log",
         Severity::Warning,
-        (evidence, consequence, "Leave out --disable_wal, or say so beside the figures."),
+        (evidence, consequence, "Remove --disable_wal, or state it with the results."),
     )
 }
 
@@ -95,11 +96,11 @@ fn cache(result: &BenchmarkResult) -> Option<Finding> {
         return None;
     }
     let evidence = format!(
-        "Its cache has room for {:.1} MB, the store occupies {:.1} MB.",
+        "The store's cache holds {:.1} MB, the store is {:.1} MB.",
         cache as f64 / MIB,
         result.disk_bytes as f64 / MIB
     );
-    let consequence = "Reads are answered from memory: they say nothing of the device.";
+    let consequence = "Reads come from memory: they do not measure the device.";
     finding(
         result,
         "kv-cache-larger-than-data",
@@ -121,14 +122,14 @@ fn page_cache(result: &BenchmarkResult, memory_bytes: u64) -> Option<Finding> {
     }
     let read = result
         .device_read()
-        .map_or(String::new(), |bytes| format!(" The device was asked for {:.1} MB.", bytes as f64 / MIB));
+        .map_or(String::new(), |bytes| format!(" {:.1} MB were read from the device.", bytes as f64 / MIB));
     let evidence = format!(
-        "The store occupies {:.1} MB, this machine has {:.0} MB of memory, and reads go through the page cache.{read}",
+        "The store is {:.1} MB, this machine has {:.0} MB of memory, and reads use the page cache.{read}",
         result.disk_bytes as f64 / MIB,
         memory_bytes as f64 / MIB
     );
-    let consequence = "Most reads are answered by the page cache: they say little of the device.";
-    let advice = "Use --use_direct_reads, a store larger than memory, or a limit of memory for the process.";
+    let consequence = "Most reads came from the page cache: you measured RAM.";
+    let advice = "Use --use_direct_reads, a store larger than memory, or a memory limit for the process.";
     finding(result, "kv-page-cache", Severity::Note, (evidence, consequence, advice))
 }
 
@@ -137,8 +138,8 @@ fn assertions(result: &BenchmarkResult) -> Option<Finding> {
         return None;
     }
     let evidence = "The store's library was built with assertions.".to_owned();
-    let consequence = "It checks itself in every operation: a library for production is faster.";
-    let advice = "Compare only with figures of the same library; for absolute figures use a build with NDEBUG.";
+    let consequence = "It checks itself in every operation: a release build is faster.";
+    let advice = "Compare only with results of the same library; for absolute results use a build with NDEBUG.";
     finding(result, "kv-assertions", Severity::Note, (evidence, consequence, advice))
 }
 
@@ -146,9 +147,9 @@ fn assertions(result: &BenchmarkResult) -> Option<Finding> {
 fn stall(result: &BenchmarkResult) -> Option<Finding> {
     let stalled = result.figures.stall_ns.filter(|ns| *ns > result.elapsed_ns / 100)?;
     let evidence =
-        format!("Writers were held back for {:.2} s of {:.2} s.", stalled as f64 / 1e9, result.elapsed_ns as f64 / 1e9);
-    let consequence = "The device or the threads for compaction decide the rate of writes, not the operations.";
-    let advice = "Look at the intervals; --rate shows what a client with a schedule would have felt.";
+        format!("Writers were stalled for {:.2} s of {:.2} s.", stalled as f64 / 1e9, result.elapsed_ns as f64 / 1e9);
+    let consequence = "The device or the compaction threads limit the write rate.";
+    let advice = "Look at the intervals; --rate shows the response times of a client with a fixed schedule.";
     finding(result, "kv-stall", Severity::Note, (evidence, consequence, advice))
 }
 

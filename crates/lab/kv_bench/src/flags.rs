@@ -16,90 +16,116 @@ pub struct Flag {
     pub switch: bool,
     /// Whether `db_bench` has it.
     pub theirs: bool,
+    /// Whether it is an option of RocksDB by the same name, given on as it is.
+    pub option_too: bool,
     /// What it does.
     pub help: &'static str,
 }
 
 const fn theirs(name: &'static str, default: &'static str, help: &'static str) -> Flag {
-    Flag { name, default, switch: false, theirs: true, help }
+    Flag { name, default, switch: false, theirs: true, option_too: false, help }
 }
 
 const fn their_switch(name: &'static str, help: &'static str) -> Flag {
-    Flag { name, default: "false", switch: true, theirs: true, help }
+    Flag { name, default: "false", switch: true, theirs: true, option_too: false, help }
+}
+
+/// The default is `db_bench`'s, which is not always the library's.
+const fn option(name: &'static str, default: &'static str, help: &'static str) -> Flag {
+    Flag { option_too: true, ..theirs(name, default, help) }
+}
+
+const fn option_switch(name: &'static str, default: &'static str, help: &'static str) -> Flag {
+    Flag { switch: true, ..option(name, default, help) }
 }
 
 const fn own(name: &'static str, default: &'static str, help: &'static str) -> Flag {
-    Flag { name, default, switch: false, theirs: false, help }
+    Flag { theirs: false, ..theirs(name, default, help) }
 }
 
 const fn own_switch(name: &'static str, help: &'static str) -> Flag {
-    Flag { name, default: "false", switch: true, theirs: false, help }
+    Flag { theirs: false, ..their_switch(name, help) }
 }
 
 /// All flags.
 pub const FLAGS: &[Flag] = &[
-    theirs("benchmarks", "fillseq,readseq", "Benchmarks, one after the other"),
+    theirs("benchmarks", "fillseq,readseq", "Benchmarks to run, one after another"),
     own("store", "", "rocksdb, fjall, redb or null; RocksDB where it is installed, else fjall"),
-    theirs("db", "", "Folder of the store; a temporary one, which goes afterwards, unless told"),
-    their_switch(
-        "use_existing_db",
-        "Use the store that is there; benchmarks that would begin with a new one are skipped",
-    ),
+    theirs("db", "", "Folder of the store; by default a temporary folder, removed afterwards"),
+    their_switch("use_existing_db", "Use the existing store; skip benchmarks that need a new one"),
     own_switch(
         "destroy_db",
-        "Destroy the store in --db first, whoever made it; a folder that holds anything else is refused",
+        "First destroy the store in --db, whoever created it; a folder that holds anything else is refused",
     ),
-    theirs("num", "1000000", "Keys: numbers below this one are made keys of"),
-    theirs("reads", "-1", "Reads of each thread; --num of them for -1"),
-    theirs("writes", "-1", "Writes of each thread; --num of them for -1"),
-    theirs("deletes", "-1", "Deletions of each thread; --num of them for -1"),
+    theirs("num", "1000000", "Number of keys"),
+    theirs("reads", "-1", "Reads per thread; -1 for --num"),
+    theirs("writes", "-1", "Writes per thread; -1 for --num"),
+    theirs("deletes", "-1", "Deletes per thread; -1 for --num"),
     theirs("threads", "1", "Threads that share the store"),
-    theirs("duration", "0", "End a benchmark after so many seconds; 0 for by number"),
-    theirs("key_size", "16", "Bytes of a key"),
-    theirs("value_size", "100", "Bytes of a value"),
-    theirs("compression_ratio", "0.5", "What values shrink to when they are compressed"),
-    theirs("seed", "0", "Seed of random keys; one taken from the clock for 0"),
-    theirs("batch_size", "1", "Puts that are written as one batch"),
+    theirs("duration", "0", "End each benchmark after this many seconds; 0 to end by operation count"),
+    theirs("key_size", "16", "Key length in bytes"),
+    theirs("value_size", "100", "Value length in bytes"),
+    theirs("compression_ratio", "0.5", "Compressed size of values as a fraction"),
+    theirs("seed", "0", "Seed of random keys; 0 takes one from the clock"),
+    theirs("batch_size", "1", "Puts per write batch"),
     their_switch("sync", "Sync the log with every write"),
     their_switch("disable_wal", "Write no log"),
-    theirs("readwritepercent", "90", "Share of reads in readrandomwriterandom, per cent"),
-    theirs("seek_nexts", "0", "Steps after each seek"),
-    their_switch("reverse_iterator", "Steps after a seek go back"),
-    theirs("benchmark_write_rate_limit", "0", "Bytes a second that the writer of *whilewriting writes; 0 for no limit"),
-    their_switch("histogram", "Percentiles after each result"),
-    their_switch("statistics", "Let the store count everything exactly, and print it"),
-    theirs("perf_level", "1", "2 to 5: print what RocksDB's operations spent their time on"),
+    theirs("readwritepercent", "90", "Share of reads in readrandomwriterandom, percent"),
+    theirs("seek_nexts", "0", "Cursor steps after each seek"),
+    their_switch("reverse_iterator", "Step backwards after a seek"),
     theirs(
-        "compression_type",
-        "snappy",
-        "How the store compresses: none, snappy, lz4, zstd, zlib …; fjall has lz4 and none",
-    ),
-    theirs("cache_size", "8388608", "Bytes of the store's own cache; 0 for none"),
-    theirs("bloom_bits", "-1", "Bits of the Bloom filter for each key; -1 for none"),
-    theirs("block_size", "4096", "Bytes of a block"),
-    theirs("write_buffer_size", "67108864", "Bytes of a table in memory"),
-    theirs("max_write_buffer_number", "2", "Tables in memory"),
-    theirs("target_file_size_base", "67108864", "Bytes of a file of level 1"),
-    theirs("max_bytes_for_level_base", "268435456", "Bytes of level 1"),
-    theirs("max_background_jobs", "2", "Threads for flushes and compactions"),
-    their_switch("use_direct_reads", "Reads bypass the page cache"),
-    their_switch("use_direct_io_for_flush_and_compaction", "Flushes and compactions bypass it"),
-    theirs("wal_dir", "", "Folder of the log"),
-    theirs("options_file", "", "A file OPTIONS-N of RocksDB: its options instead of those that flags make"),
-    own("store_options", "", "More options in the store's own language, e.g. level0_stop_writes_trigger=20;…"),
-    own("key_distribution", "uniform", "uniform (as db_bench), or zipf:THETA for hot keys, 0 < THETA < 1"),
-    own(
-        "rate",
+        "benchmark_write_rate_limit",
         "0",
-        "Operations a second of all threads together, sent on schedule whatever the store does; 0 for no schedule",
+        "Write rate limit of the writer in *whilewriting, bytes per second; 0 \
+        for none",
     ),
-    own("device", "", "Block device whose traffic is counted, where it is not found under --db (a mount through FUSE)"),
-    own("interval", "1s", "Length of the intervals of the recording"),
-    own("via", "", "db_bench: run the installed program itself with these flags, and read what it prints"),
-    own_switch("json", "JSON instead of lines"),
-    own("record", "", "File for the recording"),
-    own("page", "", "File for a report page (HTML)"),
-    own_switch("force", "Let --record and --page replace files that iolab did not write"),
+    their_switch("histogram", "Print percentiles after each result"),
+    their_switch("statistics", "Let the store count everything exactly, and print it"),
+    theirs("perf_level", "1", "2 to 5, with RocksDB 9 to 6: print where RocksDB's operations spent their time"),
+    theirs("compression_type", "snappy", "Compression: none, snappy, lz4, zstd, zlib …; fjall supports lz4 and none"),
+    theirs(
+        "cache_size",
+        "",
+        "Size of the store's own cache in bytes; 0 for none. By default db_bench's: 8 MiB, from RocksDB 9 on 32 MiB",
+    ),
+    theirs("bloom_bits", "-1", "Bloom filter bits per key; -1 for none"),
+    theirs("block_size", "4096", "Block size in bytes"),
+    option("write_buffer_size", "67108864", "Memtable size in bytes"),
+    option("max_write_buffer_number", "2", "Maximum number of memtables"),
+    option("min_write_buffer_number_to_merge", "1", "Memtables that are flushed together"),
+    option("target_file_size_base", "67108864", "File size at level 1, bytes"),
+    option("target_file_size_multiplier", "1", "How much larger the files of the next level are"),
+    option("max_bytes_for_level_base", "268435456", "Total size of level 1, bytes"),
+    option("max_bytes_for_level_multiplier", "10", "How much larger the next level is"),
+    option_switch("level_compaction_dynamic_level_bytes", "false", "Size the levels from the last one back"),
+    option("num_levels", "7", "Number of levels"),
+    option("level0_file_num_compaction_trigger", "4", "Files of level 0 that start a compaction"),
+    option("level0_slowdown_writes_trigger", "20", "Files of level 0 that slow writers down"),
+    option("level0_stop_writes_trigger", "36", "Files of level 0 that stop writers"),
+    option("soft_pending_compaction_bytes_limit", "68719476736", "Bytes waiting for compaction that slow writers down"),
+    option("hard_pending_compaction_bytes_limit", "137438953472", "Bytes waiting for compaction that stop writers"),
+    option("delayed_write_rate", "8388608", "Bytes per second of writers that are slowed down"),
+    option("max_background_jobs", "2", "Threads for flushes and compactions"),
+    option("table_cache_numshardbits", "4", "Shards of the cache of open tables, as a power of 2"),
+    option("bytes_per_sync", "0", "Bytes of a table after which the kernel is told to write; 0 for never"),
+    option("wal_bytes_per_sync", "0", "The same for the log"),
+    option("compaction_readahead_size", "", "Bytes that compactions read ahead; by default the library's own"),
+    option_switch("enable_pipelined_write", "true", "Pipeline writes to the log and to the memtable"),
+    option_switch("allow_concurrent_memtable_write", "true", "Several threads write to one memtable at once"),
+    their_switch("use_direct_reads", "Reads bypass the page cache"),
+    their_switch("use_direct_io_for_flush_and_compaction", "Flushes and compactions bypass the page cache"),
+    theirs("wal_dir", "", "Folder of the log"),
+    theirs("options_file", "", "Take the options from this RocksDB OPTIONS file instead of from flags"),
+    own("store_options", "", "More options in the store's own syntax, e.g. level0_stop_writes_trigger=20;…"),
+    own("key_distribution", "uniform", "uniform (as in db_bench), or zipf:THETA for hot keys, 0 < THETA < 1"),
+    own("rate", "0", "Total operations per second, sent on a fixed schedule; 0 for no schedule"),
+    own("device", "", "Block device whose traffic to count, if it cannot be found from --db (as with FUSE mounts)"),
+    own("interval", "1s", "Interval of the recording"),
+    own("via", "", "db_bench: run the installed db_bench with these flags and parse its output"),
+    own_switch("json", "Print JSON instead of lines"),
+    own("record", "", "Write the recording to this file"),
+    own("page", "", "Write a report page (HTML) to this file"),
+    own_switch("force", "Allow --record and --page to replace files that iolab did not write"),
 ];
 
 /// What is wrong with the words.
@@ -119,7 +145,7 @@ pub(crate) fn read(words: &[String]) -> Result<Vec<(&'static Flag, String)>, Fla
     while let Some(word) = rest.next() {
         let bare = word.strip_prefix("--").or_else(|| word.strip_prefix('-'));
         let Some(bare) = bare else {
-            return Err(FlagError(format!("`{word}` is no flag; flags look like --num=1000000")));
+            return Err(FlagError(format!("`{word}` is not a flag; flags look like --num=1000000")));
         };
         let (name, value) = bare.split_once('=').map_or((bare, None), |(name, value)| (name, Some(value.to_owned())));
         let flag = FLAGS.iter().find(|flag| flag.name == name).ok_or_else(|| unknown(name))?;
@@ -136,8 +162,8 @@ pub(crate) fn read(words: &[String]) -> Result<Vec<(&'static Flag, String)>, Fla
 fn unknown(name: &str) -> FlagError {
     let near = FLAGS.iter().map(|flag| (strsim::damerau_levenshtein(flag.name, name), flag.name)).min();
     let hint = near.filter(|(distance, _)| *distance <= 3).map(|(_, near)| format!("; did you mean --{near}?"));
-    let hint = hint.unwrap_or_else(|| "; `iolab kv bench --help` lists those that there are".to_owned());
-    FlagError(format!("there is no flag --{name}{hint}"))
+    let hint = hint.unwrap_or_else(|| "; `iolab kv bench --help` lists all flags".to_owned());
+    FlagError(format!("unknown flag --{name}{hint}"))
 }
 
 /// The text of `--help`.
@@ -178,7 +204,7 @@ mod tests {
     #[test]
     fn what_is_no_flag_is_said_with_the_nearest_one() {
         assert!(read(&words("--nums=5")).unwrap_err().0.contains("did you mean --num?"));
-        assert!(read(&words("fillseq")).unwrap_err().0.contains("is no flag"));
+        assert!(read(&words("fillseq")).unwrap_err().0.contains("is not a flag"));
         assert!(read(&words("--num")).unwrap_err().0.contains("needs a value"));
         assert!(read(&words("--quite_another_thing=1")).unwrap_err().0.contains("--help"));
     }

@@ -43,7 +43,7 @@ impl Folder {
         }
         let temporary = tempfile::Builder::new().prefix("iolab-kv-").tempdir().map_err(|error| {
             let folder = std::env::temp_dir();
-            StoreError::of_file(&folder, "make a temporary folder", &error)
+            StoreError::of_file(&folder, "create a temporary folder", &error)
         })?;
         Ok(Folder { path: temporary.path().join("store"), _temporary: Some(temporary) })
     }
@@ -56,22 +56,22 @@ impl Folder {
         match iolab_kv_catalogue::holds_any(&self.path)? {
             Holds::Nothing => Ok(()),
             Holds::Other(names) => refused(format!(
-                "{path}: holds {}, and no store; nothing in it is touched; name another folder",
+                "{path}: holds {}, but no store; nothing was changed; use another folder",
                 some_of(&names)
             )),
-            Holds::Store(other) | Holds::StoreAndMore(other, _) if other != name => refused(format!(
-                "{path}: holds a store of another kind; use it with --store={other}, or name another folder"
-            )),
+            Holds::Store(other) | Holds::StoreAndMore(other, _) if other != name => {
+                refused(format!("{path}: holds a different kind of store; use --store={other}, or another folder"))
+            }
             _ if !fresh => Ok(()),
             Holds::StoreAndMore(_, names) => refused(format!(
-                "{path}: holds a {name} store, and {} that is not its own; a new store would destroy what is there: \
-                 name another folder",
+                "{path}: holds a {name} store and {}, which is not part of it; a new store would destroy both: use \
+                another folder",
                 some_of(&names)
             )),
             Holds::Store(_) if may_destroy || self.is_marked() => Ok(()),
             Holds::Store(_) => refused(format!(
-                "{path}: holds a {name} store that this program did not make; use it with --use_existing_db, or let it \
-                 be destroyed with --destroy_db"
+                "{path}: holds a {name} store that iolab did not create; use it with --use_existing_db, or destroy \
+                it with --destroy_db"
             )),
         }
     }
@@ -96,12 +96,12 @@ impl Folder {
     pub(crate) fn bytes(&self) -> u64 {
         bytes_below(&self.path)
     }
+}
 
-    /// Waits until its file system has written everything out.
-    pub(crate) fn write_out(&self) {
-        if let Ok(folder) = std::fs::File::open(&self.path) {
-            let _ = rustix::fs::syncfs(folder);
-        }
+/// Waits until the file system of a file or folder has written everything out.
+pub(crate) fn write_out(path: &Path) {
+    if let Ok(file) = std::fs::File::open(path) {
+        let _ = rustix::fs::syncfs(file);
     }
 }
 

@@ -60,6 +60,7 @@ fn one(result: &BenchmarkResult, memory_bytes: u64) -> Value {
         "space_amplification": result.space_amplification(),
         "pending_compaction_bytes": result.figures.pending_compaction_bytes,
         "compression": result.facts.compression,
+        "notes": result.facts.notes,
         "text": result.text,
         "findings": findings,
     })

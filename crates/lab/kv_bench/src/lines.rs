@@ -104,7 +104,7 @@ fn after(result: &BenchmarkResult) -> String {
             }
         }
     }
-    let _ = writeln!(text, "  processor         {:.2} us an operation", result.processor_ns_per_operation() / 1000.0);
+    let _ = writeln!(text, "  processor         {:.2} us per operation", result.processor_ns_per_operation() / 1000.0);
     if let (Some(written), Some(read)) = (result.device_written(), result.device_read()) {
         let _ = write!(
             text,
@@ -115,7 +115,7 @@ fn after(result: &BenchmarkResult) -> String {
         if let Some(amplification) = result.write_amplification() {
             let _ = write!(text, "; write amplification {amplification:.2} measured");
             if let Some(own) = result.figures.write_amplification() {
-                let _ = write!(text, ", {own:.2} by the store's own account");
+                let _ = write!(text, ", {own:.2} reported by the store");
             }
         }
         text.push('\n');
@@ -124,7 +124,7 @@ fn after(result: &BenchmarkResult) -> String {
         let on_disk = result.disk_bytes as f64 / MIB;
         let _ = writeln!(
             text,
-            "  space             {on_disk:.1} MB on disk, {amplification:.2} bytes for a byte of keys and values"
+            "  space             {on_disk:.1} MB on disk, {amplification:.2} bytes per byte of keys and values"
         );
     }
     text

@@ -44,11 +44,25 @@ struct Loader<'a> {
     put_bytes: u64,
 }
 
+/// What a thread needs at hand before its time begins.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    task: Task,
+    key: Vec<u8>,
+    values: Values,
+}
+
+impl Prepared {
+    pub(crate) fn new(task: Task) -> Prepared {
+        let size = if task.load == Load::Get(true) { task.key_size + 1 } else { task.key_size };
+        Prepared { task, key: blank_key(size), values: Values::new(task.value_size, task.compression_ratio) }
+    }
+}
+
 /// Does the task until its meter says that it is enough.
-pub(crate) fn work(task: Task, store: &dyn Store, meter: Meter<'_>) -> Result<ThreadResult, StoreError> {
-    let size = if task.load == Load::Get(true) { task.key_size + 1 } else { task.key_size };
-    let values = Values::new(task.value_size, task.compression_ratio);
-    let mut loader = Loader { task, store, meter, key: blank_key(size), values, found: 0, asked: 0, put_bytes: 0 };
+pub(crate) fn work(prepared: Prepared, store: &dyn Store, meter: Meter<'_>) -> Result<ThreadResult, StoreError> {
+    let Prepared { task, key, values } = prepared;
+    let mut loader = Loader { task, store, meter, key, values, found: 0, asked: 0, put_bytes: 0 };
     match task.load {
         Load::Fill(order) if task.batch_size > 1 => loader.fill_by_batches(order)?,
         Load::Fill(order) => loader.fill(order)?,
@@ -107,15 +121,19 @@ impl Loader<'_> {
         let (from, way) = if back { (Seek::Last, Way::Back) } else { (Seek::First, Way::Forward) };
         let mut cursor = self.store.cursor()?;
         cursor.seek(from)?;
-        while cursor.entry().is_some() && self.meter.more() {
+        while self.meter.more() {
             let (mut steps, mut bytes) = (0, 0);
             let most = SCAN_STEPS.min(self.meter.left());
-            while let Some((key, value)) = cursor.entry().filter(|_| steps < most) {
+            while steps < most {
+                let Some((key, value)) = cursor.entry() else { break };
                 bytes += (key.len() + value.len()) as u64;
                 steps += 1;
                 cursor.step(way)?;
             }
             self.meter.done_many(steps, bytes);
+            if steps < most {
+                break;
+            }
         }
         Ok(())
     }

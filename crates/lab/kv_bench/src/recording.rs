@@ -5,7 +5,9 @@
 
 use iolab_histogram::SparseHistogram;
 use iolab_plan::Plan;
-use iolab_recording::{CpuUse, DirectionRecording, FORMAT, HostFacts, Interval, Outcome, Recording, WorkerRecording};
+use iolab_recording::{
+    CpuUse, DirectionRecording, FORMAT, HostFacts, Interval, Recording, WorkerOutcome, WorkerRecording,
+};
 
 use crate::benchmarks::{BENCHMARKS, Load, Order};
 use crate::findings::all_findings;
@@ -87,6 +89,9 @@ pub fn recording(plan: Plan, host: HostFacts, version: &str, results: &[Benchmar
         notes.push(summary(result));
         merge_devices(&mut devices, result);
     }
+    if let Some(last) = results.last() {
+        notes.extend(last.facts.notes.iter().cloned());
+    }
     Recording {
         iolab_recording: FORMAT,
         iolab_version: version.to_owned(),
@@ -123,8 +128,8 @@ fn summary(result: &BenchmarkResult) -> String {
     let mut text = format!("{}: ", result.name);
     let ratio = |value: Option<f64>| value.map_or("unknown".to_owned(), |value| format!("{value:.2}"));
     text.push_str(&format!(
-        "store version {}, compression {}; write amplification {} measured, {} by the store's own account; space \
-         amplification {}; {:.2} us of processor time an operation.",
+        "store version {}, compression {}; write amplification {} measured, {} reported by the store; space \
+        amplification {}; {:.2} us of CPU time per operation.",
         result.facts.version,
         result.facts.compression.as_deref().unwrap_or("unknown"),
         ratio(result.write_amplification()),
@@ -152,7 +157,7 @@ fn worker(number: u32, thread: &ThreadResult, offset_ns: u64) -> WorkerRecording
     WorkerRecording {
         number,
         pid: thread.thread,
-        outcome: if thread.interrupted { Outcome::Interrupted } else { Outcome::Finished },
+        outcome: if thread.interrupted { WorkerOutcome::Interrupted } else { WorkerOutcome::Finished },
         started_ns: thread.started_ns + offset_ns,
         runtime_ns: thread.elapsed_ns,
         directions,

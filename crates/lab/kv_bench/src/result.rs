@@ -89,7 +89,7 @@ pub struct BenchmarkResult {
     pub devices: Vec<DeviceUse>,
     /// Bytes that the store occupies on disk afterwards.
     pub disk_bytes: u64,
-    /// Bytes of a key and a value.
+    /// Key length in bytes and a value.
     pub entry_bytes: u64,
     /// What the store is.
     pub facts: StoreFacts,
@@ -152,8 +152,11 @@ impl BenchmarkResult {
         Some(self.device_written()? as f64 / user as f64)
     }
 
-    /// Bytes on disk for each byte of a live key and its value.
+    /// Bytes on disk for each byte of a live key and its value; not known of a store inside an image.
     pub fn space_amplification(&self) -> Option<f64> {
+        if self.disk_bytes == 0 {
+            return None;
+        }
         let live = self.figures.keys.filter(|keys| *keys > 0)? * self.entry_bytes;
         Some(self.disk_bytes as f64 / live as f64)
     }

@@ -10,8 +10,8 @@ use iolab_observe::{DeviceSampler, System};
 use iolab_process::{INTERRUPTS, Usage, process_usage, thread_usage};
 
 use crate::benchmarks::{Benchmark, Load, Once, Order};
-use crate::folder::{Folder, TellError};
-use crate::loads::{Task, work};
+use crate::folder::{Folder, TellError, write_out};
+use crate::loads::{Prepared, Task, work};
 use crate::meter::{Limits, Meter};
 use crate::result::{BenchmarkResult, ThreadResult};
 use crate::settings::Settings;
@@ -33,6 +33,10 @@ pub struct Session<'a> {
     settings: &'a Settings,
     kind: &'static dyn StoreKind,
     folder: Folder,
+    /// The image that the store lives in, if it lives in no folder of this machine.
+    image: Option<PathBuf>,
+    /// Whether the store in the image was made by this session.
+    made: bool,
     store: Option<Box<dyn Store>>,
     clock: Clock,
     seed: u64,
@@ -53,18 +57,25 @@ impl<'a> Session<'a> {
         let (kind, reasons) = match &settings.store {
             None => iolab_kv_catalogue::preferred(),
             Some(name) => {
-                let unknown = || format!("--store={name}: there are {}", iolab_kv_catalogue::names());
+                let unknown = || format!("--store={name}: known stores are {}", iolab_kv_catalogue::names());
                 (iolab_kv_catalogue::kind(name).ok_or_else(|| TellError::Mistake(unknown()))?, Vec::new())
             }
         };
         kind.version()?;
+        let image = store_options::image_of(&store_options::of(kind.description().name, settings, 0)?);
+        if image.is_some() && settings.db.is_none() {
+            let message = "filesystem= needs --db=FOLDER, the folder of the store inside the image, e.g. --db=/db";
+            return Err(TellError::Mistake(message.to_owned()));
+        }
         let folder = Folder::choose(settings.db.as_deref())?;
         let begins_new =
             settings.benchmarks.iter().any(|benchmark| benchmark.fresh) && !settings.is_on("use_existing_db");
-        folder.judge(kind, begins_new || settings.is_on("destroy_db"), settings.is_on("destroy_db"))?;
+        if image.is_none() {
+            folder.judge(kind, begins_new || settings.is_on("destroy_db"), settings.is_on("destroy_db"))?;
+        }
         let (clock, _) = Clock::best();
         let seed = if settings.seed == 0 { clock.unix_ns() / 1000 } else { settings.seed };
-        Ok(Session { settings, kind, folder, store: None, clock, seed, threads: 0, reasons })
+        Ok(Session { settings, kind, folder, image, made: false, store: None, clock, seed, threads: 0, reasons })
     }
 
     /// The kind of its store.
@@ -122,13 +133,21 @@ impl<'a> Session<'a> {
     fn prepare(&mut self, benchmark: &Benchmark, value_size: usize) -> Result<(), TellError> {
         let settings = self.settings;
         let anew = benchmark.fresh || (self.store.is_none() && settings.is_on("destroy_db"));
-        if anew {
-            self.close()?;
-            self.folder.clear(self.kind)?;
-        } else if self.store.is_some() {
+        if !anew && self.store.is_some() {
             return Ok(());
         }
         let options = store_options::of(self.kind.description().name, settings, value_size)?;
+        if anew {
+            self.close()?;
+            match self.image {
+                None => self.folder.clear(self.kind)?,
+                Some(_) if self.made || settings.is_on("destroy_db") => {
+                    self.kind.destroy_elsewhere(&self.folder.path, &options)?;
+                }
+                // One that is there is refused by the library.
+                Some(_) => {}
+            }
+        }
         let existing = match (anew, settings.is_on("use_existing_db")) {
             (true, _) => Existing::Forbidden,
             (false, true) if self.kind.description().keeps_data => Existing::Required,
@@ -137,7 +156,9 @@ impl<'a> Session<'a> {
         let was_there = self.kind.recognises(&self.folder.path);
         let request = OpenRequest { folder: &self.folder.path, options: &options, existing };
         self.store = Some(self.kind.open(&request)?);
-        if !was_there {
+        if self.image.is_some() {
+            self.made |= anew;
+        } else if !was_there {
             self.folder.mark();
         }
         Ok(())
@@ -229,9 +250,14 @@ impl<'a> Session<'a> {
     /// What lies on the devices whose traffic is counted.
     fn counted(&self) -> PathBuf {
         match self.settings.text("device") {
-            "" => self.folder.path.clone(),
+            "" => self.image.clone().unwrap_or_else(|| self.folder.path.clone()),
             device => PathBuf::from(device),
         }
+    }
+
+    /// Waits until what the store's files lie on has been given everything.
+    fn write_out(&self) {
+        write_out(self.image.as_deref().unwrap_or(&self.folder.path));
     }
 
     fn load(&mut self, benchmark: &Benchmark, value_size: usize) -> Result<BenchmarkResult, TellError> {
@@ -239,7 +265,7 @@ impl<'a> Session<'a> {
         let clock = self.clock.clone();
         let counted = self.counted();
         // What earlier benchmarks left in the page cache is not this one's traffic.
-        self.folder.write_out();
+        self.write_out();
         let store = self.store()?;
         let system = System::live();
         let sampler = DeviceSampler::start(&system, &[counted], clock.now_ns());
@@ -258,7 +284,7 @@ impl<'a> Session<'a> {
                 text.push_str(&store.property(property).unwrap_or_default());
             }
         }
-        self.folder.write_out();
+        self.write_out();
         Ok(BenchmarkResult {
             name: benchmark.name.to_owned(),
             elapsed_ns: last.unwrap_or(0) - first,
@@ -302,6 +328,7 @@ fn run_threads(
     let origin_ns = AtomicU64::new(0);
     let readers = AtomicU64::new(tasks.iter().filter(|(_, _, beside)| !beside).count() as u64);
     let one = |(task, limits, beside): (Task, Limits, bool)| {
+        let prepared = Prepared::new(task);
         if barrier.wait().is_leader() {
             origin_ns.store(clock.now_ns(), Ordering::Release);
         }
@@ -309,7 +336,7 @@ fn run_threads(
         let origin_ns = origin_ns.load(Ordering::Acquire);
         let before = thread_usage();
         let meter = Meter::start(clock, origin_ns, limits).beside(beside.then_some(&readers));
-        let result = work(task, store, meter);
+        let result = work(prepared, store, meter);
         if !beside {
             readers.fetch_sub(1, Ordering::Release);
         }

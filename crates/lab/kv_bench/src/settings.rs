@@ -43,9 +43,9 @@ pub struct Settings {
     pub threads: u32,
     /// End by time, ns; 0 for by number.
     pub duration_ns: u64,
-    /// Bytes of a key.
+    /// Key length in bytes.
     pub key_size: usize,
-    /// Bytes of a value.
+    /// Value length in bytes.
     pub value_size: usize,
     /// What values shrink to.
     pub compression_ratio: f64,
@@ -94,7 +94,7 @@ impl Settings {
         let (sync, no_log) = (values.switch("sync")?, values.switch("disable_wal")?);
         if sync && no_log {
             return Err(FlagError(
-                "--sync and --disable_wal exclude each other: without a log there is nothing to sync".into(),
+                "--sync and --disable_wal cannot be combined: without a log there is nothing to sync".into(),
             ));
         }
         let durability = match (sync, no_log) {
@@ -152,12 +152,12 @@ fn benchmarks(names: &str) -> Result<Vec<&'static Benchmark>, FlagError> {
         found.ok_or_else(|| {
             let near = BENCHMARKS.iter().map(|known| (strsim::damerau_levenshtein(known.name, name), known.name)).min();
             let near = near.filter(|(distance, _)| *distance <= 3).map(|(_, near)| format!("; did you mean {near}?"));
-            FlagError(format!("there is no benchmark `{name}`{}", near.unwrap_or_default()))
+            FlagError(format!("unknown benchmark `{name}`{}", near.unwrap_or_default()))
         })
     };
     let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
     let chosen: Vec<_> = names.map(named).collect::<Result<_, _>>()?;
-    if chosen.is_empty() { Err(FlagError("--benchmarks names none".to_owned())) } else { Ok(chosen) }
+    if chosen.is_empty() { Err(FlagError("--benchmarks is empty".to_owned())) } else { Ok(chosen) }
 }
 
 /// Flags by name.
@@ -171,21 +171,21 @@ impl<'a> Values<'a> {
     fn number(&self, name: &str, least: u64) -> Result<u64, FlagError> {
         let text = self.text(name);
         let number = text.parse::<u64>().ok().filter(|number| *number >= least);
-        number.ok_or_else(|| FlagError(format!("--{name}={text}: a whole number from {least} on is expected")))
+        number.ok_or_else(|| FlagError(format!("--{name}={text}: expected a whole number of at least {least}")))
     }
 
     fn switch(&self, name: &str) -> Result<bool, FlagError> {
         match self.text(name) {
             "1" | "true" | "t" | "yes" | "y" => Ok(true),
             "0" | "false" | "f" | "no" | "n" => Ok(false),
-            other => Err(FlagError(format!("--{name}={other}: true or false is expected"))),
+            other => Err(FlagError(format!("--{name}={other}: expected true or false"))),
         }
     }
 
     fn ratio(&self, name: &str) -> Result<f64, FlagError> {
         let text = self.text(name);
         let ratio = text.parse::<f64>().ok().filter(|ratio| (0.0..=1.0).contains(ratio));
-        ratio.ok_or_else(|| FlagError(format!("--{name}={text}: a number from 0 to 1 is expected")))
+        ratio.ok_or_else(|| FlagError(format!("--{name}={text}: expected a number from 0 to 1")))
     }
 
     fn time(&self, name: &str) -> Result<u64, FlagError> {
@@ -193,7 +193,7 @@ impl<'a> Values<'a> {
         let ns = iolab_units::parse_ns(text, 1_000_000_000)
             .map_err(|error| FlagError(format!("--{name}={text}: {error}")))?;
         if ns < 1_000_000 {
-            Err(FlagError(format!("--{name}={text}: a millisecond or more is expected")))
+            Err(FlagError(format!("--{name}={text}: expected at least one millisecond")))
         } else {
             Ok(ns)
         }
@@ -205,7 +205,9 @@ impl<'a> Values<'a> {
         match (text, theta) {
             ("uniform", _) => Ok(Distribution::Uniform),
             (_, Some(theta)) if theta > 0.0 && theta < 1.0 => Ok(Distribution::Zipf(theta)),
-            _ => Err(FlagError(format!("--key_distribution={text}: uniform, or zipf:THETA with 0 < THETA < 1"))),
+            _ => {
+                Err(FlagError(format!("--key_distribution={text}: expected uniform, or zipf:THETA with 0 < THETA < 1")))
+            }
         }
     }
 }
@@ -232,9 +234,9 @@ mod tests {
     fn what_cannot_be_is_said() {
         for (text, word) in [
             ("--benchmarks=fillsequ", "did you mean fillseq?"),
-            ("--benchmarks=,", "names none"),
-            ("--num=0", "from 1 on"),
-            ("--sync --disable_wal", "exclude"),
+            ("--benchmarks=,", "is empty"),
+            ("--num=0", "at least 1"),
+            ("--sync --disable_wal", "cannot be combined"),
             ("--key_distribution=zipf:2", "THETA"),
             ("--compression_ratio=3", "0 to 1"),
             ("--sync=perhaps", "true or false"),

@@ -1,7 +1,10 @@
 //! The flags as options of each store, in its own language.
 
+use std::path::PathBuf;
+
 use iolab_kv::{ErrorKind, StoreError};
 
+use crate::flags::FLAGS;
 use crate::settings::Settings;
 
 /// The options of this kind of store. `value_size` is that of the benchmark.
@@ -18,6 +21,14 @@ pub(crate) fn of(kind: &str, settings: &Settings, value_size: usize) -> Result<S
         options.push_str(more);
     }
     Ok(options)
+}
+
+/// The image that options put a store's files into (`filesystem=logfs:IMAGE?…`), if they do.
+pub(crate) fn image_of(options: &str) -> Option<PathBuf> {
+    let uri = options.split(';').filter_map(|option| option.trim().strip_prefix("filesystem=")).next_back()?;
+    let place = uri.split_once(':').map_or(uri, |(_, place)| place);
+    let place = place.strip_prefix("//").unwrap_or(place);
+    Some(PathBuf::from(place.split_once('?').map_or(place, |(path, _)| path)))
 }
 
 fn rocksdb(settings: &Settings) -> Result<String, StoreError> {
@@ -42,35 +53,49 @@ fn rocksdb(settings: &Settings) -> Result<String, StoreError> {
 fn rocksdb_flags(settings: &Settings) -> String {
     let flag = |name: &str| settings.text(name).to_owned();
     let on = |name: &str| settings.is_on(name);
-    let mut table = format!("block_size={}", flag("block_size"));
-    table.push_str(&match settings.text("cache_size") {
+    let mut table = format!(
+        "block_size={};pin_top_level_index_and_filter=false;index_shortening=kShortenSeparatorsAndSuccessor",
+        flag("block_size")
+    );
+    table.push_str(&match cache_size(settings) {
         "0" => ";no_block_cache=true".to_owned(),
-        bytes => format!(";block_cache={{capacity={bytes};num_shard_bits=6}}"),
+        bytes => format!(";block_cache={{capacity={bytes};num_shard_bits=-1;high_pri_pool_ratio=0}}"),
     });
     if !settings.text("bloom_bits").starts_with('-') {
         table.push_str(&format!(";filter_policy=bloomfilter:{}:false", flag("bloom_bits")));
     }
     let mut options = vec![
         "create_missing_column_families=true".to_owned(),
-        "enable_pipelined_write=true".to_owned(),
         "dump_malloc_stats=true".to_owned(),
         format!("compression={}", compression(settings.text("compression_type"))),
         format!("use_direct_reads={}", on("use_direct_reads")),
         format!("use_direct_io_for_flush_and_compaction={}", on("use_direct_io_for_flush_and_compaction")),
         format!("block_based_table_factory={{{table}}}"),
     ];
-    let same = [
-        "write_buffer_size",
-        "max_write_buffer_number",
-        "target_file_size_base",
-        "max_bytes_for_level_base",
-        "max_background_jobs",
-    ];
-    options.extend(same.map(|name| format!("{name}={}", flag(name))));
+    let same = FLAGS.iter().filter(|flag| flag.option_too && !settings.text(flag.name).is_empty());
+    options.extend(same.map(|flag| match flag.switch {
+        true => format!("{}={}", flag.name, on(flag.name)),
+        false => format!("{}={}", flag.name, settings.text(flag.name)),
+    }));
     if !settings.text("wal_dir").is_empty() {
         options.push(format!("wal_dir={}", flag("wal_dir")));
     }
     options.join(";")
+}
+
+/// Bytes of the cache, as `db_bench` of the version that is installed has them.
+fn cache_size(settings: &Settings) -> &str {
+    match settings.text("cache_size") {
+        "" if major_version() >= 9 => "33554432",
+        "" => "8388608",
+        given => given,
+    }
+}
+
+/// The first number of RocksDB's version; 0 where it cannot be loaded.
+fn major_version() -> u32 {
+    let version = iolab_kv_catalogue::kind("rocksdb").and_then(|kind| kind.version().ok());
+    version.and_then(|version| version.split('.').next()?.parse().ok()).unwrap_or(0)
 }
 
 /// RocksDB's word for a compression.
@@ -149,7 +174,10 @@ mod tests {
         let options = of("rocksdb", &flags, 100).unwrap();
         for part in [
             "compression=kNoCompression",
-            "block_based_table_factory={block_size=4096;no_block_cache=true;filter_policy=bloomfilter:10:false}",
+            "block_based_table_factory={block_size=4096;pin_top_level_index_and_filter=false;\
+             index_shortening=kShortenSeparatorsAndSuccessor;no_block_cache=true;filter_policy=bloomfilter:10:false}",
+            "level_compaction_dynamic_level_bytes=false",
+            "table_cache_numshardbits=4",
             "write_buffer_size=67108864",
             ";statistics=1;a=b",
         ] {
@@ -158,6 +186,17 @@ mod tests {
         assert_eq!(of("fjall", &flags, 100).unwrap(), "cache_size=0;compression=none;a=b");
         assert_eq!(of("fjall", &settings(""), 100).unwrap(), "");
         assert_eq!(of("null", &settings("--num=7"), 9).unwrap(), "keys=7;value_size=9");
+    }
+
+    #[test]
+    fn the_image_of_a_store_is_known() {
+        for (options, image) in [
+            ("a=b;filesystem=logfs:image", Some("image")),
+            ("filesystem=logfs:///x/image?commit=0;c=d", Some("/x/image")),
+            ("a=b", None),
+        ] {
+            assert_eq!(image_of(options), image.map(PathBuf::from), "{options}");
+        }
     }
 
     #[test]

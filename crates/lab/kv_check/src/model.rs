@@ -50,11 +50,11 @@ impl Model {
         let name = String::from_utf8_lossy(key);
         Some(match (self.0.get(key), found.0.get(key)) {
             (Some(right), None) => format!("{name} is missing; its value has {} bytes", right.len()),
-            (None, Some(wrong)) => format!("{name} has a value of {} bytes and should have none", wrong.len()),
+            (None, Some(wrong)) => format!("{name} has a value of {} bytes but should not exist", wrong.len()),
             (Some(right), Some(wrong)) if right.len() != wrong.len() => {
                 format!("{name} has a value of {} bytes instead of {}", wrong.len(), right.len())
             }
-            _ => format!("{name} has another value than was written last"),
+            _ => format!("{name} does not have the value written last"),
         })
     }
 }

@@ -71,7 +71,7 @@ pub enum Stopped {
         violation: Violation,
     },
     /// The store cannot be opened or read after a crash, which is a broken promise, too.
-    #[error("round {round}: the store is not usable after the crash: {error}")]
+    #[error("round {round}: the store cannot be used after the crash: {error}")]
     Unusable {
         /// In which round.
         round: u64,

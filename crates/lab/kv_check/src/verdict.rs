@@ -19,7 +19,7 @@ pub struct Promised {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
     /// Something is gone that was acknowledged and synced.
-    #[error("operation {synced} was acknowledged and synced, and the store holds only those up to {found}")]
+    #[error("operation {synced} was acknowledged and synced, but the store holds only operations up to {found}")]
     Lost {
         /// The last that must be there.
         synced: u64,
@@ -27,7 +27,7 @@ pub enum Violation {
         found: u64,
     },
     /// Something is there that was never begun.
-    #[error("the store holds operation {found}; the last one that was begun is {begun}")]
+    #[error("the store holds operation {found}, but the last one started was {begun}")]
     Invented {
         /// The last that can be there.
         begun: u64,
@@ -35,7 +35,7 @@ pub enum Violation {
         found: u64,
     },
     /// Another state than any prefix of the operations leaves.
-    #[error("the store holds operation {found}, but not what the operations up to it leave: {difference}")]
+    #[error("the store holds operation {found}, but its contents do not match the operations up to it: {difference}")]
     NoPrefix {
         /// The last that is there.
         found: u64,

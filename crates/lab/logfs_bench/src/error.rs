@@ -32,7 +32,7 @@ pub enum BenchError {
         source: io::Error,
     },
     /// Another thread of the load failed: its error is the one to tell.
-    #[error("given up, because another domain failed")]
+    #[error("stopped, because another domain failed")]
     Abandoned,
     /// The load does not fit what it is to run on.
     #[error("{0}")]

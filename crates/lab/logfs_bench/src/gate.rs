@@ -39,7 +39,7 @@ impl Gate {
         }
     }
 
-    /// Lets nobody wait any more.
+    /// Wakes every waiting thread.
     pub(crate) fn break_open(&self) {
         self.is_broken.store(true, Ordering::Release);
     }
@@ -114,7 +114,7 @@ pub(crate) async fn pass() {
 
 #[cfg(test)]
 mod tests {
-    use iolab_executor::{Driver, Executor, Order};
+    use iolab_executor::{Driver, Executor, ReadyOrder};
 
     use super::*;
 
@@ -129,7 +129,7 @@ mod tests {
 
     fn pass_on_a_thread(gate: &Gate) -> Result<u64, BenchError> {
         let clock = Clock::monotonic();
-        let mut executor = Executor::new(Order::Fair);
+        let mut executor = Executor::new(ReadyOrder::Fair);
         executor.run(&mut Idle, async { gate.pass(&clock).await }).unwrap()
     }
 

@@ -22,8 +22,10 @@ mod tester;
 mod volume_load;
 
 pub use error::BenchError;
-pub use measured::{Class, Measured};
+pub use measured::{Class, MeasuredLoad};
 pub use reading::{ReadingCase, ReadingOptions, ReadingResult, ReadingWay, read_clusters};
-pub use store::{ImageStore, Target};
-pub use tester::{ConfError, Job, JobResult, Kind, Pace, Shards, TesterConf, TesterOptions, TesterResult, run_tester};
+pub use store::{BenchTarget, ImageStore};
+pub use tester::{
+    ArrivalPacing, ConfError, Job, JobKind, JobResult, Shards, TesterConf, TesterOptions, TesterResult, run_tester,
+};
 pub use volume_load::{VolumeLoad, VolumePart, VolumeResult, run_volume_load};

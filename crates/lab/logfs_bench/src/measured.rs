@@ -36,18 +36,18 @@ impl Class {
 
 /// All classes of a load, and how long it took.
 #[derive(Debug, Default)]
-pub struct Measured {
+pub struct MeasuredLoad {
     /// From the common begin to the end of the last sync, ns.
     pub elapsed_ns: u64,
     /// By class.
     pub classes: Vec<Class>,
 }
 
-impl Measured {
+impl MeasuredLoad {
     /// What several threads measured that began together: the time of the slowest, the sums of
     /// everything else. All have the same classes.
-    pub(crate) fn joined<'all>(all: impl IntoIterator<Item = &'all Measured>) -> Measured {
-        let mut joint = Measured::default();
+    pub(crate) fn joined<'all>(all: impl IntoIterator<Item = &'all MeasuredLoad>) -> MeasuredLoad {
+        let mut joint = MeasuredLoad::default();
         for one in all {
             joint.elapsed_ns = joint.elapsed_ns.max(one.elapsed_ns);
             if joint.classes.is_empty() {

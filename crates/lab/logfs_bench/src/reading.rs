@@ -17,7 +17,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use iolab_clock::Clock;
-use iolab_disk::{Action, BlockDevice, Buffer, Completion, Opening, Request, open_disk};
+use iolab_disk::{Action, BlockDevice, Buffer, DiskCompletion, DiskOptions, DiskRequest, open_disk};
 use iolab_logfs::{ReadingCost, reading_plan};
 
 use crate::BenchError;
@@ -30,7 +30,7 @@ pub enum ReadingWay {
     Ranges,
     /// One request for the whole cluster.
     Whole,
-    /// As [`iolab_logfs::reading_plan`] says, with the costs that logfs assumes unless told.
+    /// As [`iolab_logfs::reading_plan`] says, with the costs that logfs assumes by default.
     Planned,
 }
 
@@ -88,12 +88,12 @@ pub struct ReadingResult {
 pub fn read_clusters(path: &Path, options: &ReadingOptions) -> Result<ReadingResult, BenchError> {
     let scratch = if path.is_dir() { Some(Scratch::make(path, options)?) } else { None };
     let path = scratch.as_ref().map_or(path, |scratch| &scratch.0);
-    let opening = Opening { read_only: true, ..Opening::default() };
+    let opening = DiskOptions { read_only: true, ..DiskOptions::default() };
     let (device, _) = open_disk(path, &opening).map_err(failed(path, "opening it"))?;
     let clusters = device.geometry().size_bytes / options.cluster_bytes.max(1);
     if clusters < 2 {
         return Err(BenchError::Unfit(format!(
-            "{}: not even two clusters of {} bytes",
+            "{}: too small for two clusters of {} bytes",
             path.display(),
             options.cluster_bytes
         )));
@@ -170,17 +170,17 @@ fn request_bytes(cases: &[ReadingCase]) -> Option<f64> {
 struct Reader {
     device: Box<dyn BlockDevice>,
     clock: Clock,
-    done: Vec<Completion>,
+    done: Vec<DiskCompletion>,
     path: PathBuf,
 }
 
 impl Reader {
     /// All ranges at once; says how long it took until the last was there.
     fn read(&mut self, wanted: &[(u64, u64)]) -> Result<u64, BenchError> {
-        let mut requests: Vec<Request> = wanted
+        let mut requests: Vec<DiskRequest> = wanted
             .iter()
             .zip(0..)
-            .map(|(&(at, length), tag)| Request {
+            .map(|(&(at, length), tag)| DiskRequest {
                 tag,
                 action: Action::Read { at, buffer: Buffer::zeroed(length as usize) },
             })
@@ -217,7 +217,7 @@ struct Scratch(PathBuf);
 impl Scratch {
     fn make(folder: &Path, options: &ReadingOptions) -> Result<Scratch, BenchError> {
         let path = folder.join(format!("iolab-cluster-reading.{}", std::process::id()));
-        let making = failed(&path, "making a file to read");
+        let making = failed(&path, "creating a file to read");
         let mut file = File::create_new(&path).map_err(&making)?;
         let scratch = Scratch(path);
         let mut random = Random::new(options.seed);

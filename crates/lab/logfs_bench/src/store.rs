@@ -70,19 +70,19 @@ pub struct ImageStore {
 
 /// What a load runs on.
 #[derive(Debug, Clone)]
-pub enum Target {
+pub enum BenchTarget {
     /// logfs, made anew.
     Image(Box<ImageStore>),
     /// A folder of any other file system.
     Folder(PathBuf),
 }
 
-impl Target {
+impl BenchTarget {
     /// The image or folder.
     pub fn path(&self) -> &Path {
         match self {
-            Target::Image(image) => &image.path,
-            Target::Folder(folder) => folder,
+            BenchTarget::Image(image) => &image.path,
+            BenchTarget::Folder(folder) => folder,
         }
     }
 
@@ -92,11 +92,11 @@ impl Target {
     /// What looking says.
     pub fn capacity_bytes(&self) -> Result<u64, BenchError> {
         match self {
-            Target::Image(image) => {
-                let mut opened = iolab_image::Image::open(&image.path, iolab_image::Access::Read)?;
+            BenchTarget::Image(image) => {
+                let mut opened = iolab_image::Image::open(&image.path, iolab_image::ImageAccess::Read)?;
                 Ok(opened.run(async |disk, _| disk.geometry().size_bytes)?)
             }
-            Target::Folder(path) => {
+            BenchTarget::Folder(path) => {
                 let failed = |errno: rustix::io::Errno| BenchError::Folder {
                     path: path.clone(),
                     doing: "asking for its size",
@@ -119,10 +119,10 @@ pub(crate) trait Load: Send {
 /// Makes the store with a domain for each part and lets the parts run, each on a thread of its own;
 /// what was made in a folder is removed again. A folder has a folder for each part instead of a
 /// domain. Results are in the order of the parts.
-pub(crate) fn run_on<L: Load>(target: &Target, parts: Vec<(Shape, L)>) -> Result<Vec<L::Output>, BenchError> {
+pub(crate) fn run_on<L: Load>(target: &BenchTarget, parts: Vec<(Shape, L)>) -> Result<Vec<L::Output>, BenchError> {
     match target {
-        Target::Image(image) => logfs::run(image, parts),
-        Target::Folder(path) => folder::run(path, parts),
+        BenchTarget::Image(image) => logfs::run(image, parts),
+        BenchTarget::Folder(path) => folder::run(path, parts),
     }
 }
 

@@ -16,7 +16,7 @@ mod fields;
 mod load;
 mod result;
 
-pub use conf::{Job, Kind, Pace, Shards, TesterConf};
+pub use conf::{ArrivalPacing, Job, JobKind, Shards, TesterConf};
 pub use load::{TesterOptions, run_tester};
 pub use result::{JobResult, TesterResult};
 

@@ -23,13 +23,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use iolab_clock::Clock;
-use iolab_executor::Event;
+use iolab_executor::Notify;
 use iolab_logfs::Activity;
 
 use crate::gate::Gate;
 use crate::random::Random;
-use crate::store::{Load, Shape, Span, Stage, Store, Target, run_on};
-use crate::{BenchError, Class, Measured};
+use crate::store::{BenchTarget, Load, Shape, Span, Stage, Store, run_on};
+use crate::{BenchError, Class, MeasuredLoad};
 
 /// The load.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -66,16 +66,16 @@ pub struct VolumeLoad {
     pub seed: u64,
 }
 
-/// What came of a domain, or of all together.
+/// The result of a domain, or of all together.
 #[derive(Debug, Default)]
 pub struct VolumePart {
     /// The measured part: small and large writes, small and large reads, truncations.
-    pub measured: Measured,
+    pub measured: MeasuredLoad,
     /// What logfs did in the background during it.
     pub activity: Option<Activity>,
 }
 
-/// What came of it.
+/// The result.
 #[derive(Debug, Default)]
 pub struct VolumeResult {
     /// The time of the slowest domain, and the sums of everything else.
@@ -93,7 +93,7 @@ impl VolumePart {
 
 impl VolumeResult {
     fn new(domains: Vec<VolumePart>) -> VolumeResult {
-        let measured = Measured::joined(domains.iter().map(|part| &part.measured));
+        let measured = MeasuredLoad::joined(domains.iter().map(|part| &part.measured));
         let activity =
             domains.iter().filter_map(|part| part.activity).reduce(|sum, one| combined(&sum, &one, u64::add));
         VolumeResult { joint: VolumePart { measured, activity }, domains }
@@ -133,9 +133,9 @@ const TRUNCATION: usize = 4;
 ///
 /// # Errors
 /// What the target answers; [`BenchError::Unfit`] for a load that cannot be.
-pub fn run_volume_load(target: &Target, load: &VolumeLoad) -> Result<VolumeResult, BenchError> {
+pub fn run_volume_load(target: &BenchTarget, load: &VolumeLoad) -> Result<VolumeResult, BenchError> {
     if load.files == 0 || load.parallel == 0 || load.unit_bytes == 0 || load.domains == 0 {
-        let text = "files, operations under way, unit and domains have to be at least 1";
+        let text = "files, operations in flight, unit and domains must be at least 1";
         return Err(BenchError::Unfit(text.to_owned()));
     }
     let (largest, most) = (load.longest_bytes(), load.most_domains());
@@ -143,8 +143,8 @@ pub fn run_volume_load(target: &Target, load: &VolumeLoad) -> Result<VolumeResul
         let (capacity, parallel, domains) = (load.capacity_bytes, load.parallel, load.domains);
         let fewer = if most == 0 { String::new() } else { format!(" or fewer domains (there is room for {most})") };
         return Err(BenchError::Unfit(format!(
-            "a capacity of {capacity} bytes is too small for {parallel} operations of up to {largest} bytes at once in {domains} domains: use a \
-             larger disk, smaller operations{fewer}"
+            "a capacity of {capacity} bytes is too small for {parallel} operations in flight of up to {largest} \
+            bytes in {domains} domains: use a larger disk, smaller operations{fewer}"
         )));
     }
     let part = |domain| {
@@ -172,7 +172,7 @@ impl Load for VolumeLoad {
         let shared = Rc::new(Shared {
             load: self,
             progress: RefCell::new(progress),
-            event: Event::default(),
+            event: Notify::default(),
             clock: stage.clock.clone(),
             gate: Arc::clone(&stage.gate),
         });
@@ -191,7 +191,7 @@ impl Load for VolumeLoad {
         let elapsed_ns = stage.clock.now_ns() - begun;
         let classes = std::mem::take(&mut shared.progress.borrow_mut().classes);
         let activity = store.activity().zip(before).map(|(after, before)| combined(&after, &before, u64::sub));
-        Ok(VolumePart { measured: Measured { elapsed_ns, classes }, activity })
+        Ok(VolumePart { measured: MeasuredLoad { elapsed_ns, classes }, activity })
     }
 }
 
@@ -228,7 +228,7 @@ struct Progress {
 struct Shared {
     load: VolumeLoad,
     progress: RefCell<Progress>,
-    event: Event,
+    event: Notify,
     clock: Clock,
     gate: Arc<Gate>,
 }

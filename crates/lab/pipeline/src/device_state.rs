@@ -73,8 +73,8 @@ pub(crate) fn put_back(applied: Applied<'_>, recording: &mut Recording) {
     }
 }
 
-/// Devices that still have settings of killed runs. A folder that cannot be read belongs to somebody
-/// else, and counts as empty.
+/// Devices that still have settings of killed runs. A folder that cannot be read belongs to
+/// somebody else, and counts as empty.
 pub fn left_over_settings() -> Vec<Left> {
     let left = settings_machine().ok().and_then(|machine| left_over(&machine).ok());
     left.unwrap_or_default().into_iter().filter(|left| !left.in_use).collect()

@@ -5,8 +5,8 @@
 //! words, job files ─▶ Planned ─▶ Judged ─▶ Recording
 //!        Pipeline::plan    ::judge     ::run
 //! ```
-//! Everything that measures goes this way: `iolab run`, trials of studies, benchmarks, the demo. The
-//! program says which engines there are; what is printed is its business.
+//! Everything that measures goes this way: `iolab run`, trials of studies, benchmarks, the demo.
+//! The program says which engines there are; what is printed is its business.
 
 mod device_state;
 mod pipeline;
@@ -16,5 +16,5 @@ mod surroundings;
 pub use device_state::{
     changes_device_settings, check_device_settings, left_over_settings, restore_device_settings, settings_machine,
 };
-pub use pipeline::{Judged, Pipeline, PlanRequest, Planned, read_job_file};
+pub use pipeline::{JudgedPlan, Pipeline, PlanRequest, Planned, read_job_file};
 pub use surroundings::ThisMachine;

@@ -9,11 +9,11 @@ use iolab_bounded_read::{JOB_FILE, ReadError};
 use iolab_clock::Clock;
 use iolab_guard::Guard;
 use iolab_jobfile::command_line::{self, CommandLine};
-use iolab_jobfile::{Diagnostic, Input, JobSet, Severity};
+use iolab_jobfile::{Diagnostic, DiagnosticSeverity, Input, JobSet};
 use iolab_plan::Plan;
 use iolab_recording::{Recording, Redaction};
 use iolab_resolve::{Mode, Overrides};
-use iolab_runner::{Engines, Observer, RunError, RunRequest};
+use iolab_runner::{Engines, RunError, RunObserver, RunRequest};
 
 use crate::surroundings::ThisMachine;
 use crate::{device_state, safety};
@@ -81,7 +81,7 @@ pub struct Planned {
 
 /// The judgement of a plan that may be run.
 #[derive(Debug)]
-pub struct Judged {
+pub struct JudgedPlan {
     /// What is overwritten all the same, because the user said so.
     pub accepted: Vec<String>,
     /// Judges the same files when they are opened.
@@ -98,7 +98,7 @@ impl Pipeline<'_> {
         self.engines.entries().iter().for_each(|engine| (engine.allow_overwriting)(request.allowed));
         let jobs = self.parse(request, &here)?;
         let descriptions = self.engines.descriptions();
-        let resolving = iolab_resolve::Request {
+        let resolving = iolab_resolve::ResolveRequest {
             jobs: &jobs,
             options: iolab_jobfile::OPTIONS,
             engines: &descriptions,
@@ -116,7 +116,7 @@ impl Pipeline<'_> {
                 let errors: Vec<Diagnostic> =
                     findings.into_iter().filter(|finding| finding.severity.is_error()).collect();
                 // What is wrong besides has to be mended first.
-                let is_refusal = errors.iter().all(|error| error.severity == Severity::Refusal);
+                let is_refusal = errors.iter().all(|error| error.severity == DiagnosticSeverity::Refusal);
                 let kind = if is_refusal { FailureKind::Refused } else { FailureKind::Mistake };
                 Err(Failure::report(kind, iolab_jobfile::render(&errors, &jobs.sources, self.color)))
             }
@@ -140,8 +140,11 @@ impl Pipeline<'_> {
             let bytes = read_job_file(name).map_err(|error| Failure::mistake(format!("{name}: {error}")))?;
             inputs.push(Input { name: name.clone(), bytes });
         }
-        let request =
-            iolab_jobfile::Request { command_line: Some(request.line), files: &inputs, sections: request.sections };
+        let request = iolab_jobfile::ParseRequest {
+            command_line: Some(request.line),
+            files: &inputs,
+            sections: request.sections,
+        };
         iolab_jobfile::parse(&request, here).map_err(|failure| self.mistake(&failure.diagnostics, &failure.sources))
     }
 
@@ -153,7 +156,7 @@ impl Pipeline<'_> {
     ///
     /// # Errors
     /// All reasons not to run.
-    pub fn judge(&self, plan: &Plan, mode: Mode, allowed: &[PathBuf]) -> Result<Judged, Failure> {
+    pub fn judge(&self, plan: &Plan, mode: Mode, allowed: &[PathBuf]) -> Result<JudgedPlan, Failure> {
         let verdict = safety::check(self.engines, plan, mode, allowed);
         if !verdict.refusals.is_empty() {
             return Err(Failure::refused(format!("refused\n  {}", verdict.refusals.join("\n  "))));
@@ -162,7 +165,7 @@ impl Pipeline<'_> {
         if !no_room.is_empty() {
             return Err(Failure::failed(format!("no room\n  {}", no_room.join("\n  "))));
         }
-        Ok(Judged { accepted: verdict.warnings, guard: verdict.guard })
+        Ok(JudgedPlan { accepted: verdict.warnings, guard: verdict.guard })
     }
 
     /// Plan to recording, with the entries of its logs; `guard` has judged the plan, `stream` takes
@@ -175,7 +178,7 @@ impl Pipeline<'_> {
         Planned { plan, redaction, .. }: &Planned,
         guard: Guard,
         stream: Option<File>,
-        observer: &mut dyn Observer,
+        observer: &mut dyn RunObserver,
     ) -> Result<(Recording, Vec<Option<File>>), Failure> {
         iolab_process::count_signals();
         let machine = device_state::changes_device_settings(plan).then(device_state::settings_machine).transpose()?;
@@ -194,6 +197,7 @@ impl Pipeline<'_> {
             redaction,
             interrupts: &iolab_process::INTERRUPTS,
             observer,
+            supply: Some(iolab_replay::supply),
         };
         let result = iolab_runner::run(request).map_err(|error| match error {
             RunError::Layout { errno, .. } => Failure::failed(format!("{error} (errno {errno})")),
@@ -238,7 +242,7 @@ fn overrides(request: &PlanRequest<'_>) -> Overrides {
     }
 }
 
-/// A seed nobody chose, for `randrepeat=0`.
+/// A random seed, for `randrepeat=0`.
 fn entropy() -> u64 {
     use std::hash::{BuildHasher, Hasher};
     std::hash::RandomState::new().build_hasher().finish()

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use iolab_engine::{Capabilities, FileUse};
-use iolab_guard::{Change, Danger, Guard, Judgement, Removal, Rules, Target};
+use iolab_guard::{Danger, Guard, GuardRules, GuardedPath, JudgedHazard, PathChange, Removal};
 use iolab_observe::System;
 use iolab_plan::{Plan, WorkerPlan};
 use iolab_resolve::Mode;
@@ -31,7 +31,7 @@ pub(crate) struct Verdict {
 /// says `allow_mounted_write=1`. An existing regular file that no job made is refused, too; as fio,
 /// a job that writes overwrites one that its `filename` names.
 pub(crate) fn check(engines: Engines, plan: &Plan, mode: Mode, allowed: &[PathBuf]) -> Verdict {
-    let rules = Rules { allowed: allowed.to_vec(), as_fio: mode == Mode::Fio };
+    let rules = GuardRules { allowed: allowed.to_vec(), as_fio: mode == Mode::Fio };
     let guard = Guard::new(&System::live(), rules);
     let mut check = Check { verdict: Verdict { refusals: Vec::new(), warnings: Vec::new(), guard } };
     let mut seen = BTreeSet::new();
@@ -46,7 +46,7 @@ pub(crate) fn check(engines: Engines, plan: &Plan, mode: Mode, allowed: &[PathBu
             }
         }
         if let Some(target) = buffer_file(worker) {
-            check.judge(&target, &Change::OVERWRITES, worker);
+            check.judge(&target, &PathChange::OVERWRITES, worker);
         }
         check.opened(engine, worker);
         if opens_devices(can) && destroys(worker, can) {
@@ -81,7 +81,7 @@ struct Check {
 }
 
 impl Check {
-    fn judge(&mut self, target: &Target<'_>, change: &Change, worker: &WorkerPlan) {
+    fn judge(&mut self, target: &GuardedPath<'_>, change: &PathChange, worker: &WorkerPlan) {
         for judgement in self.verdict.guard.judge(target, change) {
             self.say(judgement, change, worker);
         }
@@ -93,9 +93,9 @@ impl Check {
     fn opened(&mut self, engine: &EngineEntry, worker: &WorkerPlan) {
         let options = &worker.engine.options;
         let (paths, makes) = ((engine.opens)(options), (engine.remakes)(options));
-        let change = Change { in_use_is_accepted: worker.layout.allow_mounted_write, ..Change::OVERWRITES };
+        let change = PathChange { in_use_is_accepted: worker.layout.allow_mounted_write, ..PathChange::OVERWRITES };
         for path in paths {
-            let judgements = self.verdict.guard.judge(&Target::named(&path), &change);
+            let judgements = self.verdict.guard.judge(&GuardedPath::named(&path), &change);
             // The engine locks images itself: its workers share them.
             let counts = |danger: &Danger| (makes || danger.is_use()) && *danger != Danger::Locked;
             for judgement in judgements.into_iter().filter(|judgement| counts(&judgement.hazard.danger)) {
@@ -104,11 +104,11 @@ impl Check {
         }
     }
 
-    fn say(&mut self, judgement: Judgement, change: &Change, worker: &WorkerPlan) {
-        let Judgement { hazard, accepted } = judgement;
+    fn say(&mut self, judgement: JudgedHazard, change: &PathChange, worker: &WorkerPlan) {
+        let JudgedHazard { hazard, accepted } = judgement;
         let (does, would) = match change {
-            Change { overwrites: true, .. } => ("overwrites", "overwrite"),
-            Change { removal: Removal::None, .. } => ("extends", "extend"),
+            PathChange { overwrites: true, .. } => ("overwrites", "overwrite"),
+            PathChange { removal: Removal::None, .. } => ("extends", "extend"),
             _ => ("removes", "remove"),
         };
         let job = &worker.job;
@@ -117,7 +117,7 @@ impl Check {
             return;
         }
         let advice = match hazard.danger {
-            Danger::Strays { .. } => "Name the folder with directory=, or the file with filename=".to_owned(),
+            Danger::Strays { .. } => "Set the folder with directory=, or the file with filename=".to_owned(),
             _ => format!("If you want that, add --allow-destroy {}", hazard.path.display()),
         };
         self.verdict.refusals.push(format!("{hazard}; job {job} would {would} it. {advice}"));

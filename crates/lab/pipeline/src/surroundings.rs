@@ -7,7 +7,8 @@ use iolab_engine::{DeviceFacts, OpenError};
 use iolab_jobfile::Surroundings;
 use iolab_observe::{FileKind, System, file_facts, free_bytes, page_bytes};
 use iolab_options::OptionEntry;
-use iolab_resolve::{Machine, PathKind};
+use iolab_plan::{ReplayRules, ReplaySurvey};
+use iolab_resolve::{MachineFacts, PathKind};
 use iolab_runner::Engines;
 
 /// This machine, with the engines of the program.
@@ -59,7 +60,7 @@ impl Surroundings for ThisMachine {
     }
 }
 
-impl Machine for ThisMachine {
+impl MachineFacts for ThisMachine {
     fn at(&self, path: &Path) -> PathKind {
         match file_facts(path) {
             Ok(facts) => match facts.kind {
@@ -103,6 +104,10 @@ impl Machine for ThisMachine {
 
     fn text(&self, path: &Path) -> Result<String, String> {
         iolab_bounded_read::read_text(path, ARRIVALS).map_err(|error| format!("{}: {error}", path.display()))
+    }
+
+    fn survey(&self, paths: &[String], rules: &ReplayRules) -> Result<ReplaySurvey, String> {
+        iolab_replay::survey(paths, rules)
     }
 
     fn device(&self, engine: &str, name: &str) -> Result<DeviceFacts, OpenError> {

@@ -10,9 +10,9 @@ use std::fmt::Write;
 use std::path::Path;
 
 use iolab_activity::Failure;
-use iolab_findings::{Kind, limits};
+use iolab_findings::{BottleneckKind, limits};
 use iolab_recording::{Recording, Severity};
-use iolab_statistics::Rules;
+use iolab_statistics::DecisionRules;
 use iolab_study::{Analysis, Design, Study, analyse, shown};
 
 use crate::collections;
@@ -26,7 +26,7 @@ const SHAPING: [&str; 3] = ["requests-split", "requests-merged", "synchronous-en
 struct Looks {
     trials: usize,
     /// How often each limit was named, and its words.
-    limits: Vec<(Kind, String, usize)>,
+    limits: Vec<(BottleneckKind, String, usize)>,
     /// How often each rule fired, and what it saw first.
     findings: BTreeMap<String, (String, usize)>,
 }
@@ -51,7 +51,7 @@ impl Looks {
     }
 
     /// What most trials name.
-    fn limit(&self) -> Option<(Kind, &str)> {
+    fn limit(&self) -> Option<(BottleneckKind, &str)> {
         let most = self.limits.iter().max_by_key(|one| one.2)?;
         Some((most.0, most.1.as_str()))
     }
@@ -90,14 +90,14 @@ fn explain_one(folder: &Folder, study: &Study) -> Result<String, Failure> {
             looks[planned.configuration].take(recording);
         }
     });
-    let analysis = analyse(study, &design, &results, &Rules::default());
+    let analysis = analyse(study, &design, &results, &DecisionRules::default());
     Ok(text(study, &design, &analysis, &looks))
 }
 
 fn text(study: &Study, design: &Design, analysis: &Analysis, looks: &[Looks]) -> String {
     let mut text = format!("{}\n", study.title);
     if looks.iter().all(|one| one.trials == 0) {
-        return text + "  no trial has left a recording that says anything\n";
+        return text + "  no trial left a usable recording\n";
     }
     for (axis, name) in design.axes.iter().enumerate() {
         for line in lines(design, axis) {
@@ -105,7 +105,7 @@ fn text(study: &Study, design: &Design, analysis: &Analysis, looks: &[Looks]) ->
             if line.len() > 1 {
                 let fixed = fixed(design, axis, line[0]);
                 // Writing to a String cannot fail.
-                let _ = writeln!(text, "\nalong {name}{fixed}:");
+                let _ = writeln!(text, "\nvarying {name}{fixed}:");
                 text += &steps(study, design, analysis, looks, (axis, line.as_slice()));
             }
         }
@@ -157,7 +157,7 @@ fn steps(
             1 => format!("{} ({})", point(first), value(first)),
             _ => format!("{} ({}) to {} ({})", point(first), value(first), point(last), value(last)),
         };
-        let limit = looks[first].limit().map_or("not known: no trial was recorded", |limit| limit.1);
+        let limit = looks[first].limit().map_or("unknown: no trial was recorded", |limit| limit.1);
         // Writing to a String cannot fail.
         let _ = writeln!(text, "  {range}: {limit}");
         for (rule, evidence) in looks[first].found() {
@@ -174,7 +174,7 @@ mod tests {
     const STUDY: &str = "title = \"Sizes\"\njob_text = \"[j]\"\nblocks = 3\nfigures = [\"iops\"]\n[[axis]]\noption = \"bs\"\n\
                          values = [\"4k\", \"64k\", \"1m\", \"8m\"]\n[[axis]]\noption = \"direct\"\nvalues = [0, 1]\n";
 
-    fn looks(kind: Kind, answer: &str, split: bool) -> Looks {
+    fn looks(kind: BottleneckKind, answer: &str, split: bool) -> Looks {
         let mut looks = Looks { trials: 3, limits: vec![(kind, answer.to_owned(), 3)], ..Looks::default() };
         if split {
             looks.findings.insert("requests-split".to_owned(), ("8 MiB became 7 requests".to_owned(), 2));
@@ -186,21 +186,21 @@ mod tests {
     fn each_stretch_of_an_axis_says_what_limits_it() {
         let study = iolab_study::read(STUDY).expect("a sound study");
         let design = iolab_study::design(&study).expect("a sound design");
-        let analysis = analyse(&study, &design, &iolab_study::Results::default(), &Rules::default());
+        let analysis = analyse(&study, &design, &iolab_study::TrialResults::default(), &DecisionRules::default());
         let of = |number: usize| match design.configurations[number]
             .points
             .iter()
             .map(String::as_str)
             .collect::<Vec<_>>()[..]
         {
-            [_, "0"] => looks(Kind::Cache, "memory", false),
-            ["4k" | "64k", _] => looks(Kind::Latency, "latency", false),
-            ["1m", _] => looks(Kind::Device, "the device", false),
-            _ => looks(Kind::Device, "the device", true),
+            [_, "0"] => looks(BottleneckKind::Cache, "memory", false),
+            ["4k" | "64k", _] => looks(BottleneckKind::Latency, "latency", false),
+            ["1m", _] => looks(BottleneckKind::Device, "the device", false),
+            _ => looks(BottleneckKind::Device, "the device", true),
         };
         let looks: Vec<Looks> = (0..design.configurations.len()).map(of).collect();
         let told = text(&study, &design, &analysis, &looks);
-        let along = told.split("along bs, with direct=1:\n").nth(1).expect("a line of its own");
+        let along = told.split("varying bs, with direct=1:\n").nth(1).expect("a line of its own");
         let along: Vec<&str> = along.lines().take_while(|line| !line.is_empty()).collect();
         assert_eq!(
             along,
@@ -211,9 +211,9 @@ mod tests {
                 "    requests-split: 8 MiB became 7 requests",
             ]
         );
-        assert!(told.contains("along bs, with direct=0:\n  4k (no value) to 8m (no value): memory\n"), "{told}");
+        assert!(told.contains("varying bs, with direct=0:\n  4k (no value) to 8m (no value): memory\n"), "{told}");
         assert!(
-            told.contains("along direct, with bs=4k:\n  0 (no value): memory\n  1 (no value): latency\n"),
+            told.contains("varying direct, with bs=4k:\n  0 (no value): memory\n  1 (no value): latency\n"),
             "{told}"
         );
     }

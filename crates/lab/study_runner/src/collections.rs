@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use iolab_activity::Failure;
 use iolab_bounded_read::{STUDY_FILE, STUDY_FOLDER};
-use iolab_study::{Collection, part_name, read_collection};
+use iolab_study::{Collection, StudyError, part_name, read_collection};
 
 use crate::folder::to_json;
 
@@ -66,4 +66,9 @@ pub fn folders_of(folder: &Path) -> Result<(Option<Collection>, Vec<PathBuf>), F
 
 fn collection_file(folder: &Path) -> PathBuf {
     folder.join("collection.json")
+}
+
+pub(crate) fn mistake(path: &Path, error: &StudyError) -> Failure {
+    let gap = if matches!(error, StudyError::Shape { .. }) { "" } else { " " };
+    Failure::mistake(format!("{}:{gap}{error}", path.display()))
 }

@@ -81,10 +81,10 @@ fn fits_a_ladder(plan: &Plan) -> Result<(), String> {
             .to_owned());
     }
     if first.pacing.scheduled().contains(&true) {
-        return Err("a ladder sets the rate itself: remove rate, rate_iops or arrivals from the job".to_owned());
+        return Err("a ladder sets the rate: remove rate, rate_iops or arrivals from the job".to_owned());
     }
     if first.limits.runtime_ns.is_none() {
-        return Err("a ladder needs a job that ends by time: add runtime=10s and time_based to it".to_owned());
+        return Err("a ladder needs a job with a fixed run time: add runtime=10s and time_based".to_owned());
     }
     Ok(())
 }
@@ -150,15 +150,15 @@ impl Cost {
     /// In a line or two.
     pub(crate) fn describe(&self) -> String {
         if self.commands > 0 {
-            return "as long, and as many bytes, as its command takes\n".to_owned();
+            return "time and bytes written depend on the command\n".to_owned();
         }
         let mut text = format!("{}at most {}", self.preconditioning, format_ns(self.planned_ns));
         if self.open_ended > 0 {
-            text += &format!(", and {} trials that end when their data is done", self.open_ended);
+            text += &format!(", plus {} trials that end when all data is transferred", self.open_ended);
         }
         text += &format!("; writes up to {}", format_bytes(self.written_bytes));
         if self.open_writes > 0 {
-            text += &format!(", and in {} trials as much as the device takes", self.open_writes);
+            text += &format!(", plus in {} trials as much as the device accepts", self.open_writes);
         }
         text + "\n"
     }

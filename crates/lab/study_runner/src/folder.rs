@@ -14,26 +14,26 @@
 //! Of a study of a command, base.fio is its text, jobs/c003.sh what is run and trials/b02-c003.json
 //! what that printed.
 //!
-//! Whoever runs trials holds a lock on study.json. A trial, or a step of preconditioning, counts
-//! when its recording is there, whole and not interrupted; so a folder needs no list of what is
-//! done.
+//! The process that runs trials holds a lock on study.json. A trial, or a step of preconditioning,
+//! counts when its recording is there, whole and not interrupted; so a folder needs no list of what
+//! is done.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use iolab_activity::{Context, Failure};
+use iolab_activity::{Failure, FailureContext};
 use iolab_archive::{outputs_beside, recordings};
 use iolab_bounded_read::{FIO_REPORT, JOB_FILE, STUDY_FOLDER};
-use iolab_outputs::{Kind, Output, OutputError, Place, make_private_folder};
+use iolab_outputs::{Output, OutputError, OutputKind, OutputPlace, make_private_folder};
 use iolab_plan::Direction;
 use iolab_recording::Recording;
 use iolab_study::{
-    Analysis, Design, Figure, JobSource, Measure, Planned, Precondition, Printed, Purge, Results, Step, StepResult,
-    Study, Trial, preconditionings, with_settings, with_values,
+    Analysis, Design, Figure, JobSource, Measure, Preconditioning, Printed, Purge, Step, StepResult, Study, Trial,
+    TrialId, TrialResults, preconditionings, with_settings, with_values,
 };
 
 /// Who looks at recordings as they are loaded.
-type Seen<'a> = &'a mut dyn FnMut(Planned, &mut Recording);
+type Seen<'a> = &'a mut dyn FnMut(TrialId, &mut Recording);
 
 /// The folder of a study.
 #[derive(Debug)]
@@ -142,7 +142,7 @@ impl Folder {
     }
 
     /// What the command of a trial printed.
-    pub(crate) fn printed_of(&self, trial: Planned) -> PathBuf {
+    pub(crate) fn printed_of(&self, trial: TrialId) -> PathBuf {
         self.recording_of(&Step::Trial(trial)).with_extension("json")
     }
 
@@ -174,11 +174,11 @@ impl Folder {
     }
 
     /// Adds what a step came to, if it was done to its end.
-    pub(crate) fn load(&self, study: &Study, step: &Step, results: &mut Results) -> bool {
+    pub(crate) fn load(&self, study: &Study, step: &Step, results: &mut TrialResults) -> bool {
         self.load_seen(study, step, results, &mut |_, _| {})
     }
 
-    fn load_seen(&self, study: &Study, step: &Step, results: &mut Results, seen: Seen<'_>) -> bool {
+    fn load_seen(&self, study: &Study, step: &Step, results: &mut TrialResults, seen: Seen<'_>) -> bool {
         if let Step::Trial(planned) = step {
             // Whatever was wrong with it before, it may have been run again.
             results.damaged.retain(|(damaged, _)| damaged != planned);
@@ -200,7 +200,7 @@ impl Folder {
     ///
     /// # Errors
     /// What is there cannot be read.
-    fn trial(&self, study: &Study, planned: Planned, seen: Seen<'_>) -> Result<Option<Trial>, String> {
+    fn trial(&self, study: &Study, planned: TrialId, seen: Seen<'_>) -> Result<Option<Trial>, String> {
         let step = Step::Trial(planned);
         if let JobSource::Command(_) = study.job {
             let path = self.printed_of(planned);
@@ -226,7 +226,7 @@ impl Folder {
         Ok(Some(Trial::new(planned, study, &recording)))
     }
 
-    fn precondition_result(&self, how: &Precondition, step: &Step) -> Option<StepResult> {
+    fn precondition_result(&self, how: &Preconditioning, step: &Step) -> Option<StepResult> {
         if let Step::Purge(_) = step {
             let purge =
                 serde_json::from_str(&iolab_bounded_read::read_text(&self.purge_file(step), STUDY_FOLDER).ok()?)
@@ -250,13 +250,13 @@ impl Folder {
     }
 
     /// All that has been done so far.
-    pub(crate) fn results(&self, study: &Study, design: &Design) -> Results {
+    pub(crate) fn results(&self, study: &Study, design: &Design) -> TrialResults {
         self.results_seen(study, design, &mut |_, _| {})
     }
 
     /// The same, and each recording is shown on its way.
-    pub(crate) fn results_seen(&self, study: &Study, design: &Design, seen: Seen<'_>) -> Results {
-        let mut results = Results::default();
+    pub(crate) fn results_seen(&self, study: &Study, design: &Design, seen: Seen<'_>) -> TrialResults {
+        let mut results = TrialResults::default();
         for trial in &design.trials {
             self.load_seen(study, &Step::Trial(*trial), &mut results, seen);
         }
@@ -294,8 +294,8 @@ pub(crate) fn begin_part(path: &Path) -> Result<Output, Failure> {
     Ok(output)
 }
 
-fn part(path: &Path) -> Result<Place, OutputError> {
-    outputs_beside(false, []).place(path, Kind::StudyPart, "a file of the study")
+fn part(path: &Path) -> Result<OutputPlace, OutputError> {
+    outputs_beside(false, []).place(path, OutputKind::StudyPart, "a file of the study")
 }
 
 /// Plain data as JSON for people and programs.

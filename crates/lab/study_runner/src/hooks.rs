@@ -5,7 +5,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use iolab_activity::{Context, Failure};
+use iolab_activity::{Failure, FailureContext};
 use iolab_study::Study;
 
 /// Does `work` between the study's `before_all` and `after_all`.

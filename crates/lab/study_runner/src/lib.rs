@@ -4,8 +4,8 @@
 //! study file ─▶ reading ─▶ Study, job ─▶ cost (plans every configuration)
 //!                                   └──▶ folder ─▶ trials ─▶ recordings ─▶ analysis, report
 //! ```
-//! What a study is, how it is designed and what follows from its trials is in the crate `study`, which
-//! knows nothing live. Here stands what needs this machine: folders, processes, hooks.
+//! What a study is, how it is designed and what follows from its trials is in the crate `study`,
+//! which knows nothing live. Here stands what needs this machine: folders, processes, hooks.
 
 pub mod bends;
 mod collections;
@@ -21,5 +21,6 @@ mod trials;
 
 pub use collections::{files_of, folders_of};
 pub use folder::Folder;
-pub use reading::{Form, begin, complete, lay_out, located, read};
-pub use running::{Ended, Permissions, StudyRunner, results_json};
+pub use reading::{StudyForm, begin, complete, lay_out, located, read};
+pub use running::{StudyEnd, StudyRunner, results_json};
+pub use trials::Permissions;

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use iolab_engine::{EngineDescription, FileUse};
 use iolab_plan::{FilePlan, Plan, Reach, WorkerPlan};
-use iolab_recording::{Outcome, Recording};
+use iolab_recording::{Recording, WorkerOutcome};
 use iolab_runner::Engines;
 use iolab_study::Purge;
 
@@ -109,11 +109,11 @@ pub(crate) fn purged(targets: &[Target], recording: &Recording) -> Purge {
     for (number, target) in targets.iter().enumerate() {
         let path = target.path.display();
         match recording.workers.get(number).map(|worker| &worker.outcome) {
-            Some(Outcome::Finished) => purge.done.push(path.to_string()),
-            Some(Outcome::Failed { message, .. } | Outcome::Crashed { message, .. }) => {
+            Some(WorkerOutcome::Finished) => purge.done.push(path.to_string()),
+            Some(WorkerOutcome::Failed { message, .. } | WorkerOutcome::Crashed { message, .. }) => {
                 purge.not_done.push(format!("{path}: {message}"));
             }
-            _ => purge.not_done.push(format!("{path}: it was not tried")),
+            _ => purge.not_done.push(format!("{path}: not attempted")),
         }
     }
     purge

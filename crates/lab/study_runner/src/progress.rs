@@ -3,34 +3,41 @@
 
 use iolab_activity::Console;
 use iolab_statistics::SteadyState;
-use iolab_study::{Before, Design, Pace, Planned, Preconditioned, Results, Step, Study, blocks_to_run, missing, shown};
+use iolab_study::{
+    Before, Design, Preconditioned, Step, Study, TrialId, TrialResults, TrialTimes, blocks_to_run, missing, shown,
+};
 use iolab_units::rounded_ns;
 
 /// Progress of one run of a study.
 pub(crate) struct Progress<'s> {
     study: &'s Study,
     design: &'s Design,
-    pace: Pace,
+    pace: TrialTimes,
     /// Trials that this run has begun.
     begun: usize,
 }
 
 impl<'s> Progress<'s> {
     /// Begins, with what earlier runs have measured.
-    pub(crate) fn new(study: &'s Study, design: &'s Design, planned_ns: Vec<Option<u64>>, results: &Results) -> Self {
-        let mut pace = Pace::new(planned_ns);
+    pub(crate) fn new(
+        study: &'s Study,
+        design: &'s Design,
+        planned_ns: Vec<Option<u64>>,
+        results: &TrialResults,
+    ) -> Self {
+        let mut pace = TrialTimes::new(planned_ns);
         results.trials.iter().for_each(|trial| pace.add(trial.configuration, trial.elapsed_ns));
         Progress { study, design, pace, begun: 0 }
     }
 
     /// A trial has ended.
-    pub(crate) fn took(&mut self, trial: Planned, ns: u64) {
+    pub(crate) fn took(&mut self, trial: TrialId, ns: u64) {
         self.pace.add(trial.configuration, ns);
     }
 
     /// Says what is done next.
-    pub(crate) fn show(&mut self, step: &Step, results: &Results, console: &dyn Console) {
-        let left: Vec<Planned> = missing(self.study, self.design, results).collect();
+    pub(crate) fn show(&mut self, step: &Step, results: &TrialResults, console: &dyn Console) {
+        let left: Vec<TrialId> = missing(self.study, self.design, results).collect();
         let rest = match self.pace.left_ns(left.iter().map(|trial| trial.configuration)) {
             // Until a trial was measured there is only what the plan says, and that was said
             // before.
@@ -56,17 +63,17 @@ impl<'s> Progress<'s> {
     }
 
     /// Which round begins, what the last one gave, and how far the window is from steady.
-    fn round(&self, before: &Before, round: u32, results: &Results) -> String {
+    fn round(&self, before: &Before, round: u32, results: &TrialResults) -> String {
         let Some(how) = &self.study.precondition else { return format!("precondition: round {}", round + 1) };
         let done = (0..round).map_while(|number| results.steps.get(&Step::Round(*before, number)));
         let values: Vec<Option<f64>> = done.map(|result| result.value).collect();
         let mut line = format!("precondition: round {} of at most {}", round + 1, how.rules.most_rounds);
         if let Some(Some(last)) = values.last() {
-            line += &format!(", the last gave {}", shown(&how.figure, *last));
+            line += &format!(", the last one gave {}", shown(&how.figure, *last));
         }
         let distance = match Preconditioned::judge(how.kind, &values, &how.rules) {
             Some(SteadyState::NotYet { range: Some(range), slope: Some(slope) }) => format!(
-                "; the last {} are apart by {:.0} % and their line moves by {:.0} % (steady: {:.0} % and {:.0} %)",
+                "; the last {} differ by {:.0} % with a trend of {:.0} % (steady: {:.0} % and {:.0} %)",
                 how.rules.window,
                 range * 100.0,
                 slope * 100.0,

@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 use iolab_activity::Failure;
 use iolab_bounded_read::{JOB_FILE, STUDY_FILE};
 use iolab_pipeline::Pipeline;
-use iolab_study::{Design, JobSource, Setting, Study, StudyError};
+use iolab_study::{Design, JobSetting, JobSource, Study};
 
+pub(crate) use crate::collections::mistake;
 use crate::folder::Folder;
 use crate::{collections, cost};
 
 /// How a study is to differ from its file.
 #[derive(Debug, Clone, Copy)]
-pub struct Form {
+pub struct StudyForm {
     /// Trials of each configuration.
     pub blocks: Option<u32>,
     /// The quick form that the file describes.
@@ -24,7 +25,12 @@ pub struct Form {
 ///
 /// # Errors
 /// What is wrong with one of them.
-pub fn begin(pipeline: &Pipeline<'_>, file: &Path, path: &Path, form: Form) -> Result<Vec<(Folder, Study)>, Failure> {
+pub fn begin(
+    pipeline: &Pipeline<'_>,
+    file: &Path,
+    path: &Path,
+    form: StudyForm,
+) -> Result<Vec<(Folder, Study)>, Failure> {
     let (collection, files) = collections::files_of(file)?;
     let mut studies = Vec::new();
     for file in &files {
@@ -44,7 +50,7 @@ pub fn begin(pipeline: &Pipeline<'_>, file: &Path, path: &Path, form: Form) -> R
 ///
 /// # Errors
 /// What is wrong with the file, with its line.
-pub fn read(path: &Path, form: Form) -> Result<(Study, String), Failure> {
+pub fn read(path: &Path, form: StudyForm) -> Result<(Study, String), Failure> {
     let place = path.display();
     let text = iolab_bounded_read::read_text(path, STUDY_FILE)
         .map_err(|error| Failure::mistake(format!("{place}: {error}")))?;
@@ -67,7 +73,7 @@ pub fn located(path: &Path, study: &Study, mut failure: Failure) -> Failure {
     let Ok(text) = iolab_bounded_read::read_text(path, STUDY_FILE) else { return failure };
     let points = study.axes.iter().flat_map(|axis| &axis.points);
     let settings = study.settings.iter().chain(points.flat_map(|point| &point.settings));
-    for Setting { option, value } in settings {
+    for JobSetting { option, value } in settings {
         // The line of the job that the message shows.
         let is_about = shows(&failure.message, &format!("{option}={value}"));
         let at_option =
@@ -101,7 +107,7 @@ pub fn complete(study: &mut Study, job: &str, folder: &Path) -> Result<(), Failu
     // trial.
     let says_interval = job.lines().any(|line| line.split('=').next().is_some_and(|name| name.trim() == "interval"));
     if study.trims_warm_up && !study.sets("interval") && !says_interval {
-        study.settings.push(Setting { option: "interval".to_owned(), value: "100ms".to_owned() });
+        study.settings.push(JobSetting { option: "interval".to_owned(), value: "100ms".to_owned() });
     }
     Ok(())
 }
@@ -114,11 +120,6 @@ fn text_of(source: &JobSource, folder: &Path) -> Result<String, String> {
             iolab_bounded_read::read_text(&path, JOB_FILE).map_err(|error| format!("{}: {error}", path.display()))
         }
     }
-}
-
-pub(crate) fn mistake(path: &Path, error: &StudyError) -> Failure {
-    let gap = if matches!(error, StudyError::Shape { .. }) { "" } else { " " };
-    Failure::mistake(format!("{}:{gap}{error}", path.display()))
 }
 
 /// The design of a study.

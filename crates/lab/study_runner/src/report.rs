@@ -2,12 +2,14 @@
 
 use std::path::Path;
 
-use iolab_activity::{Console, Failure, Progress, Silent, Unit};
+use std::sync::atomic::AtomicU64;
+
+use iolab_activity::{Console, Failure, ProgressLine, ProgressUnit, Silent, watched};
 use iolab_archive::recordings;
 use iolab_html::{Digest, Page, StudyReport, collection_page, exemplars, study_page, warning_lines};
 use iolab_recording::Recording;
-use iolab_statistics::Rules;
-use iolab_study::{Analysis, Design, Planned, Step, Study, analyse, describe_results, missing};
+use iolab_statistics::DecisionRules;
+use iolab_study::{Analysis, Design, Step, Study, TrialId, analyse, describe_results, missing};
 
 use crate::collections;
 use crate::folder::{Folder, to_json};
@@ -18,11 +20,11 @@ struct StudyMaterial {
     study: Study,
     design: Design,
     analysis: Analysis,
-    rules: Rules,
+    rules: DecisionRules,
     job: String,
     missing: usize,
     digests: Vec<Digest>,
-    exemplars: Vec<(Planned, Recording)>,
+    exemplars: Vec<(TrialId, Recording)>,
 }
 
 /// Whether a folder is of a study or of a collection.
@@ -69,22 +71,25 @@ pub fn page(path: &Path, console: &dyn Console) -> Result<Page, Failure> {
     let studies: Vec<StudyMaterial> =
         folders.iter().map(|folder| StudyMaterial::read(folder, console)).collect::<Result<_, Failure>>()?;
     let reports: Vec<StudyReport<'_>> = studies.iter().map(StudyMaterial::report).collect();
-    Ok(match (&collection, reports.as_slice()) {
-        (None, [report]) => study_page(report),
-        (Some(collection), reports) => collection_page(collection, reports),
-        (None, _) => unreachable!("a folder without a collection is one study's"),
-    })
+    let what = format!("making the page of {}", path.display());
+    Ok(watched(console, (what, ProgressUnit::Uncounted, None), &AtomicU64::new(0), || {
+        match (&collection, reports.as_slice()) {
+            (None, [report]) => study_page(report),
+            (Some(collection), reports) => collection_page(collection, reports),
+            (None, _) => unreachable!("a folder without a collection is one study's"),
+        }
+    }))
 }
 
 impl StudyMaterial {
     fn read(path: &Path, console: &dyn Console) -> Result<StudyMaterial, Failure> {
         let (folder, study) = Folder::open(path)?;
         let design = crate::reading::lay_out(&study)?;
-        let rules = Rules::default();
+        let rules = DecisionRules::default();
         let mut digests = Vec::new();
         let what = format!("reading {}", path.display());
         let trials = design.trials.len() as u64;
-        let mut progress = Progress::new(console, what, Unit::Things("trials"), Some(trials));
+        let mut progress = ProgressLine::new(console, what, ProgressUnit::Things("trials"), Some(trials));
         let mut read = 0;
         // One recording after the other: all of them at once may not fit into memory.
         let results = folder.results_seen(&study, &design, &mut |planned, recording| {
@@ -95,10 +100,14 @@ impl StudyMaterial {
                 digests.push(Digest::of(planned, recording));
             }
         });
+        drop(progress);
         let missing = missing(&study, &design, &results).count();
-        let analysis = analyse(&study, &design, &results, &rules);
+        let what = format!("analysing {}", path.display());
+        let analysis = watched(console, (what, ProgressUnit::Uncounted, None), &AtomicU64::new(0), || {
+            analyse(&study, &design, &results, &rules)
+        });
         let exemplars = exemplars(&study, &design, &analysis, &rules);
-        let load = |planned: Planned| {
+        let load = |planned: TrialId| {
             Some((planned, recordings::load(&folder.recording_of(&Step::Trial(planned))).ok()?.recording))
         };
         let exemplars = exemplars.into_iter().filter_map(load).collect();

@@ -5,30 +5,13 @@ use std::path::Path;
 use iolab_activity::Failure;
 use iolab_archive::database;
 use iolab_pipeline::Pipeline;
-use iolab_statistics::Rules;
+use iolab_statistics::DecisionRules;
 use iolab_study::{Analysis, Design, Study, analyse, describe_design, next};
 
-use crate::folder::{self, Folder};
+use crate::folder::Folder;
 use crate::reading::lay_out;
-use crate::trials::Running;
-use crate::{cost, hooks, report};
-
-/// What each trial is told that the study does not say.
-#[derive(Debug, Clone, Default)]
-pub struct Permissions {
-    /// Devices and files that may be overwritten.
-    pub allow_destroy: Vec<String>,
-    /// Keep the values of environment variables in the recordings.
-    pub keep_secrets: bool,
-}
-
-impl Permissions {
-    /// As words of `iolab run`.
-    pub(crate) fn words(&self) -> impl Iterator<Item = String> {
-        let allowed = self.allow_destroy.iter().map(|path| format!("--allow-destroy={path}"));
-        allowed.chain(self.keep_secrets.then(|| "--keep-secrets".to_owned()))
-    }
-}
+use crate::trials::{Permissions, Running};
+use crate::{cost, folder, hooks, report};
 
 /// Runs studies.
 pub struct StudyRunner<'a> {
@@ -42,7 +25,7 @@ pub struct StudyRunner<'a> {
 
 /// How the run of a study ended.
 #[derive(Debug)]
-pub struct Ended {
+pub struct StudyEnd {
     /// What it has found so far, as text.
     pub results: String,
     /// Whether all its trials were run; if not, the user ended it.
@@ -64,7 +47,7 @@ impl StudyRunner<'_> {
     ///
     /// # Errors
     /// A trial failed, or the study cannot be run as it is.
-    pub fn go_on(&self, folder: &Folder, study: &Study) -> Result<Ended, Failure> {
+    pub fn go_on(&self, folder: &Folder, study: &Study) -> Result<StudyEnd, Failure> {
         let _lock = folder.lock()?;
         let design = lay_out(study)?;
         let job = folder.job()?;
@@ -97,7 +80,7 @@ impl StudyRunner<'_> {
             database::keep_study(folder.path(), console);
         }
         let results = report::text(folder.path())?;
-        Ok(Ended { results, is_whole })
+        Ok(StudyEnd { results, is_whole })
     }
 }
 
@@ -112,5 +95,5 @@ pub fn results_json(folder: &Path) -> Result<String, Failure> {
 }
 
 fn analysis(folder: &Folder, study: &Study, design: &Design) -> Analysis {
-    analyse(study, design, &folder.results(study, design), &Rules::default())
+    analyse(study, design, &folder.results(study, design), &DecisionRules::default())
 }

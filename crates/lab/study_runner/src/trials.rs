@@ -12,21 +12,20 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use iolab_activity::{Console, Context, Failure, FailureKind, Progress as Shown, Unit};
+use iolab_activity::{Console, Failure, FailureContext, FailureKind, ProgressLine as Shown, ProgressUnit};
 use iolab_archive::recordings;
 use iolab_bounded_read::LOG;
 use iolab_clock::Clock;
 use iolab_plan::Direction;
 use iolab_process::{INTERRUPTS, kill};
 use iolab_runner::Engines;
-use iolab_study::{Before, Design, JobSource, Planned, Results, Setting, Step, Study, next, with_settings};
+use iolab_study::{Before, Design, JobSetting, JobSource, Step, Study, TrialId, TrialResults, next, with_settings};
 
-use crate::Permissions;
 use crate::cost::Cost;
-use crate::folder::{self, Folder};
-use crate::hooks;
-use crate::preconditioning::{self, Target};
+use crate::folder::Folder;
+use crate::preconditioning::Target;
 use crate::progress::Progress;
+use crate::{folder, hooks, preconditioning};
 
 /// A study under way.
 pub(crate) struct Running<'s> {
@@ -68,7 +67,7 @@ impl Running<'_> {
     }
 
     /// One step with what stands before and after it. False when the user ended it.
-    fn run_one(&self, step: &Step, results: &Results) -> Result<bool, Failure> {
+    fn run_one(&self, step: &Step, results: &TrialResults) -> Result<bool, Failure> {
         match step {
             Step::Trial(trial) => {
                 self.write_level(*trial, results)?;
@@ -97,7 +96,7 @@ impl Running<'_> {
                 self.write_job(step, &preconditioning::fill_job(&targets))?;
                 let (bytes, has_devices) = preconditioning::fill_bytes(&targets);
                 let total = (!has_devices).then_some(bytes);
-                let mut progress = Shown::new(self.console, "precondition: fill", Unit::Bytes, total);
+                let mut progress = Shown::new(self.console, "precondition: fill", ProgressUnit::Bytes, total);
                 let recording = self.folder.recording_of(step);
                 run_job(self.folder, step, self.permissions, &mut || progress.at(written(&recording)))
             }
@@ -112,7 +111,7 @@ impl Running<'_> {
                     None => with_settings(self.job, &configuration.settings).map_err(Failure::of)?,
                 };
                 let round = self.study.precondition.as_ref().map(|how| how.round.clone()).unwrap_or_default();
-                let setting = |option: &str, value: String| Setting { option: option.to_owned(), value };
+                let setting = |option: &str, value: String| JobSetting { option: option.to_owned(), value };
                 let length = [setting("runtime", round), setting("time_based", "1".to_owned())];
                 self.write_job(step, &with_settings(&load, &length).map_err(Failure::of)?)?;
                 self.run_job(step)
@@ -136,7 +135,7 @@ impl Running<'_> {
     }
 
     /// The job of a level: its rates follow from the closed loop.
-    fn write_level(&self, trial: Planned, results: &Results) -> Result<(), Failure> {
+    fn write_level(&self, trial: TrialId, results: &TrialResults) -> Result<(), Failure> {
         let (Some(level), Some(ladder)) = (trial.level, &self.study.ladder) else { return Ok(()) };
         let closed_loop = results.closed_loop(trial.configuration);
         let rates = closed_loop.and_then(|first| ladder.settings(level, first));
@@ -223,7 +222,7 @@ fn run_job(folder: &Folder, step: &Step, permissions: &Permissions, look: &mut d
 
 /// One trial of a command. What it prints counts when it ended well: until then it has another
 /// name.
-fn run_command(folder: &Folder, trial: Planned) -> Result<bool, Failure> {
+fn run_command(folder: &Folder, trial: TrialId) -> Result<bool, Failure> {
     let printed = folder.printed_of(trial);
     let unfinished = printed.with_extension("unfinished");
     let log_path = printed.with_extension("log");
@@ -256,7 +255,7 @@ fn run_command(folder: &Folder, trial: Planned) -> Result<bool, Failure> {
 /// Its number, signal(7).
 const SIGINT: i32 = 2;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
-/// Our looks between two of somebody else.
+/// Our samples between two of another program.
 const LOOKS: u32 = 100;
 
 /// Waits, and passes interrupts on; `look` is called about once a second.
@@ -284,7 +283,7 @@ fn was_interrupted() -> bool {
 
 /// A command of the study, with the trial in its environment, in a process group of its own: a
 /// terminal's SIGINT does not end what undoes.
-fn shell(what: &str, command: Option<&str>, folder: &Folder, trial: Planned) -> Result<(), Failure> {
+fn shell(what: &str, command: Option<&str>, folder: &Folder, trial: TrialId) -> Result<(), Failure> {
     let Some(command) = command else { return Ok(()) };
     let job = folder.job_of_step(&Step::Trial(trial));
     let status = Command::new("sh")
@@ -307,4 +306,21 @@ fn shell(what: &str, command: Option<&str>, folder: &Folder, trial: Planned) -> 
 
 fn absolute(path: &Path) -> std::path::PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// What each trial is told that the study does not say.
+#[derive(Debug, Clone, Default)]
+pub struct Permissions {
+    /// Devices and files that may be overwritten.
+    pub allow_destroy: Vec<String>,
+    /// Keep the values of environment variables in the recordings.
+    pub keep_secrets: bool,
+}
+
+impl Permissions {
+    /// As words of `iolab run`.
+    pub(crate) fn words(&self) -> impl Iterator<Item = String> {
+        let allowed = self.allow_destroy.iter().map(|path| format!("--allow-destroy={path}"));
+        allowed.chain(self.keep_secrets.then(|| "--keep-secrets".to_owned()))
+    }
 }

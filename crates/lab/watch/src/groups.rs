@@ -1,7 +1,7 @@
 //! Devices summed up under a name: `-g NAME DEVICE…`, as often as wanted, and `-H` for the sums
 //! alone.
 
-use iolab_iostat::Activity;
+use iolab_iostat::DeviceActivity;
 
 /// One sum.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,18 +30,23 @@ pub(crate) enum Of {
 impl Groups {
     /// The lines of a table: devices of no group, then each group's devices and their sum.
     /// `unused` devices have no line, but belong to a group of everything.
-    pub(crate) fn lines(&self, devices: Vec<(&str, Activity)>, unused: usize, elapsed_ns: u64) -> Vec<(Of, Activity)> {
-        let line = |(name, activity): &(&str, Activity)| (Of::Device((*name).to_owned()), *activity);
+    pub(crate) fn lines(
+        &self,
+        devices: Vec<(&str, DeviceActivity)>,
+        unused: usize,
+        elapsed_ns: u64,
+    ) -> Vec<(Of, DeviceActivity)> {
+        let line = |(name, activity): &(&str, DeviceActivity)| (Of::Device((*name).to_owned()), *activity);
         let is_member = |name: &str| self.list.iter().any(|group| group.has(name));
         let mut lines: Vec<_> = devices.iter().filter(|(name, _)| !is_member(name)).map(line).collect();
         for group in &self.list {
-            let members: Vec<&(&str, Activity)> = devices.iter().filter(|(name, _)| group.has(name)).collect();
+            let members: Vec<&(&str, DeviceActivity)> = devices.iter().filter(|(name, _)| group.has(name)).collect();
             lines.extend(members.iter().map(|member| line(member)));
-            let mut activities: Vec<Activity> = members.iter().map(|(_, activity)| *activity).collect();
+            let mut activities: Vec<DeviceActivity> = members.iter().map(|(_, activity)| *activity).collect();
             if group.members.is_empty() {
-                activities.extend(std::iter::repeat_n(Activity::of_group(&[], elapsed_ns), unused));
+                activities.extend(std::iter::repeat_n(DeviceActivity::of_group(&[], elapsed_ns), unused));
             }
-            lines.push((Of::Group(group.name.clone()), Activity::of_group(&activities, elapsed_ns)));
+            lines.push((Of::Group(group.name.clone()), DeviceActivity::of_group(&activities, elapsed_ns)));
         }
         if self.only_groups {
             lines.retain(|(of, _)| matches!(of, Of::Group(_)));
@@ -62,9 +67,9 @@ mod tests {
 
     use super::*;
 
-    fn activity(read_ios: u64) -> Activity {
+    fn activity(read_ios: u64) -> DeviceActivity {
         let counters = DeviceCounters { read_ios, ..DeviceCounters::default() };
-        Activity::since_boot(&DeviceSample { at_ns: 1, counters, ..DeviceSample::default() })
+        DeviceActivity::since_boot(&DeviceSample { at_ns: 1, counters, ..DeviceSample::default() })
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod groups;
 mod looks;
 mod more;
 mod naming;
+mod request;
 mod screen;
 mod selection;
 mod text;
@@ -19,56 +20,12 @@ use iolab_clock::Clock;
 use iolab_observe::System;
 
 use looks::Looker;
-pub use text::Form;
 use text::Printer;
 
-/// What is watched, how often, and how it is shown.
-#[derive(Debug, Clone)]
-pub struct Wanted {
-    /// Devices, the interval in seconds and the number of reports, as iostat takes them.
-    pub words: Vec<String>,
-    /// Partitions of these devices (with commas), of all used ones (empty), or `ALL`.
-    pub partitions: Option<String>,
-    /// For each group its name and its devices.
-    pub groups: Vec<Vec<String>>,
-    /// The sums of groups, without their devices.
-    pub only_groups: bool,
-    /// Names of the device mapper instead of `dm-0`.
-    pub mapper_names: bool,
-    /// Persistent names: a folder of `/dev/disk`, without `by-`.
-    pub persistent: Option<String>,
-    /// The first report, which is of the time since boot, is left out.
-    pub skip_first: bool,
-    /// The whole terminal instead of text.
-    pub full_screen: bool,
-    /// What is printed, and how.
-    pub form: Form,
-}
-
-/// Why watching cannot begin or go on.
-#[derive(Debug, thiserror::Error)]
-pub enum WatchError {
-    /// What was asked for cannot be shown: the message says what can.
-    #[error("{0}")]
-    Mistake(String),
-    /// The terminal.
-    #[error("{what}: {source}")]
-    Terminal {
-        /// What was tried.
-        what: &'static str,
-        /// What it answered.
-        source: std::io::Error,
-    },
-}
-
-impl WatchError {
-    fn terminal(what: &'static str) -> impl FnOnce(std::io::Error) -> WatchError {
-        move |source| WatchError::Terminal { what, source }
-    }
-}
+pub use request::{Wanted, WatchError, WatchFormat};
 
 /// Where reports go.
-pub trait Output {
+pub trait WatchOutput {
     /// Prints; `Ok(false)` when nobody reads any more.
     ///
     /// # Errors
@@ -83,7 +40,7 @@ pub trait Output {
 ///
 /// # Errors
 /// A device, a name or a number that cannot be meant; an output that cannot be written.
-pub fn watch(wanted: &Wanted, output: &mut dyn Output) -> Result<(), WatchError> {
+pub fn watch(wanted: &Wanted, output: &mut dyn WatchOutput) -> Result<(), WatchError> {
     let system = System::live();
     let (selection, pace) = selection::read(wanted, &system)?;
     iolab_process::count_signals();
@@ -94,7 +51,7 @@ pub fn watch(wanted: &Wanted, output: &mut dyn Output) -> Result<(), WatchError>
         return screen::show(looker, pace, wanted.form.layout.unit, untraced);
     }
     if let Some(why) = untraced {
-        output.warn(&format!("no latencies of requests: {why}"));
+        output.warn(&format!("no request latencies: {why}"));
     }
     let mut print = |text: &str| output.print(text).map_err(WatchError::terminal("printing"));
     let mut printer = Printer::new(wanted.form, looker.facts());

@@ -4,26 +4,15 @@ use std::collections::BTreeMap;
 
 use iolab_block_trace::Tracer;
 use iolab_clock::Clock;
-use iolab_iostat::{Activity, CpuTicks};
+use iolab_iostat::{CpuTimes, DeviceActivity};
 use iolab_observe::{Sampler, System};
 use iolab_recording::{DeviceSample, HostSample, RequestInterval};
 
 use super::groups::Of;
 use super::selection::Selection;
+use crate::selection::Pace;
 
 const NS_PER_HUNDREDTH: u64 = 10_000_000;
-
-/// How often.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Pace {
-    /// Between reports, ns; 0: there is only one.
-    pub(crate) interval_ns: u64,
-    /// How many; `None`: until the user has had enough.
-    pub(crate) reports: Option<u64>,
-    /// Rates are of the time as `/proc/uptime` tells it, in hundredths of a second, as iostat's;
-    /// else of a finer clock.
-    pub(crate) whole_seconds: bool,
-}
 
 /// The machine at one moment.
 #[derive(Debug, Clone, Default)]
@@ -32,7 +21,7 @@ pub(crate) struct Look {
     pub(crate) at_ns: u64,
     /// ns since the Unix epoch.
     pub(crate) unix_ns: u64,
-    pub(crate) cpu: CpuTicks,
+    pub(crate) cpu: CpuTimes,
     pub(crate) host: Option<HostSample>,
     /// The devices to show, in order.
     pub(crate) devices: Vec<(String, DeviceSample)>,
@@ -44,11 +33,14 @@ pub(crate) struct Look {
 
 impl Look {
     /// What each device did since an earlier look, or since boot.
-    pub(crate) fn activities<'a>(&'a self, before: Option<&'a Look>) -> impl Iterator<Item = (&'a str, Activity)> {
+    pub(crate) fn activities<'a>(
+        &'a self,
+        before: Option<&'a Look>,
+    ) -> impl Iterator<Item = (&'a str, DeviceActivity)> {
         self.devices.iter().map(move |(name, after)| {
             let known = before.and_then(|look| look.devices.iter().find(|(known, _)| known == name));
             let appeared = DeviceSample { at_ns: before.map_or(0, |look| look.at_ns), ..DeviceSample::default() };
-            (name.as_str(), Activity::between(known.map_or(&appeared, |(_, sample)| sample), after))
+            (name.as_str(), DeviceActivity::between(known.map_or(&appeared, |(_, sample)| sample), after))
         })
     }
 }
@@ -100,7 +92,7 @@ impl Looker {
 
     /// The lines of a report: what each device and each group did since an earlier look, or since
     /// boot.
-    pub(crate) fn lines(&self, before: Option<&Look>, look: &Look) -> Vec<(Of, Activity)> {
+    pub(crate) fn lines(&self, before: Option<&Look>, look: &Look) -> Vec<(Of, DeviceActivity)> {
         let elapsed_ns = look.at_ns.saturating_sub(before.map_or(0, |look| look.at_ns));
         self.selection.groups.lines(look.activities(before).collect(), look.unused, elapsed_ns)
     }
@@ -133,7 +125,7 @@ impl Looker {
         }
         let at_ns = self.now_ns();
         let [user, nice, system, idle, iowait, irq, softirq, steal] = self.system.cpu_ticks().unwrap_or_default();
-        let cpu = CpuTicks { user, nice, system: system + irq + softirq, iowait, steal, idle };
+        let cpu = CpuTimes { user, nice, system: system + irq + softirq, iowait, steal, idle };
         let mut devices = Vec::new();
         for (place, name) in self.names.iter().enumerate() {
             let sample = self.sampler.device(place, at_ns);
@@ -146,7 +138,7 @@ impl Looker {
         }
         let found = devices.len();
         if only_used {
-            devices.retain(|(_, sample)| !Activity::since_boot(sample).is_idle());
+            devices.retain(|(_, sample)| !DeviceActivity::since_boot(sample).is_idle());
         }
         let unused = found - devices.len();
         let (host, unix_ns, now_ns) = (self.sampler.host(at_ns), self.clock.unix_ns(), self.clock.now_ns());

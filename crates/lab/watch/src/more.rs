@@ -4,19 +4,19 @@
 use std::fmt::Write;
 
 use iolab_histogram::SparseHistogram;
-use iolab_iostat::{Activity, CPU};
+use iolab_iostat::{CPU, DeviceActivity};
 use iolab_recording::{HostSample, RequestInterval};
 use serde_json::{Map, Value, json};
 
 use super::groups::Of;
 use super::looks::{Look, Looker};
-use super::text::Form;
+use crate::request::WatchFormat;
 
 /// The settings that say most about what the columns mean.
 const TELLING: [&str; 6] = ["scheduler", "nr_requests", "nomerges", "max_sectors_kb", "write_cache", "rotational"];
 
 /// Lines after iostat's table.
-pub(crate) fn text(before: Option<&Look>, look: &Look, devices: &[(Of, Activity)], looker: &Looker) -> String {
+pub(crate) fn text(before: Option<&Look>, look: &Look, devices: &[(Of, DeviceActivity)], looker: &Looker) -> String {
     let mut text = String::new();
     for (of, _) in devices {
         let Of::Device(name) = of else { continue };
@@ -137,10 +137,10 @@ pub(crate) fn host_text(before: Option<&HostSample>, host: &HostSample) -> Strin
 /// One object for each device and one for the machine. Times are ns, sizes and rates in the unit of
 /// the key's name.
 pub(crate) fn json_lines(
-    form: Form,
+    form: WatchFormat,
     before: Option<&Look>,
     look: &Look,
-    devices: &[(Of, Activity)],
+    devices: &[(Of, DeviceActivity)],
     looker: &Looker,
 ) -> String {
     let mut text = String::new();

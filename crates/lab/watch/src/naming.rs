@@ -4,7 +4,7 @@
 
 use iolab_observe::System;
 
-use crate::WatchError;
+use crate::request::WatchError;
 
 /// By which names devices are shown, and may be asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +24,7 @@ impl Naming {
         if known.contains(&kind) {
             return Ok(Naming::Persistent(kind));
         }
-        let known = if known.is_empty() { "it has none".to_owned() } else { format!("it has {}", known.join(", ")) };
+        let known = if known.is_empty() { "there are none".to_owned() } else { format!("it has {}", known.join(", ")) };
         Err(WatchError::Mistake(format!("-j {asked}: this machine has no folder /dev/disk/by-{kind}; {known}")))
     }
 

@@ -12,18 +12,19 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use iolab_clock::Clock;
-use iolab_iostat::Unit;
+use iolab_iostat::DataUnit;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
 
-use super::looks::{Looker, Pace};
-use crate::WatchError;
+use super::looks::Looker;
+use crate::request::WatchError;
+use crate::selection::Pace;
 use state::{Key, State};
 
 const USUAL_NS: u64 = 1_000_000_000;
 /// How long a signal may go unnoticed, and events of traced requests wait.
 const NOTICE: Duration = Duration::from_millis(20);
 
-pub(crate) fn show(mut looker: Looker, pace: Pace, unit: Unit, untraced: Option<String>) -> Result<(), WatchError> {
+pub(crate) fn show(mut looker: Looker, pace: Pace, unit: DataUnit, untraced: Option<String>) -> Result<(), WatchError> {
     if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
         return Err(WatchError::Mistake(
             "--full-screen needs a terminal; without --full-screen, iolab watch prints text".to_owned(),
@@ -33,7 +34,7 @@ pub(crate) fn show(mut looker: Looker, pace: Pace, unit: Unit, untraced: Option<
     let reports = if pace.interval_ns == 0 { None } else { pace.reports };
     let mut state = State::new(looker.facts().hostname, unit);
     state.untraced = untraced;
-    let mut terminal = ratatui::try_init().map_err(WatchError::terminal("taking the terminal"))?;
+    let mut terminal = ratatui::try_init().map_err(WatchError::terminal("opening the terminal"))?;
     let watched = watch(&mut terminal, &mut looker, &mut state, (interval_ns, reports));
     ratatui::restore();
     watched.map_err(WatchError::terminal("drawing on the terminal"))

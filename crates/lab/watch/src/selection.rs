@@ -2,11 +2,9 @@
 
 use iolab_observe::System;
 
-use super::groups::{Group, Groups};
-use super::looks::Pace;
-use super::naming::Naming;
-use crate::Wanted;
-use crate::WatchError;
+use crate::groups::{Group, Groups};
+use crate::naming::Naming;
+use crate::request::{Wanted, WatchError};
 
 /// What is watched, and how it is named and summed up.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -150,4 +148,16 @@ impl Selection {
             }
         }
     }
+}
+
+/// How often.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Pace {
+    /// Between reports, ns; 0: there is only one.
+    pub(crate) interval_ns: u64,
+    /// How many; `None`: until the user has had enough.
+    pub(crate) reports: Option<u64>,
+    /// Rates are of the time as `/proc/uptime` tells it, in hundredths of a second, as iostat's;
+    /// else of a finer clock.
+    pub(crate) whole_seconds: bool,
 }

@@ -2,44 +2,24 @@
 
 use std::fmt::Write;
 
-use iolab_iostat::{self as columns, Activity, Layout};
+use iolab_iostat::{self as columns, DeviceActivity};
 
 use super::groups::Of;
 use super::looks::{Facts, Look, Looker};
 use super::more;
-
-/// What is printed, and how.
-#[derive(Debug, Clone, Copy)]
-pub struct Form {
-    /// How iostat's tables look.
-    pub layout: Layout,
-    /// The table of the processors.
-    pub cpu: bool,
-    /// The table of the devices.
-    pub devices: bool,
-    /// The time before each report.
-    pub timestamps: bool,
-    /// Devices that did nothing are left out.
-    pub omit_idle: bool,
-    /// iostat's JSON.
-    pub document: bool,
-    /// JSON lines.
-    pub lines: bool,
-    /// Lines of what iostat has no column for.
-    pub more: bool,
-}
+use crate::request::WatchFormat;
 
 /// Makes the text of one report after the other.
 #[derive(Debug)]
 pub(crate) struct Printer {
-    form: Form,
+    form: WatchFormat,
     facts: Facts,
     /// An element of the document's list stands before the next.
     follows: bool,
 }
 
 impl Printer {
-    pub(crate) fn new(form: Form, facts: Facts) -> Printer {
+    pub(crate) fn new(form: WatchFormat, facts: Facts) -> Printer {
         Printer { form, facts, follows: false }
     }
 
@@ -86,7 +66,7 @@ impl Printer {
         end.to_owned()
     }
 
-    fn tables(&self, before: Option<&Look>, look: &Look, devices: &[(Of, Activity)], looker: &Looker) -> String {
+    fn tables(&self, before: Option<&Look>, look: &Look, devices: &[(Of, DeviceActivity)], looker: &Looker) -> String {
         let form = self.form;
         let mut text = String::new();
         // Writing to a String cannot fail.
@@ -108,7 +88,7 @@ impl Printer {
         text + "\n"
     }
 
-    fn element(&mut self, before: Option<&Look>, look: &Look, devices: &[(String, Activity)]) -> String {
+    fn element(&mut self, before: Option<&Look>, look: &Look, devices: &[(String, DeviceActivity)]) -> String {
         const INDENT: &str = "\t\t\t\t\t";
         let form = self.form;
         let mut parts = Vec::new();
@@ -120,7 +100,7 @@ impl Printer {
             parts.push(format!("{INDENT}\"avg-cpu\":  {}", columns::cpu_json(&since, &look.cpu)));
         }
         if form.devices {
-            let object = |(name, activity): &(String, Activity)| {
+            let object = |(name, activity): &(String, DeviceActivity)| {
                 format!("{INDENT}\t{}", columns::json_object(name, activity, &form.layout))
             };
             let objects: Vec<String> = devices.iter().map(object).collect();
@@ -132,7 +112,7 @@ impl Printer {
 }
 
 /// Lines by the names that are shown.
-fn named(lines: &[(Of, Activity)], looker: &Looker) -> Vec<(String, Activity)> {
+fn named(lines: &[(Of, DeviceActivity)], looker: &Looker) -> Vec<(String, DeviceActivity)> {
     lines.iter().map(|(of, activity)| (looker.shown(of), *activity)).collect()
 }
 

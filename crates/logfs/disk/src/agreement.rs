@@ -1,6 +1,6 @@
 //! What the tests of disks share: requests that every disk has to answer in the same way.
 
-use crate::{Action, BlockDevice, Buffer, Completion, DeviceError, Request};
+use crate::{Action, BlockDevice, Buffer, DeviceError, DiskCompletion, DiskRequest};
 
 /// Size of the disks, bytes.
 pub(crate) const SIZE: u64 = 1 << 20;
@@ -36,8 +36,8 @@ pub(crate) fn exercise(device: &mut dyn BlockDevice) -> Vec<Vec<u8>> {
     read
 }
 
-pub(crate) fn ask(device: &mut dyn BlockDevice, action: Action) -> Completion {
-    device.submit(Request { tag: 7, action }).unwrap();
+pub(crate) fn ask(device: &mut dyn BlockDevice, action: Action) -> DiskCompletion {
+    device.submit(DiskRequest { tag: 7, action }).unwrap();
     let mut done = Vec::new();
     device.reap(true, &mut done);
     assert_eq!((done.len(), done[0].tag), (1, 7));

@@ -18,9 +18,9 @@ use iolab_async_io::native_aio::Context;
 use iolab_async_io::native_aio::abi::{IoEvent, Iocb, command};
 
 use crate::flights::{Flights, Memory, Transfer};
-use crate::target::Target;
+use crate::opened_file::OpenedFile;
 use crate::uring_disk::discard;
-use crate::{ActionKind, BlockDevice, Completion, Geometry, Request};
+use crate::{ActionKind, BlockDevice, DiskCompletion, DiskRequest, Geometry};
 
 /// Operations that are given to the kernel by one call.
 const AT_ONCE: usize = 64;
@@ -44,7 +44,7 @@ pub(crate) struct AioDisk {
 
 impl AioDisk {
     /// A disk on an opened block device, or the device back and why not.
-    pub(crate) fn on(target: Target, depth: u32) -> Result<AioDisk, (Target, io::Error)> {
+    pub(crate) fn on(target: OpenedFile, depth: u32) -> Result<AioDisk, (OpenedFile, io::Error)> {
         let places = depth.clamp(1, 4096);
         let context = match Context::new(places as usize) {
             Ok(context) => context,
@@ -138,7 +138,7 @@ impl BlockDevice for AioDisk {
         self.geometry
     }
 
-    fn submit(&mut self, request: Request) -> Result<(), Request> {
+    fn submit(&mut self, request: DiskRequest) -> Result<(), DiskRequest> {
         let kind = request.action.kind();
         let answer = self.geometry.answer(&request.action).or_else(|| {
             let (at, length) = request.action.range();
@@ -153,7 +153,7 @@ impl BlockDevice for AioDisk {
         }
     }
 
-    fn reap(&mut self, wait: bool, done: &mut Vec<Completion>) {
+    fn reap(&mut self, wait: bool, done: &mut Vec<DiskCompletion>) {
         let before = done.len();
         loop {
             self.send();

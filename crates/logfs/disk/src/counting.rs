@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use crate::{ActionKind, BlockDevice, Completion, Geometry, Request};
+use crate::{ActionKind, BlockDevice, DiskCompletion, DiskRequest, Geometry};
 
 /// Requests and bytes since the beginning.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -42,7 +42,7 @@ impl<D: BlockDevice> BlockDevice for Counting<D> {
         self.device.geometry()
     }
 
-    fn submit(&mut self, request: Request) -> Result<(), Request> {
+    fn submit(&mut self, request: DiskRequest) -> Result<(), DiskRequest> {
         let (kind, (_, bytes)) = (request.action.kind(), request.action.range());
         self.device.submit(request)?;
         let mut counts = self.counts.get();
@@ -58,7 +58,7 @@ impl<D: BlockDevice> BlockDevice for Counting<D> {
         Ok(())
     }
 
-    fn reap(&mut self, wait: bool, done: &mut Vec<Completion>) {
+    fn reap(&mut self, wait: bool, done: &mut Vec<DiskCompletion>) {
         self.device.reap(wait, done);
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use iolab_clock::Clock;
 
-use crate::{ActionKind, BlockDevice, Completion, Geometry, Request};
+use crate::{ActionKind, BlockDevice, DiskCompletion, DiskRequest, Geometry};
 
 /// How long requests take, from submission to completion.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct Delays {
 }
 
 impl Delays {
-    fn of(&self, request: &Request) -> u64 {
+    fn of(&self, request: &DiskRequest) -> u64 {
         let base = match request.action.kind() {
             ActionKind::Read => self.read_ns,
             ActionKind::Write => self.write_ns,
@@ -40,7 +40,7 @@ pub struct Delayed<D> {
     delays: Delays,
     due_ns: HashMap<u64, u64>,
     /// By time, then by arrival.
-    kept: BTreeMap<(u64, u64), Completion>,
+    kept: BTreeMap<(u64, u64), DiskCompletion>,
     arrivals: u64,
 }
 
@@ -50,7 +50,7 @@ impl<D: BlockDevice> Delayed<D> {
         Delayed { device, clock, delays, due_ns: HashMap::new(), kept: BTreeMap::new(), arrivals: 0 }
     }
 
-    fn hand_out(&mut self, done: &mut Vec<Completion>) {
+    fn hand_out(&mut self, done: &mut Vec<DiskCompletion>) {
         let now = self.clock.now_ns();
         while let Some(first) = self.kept.first_entry().filter(|first| Reverse(first.key().0) >= Reverse(now)) {
             done.push(first.remove());
@@ -63,14 +63,14 @@ impl<D: BlockDevice> BlockDevice for Delayed<D> {
         self.device.geometry()
     }
 
-    fn submit(&mut self, request: Request) -> Result<(), Request> {
+    fn submit(&mut self, request: DiskRequest) -> Result<(), DiskRequest> {
         let (tag, due) = (request.tag, self.clock.now_ns().saturating_add(self.delays.of(&request)));
         self.device.submit(request)?;
         self.due_ns.insert(tag, due);
         Ok(())
     }
 
-    fn reap(&mut self, wait: bool, done: &mut Vec<Completion>) {
+    fn reap(&mut self, wait: bool, done: &mut Vec<DiskCompletion>) {
         let mut arrived = Vec::new();
         self.device.reap(wait && self.kept.is_empty(), &mut arrived);
         for completion in arrived {

@@ -86,23 +86,23 @@ impl Action {
 
 /// One request on its way down.
 #[derive(Debug)]
-pub struct Request {
+pub struct DiskRequest {
     /// Comes back in the completion; the owner's to choose, unique among requests in flight.
     pub tag: u64,
     /// What to do.
     pub action: Action,
 }
 
-impl Request {
+impl DiskRequest {
     /// Completes it as it is, with this result.
-    pub fn complete(self, result: Result<(), DeviceError>) -> Completion {
-        Completion { tag: self.tag, buffer: self.action.into_buffer(), result }
+    pub fn complete(self, result: Result<(), DeviceError>) -> DiskCompletion {
+        DiskCompletion { tag: self.tag, buffer: self.action.into_buffer(), result }
     }
 }
 
 /// One request on its way back.
 #[derive(Debug)]
-pub struct Completion {
+pub struct DiskCompletion {
     /// The request's tag.
     pub tag: u64,
     /// The request's buffer; what it holds after a failed read says nothing.
@@ -126,7 +126,9 @@ impl std::fmt::Display for DeviceError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             DeviceError::Failed(errno) => write!(f, "{}", std::io::Error::from_raw_os_error(*errno)),
-            DeviceError::BadRange => write!(f, "a range beyond the device's end or not of whole blocks"),
+            DeviceError::BadRange => {
+                write!(f, "a range is beyond the end of the device or not a multiple of its blocks")
+            }
             DeviceError::Gone => write!(f, "the device is gone"),
         }
     }
@@ -144,11 +146,11 @@ pub trait BlockDevice {
     ///
     /// # Errors
     /// The request itself: reap, then offer it again.
-    fn submit(&mut self, request: Request) -> Result<(), Request>;
+    fn submit(&mut self, request: DiskRequest) -> Result<(), DiskRequest>;
 
     /// Sets out what was submitted and appends completions to `done`; when `wait`, at least one,
     /// unless nothing is in flight.
-    fn reap(&mut self, wait: bool, done: &mut Vec<Completion>);
+    fn reap(&mut self, wait: bool, done: &mut Vec<DiskCompletion>);
 
     /// A descriptor that becomes readable when [`BlockDevice::reap`] has something to do, which
     /// calms it; for who waits for other things, too. `None` from a device that has nothing under
@@ -189,11 +191,11 @@ impl BlockDevice for Box<dyn BlockDevice> {
         (**self).geometry()
     }
 
-    fn submit(&mut self, request: Request) -> Result<(), Request> {
+    fn submit(&mut self, request: DiskRequest) -> Result<(), DiskRequest> {
         (**self).submit(request)
     }
 
-    fn reap(&mut self, wait: bool, done: &mut Vec<Completion>) {
+    fn reap(&mut self, wait: bool, done: &mut Vec<DiskCompletion>) {
         (**self).reap(wait, done);
     }
 

@@ -1,21 +1,21 @@
 //! A device of whose requests some fail, as a plan says.
 
-use crate::{BlockDevice, Completion, DeviceError, Geometry, Request};
+use crate::{BlockDevice, DeviceError, DiskCompletion, DiskRequest, Geometry};
 
 /// Says whether a request fails, and how.
-type Plan = dyn FnMut(&Request) -> Option<DeviceError>;
+type Plan = dyn FnMut(&DiskRequest) -> Option<DeviceError>;
 
 /// Asks `plan` about every request; what the plan names an error for fails with it and never
 /// reaches the device.
 pub struct Faulty<D> {
     device: D,
     plan: Box<Plan>,
-    failed: Vec<Completion>,
+    failed: Vec<DiskCompletion>,
 }
 
 impl<D: BlockDevice> Faulty<D> {
     /// A device with a plan.
-    pub fn new(device: D, plan: impl FnMut(&Request) -> Option<DeviceError> + 'static) -> Faulty<D> {
+    pub fn new(device: D, plan: impl FnMut(&DiskRequest) -> Option<DeviceError> + 'static) -> Faulty<D> {
         Faulty { device, plan: Box::new(plan), failed: Vec::new() }
     }
 }
@@ -25,7 +25,7 @@ impl<D: BlockDevice> BlockDevice for Faulty<D> {
         self.device.geometry()
     }
 
-    fn submit(&mut self, request: Request) -> Result<(), Request> {
+    fn submit(&mut self, request: DiskRequest) -> Result<(), DiskRequest> {
         match (self.plan)(&request) {
             None => self.device.submit(request),
             Some(error) => {
@@ -35,7 +35,7 @@ impl<D: BlockDevice> BlockDevice for Faulty<D> {
         }
     }
 
-    fn reap(&mut self, wait: bool, done: &mut Vec<Completion>) {
+    fn reap(&mut self, wait: bool, done: &mut Vec<DiskCompletion>) {
         let wait = wait && self.failed.is_empty();
         done.append(&mut self.failed);
         self.device.reap(wait, done);

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use rustix::fs::{FallocateFlags, fallocate};
 
-use crate::target::{Caching, Opening, Target};
-use crate::{Action, BlockDevice, Completion, DeviceError, Geometry, Request};
+use crate::opened_file::{Caching, DiskOptions, OpenedFile};
+use crate::{Action, BlockDevice, DeviceError, DiskCompletion, DiskRequest, Geometry};
 
 /// A file of fixed size. Requests are carried out inside `submit`, so that one is in flight at a
 /// time; for speed take a [`crate::UringDisk`].
@@ -16,7 +16,7 @@ use crate::{Action, BlockDevice, Completion, DeviceError, Geometry, Request};
 pub struct FileDisk {
     file: File,
     geometry: Geometry,
-    done: Vec<Completion>,
+    done: Vec<DiskCompletion>,
 }
 
 impl FileDisk {
@@ -25,11 +25,11 @@ impl FileDisk {
     /// # Errors
     /// What opening it or asking for its size says.
     pub fn open(path: &Path, block_bytes: u32, caching: Caching) -> io::Result<FileDisk> {
-        let opening = Opening { caching, block_bytes: Some(block_bytes), ..Opening::default() };
-        Target::open(path, &opening).map(FileDisk::on)
+        let opening = DiskOptions { caching, block_bytes: Some(block_bytes), ..DiskOptions::default() };
+        OpenedFile::open(path, &opening).map(FileDisk::on)
     }
 
-    pub(crate) fn on(target: Target) -> FileDisk {
+    pub(crate) fn on(target: OpenedFile) -> FileDisk {
         FileDisk { file: target.file, geometry: target.geometry, done: Vec::new() }
     }
 
@@ -60,13 +60,13 @@ impl BlockDevice for FileDisk {
         self.geometry
     }
 
-    fn submit(&mut self, mut request: Request) -> Result<(), Request> {
+    fn submit(&mut self, mut request: DiskRequest) -> Result<(), DiskRequest> {
         let result = self.perform(&mut request.action);
         self.done.push(request.complete(result));
         Ok(())
     }
 
-    fn reap(&mut self, _wait: bool, done: &mut Vec<Completion>) {
+    fn reap(&mut self, _wait: bool, done: &mut Vec<DiskCompletion>) {
         done.append(&mut self.done);
     }
 }

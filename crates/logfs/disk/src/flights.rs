@@ -11,7 +11,7 @@
 //! was done, each request goes again by itself, so that what went wrong is the matter of those that
 //! it concerns.
 
-use crate::{Action, ActionKind, Completion, DeviceError, Request};
+use crate::{Action, ActionKind, DeviceError, DiskCompletion, DiskRequest};
 
 /// Requests of this length and more go by themselves: their bytes cost more than their transfer.
 const LARGE_BYTES: u64 = 64 << 10;
@@ -21,7 +21,7 @@ const MOST_BYTES: u64 = 128 << 10;
 /// A request that the kernel has or will have.
 #[derive(Debug)]
 pub(crate) struct Flying {
-    request: Request,
+    request: DiskRequest,
     /// Bytes of it that are done.
     moved: u64,
     /// Went with others, and something went wrong.
@@ -82,7 +82,7 @@ pub(crate) struct Flights {
     /// places.
     pieces: Vec<Piece>,
     under_way: usize,
-    finished: Vec<Completion>,
+    finished: Vec<DiskCompletion>,
 }
 
 impl Flights {
@@ -100,7 +100,7 @@ impl Flights {
     }
 
     /// Takes a request, unless there is no place for it.
-    pub(crate) fn admit(&mut self, request: Request) -> Result<(), Request> {
+    pub(crate) fn admit(&mut self, request: DiskRequest) -> Result<(), DiskRequest> {
         let Some(place) = self.free.pop() else { return Err(request) };
         self.places[place as usize] = Some(Flying { request, moved: 0, goes_alone: false, next: None });
         self.under_way += 1;
@@ -109,7 +109,7 @@ impl Flights {
     }
 
     /// A request that needs no kernel has ended.
-    pub(crate) fn finish(&mut self, request: Request, result: Result<(), DeviceError>) {
+    pub(crate) fn finish(&mut self, request: DiskRequest, result: Result<(), DeviceError>) {
         self.finished.push(request.complete(result));
     }
 
@@ -124,7 +124,7 @@ impl Flights {
     }
 
     /// Hands out what has ended.
-    pub(crate) fn drain_into(&mut self, done: &mut Vec<Completion>) {
+    pub(crate) fn drain_into(&mut self, done: &mut Vec<DiskCompletion>) {
         done.append(&mut self.finished);
     }
 
@@ -235,7 +235,7 @@ impl Flights {
         for flying in self.places.iter_mut().filter_map(Option::take) {
             let tag = flying.request.tag;
             let _leaked = std::mem::ManuallyDrop::new(flying);
-            self.finished.push(Completion { tag, buffer: None, result: Err(DeviceError::Gone) });
+            self.finished.push(DiskCompletion { tag, buffer: None, result: Err(DeviceError::Gone) });
         }
     }
 }

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use iolab_engine::{Completions, Lane, Op, OpKind, PoolView, SlotPool, Submission, Wait};
 
-use crate::{Action, ActionKind, BlockDevice, Completion, DeviceError, Geometry, Request};
+use crate::{Action, ActionKind, BlockDevice, DeviceError, DiskCompletion, DiskRequest, Geometry};
 
 /// `EIO` of errno(3).
 const EIO: i32 = 5;
@@ -26,7 +26,7 @@ pub struct LaneDisk<L> {
     /// Jobs with pieces that are not in a slot yet.
     waiting: VecDeque<usize>,
     batch: Completions,
-    finished: Vec<Completion>,
+    finished: Vec<DiskCompletion>,
     gone: bool,
 }
 
@@ -40,7 +40,7 @@ struct Piece {
 }
 
 struct Job {
-    request: Request,
+    request: DiskRequest,
     /// Up to where pieces have been cut.
     cut: u64,
     pieces_out: u32,
@@ -213,7 +213,7 @@ impl<L: Lane> BlockDevice for LaneDisk<L> {
         self.geometry
     }
 
-    fn submit(&mut self, request: Request) -> Result<(), Request> {
+    fn submit(&mut self, request: DiskRequest) -> Result<(), DiskRequest> {
         let answer = if self.gone { Some(Err(DeviceError::Gone)) } else { self.geometry.answer(&request.action) };
         if let Some(result) = answer {
             self.finished.push(request.complete(result));
@@ -228,7 +228,7 @@ impl<L: Lane> BlockDevice for LaneDisk<L> {
         Ok(())
     }
 
-    fn reap(&mut self, wait: bool, done: &mut Vec<Completion>) {
+    fn reap(&mut self, wait: bool, done: &mut Vec<DiskCompletion>) {
         let before = done.len();
         let mut unsent = Vec::new();
         loop {

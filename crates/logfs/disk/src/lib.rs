@@ -10,7 +10,7 @@
 //! A request owns its buffer until its completion gives it back, so nobody can touch bytes that a
 //! device works on. A [`BlockDevice`] is owned by one thread. Disks: [`RamDisk`]; [`UringDisk`] for
 //! files and block devices, without a copy; [`FileDisk`] where io_uring is not permitted
-//! ([`open_disk`] chooses); [`LaneDisk`] over any lane of an engine, which copies between buffers
+//! ([`open_disk()`] chooses); [`LaneDisk`] over any lane of an engine, which copies between buffers
 //! and the lane's slots. Decorators: [`Counting`], [`Delayed`], [`Faulty`], [`Shuffled`], and
 //! [`Traced`], whose trace tells what a crash at any moment leaves behind, and [`Volatile`], of which
 //! the end of a process is a power failure.
@@ -30,9 +30,10 @@ mod faulty;
 mod file_disk;
 mod flights;
 mod lane_disk;
+mod open_disk;
+mod opened_file;
 mod ram_disk;
 mod shuffled;
-mod target;
 mod traced;
 mod uring_disk;
 mod volatile;
@@ -40,13 +41,14 @@ mod volatile;
 pub use buffer::{Buffer, Divided};
 pub use counting::{Counting, Counts};
 pub use delayed::{Delayed, Delays};
-pub use device::{Action, ActionKind, BlockDevice, Completion, DeviceError, Geometry, Request};
+pub use device::{Action, ActionKind, BlockDevice, DeviceError, DiskCompletion, DiskRequest, Geometry};
 pub use faulty::Faulty;
 pub use file_disk::FileDisk;
 pub use lane_disk::LaneDisk;
+pub use open_disk::open_disk;
+pub use opened_file::{Caching, DiskOptions};
 pub use ram_disk::RamDisk;
 pub use shuffled::Shuffled;
-pub use target::{Caching, Opening, open_disk};
 pub use traced::{CrashPoints, Survival, Trace, Traced};
 pub use uring_disk::UringDisk;
 pub use volatile::Volatile;

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use crate::{Action, BlockDevice, Completion, DeviceError, Geometry, Request};
+use crate::{Action, BlockDevice, DeviceError, DiskCompletion, DiskRequest, Geometry};
 
 /// Bytes as a disk. Clones are the same disk: one stays with a test while a file system owns
 /// another. Requests are carried out when they are submitted, and any number may wait to be reaped;
@@ -12,7 +12,7 @@ use crate::{Action, BlockDevice, Completion, DeviceError, Geometry, Request};
 pub struct RamDisk {
     contents: Rc<RefCell<Vec<u8>>>,
     geometry: Geometry,
-    done: Rc<RefCell<Vec<Completion>>>,
+    done: Rc<RefCell<Vec<DiskCompletion>>>,
 }
 
 impl RamDisk {
@@ -57,13 +57,13 @@ impl BlockDevice for RamDisk {
         self.geometry
     }
 
-    fn submit(&mut self, mut request: Request) -> Result<(), Request> {
+    fn submit(&mut self, mut request: DiskRequest) -> Result<(), DiskRequest> {
         let result = self.perform(&mut request.action);
         self.done.borrow_mut().push(request.complete(result));
         Ok(())
     }
 
-    fn reap(&mut self, _wait: bool, done: &mut Vec<Completion>) {
+    fn reap(&mut self, _wait: bool, done: &mut Vec<DiskCompletion>) {
         done.append(&mut self.done.borrow_mut());
     }
 

@@ -1,13 +1,13 @@
 //! A device that completes in any order, and not at once.
 
-use crate::{BlockDevice, Completion, Geometry, Request};
+use crate::{BlockDevice, DiskCompletion, DiskRequest, Geometry};
 
 /// Keeps completions back and hands them out in an order that a seed decides. The same seed and
 /// requests, the same order.
 #[derive(Debug)]
 pub struct Shuffled<D> {
     device: D,
-    kept: Vec<Completion>,
+    kept: Vec<DiskCompletion>,
     state: u64,
 }
 
@@ -28,11 +28,11 @@ impl<D: BlockDevice> BlockDevice for Shuffled<D> {
         self.device.geometry()
     }
 
-    fn submit(&mut self, request: Request) -> Result<(), Request> {
+    fn submit(&mut self, request: DiskRequest) -> Result<(), DiskRequest> {
         self.device.submit(request)
     }
 
-    fn reap(&mut self, wait: bool, done: &mut Vec<Completion>) {
+    fn reap(&mut self, wait: bool, done: &mut Vec<DiskCompletion>) {
         self.device.reap(wait && self.kept.is_empty(), &mut self.kept);
         if self.kept.is_empty() {
             return;

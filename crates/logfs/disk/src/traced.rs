@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use crate::{Action, BlockDevice, Completion, Geometry, Request};
+use crate::{Action, BlockDevice, DiskCompletion, DiskRequest, Geometry};
 
 /// What happened at a device, in order.
 #[derive(Debug, Default)]
@@ -66,7 +66,7 @@ impl<D: BlockDevice> BlockDevice for Traced<D> {
         self.device.geometry()
     }
 
-    fn submit(&mut self, request: Request) -> Result<(), Request> {
+    fn submit(&mut self, request: DiskRequest) -> Result<(), DiskRequest> {
         let tag = request.tag;
         let write = match &request.action {
             Action::Write { at, buffer } => Some(Write { at: *at, bytes: buffer.to_vec() }),
@@ -88,7 +88,7 @@ impl<D: BlockDevice> BlockDevice for Traced<D> {
         Ok(())
     }
 
-    fn reap(&mut self, wait: bool, done: &mut Vec<Completion>) {
+    fn reap(&mut self, wait: bool, done: &mut Vec<DiskCompletion>) {
         let before = done.len();
         self.device.reap(wait, done);
         for completion in &done[before..] {
@@ -239,11 +239,11 @@ mod tests {
     fn write(device: &mut impl BlockDevice, tag: u64, at: u64, byte: u8) {
         let mut buffer = Buffer::zeroed(1024);
         buffer.fill(byte);
-        device.submit(Request { tag, action: Action::Write { at, buffer } }).unwrap();
+        device.submit(DiskRequest { tag, action: Action::Write { at, buffer } }).unwrap();
     }
 
     fn flush(device: &mut impl BlockDevice, tag: u64) {
-        device.submit(Request { tag, action: Action::Flush }).unwrap();
+        device.submit(DiskRequest { tag, action: Action::Flush }).unwrap();
     }
 
     #[test]

@@ -25,8 +25,8 @@ use io_uring::{IoUring, Submitter, opcode, squeue, types};
 use rustix::event::{EventfdFlags, eventfd};
 
 use crate::flights::{Flights, Memory, Transfer};
-use crate::target::{Caching, Opening, Target};
-use crate::{Action, ActionKind, BlockDevice, Completion, DeviceError, Geometry, Request};
+use crate::opened_file::{Caching, DiskOptions, OpenedFile};
+use crate::{Action, ActionKind, BlockDevice, DeviceError, DiskCompletion, DiskRequest, Geometry};
 
 /// The file, by its place in the table of registered ones.
 const FILE: types::Fixed = types::Fixed(0);
@@ -50,7 +50,7 @@ pub struct UringDisk {
     /// Entries in the ring that the kernel has not been shown.
     queued: u32,
     /// Discards of block devices, which the ring does not have: done by the next reap.
-    discards: Vec<Request>,
+    discards: Vec<DiskRequest>,
     is_enabled: bool,
     /// The kernel shows by a flag whether it has completions to work on.
     shows_work: bool,
@@ -69,10 +69,10 @@ impl UringDisk {
     /// Opens a file or block device.
     ///
     /// # Errors
-    /// What opening it says, and the kernel where it does not permit io_uring; [`crate::open_disk`]
+    /// What opening it says, and the kernel where it does not permit io_uring; [`crate::open_disk()`]
     /// then does without.
-    pub fn open(path: &Path, opening: &Opening) -> io::Result<UringDisk> {
-        UringDisk::on(Target::open(path, opening)?, opening.depth).map_err(|(_, error)| error)
+    pub fn open(path: &Path, opening: &DiskOptions) -> io::Result<UringDisk> {
+        UringDisk::on(OpenedFile::open(path, opening)?, opening.depth).map_err(|(_, error)| error)
     }
 
     /// Whether transfers go around the page cache.
@@ -81,7 +81,7 @@ impl UringDisk {
     }
 
     /// A disk on an opened file, or the file back and why not.
-    pub(crate) fn on(target: Target, depth: u32) -> Result<UringDisk, (Target, io::Error)> {
+    pub(crate) fn on(target: OpenedFile, depth: u32) -> Result<UringDisk, (OpenedFile, io::Error)> {
         let entries = depth.clamp(1, MOST_ENTRIES).next_power_of_two();
         let opened = set_up(entries).and_then(|(ring, shows_work)| {
             ring.submitter().register_files(&[target.file.as_raw_fd()])?;
@@ -229,7 +229,7 @@ impl BlockDevice for UringDisk {
         self.geometry
     }
 
-    fn submit(&mut self, request: Request) -> Result<(), Request> {
+    fn submit(&mut self, request: DiskRequest) -> Result<(), DiskRequest> {
         let answer = if self.gone { Some(Err(DeviceError::Gone)) } else { self.geometry.answer(&request.action) };
         if let Some(result) = answer {
             self.flights.finish(request, result);
@@ -253,7 +253,7 @@ impl BlockDevice for UringDisk {
         self.bell.as_ref()?.try_clone().ok()
     }
 
-    fn reap(&mut self, wait: bool, done: &mut Vec<Completion>) {
+    fn reap(&mut self, wait: bool, done: &mut Vec<DiskCompletion>) {
         let before = done.len();
         if let Some(bell) = &self.bell {
             // Before looking: what comes later rings again.

@@ -15,7 +15,7 @@ use std::os::fd::OwnedFd;
 
 use iolab_random::SplitMix64;
 
-use crate::{Action, BlockDevice, Buffer, Completion, Geometry, Request};
+use crate::{Action, BlockDevice, Buffer, DiskCompletion, DiskRequest, Geometry};
 
 /// Of so many writes, one is written back without a flush.
 const WRITTEN_BACK_OF: u64 = 4;
@@ -40,19 +40,19 @@ pub struct Volatile<D> {
     own: HashMap<u64, Vec<u64>>,
     next_tag: u64,
     /// What the device had no room for.
-    backlog: VecDeque<Request>,
+    backlog: VecDeque<DiskRequest>,
     /// Reads under way, and what the cache has of them.
     reads: HashMap<u64, Vec<Piece>>,
     flushing: Option<Flushing>,
-    waiting: VecDeque<Request>,
-    done: Vec<Completion>,
+    waiting: VecDeque<DiskRequest>,
+    done: Vec<DiskCompletion>,
     /// Whether the device has requests that it was not yet told to set out.
     has_sent: bool,
 }
 
 /// A flush under way: first all blocks are written, then the device flushes.
 struct Flushing {
-    request: Request,
+    request: DiskRequest,
     /// Blocks that this flush sends, with the numbers of their writes.
     blocks: Vec<(u64, u64)>,
     /// Our own requests that have to end before the device flushes.
@@ -91,7 +91,7 @@ impl<D: BlockDevice> Volatile<D> {
         self.device.geometry().block_bytes as usize
     }
 
-    fn send(&mut self, request: Request) {
+    fn send(&mut self, request: DiskRequest) {
         self.has_sent = true;
         if self.backlog.is_empty() {
             self.backlog.extend(self.device.submit(request).err());
@@ -123,7 +123,7 @@ impl<D: BlockDevice> Volatile<D> {
             self.next_tag += 1;
             self.own.insert(tag, run);
             tags.push(tag);
-            self.send(Request { tag, action: Action::Write { at, buffer } });
+            self.send(DiskRequest { tag, action: Action::Write { at, buffer } });
         }
         tags
     }
@@ -145,7 +145,7 @@ impl<D: BlockDevice> Volatile<D> {
         self.write_back(chosen);
     }
 
-    fn take_read(&mut self, request: Request) {
+    fn take_read(&mut self, request: DiskRequest) {
         let (at, length) = request.action.range();
         let unit = self.block_bytes();
         let numbers = (at / unit as u64..).take(length as usize / unit);
@@ -157,7 +157,7 @@ impl<D: BlockDevice> Volatile<D> {
         self.send(request);
     }
 
-    fn take_discard(&mut self, request: Request) {
+    fn take_discard(&mut self, request: DiskRequest) {
         let (at, length) = request.action.range();
         let unit = self.block_bytes() as u64;
         for block in at / unit..(at + length) / unit {
@@ -186,12 +186,12 @@ impl<D: BlockDevice> Volatile<D> {
             self.next_tag += 1;
             flushing.left.insert(tag);
             self.own.insert(tag, Vec::new());
-            self.send(Request { tag, action: Action::Flush });
+            self.send(DiskRequest { tag, action: Action::Flush });
         }
     }
 
     /// A request of our own has ended.
-    fn ended(&mut self, completion: &Completion, blocks: &[u64]) {
+    fn ended(&mut self, completion: &DiskCompletion, blocks: &[u64]) {
         for block in blocks {
             self.leaving.remove(block);
         }
@@ -215,7 +215,7 @@ impl<D: BlockDevice> Volatile<D> {
         }
     }
 
-    fn sort_out(&mut self, mut completion: Completion) {
+    fn sort_out(&mut self, mut completion: DiskCompletion) {
         if let Some(blocks) = self.own.remove(&completion.tag) {
             self.ended(&completion, &blocks);
             return;
@@ -235,7 +235,7 @@ impl<D: BlockDevice> BlockDevice for Volatile<D> {
         self.device.geometry()
     }
 
-    fn submit(&mut self, request: Request) -> Result<(), Request> {
+    fn submit(&mut self, request: DiskRequest) -> Result<(), DiskRequest> {
         if let Some(answer) = self.device.geometry().answer(&request.action) {
             self.done.push(request.complete(answer));
             return Ok(());
@@ -255,7 +255,7 @@ impl<D: BlockDevice> BlockDevice for Volatile<D> {
         Ok(())
     }
 
-    fn reap(&mut self, wait: bool, done: &mut Vec<Completion>) {
+    fn reap(&mut self, wait: bool, done: &mut Vec<DiskCompletion>) {
         let mut arrived = Vec::new();
         loop {
             while let Some(request) = self.backlog.pop_front() {
@@ -302,21 +302,21 @@ mod tests {
     fn write(device: &mut impl BlockDevice, at: u64, byte: u8) {
         let mut buffer = Buffer::zeroed(2048);
         buffer.fill(byte);
-        device.submit(Request { tag: 1, action: Action::Write { at, buffer } }).unwrap();
+        device.submit(DiskRequest { tag: 1, action: Action::Write { at, buffer } }).unwrap();
         device.reap(true, &mut Vec::new());
     }
 
     fn flush(device: &mut impl BlockDevice) {
-        device.submit(Request { tag: 2, action: Action::Flush }).unwrap();
+        device.submit(DiskRequest { tag: 2, action: Action::Flush }).unwrap();
         let mut done = Vec::new();
         device.reap(true, &mut done);
-        assert!(matches!(&done[..], [Completion { result: Ok(()), .. }]), "{done:?}");
+        assert!(matches!(&done[..], [DiskCompletion { result: Ok(()), .. }]), "{done:?}");
     }
 
     /// What the device below holds at an offset.
     fn below(device: &mut Volatile<RamDisk>, at: u64) -> u8 {
         let action = Action::Read { at, buffer: Buffer::zeroed(512) };
-        device.device.submit(Request { tag: 3, action }).unwrap();
+        device.device.submit(DiskRequest { tag: 3, action }).unwrap();
         let mut done = Vec::new();
         device.device.reap(true, &mut done);
         let answer = done.iter().find(|completion| completion.tag == 3).unwrap();

@@ -1,7 +1,7 @@
 //! Attributes as the kernel reads them (`include/uapi/linux/fuse.h`).
 
 use iolab_fuse::abi::Body;
-use iolab_logfs::{Attributes, Error, InodeId, Kind, LocalVolume};
+use iolab_logfs::{Attributes, Error, InodeId, InodeKind, LocalVolume};
 
 /// Nobody but the kernel changes anything: what it was told stays true until it changes it.
 const VALID_SECONDS: u64 = 86_400;
@@ -9,27 +9,27 @@ const VALID_SECONDS: u64 = 86_400;
 const PREFERRED_BYTES: u32 = 4096;
 
 /// The file type bits of `st_mode`.
-pub(crate) fn type_bits(kind: Kind) -> u32 {
+pub(crate) fn type_bits(kind: InodeKind) -> u32 {
     match kind {
-        Kind::File => libc::S_IFREG,
-        Kind::Directory => libc::S_IFDIR,
-        Kind::Symlink => libc::S_IFLNK,
-        Kind::Fifo => libc::S_IFIFO,
-        Kind::Socket => libc::S_IFSOCK,
-        Kind::CharacterDevice => libc::S_IFCHR,
-        Kind::BlockDevice => libc::S_IFBLK,
+        InodeKind::File => libc::S_IFREG,
+        InodeKind::Directory => libc::S_IFDIR,
+        InodeKind::Symlink => libc::S_IFLNK,
+        InodeKind::Fifo => libc::S_IFIFO,
+        InodeKind::Socket => libc::S_IFSOCK,
+        InodeKind::CharacterDevice => libc::S_IFCHR,
+        InodeKind::BlockDevice => libc::S_IFBLK,
     }
 }
 
 /// The kind that the file type bits of a mode say.
-pub(crate) fn kind_of(mode: u32) -> Option<Kind> {
-    use Kind::{BlockDevice, CharacterDevice, Directory, Fifo, File, Socket, Symlink};
+pub(crate) fn kind_of(mode: u32) -> Option<InodeKind> {
+    use InodeKind::{BlockDevice, CharacterDevice, Directory, Fifo, File, Socket, Symlink};
     let kinds = [File, Directory, Symlink, Fifo, Socket, CharacterDevice, BlockDevice];
     kinds.into_iter().find(|kind| type_bits(*kind) == mode & libc::S_IFMT)
 }
 
 /// `DT_*` of an entry of a directory.
-pub(crate) fn entry_type(kind: Kind) -> u32 {
+pub(crate) fn entry_type(kind: InodeKind) -> u32 {
     type_bits(kind) >> 12
 }
 
@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn an_inode_is_told_in_the_bytes_that_the_kernel_reads() {
         let attributes = Attributes {
-            kind: Kind::CharacterDevice,
+            kind: InodeKind::CharacterDevice,
             mode: 0o640,
             uid: 1000,
             gid: 100,
@@ -164,7 +164,7 @@ mod tests {
         assert_eq!([96, 112, 128, 144].map(|at| word(&bytes, at)), [1, 7, 5, 3], "access, birth, status, content");
         assert_eq!([word(&bytes, 160), word(&bytes, 164)], [0x456, 0x12378], "major, minor");
         assert_eq!(negative_entry(Body::new(&mut bytes)).length(), Some(128));
-        assert_eq!(kind_of(libc::S_IFSOCK | 0o777), Some(Kind::Socket));
+        assert_eq!(kind_of(libc::S_IFSOCK | 0o777), Some(InodeKind::Socket));
         assert_eq!(kind_of(0o777), None);
     }
 }

@@ -1,15 +1,12 @@
-//! Requests that change attributes, ordinary and extended, and what losing privileges means.
+//! Requests that change attributes, ordinary and extended.
 
 use iolab_fuse::abi::{set, u32_at, u64_at};
 use iolab_fuse::channel::Message;
-use iolab_logfs::{AttributeChange, Attributes, Error, InodeId, Kind, LocalVolume, Setting};
+use iolab_logfs::{AttributeChange, Error, InodeId, SetCondition};
 
 use crate::attributes::{KnownAttributes, joined};
 use crate::names::one_name;
 use crate::world::{Answer, World, built};
-
-/// The attribute with a file's capabilities (capabilities(7)).
-const CAPABILITIES: &[u8] = b"security.capability";
 
 /// A change of attributes.
 #[derive(Debug)]
@@ -70,38 +67,13 @@ impl Change {
     }
 }
 
-/// The mode of a file without what lets others act as its owner; `None` when there is nothing of
-/// it.
-fn stripped(attributes: &Attributes) -> Option<u16> {
-    let mode = u32::from(attributes.mode);
-    let mut less = mode & !libc::S_ISUID;
-    // Without the group's execute bit it means something else (inode(7)).
-    if mode & libc::S_IXGRP != 0 {
-        less &= !libc::S_ISGID;
-    }
-    (attributes.kind != Kind::Directory && less != mode).then_some(less as u16)
-}
-
-/// Takes set-user-id, set-group-id and capabilities from a file that is changed by who may not keep
-/// them; true when its mode has changed.
-pub(crate) async fn strip_privileges(fs: &LocalVolume, inode: InodeId) -> Result<bool, Error> {
-    let less = stripped(&fs.stat(inode)?);
-    if less.is_some() {
-        fs.set_attributes(inode, AttributeChange { mode: less, ..AttributeChange::default() }).await?;
-    }
-    if fs.extended(inode, CAPABILITIES).is_ok() {
-        fs.remove_extended(inode, CAPABILITIES).await?;
-    }
-    Ok(less.is_some())
-}
-
 /// SETXATTR.
 #[derive(Debug)]
 pub(crate) struct SetAttribute {
     inode: InodeId,
     name: Vec<u8>,
     value: Vec<u8>,
-    setting: Setting,
+    setting: SetCondition,
 }
 
 impl SetAttribute {
@@ -114,9 +86,9 @@ impl SetAttribute {
         }
         let value = tail.get(name.len() + 1..).and_then(|rest| rest.get(..size as usize)).ok_or(libc::EINVAL)?;
         let setting = match flags as i32 {
-            libc::XATTR_CREATE => Setting::Create,
-            libc::XATTR_REPLACE => Setting::Replace,
-            _ => Setting::Any,
+            libc::XATTR_CREATE => SetCondition::Create,
+            libc::XATTR_REPLACE => SetCondition::Replace,
+            _ => SetCondition::Any,
         };
         let inode = InodeId(message.header.node);
         Ok(SetAttribute { inode, name: name.to_vec(), value: value.to_vec(), setting })
@@ -138,33 +110,6 @@ pub(crate) async fn remove_attribute(world: World, inode: InodeId, name: Vec<u8>
 mod tests {
     use super::*;
     use iolab_fuse::abi::{InHeader, opcode};
-
-    #[test]
-    fn privileges_are_stripped_as_the_kernel_does() {
-        let attributes = |kind, mode| Attributes {
-            kind,
-            mode,
-            uid: 0,
-            gid: 0,
-            links: 1,
-            size: 0,
-            accessed_ns: 0,
-            modified_ns: 0,
-            changed_ns: 0,
-            born_ns: 0,
-        };
-        let table = [
-            (Kind::File, 0o4755, Some(0o755)),
-            (Kind::File, 0o6755, Some(0o755)),
-            (Kind::File, 0o2644, None),
-            (Kind::File, 0o6644, Some(0o2644)),
-            (Kind::File, 0o1755, None),
-            (Kind::Directory, 0o2755, None),
-        ];
-        for (kind, mode, expected) in table {
-            assert_eq!(stripped(&attributes(kind, mode)), expected, "{mode:o}");
-        }
-    }
 
     #[test]
     fn only_what_is_asked_for_changes() {

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use iolab_fuse::abi::Body;
-use iolab_logfs::{Entry, Error, InodeId, Kind, LocalVolume};
+use iolab_logfs::{DirectoryEntry, Error, InodeId, InodeKind, LocalVolume};
 
 use crate::attributes::{KnownAttributes, entry_type};
 use crate::nodes::Nodes;
@@ -17,7 +17,7 @@ const FETCHED: usize = 256;
 
 #[derive(Debug, Default)]
 struct Handle {
-    listed: Vec<Entry>,
+    listed: Vec<DirectoryEntry>,
 }
 
 /// The handles.
@@ -55,7 +55,7 @@ impl Directories {
         listing: Listing,
         room: &mut [u8],
     ) -> Result<usize, Error> {
-        let handle = self.open.get_mut(&listing.handle).ok_or(Error::Invalid("a directory that is not open"))?;
+        let handle = self.open.get_mut(&listing.handle).ok_or(Error::Invalid("the directory is not open"))?;
         if listing.offset == 0 {
             handle.listed.clear();
         }
@@ -76,11 +76,11 @@ impl Directories {
 
 impl Handle {
     /// The entry with this number, where `.` and `..` come first.
-    fn entry(&mut self, fs: &LocalVolume, directory: InodeId, number: u64) -> Result<Option<Entry>, Error> {
+    fn entry(&mut self, fs: &LocalVolume, directory: InodeId, number: u64) -> Result<Option<DirectoryEntry>, Error> {
         if number < 2 {
             let inode = if number == 0 { directory } else { fs.lookup(directory, b"..")?.inode };
             let name = if number == 0 { b".".to_vec() } else { b"..".to_vec() };
-            return Ok(Some(Entry { name, inode, kind: Kind::Directory }));
+            return Ok(Some(DirectoryEntry { name, inode, kind: InodeKind::Directory }));
         }
         let index = (number - 2) as usize;
         while self.listed.len() <= index {
@@ -96,7 +96,12 @@ impl Handle {
 }
 
 /// Writes `struct fuse_dirent`, or `struct fuse_direntplus`; its length, if it fits.
-fn put(entry: &Entry, cookie: u64, (plus, told): (bool, Option<KnownAttributes>), room: &mut [u8]) -> Option<usize> {
+fn put(
+    entry: &DirectoryEntry,
+    cookie: u64,
+    (plus, told): (bool, Option<KnownAttributes>),
+    room: &mut [u8],
+) -> Option<usize> {
     let body = Body::new(room);
     let body = match told {
         Some(told) => told.entry_out(body),

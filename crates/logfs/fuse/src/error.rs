@@ -15,7 +15,7 @@ pub enum MountError {
     #[error("{0}: {1}")]
     System(&'static str, std::io::Error),
     /// Every operation waits for another one.
-    #[error("the file system waits for itself; what was synced is safe")]
+    #[error("the file system is deadlocked; synced data is safe")]
     Stalled,
 }
 

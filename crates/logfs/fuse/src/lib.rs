@@ -25,6 +25,7 @@ mod names;
 mod nodes;
 mod notices;
 mod options;
+mod privileges;
 mod quick;
 mod serve;
 mod session;
@@ -35,6 +36,6 @@ mod world;
 
 pub use error::MountError;
 pub use iolab_async_io::command_ring::Stop;
-pub use iolab_fuse::{FuseError, Moment, Observer, Transport};
+pub use iolab_fuse::{FuseError, FuseEvent, FuseTransport, Observer};
 pub use options::{Options, UnknownWord};
 pub use serve::{Mountable, serve};

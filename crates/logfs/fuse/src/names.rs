@@ -2,11 +2,10 @@
 
 use iolab_fuse::abi::{self, u32_at, u64_at};
 use iolab_fuse::channel::Message;
-use iolab_logfs::{InodeId, Kind, Occupied, Owner};
+use iolab_logfs::{InodeId, InodeKind, Occupied, Owner};
 
 use crate::attributes::kind_of;
-use crate::quick::open_out;
-use crate::world::{Answer, World, built};
+use crate::world::{Answer, World, built, open_out};
 
 /// `RENAME_NOREPLACE` of linux/fs.h.
 const NO_REPLACE: u32 = 1;
@@ -28,7 +27,7 @@ fn two_names(tail: &[u8]) -> Result<(Vec<u8>, Vec<u8>), i32> {
 pub(crate) struct New {
     directory: InodeId,
     name: Vec<u8>,
-    kind: Kind,
+    kind: InodeKind,
     device: u32,
     owner: Owner,
     /// Of a symbolic link.
@@ -56,7 +55,7 @@ impl New {
         // (inode(7)).
         if u32::from(parent.mode) & libc::S_ISGID != 0 {
             owner.gid = parent.gid;
-            owner.mode |= if kind == Kind::Directory { libc::S_ISGID as u16 } else { 0 };
+            owner.mode |= if kind == InodeKind::Directory { libc::S_ISGID as u16 } else { 0 };
         }
         let name = one_name(tail)?.to_vec();
         let opened = if header.opcode == abi::opcode::CREATE { Some(word(0)?) } else { None };
@@ -67,9 +66,9 @@ impl New {
         let New { directory, name, kind, device, owner, target, opened } = self;
         let fs = &world.fs;
         let made = match kind {
-            Kind::File => fs.create(directory, &name, owner).await,
-            Kind::Directory => fs.make_directory(directory, &name, owner).await,
-            Kind::Symlink => fs.symlink(directory, &name, &target, owner).await,
+            InodeKind::File => fs.create(directory, &name, owner).await,
+            InodeKind::Directory => fs.make_directory(directory, &name, owner).await,
+            InodeKind::Symlink => fs.symlink(directory, &name, &target, owner).await,
             special => fs.make_special(directory, &name, (special, device), owner).await,
         };
         let inode = made.map_err(|error| error.errno())?;

@@ -5,8 +5,6 @@ use std::collections::HashMap;
 
 use iolab_logfs::{InodeId, LocalVolume};
 
-use crate::transfers::is_direct;
-
 /// What the kernel knows of an inode.
 #[derive(Debug, Default)]
 struct Node {
@@ -56,4 +54,9 @@ impl Nodes {
     pub(crate) fn may_be_cached(&self, inode: InodeId) -> bool {
         self.0.get(&inode).is_some_and(|node| node.may_be_cached)
     }
+}
+
+/// Whether the flags of open(2) say that the page cache is passed by.
+pub(crate) fn is_direct(open_flags: u32) -> bool {
+    open_flags & libc::O_DIRECT as u32 != 0
 }

@@ -211,7 +211,7 @@ impl Future for Told {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iolab_executor::{Executor, Nothing, Order};
+    use iolab_executor::{Executor, Nothing, ReadyOrder};
     use rustix::pipe::pipe;
 
     fn begun() -> (Notices, OwnedFd) {
@@ -254,13 +254,13 @@ mod tests {
         let mut fds = [rustix::event::PollFd::new(&notices.patience, rustix::event::PollFlags::IN)];
         assert_eq!(rustix::event::poll(&mut fds, None), Ok(1));
         notices.look();
-        assert_eq!(Executor::new(Order::Fair).run(&mut Nothing, told), Ok(()));
+        assert_eq!(Executor::new(ReadyOrder::Fair).run(&mut Nothing, told), Ok(()));
         drop(kept);
     }
 
     #[test]
     fn without_a_connection_there_is_nothing_to_wait_for() {
         let told = Notices::new().unwrap().attributes_changed(InodeId(1));
-        assert_eq!(Executor::new(Order::Fair).run(&mut Nothing, told), Ok(()));
+        assert_eq!(Executor::new(ReadyOrder::Fair).run(&mut Nothing, told), Ok(()));
     }
 }

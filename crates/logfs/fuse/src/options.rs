@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use iolab_fuse::{MountFlags, Transport};
+use iolab_fuse::{FuseTransport, MountFlags};
 
 /// How to mount.
 #[derive(Debug, Clone)]
@@ -12,7 +12,7 @@ pub struct Options {
     /// What the list of mounts says is mounted.
     pub source: String,
     /// How requests travel.
-    pub transport: Transport,
+    pub transport: FuseTransport,
     /// Requests in flight: per processor with io_uring, in all with the classic transport.
     pub depth: usize,
     /// The largest transfer, bytes; rounded to whole pages.
@@ -32,7 +32,7 @@ pub struct Options {
 
 /// A word of `-o` that means nothing here.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the mount option {0} is not known; known are {known}", known = KNOWN)]
+#[error("unknown mount option {0}; known options are {known}", known = KNOWN)]
 pub struct UnknownWord(String);
 
 const KNOWN: &str = "ro rw suid nosuid dev nodev exec noexec noatime relatime dirsync sync async writeback nowriteback verify noverify commit=SECONDS \
@@ -45,7 +45,7 @@ impl Options {
         Options {
             mount_point: mount_point.into(),
             source: source.into(),
-            transport: Transport::Auto,
+            transport: FuseTransport::Auto,
             depth: 16,
             transfer_bytes: 256 << 10,
             flags: MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOATIME,
@@ -77,7 +77,7 @@ impl Options {
                 "max_write" => self.transfer_bytes = number()? as usize,
                 "depth" => self.depth = number()?.max(1) as usize,
                 "transport" => {
-                    let known = [Transport::Auto, Transport::Classic, Transport::Uring];
+                    let known = [FuseTransport::Auto, FuseTransport::Classic, FuseTransport::Uring];
                     self.transport = known.into_iter().find(|known| known.to_string() == value).ok_or_else(unknown)?;
                 }
                 _ => return Err(unknown()),
@@ -125,7 +125,7 @@ mod tests {
         options.apply("rw,max_write=65536,nowriteback").unwrap();
         assert_eq!(options.flags, MountFlags::NODEV | MountFlags::NOATIME);
         assert_eq!((options.commit_seconds, options.transfer_bytes, options.writeback), (30, 65536, false));
-        assert_eq!(options.transport, Transport::Classic);
+        assert_eq!(options.transport, FuseTransport::Classic);
         assert!(options.verify);
         options.apply("noverify").unwrap();
         assert!(!options.verify);

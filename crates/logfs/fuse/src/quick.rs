@@ -1,14 +1,14 @@
 //! Requests that memory answers: nothing is waited for, and the answer is written where the
 //! transport takes it from.
 
-use iolab_fuse::abi::{Body, TransferArgs, opcode, open_flag, u32_at, u64_at};
+use iolab_fuse::abi::{Body, TransferArgs, opcode, u32_at, u64_at};
 use iolab_fuse::channel::Message;
-use iolab_logfs::{Error, InodeId, Kind, LocalVolume};
+use iolab_logfs::{Error, InodeId, InodeKind, LocalVolume};
 
 use crate::attributes::{KnownAttributes, negative_entry};
 use crate::directories::Listing;
 use crate::names::one_name;
-use crate::world::World;
+use crate::world::{World, open_out};
 
 /// Length of the answer in the payload, or an errno.
 pub(crate) type Quick = Result<usize, i32>;
@@ -99,20 +99,15 @@ fn lookup(world: &World, directory: InodeId, tail: &[u8], payload: &mut [u8]) ->
 
 /// What is cached stays true from one opening to the next, and closing has nothing to say.
 fn open(world: &World, inode: InodeId, args: &[u8], payload: &mut [u8]) -> Quick {
-    if world.fs.stat(inode).map_err(errno)?.kind == Kind::Directory {
+    if world.fs.stat(inode).map_err(errno)?.kind == InodeKind::Directory {
         return Err(libc::EISDIR);
     }
     world.nodes.borrow_mut().opened(inode, u32_at(args, 0).ok_or(libc::EINVAL)?);
     fitted(open_out(Body::new(payload)))
 }
 
-/// `struct fuse_open_out` of a file.
-pub(crate) fn open_out(body: Body<'_>) -> Body<'_> {
-    body.u64(0).u32(open_flag::KEEP_CACHE | open_flag::NOFLUSH).u32(0)
-}
-
 fn open_directory(world: &World, inode: InodeId, payload: &mut [u8]) -> Quick {
-    if world.fs.stat(inode).map_err(errno)?.kind != Kind::Directory {
+    if world.fs.stat(inode).map_err(errno)?.kind != InodeKind::Directory {
         return Err(libc::ENOTDIR);
     }
     let handle = world.directories.borrow_mut().open();

@@ -16,7 +16,8 @@ use iolab_fuse::mount::{MountOptions, Mounted, mount};
 use iolab_fuse::negotiation::Offer;
 use iolab_fuse::uring::Share;
 use iolab_fuse::{
-    Ending, Moment, Observer, Service, Transport, Unmounter, UringSwitch, classic, permitted, possible_cpus, uring,
+    Ending, FuseEvent, FuseTransport, Observer, Service, Unmounter, UringSwitch, classic, permitted, possible_cpus,
+    uring,
 };
 use iolab_logfs::{Disk, LocalVolume};
 use iolab_memory::{Backing, SlotPool};
@@ -53,7 +54,7 @@ pub fn serve(what: Mountable, options: &Options, stop: &Stop, observer: Observer
     let Mountable { fs, disk, executor, clock } = what;
     let (transport, note) = permitted(options.transport);
     let options = &Options { transport, ..options.clone() };
-    note.into_iter().for_each(|note| observer(&Moment::Note(note)));
+    note.into_iter().for_each(|note| observer(&FuseEvent::Note(note)));
     let waking = disk.waking();
     let pool = pool(options)?;
     let commit = Commit::new(options.commit_seconds)?;
@@ -67,9 +68,10 @@ pub fn serve(what: Mountable, options: &Options, stop: &Stop, observer: Observer
     if activity.content_errors + activity.bad_checkpoints > 0 {
         let (reads, checkpoints) = (activity.content_errors, activity.bad_checkpoints);
         let text = format!(
-            "the device is not to be trusted: {reads} reads found other content than was written, {checkpoints} checkpoints had to be written anew"
+            "the device is unreliable: {reads} reads returned data that differs from what was written, {checkpoints} \
+            checkpoints had to be rewritten"
         );
-        observer(&Moment::Note(text));
+        observer(&FuseEvent::Note(text));
     }
     let closed = session.close();
     // The mount is taken away last: who sees it gone may open the image.
@@ -88,7 +90,7 @@ fn pool(options: &Options) -> Result<SlotPool, MountError> {
     let bytes = options.transfer_bytes.max(LEAST_BUFFER_BYTES).next_multiple_of(PAGE);
     // With io_uring each processor has its own requests, and one slot more receives what still
     // comes by reads.
-    let slots = if options.transport == Transport::Classic {
+    let slots = if options.transport == FuseTransport::Classic {
         options.depth.max(1)
     } else {
         options.depth.max(1) * possible_cpus() + 1
@@ -105,7 +107,7 @@ fn connect(
     wakes: &[BorrowedFd<'_>],
 ) -> Result<Mounted, MountError> {
     let (slots, payload_bytes) = session.shape();
-    let switch = (options.transport != Transport::Classic).then(UringSwitch::on);
+    let switch = (options.transport != FuseTransport::Classic).then(UringSwitch::on);
     let mounting = MountOptions {
         source: options.source.clone(),
         subtype: "logfs".to_owned(),
@@ -126,8 +128,8 @@ fn connect(
     drop(switch);
     let mut unmounter = Unmounter::new(mounted.0.clone(), Some(observer.clone()));
     let ending = Ending { stop: Some((stop, &mut unmounter)), halt: None, wakes };
-    let serving = || observer(&Moment::Serving { path: options.mount_point.clone(), transport });
-    let served = if transport == Transport::Uring {
+    let serving = || observer(&FuseEvent::Serving { path: options.mount_point.clone(), transport });
+    let served = if transport == FuseTransport::Uring {
         uring::serve(&channel, session, 0, (ending, Share { thread: 0, threads: 1 }), serving)
     } else {
         serving();

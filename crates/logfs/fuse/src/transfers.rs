@@ -4,6 +4,7 @@ use iolab_fuse::abi::{TransferArgs, u32_at, u64_at};
 use iolab_fuse::channel::Message;
 use iolab_logfs::{Error, InodeId, LocalVolume};
 
+use crate::nodes::is_direct;
 use crate::world::{Answer, World, built};
 
 /// `FUSE_WRITE_KILL_SUIDGID`.
@@ -14,11 +15,6 @@ const FROM_CACHE: u32 = 1 << 0;
 const COPIED_AT_ONCE: usize = 1 << 20;
 /// Most bytes of one COPY_FILE_RANGE: the caller goes on with the next.
 const MOST_COPIED: u64 = 64 << 20;
-
-/// Whether the flags of open(2) say that the page cache is passed by.
-pub(crate) fn is_direct(open_flags: u32) -> bool {
-    open_flags & libc::O_DIRECT as u32 != 0
-}
 
 /// READ.
 pub(crate) async fn read(world: World, inode: InodeId, args: TransferArgs) -> Answer {

@@ -4,14 +4,14 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use iolab_clock::Clock;
-use iolab_fuse::abi::Body;
+use iolab_fuse::abi::{Body, open_flag};
 use iolab_logfs::{Error, InodeId, LocalVolume};
 
 use crate::attributes::KnownAttributes;
-use crate::changes::strip_privileges;
 use crate::directories::Directories;
 use crate::nodes::Nodes;
 use crate::notices::Notices;
+use crate::privileges::strip_privileges;
 
 /// The bytes of an answer, or an errno.
 pub(crate) type Answer = Result<Vec<u8>, i32>;
@@ -63,4 +63,9 @@ pub(crate) fn built(write: impl for<'a> Fn(Body<'a>) -> Body<'a>) -> Vec<u8> {
 /// but the sync itself with `EIO`.
 pub(crate) fn sync_errno(error: &Error) -> i32 {
     if matches!(error, Error::Failed(_)) { libc::EIO } else { error.errno() }
+}
+
+/// `struct fuse_open_out` of a file.
+pub(crate) fn open_out(body: Body<'_>) -> Body<'_> {
+    body.u64(0).u32(open_flag::KEEP_CACHE | open_flag::NOFLUSH).u32(0)
 }

@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 
 use iolab_logfs::Error;
 
-pub use beneath::Target;
-pub use from_host::{Source, from_host, from_host_told};
+pub use beneath::CopyTarget;
+pub use from_host::{CopySource, from_host, from_host_told};
 pub use to_host::{to_host, to_host_told};
 
 /// Bytes that are moved at once.
@@ -34,7 +34,7 @@ pub struct Copied {
 }
 
 /// Told what a copy has done so far, between its pieces; answers whether it is to go on.
-pub type Told<'t> = &'t mut dyn FnMut(&Copied) -> bool;
+pub type CopyProgress<'t> = &'t mut dyn FnMut(&Copied) -> bool;
 
 /// Why a copy ended.
 #[derive(Debug, thiserror::Error)]
@@ -50,7 +50,7 @@ pub enum CopyError {
         source: io::Error,
     },
     /// Something in the image.
-    #[error("in the image, {}: {source}", path.escape_ascii())]
+    #[error("in the image: {}: {source}", path.escape_ascii())]
     Inside {
         /// Where.
         path: Vec<u8>,
@@ -58,10 +58,10 @@ pub enum CopyError {
         source: Error,
     },
     /// Whoever looked on did not want more.
-    #[error("ended after {} files and {} directories; what was copied stays, and the same command copies all again", .0.files, .0.directories)]
+    #[error("interrupted after {} files and {} directories; they stay, but running the command again copies everything", .0.files, .0.directories)]
     Ended(Copied),
     /// A directory, and it was not said that directories are to be copied.
-    #[error("{0}: it is a directory; -r copies it with all that is in it")]
+    #[error("{0}: is a directory; use -r to copy it with its contents")]
     Directory(String),
 }
 

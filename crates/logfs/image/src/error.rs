@@ -17,13 +17,13 @@ pub enum ImageError {
         source: io::Error,
     },
     /// Nothing is there.
-    #[error("{}: no such file or device; `iolab fs mkfs --size=SIZE` makes one", .0.display())]
+    #[error("{}: no such file or device; create an image with `iolab fs mkfs --size=SIZE`", .0.display())]
     Missing(PathBuf),
     /// A folder, a pipe, a terminal.
     #[error("{}: neither a regular file nor a block device", .0.display())]
     NoImage(PathBuf),
     /// Somebody else has it open.
-    #[error("{}: in use: another process {reason}; wait until it has ended (a mount ends with `iolab fs umount`)", path.display())]
+    #[error("{}: in use: another process {reason}; wait until it ends (end a mount with `iolab fs umount`)", path.display())]
     InUse {
         /// The image.
         path: PathBuf,
@@ -40,6 +40,6 @@ pub enum ImageError {
     },
     /// All tasks wait for each other: a mistake in this program, or a disk that was tampered with
     /// in a way that nobody thought of.
-    #[error("{}: the file system waits for itself; please report this, with the image if possible", .0.display())]
+    #[error("{}: the file system is deadlocked; please report this bug, with the image if possible", .0.display())]
     Stalled(PathBuf),
 }

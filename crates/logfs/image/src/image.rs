@@ -1,32 +1,27 @@
 //! An open image: its lock, its device, and an executor to work on it.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use iolab_clock::Clock;
-use iolab_disk::{Opening, open_disk};
-use iolab_executor::{Executor, Order, Spawner};
+use iolab_disk::{DiskOptions, open_disk};
+use iolab_executor::{Executor, ReadyOrder, Spawner};
 use iolab_logfs::{Disk, OpenOptions, Placement, Policy, Recovery, Volume, open_volume};
 
-use crate::{ImageError, Lock, Overlay};
-
-/// What is going to be done with an image.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
-    /// Nothing that changes it: what the file system writes when it is opened stays in memory.
-    Read,
-    /// It is changed, by nobody else meanwhile.
-    Write,
-}
+use crate::counted::Counted;
+use crate::{ImageAccess, ImageError, Lock, Overlay};
 
 /// A locked image.
 #[derive(Debug)]
 pub struct Image {
     lock: Lock,
-    access: Access,
+    access: ImageAccess,
     disk: Disk,
     executor: Executor,
     clock: Clock,
     notes: Vec<String>,
+    read_bytes: Arc<AtomicU64>,
 }
 
 impl Image {
@@ -34,18 +29,20 @@ impl Image {
     ///
     /// # Errors
     /// All of [`ImageError`] that is not about a file system.
-    pub fn open(path: &Path, access: Access) -> Result<Image, ImageError> {
+    pub fn open(path: &Path, access: ImageAccess) -> Result<Image, ImageError> {
         let lock = Lock::take(path, access)?;
         let failed = |source| ImageError::Io { path: path.to_owned(), what: "opening it", source };
         // Not exclusive: the lock is, and is held as long as this.
-        let opening = Opening { read_only: access == Access::Read, ..Opening::default() };
+        let opening = DiskOptions { read_only: access == ImageAccess::Read, ..DiskOptions::default() };
         let (device, notes) = open_disk(path, &opening).map_err(failed)?;
+        let read_bytes = Arc::<AtomicU64>::default();
+        let device = Counted::new(device, Arc::clone(&read_bytes));
         let disk = match access {
-            Access::Read => Disk::new(Overlay::new(device)),
-            Access::Write => Disk::new(device),
+            ImageAccess::Read => Disk::new(Overlay::new(device)),
+            ImageAccess::Write => Disk::new(device),
         };
-        let (clock, executor) = (Clock::monotonic(), Executor::new(Order::Fair));
-        Ok(Image { lock, access, disk, executor, clock, notes })
+        let (clock, executor) = (Clock::monotonic(), Executor::new(ReadyOrder::Fair));
+        Ok(Image { lock, access, disk, executor, clock, notes, read_bytes })
     }
 
     /// The lock that is held.
@@ -56,6 +53,11 @@ impl Image {
     /// What the device does without, and why: sentences for the user.
     pub fn notes(&self) -> &[String] {
         &self.notes
+    }
+
+    /// Bytes read from the device so far, for who shows how far something is.
+    pub fn read_bytes(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.read_bytes)
     }
 
     /// The device.
@@ -94,9 +96,9 @@ impl Image {
         let (access, path) = (self.access, self.lock.path().to_owned());
         let wrong = |source| ImageError::FileSystem { path: path.clone(), source };
         let options = match access {
-            Access::Write => OpenOptions::default(),
+            ImageAccess::Write => OpenOptions::default(),
             // Nothing is a candidate for cleaning: it would move content into memory.
-            Access::Read => OpenOptions { policy: Policy::Greedy { k: 0.0 }, ..OpenOptions::default() },
+            ImageAccess::Read => OpenOptions { policy: Policy::Greedy { k: 0.0 }, ..OpenOptions::default() },
         };
         let ended = self.run(async |disk, context| {
             let opened = open_volume(&disk, options, context).await;
@@ -105,7 +107,7 @@ impl Image {
             // first.
             let fs = fs.with_placement(Placement::LeastFull);
             let answer = work(&fs, recovery).await;
-            if access == Access::Write {
+            if access == ImageAccess::Write {
                 let closed = fs.close().await.map_err(|error| E::from(wrong(error)));
                 return answer.and_then(|answer| closed.map(|()| answer));
             }

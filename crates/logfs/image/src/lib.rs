@@ -11,6 +11,7 @@
 //! by is decided by who asks [`objections`]. Nothing here prints.
 
 mod copy;
+mod counted;
 mod error;
 mod image;
 mod lock;
@@ -18,10 +19,12 @@ mod overlay;
 mod target;
 mod within;
 
-pub use copy::{Copied, CopyError, Source, Target, Told, from_host, from_host_told, to_host, to_host_told};
+pub use copy::{
+    Copied, CopyError, CopyProgress, CopySource, CopyTarget, from_host, from_host_told, to_host, to_host_told,
+};
 pub use error::ImageError;
-pub use image::{Access, Image};
-pub use lock::Lock;
+pub use image::Image;
+pub use lock::{ImageAccess, Lock};
 pub use overlay::Overlay;
 pub use target::{Objection, make_file, objections, user};
 pub use within::{move_within, remove_tree};

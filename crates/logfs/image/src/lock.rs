@@ -12,11 +12,20 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 
-use crate::{Access, ImageError};
+use crate::ImageError;
 
 /// Times that a lock is tried: udev locks a device for a moment whenever somebody has closed it.
 const TRIES: u32 = 20;
 const PAUSE: std::time::Duration = std::time::Duration::from_millis(25);
+
+/// What is going to be done with an image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ImageAccess {
+    /// Nothing that changes it: what the file system writes when it is opened stays in memory.
+    Read,
+    /// It is changed, by nobody else meanwhile.
+    Write,
+}
 
 /// An image that is kept from others until this is dropped.
 #[derive(Debug)]
@@ -31,25 +40,25 @@ impl Lock {
     /// # Errors
     /// [`ImageError::InUse`], [`ImageError::Missing`], [`ImageError::NoImage`], and what opening
     /// the file says.
-    pub fn take(path: &Path, access: Access) -> Result<Lock, ImageError> {
+    pub fn take(path: &Path, access: ImageAccess) -> Result<Lock, ImageError> {
         let failed =
             |what: &'static str| move |source: io::Error| ImageError::Io { path: path.to_owned(), what, source };
         let metadata = match std::fs::metadata(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(ImageError::Missing(path.to_owned())),
-            other => other.map_err(failed("looking at it"))?,
+            other => other.map_err(failed("examining it"))?,
         };
         let is_device = metadata.file_type().is_block_device();
         if !is_device && !metadata.is_file() {
             return Err(ImageError::NoImage(path.to_owned()));
         }
-        let writes = access == Access::Write;
+        let writes = access == ImageAccess::Write;
         let exclusive = if writes && is_device { OFlags::EXCL } else { OFlags::empty() };
         let mut options = OpenOptions::new();
         options.read(true).write(writes).custom_flags(exclusive.bits() as i32);
         let in_use = |reason| ImageError::InUse { path: path.to_owned(), reason };
         let file = match options.open(path) {
             Err(error) if error.raw_os_error() == Some(Errno::BUSY.raw_os_error()) => {
-                return Err(in_use("or the kernel (a mount, swap, a volume) has it for its own"));
+                return Err(in_use("or the kernel (a mount, swap, a volume) has exclusive access"));
             }
             other => other.map_err(failed("opening it"))?,
         };
@@ -85,20 +94,20 @@ mod tests {
     fn many_read_or_one_writes() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let take = |access| Lock::take(file.path(), access);
-        let readers = (take(Access::Read).unwrap(), take(Access::Read).unwrap());
-        assert!(matches!(take(Access::Write), Err(ImageError::InUse { .. })));
+        let readers = (take(ImageAccess::Read).unwrap(), take(ImageAccess::Read).unwrap());
+        assert!(matches!(take(ImageAccess::Write), Err(ImageError::InUse { .. })));
         drop(readers);
-        let writer = take(Access::Write).unwrap();
-        assert!(matches!(take(Access::Write), Err(ImageError::InUse { .. })));
-        assert!(matches!(take(Access::Read), Err(ImageError::InUse { .. })));
+        let writer = take(ImageAccess::Write).unwrap();
+        assert!(matches!(take(ImageAccess::Write), Err(ImageError::InUse { .. })));
+        assert!(matches!(take(ImageAccess::Read), Err(ImageError::InUse { .. })));
         drop(writer);
-        assert!(take(Access::Read).is_ok());
+        assert!(take(ImageAccess::Read).is_ok());
     }
 
     #[test]
     fn what_is_no_image_is_said() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(matches!(Lock::take(folder.path(), Access::Read), Err(ImageError::NoImage(_))));
-        assert!(matches!(Lock::take(&folder.path().join("none"), Access::Read), Err(ImageError::Missing(_))));
+        assert!(matches!(Lock::take(folder.path(), ImageAccess::Read), Err(ImageError::NoImage(_))));
+        assert!(matches!(Lock::take(&folder.path().join("none"), ImageAccess::Read), Err(ImageError::Missing(_))));
     }
 }

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::os::fd::OwnedFd;
 
-use iolab_disk::{Action, BlockDevice, Buffer, Completion, Geometry, Request};
+use iolab_disk::{Action, BlockDevice, Buffer, DiskCompletion, DiskRequest, Geometry};
 
 /// The decorator.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub struct Overlay<D> {
     written: BTreeMap<u64, Buffer>,
     /// Where the reads under way read, by tag.
     reads: HashMap<u64, u64>,
-    done: Vec<Completion>,
+    done: Vec<DiskCompletion>,
 }
 
 impl<D: BlockDevice> Overlay<D> {
@@ -51,7 +51,7 @@ impl<D: BlockDevice> BlockDevice for Overlay<D> {
         self.below.waking()
     }
 
-    fn submit(&mut self, request: Request) -> Result<(), Request> {
+    fn submit(&mut self, request: DiskRequest) -> Result<(), DiskRequest> {
         let is_good = self.geometry().admits(&request.action);
         match &request.action {
             Action::Read { at, .. } => {
@@ -72,7 +72,7 @@ impl<D: BlockDevice> BlockDevice for Overlay<D> {
         Ok(())
     }
 
-    fn reap(&mut self, wait: bool, done: &mut Vec<Completion>) {
+    fn reap(&mut self, wait: bool, done: &mut Vec<DiskCompletion>) {
         let mut below = Vec::new();
         self.below.reap(wait && self.done.is_empty(), &mut below);
         for completion in &mut below {
@@ -92,8 +92,8 @@ mod tests {
 
     use super::*;
 
-    fn perform(device: &mut impl BlockDevice, action: Action) -> Completion {
-        device.submit(Request { tag: 9, action }).unwrap();
+    fn perform(device: &mut impl BlockDevice, action: Action) -> DiskCompletion {
+        device.submit(DiskRequest { tag: 9, action }).unwrap();
         let mut done = Vec::new();
         device.reap(true, &mut done);
         assert_eq!(done.len(), 1);

@@ -48,13 +48,13 @@ pub fn objections(path: &Path) -> Result<Vec<Objection>, ImageError> {
             _ => found.push(Objection::InUse(hazard)),
         }
     }
-    found.extend(signed.into_iter().map(|name| Objection::Holds(format!("{}: it holds {name}", path.display()))));
+    found.extend(signed.into_iter().map(|name| Objection::Holds(format!("{}: holds {name}", path.display()))));
     Ok(found)
 }
 
 /// The first bytes of a file or device; nothing of one that does not exist.
 fn start_of(path: &Path) -> Result<Vec<u8>, ImageError> {
-    let failed = |source| ImageError::Io { path: path.to_owned(), what: "reading what is on it", source };
+    let failed = |source| ImageError::Io { path: path.to_owned(), what: "reading its contents", source };
     let mut start = Vec::new();
     match File::open(path) {
         Ok(file) => file.take(SIGNATURE_BYTES as u64).read_to_end(&mut start).map(drop).map_err(failed)?,

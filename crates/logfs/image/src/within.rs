@@ -7,7 +7,9 @@
 
 use std::collections::HashMap;
 
-use iolab_logfs::{AttributeChange, Attributes, Entry, Error, InodeId, Kind, Occupied, Owner, Setting, Volume};
+use iolab_logfs::{
+    AttributeChange, Attributes, DirectoryEntry, Error, InodeId, InodeKind, Occupied, Owner, SetCondition, Volume,
+};
 
 use crate::copy::PIECE_BYTES;
 
@@ -23,14 +25,15 @@ type Spot<'a> = (InodeId, &'a [u8]);
 /// The first of the file system; what was removed until then is gone.
 pub async fn remove_tree(fs: &Volume, (parent, name): Spot<'_>) -> Result<(), Error> {
     let entry = fs.lookup(parent, name).await?;
-    if entry.kind != Kind::Directory {
+    if entry.kind != InodeKind::Directory {
         return fs.unlink(parent, name).await;
     }
     // What is in a directory goes before it.
     let mut open = vec![(parent, name.to_vec(), entry.inode)];
     while let Some((parent, name, directory)) = open.pop() {
         let entries = fs.read_directory(directory, b"", usize::MAX).await?;
-        let (below, others): (Vec<_>, Vec<_>) = entries.into_iter().partition(|entry| entry.kind == Kind::Directory);
+        let (below, others): (Vec<_>, Vec<_>) =
+            entries.into_iter().partition(|entry| entry.kind == InodeKind::Directory);
         for other in others {
             fs.unlink(directory, &other.name).await?;
         }
@@ -80,7 +83,7 @@ pub async fn move_within(fs: &Volume, from: Spot<'_>, to: Spot<'_>, occupied: Oc
     remove_tree(fs, from).await
 }
 
-async fn existing(fs: &Volume, (directory, name): Spot<'_>) -> Result<Option<Entry>, Error> {
+async fn existing(fs: &Volume, (directory, name): Spot<'_>) -> Result<Option<DirectoryEntry>, Error> {
     match fs.lookup(directory, name).await {
         Ok(entry) => Ok(Some(entry)),
         Err(Error::NotFound) => Ok(None),
@@ -89,9 +92,14 @@ async fn existing(fs: &Volume, (directory, name): Spot<'_>) -> Result<Option<Ent
 }
 
 /// What `rename(2)` says of what has the new name, before anything is copied.
-async fn check_replaced(fs: &Volume, source: &Entry, target: Option<&Entry>, occupied: Occupied) -> Result<(), Error> {
+async fn check_replaced(
+    fs: &Volume,
+    source: &DirectoryEntry,
+    target: Option<&DirectoryEntry>,
+    occupied: Occupied,
+) -> Result<(), Error> {
     let Some(target) = target else { return Ok(()) };
-    match (occupied, source.kind == Kind::Directory, target.kind == Kind::Directory) {
+    match (occupied, source.kind == InodeKind::Directory, target.kind == InodeKind::Directory) {
         (Occupied::Refuse, ..) => Err(Error::Exists),
         (_, true, false) => Err(Error::NotDirectory),
         (_, false, true) => Err(Error::IsDirectory),
@@ -129,15 +137,15 @@ async fn copy_tree(fs: &Volume, source: InodeId, (directory, name): Spot<'_>) ->
         let copy = make_like(fs, (source, &attributes), (directory, &name)).await?;
         for name in fs.extended_names(source).await? {
             let value = fs.extended(source, &name).await?;
-            fs.set_extended(copy, &name, &value, Setting::Any).await?;
+            fs.set_extended(copy, &name, &value, SetCondition::Any).await?;
         }
-        if attributes.kind == Kind::Directory {
+        if attributes.kind == InodeKind::Directory {
             let entries = fs.read_directory(source, b"", usize::MAX).await?;
             open.extend(entries.into_iter().map(|entry| (entry.inode, copy, entry.name)));
             filled.push((copy, attributes));
             continue;
         }
-        if attributes.kind == Kind::File {
+        if attributes.kind == InodeKind::File {
             copy_content(fs, (source, attributes.size), copy).await?;
         }
         set_attributes(fs, copy, &attributes).await?;
@@ -160,10 +168,10 @@ async fn make_like(
     let Attributes { kind, mode, uid, gid, .. } = *attributes;
     let owner = Owner { mode, uid, gid };
     match kind {
-        Kind::File => fs.create(directory, name, owner).await,
-        Kind::Directory => fs.make_directory(directory, name, owner).await,
-        Kind::Symlink => fs.symlink(directory, name, &fs.read_link(source).await?, owner).await,
-        Kind::Fifo | Kind::Socket | Kind::CharacterDevice | Kind::BlockDevice => {
+        InodeKind::File => fs.create(directory, name, owner).await,
+        InodeKind::Directory => fs.make_directory(directory, name, owner).await,
+        InodeKind::Symlink => fs.symlink(directory, name, &fs.read_link(source).await?, owner).await,
+        InodeKind::Fifo | InodeKind::Socket | InodeKind::CharacterDevice | InodeKind::BlockDevice => {
             let number = fs.device_number(source).await?;
             fs.make_special(directory, name, (kind, number), owner).await
         }

@@ -10,9 +10,9 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use iolab_image::{Access, CopyError, Image, ImageError, Source, Target, from_host, to_host};
+use iolab_image::{CopyError, CopySource, CopyTarget, Image, ImageAccess, ImageError, from_host, to_host};
 use iolab_logfs::hostile::{Structure, forge, structures};
-use iolab_logfs::{Error, InodeId, Kind, MkfsOptions, Repair, Volume, check_content, fsck, mkfs};
+use iolab_logfs::{Error, InodeId, InodeKind, MkfsOptions, Repair, Volume, check_content, fsck, mkfs};
 
 const BLOCK: usize = 4096;
 const CLUSTER: usize = 64 << 10;
@@ -64,7 +64,7 @@ fn sample(folder: &Path) -> Vec<u8> {
     }
     let file = fs::File::create(&path).unwrap();
     file.set_len(IMAGE_BYTES).unwrap();
-    let mut image = Image::open(&path, Access::Write).unwrap();
+    let mut image = Image::open(&path, ImageAccess::Write).unwrap();
     let options = MkfsOptions {
         block_bytes: BLOCK as u32,
         cluster_bytes: CLUSTER as u32,
@@ -76,7 +76,7 @@ fn sample(folder: &Path) -> Vec<u8> {
         let copied = image.with_fs(async |fs: &Volume| {
             let from = source.join(format!("folder-{part}"));
             let name = format!("folder-{part}").into_bytes();
-            let source = Source { path: &from, recursive: true };
+            let source = CopySource { path: &from, recursive: true };
             Ok::<_, Trouble>(from_host(fs, source, (InodeId::ROOT, &name), &name).await?)
         });
         copied.unwrap();
@@ -88,11 +88,11 @@ fn sample(folder: &Path) -> Vec<u8> {
 
 /// Everything that can be read, or why the image cannot be opened.
 fn readable(path: &Path) -> Result<Found, Trouble> {
-    Image::open(path, Access::Read)?.with_fs(async |fs: &Volume| {
+    Image::open(path, ImageAccess::Read)?.with_fs(async |fs: &Volume| {
         let mut found = Found::new();
         for (path, entry) in fs.tree().await.into_iter().take(10_000) {
             let content = match entry.kind {
-                Kind::File => fs.read(entry.inode, 0, 1 << 20).await,
+                InodeKind::File => fs.read(entry.inode, 0, 1 << 20).await,
                 _ => Ok(Vec::new()),
             };
             found.insert(path, content.ok());
@@ -184,8 +184,8 @@ fn copy_out(image: &Path, folder: &Path) -> Result<(BTreeMap<PathBuf, Vec<u8>>, 
     let target = folder.join("around/target");
     fs::create_dir_all(&target).unwrap();
     let before: Vec<PathBuf> = listing(folder).into_keys().collect();
-    let copied = Image::open(image, Access::Read)?.with_fs(async |fs: &Volume| {
-        let target = Target { folder: &target, name: None };
+    let copied = Image::open(image, ImageAccess::Read)?.with_fs(async |fs: &Volume| {
+        let target = CopyTarget { folder: &target, name: None };
         Ok::<_, Trouble>(to_host(fs, b"/", target, true).await?)
     });
     let came = listing(&target);
@@ -236,7 +236,7 @@ fn survive(folder: &Path, original: &Found, image: &[u8], number: usize, tally: 
         }
         Err(_) => tally.refused += 1,
     }
-    let Ok(mut opened) = Image::open(&path, Access::Read) else { return };
+    let Ok(mut opened) = Image::open(&path, ImageAccess::Read) else { return };
     let looked = opened.run(async |disk, context| fsck(&disk, Repair::No, context).await).unwrap();
     let content = opened.run(async |disk, _| check_content(&disk).await).unwrap();
     tally.told_by_fsck += usize::from(looked.as_ref().map_or(true, |report| !report.is_sound()));
@@ -244,7 +244,7 @@ fn survive(folder: &Path, original: &Found, image: &[u8], number: usize, tally: 
     let refused = before.is_err() && looked.as_ref().is_ok_and(iolab_logfs::FsckReport::is_sound);
     assert!(!refused, "image {number}: fsck has nothing to say about an image that cannot be opened");
     drop(opened);
-    let mut opened = Image::open(&path, Access::Write).unwrap();
+    let mut opened = Image::open(&path, ImageAccess::Write).unwrap();
     match opened.run(async |disk, context| fsck(&disk, Repair::Yes, context).await).unwrap() {
         Ok(report) => {
             tally.repaired += usize::from(report.repaired);

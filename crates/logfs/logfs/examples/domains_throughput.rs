@@ -12,9 +12,9 @@
 use std::path::{Path, PathBuf};
 
 use iolab_clock::Clock;
-use iolab_disk::{Caching, Opening, open_disk};
-use iolab_executor::{Executor, Order};
-use iolab_logfs::{Disk, Error, InodeId, MkfsOptions, OpenOptions, Owner, Seat, Volume, mkfs, seats};
+use iolab_disk::{Caching, DiskOptions, open_disk};
+use iolab_executor::{Executor, ReadyOrder};
+use iolab_logfs::{CoreSetup, Disk, Error, InodeId, MkfsOptions, OpenOptions, Owner, Volume, core_setups, mkfs};
 
 const DISK_BYTES: u64 = 2 << 30;
 const FILES: usize = 8;
@@ -29,7 +29,7 @@ struct Load {
 }
 
 fn disk(path: &Path) -> Disk {
-    let opening = Opening { caching: Caching::PageCache, ..Opening::default() };
+    let opening = DiskOptions { caching: Caching::PageCache, ..DiskOptions::default() };
     let (device, _) = open_disk(path, &opening).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     Disk::new(device)
 }
@@ -82,11 +82,11 @@ async fn work(fs: Volume, number: usize, cores: usize, load: &Load) -> Result<Ra
     Ok(Rates { wall: rate(taken_ns), processor: rate(used_ns) })
 }
 
-fn core(seat: Seat, number: usize, cores: usize, load: &Load) -> Rates {
+fn core(setup: CoreSetup, number: usize, cores: usize, load: &Load) -> Rates {
     let disk = disk(&load.path);
-    let (mut executor, mut driver) = (Executor::new(Order::Fair), seat.driver(&disk));
+    let (mut executor, mut driver) = (Executor::new(ReadyOrder::Fair), setup.driver(&disk));
     let context = (Clock::best().0, executor.spawner());
-    let all = async { work(seat.open(&disk, OpenOptions::default(), context).await?.0, number, cores, load).await };
+    let all = async { work(setup.open(&disk, OpenOptions::default(), context).await?.0, number, cores, load).await };
     executor.run(&mut driver, all).expect("it goes on").unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -96,12 +96,12 @@ fn run(domains: u32, cores: usize, load: &Load) -> Rates {
     // An id of its own: the file still holds logs of the case before.
     let id = u128::from(Clock::monotonic().unix_ns()).to_le_bytes();
     let options = MkfsOptions { domains, ..MkfsOptions::new(id, 1) };
-    let layout = Executor::new(Order::Fair).run(&mut made.clone(), mkfs(&made, &options)).expect("it goes on");
+    let layout = Executor::new(ReadyOrder::Fair).run(&mut made.clone(), mkfs(&made, &options)).expect("it goes on");
     layout.unwrap_or_else(|error| panic!("{error}"));
     drop(made);
     std::thread::scope(|scope| {
-        let core = |(number, seat)| scope.spawn(move || core(seat, number, cores, load));
-        let threads: Vec<_> = seats(cores).into_iter().enumerate().map(core).collect();
+        let core = |(number, setup)| scope.spawn(move || core(setup, number, cores, load));
+        let threads: Vec<_> = core_setups(cores).into_iter().enumerate().map(core).collect();
         threads.into_iter().map(|thread| thread.join().expect("no core panics")).fold(Rates::default(), |sum, own| {
             Rates { wall: sum.wall + own.wall, processor: sum.processor + own.processor }
         })

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use iolab_clock::Clock;
 use iolab_disk::{Caching, FileDisk};
-use iolab_executor::{Executor, Order};
+use iolab_executor::{Executor, ReadyOrder};
 use iolab_logfs::{Disk, Error, InodeId, LogFs, MkfsOptions, OpenOptions, Owner, mkfs, open};
 
 const IMAGE_BYTES: u64 = 100 << 30;
@@ -20,7 +20,7 @@ const FILES_IN_DIRECTORY: u64 = 1_000;
 /// Runs one piece of work over the image, on an executor of its own.
 fn over<T>(path: &Path, work: impl AsyncFnOnce(Disk, (Clock, iolab_executor::Spawner)) -> Result<T, Error>) -> T {
     let device = FileDisk::open(path, 4096, Caching::PageCache).expect("the image can be opened");
-    let (disk, mut executor) = (Disk::new(device), Executor::new(Order::Fair));
+    let (disk, mut executor) = (Disk::new(device), Executor::new(ReadyOrder::Fair));
     let context = (Clock::monotonic(), executor.spawner());
     let answer = executor.run(&mut disk.clone(), work(disk.clone(), context)).expect("it goes on");
     answer.unwrap_or_else(|error| panic!("{error}"))

@@ -12,8 +12,8 @@
 #![allow(clippy::print_stdout, reason = "an example talks to its user")]
 
 use iolab_clock::Clock;
-use iolab_disk::{BlockDevice, Buffer, Opening, RamDisk, open_disk};
-use iolab_executor::{Executor, Order, Spawner};
+use iolab_disk::{BlockDevice, Buffer, DiskOptions, RamDisk, open_disk};
+use iolab_executor::{Executor, ReadyOrder, Spawner};
 use iolab_logfs::{Disk, Error, InodeId, LogFs, MkfsOptions, OpenOptions, Owner, VerifyReads, mkfs, open};
 
 const FILE_BYTES: u64 = 256 << 20;
@@ -115,12 +115,12 @@ fn main() {
     let rounds = arguments.next().map_or(101, |text| text.parse().expect("a number of rounds"));
     let copies = arguments.next().is_none_or(|word| word != "left");
     let device: Box<dyn BlockDevice> = match path {
-        Some(path) => open_disk(path.as_ref(), &Opening::default()).expect("a file or device").0,
+        Some(path) => open_disk(path.as_ref(), &DiskOptions::default()).expect("a file or device").0,
         // Memory that was written to already: else every write waits for the kernel to clear a
         // page.
         None => Box::new(RamDisk::with_contents(vec![1; DISK_BYTES], 4096)),
     };
-    let (disk, mut executor) = (Disk::new(device), Executor::new(Order::Fair));
+    let (disk, mut executor) = (Disk::new(device), Executor::new(ReadyOrder::Fair));
     let clock = Clock::best().0;
     let context = (clock.clone(), executor.spawner());
     let made = executor.run(&mut disk.clone(), make(disk.clone(), context)).expect("it goes on");

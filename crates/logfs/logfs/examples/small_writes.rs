@@ -9,7 +9,7 @@
 
 use iolab_clock::Clock;
 use iolab_disk::RamDisk;
-use iolab_executor::{Executor, Order};
+use iolab_executor::{Executor, ReadyOrder};
 use iolab_logfs::{Disk, Error, InodeId, MkfsOptions, OpenOptions, Owner, mkfs, open};
 
 const DISK_BYTES: u64 = 1 << 30;
@@ -52,7 +52,7 @@ fn main() {
     let inline_bytes = numbers.get(2).map_or(64 << 20, |mib| (*mib as u64) << 20);
     // Memory that was written to already: else every write waits for the kernel to clear a page.
     let memory = RamDisk::with_contents(vec![1; DISK_BYTES as usize], 4096);
-    let (disk, mut executor) = (Disk::new(memory), Executor::new(Order::Fair));
+    let (disk, mut executor) = (Disk::new(memory), Executor::new(ReadyOrder::Fair));
     let context = (Clock::best().0, executor.spawner());
     let taken = executor
         .run(&mut disk.clone(), load(disk.clone(), context, (length, count, inline_bytes)))

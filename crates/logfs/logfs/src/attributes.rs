@@ -25,7 +25,7 @@ impl InodeId {
 /// What an inode is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
-pub enum Kind {
+pub enum InodeKind {
     /// Bytes.
     File = 1,
     /// Names.
@@ -42,17 +42,17 @@ pub enum Kind {
     BlockDevice = 7,
 }
 
-impl Kind {
-    pub(crate) fn from_byte(byte: u8) -> Option<Kind> {
-        let files = [Kind::File, Kind::Directory, Kind::Symlink];
-        let special = [Kind::Fifo, Kind::Socket, Kind::CharacterDevice, Kind::BlockDevice];
+impl InodeKind {
+    pub(crate) fn from_byte(byte: u8) -> Option<InodeKind> {
+        let files = [InodeKind::File, InodeKind::Directory, InodeKind::Symlink];
+        let special = [InodeKind::Fifo, InodeKind::Socket, InodeKind::CharacterDevice, InodeKind::BlockDevice];
         files.into_iter().chain(special).find(|kind| *kind as u8 == byte)
     }
 
     /// Whether the kernel makes of it something else than what is stored: a pipe, a socket, a
     /// device.
     pub fn is_special(self) -> bool {
-        self >= Kind::Fifo
+        self >= InodeKind::Fifo
     }
 }
 
@@ -60,7 +60,7 @@ impl Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Attributes {
     /// What it is.
-    pub kind: Kind,
+    pub kind: InodeKind,
     /// Permission bits, with set-user-id, set-group-id and sticky.
     pub mode: u16,
     /// Owner.

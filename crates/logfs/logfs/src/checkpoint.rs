@@ -25,8 +25,6 @@ const GROUP_BYTES: usize = (32 << 10) - 64;
 const SMALL_BYTES: u64 = 4 << 20;
 /// How often a checkpoint is written that cannot be read back, before the device is given up.
 const TRIES: u32 = 3;
-/// Fewer bytes of changes than this are read in no time.
-const WORTH_BYTES: u64 = 256 << 10;
 
 pub(crate) async fn run(instance: Rc<Instance>) {
     loop {
@@ -126,17 +124,11 @@ fn written(state: &State) -> Result<Generation, Error> {
     Ok(Generation { start, end })
 }
 
-/// Whether so much has changed since the last checkpoint that reading it would take a good part of
-/// the time of opening.
-pub(crate) fn is_worth_while(state: &State) -> bool {
-    state.log.tail_bytes() > state.tree.cost_bytes() / 4 + WORTH_BYTES
-}
-
 /// Whether closing should write a checkpoint. A small one is written for every change: what is in
 /// two checkpoints, or in a checkpoint and the log before it, outlives the loss of one.
 pub(crate) fn is_wanted_at_end(state: &State) -> bool {
     let is_small = state.tree.cost_bytes() <= SMALL_BYTES;
-    is_worth_while(state) || (is_small && state.log.tail_bytes() > 0)
+    state.is_checkpoint_worth_while() || (is_small && state.log.tail_bytes() > 0)
 }
 
 /// Lets the log be written when much waits, so that memory stays bounded and others get their turn.

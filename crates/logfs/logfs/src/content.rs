@@ -50,7 +50,7 @@ impl LogFs {
     /// [`Error::NotFound`], [`Error::IsDirectory`], [`Error::Invalid`] for an empty range.
     pub async fn punch(&self, inode: InodeId, offset: u64, length: u64) -> Result<(), Error> {
         if length == 0 || offset.checked_add(length).is_none() {
-            return Err(Error::Invalid("a range that is empty or ends beyond any offset"));
+            return Err(Error::Invalid("the range is empty or ends beyond the largest offset"));
         }
         let _held = self.0.locks.take_inode(inode, Mode::Exclusive).await;
         self.0.admit(|_| Need::Nothing).await?;
@@ -65,7 +65,7 @@ impl LogFs {
     /// As [`LogFs::truncate`].
     pub async fn allocate(&self, inode: InodeId, offset: u64, length: u64) -> Result<(), Error> {
         let end = offset.checked_add(length).filter(|end| *end <= MOST_BYTES && length > 0);
-        let end = end.ok_or(if length == 0 { Error::Invalid("an empty range") } else { Error::TooLarge })?;
+        let end = end.ok_or(if length == 0 { Error::Invalid("the range is empty") } else { Error::TooLarge })?;
         let _held = self.0.locks.take_inode(inode, Mode::Exclusive).await;
         self.0.admit(|_| Need::Nothing).await?;
         self.check_file(inode)?;

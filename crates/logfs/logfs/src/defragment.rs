@@ -4,7 +4,7 @@
 //! Each step copies one stretch of the file and then records where it lies now, as cleaning does:
 //! what has changed meanwhile stays where it is, and a crash finds each piece in its old or its new
 //! place. It takes no locks. How fast it goes is its caller's business, who makes the steps
-//! ([`Progress::pause_ns`]).
+//! ([`DefragmentProgress::pause_ns`]).
 
 use crate::allocation::Stream;
 use crate::cleaner::{Moving, record_sums, relocate, write_slots};
@@ -22,7 +22,7 @@ const MOST_PARTS: usize = 1_024;
 
 /// How a file is being put together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Progress {
+pub struct DefragmentProgress {
     /// Bytes of the file that were looked at.
     pub done_bytes: u64,
     /// Bytes that were moved, by all steps.
@@ -33,7 +33,7 @@ pub struct Progress {
     pub is_done: bool,
 }
 
-impl Progress {
+impl DefragmentProgress {
     /// How long to wait after the last step, so that no more than so many bytes are moved in a
     /// second, ns.
     pub fn pause_ns(&self, bytes_per_second: u64) -> u64 {
@@ -47,7 +47,7 @@ impl Progress {
 pub struct Defragmentation {
     fs: LogFs,
     inode: InodeId,
-    progress: Progress,
+    progress: DefragmentProgress,
 }
 
 /// Stretches of a file that lie apart on the disk.
@@ -75,14 +75,14 @@ impl LogFs {
 
     /// Begins to put a file together; [`Defragmentation::step`] does it.
     pub fn defragment(&self, inode: InodeId) -> Defragmentation {
-        Defragmentation { fs: self.clone(), inode, progress: Progress::default() }
+        Defragmentation { fs: self.clone(), inode, progress: DefragmentProgress::default() }
     }
 }
 
 impl Defragmentation {
     /// The same, where others have already come so far.
     #[must_use]
-    pub(crate) fn behind(self, progress: Progress) -> Defragmentation {
+    pub(crate) fn behind(self, progress: DefragmentProgress) -> Defragmentation {
         Defragmentation { progress, ..self }
     }
 
@@ -91,7 +91,7 @@ impl Defragmentation {
     /// # Errors
     /// [`Error::NotFound`] when the file is gone, [`Error::NoSpace`], [`Error::Device`],
     /// [`Error::Content`]; the file is as it was.
-    pub async fn step(&mut self) -> Result<Progress, Error> {
+    pub async fn step(&mut self) -> Result<DefragmentProgress, Error> {
         let instance = &self.fs.0;
         self.progress.step_bytes = 0;
         let cluster_bytes = u64::from(instance.layout.cluster_bytes);

@@ -12,7 +12,7 @@ use crate::allocation::Stream;
 use crate::cleaner::{Moving, record_sums, relocate, write_slots};
 use crate::clusters::Piece;
 use crate::extents::Place;
-use crate::instance::{Instance, Phase, State, step_aside};
+use crate::instance::{DEMOTION_SIXTEENTHS, Instance, Phase, State, step_aside};
 use crate::record::{INLINE, InodeId};
 use crate::space::Need;
 use crate::tree::Inode;
@@ -26,13 +26,12 @@ const LOOKED_AT: u32 = 4_096;
 /// Pieces that change their place in one step.
 const AT_ONCE: usize = 64;
 
-/// From how much of the limit on content is moved, and down to how much, in sixteenths.
-const FROM: u64 = 14;
+/// Down to how much of the limit on content in memory is moved, in sixteenths.
 const DOWN_TO: u64 = 12;
 
 pub(crate) async fn run(instance: Rc<Instance>) {
     let limit = instance.options.inline_bytes;
-    let mut level = FROM;
+    let mut level = DEMOTION_SIXTEENTHS;
     loop {
         let wanted = |state: &mut State| {
             let rested = state.no_room_at.is_none_or(|ticket| state.log.last_ticket > ticket + 64);
@@ -50,15 +49,10 @@ pub(crate) async fn run(instance: Rc<Instance>) {
             Err(_) => break,
         }
         let now = instance.state.borrow().tree.inline_bytes();
-        level = if now > limit / 16 * DOWN_TO { DOWN_TO } else { FROM };
+        level = if now > limit / 16 * DOWN_TO { DOWN_TO } else { DEMOTION_SIXTEENTHS };
         step_aside().await;
     }
     instance.task_ended();
-}
-
-/// Whether the task has something to do.
-pub(crate) fn is_wanted(state: &State, limit: u64) -> bool {
-    state.tree.inline_bytes() > limit / 16 * FROM
 }
 
 async fn pass(instance: &Instance) -> Result<(), Error> {

@@ -9,15 +9,13 @@ use std::rc::Rc;
 
 use crate::instance::{Instance, Phase, State};
 
-/// Clusters that are gathered before the device is told, unless somebody waits for space.
-const GATHERED: u32 = 16;
 /// Most clusters in one turn.
 const AT_ONCE: usize = 256;
 
 pub(crate) async fn run(instance: Rc<Instance>) {
     loop {
         let turn = instance.wait_for_work(Phase::Closing, |state: &mut State| {
-            is_wanted(state).then(|| state.clusters.take_undiscarded(AT_ONCE))
+            state.is_discard_wanted().then(|| state.clusters.take_undiscarded(AT_ONCE))
         });
         let Some(runs) = turn.await else { break };
         let layout = &instance.layout;
@@ -40,10 +38,4 @@ pub(crate) async fn run(instance: Rc<Instance>) {
         instance.progress.notify();
     }
     instance.task_ended();
-}
-
-/// Whether the task has something to do.
-pub(crate) fn is_wanted(state: &State) -> bool {
-    let waiting = state.clusters.undiscarded_count();
-    waiting >= GATHERED || (waiting > 0 && state.discards_wanted)
 }

@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-use iolab_disk::{Action, BlockDevice, Buffer, Completion, DeviceError, Geometry, Request};
+use iolab_disk::{Action, BlockDevice, Buffer, DeviceError, DiskCompletion, DiskRequest, Geometry};
 use iolab_executor::Driver;
 
 /// A device, and who waits for what of it. Clones are the same device; give one to
@@ -26,14 +26,14 @@ struct Inner {
     free: Vec<usize>,
     under_way: usize,
     /// What the device had no room for.
-    backlog: VecDeque<Request>,
-    done: Vec<Completion>,
+    backlog: VecDeque<DiskRequest>,
+    done: Vec<DiskCompletion>,
 }
 
 /// Where a request's completion waits for whoever made it.
 #[derive(Debug, Default)]
 struct Place {
-    completion: Option<Completion>,
+    completion: Option<DiskCompletion>,
     /// Of who waits, or waited here last: mostly the same one again.
     waker: Option<Waker>,
     is_waited_for: bool,
@@ -61,7 +61,7 @@ impl std::fmt::Debug for Transfer {
 }
 
 impl Transfer {
-    fn poll_completion(&mut self, context: &Context<'_>) -> Poll<Completion> {
+    fn poll_completion(&mut self, context: &Context<'_>) -> Poll<DiskCompletion> {
         let mut inner = self.inner.borrow_mut();
         let place = &mut inner.places[self.place];
         match place.completion.take() {
@@ -180,7 +180,7 @@ impl Disk {
             inner.places.len() - 1
         });
         inner.under_way += 1;
-        let request = Request { tag: place as u64, action };
+        let request = DiskRequest { tag: place as u64, action };
         // Behind those that the device had no room for.
         let later = if inner.backlog.is_empty() { inner.device.submit(request).err() } else { Some(request) };
         inner.backlog.extend(later);
@@ -199,7 +199,7 @@ impl Inner {
     }
 
     /// Puts a completion where it is waited for, and wakes who waits.
-    fn deliver(&mut self, completion: Completion) {
+    fn deliver(&mut self, completion: DiskCompletion) {
         let number = completion.tag as usize;
         let Some(place) = self.places.get_mut(number) else { return };
         self.under_way -= 1;

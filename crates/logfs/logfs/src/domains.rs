@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!  thread 0                                   thread 1
-//!  ┌─ Volume ── route by inode ─┐  letters   ┌─ Volume ── route by inode ─┐
+//!  ┌─ Volume ── route by inode ─┐ messages   ┌─ Volume ── route by inode ─┐
 //!  │  Worker ◀──────────────────┼───────────▶┼─────────────────▶ Worker   │
 //!  │  LogFs of domain 0, 2 …    │  (owned    │  LogFs of domain 1, 3 …    │
 //!  │  copy of the root          │   data)    │  copy of the root          │
@@ -15,22 +15,22 @@
 //! `docs/logfs/format.md`. All cores can as well share one thread and one executor, which then
 //! decides the order of everything: so that a simulation covers the forwarding too.
 
+mod core_setup;
 mod local;
-mod mail;
 mod master;
+mod messages;
 mod owners;
 mod part;
 mod reconcile;
 mod resize;
 mod root;
-mod seat;
 mod volume;
 mod volume_attributes;
 mod volume_content;
 mod volume_names;
 mod worker;
 
-/// What the mail between cores consists of. `tests/interleavings` puts a model checker's in its
+/// What messages between cores are made of. `tests/interleavings` puts a model checker's in its
 /// place.
 mod sync {
     pub(super) use std::sync::OnceLock;
@@ -39,14 +39,13 @@ mod sync {
     pub(super) use std::thread::{self, Thread};
 }
 
+pub use core_setup::{CoreSetup, core_setups, open_volume};
 pub use local::LocalVolume;
-pub use mail::CoreDriver;
 pub use master::Placement;
+pub use messages::CoreDriver;
 pub(crate) use owners::{Owners, read_owners, write_owners};
 pub(crate) use part::part_of;
 pub(crate) use reconcile::{Double, unite};
 pub(crate) use resize::finish as finish_resize;
 pub use resize::{Resized, resize_cores};
-pub(crate) use root::HIDDEN;
-pub use seat::{Seat, open_volume, seats};
 pub use volume::Volume;

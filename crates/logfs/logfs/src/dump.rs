@@ -49,7 +49,7 @@ pub struct DumpLine {
 pub async fn dump_log(disk: &Disk, domain: u32, sink: &mut dyn FnMut(DumpLine)) -> Result<(), Error> {
     let (layout, good) = read_layout(disk).await?;
     if domain >= layout.domains {
-        return Err(Error::Unusable(format!("domain {domain}: there are {}", layout.domains)));
+        return Err(Error::Unusable(format!("domain {domain}: the image has only {}", layout.domains)));
     }
     for (place, good) in layout.bootstrap_places().into_iter().zip(good) {
         sink(bootstrap(&layout, place, good));
@@ -65,7 +65,7 @@ pub async fn dump_log(disk: &Disk, domain: u32, sink: &mut dyn FnMut(DumpLine)) 
     match newest {
         Some(newest) => frames::walk(disk, &layout, &newest, sink).await,
         None => {
-            sink(DumpLine { kind: "end", fields: vec![("why", word("no anchor says where the log begins"))] });
+            sink(DumpLine { kind: "end", fields: vec![("why", word("no anchor points to the start of the log"))] });
             Ok(())
         }
     }
@@ -98,7 +98,7 @@ fn anchor(place: u64, found: Option<&Anchor>, bytes: Option<&Buffer>) -> DumpLin
     let is_blank = bytes.is_some_and(|bytes| bytes.iter().all(|byte| *byte == 0));
     let state = match (found, bytes) {
         (Some(_), _) => "good",
-        (None, None) => "the device cannot read it",
+        (None, None) => "the device failed to read it",
         (None, Some(_)) if is_blank => "never written",
         (None, Some(_)) => "damaged",
     };

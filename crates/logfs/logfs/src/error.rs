@@ -9,7 +9,7 @@ pub enum Error {
     #[error("no such file or directory")]
     NotFound,
     /// The name is taken.
-    #[error("the name exists already")]
+    #[error("the name already exists")]
     Exists,
     /// A directory is needed, and this is none.
     #[error("not a directory")]
@@ -27,7 +27,7 @@ pub enum Error {
     #[error("invalid: {0}")]
     Invalid(&'static str),
     /// Beyond the largest size of a file.
-    #[error("beyond the largest size of a file")]
+    #[error("beyond the maximum file size")]
     TooLarge,
     /// No space, even after cleaning.
     #[error("no space left on the device")]
@@ -36,24 +36,25 @@ pub enum Error {
     #[error("no such attribute")]
     NoAttribute,
     /// Names and inodes of different domains cannot meet.
-    #[error("the two belong to different domains: copy instead")]
+    #[error("source and destination are in different domains: copy instead")]
     CrossDomain,
     /// More hard links than can be counted.
-    #[error("too many links to the file")]
+    #[error("too many hard links to the file")]
     TooManyLinks,
     /// The device refused a request of this call.
     #[error("the device failed: {0}")]
     Device(DeviceError),
     /// Content on the disk is not what was written there.
     #[error(
-        "the content at byte {place} of the device does not match its checksum; `iolab fs fsck --content` says what else"
+        "the content at byte {place} of the device does not match its checksum; check the rest with `iolab fs fsck \
+        --content`"
     )]
     Content {
         /// The block.
         place: u64,
     },
     /// The log could not be written at some time, so that nothing can be changed any more.
-    #[error("the file system has failed ({0}) and only reads since: open it again")]
+    #[error("the file system failed ({0}) and is now read-only: open it again")]
     Failed(DeviceError),
     /// The file system is closed or about to be.
     #[error("the file system is closed")]
@@ -62,7 +63,7 @@ pub enum Error {
     #[error("not usable: {0}")]
     Unusable(String),
     /// The disk contradicts itself or lacks something that was durable.
-    #[error("corrupt: {0}; fsck says what is left")]
+    #[error("corrupt: {0}; run fsck")]
     Corrupt(String),
 }
 

@@ -15,7 +15,7 @@ const MOST_BYTES: u64 = 65_536;
 
 /// Whether there has to be, or must not be, an attribute of the name already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Setting {
+pub enum SetCondition {
     /// Either way.
     Any,
     /// [`Error::Exists`] when there is one (`XATTR_CREATE`).
@@ -50,18 +50,24 @@ impl LogFs {
     /// # Errors
     /// [`Error::NotFound`], [`Error::Exists`], [`Error::NoAttribute`], [`Error::NameTooLong`],
     /// [`Error::NoSpace`] also when the inode's attributes would take more than they may together.
-    pub async fn set_extended(&self, inode: InodeId, name: &[u8], value: &[u8], setting: Setting) -> Result<(), Error> {
+    pub async fn set_extended(
+        &self,
+        inode: InodeId,
+        name: &[u8],
+        value: &[u8],
+        setting: SetCondition,
+    ) -> Result<(), Error> {
         if name.len() > NAME_BYTES {
             return Err(Error::NameTooLong(NAME_BYTES));
         }
         if name.is_empty() || name.contains(&0) {
-            return Err(Error::Invalid("a name that is empty or has a zero in it"));
+            return Err(Error::Invalid("the name is empty or contains a zero byte"));
         }
         let _held = self.0.locks.take_inode(inode, Mode::Exclusive).await;
         self.0.admit(|_| Need::Clusters(0)).await?;
         match (self.extended(inode, name), setting) {
-            (Ok(_), Setting::Create) => return Err(Error::Exists),
-            (Err(error), Setting::Replace) => return Err(error),
+            (Ok(_), SetCondition::Create) => return Err(Error::Exists),
+            (Err(error), SetCondition::Replace) => return Err(error),
             (Err(Error::NotFound), _) => return Err(Error::NotFound),
             _ => {}
         }

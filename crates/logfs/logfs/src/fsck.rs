@@ -34,7 +34,7 @@ pub enum Repair {
 
 /// What kind of thing is wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum FaultKind {
+pub enum InconsistencyKind {
     /// One of the two bootstrap records cannot be read; it is written anew from the other.
     Bootstrap,
     /// One of the two owner maps cannot be read; it is written anew from the other.
@@ -76,9 +76,9 @@ pub enum FaultKind {
 
 /// Something that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct Inconsistency {
     /// What kind of thing.
-    pub kind: FaultKind,
+    pub kind: InconsistencyKind,
     /// Where and how, for people.
     pub what: String,
 }
@@ -87,7 +87,7 @@ pub struct Fault {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FsckReport {
     /// What is wrong, in no particular order.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<Inconsistency>,
     /// Whether it has been repaired.
     pub repaired: bool,
     /// What reading the log found.
@@ -131,15 +131,15 @@ impl Read {
         Ok(Read { layout, owners, records, maps, anchors, domains })
     }
 
-    fn faults(&mut self) -> Vec<Fault> {
+    fn faults(&mut self) -> Vec<Inconsistency> {
         let mut faults = Vec::new();
         for (place, good) in self.layout.bootstrap_places().into_iter().zip(self.records) {
             let what = format!("the bootstrap record at byte {place}");
-            faults.extend((!good).then_some(Fault { kind: FaultKind::Bootstrap, what }));
+            faults.extend((!good).then_some(Inconsistency { kind: InconsistencyKind::Bootstrap, what }));
         }
         for ((place, _), good) in self.layout.map_places().into_iter().zip(self.maps) {
             let what = format!("the owner map at byte {place}");
-            faults.extend((!good).then_some(Fault { kind: FaultKind::OwnerMap, what }));
+            faults.extend((!good).then_some(Inconsistency { kind: InconsistencyKind::OwnerMap, what }));
         }
         for (loaded, good) in self.domains.iter_mut().zip(&self.anchors) {
             // Version 1 wrote one at a time.
@@ -147,16 +147,18 @@ impl Read {
             let bad = Anchor::places(&loaded.layout).into_iter().zip(*good).filter(is_bad);
             faults.extend(bad.map(|(place, _)| {
                 let what = format!("the anchor at byte {place}");
-                Fault { kind: FaultKind::Anchor, what }
+                Inconsistency { kind: InconsistencyKind::Anchor, what }
             }));
             let lost = std::mem::take(&mut loaded.loss).into_iter();
-            faults.extend(lost.map(|what| Fault { kind: FaultKind::LostTail, what }));
+            faults.extend(lost.map(|what| Inconsistency { kind: InconsistencyKind::LostTail, what }));
             if loaded.recovery.by_older_checkpoint {
                 let what =
-                    "a checkpoint cannot be read; the one before it and the log since are what counts".to_owned();
-                faults.push(Fault { kind: FaultKind::Checkpoint, what });
+                    "a checkpoint cannot be read; the previous checkpoint and the log after it are used".to_owned();
+                faults.push(Inconsistency { kind: InconsistencyKind::Checkpoint, what });
             }
-            faults.extend(loaded.older_is_bad.take().map(|what| Fault { kind: FaultKind::OlderCheckpoint, what }));
+            faults.extend(
+                loaded.older_is_bad.take().map(|what| Inconsistency { kind: InconsistencyKind::OlderCheckpoint, what }),
+            );
             faults.extend(across::foreign_numbers(loaded));
             faults.extend(invariants::mend(loaded));
         }

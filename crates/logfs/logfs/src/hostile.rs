@@ -7,14 +7,14 @@
 
 use iolab_clock::Clock;
 use iolab_disk::RamDisk;
-use iolab_executor::{Executor, Order, Stalled};
+use iolab_executor::{Executor, ReadyOrder, Stalled};
 
 use crate::anchor::{Anchor, ENCODED_BYTES};
 use crate::checksum::crc32c;
 use crate::frame::{HEADER_BYTES, parse};
 use crate::{
-    Disk, Error, InodeId, Layout, LogFs, MkfsOptions, Occupied, OpenOptions, Owner, Repair, Seat, VerifyReads, fsck,
-    mkfs, open_domain, seats,
+    CoreSetup, Disk, Error, InodeId, Layout, LogFs, MkfsOptions, Occupied, OpenOptions, Owner, Repair, VerifyReads,
+    core_setups, fsck, mkfs, open_domain,
 };
 
 const BLOCK: usize = 512;
@@ -22,7 +22,7 @@ const CLUSTER: u32 = 16 << 10;
 const CLUSTERS: u64 = 34;
 
 fn run<T>(disk: &RamDisk, work: impl AsyncFnOnce(Disk, (Clock, iolab_executor::Spawner)) -> T) -> Result<T, Stalled> {
-    let mut executor = Executor::new(Order::Fair);
+    let mut executor = Executor::new(ReadyOrder::Fair);
     let disk = Disk::new(disk.clone());
     let context = (Clock::simulated(5), executor.spawner());
     executor.run(&mut disk.clone(), work(disk.clone(), context))
@@ -210,11 +210,11 @@ pub fn survive(image: &[u8], input: &[u8]) -> Option<Error> {
 async fn use_it(disk: Disk, (clock, spawner): (Clock, iolab_executor::Spawner)) -> Result<(), Error> {
     // The image is in memory, and is not of this process.
     let from_elsewhere = OpenOptions { verify_reads: VerifyReads::Always, ..OpenOptions::default() };
-    let open = |seat: Seat| {
+    let open = |setup: CoreSetup| {
         let (disk, context) = (disk.clone(), (clock.clone(), spawner.clone()));
-        spawner.spawn(async move { seat.open(&disk, from_elsewhere, context).await })
+        spawner.spawn(async move { setup.open(&disk, from_elsewhere, context).await })
     };
-    let opening: Vec<_> = seats(2).into_iter().map(open).collect();
+    let opening: Vec<_> = core_setups(2).into_iter().map(open).collect();
     let mut cores = Vec::new();
     for core in opening {
         cores.push(core.await);
@@ -303,7 +303,7 @@ mod tests {
         assert!(forge(&mut image, &directory, &file) > 1);
         let disk = RamDisk::with_contents(image.clone(), BLOCK as u32);
         let report = run(&disk, async |disk, context| fsck(&disk, Repair::No, context).await).unwrap().unwrap();
-        assert!(report.faults.iter().any(|fault| fault.kind == crate::FaultKind::Root), "{report:?}");
+        assert!(report.faults.iter().any(|fault| fault.kind == crate::InconsistencyKind::Root), "{report:?}");
         survive(&image, &[]);
     }
 

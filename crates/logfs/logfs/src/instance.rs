@@ -7,7 +7,7 @@ use std::task::Poll;
 
 use iolab_clock::Clock;
 use iolab_disk::DeviceError;
-use iolab_executor::Event;
+use iolab_executor::Notify;
 
 use crate::activity::Activity;
 use crate::allocation::Heads;
@@ -15,10 +15,10 @@ use crate::anchor::Anchor;
 use crate::clusters::ClusterTable;
 use crate::locks::Locks;
 use crate::log::{Log, Mark};
-use crate::open::OpenOptions;
+use crate::open_options::OpenOptions;
 use crate::record::{InodeId, Record};
 use crate::tree::{Delta, Tree};
-use crate::{Disk, Error, Layout, checkpoint, demoter, discarder};
+use crate::{Disk, Error, Layout};
 
 /// The log is made durable when clusters that only wait for that are more than one in so many of
 /// those that are free.
@@ -46,10 +46,17 @@ pub(crate) struct Instance {
     pub(crate) locks: Locks,
     pub(crate) state: RefCell<State>,
     /// A background task may have work.
-    pub(crate) work: Event,
+    pub(crate) work: Notify,
     /// Something that somebody may wait for has come about: durability, space, an end.
-    pub(crate) progress: Event,
+    pub(crate) progress: Notify,
 }
+
+/// Fewer bytes of changes than this are read in no time.
+const WORTH_BYTES: u64 = 256 << 10;
+/// The part of the limit on content in memory from which on some of it is moved, in sixteenths.
+pub(crate) const DEMOTION_SIXTEENTHS: u64 = 14;
+/// Clusters that are gathered before the device is told, unless somebody waits for space.
+const DISCARDS_GATHERED: u32 = 16;
 
 #[derive(Debug)]
 pub(crate) struct State {
@@ -83,6 +90,24 @@ pub(crate) struct State {
 }
 
 impl State {
+    /// Whether so much has changed since the last checkpoint that reading it would take a good part
+    /// of the time of opening.
+    pub(crate) fn is_checkpoint_worth_while(&self) -> bool {
+        self.log.tail_bytes() > self.tree.cost_bytes() / 4 + WORTH_BYTES
+    }
+
+    /// Whether content in memory has come so close to its limit that some of it has to be moved to
+    /// the disk.
+    pub(crate) fn is_demotion_wanted(&self, limit_bytes: u64) -> bool {
+        self.tree.inline_bytes() > limit_bytes / 16 * DEMOTION_SIXTEENTHS
+    }
+
+    /// Whether the device has to be told of free clusters.
+    pub(crate) fn is_discard_wanted(&self) -> bool {
+        let waiting = self.clusters.undiscarded_count();
+        waiting >= DISCARDS_GATHERED || (waiting > 0 && self.discards_wanted)
+    }
+
     /// Whether changes are possible at all.
     pub(crate) fn usable(&self) -> Result<(), Error> {
         match (self.failed, self.phase) {
@@ -145,7 +170,7 @@ impl Instance {
             let is_due =
                 || self.clock.now_ns().saturating_sub(state.checkpoint_at_ns) >= self.options.checkpoint_interval_ns;
             let is_long = state.log.clusters() >= state.checkpoint_at(&self.layout);
-            state.checkpoint_wanted = is_long || (checkpoint::is_worth_while(state) && is_due());
+            state.checkpoint_wanted = is_long || (state.is_checkpoint_worth_while() && is_due());
         }
         self.free_doomed(state);
         let low = (self.layout.owned + 2) / 16;
@@ -160,7 +185,7 @@ impl Instance {
             self.work.notify();
         }
         let eager = state.log.queued_bytes() >= self.eager_bytes();
-        let crowded = demoter::is_wanted(state, self.options.inline_bytes) || discarder::is_wanted(state);
+        let crowded = state.is_demotion_wanted(self.options.inline_bytes) || state.is_discard_wanted();
         if eager || crowded || state.checkpoint_wanted || state.cleaning_wanted || !state.tree.graveyard.is_empty() {
             self.work.notify();
         }

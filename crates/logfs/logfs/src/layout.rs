@@ -52,32 +52,32 @@ impl Layout {
     pub(crate) fn objection(&self) -> Option<String> {
         let Layout { block_bytes, cluster_bytes, clusters, small_max_bytes, .. } = *self;
         if !block_bytes.is_power_of_two() || !(512..=65_536).contains(&block_bytes) {
-            return Some(format!("blocks of {block_bytes} bytes: a power of two from 512 to 65536 is needed"));
+            return Some(format!("block size {block_bytes}: expected a power of two from 512 to 65536"));
         }
         let in_range = (16 << 10..=1 << 24).contains(&cluster_bytes);
         if !cluster_bytes.is_power_of_two() || !in_range || cluster_bytes / block_bytes < 4 {
             return Some(format!(
-                "clusters of {cluster_bytes} bytes: a power of two from 16 KiB to 16 MiB, of at least 4 blocks, is needed"
+                "cluster size {cluster_bytes}: expected a power of two from 16 KiB to 16 MiB, and at least 4 blocks"
             ));
         }
         if small_max_bytes > cluster_bytes / 8 {
-            return Some(format!("small writes of up to {small_max_bytes} bytes: at most an eighth of a cluster"));
+            return Some(format!("small writes of up to {small_max_bytes} bytes: the limit is an eighth of a cluster"));
         }
         let most = Layout::most_domains(block_bytes, cluster_bytes);
         if self.domains == 0 || self.domains > most {
             let domains = self.domains;
             return Some(format!(
-                "{domains} domains: from 1 to {most} with these blocks and clusters; greater clusters take more"
+                "{domains} domains: expected 1 to {most} with this block and cluster size; larger clusters allow more"
             ));
         }
         let least = self.least_clusters().saturating_mul(self.domains).saturating_add(2);
         if clusters > MOST_CLUSTERS {
-            return Some(format!(
-                "{clusters} clusters: at most {MOST_CLUSTERS} can be kept in memory; larger ones are fewer"
-            ));
+            return Some(format!("{clusters} clusters: the limit is {MOST_CLUSTERS}; use larger clusters"));
         }
         if clusters < least {
-            return Some(format!("{clusters} clusters of {cluster_bytes} bytes: at least {least} are needed"));
+            return Some(format!(
+                "{clusters} clusters of {cluster_bytes} bytes are too few: at least {least} are needed"
+            ));
         }
         None
     }
@@ -230,7 +230,7 @@ impl Layout {
         }
         let version = take.u32().ok_or_else(short)?;
         if !(1..=VERSION).contains(&version) {
-            return Err(Error::Unusable(format!("format version {version}, this program knows up to {VERSION}")));
+            return Err(Error::Unusable(format!("format version {version}; this program supports up to {VERSION}")));
         }
         let checksum = take.u32().ok_or_else(short)?;
         let (layout, incompatible) = decode_fields(take).ok_or_else(short)?;
@@ -241,7 +241,7 @@ impl Layout {
         }
         let layout = Layout { version, ..layout };
         if incompatible & !MAPPED != 0 {
-            return Err(Error::Unusable(format!("features {incompatible:#x}: this program knows {MAPPED:#x}")));
+            return Err(Error::Unusable(format!("features {incompatible:#x}; this program supports {MAPPED:#x}")));
         }
         let is_mapped = incompatible & MAPPED != 0;
         if is_mapped != layout.is_mapped() || (!is_mapped && layout.domains != 1) {
@@ -330,7 +330,7 @@ mod tests {
             (Layout { small_max_bytes: 1 << 20, ..sample() }, "an eighth"),
             (Layout { clusters: 10, ..sample() }, "are needed"),
             (Layout { domains: 0, ..sample() }, "0 domains"),
-            (Layout { domains: 64, ..sample() }, "from 1 to 63"),
+            (Layout { domains: 64, ..sample() }, "expected 1 to 63"),
             (Layout { domains: 50, ..sample() }, "are needed"),
         ] {
             assert!(change.objection().is_some_and(|text| text.contains(word)), "{change:?}");

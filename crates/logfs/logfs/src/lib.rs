@@ -15,7 +15,7 @@
 //! from the clock given to `open`, and nothing else is random: the same load on a simulated device
 //! is the same to the byte.
 //!
-//! Several domains share a disk, each with an instance on a core of its own: [`seats`] opens them
+//! Several domains share a disk, each with an instance on a core of its own: [`core_setups`] opens them
 //! all, as many cores as there are, and answers a [`Volume`] for each core; [`open_volume`] opens
 //! them on one core, where a [`LocalVolume`] answers from memory without waiting; [`open_domain`]
 //! opens one alone, [`resize_cores`] changes their number.
@@ -55,8 +55,10 @@ mod layout;
 mod locks;
 mod log;
 mod mkfs;
+mod name_rules;
 mod names;
 mod open;
+mod open_options;
 mod paths;
 mod record;
 mod recovery;
@@ -65,22 +67,26 @@ mod sums;
 mod tree;
 
 pub use activity::Activity;
-pub use attributes::{Attributes, InodeId, Kind};
+pub use attributes::{Attributes, InodeId, InodeKind};
 pub use census::Census;
 pub use cleaning::{Budget, Policy, ReadingCost, reading_plan};
 pub use clusters::ClusterUse;
-pub use defragment::{Defragmentation, Progress};
+pub use defragment::{DefragmentProgress, Defragmentation};
 pub use disk::Disk;
-pub use domains::{CoreDriver, LocalVolume, Placement, Resized, Seat, Volume, open_volume, resize_cores, seats};
+pub use domains::{
+    CoreDriver, CoreSetup, LocalVolume, Placement, Resized, Volume, core_setups, open_volume, resize_cores,
+};
 pub use dump::{DumpLine, DumpValue, dump_log};
 pub use error::Error;
-pub use extended::Setting;
+pub use extended::SetCondition;
 pub use file_system::{AttributeChange, LogFs, Space};
 pub use fsck::{
-    BadContent, ContentReport, Fault, FaultKind, FsckReport, Repair, check_content, check_content_told, fsck,
+    BadContent, ContentReport, FsckReport, Inconsistency, InconsistencyKind, Repair, check_content, check_content_told,
+    fsck,
 };
 pub use layout::Layout;
 pub use mkfs::{MkfsOptions, mkfs};
-pub use names::{Entry, Occupied, Owner};
-pub use open::{OpenOptions, VerifyReads, count_domains, open, open_domain};
+pub use names::{DirectoryEntry, Occupied, Owner};
+pub use open::{count_domains, open, open_domain};
+pub use open_options::{OpenOptions, VerifyReads};
 pub use recovery::Recovery;

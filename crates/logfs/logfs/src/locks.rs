@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
-use iolab_executor::Event;
+use iolab_executor::Notify;
 use smallvec::{SmallVec, smallvec};
 
 use crate::record::InodeId;
@@ -73,7 +73,7 @@ struct Table {
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Locks {
     table: Rc<RefCell<Table>>,
-    changed: Rc<Event>,
+    changed: Rc<Notify>,
 }
 
 /// Most operations want one.
@@ -172,7 +172,7 @@ impl Drop for Held {
 mod tests {
     use std::cell::Cell;
 
-    use iolab_executor::{Executor, Nothing, Order};
+    use iolab_executor::{Executor, Nothing, ReadyOrder};
 
     use super::*;
 
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn writers_are_alone_and_everybody_gets_in() {
         for seed in 0..30_u64 {
-            let mut executor = Executor::new(Order::Shuffled(seed));
+            let mut executor = Executor::new(ReadyOrder::Shuffled(seed));
             let locks = Locks::default();
             let inside: Rc<Vec<Cell<i32>>> = Rc::new((0..4).map(|_| Cell::new(0)).collect());
             let spawner = executor.spawner();

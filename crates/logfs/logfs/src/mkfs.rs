@@ -143,7 +143,7 @@ fn layout(disk: &Disk, options: &MkfsOptions) -> Result<(Layout, Owners), Error>
     }
     if !layout.block_bytes.is_multiple_of(geometry.block_bytes) {
         let (ours, theirs) = (layout.block_bytes, geometry.block_bytes);
-        return Err(Error::Unusable(format!("blocks of {ours} bytes on a device with blocks of {theirs}")));
+        return Err(Error::Unusable(format!("blocks of {ours} bytes on a device with blocks of {theirs} bytes")));
     }
     Ok((layout, owners))
 }

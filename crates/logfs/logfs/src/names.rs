@@ -2,15 +2,12 @@
 //! check, and commit: checks and commit have no await between them.
 
 use crate::locks::{Held, Key, Mode};
-use crate::record::{Attributes, InodeId, Kind, Node, Record, Rename, Spot};
+use crate::name_rules::{check_name, check_target};
+use crate::record::{Attributes, InodeId, InodeKind, Node, Record, Rename, Spot};
 use crate::space::Need;
 use crate::tree::{Inode, Names, Tree};
 use crate::{Error, LogFs};
 
-/// Longest name, bytes.
-pub(crate) const NAME_BYTES: usize = 255;
-/// Longest target of a symbolic link, bytes.
-const TARGET_BYTES: usize = 4095;
 /// Last serial of an inode number: the bits above it are the domain's.
 const LAST_SERIAL: u64 = (1 << 48) - 1;
 /// Most hard links to a file.
@@ -18,13 +15,13 @@ const MOST_LINKS: u32 = 65_000;
 
 /// An entry of a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct DirectoryEntry {
     /// Its name.
     pub name: Vec<u8>,
     /// What it names.
     pub inode: InodeId,
     /// Of which kind that is.
-    pub kind: Kind,
+    pub kind: InodeKind,
 }
 
 /// Whom something new belongs to, and who may do what with it.
@@ -47,24 +44,6 @@ pub enum Occupied {
     Refuse,
 }
 
-pub(crate) fn check_name(name: &[u8]) -> Result<(), Error> {
-    match name {
-        b"" | b"." | b".." => Err(Error::Invalid("a name that is empty, . or ..")),
-        _ if name.len() > NAME_BYTES => Err(Error::NameTooLong(NAME_BYTES)),
-        _ if name.iter().any(|byte| matches!(byte, 0 | b'/')) => Err(Error::Invalid("a slash or zero in a name")),
-        _ => Ok(()),
-    }
-}
-
-pub(crate) fn check_target(target: &[u8]) -> Result<(), Error> {
-    match target.len() {
-        0 => Err(Error::Invalid("a link target that is empty or has a zero in it")),
-        _ if target.contains(&0) => Err(Error::Invalid("a link target that is empty or has a zero in it")),
-        _ if target.len() > TARGET_BYTES => Err(Error::NameTooLong(TARGET_BYTES)),
-        _ => Ok(()),
-    }
-}
-
 fn names(tree: &Tree, directory: InodeId) -> Result<&Names, Error> {
     let node = tree.get(directory).ok_or(Error::NotFound)?;
     // A directory that was removed while somebody holds it takes no new names.
@@ -82,14 +61,14 @@ impl LogFs {
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::NotDirectory`].
-    pub fn lookup(&self, directory: InodeId, name: &[u8]) -> Result<Entry, Error> {
+    pub fn lookup(&self, directory: InodeId, name: &[u8]) -> Result<DirectoryEntry, Error> {
         let state = self.0.state.borrow();
         if name == b".." {
             let node = state.tree.get(directory).ok_or(Error::NotFound)?;
-            return Ok(Entry { name: name.to_vec(), inode: node.parent, kind: Kind::Directory });
+            return Ok(DirectoryEntry { name: name.to_vec(), inode: node.parent, kind: InodeKind::Directory });
         }
         let (inode, kind) = names(&state.tree, directory)?.get(name).ok_or(Error::NotFound)?;
-        Ok(Entry { name: name.to_vec(), inode, kind })
+        Ok(DirectoryEntry { name: name.to_vec(), inode, kind })
     }
 
     /// Up to `most` entries behind the name `after` (from the first for the empty name), in the
@@ -97,11 +76,11 @@ impl LogFs {
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::NotDirectory`].
-    pub fn read_directory(&self, directory: InodeId, after: &[u8], most: usize) -> Result<Vec<Entry>, Error> {
+    pub fn read_directory(&self, directory: InodeId, after: &[u8], most: usize) -> Result<Vec<DirectoryEntry>, Error> {
         let state = self.0.state.borrow();
-        let is_shown = |(name, ..): &(&[u8], InodeId, Kind)| name.first() != Some(&crate::domains::HIDDEN);
+        let is_shown = |(name, ..): &(&[u8], InodeId, InodeKind)| name.first() != Some(&crate::name_rules::HIDDEN);
         let entries = names(&state.tree, directory)?.after(after).filter(is_shown).take(most);
-        Ok(entries.map(|(name, inode, kind)| Entry { name: name.to_vec(), inode, kind }).collect())
+        Ok(entries.map(|(name, inode, kind)| DirectoryEntry { name: name.to_vec(), inode, kind }).collect())
     }
 
     /// Makes an empty file.
@@ -110,7 +89,7 @@ impl LogFs {
     /// [`Error::Exists`], [`Error::NotFound`], [`Error::NotDirectory`], [`Error::NameTooLong`],
     /// [`Error::NoSpace`].
     pub async fn create(&self, directory: InodeId, name: &[u8], owner: Owner) -> Result<InodeId, Error> {
-        self.make(directory, name, (Kind::File, owner), b"").await
+        self.make(directory, name, (InodeKind::File, owner), b"").await
     }
 
     /// Makes an empty directory.
@@ -118,7 +97,7 @@ impl LogFs {
     /// # Errors
     /// As [`LogFs::create`].
     pub async fn make_directory(&self, directory: InodeId, name: &[u8], owner: Owner) -> Result<InodeId, Error> {
-        self.make(directory, name, (Kind::Directory, owner), b"").await
+        self.make(directory, name, (InodeKind::Directory, owner), b"").await
     }
 
     /// Makes a symbolic link.
@@ -133,7 +112,7 @@ impl LogFs {
         owner: Owner,
     ) -> Result<InodeId, Error> {
         check_target(target)?;
-        self.make(directory, name, (Kind::Symlink, owner), target).await
+        self.make(directory, name, (InodeKind::Symlink, owner), target).await
     }
 
     /// Makes a pipe, a socket or a device with this number (`mknod(2)`).
@@ -144,11 +123,11 @@ impl LogFs {
         &self,
         directory: InodeId,
         name: &[u8],
-        (kind, number): (Kind, u32),
+        (kind, number): (InodeKind, u32),
         owner: Owner,
     ) -> Result<InodeId, Error> {
         if !kind.is_special() {
-            return Err(Error::Invalid("not a kind of special file"));
+            return Err(Error::Invalid("not a special file type"));
         }
         self.make(directory, name, (kind, owner), &number.to_le_bytes()).await
     }
@@ -182,7 +161,7 @@ impl LogFs {
         &self,
         directory: InodeId,
         name: &[u8],
-        (kind, owner): (Kind, Owner),
+        (kind, owner): (InodeKind, Owner),
         target: &[u8],
     ) -> Result<InodeId, Error> {
         check_name(name)?;
@@ -201,9 +180,9 @@ impl LogFs {
             let inode = InodeId(state.tree.serial);
             let time = self.0.now();
             let fresh = Tree::root(owner.mode & 0o7777, time).attributes;
-            let links = if kind == Kind::Directory { 2 } else { 1 };
+            let links = if kind == InodeKind::Directory { 2 } else { 1 };
             let attributes = Attributes { kind, links, uid: owner.uid, gid: owner.gid, ..fresh };
-            let parent = if kind == Kind::Directory { directory } else { InodeId(0) };
+            let parent = if kind == InodeKind::Directory { directory } else { InodeId(0) };
             let node = Node { inode, attributes, parent, target: target.to_vec() };
             (Spot { directory, name: name.to_vec() }, node)
         };
@@ -309,8 +288,8 @@ impl LogFs {
         let tree = &state.tree;
         let (inode, kind) = names(tree, from.0)?.get(from.1).ok_or(Error::NotFound)?;
         let old = names_for_new(tree, to.0)?.get(to.1);
-        if kind == Kind::Directory && tree.is_above(inode, to.0) {
-            return Err(Error::Invalid("a directory would be moved into itself"));
+        if kind == InodeKind::Directory && tree.is_above(inode, to.0) {
+            return Err(Error::Invalid("a directory cannot be moved into itself"));
         }
         let mut deleted = None;
         if let Some((replaced, replaced_kind)) = old {
@@ -321,7 +300,7 @@ impl LogFs {
                 return Ok(None);
             }
             let node = tree.get(replaced).ok_or_else(|| dangling(replaced))?;
-            match (kind == Kind::Directory, replaced_kind == Kind::Directory) {
+            match (kind == InodeKind::Directory, replaced_kind == InodeKind::Directory) {
                 (true, false) => return Err(Error::NotDirectory),
                 (false, true) => return Err(Error::IsDirectory),
                 _ if node.names().is_some_and(|names| !names.is_empty()) => return Err(Error::NotEmpty),

@@ -5,87 +5,17 @@ use std::rc::Rc;
 
 use iolab_clock::Clock;
 use iolab_disk::Buffer;
-use iolab_executor::{Event, Spawner};
+use iolab_executor::{Notify, Spawner};
 
 use crate::activity::Activity;
 use crate::allocation::Heads;
 use crate::anchor::Anchor;
-use crate::cleaning::{Policy, ReadingCost};
-use crate::clusters::ClusterTable;
-use crate::extents::Place;
 use crate::instance::{Instance, Phase, State};
 use crate::locks::Locks;
 use crate::log::Log;
-use crate::record::Stretch;
-use crate::recovery::{Loaded, OnLoss, Recovery, load, read_map};
+use crate::open_options::OpenOptions;
+use crate::recovery::{Loaded, OnLoss, Recovery, claim_clusters, load, read_map};
 use crate::{Disk, Error, Layout, LogFs, checkpoint, cleaner, demoter, discarder, domains, flusher};
-
-/// When content that is read is held against its checksum
-/// (docs/decisions/0012-reads-are-verified-where-content-outlives-the-process.md).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum VerifyReads {
-    /// On every device but memory of this process: nobody else writes that, and nothing in it is
-    /// older than the process.
-    #[default]
-    ByDevice,
-    /// On every device.
-    Always,
-    /// On none.
-    Never,
-}
-
-impl VerifyReads {
-    /// Whether reads from this disk are verified.
-    pub fn covers(self, disk: &Disk) -> bool {
-        match self {
-            VerifyReads::ByDevice => !disk.is_memory(),
-            VerifyReads::Always => true,
-            VerifyReads::Never => false,
-        }
-    }
-}
-
-/// How to use a file system while it is open.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct OpenOptions {
-    /// Most bytes of small writes that are kept in memory. Before it is reached, what was written
-    /// longest ago is moved to the data log; small writes that would exceed it all the same go
-    /// there at once.
-    pub inline_bytes: u64,
-    /// How clusters are chosen for cleaning.
-    pub policy: Policy,
-    /// Most bytes that one pass of cleaning holds in memory (the thesis's M, in bytes).
-    pub cleaning_bytes: u64,
-    /// What reading takes on the device, for choosing what to read of a cluster that is cleaned.
-    pub reading: ReadingCost,
-    /// Whether everything that is read of files is held against its checksum. Cleaning and
-    /// defragmentation do so in any case.
-    pub verify_reads: VerifyReads,
-    /// Whether the device is told which clusters are free, before they are used again.
-    pub discard: bool,
-    /// Whether closing writes a checkpoint when much has changed since the last one, so that the
-    /// next opening is quick, or when there is little to write in it, so that everything stands on
-    /// the disk twice.
-    pub closing_checkpoint: bool,
-    /// A checkpoint is written when this has passed since the last one and much has changed, ns;
-    /// also, in any case, when the log has grown to some times the length of a checkpoint.
-    pub checkpoint_interval_ns: u64,
-}
-
-impl Default for OpenOptions {
-    fn default() -> OpenOptions {
-        OpenOptions {
-            inline_bytes: 64 << 20,
-            policy: Policy::CostBenefit,
-            cleaning_bytes: 8 << 20,
-            reading: ReadingCost::default(),
-            verify_reads: VerifyReads::default(),
-            discard: false,
-            closing_checkpoint: true,
-            checkpoint_interval_ns: 300_000_000_000,
-        }
-    }
-}
 
 /// Opens a file system; its background tasks live on the spawner's executor until [`LogFs::close`].
 ///
@@ -124,7 +54,7 @@ pub async fn open_domain(
 ) -> Result<(LogFs, Recovery), Error> {
     let (layout, owners) = read_map(disk).await?;
     if domain >= layout.domains {
-        return Err(Error::Invalid("a domain that the file system does not have"));
+        return Err(Error::Invalid("the file system does not have this domain"));
     }
     let loaded = load(disk, (layout, owners), domain, OnLoss::Refuse).await?;
     domains::finish_resize(disk, &layout).await?;
@@ -146,7 +76,7 @@ pub(crate) async fn start(
     (clock, spawner): (Clock, Spawner),
     loaded: Loaded,
 ) -> Result<(LogFs, Recovery), Error> {
-    let (mut clusters, kept_is_there) = claim(&loaded)?;
+    let (mut clusters, kept_is_there) = claim_clusters(&loaded)?;
     upgrade(disk, &loaded.layout).await?;
     clusters.discards = options.discard;
     let Loaded { layout, anchor, mut tree, mut end, recovery, sums, .. } = loaded;
@@ -194,8 +124,8 @@ pub(crate) async fn start(
         verifies_reads: options.verify_reads.covers(disk),
         locks: Locks::default(),
         state: RefCell::new(state),
-        work: Event::default(),
-        progress: Event::default(),
+        work: Notify::default(),
+        progress: Notify::default(),
     });
     // Before any frame of this epoch: what a crash left behind out of order must stay recognisable.
     checkpoint::write_anchor(&instance, &anchor).await?;
@@ -223,30 +153,6 @@ async fn upgrade(disk: &Disk, layout: &Layout) -> Result<(), Error> {
         }
     }
     Ok(())
-}
-
-/// Which clusters are in use: the log's, and those with content; and whether those are there that
-/// the checkpoint before needs.
-pub(crate) fn claim(loaded: &Loaded) -> Result<(ClusterTable, bool), Error> {
-    let mut clusters = ClusterTable::new(&loaded.layout, &loaded.owners);
-    for cluster in loaded.end.clusters() {
-        if !clusters.claim_for_log(cluster) {
-            return Err(Error::Corrupt(format!("the log uses cluster {cluster} twice, or must not use it")));
-        }
-    }
-    for (inode, node) in loaded.tree.iter() {
-        for (offset, extent) in node.file().into_iter().flat_map(|file| file.iter()) {
-            let Place::Disk(place) = extent.place else { continue };
-            let stretch = Stretch { offset, length: extent.length, place };
-            if !clusters.claim_for_content(inode, stretch) {
-                let what = format!("inode {} has content at byte {place}, which belongs to something else", inode.0);
-                return Err(Error::Corrupt(what));
-            }
-        }
-    }
-    let kept_is_there = clusters.claim_all_for_log(&loaded.end.kept);
-    clusters.settle();
-    Ok((clusters, kept_is_there))
 }
 
 impl LogFs {

@@ -1,8 +1,8 @@
 //! Operations by path, for programs that think in paths. Paths are bytes, start at the root with or
 //! without a slash, and do not follow symbolic links: who mounts a file system does that.
 
-use crate::names::Entry;
-use crate::record::{InodeId, Kind};
+use crate::names::DirectoryEntry;
+use crate::record::{InodeId, InodeKind};
 use crate::{Error, LogFs};
 
 /// A path without its last name, and that name.
@@ -36,13 +36,13 @@ impl LogFs {
     }
 
     /// Everything below the root, parents before children, with its path.
-    pub fn tree(&self) -> Vec<(Vec<u8>, Entry)> {
+    pub fn tree(&self) -> Vec<(Vec<u8>, DirectoryEntry)> {
         let mut found = Vec::new();
         let mut open = vec![(Vec::new(), InodeId::ROOT)];
         while let Some((path, directory)) = open.pop() {
             for entry in self.read_directory(directory, b"", usize::MAX).unwrap_or_default() {
                 let path = [&path[..], b"/", &entry.name].concat();
-                if entry.kind == Kind::Directory {
+                if entry.kind == InodeKind::Directory {
                     open.push((path.clone(), entry.inode));
                 }
                 found.push((path, entry));

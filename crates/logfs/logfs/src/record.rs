@@ -6,10 +6,10 @@ mod encoding;
 
 use smallvec::SmallVec;
 
-pub(crate) use crate::attributes::{Attributes, InodeId, Kind};
+pub(crate) use crate::attributes::{Attributes, InodeId, InodeKind};
 use crate::bytes::Take;
 pub(crate) use decoding::{split_head, take_entry, take_inode, take_stretch};
-pub(crate) use encoding::{put_entry, put_stretch, with_head};
+pub(crate) use encoding::{SUMS, put_entry, put_stretch, put_sums, with_head};
 
 /// An inode without content.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub(crate) struct Rename {
     pub(crate) from: Spot,
     pub(crate) to: Spot,
     pub(crate) inode: InodeId,
-    pub(crate) kind: Kind,
+    pub(crate) kind: InodeKind,
     /// 0 when the new name was free.
     pub(crate) replaced: InodeId,
     pub(crate) time: u64,
@@ -89,7 +89,7 @@ pub(crate) enum Record {
     Node(Node),
     Entries {
         directory: InodeId,
-        entries: Vec<(InodeId, Kind, Vec<u8>)>,
+        entries: Vec<(InodeId, InodeKind, Vec<u8>)>,
     },
     Extents {
         inode: InodeId,
@@ -112,13 +112,13 @@ pub(crate) enum Record {
     Link {
         spot: Spot,
         inode: InodeId,
-        kind: Kind,
+        kind: InodeKind,
         time: u64,
     },
     Unlink {
         spot: Spot,
         inode: InodeId,
-        kind: Kind,
+        kind: InodeKind,
         time: u64,
     },
     Rename(Box<Rename>),

@@ -1,7 +1,6 @@
 //! Reading a file system from its disk: bootstrap record, anchor, log. Nothing is written.
 
 mod bootstrap;
-mod gaps;
 mod reader;
 mod search;
 mod tail;
@@ -12,14 +11,16 @@ use std::collections::HashSet;
 use std::rc::Rc;
 
 use crate::anchor::{Anchor, Generation};
+use crate::clusters::ClusterTable;
 use crate::domains::Owners;
+use crate::extents::Place;
 use crate::log::LogEnd;
-use crate::record::InodeId;
+use crate::record::{InodeId, Stretch};
 use crate::sums::Sums;
 use crate::tree::Tree;
 use crate::{Disk, Error, Layout};
 pub(crate) use bootstrap::{read_anchor, read_layout, read_map};
-use walk::{Doubtful, Found, Walk};
+use walk::{Doubtful, Walk};
 pub(crate) use whole::is_whole;
 
 /// What opening found.
@@ -171,4 +172,28 @@ pub(crate) async fn look_at_older(disk: &Disk, layout: &Layout, anchor: &Anchor)
         Ok(false) => Some(format!("the log from frame {} to frame {}", generation.start.sequence, generation.end)),
         Err(error) => Some(error.to_string()),
     }
+}
+
+/// Which clusters are in use: the log's, and those with content; and whether those are there that
+/// the checkpoint before needs.
+pub(crate) fn claim_clusters(loaded: &Loaded) -> Result<(ClusterTable, bool), Error> {
+    let mut clusters = ClusterTable::new(&loaded.layout, &loaded.owners);
+    for cluster in loaded.end.clusters() {
+        if !clusters.claim_for_log(cluster) {
+            return Err(Error::Corrupt(format!("the log uses cluster {cluster} twice, or must not use it")));
+        }
+    }
+    for (inode, node) in loaded.tree.iter() {
+        for (offset, extent) in node.file().into_iter().flat_map(|file| file.iter()) {
+            let Place::Disk(place) = extent.place else { continue };
+            let stretch = Stretch { offset, length: extent.length, place };
+            if !clusters.claim_for_content(inode, stretch) {
+                let what = format!("inode {} has content at byte {place}, which belongs to something else", inode.0);
+                return Err(Error::Corrupt(what));
+            }
+        }
+    }
+    let kept_is_there = clusters.claim_all_for_log(&loaded.end.kept);
+    clusters.settle();
+    Ok((clusters, kept_is_there))
 }

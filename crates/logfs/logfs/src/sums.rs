@@ -7,12 +7,9 @@
 //! blocks.
 
 use crate::Layout;
-use crate::bytes::{Put, Take};
 use crate::checksum::{crc32c, crc32c_of_parts};
-use crate::record::{Proof, Record, SumList, with_head};
+use crate::record::{Proof, Record, SUMS, SumList, put_sums, with_head};
 
-/// The code of the record by which checkpoints describe them.
-pub(crate) const SUMS: u8 = 0x08;
 /// In place of the checksum of a block of which none is known.
 const UNKNOWN: u32 = 0;
 /// Bytes of a record without its checksums.
@@ -166,20 +163,10 @@ impl Sums {
     }
 }
 
-pub(crate) fn put_sums(out: &mut Vec<u8>, place: u64, sums: &[u32]) {
-    out.put_u64(place);
-    sums.iter().for_each(|sum| out.put_u32(*sum));
-}
-
-/// The rest of a body, as checksums.
-pub(crate) fn take_sums(take: &mut Take<'_>) -> Option<SumList> {
-    let (sums, rest) = take.rest().as_chunks::<4>();
-    rest.is_empty().then(|| sums.iter().map(|sum| u32::from_le_bytes(*sum)).collect())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bytes::Take;
 
     fn layout() -> Layout {
         let disk = iolab_disk::RamDisk::new(20 * 16 * 1024, 512);

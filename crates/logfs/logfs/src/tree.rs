@@ -18,7 +18,7 @@ pub(crate) use loading::{ENTRIES, EXTENTS};
 pub(crate) use names::{is_name, shown};
 
 use crate::extents::{Extent, ExtentMap, Place};
-use crate::record::{INLINE, InodeId, Kind, Node, Record, Relocate, Stretch};
+use crate::record::{INLINE, InodeId, InodeKind, Node, Record, Relocate, Stretch};
 use table::Table;
 
 /// A stretch of the disk that came into use or fell out of it.
@@ -258,7 +258,7 @@ impl Tree {
         let place = if let Place::Disk(place) = extent.place { Some(place) } else { None };
         let put = self.edit_with(inode, |node| node.file_mut().map(|file| file.put(offset, extent, cluster_bytes)))?;
         match (put, place) {
-            (Some(None), _) => Err(Contradiction(format!("inode {} has content and is no file", inode.0))),
+            (Some(None), _) => Err(Contradiction(format!("inode {} has content but is not a file", inode.0))),
             (Some(Some(())), Some(place)) => {
                 deltas.push(Delta::Placed { inode, stretch: Stretch { offset, length, place } });
                 Ok(())
@@ -363,9 +363,9 @@ impl Tree {
     }
 
     /// Puts a root directory with these names in.
-    pub(crate) fn plant_root(&mut self, root: &Node, names: Vec<(Vec<u8>, InodeId, Kind)>) {
+    pub(crate) fn plant_root(&mut self, root: &Node, names: Vec<(Vec<u8>, InodeId, InodeKind)>) {
         let mut node = Inode::new(root);
-        node.attributes.links = 2 + names.iter().filter(|(_, _, kind)| *kind == Kind::Directory).count() as u32;
+        node.attributes.links = 2 + names.iter().filter(|(_, _, kind)| *kind == InodeKind::Directory).count() as u32;
         if let Some(own) = node.names_mut() {
             own.fill(names.iter().map(|(name, inode, kind)| (&name[..], *inode, *kind)));
         }
@@ -385,7 +385,7 @@ impl Tree {
 
     /// The root directory of a file system that was just made.
     pub(crate) fn root(mode: u16, time: u64) -> Node {
-        let attributes = inode::fresh(Kind::Directory, mode, time);
+        let attributes = inode::fresh(InodeKind::Directory, mode, time);
         Node { inode: InodeId::ROOT, attributes, parent: InodeId::ROOT, target: Vec::new() }
     }
 }

@@ -4,7 +4,7 @@
 mod rig;
 
 use iolab_disk::{Counting, CrashPoints, RamDisk, Shuffled, Survival, Traced};
-use iolab_executor::Order;
+use iolab_executor::ReadyOrder;
 use iolab_logfs::{InodeId, LogFs, OpenOptions, Owner, Repair};
 
 use rig::load::bytes;
@@ -17,7 +17,7 @@ fn file(bench: &mut Bench, fs: &LogFs, name: &str) -> InodeId {
 #[test]
 fn small_writes_stay_small_and_memory_stays_bounded() {
     let disk = RamDisk::with_contents(empty_image(400), BLOCK);
-    let mut bench = Bench::new(Shuffled::new(disk, 3), Order::Fair);
+    let mut bench = Bench::new(Shuffled::new(disk, 3), ReadyOrder::Fair);
     let limit = 40_000;
     let fs = bench.try_open(OpenOptions { inline_bytes: limit, ..small_memory() }).unwrap().0;
     let files: Vec<InodeId> = (0..40).map(|number| file(&mut bench, &fs, &format!("f{number}"))).collect();
@@ -60,7 +60,7 @@ fn freed_clusters_are_discarded_before_they_are_used_again() {
     for discard in [false, true] {
         let disk = RamDisk::with_contents(empty_image(120), BLOCK);
         let (device, counts) = Counting::new(disk);
-        let mut bench = Bench::new(device, Order::Fair);
+        let mut bench = Bench::new(device, ReadyOrder::Fair);
         let fs = bench.try_open(OpenOptions { discard, ..small_memory() }).unwrap().0;
         let inode = file(&mut bench, &fs, "f");
         for round in 0..40_u8 {
@@ -92,7 +92,7 @@ fn fragmented(bench: &mut Bench, fs: &LogFs) -> (InodeId, Vec<u8>) {
 #[test]
 fn a_file_in_pieces_is_put_together_while_it_is_written_to() {
     let disk = RamDisk::with_contents(empty_image(120), BLOCK);
-    let mut bench = Bench::new(Shuffled::new(disk, 1), Order::Fair);
+    let mut bench = Bench::new(Shuffled::new(disk, 1), ReadyOrder::Fair);
     let fs = bench.open();
     let (inode, mut content) = fragmented(&mut bench, &fs);
     let before = fs.fragments(inode).unwrap();
@@ -130,13 +130,13 @@ fn a_file_in_pieces_is_put_together_while_it_is_written_to() {
 #[test]
 fn a_crash_while_a_file_is_put_together_leaves_its_content() {
     let disk = RamDisk::with_contents(empty_image(120), BLOCK);
-    let mut bench = Bench::new(disk.clone(), Order::Fair);
+    let mut bench = Bench::new(disk.clone(), ReadyOrder::Fair);
     let fs = bench.open();
     let (inode, content) = fragmented(&mut bench, &fs);
     bench.run(fs.close()).unwrap();
     let image = disk.with(|bytes| bytes.to_vec());
     let (device, trace) = Traced::new(Shuffled::new(RamDisk::with_contents(image.clone(), BLOCK), 4));
-    let mut bench = Bench::new(device, Order::Fair);
+    let mut bench = Bench::new(device, ReadyOrder::Fair);
     let fs = bench.open();
     let mut defragmentation = fs.defragment(inode);
     while !bench.run(defragmentation.step()).unwrap().is_done {
@@ -155,7 +155,7 @@ fn a_crash_while_a_file_is_put_together_leaves_its_content() {
         points.advance(events);
         for seed in 0..scale() {
             let disk = RamDisk::with_contents(points.image(Survival::Some(seed)), BLOCK);
-            let mut bench = Bench::new(disk, Order::Fair);
+            let mut bench = Bench::new(disk, ReadyOrder::Fair);
             let fs = bench.open();
             assert!(bench.run(fs.read(inode, 0, 100_000)).unwrap() == content, "event {events}, seed {seed}");
             bench.run(fs.close()).unwrap();

@@ -4,7 +4,7 @@
 mod rig;
 
 use iolab_disk::{CrashPoints, RamDisk, Survival};
-use iolab_executor::Order;
+use iolab_executor::ReadyOrder;
 use iolab_logfs::{InodeId, OpenOptions, hostile};
 
 use rig::crash::tell;
@@ -23,7 +23,7 @@ fn name(number: u64) -> Vec<u8> {
 /// another directory to move names to.
 fn prepared() -> (Vec<u8>, Model, [InodeId; 4]) {
     let disk = RamDisk::with_contents(empty_image(CLUSTERS), BLOCK);
-    let mut bench = Bench::new(disk.clone(), Order::Fair);
+    let mut bench = Bench::new(disk.clone(), ReadyOrder::Fair);
     let fs = bench.try_open(OpenOptions { inline_bytes: 1 << 20, ..small_memory() }).unwrap().0;
     let (mut model, mut random) = (Model::new(), Random(1));
     let root = InodeId::ROOT;
@@ -92,7 +92,7 @@ fn long_inodes_change_while_a_checkpoint_describes_them() {
 fn closing_writes_a_checkpoint_when_much_has_changed_and_only_then() {
     // So large that the log's length alone asks for none.
     let disk = RamDisk::with_contents(empty_image(4_096), BLOCK);
-    let mut bench = Bench::new(disk, Order::Fair);
+    let mut bench = Bench::new(disk, ReadyOrder::Fair);
     let options = OpenOptions { inline_bytes: 1 << 20, ..small_memory() };
     let mut records = Vec::new();
     for (closing_checkpoint, changes) in [(false, 3_000_u64), (true, 10), (true, 3_000), (true, 10)] {
@@ -115,7 +115,7 @@ fn closing_writes_a_checkpoint_when_much_has_changed_and_only_then() {
 fn a_checkpoint_is_written_when_its_time_has_come() {
     // So large that the log's length alone asks for none.
     let disk = RamDisk::with_contents(empty_image(4_096), BLOCK);
-    let mut bench = Bench::new(disk, Order::Fair);
+    let mut bench = Bench::new(disk, ReadyOrder::Fair);
     let fs = bench.open();
     let change = |bench: &mut Bench, times: u64| {
         for number in 0..times {
@@ -173,7 +173,7 @@ fn either_checkpoint_will_do_after_a_crash_at_any_event() {
             let mut damaged = whole.clone();
             damaged[place + 100] ^= 0x20;
             let disk = RamDisk::with_contents(damaged, BLOCK);
-            let mut bench = Bench::new(disk, Order::Fair);
+            let mut bench = Bench::new(disk, ReadyOrder::Fair);
             let opened = bench.try_open(small_memory());
             let (fs, recovery) = opened.unwrap_or_else(|error| panic!("event {events}, frame {number}: {error}"));
             let found = bench.run(snapshot(&fs));

@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use iolab_disk::{CrashPoints, RamDisk, Shuffled, Survival, Trace, Traced};
-use iolab_executor::Order;
+use iolab_executor::ReadyOrder;
 use iolab_logfs::{InodeId, Owner, Repair};
 
 use rig::load::{Step, perform, step};
@@ -38,7 +38,7 @@ fn run(seed: u64, steps: usize) -> (Vec<Diary>, Vec<u8>, Trace) {
     let image = empty_image(CLUSTERS);
     let disk = RamDisk::with_contents(image.clone(), BLOCK);
     let (device, trace) = Traced::new(Shuffled::new(disk.clone(), seed));
-    let mut bench = Bench::new(device, Order::Shuffled(seed));
+    let mut bench = Bench::new(device, ReadyOrder::Shuffled(seed));
     let fs = bench.open();
     let diaries: Vec<Rc<RefCell<Diary>>> = (0..TASKS).map(|_| Rc::default()).collect();
     let mut tasks = Vec::new();
@@ -91,7 +91,7 @@ fn tasks_do_not_disturb_each_other_and_a_crash_finds_each_at_a_promised_step() {
         for events in places {
             points.advance(events);
             let disk = RamDisk::with_contents(points.image(Survival::Some(random.next())), BLOCK);
-            let mut bench = Bench::new(disk, Order::Fair);
+            let mut bench = Bench::new(disk, ReadyOrder::Fair);
             let report = bench.fsck(Repair::No).unwrap_or_else(|error| panic!("seed {seed}, {events}: {error}"));
             assert!(report.is_sound(), "seed {seed}, {events}: {:?}", report.faults);
             let fs = bench.open();

@@ -7,7 +7,7 @@
 mod rig;
 
 use iolab_disk::{CrashPoints, RamDisk, Survival, Traced};
-use iolab_executor::Order;
+use iolab_executor::ReadyOrder;
 use iolab_logfs::{Error, InodeId};
 
 use rig::crash::tell;
@@ -21,7 +21,7 @@ const CLUSTERS: u64 = 34;
 /// A file system with a directory, a file with content on the disk and one with content in the log.
 fn prepared() -> (Vec<u8>, Model, [InodeId; 3]) {
     let disk = RamDisk::with_contents(empty_image(CLUSTERS), BLOCK);
-    let mut bench = Bench::new(disk.clone(), Order::Fair);
+    let mut bench = Bench::new(disk.clone(), ReadyOrder::Fair);
     let fs = bench.open();
     let mut model = Model::new();
     let root = InodeId::ROOT;
@@ -120,7 +120,7 @@ fn clusters_are_not_given_away_before_the_log_says_so_durably() {
     // every cluster is soon written anew.
     let image = empty_image(CLUSTERS);
     let disk = RamDisk::with_contents(image, BLOCK);
-    let mut bench = Bench::new(disk.clone(), Order::Fair);
+    let mut bench = Bench::new(disk.clone(), ReadyOrder::Fair);
     let fs = bench.open();
     let mut model = Model::new();
     bench.run(perform(&fs, &mut model, &Step::Create(InodeId::ROOT, b"file".to_vec()))).unwrap();
@@ -170,7 +170,7 @@ fn frames_that_a_crash_left_behind_are_not_taken_for_new_ones() {
 fn a_crash_while_making_a_file_system_leaves_none_or_an_empty_one() {
     let size = CLUSTERS * u64::from(CLUSTER);
     let (device, trace) = Traced::new(RamDisk::new(size, BLOCK));
-    Bench::new(device, Order::Fair).mkfs();
+    Bench::new(device, ReadyOrder::Fair).mkfs();
     let trace = trace.borrow();
     let mut points = CrashPoints::new(&trace, vec![0; size as usize], BLOCK);
     let mut made = 0;
@@ -178,7 +178,7 @@ fn a_crash_while_making_a_file_system_leaves_none_or_an_empty_one() {
         points.advance(events);
         for seed in 0..20 {
             let disk = RamDisk::with_contents(points.image(Survival::Some(seed)), BLOCK);
-            match Bench::new(disk, Order::Fair).try_open(rig::small_memory()) {
+            match Bench::new(disk, ReadyOrder::Fair).try_open(rig::small_memory()) {
                 Ok((fs, _)) => {
                     assert_eq!(fs.tree().len(), 0);
                     made += 1;

@@ -4,9 +4,11 @@
 mod rig;
 
 use iolab_clock::Clock;
-use iolab_disk::{BlockDevice, Caching, Delayed, Delays, Opening, RamDisk, open_disk};
-use iolab_executor::Order;
-use iolab_logfs::{Entry, Error, FaultKind, InodeId, Kind, LogFs, OpenOptions, Owner, Repair, VerifyReads};
+use iolab_disk::{BlockDevice, Caching, Delayed, Delays, DiskOptions, RamDisk, open_disk};
+use iolab_executor::ReadyOrder;
+use iolab_logfs::{
+    DirectoryEntry, Error, InconsistencyKind, InodeId, InodeKind, LogFs, OpenOptions, Owner, Repair, VerifyReads,
+};
 
 use rig::load::{Step, bytes, perform, step};
 use rig::model::{Model, snapshot};
@@ -15,7 +17,7 @@ use rig::{BLOCK, Bench, CLUSTER, Random, empty_image, small_memory};
 /// A file system that was used and closed, and its model.
 fn used(steps: usize) -> (Vec<u8>, Model) {
     let disk = RamDisk::with_contents(empty_image(40), BLOCK);
-    let mut bench = Bench::new(disk.clone(), Order::Fair);
+    let mut bench = Bench::new(disk.clone(), ReadyOrder::Fair);
     let fs = bench.open();
     let (mut model, mut random) = (Model::new(), Random(3));
     for _ in 0..steps {
@@ -35,9 +37,9 @@ type Found = (Vec<u8>, Result<Vec<u8>, Error>);
 /// Everything that can be read of a file system, and what says that it cannot.
 fn contents(fs: &LogFs, bench: &mut Bench) -> Vec<Found> {
     let entries = fs.tree();
-    let read = |(path, entry): (Vec<u8>, Entry)| {
+    let read = |(path, entry): (Vec<u8>, DirectoryEntry)| {
         let content =
-            if entry.kind == Kind::File { bench.run(fs.read(entry.inode, 0, 1 << 20)) } else { Ok(Vec::new()) };
+            if entry.kind == InodeKind::File { bench.run(fs.read(entry.inode, 0, 1 << 20)) } else { Ok(Vec::new()) };
         (path, content)
     };
     entries.into_iter().map(read).collect()
@@ -47,7 +49,7 @@ fn contents(fs: &LogFs, bench: &mut Bench) -> Vec<Found> {
 fn no_single_damage_to_a_closed_file_system_loses_a_name_or_passes_wrong_content_for_good() {
     let (image, _) = used(160);
     let all = {
-        let mut bench = Bench::new(RamDisk::with_contents(image.clone(), BLOCK), Order::Fair);
+        let mut bench = Bench::new(RamDisk::with_contents(image.clone(), BLOCK), ReadyOrder::Fair);
         let fs = bench.open();
         contents(&fs, &mut bench)
     };
@@ -56,7 +58,7 @@ fn no_single_damage_to_a_closed_file_system_loses_a_name_or_passes_wrong_content
         let at = block * BLOCK as usize + 70;
         let disk = RamDisk::with_contents(image.clone(), BLOCK);
         disk.with(|bytes| bytes[at] ^= 0x10);
-        let mut bench = Bench::new(disk.clone(), Order::Fair);
+        let mut bench = Bench::new(disk.clone(), ReadyOrder::Fair);
         let report = bench.fsck(Repair::No).unwrap();
         let (fs, recovery) = bench.try_open(small_memory()).unwrap_or_else(|error| panic!("block {block}: {error}"));
         let found = contents(&fs, &mut bench);
@@ -72,7 +74,7 @@ fn no_single_damage_to_a_closed_file_system_loses_a_name_or_passes_wrong_content
         bench.run(fs.close()).unwrap();
         drop(bench);
         // A repair brings back two checkpoints.
-        let mut bench = Bench::new(disk, Order::Fair);
+        let mut bench = Bench::new(disk, ReadyOrder::Fair);
         bench.fsck(Repair::Yes).unwrap();
         assert!(bench.fsck(Repair::No).unwrap().is_sound(), "block {block}");
     }
@@ -88,12 +90,12 @@ fn reads_are_verified_on_every_device_but_memory_of_this_process_unless_told_oth
     let file = || {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), empty_image(40)).unwrap();
-        let opening = Opening { caching: Caching::PageCache, block_bytes: Some(BLOCK), ..Opening::default() };
+        let opening = DiskOptions { caching: Caching::PageCache, block_bytes: Some(BLOCK), ..DiskOptions::default() };
         (open_disk(file.path(), &opening).unwrap().0, file)
     };
     for verify_reads in [VerifyReads::ByDevice, VerifyReads::Always, VerifyReads::Never] {
         let answers = |device: Box<dyn BlockDevice>, flip: &mut dyn FnMut(&[u8])| {
-            let mut bench = Bench::new(device, Order::Fair);
+            let mut bench = Bench::new(device, ReadyOrder::Fair);
             let fs = bench.try_open(OpenOptions { verify_reads, ..small_memory() }).unwrap().0;
             let content = bytes(5, 2_000);
             let inode = bench.run(fs.create(InodeId::ROOT, b"a", Owner::default())).unwrap();
@@ -136,7 +138,7 @@ fn a_repair_finds_the_log_that_no_anchor_leads_to() {
     // The same, and then some changes that are durable and behind the newest checkpoint.
     let left = {
         let disk = RamDisk::with_contents(closed.clone(), BLOCK);
-        let mut bench = Bench::new(disk.clone(), Order::Fair);
+        let mut bench = Bench::new(disk.clone(), ReadyOrder::Fair);
         let fs = bench.open();
         let inode = bench.run(fs.create(InodeId::ROOT, b"late", Owner::default())).unwrap();
         bench.run(fs.write(inode, 0, &bytes(9, 3_000))).unwrap();
@@ -145,7 +147,7 @@ fn a_repair_finds_the_log_that_no_anchor_leads_to() {
     };
     for (what, image) in [("closed", closed), ("left open", left)] {
         let before = {
-            let mut bench = Bench::new(RamDisk::with_contents(image.clone(), BLOCK), Order::Fair);
+            let mut bench = Bench::new(RamDisk::with_contents(image.clone(), BLOCK), ReadyOrder::Fair);
             let fs = bench.open();
             contents(&fs, &mut bench)
         };
@@ -153,11 +155,11 @@ fn a_repair_finds_the_log_that_no_anchor_leads_to() {
         for anchor in [1, 2] {
             disk.with(|bytes| bytes[anchor * BLOCK as usize..][..16].fill(0));
         }
-        let mut bench = Bench::new(disk.clone(), Order::Fair);
+        let mut bench = Bench::new(disk.clone(), ReadyOrder::Fair);
         let refused = bench.try_open(small_memory()).map(drop);
         assert!(matches!(refused, Err(Error::Corrupt(_))), "{what}: opening does not guess");
         let report = bench.fsck(Repair::Yes).unwrap();
-        let anchors = report.faults.iter().filter(|fault| fault.kind == FaultKind::Anchor).count();
+        let anchors = report.faults.iter().filter(|fault| fault.kind == InconsistencyKind::Anchor).count();
         assert_eq!((anchors, report.faults.len(), report.repaired), (2, 2, true), "{what}: {report:?}");
         assert!(bench.fsck(Repair::No).unwrap().is_sound(), "{what}");
         let fs = bench.open();
@@ -183,7 +185,7 @@ fn what_two_damages_take_away_is_told_and_the_rest_is_there_after_a_repair() {
             let at = (random.below(clusters.min(12)) * u64::from(CLUSTER) + random.below(u64::from(CLUSTER))) as usize;
             disk.with(|bytes| bytes[at] ^= 1 << random.below(8));
         }
-        let mut bench = Bench::new(disk.clone(), Order::Fair);
+        let mut bench = Bench::new(disk.clone(), ReadyOrder::Fair);
         let readable = match bench.try_open(small_memory()) {
             Ok((fs, _)) => {
                 let found = contents(&fs, &mut bench);
@@ -196,7 +198,7 @@ fn what_two_damages_take_away_is_told_and_the_rest_is_there_after_a_repair() {
                 Vec::new()
             }
         };
-        let mut bench = Bench::new(disk, Order::Fair);
+        let mut bench = Bench::new(disk, ReadyOrder::Fair);
         let Ok(report) = bench.fsck(Repair::Yes) else { continue };
         assert!(report.repaired || report.is_sound());
         assert!(bench.fsck(Repair::No).unwrap().is_sound(), "round {round}: {report:?}");
@@ -215,14 +217,14 @@ fn either_bootstrap_record_and_either_anchor_will_do() {
     let (image, model) = used(40);
     let last = image.len() - BLOCK as usize;
     for (place, kind) in [
-        (0, FaultKind::Bootstrap),
-        (last, FaultKind::Bootstrap),
-        (BLOCK as usize, FaultKind::Anchor),
-        (2 * BLOCK as usize, FaultKind::Anchor),
+        (0, InconsistencyKind::Bootstrap),
+        (last, InconsistencyKind::Bootstrap),
+        (BLOCK as usize, InconsistencyKind::Anchor),
+        (2 * BLOCK as usize, InconsistencyKind::Anchor),
     ] {
         let disk = RamDisk::with_contents(image.clone(), BLOCK);
         disk.with(|bytes| bytes[place..place + 64].fill(0xa5));
-        let mut bench = Bench::new(disk.clone(), Order::Fair);
+        let mut bench = Bench::new(disk.clone(), ReadyOrder::Fair);
         let report = bench.fsck(Repair::No);
         let Ok(report) = report else { panic!("{place}: {report:?}") };
         assert!(matches!(&report.faults[..], [fault] if fault.kind == kind), "{place}: {report:?}");
@@ -240,7 +242,7 @@ fn the_same_load_on_a_simulated_device_is_the_same_to_the_byte() {
         let disk = RamDisk::with_contents(empty_image(60), BLOCK);
         let clock = Clock::simulated(0);
         let delays = Delays { read_ns: 80_000, write_ns: 20_000, flush_ns: 500_000, per_kib_ns: 300 };
-        let mut bench = Bench::new(Delayed::new(disk.clone(), clock.clone(), delays), Order::Fair);
+        let mut bench = Bench::new(Delayed::new(disk.clone(), clock.clone(), delays), ReadyOrder::Fair);
         bench.clock = clock.clone();
         let fs = bench.open();
         let files: Vec<InodeId> = (0..4_u64)

@@ -3,10 +3,10 @@
 
 mod rig;
 
-use iolab_disk::{BlockDevice, Caching, Geometry, LaneDisk, Opening, open_disk};
-use iolab_engine::{Engine, OpenRequest, SlotPool, TargetFile};
+use iolab_disk::{BlockDevice, Caching, DiskOptions, Geometry, LaneDisk, open_disk};
+use iolab_engine::{Engine, LaneRequest, SlotPool, TargetFile};
 use iolab_engine_nvme::{Nvme, NvmeLane};
-use iolab_executor::Order;
+use iolab_executor::ReadyOrder;
 use iolab_logfs::Repair;
 use iolab_memory::Backing;
 use iolab_options::Settings;
@@ -21,9 +21,9 @@ const SIZE: u64 = 90 * CLUSTER as u64;
 fn load(mut open: impl FnMut() -> Box<dyn BlockDevice>) {
     let mut random = Random(5);
     let mut model = Model::new();
-    Bench::new(open(), Order::Fair).mkfs();
+    Bench::new(open(), ReadyOrder::Fair).mkfs();
     for round in 0..4 {
-        let mut bench = Bench::new(open(), Order::Fair);
+        let mut bench = Bench::new(open(), ReadyOrder::Fair);
         let fs = bench.try_open(small_memory()).unwrap_or_else(|error| panic!("round {round}: {error}")).0;
         let found = bench.run(snapshot(&fs));
         assert_eq!(difference(&found, &model.snapshot()), None, "round {round}, after opening");
@@ -43,7 +43,8 @@ fn a_file_by_io_uring_or_plain_calls() {
     for depth in [1, 64] {
         let file = tempfile::NamedTempFile::new().unwrap();
         file.as_file().set_len(SIZE).unwrap();
-        let opening = Opening { depth, caching: Caching::PageCache, block_bytes: Some(BLOCK), ..Opening::default() };
+        let opening =
+            DiskOptions { depth, caching: Caching::PageCache, block_bytes: Some(BLOCK), ..DiskOptions::default() };
         load(|| open_disk(file.path(), &opening).unwrap().0);
     }
 }
@@ -56,7 +57,7 @@ fn drive(file: &std::path::Path) -> LaneDisk<NvmeLane> {
     let pool = SlotPool::new(8, 32 << 10, 0, &Backing::Memfd).unwrap();
     let options = Settings::default();
     let open = |buffers| {
-        Nvme::open(&OpenRequest {
+        Nvme::open(&LaneRequest {
             files: &files,
             depth: 8,
             buffers,

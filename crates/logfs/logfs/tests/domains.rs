@@ -3,9 +3,9 @@
 mod rig;
 
 use iolab_disk::{RamDisk, Shuffled};
-use iolab_executor::Order;
+use iolab_executor::ReadyOrder;
 use iolab_logfs::{
-    Error, InodeId, LocalVolume, MkfsOptions, Owner, Placement, Progress, Repair, Volume, mkfs, open_domain,
+    DefragmentProgress, Error, InodeId, LocalVolume, MkfsOptions, Owner, Placement, Repair, Volume, mkfs, open_domain,
 };
 
 use rig::load::{perform_on_all, step};
@@ -14,7 +14,7 @@ use rig::{BLOCK, Bench, CLUSTER, Random, options, scale, small_memory};
 
 fn made(domains: u32, clusters: u64) -> RamDisk {
     let disk = RamDisk::new(clusters * u64::from(CLUSTER), BLOCK);
-    Bench::new(disk.clone(), Order::Fair).mkfs_of(domains);
+    Bench::new(disk.clone(), ReadyOrder::Fair).mkfs_of(domains);
     disk
 }
 
@@ -26,7 +26,7 @@ fn run(domains: u32, seed: u64, steps: u64) -> u64 {
     let mut model = Model::new();
     let (mut done, mut crossed) = (0, 0);
     while done < steps {
-        let order = if seed.is_multiple_of(2) { Order::Fair } else { Order::Shuffled(random.next()) };
+        let order = if seed.is_multiple_of(2) { ReadyOrder::Fair } else { ReadyOrder::Shuffled(random.next()) };
         let mut bench = Bench::new(Shuffled::new(disk.clone(), random.next()), order);
         let cores = random.below(u64::from(domains) + 2) + 1;
         let handles = bench.open_all(cores as usize);
@@ -72,7 +72,7 @@ fn domains_opened_alone_do_not_see_or_touch_each_other() {
     for domains in [1, 2, 3, 7] {
         let disk = made(domains, 40 * u64::from(domains));
         for generation in 0..2_u8 {
-            let mut bench = Bench::new(disk.clone(), Order::Fair);
+            let mut bench = Bench::new(disk.clone(), ReadyOrder::Fair);
             let (device, clock) = (bench.disk.clone(), bench.clock.clone());
             let spawner = bench.executor.spawner();
             bench.run(async {
@@ -108,11 +108,11 @@ fn domains_opened_alone_do_not_see_or_touch_each_other() {
 #[test]
 fn a_number_of_domains_that_cannot_be_is_refused() {
     let disk = RamDisk::new(300 * u64::from(CLUSTER), BLOCK);
-    let mut bench = Bench::new(disk, Order::Fair);
+    let mut bench = Bench::new(disk, ReadyOrder::Fair);
     let device = bench.disk.clone();
     for domains in [0, 8, 5_000] {
         let answer = bench.run(mkfs(&device, &MkfsOptions { domains, ..options() }));
-        assert!(matches!(&answer, Err(Error::Unusable(why)) if why.contains("from 1 to 7")), "{answer:?}");
+        assert!(matches!(&answer, Err(Error::Unusable(why)) if why.contains("expected 1 to 7")), "{answer:?}");
     }
 }
 
@@ -142,7 +142,7 @@ async fn compare(volume: &Volume) {
 fn one_core_for_all_domains_answers_at_once_what_the_volume_answers() {
     for seed in 0..4 {
         let mut random = Random(seed);
-        let mut bench = Bench::new(made(3, 210), Order::Fair);
+        let mut bench = Bench::new(made(3, 210), ReadyOrder::Fair);
         let handles = bench.open_all(1);
         let mut model = Model::new();
         for _ in 0..600 {
@@ -162,7 +162,7 @@ fn one_core_for_all_domains_answers_at_once_what_the_volume_answers() {
 
 #[test]
 fn files_of_any_domain_are_put_together_from_any_core() {
-    let mut bench = Bench::new(made(3, 210), Order::Fair);
+    let mut bench = Bench::new(made(3, 210), ReadyOrder::Fair);
     let handles = bench.open_all(2);
     let volume = handles[1].clone().with_placement(Placement::RoundRobin);
     let length = 3 * BLOCK as usize;
@@ -177,7 +177,7 @@ fn files_of_any_domain_are_put_together_from_any_core() {
                 volume.append(other, &vec![99; length]).await.unwrap();
             }
             let before = volume.fragments(file).await.unwrap();
-            let mut progress = Progress::default();
+            let mut progress = DefragmentProgress::default();
             while !progress.is_done {
                 progress = volume.defragment_step(file, progress).await.unwrap();
             }

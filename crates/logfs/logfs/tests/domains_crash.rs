@@ -4,7 +4,7 @@
 mod rig;
 
 use iolab_disk::{CrashPoints, RamDisk, Survival, Traced};
-use iolab_executor::Order;
+use iolab_executor::ReadyOrder;
 use iolab_logfs::{Error, InodeId};
 
 use rig::domains::tell;
@@ -17,7 +17,7 @@ const CLUSTERS: u64 = 32;
 
 fn empty(domains: u32) -> (Vec<u8>, u32) {
     let disk = RamDisk::new((CLUSTERS * u64::from(domains) + 2) * u64::from(CLUSTER), BLOCK);
-    Bench::new(disk.clone(), Order::Fair).mkfs_of(domains);
+    Bench::new(disk.clone(), ReadyOrder::Fair).mkfs_of(domains);
     (disk.with(|bytes| bytes.to_vec()), domains)
 }
 
@@ -29,7 +29,7 @@ fn name(text: &str) -> Vec<u8> {
 fn prepared() -> ((Vec<u8>, u32), Model) {
     let (image, domains) = empty(2);
     let disk = RamDisk::with_contents(image, BLOCK);
-    let mut bench = Bench::new(disk.clone(), Order::Fair);
+    let mut bench = Bench::new(disk.clone(), ReadyOrder::Fair);
     let handles = bench.open_all(2);
     let mut model = Model::new();
     let root = InodeId::ROOT;
@@ -121,7 +121,7 @@ fn random_scripts_over_domains_survive_crashes() {
 fn a_crash_while_making_domains_leaves_none_or_empty_ones() {
     let size = (CLUSTERS * 3 + 2) * u64::from(CLUSTER);
     let (device, trace) = Traced::new(RamDisk::new(size, BLOCK));
-    Bench::new(device, Order::Fair).mkfs_of(3);
+    Bench::new(device, ReadyOrder::Fair).mkfs_of(3);
     let trace = trace.borrow();
     let mut points = CrashPoints::new(&trace, vec![0; size as usize], BLOCK);
     let mut made = 0;
@@ -129,7 +129,7 @@ fn a_crash_while_making_domains_leaves_none_or_empty_ones() {
         points.advance(events);
         for seed in 0..12 {
             let disk = RamDisk::with_contents(points.image(Survival::Some(seed)), BLOCK);
-            let mut bench = Bench::new(disk, Order::Fair);
+            let mut bench = Bench::new(disk, ReadyOrder::Fair);
             match bench.try_open_all(2, small_memory()) {
                 Ok(handles) => {
                     assert!(bench.run(handles[0].tree()).is_empty());

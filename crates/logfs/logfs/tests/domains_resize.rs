@@ -4,8 +4,8 @@
 mod rig;
 
 use iolab_disk::{CrashPoints, RamDisk, Shuffled, Survival, Traced};
-use iolab_executor::Order;
-use iolab_logfs::{Error, FaultKind, InodeId, Placement, Repair, Resized, resize_cores};
+use iolab_executor::ReadyOrder;
+use iolab_logfs::{Error, InconsistencyKind, InodeId, Placement, Repair, Resized, resize_cores};
 
 use rig::load::{Step, perform_on_all, step};
 use rig::model::{Model, difference, snapshot_all, unnumbered};
@@ -19,7 +19,7 @@ fn resize(bench: &mut Bench, domains: u32) -> Result<Resized, Error> {
 /// Random steps by all domains; then closed, or left as a crash leaves it, with everything there.
 /// Answers the disk as it is then.
 fn use_it(disk: &RamDisk, model: &mut Model, (random, cores): (&mut Random, u64), is_closed: bool) -> RamDisk {
-    let mut bench = Bench::new(Shuffled::new(disk.clone(), random.next()), Order::Shuffled(random.next()));
+    let mut bench = Bench::new(Shuffled::new(disk.clone(), random.next()), ReadyOrder::Shuffled(random.next()));
     let handles = bench.open_all(cores as usize);
     for _ in 0..60 + random.below(200) {
         let mut step = step(random, model, 3 * u64::from(CLUSTER));
@@ -42,7 +42,7 @@ fn use_it(disk: &RamDisk, model: &mut Model, (random, cores): (&mut Random, u64)
 
 /// Everything is there, and numbers are those of the domains.
 fn check(disk: &RamDisk, model: &mut Model, domains: u32, context: &str) {
-    let mut bench = Bench::new(disk.clone(), Order::Fair);
+    let mut bench = Bench::new(disk.clone(), ReadyOrder::Fair);
     let report = bench.fsck(Repair::No).unwrap_or_else(|error| panic!("{context}: {error}"));
     assert!(report.is_sound(), "{context}: {:?}", report.faults);
     let handles = bench.open_all(2);
@@ -62,14 +62,14 @@ fn everything_is_there_after_any_change_of_the_number() {
         let mut disk = RamDisk::new(420 * u64::from(CLUSTER), BLOCK);
         let mut model = Model::new();
         let mut domains = [1, 3][seed as usize % 2];
-        Bench::new(disk.clone(), Order::Fair).mkfs_of(domains);
+        Bench::new(disk.clone(), ReadyOrder::Fair).mkfs_of(domains);
         for round in 0..7 {
             let is_closed = random.below(2) == 0;
             let cores = random.below(3) + 1;
             disk = use_it(&disk, &mut model, (&mut random, cores), is_closed);
             let goal = random.below(7) as u32 + 1;
             let context = format!("seed {seed}, round {round}, from {domains} to {goal} domains");
-            let resized = resize(&mut Bench::new(disk.clone(), Order::Fair), goal);
+            let resized = resize(&mut Bench::new(disk.clone(), ReadyOrder::Fair), goal);
             let resized = resized.unwrap_or_else(|error| panic!("{context}: {error}"));
             assert_eq!((resized.before, resized.after), (domains, goal), "{context}");
             moved += resized.moved_inodes;
@@ -86,11 +86,11 @@ fn a_crash_leaves_the_old_number_of_domains_or_the_new_one() {
     for (before, after) in [(1, 2), (2, 3), (3, 1)] {
         let disk = RamDisk::new(140 * u64::from(CLUSTER), BLOCK);
         let mut model = Model::new();
-        Bench::new(disk.clone(), Order::Fair).mkfs_of(before);
+        Bench::new(disk.clone(), ReadyOrder::Fair).mkfs_of(before);
         let disk = use_it(&disk, &mut model, (&mut random, 2), before != 2);
         let image = disk.with(|bytes| bytes.to_vec());
         let (device, trace) = Traced::new(Shuffled::new(disk.clone(), 1));
-        resize(&mut Bench::new(device, Order::Fair), after).unwrap();
+        resize(&mut Bench::new(device, ReadyOrder::Fair), after).unwrap();
         let trace = trace.borrow();
         let mut points = CrashPoints::new(&trace, image, BLOCK);
         let mut numbers = Vec::new();
@@ -104,7 +104,7 @@ fn a_crash_leaves_the_old_number_of_domains_or_the_new_one() {
                 check(&crashed, &mut model.clone(), number, &context);
                 // What a crash interrupted can be done again, and again be interrupted by opening
                 // in between.
-                resize(&mut Bench::new(crashed.clone(), Order::Fair), after).unwrap();
+                resize(&mut Bench::new(crashed.clone(), ReadyOrder::Fair), after).unwrap();
                 check(&crashed, &mut model.clone(), after, &format!("{context}, and again"));
                 numbers.push(number);
             }
@@ -115,7 +115,7 @@ fn a_crash_leaves_the_old_number_of_domains_or_the_new_one() {
 }
 
 fn look(disk: &RamDisk, context: &str) -> u32 {
-    let mut bench = Bench::new(disk.clone(), Order::Fair);
+    let mut bench = Bench::new(disk.clone(), ReadyOrder::Fair);
     let handles = bench.try_open_all(1, rig::small_memory()).unwrap_or_else(|error| panic!("{context}: {error}"));
     handles[0].layout().domains
 }
@@ -125,11 +125,11 @@ fn what_cannot_be_done_changes_nothing() {
     let mut random = Random(8);
     let disk = RamDisk::new(70 * u64::from(CLUSTER), BLOCK);
     let mut model = Model::new();
-    Bench::new(disk.clone(), Order::Fair).mkfs_of(2);
+    Bench::new(disk.clone(), ReadyOrder::Fair).mkfs_of(2);
     let disk = use_it(&disk, &mut model, (&mut random, 1), true);
     let before = disk.with(|bytes| bytes.to_vec());
     for domains in [0, 3, 8, 1_000_000] {
-        let answer = resize(&mut Bench::new(disk.clone(), Order::Fair), domains);
+        let answer = resize(&mut Bench::new(disk.clone(), ReadyOrder::Fair), domains);
         assert!(matches!(answer, Err(Error::Unusable(_) | Error::NoSpace)), "{domains}: {answer:?}");
         assert!(disk.with(|bytes| bytes == before), "{domains}");
     }
@@ -141,12 +141,12 @@ fn after_a_change_of_the_number_every_log_has_two_checkpoints_and_no_single_dama
     let mut random = Random(11);
     let disk = RamDisk::new(200 * u64::from(CLUSTER), BLOCK);
     let mut model = Model::new();
-    Bench::new(disk.clone(), Order::Fair).mkfs_of(1);
+    Bench::new(disk.clone(), ReadyOrder::Fair).mkfs_of(1);
     let disk = use_it(&disk, &mut model, (&mut random, 2), true);
-    resize(&mut Bench::new(disk.clone(), Order::Fair), 3).unwrap();
+    resize(&mut Bench::new(disk.clone(), ReadyOrder::Fair), 3).unwrap();
     let image = disk.with(|bytes| bytes.to_vec());
     let found = {
-        let mut bench = Bench::new(RamDisk::with_contents(image.clone(), BLOCK), Order::Fair);
+        let mut bench = Bench::new(RamDisk::with_contents(image.clone(), BLOCK), ReadyOrder::Fair);
         let handles = bench.open_all(1);
         bench.run(snapshot_all(&handles[0]))
     };
@@ -156,9 +156,12 @@ fn after_a_change_of_the_number_every_log_has_two_checkpoints_and_no_single_dama
     for (number, _) in frames {
         let disk = RamDisk::with_contents(image.clone(), BLOCK);
         disk.with(|bytes| bytes[number * BLOCK as usize + 70] ^= 1);
-        let mut bench = Bench::new(disk, Order::Fair);
+        let mut bench = Bench::new(disk, ReadyOrder::Fair);
         let report = bench.fsck(Repair::No).unwrap();
-        assert!(report.faults.iter().all(|fault| fault.kind != FaultKind::LostTail), "block {number}: {report:?}");
+        assert!(
+            report.faults.iter().all(|fault| fault.kind != InconsistencyKind::LostTail),
+            "block {number}: {report:?}"
+        );
         by_older += u32::from(!report.is_sound());
         let handles = bench.try_open_all(1, rig::small_memory()).unwrap_or_else(|error| panic!("{number}: {error}"));
         assert_eq!(bench.run(snapshot_all(&handles[0])), found, "block {number}");

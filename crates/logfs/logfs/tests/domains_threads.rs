@@ -6,9 +6,11 @@ mod rig;
 use std::path::Path;
 
 use iolab_clock::Clock;
-use iolab_disk::{Caching, Opening, open_disk};
-use iolab_executor::{Executor, Order};
-use iolab_logfs::{Disk, Entry, Error, InodeId, Occupied, Owner, Placement, Repair, Seat, Volume, seats};
+use iolab_disk::{Caching, DiskOptions, open_disk};
+use iolab_executor::{Executor, ReadyOrder};
+use iolab_logfs::{
+    CoreSetup, DirectoryEntry, Disk, Error, InodeId, Occupied, Owner, Placement, Repair, Volume, core_setups,
+};
 
 use rig::{BLOCK, Bench, CLUSTER, Random, scale, small_memory};
 
@@ -17,16 +19,16 @@ const SIZE: u64 = 300 * CLUSTER as u64;
 const REGION: u64 = 30_000;
 
 fn disk(path: &Path) -> Disk {
-    let opening = Opening { caching: Caching::PageCache, block_bytes: Some(BLOCK), ..Opening::default() };
+    let opening = DiskOptions { caching: Caching::PageCache, block_bytes: Some(BLOCK), ..DiskOptions::default() };
     Disk::new(open_disk(path, &opening).unwrap().0)
 }
 
 /// Runs something on a core with a thread to itself.
-fn core<T>(path: &Path, seat: Seat, work: impl AsyncFnOnce(Volume) -> T) -> T {
+fn core<T>(path: &Path, setup: CoreSetup, work: impl AsyncFnOnce(Volume) -> T) -> T {
     let disk = disk(path);
-    let (mut executor, mut driver) = (Executor::new(Order::Fair), seat.driver(&disk));
+    let (mut executor, mut driver) = (Executor::new(ReadyOrder::Fair), setup.driver(&disk));
     let context = (Clock::monotonic(), executor.spawner());
-    let all = async { work(seat.open(&disk, small_memory(), context).await.unwrap().0).await };
+    let all = async { work(setup.open(&disk, small_memory(), context).await.unwrap().0).await };
     executor.run(&mut driver, all).unwrap()
 }
 
@@ -68,7 +70,7 @@ async fn load(fs: &Volume, number: u64, steps: u64) {
     }
 }
 
-/// A name that another thread makes some time. Between two looks a letter goes to every core and
+/// A name that another thread makes some time. Between two looks a message goes to every core and
 /// back.
 async fn find(fs: &Volume, name: &[u8]) -> InodeId {
     loop {
@@ -79,7 +81,7 @@ async fn find(fs: &Volume, name: &[u8]) -> InodeId {
     }
 }
 
-async fn list(fs: &Volume) -> Vec<Entry> {
+async fn list(fs: &Volume) -> Vec<DirectoryEntry> {
     fs.read_directory(InodeId::ROOT, b"", usize::MAX).await.unwrap()
 }
 
@@ -89,15 +91,15 @@ fn threads_forward_to_each_other_and_agree() {
         let file = tempfile::NamedTempFile::new().unwrap();
         file.as_file().set_len(SIZE).unwrap();
         let path = file.path();
-        let open = || open_disk(path, &Opening { block_bytes: Some(BLOCK), ..Opening::default() }).unwrap().0;
-        Bench::new(open(), Order::Fair).mkfs_of(domains);
+        let open = || open_disk(path, &DiskOptions { block_bytes: Some(BLOCK), ..DiskOptions::default() }).unwrap().0;
+        Bench::new(open(), ReadyOrder::Fair).mkfs_of(domains);
         let steps = 400 * scale();
-        let mut left = seats(threads);
+        let mut left = core_setups(threads);
         let first = left.remove(0);
         let seen = std::thread::scope(|scope| {
-            for (seat, number) in left.into_iter().zip(1..) {
+            for (setup, number) in left.into_iter().zip(1..) {
                 scope.spawn(move || {
-                    core(path, seat, async |fs: Volume| {
+                    core(path, setup, async |fs: Volume| {
                         load(&fs, number, steps).await;
                         fs.create(InodeId::ROOT, format!("done{number}").as_bytes(), Owner::default()).await.unwrap();
                         fs.closed().await;
@@ -118,7 +120,7 @@ fn threads_forward_to_each_other_and_agree() {
                 seen
             })
         });
-        let mut bench = Bench::new(open(), Order::Fair);
+        let mut bench = Bench::new(open(), ReadyOrder::Fair);
         let report = bench.fsck(Repair::No).unwrap();
         assert!(report.is_sound() && report.recovery.closed, "{domains} domains: {report:?}");
         let handles = bench.open_all(1);
@@ -133,20 +135,20 @@ fn a_core_that_cannot_open_its_domain_is_told_to_the_others() {
     let file = tempfile::NamedTempFile::new().unwrap();
     file.as_file().set_len(SIZE).unwrap();
     let path = file.path();
-    let open = || open_disk(path, &Opening { block_bytes: Some(BLOCK), ..Opening::default() }).unwrap().0;
-    Bench::new(open(), Order::Fair).mkfs_of(2);
+    let open = || open_disk(path, &DiskOptions { block_bytes: Some(BLOCK), ..DiskOptions::default() }).unwrap().0;
+    Bench::new(open(), ReadyOrder::Fair).mkfs_of(2);
     // Both anchors of the second domain.
     let zeroes = vec![0; 2 * BLOCK as usize];
     std::os::unix::fs::FileExt::write_all_at(file.as_file(), &zeroes, 3 * u64::from(BLOCK)).unwrap();
     let answers: Vec<Error> = std::thread::scope(|scope| {
-        let threads: Vec<_> = seats(2)
+        let threads: Vec<_> = core_setups(2)
             .into_iter()
-            .map(|seat| {
+            .map(|setup| {
                 scope.spawn(move || {
                     let disk = disk(path);
-                    let (mut executor, mut driver) = (Executor::new(Order::Fair), seat.driver(&disk));
+                    let (mut executor, mut driver) = (Executor::new(ReadyOrder::Fair), setup.driver(&disk));
                     let context = (Clock::monotonic(), executor.spawner());
-                    executor.run(&mut driver, seat.open(&disk, small_memory(), context)).unwrap().unwrap_err()
+                    executor.run(&mut driver, setup.open(&disk, small_memory(), context)).unwrap().unwrap_err()
                 })
             })
             .collect();

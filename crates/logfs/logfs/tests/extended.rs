@@ -4,26 +4,26 @@
 mod rig;
 
 use iolab_disk::RamDisk;
-use iolab_executor::Order;
-use iolab_logfs::{Error, InodeId, Kind, LogFs, Owner, Repair, Setting};
+use iolab_executor::ReadyOrder;
+use iolab_logfs::{Error, InodeId, InodeKind, LogFs, Owner, Repair, SetCondition};
 
 use rig::{BLOCK, Bench, empty_image};
 
 const ROOT: InodeId = InodeId::ROOT;
 
 async fn fill(fs: &LogFs) -> Result<(), Error> {
-    let kinds = [Kind::Fifo, Kind::Socket, Kind::CharacterDevice, Kind::BlockDevice];
+    let kinds = [InodeKind::Fifo, InodeKind::Socket, InodeKind::CharacterDevice, InodeKind::BlockDevice];
     for (kind, number) in kinds.into_iter().zip([0, 0, 0x1203, 0x0801_0007]) {
         let name = format!("{kind:?}").into_bytes();
         let inode = fs.make_special(ROOT, &name, (kind, number), Owner::default()).await?;
-        fs.set_extended(inode, b"trusted.kind", &name, Setting::Create).await?;
+        fs.set_extended(inode, b"trusted.kind", &name, SetCondition::Create).await?;
     }
     let file = fs.create(ROOT, b"file", Owner::default()).await?;
-    fs.set_extended(file, b"user.kept", &[7; 1000], Setting::Any).await?;
-    fs.set_extended(file, b"user.gone", b"soon", Setting::Any).await?;
+    fs.set_extended(file, b"user.kept", &[7; 1000], SetCondition::Any).await?;
+    fs.set_extended(file, b"user.gone", b"soon", SetCondition::Any).await?;
     fs.want_checkpoint();
     fs.sync().await?;
-    fs.set_extended(file, b"user.kept", b"later", Setting::Replace).await?;
+    fs.set_extended(file, b"user.kept", b"later", SetCondition::Replace).await?;
     fs.remove_extended(file, b"user.gone").await?;
     fs.sync().await
 }
@@ -46,12 +46,12 @@ fn check(fs: &LogFs) {
 #[test]
 fn what_was_synced_is_there_after_a_crash_and_after_closing() {
     let disk = RamDisk::with_contents(empty_image(40), BLOCK);
-    let mut bench = Bench::new(disk.clone(), Order::Fair);
+    let mut bench = Bench::new(disk.clone(), ReadyOrder::Fair);
     let fs = bench.open();
     bench.run(fill(&fs)).unwrap();
     check(&fs);
     let crashed = RamDisk::with_contents(disk.with(|bytes| bytes.to_vec()), BLOCK);
-    let mut after_crash = Bench::new(crashed, Order::Fair);
+    let mut after_crash = Bench::new(crashed, ReadyOrder::Fair);
     check(&after_crash.open());
     // A checkpoint that is made of what recovery found, and read.
     fs.want_checkpoint();
@@ -64,19 +64,19 @@ fn what_was_synced_is_there_after_a_crash_and_after_closing() {
 
 #[test]
 fn attributes_are_refused_as_the_manual_says() {
-    let mut bench = Bench::new(RamDisk::with_contents(empty_image(40), BLOCK), Order::Fair);
+    let mut bench = Bench::new(RamDisk::with_contents(empty_image(40), BLOCK), ReadyOrder::Fair);
     let fs = bench.open();
     let file = bench.run(fs.create(ROOT, b"file", Owner::default())).unwrap();
     let long = vec![b'n'; 256];
-    type Case<'a> = (&'a [u8], usize, Setting, Result<(), Error>);
+    type Case<'a> = (&'a [u8], usize, SetCondition, Result<(), Error>);
     let table: [Case<'_>; 7] = [
-        (b"user.a", 1, Setting::Replace, Err(Error::NoAttribute)),
-        (b"user.a", 1, Setting::Create, Ok(())),
-        (b"user.a", 1, Setting::Create, Err(Error::Exists)),
-        (b"user.a", 0, Setting::Replace, Ok(())),
-        (b"user.a", 70_000, Setting::Any, Err(Error::NoSpace)),
-        (&long, 1, Setting::Any, Err(Error::NameTooLong(255))),
-        (b"", 1, Setting::Any, Err(Error::Invalid("a name that is empty or has a zero in it"))),
+        (b"user.a", 1, SetCondition::Replace, Err(Error::NoAttribute)),
+        (b"user.a", 1, SetCondition::Create, Ok(())),
+        (b"user.a", 1, SetCondition::Create, Err(Error::Exists)),
+        (b"user.a", 0, SetCondition::Replace, Ok(())),
+        (b"user.a", 70_000, SetCondition::Any, Err(Error::NoSpace)),
+        (&long, 1, SetCondition::Any, Err(Error::NameTooLong(255))),
+        (b"", 1, SetCondition::Any, Err(Error::Invalid("the name is empty or contains a zero byte"))),
     ];
     for (name, bytes, setting, expected) in table {
         assert_eq!(bench.run(fs.set_extended(file, name, &vec![1; bytes], setting)), expected, "{setting:?}");
@@ -87,7 +87,7 @@ fn attributes_are_refused_as_the_manual_says() {
 
 #[test]
 fn holes_are_told_to_the_byte() {
-    let mut bench = Bench::new(RamDisk::with_contents(empty_image(40), BLOCK), Order::Fair);
+    let mut bench = Bench::new(RamDisk::with_contents(empty_image(40), BLOCK), ReadyOrder::Fair);
     let fs = bench.open();
     let file = bench.run(fs.create(ROOT, b"file", Owner::default())).unwrap();
     bench.run(fs.write(file, 100, &[1; 50])).unwrap();

@@ -4,7 +4,7 @@
 mod rig;
 
 use iolab_disk::{RamDisk, Shuffled};
-use iolab_executor::Order;
+use iolab_executor::ReadyOrder;
 use iolab_logfs::Repair;
 
 use rig::load::{perform, step};
@@ -17,12 +17,12 @@ const CLUSTERS: u64 = 90;
 fn run(seed: u64, steps: u64) -> (u64, u64) {
     let mut random = Random(seed);
     let disk = RamDisk::new(CLUSTERS * u64::from(CLUSTER), BLOCK);
-    Bench::new(disk.clone(), Order::Fair).mkfs();
+    Bench::new(disk.clone(), ReadyOrder::Fair).mkfs();
     let mut model = Model::new();
     let (mut checkpoints, mut passes) = (0, 0);
     let mut done = 0;
     while done < steps {
-        let order = if seed.is_multiple_of(2) { Order::Fair } else { Order::Shuffled(random.next()) };
+        let order = if seed.is_multiple_of(2) { ReadyOrder::Fair } else { ReadyOrder::Shuffled(random.next()) };
         let mut bench = Bench::new(Shuffled::new(disk.clone(), random.next()), order);
         let fs = bench.try_open(small_memory()).unwrap_or_else(|error| panic!("seed {seed}, step {done}: {error}")).0;
         let found = bench.run(snapshot(&fs));

@@ -4,7 +4,7 @@ mod rig;
 
 use iolab_clock::Clock;
 use iolab_disk::{CrashPoints, Delayed, Delays, RamDisk, Survival, Traced};
-use iolab_executor::Order;
+use iolab_executor::ReadyOrder;
 use iolab_logfs::{Activity, InodeId, Repair};
 
 use rig::crash::tell;
@@ -15,7 +15,7 @@ use rig::{BLOCK, Bench, CLUSTER, Random, empty_image, scale};
 /// Opens an image and looks, does a little and closes, with a trace of it; what was found.
 fn opened(image: &[u8], context: &str) -> (Snapshot, iolab_disk::Trace) {
     let (device, trace) = Traced::new(RamDisk::with_contents(image.to_vec(), BLOCK));
-    let mut bench = Bench::new(device, Order::Fair);
+    let mut bench = Bench::new(device, ReadyOrder::Fair);
     let (fs, _) = bench.try_open(rig::small_memory()).unwrap_or_else(|error| panic!("{context}: {error}"));
     let found = bench.run(snapshot(&fs));
     fs.want_checkpoint();
@@ -70,7 +70,7 @@ fn simulated(seed: u64, steps: u64) -> (Vec<u8>, u64, Activity) {
     let disk = RamDisk::with_contents(empty_image(90), BLOCK);
     let clock = Clock::simulated(seed);
     let delays = Delays { read_ns: 80_000, write_ns: 20_000, flush_ns: 500_000, per_kib_ns: 300 };
-    let mut bench = Bench::new(Delayed::new(disk.clone(), clock.clone(), delays), Order::Shuffled(seed));
+    let mut bench = Bench::new(Delayed::new(disk.clone(), clock.clone(), delays), ReadyOrder::Shuffled(seed));
     bench.clock = clock.clone();
     let fs = bench.open();
     let (mut model, mut random) = (Model::new(), Random(seed));

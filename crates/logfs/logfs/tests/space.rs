@@ -4,7 +4,7 @@
 mod rig;
 
 use iolab_disk::{ActionKind, DeviceError, Faulty, RamDisk};
-use iolab_executor::Order;
+use iolab_executor::ReadyOrder;
 use iolab_logfs::{Error, InodeId, OpenOptions, Owner, Policy, Repair};
 
 use rig::load::{bytes, perform, step};
@@ -17,7 +17,7 @@ const CLUSTERS: u64 = 64;
 fn a_full_disk_can_be_emptied_and_filled_again_and_again() {
     for policy in [Policy::Greedy { k: 0.8 }, Policy::Dynamic { most: 0.9 }, Policy::CostBenefit] {
         let disk = RamDisk::with_contents(empty_image(CLUSTERS), BLOCK);
-        let mut bench = Bench::new(disk.clone(), Order::Fair);
+        let mut bench = Bench::new(disk.clone(), ReadyOrder::Fair);
         let fs = bench.try_open(OpenOptions { policy, ..small_memory() }).unwrap().0;
         let mut firsts = Vec::new();
         for round in 0..6_u64 {
@@ -71,7 +71,7 @@ fn a_full_disk_can_be_emptied_and_filled_again_and_again() {
 #[test]
 fn overwriting_a_file_that_fills_the_disk_never_ends_in_no_space() {
     let disk = RamDisk::with_contents(empty_image(CLUSTERS), BLOCK);
-    let mut bench = Bench::new(disk, Order::Fair);
+    let mut bench = Bench::new(disk, ReadyOrder::Fair);
     let fs = bench.open();
     let inode = bench.run(fs.create(InodeId::ROOT, b"file", Owner::default())).unwrap();
     let room = fs.space().free_bytes as usize;
@@ -95,7 +95,7 @@ fn overwriting_a_file_that_fills_the_disk_never_ends_in_no_space() {
 #[test]
 fn a_full_disk_has_nothing_available() {
     let disk = RamDisk::with_contents(empty_image(CLUSTERS), BLOCK);
-    let mut bench = Bench::new(disk, Order::Fair);
+    let mut bench = Bench::new(disk, ReadyOrder::Fair);
     let fs = bench.open();
     let empty = fs.space();
     assert_eq!((empty.available_bytes % u64::from(CLUSTER), empty.available_bytes), (0, empty.free_bytes));
@@ -116,7 +116,7 @@ fn random_loads_on_a_disk_that_is_too_small_agree_with_the_model() {
     for seed in 0..6 * scale() {
         let mut random = Random(1_000 + seed);
         let disk = RamDisk::with_contents(empty_image(40), BLOCK);
-        let mut bench = Bench::new(disk, Order::Shuffled(seed));
+        let mut bench = Bench::new(disk, ReadyOrder::Shuffled(seed));
         let mut model = Model::new();
         for _ in 0..3 {
             let fs = bench.open();
@@ -137,7 +137,7 @@ fn random_loads_on_a_disk_that_is_too_small_agree_with_the_model() {
 #[test]
 fn a_file_without_a_name_lives_as_long_as_it_is_held() {
     let disk = RamDisk::with_contents(empty_image(CLUSTERS), BLOCK);
-    let mut bench = Bench::new(disk, Order::Fair);
+    let mut bench = Bench::new(disk, ReadyOrder::Fair);
     let fs = bench.open();
     let inode = bench.run(fs.create(InodeId::ROOT, b"file", Owner::default())).unwrap();
     fs.hold(inode).unwrap();
@@ -164,7 +164,7 @@ fn a_failed_data_write_is_one_call_and_a_failed_log_write_is_the_end() {
     let device = Faulty::new(disk.clone(), move |request| {
         (plan.get() == Some(request.action.kind())).then_some(DeviceError::Failed(5))
     });
-    let mut bench = Bench::new(device, Order::Fair);
+    let mut bench = Bench::new(device, ReadyOrder::Fair);
     let fs = bench.open();
     let inode = bench.run(fs.create(InodeId::ROOT, b"file", Owner::default())).unwrap();
     bench.run(fs.write(inode, 0, &bytes(1, 9_000))).unwrap();
@@ -185,7 +185,7 @@ fn a_failed_data_write_is_one_call_and_a_failed_log_write_is_the_end() {
     assert_eq!(bench.run(fs.write(inode, 0, b"x")), Err(failed.clone()));
     assert_eq!(bench.run(fs.read(inode, 0, 4)).unwrap(), b"lost");
     assert_eq!(bench.run(fs.close()), Err(failed));
-    let mut bench = Bench::new(disk, Order::Fair);
+    let mut bench = Bench::new(disk, ReadyOrder::Fair);
     let fs = bench.open();
     let content = bench.run(fs.read(inode, 4, 9_000)).unwrap();
     assert!(content == bytes(1, 9_000)[4..]);
@@ -195,7 +195,7 @@ fn a_failed_data_write_is_one_call_and_a_failed_log_write_is_the_end() {
 fn cleaning_ends_on_a_disk_that_is_all_but_full_whatever_was_written_where() {
     for policy in [Policy::Greedy { k: 0.8 }, Policy::Dynamic { most: 0.9 }, Policy::CostBenefit] {
         let disk = RamDisk::with_contents(empty_image(6 * CLUSTERS), BLOCK);
-        let mut bench = Bench::new(disk.clone(), Order::Fair);
+        let mut bench = Bench::new(disk.clone(), ReadyOrder::Fair);
         let fs = bench.try_open(OpenOptions { policy, ..small_memory() }).unwrap().0;
         let inode = bench.run(fs.create(InodeId::ROOT, b"file", Owner::default())).unwrap();
         let block = BLOCK as usize;

@@ -9,7 +9,7 @@
 mod rig;
 
 use iolab_disk::RamDisk;
-use iolab_executor::Order;
+use iolab_executor::ReadyOrder;
 use iolab_logfs::{ContentReport, Error, InodeId, LogFs, Owner, Repair, check_content};
 use rig::{BLOCK, Bench, CLUSTER, small_memory};
 
@@ -89,7 +89,7 @@ fn an_image_of_version_1_is_read_checked_and_brought_up_to_date() {
     for (name, list) in IMAGES {
         let disk = RamDisk::with_contents(image(list), BLOCK);
         assert_eq!(versions(&disk), [1, 1], "{name}");
-        let mut bench = Bench::new(disk.clone(), Order::Fair);
+        let mut bench = Bench::new(disk.clone(), ReadyOrder::Fair);
         let before = disk.with(|bytes| bytes.to_vec());
         let report = bench.fsck(Repair::No).unwrap();
         assert!(report.is_sound(), "{name}: {report:?}");
@@ -131,7 +131,7 @@ fn a_crash_between_the_two_bootstrap_records_leaves_one_of_each_version() {
     let (_, list) = IMAGES[1];
     let new = {
         let disk = RamDisk::with_contents(image(list), BLOCK);
-        let mut bench = Bench::new(disk.clone(), Order::Fair);
+        let mut bench = Bench::new(disk.clone(), ReadyOrder::Fair);
         let fs = bench.open();
         bench.run(fs.close()).unwrap();
         disk.with(|bytes| bytes.to_vec())
@@ -140,7 +140,7 @@ fn a_crash_between_the_two_bootstrap_records_leaves_one_of_each_version() {
         let mut half = image(list);
         half[at..at + BLOCK as usize].copy_from_slice(&new[at..at + BLOCK as usize]);
         let disk = RamDisk::with_contents(half, BLOCK);
-        let mut bench = Bench::new(disk.clone(), Order::Fair);
+        let mut bench = Bench::new(disk.clone(), ReadyOrder::Fair);
         let fs = bench.open();
         assert_eq!(files(&mut bench, &fs), expected(), "the new record at {at}");
         bench.run(fs.close()).unwrap();
@@ -155,7 +155,7 @@ fn a_version_that_nobody_knows_is_refused() {
     for at in [0, unknown.len() - BLOCK as usize] {
         unknown[at + 8] = 3;
     }
-    let mut bench = Bench::new(RamDisk::with_contents(unknown, BLOCK), Order::Fair);
+    let mut bench = Bench::new(RamDisk::with_contents(unknown, BLOCK), ReadyOrder::Fair);
     let refused = bench.try_open(small_memory()).unwrap_err();
     assert!(matches!(&refused, Error::Unusable(why) if why.contains("format version 3")), "{refused}");
 }

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use iolab_executor::{Driver, Event, Spawner};
+use iolab_executor::{Driver, Notify, Spawner};
 use iolab_logfs::{Disk, LocalVolume};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::io::Errno;
@@ -21,7 +21,7 @@ pub(crate) struct Inside {
     pub(crate) fs: LocalVolume,
     pub(crate) spawner: Spawner,
     closed: Rc<std::cell::Cell<bool>>,
-    changed: Rc<Event>,
+    changed: Rc<Notify>,
 }
 
 impl Inside {

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use iolab_logfs::{Error, InodeId, Kind, LocalVolume, Occupied, Owner};
+use iolab_logfs::{Error, InodeId, InodeKind, LocalVolume, Occupied, Owner};
 
 use crate::committer::Committer;
 use crate::open_file::OpenFile;
@@ -72,7 +72,12 @@ impl FileSystem {
             committer: Mutex::new(None),
         });
         if location.commit_seconds > 0 {
-            *locked(&shared.committer) = Committer::start(&shared, location.commit_seconds);
+            let image = Arc::downgrade(&shared);
+            let commit = move || {
+                // The next change or sync learns that a commit has failed.
+                image.upgrade().map(|shared| shared.commit().ok()).is_some()
+            };
+            *locked(&shared.committer) = Committer::start(location.commit_seconds, commit);
         }
         open.push((path, Arc::downgrade(&shared)));
         Ok(FileSystem(shared))
@@ -106,7 +111,7 @@ impl FileSystem {
         if locked(&self.0.locks).insert(path.to_vec()) {
             return Ok(());
         }
-        let message = format!("{}: somebody in this process has locked it", String::from_utf8_lossy(path));
+        let message = format!("{}: already locked by this process", String::from_utf8_lossy(path));
         Err(Failure { errno: rustix::io::Errno::AGAIN.raw_os_error(), message })
     }
 
@@ -161,7 +166,7 @@ impl Shared {
 async fn open_inode(fs: &LocalVolume, path: &[u8], how: How) -> Result<(InodeId, u64), Error> {
     let (directory, name) = fs.resolve_parent(path).await?;
     let found = match fs.lookup(directory, name) {
-        Ok(entry) if entry.kind == Kind::Directory => return Err(Error::IsDirectory),
+        Ok(entry) if entry.kind == InodeKind::Directory => return Err(Error::IsDirectory),
         Ok(entry) => Some(entry.inode),
         Err(Error::NotFound) => None,
         Err(error) => return Err(error),

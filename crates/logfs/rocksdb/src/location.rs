@@ -25,7 +25,8 @@ pub struct Location {
 /// A URI that says nothing useful.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{uri}: {what}; it is logfs://PATH-OF-IMAGE, and behind a `?` gather=SIZE, ahead=SIZE, commit=SECONDS, volatile=SEED, with `&` between"
+    "{uri}: {what}; write logfs://PATH-OF-IMAGE, optionally followed by ? and gather=SIZE, ahead=SIZE, \
+    commit=SECONDS, volatile=SEED, separated by &"
 )]
 pub struct BadLocation {
     uri: String,
@@ -50,11 +51,11 @@ impl Location {
     /// [`BadLocation`], which says what is wrong and what would be right.
     pub fn parse(uri: &str) -> Result<Location, BadLocation> {
         let bad = |what: String| BadLocation { uri: uri.to_owned(), what };
-        let rest = uri.strip_prefix("logfs:").ok_or_else(|| bad("not a location of logfs".to_owned()))?;
+        let rest = uri.strip_prefix("logfs:").ok_or_else(|| bad("not a logfs location".to_owned()))?;
         let rest = rest.strip_prefix("//").unwrap_or(rest);
         let (path, options) = rest.split_once('?').unwrap_or((rest, ""));
         if path.is_empty() {
-            return Err(bad("no image is named".to_owned()));
+            return Err(bad("the image is missing".to_owned()));
         }
         let mut location = Location::new(path);
         for option in options.split('&').filter(|option| !option.is_empty()) {
@@ -88,8 +89,8 @@ mod tests {
             Location { gather_bytes: 64 << 10, ahead_bytes: 0, commit_seconds: 30, volatile: Some(7), ..usual };
         assert_eq!(all, expected);
         for (bad, said) in [
-            ("file:///tmp", "not a location"),
-            ("logfs://", "no image"),
+            ("file:///tmp", "not a logfs location"),
+            ("logfs://", "the image is missing"),
             ("logfs://a?gather=much", "gather cannot be `much`"),
             ("logfs://a?commit", "commit cannot be ``"),
             ("logfs://a?colour=red", "`colour` is not an option"),

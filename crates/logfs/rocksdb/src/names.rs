@@ -1,6 +1,6 @@
 //! Operations on names, as blocking calls.
 
-use iolab_logfs::{Attributes, Error, InodeId, Kind, LocalVolume, Space};
+use iolab_logfs::{Attributes, Error, InodeId, InodeKind, LocalVolume, Space};
 
 use crate::file_system::{owner, rename};
 use crate::{Failure, FileSystem};
@@ -51,7 +51,7 @@ impl FileSystem {
     pub fn children(&self, path: &[u8]) -> Result<Vec<Vec<u8>>, Failure> {
         self.at(path, async |fs: LocalVolume, path: Vec<u8>| {
             let inode = fs.resolve(&path).await?;
-            if fs.stat(inode)?.kind != Kind::Directory {
+            if fs.stat(inode)?.kind != InodeKind::Directory {
                 return Err(Error::NotDirectory);
             }
             let entries = fs.read_directory(inode, b"", usize::MAX)?;
@@ -141,6 +141,6 @@ fn status(inode: InodeId, found: &Attributes, gathered: Option<u64>) -> Status {
         modified_seconds: found.modified_ns / NS_PER_SECOND,
         links: found.links,
         inode: inode.0,
-        is_directory: found.kind == Kind::Directory,
+        is_directory: found.kind == InodeKind::Directory,
     }
 }

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use iolab_clock::Clock;
-use iolab_disk::{BlockDevice, Opening, Volatile, open_disk};
-use iolab_executor::{Executor, Order};
-use iolab_image::{Access, ImageError, Lock};
+use iolab_disk::{BlockDevice, DiskOptions, Volatile, open_disk};
+use iolab_executor::{Executor, ReadyOrder};
+use iolab_image::{ImageAccess, ImageError, Lock};
 use iolab_logfs::{Disk, Error, Layout, LocalVolume, OpenOptions, Placement, open_volume};
 
 use crate::doorway::{Closing, Doorway, Job, Queue};
@@ -27,7 +27,7 @@ impl Service {
     /// # Errors
     /// What speaks against it, with the image's path.
     pub(crate) fn start(location: &Location) -> Result<Service, Failure> {
-        let lock = Lock::take(&location.image, Access::Write)?;
+        let lock = Lock::take(&location.image, ImageAccess::Write)?;
         let io = |what: &'static str| {
             let path = location.image.clone();
             move |source: std::io::Error| ImageError::Io { path, what, source }
@@ -131,7 +131,7 @@ struct Room {
 }
 
 fn open(location: &Location, queue: &Arc<Queue>) -> Result<(Room, Layout), Failure> {
-    let opening = Opening::default();
+    let opening = DiskOptions::default();
     let failed = |source| ImageError::Io { path: location.image.clone(), what: "opening it", source };
     let (device, _notes) = open_disk(&location.image, &opening).map_err(failed)?;
     let device: Box<dyn BlockDevice> = match location.volatile {
@@ -139,7 +139,7 @@ fn open(location: &Location, queue: &Arc<Queue>) -> Result<(Room, Layout), Failu
         Some(seed) => Box::new(Volatile::new(device, seed)),
     };
     let disk = Disk::new(device);
-    let mut executor = Executor::new(Order::Fair);
+    let mut executor = Executor::new(ReadyOrder::Fair);
     let context = (Clock::monotonic(), executor.spawner());
     let opened = executor.run(&mut disk.clone(), open_volume(&disk, OpenOptions::default(), context));
     let wrong = |source| ImageError::FileSystem { path: location.image.clone(), source };

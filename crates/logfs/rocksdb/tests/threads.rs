@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use iolab_clock::Clock;
-use iolab_disk::{Opening, open_disk};
-use iolab_executor::{Executor, Order};
+use iolab_disk::{DiskOptions, open_disk};
+use iolab_executor::{Executor, ReadyOrder};
 use iolab_logfs::{Disk, MkfsOptions, fsck, mkfs};
 use iolab_logfs_rocksdb::{FileSystem, How, Location};
 
@@ -15,17 +15,17 @@ fn image() -> tempfile::NamedTempFile {
     file.as_file().set_len(64 << 20).unwrap();
     let disk = disk(file.path());
     let options = MkfsOptions::new([7; 16], Clock::monotonic().unix_ns());
-    Executor::new(Order::Fair).run(&mut disk.clone(), mkfs(&disk, &options)).unwrap().unwrap();
+    Executor::new(ReadyOrder::Fair).run(&mut disk.clone(), mkfs(&disk, &options)).unwrap().unwrap();
     file
 }
 
 fn disk(path: &Path) -> Disk {
-    Disk::new(open_disk(path, &Opening::default()).unwrap().0)
+    Disk::new(open_disk(path, &DiskOptions::default()).unwrap().0)
 }
 
 fn check(path: &Path) {
     let disk = disk(path);
-    let context = (Clock::monotonic(), Executor::new(Order::Fair));
+    let context = (Clock::monotonic(), Executor::new(ReadyOrder::Fair));
     let mut executor = context.1;
     let spawner = executor.spawner();
     let report = executor.run(&mut disk.clone(), fsck(&disk, iolab_logfs::Repair::No, (context.0, spawner)));

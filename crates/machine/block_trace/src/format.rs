@@ -1,5 +1,7 @@
 //! Where the fields of a tracepoint's record are, as tracefs says (Documentation/trace/events.rst).
 
+use iolab_perf_events::TracepointLayout;
+
 use crate::TraceError;
 
 /// A tracepoint of the group `block`: its number, and where its record has what is needed.
@@ -26,13 +28,12 @@ pub(crate) struct Fields {
 }
 
 impl Format {
-    /// Reads the description of an event, its file `format`.
-    pub(crate) fn parse(text: &str) -> Result<Format, TraceError> {
-        let id = text.lines().find_map(|line| line.strip_prefix("ID: ")?.trim().parse().ok());
+    /// What the description of an event says.
+    pub(crate) fn of(layout: &TracepointLayout) -> Result<Format, TraceError> {
         let field =
-            |name: &'static str, bytes: usize| offset_of(text, name, bytes).ok_or(TraceError::Format { field: name });
+            |name: &'static str, bytes: usize| layout.offset_of(name, bytes).ok_or(TraceError::Format { field: name });
         Ok(Format {
-            id: id.ok_or(TraceError::Format { field: "ID" })?,
+            id: layout.id(),
             dev: field("dev", 4)?,
             sector: field("sector", 8)?,
             sectors: field("nr_sector", 4)?,
@@ -57,18 +58,6 @@ impl Format {
     }
 }
 
-/// The offset of a field with at least this size.
-fn offset_of(text: &str, name: &str, bytes: usize) -> Option<usize> {
-    text.lines().find_map(|line| {
-        let mut parts = line.trim().strip_prefix("field:")?.split(';');
-        let declared = parts.next()?.split_whitespace().last()?;
-        let same = declared == name || declared.strip_prefix(name).is_some_and(|rest| rest.starts_with('['));
-        let offset: usize = parts.next()?.trim().strip_prefix("offset:")?.parse().ok()?;
-        let size: usize = parts.next()?.trim().strip_prefix("size:")?.parse().ok()?;
-        (same && size >= bytes).then_some(offset)
-    })
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
@@ -81,6 +70,10 @@ pub(crate) mod tests {
         \tfield:unsigned int bytes;\toffset:28;\tsize:4;\tsigned:0;\n\
         \tfield:char rwbs[10];\toffset:34;\tsize:10;\tsigned:0;\n";
 
+    fn parsed(text: &str) -> Result<Format, TraceError> {
+        Format::of(&TracepointLayout::parse(text).expect("a description"))
+    }
+
     pub(crate) fn record(dev: u32, sector: u64, sectors: u32, letters: &[u8]) -> Vec<u8> {
         let mut record = vec![0; 64];
         record[8..12].copy_from_slice(&dev.to_le_bytes());
@@ -92,7 +85,7 @@ pub(crate) mod tests {
 
     #[test]
     fn fields_are_where_the_description_says() {
-        let format = Format::parse(ISSUE).unwrap();
+        let format = parsed(ISSUE).unwrap();
         assert_eq!(format.id, 2104);
         for (letters, writes, other) in [
             (&b"R"[..], false, false),
@@ -111,10 +104,8 @@ pub(crate) mod tests {
 
     #[test]
     fn what_is_missing_is_named() {
-        for (missing, field) in
-            [("ID: 2104", "ID"), ("sector_t sector", "sector"), ("rwbs[10]", "rwbs"), ("dev_t dev", "dev")]
-        {
-            let error = Format::parse(&ISSUE.replace(missing, "x")).unwrap_err();
+        for (missing, field) in [("sector_t sector", "sector"), ("rwbs[10]", "rwbs"), ("dev_t dev", "dev")] {
+            let error = parsed(&ISSUE.replace(missing, "x")).unwrap_err();
             assert!(matches!(error, TraceError::Format { field: found } if found == field), "{missing}: {error}");
         }
     }

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!  tracefs: id and layout of block_rq_issue, block_rq_complete          (format.rs)
-//!     └─▶ perf_event_open on each CPU, both events into one ring        (ring.rs)
+//!     └─▶ perf_event_open on each CPU, both events into one ring        (kernel/perf_events)
 //!            └─▶ records ordered by time ─▶ issue and completion paired by device and sector ─▶ histograms   (pairing.rs)
 //! ```
 //! A device without a request queue (zram, device mapper) has no such events; of it, what file
@@ -17,9 +17,10 @@
 //!
 //! Not here: deciding when to read, and what the figures mean.
 
+mod error;
 mod format;
 mod pairing;
-mod ring;
 mod tracer;
 
-pub use tracer::{Follows, TraceError, Tracer};
+pub use error::TraceError;
+pub use tracer::{Follows, Tracer};

@@ -1,39 +1,12 @@
 //! The tracer: opened on some devices, read from time to time.
 
-use std::io;
-use std::path::PathBuf;
-
 use iolab_observe::System;
+use iolab_perf_events::{Ring, RingRecord, RingSize, RingTarget, Tracepoint, TracepointLayout};
 use iolab_recording::RequestInterval;
 
+use crate::TraceError;
 use crate::format::Format;
 use crate::pairing::{Event, Pairing};
-use crate::ring::{Record, Ring};
-
-/// Why there are no request latencies.
-#[derive(Debug, thiserror::Error)]
-pub enum TraceError {
-    /// The kernel's descriptions of its tracepoints cannot be read.
-    #[error("cannot read tracefs ({path}: {source}): as root, run `mount -t tracefs none /sys/kernel/tracing`")]
-    Tracefs {
-        /// What was looked for last.
-        path: PathBuf,
-        /// The kernel's answer.
-        source: io::Error,
-    },
-    /// A description lacks a field.
-    #[error("the kernel's block tracepoints have no field {field}")]
-    Format {
-        /// The field.
-        field: &'static str,
-    },
-    /// Tracepoints cannot be opened.
-    #[error("cannot open tracepoints: {0}; they need root or CAP_PERFMON (perf_event_open(2))")]
-    Open(io::Error),
-    /// Nothing to trace.
-    #[error("none of the devices can be traced")]
-    NoDevice,
-}
 
 /// What the figures of a device are of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,7 +77,9 @@ impl Tracer {
                 continue;
             }
             let (begins, ends) = (format_of(system, begins)?, format_of(system, ends)?);
-            let open = |cpu: usize| Ring::open(cpu, &[begins.id, ends.id], &filter).map_err(TraceError::Open);
+            let pair = [begins.id, ends.id].map(|id| Tracepoint { id, filter: &filter });
+            let open =
+                |cpu: usize| Ring::open(cpu, &pair, RingTarget::Everything, RingSize::Usual).map_err(TraceError::Open);
             let rings = system.cpu_numbers().into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
             groups.push(Group { begins, ends, rings });
         }
@@ -125,14 +100,14 @@ impl Tracer {
                 let (events, lost, losses) = (&mut self.events, &mut self.lost, &mut self.losses_ns);
                 let mut last_ns = 0;
                 ring.drain(|record| match record {
-                    Record::Event(time_ns, record) => {
+                    RingRecord::Event(sample) => {
+                        let time_ns = sample.time_ns;
                         last_ns = time_ns;
-                        let kind = record.get(..2).map_or(0, |kind| u64::from(u16::from_le_bytes([kind[0], kind[1]])));
-                        let completes = kind == ends.id;
+                        let completes = sample.id() == ends.id;
                         let format = if completes { ends } else { begins };
-                        events.extend(format.fields(record).map(|fields| Event { time_ns, completes, fields }));
+                        events.extend(format.fields(sample.raw).map(|fields| Event { time_ns, completes, fields }));
                     }
-                    Record::Lost(count) => {
+                    RingRecord::Lost(count) => {
                         *lost += count;
                         losses.push(last_ns);
                     }
@@ -170,19 +145,9 @@ impl Tracer {
     }
 }
 
-/// tracefs of its own, and where it used to be.
-const PLACES: [&str; 2] = ["sys/kernel/tracing", "sys/kernel/debug/tracing"];
-
 fn format_of(system: &System, event: &str) -> Result<Format, TraceError> {
-    let mut last = None;
-    for place in PLACES {
-        let path = system.path(&format!("{place}/events/block/{event}/format"));
-        match std::fs::read_to_string(&path) {
-            Ok(text) => return Format::parse(&text),
-            Err(source) => last = last.or(Some(TraceError::Tracefs { path, source })),
-        }
-    }
-    Err(last.unwrap_or(TraceError::NoDevice))
+    let layout = TracepointLayout::read(&system.path(""), &format!("block/{event}"));
+    Format::of(&layout.map_err(|(path, source)| TraceError::Tracefs { path, source })?)
 }
 
 #[cfg(test)]

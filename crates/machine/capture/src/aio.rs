@@ -66,7 +66,7 @@ fn control(thread: i32, address: u64) -> Option<Control> {
         FDSYNC => (Some(Call::AioFdatasync), 0),
         _ => (None, 0),
     };
-    let flags = crate::call_ends::flags_of_transfer(u64::from(memory::half(&block, 12)));
+    let flags = crate::calls::flags_of_transfer(u64::from(memory::half(&block, 12)));
     let (fd, offset) = (memory::half(&block, 20) as i32, memory::number(&block, 40));
     Some(Control { address, call, fd, length, offset, flags })
 }

@@ -2,9 +2,10 @@
 
 use iolab_trace::{Call, FileKind, Flags, NO_FILE, Operation, Role};
 
-use crate::calls::Shape;
-use crate::descriptors::{self, SharedOpen};
+use crate::calls::{Shape, flags_of_transfer};
+use crate::descriptors;
 use crate::memory;
+use crate::open_file::SharedOpen;
 use crate::processes::{InCall, Processes};
 use crate::uring::Ring;
 
@@ -27,15 +28,6 @@ struct Transfer {
     /// `None` for the position of the descriptor.
     offset: Option<u64>,
     flags: Flags,
-}
-
-/// Flags of one transfer (`RWF_*`, preadv2(2)).
-pub(crate) fn flags_of_transfer(flags: u64) -> Flags {
-    Flags::default()
-        .and_if(flags & 2 != 0, Flags::DATA_SYNC)
-        .and_if(flags & 4 != 0, Flags::FILE_SYNC)
-        .and_if(flags & 8 != 0, Flags::NO_WAIT)
-        .and_if(flags & 16 != 0, Flags::APPEND)
 }
 
 impl Processes<'_, '_> {

@@ -1,7 +1,7 @@
 //! The calls that are stopped, and what each one is to a trace. Numbers are those of this machine's
 //! kind; what is named here twice exists on x86-64 only.
 
-use iolab_trace::Call;
+use iolab_trace::{Call, Flags};
 use libc::c_long;
 
 /// What the arguments of a call mean.
@@ -136,4 +136,13 @@ pub(crate) fn all() -> impl Iterator<Item = (c_long, Shape)> {
 /// What a call is, by its number.
 pub(crate) fn shape_of(number: u64) -> Option<Shape> {
     all().find(|(known, _)| *known as u64 == number).map(|(_, shape)| shape)
+}
+
+/// Flags of one transfer (`RWF_*`, preadv2(2)).
+pub(crate) fn flags_of_transfer(flags: u64) -> Flags {
+    Flags::default()
+        .and_if(flags & 2 != 0, Flags::DATA_SYNC)
+        .and_if(flags & 4 != 0, Flags::FILE_SYNC)
+        .and_if(flags & 8 != 0, Flags::NO_WAIT)
+        .and_if(flags & 16 != 0, Flags::APPEND)
 }

@@ -12,19 +12,8 @@ use std::rc::Rc;
 use iolab_trace::{File, FileKind, Flags, Role};
 
 use crate::capture::Recorder;
+use crate::open_file::{Open, SharedOpen};
 use crate::uring::SharedRing;
-
-/// What is open behind a descriptor.
-#[derive(Debug)]
-pub(crate) struct Open {
-    /// Its number in the trace.
-    pub(crate) file: u32,
-    pub(crate) kind: FileKind,
-    pub(crate) position: u64,
-    pub(crate) flags: Flags,
-}
-
-pub(crate) type SharedOpen = Rc<RefCell<Open>>;
 
 /// The descriptors of a process.
 #[derive(Debug, Default, Clone)]

@@ -13,7 +13,15 @@ pub(crate) struct Counts {
 impl Counts {
     /// Of a thread, while it exists.
     pub(crate) fn of(process: i32, thread: i32) -> Option<Counts> {
-        let text = std::fs::read_to_string(format!("/proc/{process}/task/{thread}/io")).ok()?;
+        Counts::parse(&std::fs::read_to_string(format!("/proc/{process}/task/{thread}/io")).ok()?)
+    }
+
+    /// Of all threads of a process, those that have ended included.
+    pub(crate) fn of_process(process: i32) -> Option<Counts> {
+        Counts::parse(&std::fs::read_to_string(format!("/proc/{process}/io")).ok()?)
+    }
+
+    fn parse(text: &str) -> Option<Counts> {
         let count = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
         Some(Counts { read: count("rchar:")?, written: count("wchar:")? })
     }

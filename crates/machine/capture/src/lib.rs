@@ -1,4 +1,4 @@
-//! What a command of ours does to storage, seen call by call.
+//! What a program does to storage, seen call by call.
 //!
 //! ```text
 //!  fork ─▶ PTRACE_SEIZE ─▶ seccomp filter (filter.rs) ─▶ exec          (tracee.rs)
@@ -16,9 +16,13 @@
 //! program does through mapped memory is not seen either. Both are said in the trace, and the bytes
 //! that calls moved are held against what the kernel counted for the same threads (`/proc/PID/io`).
 //!
-//! Not here: attaching to a program that runs already, and what the operations mean.
+//! A program that runs already is captured by tracepoints (attach.rs), which needs root or CAP_PERFMON, and does
+//! not stop it.
+//!
+//! Not here: what the operations mean.
 
 mod aio;
+mod attach;
 mod call_ends;
 mod calls;
 mod capture;
@@ -26,10 +30,13 @@ mod descriptors;
 mod filter;
 mod kernel_counts;
 mod memory;
+mod open_file;
 mod overhead;
 mod processes;
+mod stop_loop;
 mod tracee;
 mod uring;
 
-pub use capture::{CaptureError, Captured, Request, capture};
+pub use attach::{AttachError, AttachRequest, Attached, attach};
+pub use capture::{CaptureError, CaptureRequest, Captured, capture};
 pub use overhead::Overhead;

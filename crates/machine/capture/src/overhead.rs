@@ -6,7 +6,8 @@ use std::io::{self, Read};
 use iolab_clock::Clock;
 use iolab_trace::{Facts, Writer};
 
-use crate::capture::{Loop, Recorder};
+use crate::capture::Recorder;
+use crate::stop_loop::StopLoop;
 use crate::tracee::{Body, Child, TRIAL_CALLS};
 
 /// What being traced adds to a call, ns.
@@ -25,7 +26,7 @@ pub(crate) fn measure(clock: &Clock) -> io::Result<Overhead> {
     let child = Child::make(&Body::Trial(clock))?;
     let output: Box<dyn io::Write> = Box::new(io::sink());
     let mut recorder = Recorder::new(Writer::new(output, &Facts::default())?);
-    Loop::run(&child, clock, &mut recorder);
+    StopLoop::run(&child, clock, &mut recorder);
     let mut said = Vec::new();
     File::from(child.says).read_to_end(&mut said)?;
     if let Ok(errno) = <[u8; 4]>::try_from(said.as_slice()) {
@@ -36,7 +37,7 @@ pub(crate) fn measure(clock: &Clock) -> io::Result<Overhead> {
         Some(u64::from_le_bytes(bytes.try_into().ok()?) as f64 / TRIAL_CALLS as f64)
     };
     let (Some(bare), Some(other), Some(traced)) = (of_call(0), of_call(1), of_call(2)) else {
-        return Err(io::Error::other("the trial of its cost ended early"));
+        return Err(io::Error::other("the calibration ended early"));
     };
     let more = |ns: f64| (ns - bare).max(0.0);
     Ok(Overhead { traced_call_ns: more(traced), other_call_ns: more(other), bare_call_ns: bare })

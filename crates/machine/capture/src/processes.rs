@@ -8,9 +8,10 @@ use iolab_trace::{Operation, Thread, Unseen};
 use crate::aio::{self, Aio, Control};
 use crate::calls::{self, Shape};
 use crate::capture::Recorder;
-use crate::descriptors::{self, SharedOpen, Table};
+use crate::descriptors::{self, Table};
 use crate::kernel_counts::Counts;
 use crate::memory;
+use crate::open_file::SharedOpen;
 use crate::tracee::{self, Resume};
 use crate::uring::{Entry, SharedRing};
 
@@ -355,12 +356,15 @@ impl<'r, 'w> Processes<'r, 'w> {
 impl NotSeen {
     fn into_list(self) -> Vec<Unseen> {
         [
-            (self.writable_maps, "shared mappings that can be written: what was changed through memory is not here"),
-            (self.readable_maps, "mappings of data files for reading: what was read through memory is not here"),
-            (self.polled_rings, "rings of io_uring that a thread of the kernel polls: their operations are not here"),
-            (self.other_entries, "asynchronous operations that are neither reads, writes nor syncs"),
+            (self.writable_maps, "writable shared mappings: changes through memory are missing"),
+            (self.readable_maps, "read-only mappings of data files: reads through memory are missing"),
+            (self.polled_rings, "io_uring rings polled by a kernel thread (SQPOLL): their operations are missing"),
+            (self.other_entries, "asynchronous operations other than reads, writes and syncs"),
             (self.unread_entries, "entries of io_uring that could not be read"),
-            (self.ends, "asynchronous operations whose end was not seen: their results are what was asked for"),
+            (
+                self.ends,
+                "asynchronous operations whose completion was not seen: their requested size is shown as result",
+            ),
         ]
         .into_iter()
         .filter(|(count, _)| *count > 0)

@@ -16,8 +16,8 @@ use std::rc::Rc;
 
 use iolab_trace::{Call, Flags, Operation};
 
-use crate::descriptors::SharedOpen;
 use crate::memory::{self, half, number};
+use crate::open_file::SharedOpen;
 
 /// Where the ring's pieces are mapped from (`IORING_OFF_*`).
 const MAP_SUBMISSION: u64 = 0;
@@ -179,7 +179,7 @@ impl Entry {
     fn read(thread: i32, address: u64) -> Option<Entry> {
         let bytes: [u8; 64] = memory::bytes(thread, address)?;
         let (buffer, count, how) = (number(&bytes, 16), u64::from(half(&bytes, 24)), half(&bytes, 28));
-        let transfer = crate::call_ends::flags_of_transfer(u64::from(how));
+        let transfer = crate::calls::flags_of_transfer(u64::from(how));
         let vector = || memory::vector_length(thread, buffer, count);
         let (call, length, flags) = match bytes[0] {
             1 => (Some(Call::UringRead), vector(), transfer),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use iolab_capture::{CaptureError, Captured, Request, capture};
+use iolab_capture::{CaptureError, CaptureRequest, Captured, capture};
 use iolab_trace::{Call, Operation, Reader, Role};
 
 struct Found {
@@ -16,7 +16,7 @@ struct Found {
 fn captured(words: &[&str]) -> Result<Found, CaptureError> {
     let command: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
     let mut bytes = Vec::new();
-    let captured = capture(Request { command: &command, output: Box::new(&mut bytes), anonymous: false })?;
+    let captured = capture(CaptureRequest { command: &command, output: Box::new(&mut bytes), anonymous: false })?;
     let mut reader = Reader::new(bytes.as_slice()).unwrap();
     let mut operations = Vec::new();
     while let Some(operation) = reader.next_operation().unwrap() {

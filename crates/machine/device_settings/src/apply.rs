@@ -6,9 +6,10 @@ use std::time::Duration;
 use iolab_recording::DeviceSetting;
 
 use crate::attributes::{find, in_force, is_as_asked, offers, rank};
+use crate::journal::{keep, trouble};
 use crate::machine::{Notes, Queues};
 use crate::restore::{Restored, restore, restore_device};
-use crate::{Change, Journal, SettingsError, Wish};
+use crate::{Journal, RequestedSetting, SettingChange, SettingsError};
 
 /// How often a lock that is taken is tried again, and after how long.
 const LOOKS: u32 = 5;
@@ -38,7 +39,7 @@ impl std::fmt::Debug for Applied<'_> {
 ///
 /// # Errors
 /// The first that may not.
-pub fn may_apply(queues: &dyn Queues, requested: &[Wish]) -> Result<(), SettingsError> {
+pub fn may_apply(queues: &dyn Queues, requested: &[RequestedSetting]) -> Result<(), SettingsError> {
     requested.iter().try_for_each(|wish| {
         queues.may_write(&wish.device, &wish.name).map_err(|error| {
             let (device, name) = (wish.device.clone(), wish.name.clone());
@@ -55,7 +56,7 @@ pub fn may_apply(queues: &dyn Queues, requested: &[Wish]) -> Result<(), Settings
 pub fn apply<'a>(
     queues: &'a dyn Queues,
     notes: &'a dyn Notes,
-    requested: &[Wish],
+    requested: &[RequestedSetting],
 ) -> Result<Applied<'a>, SettingsError> {
     let (journals, locks, earlier) = (Vec::new(), Vec::new(), Vec::new());
     let mut applied = Applied { queues, notes, journals, locks, earlier, pid: std::process::id() };
@@ -128,7 +129,7 @@ impl Applied<'_> {
     }
 
     /// Changes one device.
-    fn change(&mut self, requested: &[Wish]) -> Result<(), SettingsError> {
+    fn change(&mut self, requested: &[RequestedSetting]) -> Result<(), SettingsError> {
         let device = requested[0].device.as_str();
         let journal = Journal {
             device: device.to_owned(),
@@ -155,7 +156,7 @@ impl Applied<'_> {
     }
 
     /// What is to be changed and what may move along, with the values of now.
-    fn planned(&self, requested: &[Wish]) -> Result<Vec<Change>, SettingsError> {
+    fn planned(&self, requested: &[RequestedSetting]) -> Result<Vec<SettingChange>, SettingsError> {
         let device = requested[0].device.as_str();
         let mut names: Vec<&str> = requested.iter().map(|wish| wish.name.as_str()).collect();
         for wish in requested {
@@ -167,13 +168,13 @@ impl Applied<'_> {
         let plan = |name: &&str| {
             let text = self.queues.read(device, name).map_err(|error| trouble(device, name, error))?;
             let asked = requested.iter().find(|wish| wish.name == *name).map(|wish| wish.value.clone());
-            Ok(Change { name: (*name).to_owned(), before: in_force(&text).to_owned(), asked, became: None })
+            Ok(SettingChange { name: (*name).to_owned(), before: in_force(&text).to_owned(), asked, became: None })
         };
         names.iter().map(plan).collect()
     }
 
     /// Sets one value and reads it back. Where it is already as asked, nothing is written.
-    fn set(&self, device: &str, change: &Change) -> Result<Option<String>, SettingsError> {
+    fn set(&self, device: &str, change: &SettingChange) -> Result<Option<String>, SettingsError> {
         let Some(asked) = &change.asked else { return Ok(None) };
         let read = || self.queues.read(device, &change.name).map_err(|error| trouble(device, &change.name, error));
         let text = read()?;
@@ -207,16 +208,4 @@ impl Drop for Applied<'_> {
             let _ = self.put_back();
         }
     }
-}
-
-/// Writes a journal down, durably.
-pub(crate) fn keep(notes: &dyn Notes, journal: &Journal) -> Result<(), SettingsError> {
-    // Plain data with string keys: serialisation has no way to fail.
-    let text = serde_json::to_string_pretty(journal).unwrap_or_default();
-    let device = journal.device.as_str();
-    notes.keep(device, &text).map_err(|error| trouble(device, "its journal in the state folder", error))
-}
-
-pub(crate) fn trouble(device: &str, what: &str, error: std::io::Error) -> SettingsError {
-    SettingsError::Trouble { device: device.to_owned(), what: what.to_owned(), error }
 }

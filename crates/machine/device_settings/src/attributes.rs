@@ -20,13 +20,13 @@ const PLAIN: Attribute = Attribute { name: "", moves: &[], limit: None, offers: 
 /// those.
 pub const ATTRIBUTES: &[Attribute] = &[
     Attribute { name: "scheduler", moves: &["nr_requests", "wbt_lat_usec"], ..PLAIN },
-    Attribute { name: "nr_requests", offers: "what the driver's queues hold, at least 4 with a scheduler", ..PLAIN },
+    Attribute { name: "nr_requests", offers: "up to the driver's queue size, at least 4 with a scheduler", ..PLAIN },
     Attribute { name: "wbt_lat_usec", ..PLAIN },
     Attribute { name: "nomerges", offers: "0, 1, 2", ..PLAIN },
     Attribute { name: "rq_affinity", offers: "0, 1, 2", ..PLAIN },
-    Attribute { name: "io_timeout", offers: "milliseconds, in the timer's steps", ..PLAIN },
+    Attribute { name: "io_timeout", offers: "milliseconds, in timer steps", ..PLAIN },
     Attribute { name: "max_sectors_kb", limit: Some("max_hw_sectors_kb"), ..LIMIT },
-    Attribute { name: "io_poll", offers: "what the driver was loaded with", ..LIMIT },
+    Attribute { name: "io_poll", offers: "set when the driver was loaded", ..LIMIT },
     Attribute { name: "rotational", offers: "0, 1", ..LIMIT },
     Attribute { name: "add_random", offers: "0, 1", ..LIMIT },
     Attribute { name: "iostats", offers: "0, 1", ..LIMIT },

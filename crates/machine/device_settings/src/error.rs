@@ -2,13 +2,25 @@
 
 use std::path::Path;
 
-use crate::Wish;
+/// One value for one device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestedSetting {
+    /// Kernel name of the device.
+    pub device: String,
+    /// Name of the setting.
+    pub name: String,
+    /// The value asked for.
+    pub value: String,
+    /// The job that asks.
+    pub job: String,
+}
 
 /// Why settings were not applied, or not restored.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
     /// No device at all.
-    #[error("job {job}: device.{name}={value}: no block device lies under {}; use a file on a disk, or the disk itself", path.display())]
+    #[error("job {job}: device.{name}={value}: there is no block device under {}; use a file on a disk, or the disk \
+        itself", path.display())]
     NoDevice {
         /// The job.
         job: String,
@@ -40,9 +52,9 @@ pub enum SettingsError {
     )]
     Conflict {
         /// A wish.
-        one: Box<Wish>,
+        one: Box<RequestedSetting>,
         /// One that contradicts it.
-        other: Box<Wish>,
+        other: Box<RequestedSetting>,
     },
     /// Another run has changed settings of the device and has not ended.
     #[error("device {device}: another run has changed its settings and is still running; wait until it ends")]

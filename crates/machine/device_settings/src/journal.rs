@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::SettingsError;
 use crate::attributes::is_attribute;
+use crate::machine::Notes;
 
 /// Values are words or numbers.
 const MOST_VALUE_BYTES: usize = 64;
@@ -20,7 +22,7 @@ pub struct Journal {
     /// Process that changed it.
     pub pid: u32,
     /// What was changed, in the order of application and of restoring.
-    pub changes: Vec<Change>,
+    pub changes: Vec<SettingChange>,
 }
 
 impl Journal {
@@ -50,7 +52,7 @@ impl Journal {
 
 /// One setting.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Change {
+pub struct SettingChange {
     /// Its name.
     pub name: String,
     /// What it was.
@@ -60,4 +62,16 @@ pub struct Change {
     /// What it became. `None` while it is not known whether it has been written: then any other
     /// value than `before` is ours.
     pub became: Option<String>,
+}
+
+/// Writes a journal down, durably.
+pub(crate) fn keep(notes: &dyn Notes, journal: &Journal) -> Result<(), SettingsError> {
+    // Plain data with string keys: serialisation has no way to fail.
+    let text = serde_json::to_string_pretty(journal).unwrap_or_default();
+    let device = journal.device.as_str();
+    notes.keep(device, &text).map_err(|error| trouble(device, "its journal in the state folder", error))
+}
+
+pub(crate) fn trouble(device: &str, what: &str, error: std::io::Error) -> SettingsError {
+    SettingsError::Trouble { device: device.to_owned(), what: what.to_owned(), error }
 }

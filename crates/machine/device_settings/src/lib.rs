@@ -21,8 +21,8 @@ mod restore;
 
 pub use apply::{Applied, apply, may_apply};
 pub use attributes::{ATTRIBUTES, Attribute};
-pub use error::SettingsError;
-pub use journal::{Change, Journal};
+pub use error::{RequestedSetting, SettingsError};
+pub use journal::{Journal, SettingChange};
 pub use machine::{Machine, Notes, Queues};
-pub use requested::{Wish, requested};
+pub use requested::requested;
 pub use restore::{Left, Restored, left_over, restore_left};

@@ -101,7 +101,7 @@ impl Machine {
         let metadata = file.metadata()?;
         let user = rustix::process::geteuid();
         if !metadata.is_file() || metadata.uid() != user.as_raw() {
-            let what = format!("{} is no regular file of user {}: remove it", path.display(), user.as_raw());
+            let what = format!("{} is not a regular file of user {}: remove it", path.display(), user.as_raw());
             return Err(io::Error::new(ErrorKind::InvalidData, what));
         }
         Ok(file)
@@ -113,7 +113,7 @@ impl Machine {
         let mut text = String::new();
         file.take(MOST_JOURNAL_BYTES + 1).read_to_string(&mut text)?;
         if text.len() as u64 > MOST_JOURNAL_BYTES {
-            let what = format!("{} is longer than a journal can be: remove it", path.display());
+            let what = format!("{} is too long for a journal: remove it", path.display());
             return Err(io::Error::new(ErrorKind::InvalidData, what));
         }
         Ok(text)
@@ -125,8 +125,7 @@ impl Machine {
         let user = rustix::process::geteuid();
         if metadata.uid() != user.as_raw() || metadata.mode() & 0o022 != 0 {
             let what = format!(
-                "{} does not belong to user {} alone (owner {}, mode {:o}): correct that, or name another folder by \
-                 IOLAB_STATE",
+                "{} is not private to user {} (owner {}, mode {:o}): change that, or set IOLAB_STATE to another folder",
                 self.state.display(),
                 user.as_raw(),
                 metadata.uid(),

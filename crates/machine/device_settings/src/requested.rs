@@ -7,41 +7,28 @@
 
 use std::path::{Path, PathBuf};
 
-use iolab_observe::{BlockDevice, System};
+use iolab_observe::{BlockDeviceFacts, System};
 use iolab_plan::Plan;
 
-use crate::SettingsError;
 use crate::attributes::rank;
 use crate::machine::Queues;
-
-/// One value for one device.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wish {
-    /// Kernel name of the device.
-    pub device: String,
-    /// Name of the setting.
-    pub name: String,
-    /// The value asked for.
-    pub value: String,
-    /// The job that asks.
-    pub job: String,
-}
+use crate::{RequestedSetting, SettingsError};
 
 /// What the jobs of a plan ask for, by device and in the order of application.
 ///
 /// # Errors
 /// A file without a device that has the setting, or two jobs that ask for different values.
-pub fn requested(plan: &Plan, system: &System, queues: &dyn Queues) -> Result<Vec<Wish>, SettingsError> {
-    let mut requested: Vec<Wish> = Vec::new();
+pub fn requested(plan: &Plan, system: &System, queues: &dyn Queues) -> Result<Vec<RequestedSetting>, SettingsError> {
+    let mut requested: Vec<RequestedSetting> = Vec::new();
     for worker in &plan.workers {
         for (name, value) in &worker.layout.device_settings {
             if worker.files.is_empty() {
-                return Err(no_device(&worker.job, name, value, Path::new("its files (it has none)")));
+                return Err(no_device(&worker.job, name, value, Path::new("its files (there are none)")));
             }
             for file in &worker.files {
                 for device in chosen(system, queues, &worker.job, (name, value), &file.path)? {
                     let (value, job) = (value.clone(), worker.job.clone());
-                    add(&mut requested, Wish { device, name: name.clone(), value, job })?;
+                    add(&mut requested, RequestedSetting { device, name: name.clone(), value, job })?;
                 }
             }
         }
@@ -50,7 +37,7 @@ pub fn requested(plan: &Plan, system: &System, queues: &dyn Queues) -> Result<Ve
     Ok(requested)
 }
 
-fn add(requested: &mut Vec<Wish>, wish: Wish) -> Result<(), SettingsError> {
+fn add(requested: &mut Vec<RequestedSetting>, wish: RequestedSetting) -> Result<(), SettingsError> {
     match requested.iter().find(|other| other.device == wish.device && other.name == wish.name) {
         Some(other) if other.value == wish.value => Ok(()),
         Some(one) => Err(SettingsError::Conflict { one: Box::new(one.clone()), other: Box::new(wish) }),
@@ -86,7 +73,7 @@ fn chosen(
 }
 
 /// The device if it has the setting, else those beneath it.
-fn descend(stack: &[BlockDevice], queues: &dyn Queues, name: &str, device: &str, found: &mut Vec<String>) {
+fn descend(stack: &[BlockDeviceFacts], queues: &dyn Queues, name: &str, device: &str, found: &mut Vec<String>) {
     if queues.read(device, name).is_ok() {
         if !found.iter().any(|other| other == device) {
             found.push(device.to_owned());

@@ -1,9 +1,9 @@
 //! Putting values back, at the end of a run or after one that was killed.
 
-use crate::apply::{keep, trouble};
 use crate::attributes::in_force;
+use crate::journal::{keep, trouble};
 use crate::machine::{Notes, Queues};
-use crate::{Change, Journal, SettingsError};
+use crate::{Journal, SettingChange, SettingsError};
 
 /// What became of one changed setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -152,12 +152,12 @@ fn goals(queues: &dyn Queues, journal: &Journal) -> Result<(Journal, Vec<Restore
     Ok((goals, words))
 }
 
-fn now(queues: &dyn Queues, device: &str, goal: &Change) -> Result<String, SettingsError> {
+fn now(queues: &dyn Queues, device: &str, goal: &SettingChange) -> Result<String, SettingsError> {
     let text = queues.read(device, &goal.name).map_err(|error| lost(device, goal, &error.to_string()))?;
     Ok(in_force(&text).to_owned())
 }
 
-fn put_back(queues: &dyn Queues, device: &str, goal: &Change) -> Result<(), SettingsError> {
+fn put_back(queues: &dyn Queues, device: &str, goal: &SettingChange) -> Result<(), SettingsError> {
     if now(queues, device, goal)? == goal.before {
         return Ok(());
     }
@@ -167,7 +167,7 @@ fn put_back(queues: &dyn Queues, device: &str, goal: &Change) -> Result<(), Sett
     if found == goal.before { Ok(()) } else { Err(lost(device, goal, &format!("it became {found}"))) }
 }
 
-fn lost(device: &str, goal: &Change, why: &str) -> SettingsError {
+fn lost(device: &str, goal: &SettingChange, why: &str) -> SettingsError {
     let [device, name, before, why] = [device, &goal.name, &goal.before, why].map(str::to_owned);
     SettingsError::NotRestored { device, name, before, why }
 }

@@ -93,7 +93,7 @@ fn what_cannot_be_is_said_with_its_reason() {
         ),
         (&[("/on/dm-0", one), ("/on/sda", other)], "set device.scheduler of sda to different values, none and kyber"),
         (&[("/on/dm-0", poll)], "none of the devices under /on/dm-0 (dm-0, sda, sdb)"),
-        (&[("/proc/self/status", one)], "no block device lies under /proc/self/status"),
+        (&[("/proc/self/status", one)], "there is no block device under /proc/self/status"),
     ] {
         let error = chosen(workers).expect_err(expected).to_string();
         assert!(error.contains(expected), "{error}");

@@ -5,14 +5,14 @@ mod kernel;
 
 use std::fs;
 
-use iolab_device_settings::{SettingsError, Wish, apply, left_over, restore_left};
+use iolab_device_settings::{RequestedSetting, SettingsError, apply, left_over, restore_left};
 use kernel::{FOREVER, Process, settings, tree};
 
-fn wish(device: &str, name: &str, value: &str) -> Wish {
-    Wish { device: device.into(), name: name.into(), value: value.into(), job: "job".into() }
+fn wish(device: &str, name: &str, value: &str) -> RequestedSetting {
+    RequestedSetting { device: device.into(), name: name.into(), value: value.into(), job: "job".into() }
 }
 
-fn several() -> Vec<Wish> {
+fn several() -> Vec<RequestedSetting> {
     vec![
         wish("sda", "scheduler", "mq-deadline"),
         wish("sda", "nr_requests", "32"),
@@ -258,6 +258,6 @@ fn a_folder_of_journals_that_others_may_write_is_refused() {
     drop(apply(&process, &process, &several()).expect("applied"));
     fs::set_permissions(root.path().join("state"), fs::Permissions::from_mode(0o777)).expect("a mode");
     let Err(error) = apply(&process, &process, &several()) else { panic!("it was accepted") };
-    assert!(error.to_string().contains("does not belong to user"), "{error}");
+    assert!(error.to_string().contains("is not private to user"), "{error}");
     assert!(restore_left(&process, &process).is_err());
 }

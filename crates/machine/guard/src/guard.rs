@@ -3,7 +3,7 @@
 //! What the guard hands out is the very file it judged. A file may be changed when
 //! - it carries the mark of iolab ([`crate::mark_layout`]),
 //! - or nothing would be lost: it is empty, or one hole, and has no other name,
-//! - or the user said so ([`Rules::allowed`]; as fio, [`Target::exact`] for a job that writes).
+//! - or the user said so ([`GuardRules::allowed`]; as fio, [`GuardedPath::exact`] for a job that writes).
 //!
 //! It may be removed only with the mark or the user's word. What is in use may not be touched
 //! without the user's word, marked or not. The guard prints nothing: it gives hazards, and whether
@@ -20,7 +20,7 @@ use rustix::io::Errno;
 
 use crate::in_use::InUse;
 use crate::opening::{self, Closed, Place};
-use crate::request::{Change, Judgement, Opening, Presence, Refusal, Removal, Rules, Target};
+use crate::request::{GuardRules, GuardedPath, JudgedHazard, OpenMode, PathChange, Presence, Refusal, Removal};
 use crate::{Danger, Hazard, Identity, LayoutMark, layout_mark, mark_layout};
 
 /// How often a file is tried to be made or opened while somebody else makes and removes it.
@@ -30,7 +30,7 @@ const TRIES: u32 = 8;
 #[derive(Debug)]
 pub struct Guard {
     in_use: InUse,
-    rules: Rules,
+    rules: GuardRules,
     allowed: BTreeSet<Identity>,
     /// Paths that did not exist when they were judged: what is there later was made by this run.
     /// Only asked where files cannot carry a mark.
@@ -41,7 +41,7 @@ pub struct Guard {
 
 impl Guard {
     /// A guard with the tables of `system` as they are now.
-    pub fn new(system: &System, rules: Rules) -> Guard {
+    pub fn new(system: &System, rules: GuardRules) -> Guard {
         let identity = |path: &PathBuf| std::fs::metadata(path).ok().map(|metadata| Identity::of(&metadata));
         let allowed = rules.allowed.iter().filter_map(identity).collect();
         let in_use = InUse::look(system);
@@ -49,20 +49,20 @@ impl Guard {
     }
 
     /// A guard of this machine, with its tables as they are now.
-    pub fn live(rules: Rules) -> Guard {
+    pub fn live(rules: GuardRules) -> Guard {
         Guard::new(&System::live(), rules)
     }
 
     /// What speaks against `change` of a file that the caller has opened by the path of `target`,
     /// whatever the rules accept. Locks are the caller's business.
-    pub fn hazards_of(&self, target: &Target<'_>, change: &Change, file: &File) -> Vec<Hazard> {
+    pub fn hazards_of(&self, target: &GuardedPath<'_>, change: &PathChange, file: &File) -> Vec<Hazard> {
         let judgements = self.judge_open(target, change, file, false);
         judgements.into_iter().map(|judgement| judgement.hazard).collect()
     }
 
     /// Everything that `change` would destroy at `target`, and whether the rules accept it. Changes
     /// nothing. What is judged now may be opened by the same guard later.
-    pub fn judge(&mut self, target: &Target<'_>, change: &Change) -> Vec<Judgement> {
+    pub fn judge(&mut self, target: &GuardedPath<'_>, change: &PathChange) -> Vec<JudgedHazard> {
         let file = match look(target, change) {
             Ok(Some(file)) => file,
             Ok(None) => {
@@ -88,7 +88,7 @@ impl Guard {
     ///
     /// # Errors
     /// [`Refusal`].
-    pub fn allow(&self, target: &Target<'_>, change: &Change) -> Result<Presence, Refusal> {
+    pub fn allow(&self, target: &GuardedPath<'_>, change: &PathChange) -> Result<Presence, Refusal> {
         match look(target, change)? {
             Some(file) => self.check(target, change, &file).map(|()| Presence::There),
             None => Ok(Presence::Missing),
@@ -97,7 +97,7 @@ impl Guard {
 
     /// Marks what stands at `target` now as made by this run: only for what was
     /// [`Presence::Missing`] before.
-    pub fn adopt(&self, target: &Target<'_>) {
+    pub fn adopt(&self, target: &GuardedPath<'_>) {
         let found = self.place(target, false).ok().and_then(|place| place.look().ok().flatten());
         let is_ours = |file: &File| file.metadata().is_ok_and(|found| found.is_file() || found.is_dir());
         if let Some(file) = found.filter(is_ours) {
@@ -110,7 +110,7 @@ impl Guard {
     ///
     /// # Errors
     /// [`Refusal`].
-    pub fn open(&self, target: &Target<'_>, change: &Change, opening: &Opening) -> Result<File, Refusal> {
+    pub fn open(&self, target: &GuardedPath<'_>, change: &PathChange, opening: &OpenMode) -> Result<File, Refusal> {
         let place = self.place(target, opening.make_folders)?;
         let mode = Mode::from_raw_mode(0o666);
         for attempt in 0..TRIES {
@@ -148,7 +148,7 @@ impl Guard {
     ///
     /// # Errors
     /// [`Refusal`].
-    pub fn remove(&self, target: &Target<'_>, change: &Change) -> Result<bool, Refusal> {
+    pub fn remove(&self, target: &GuardedPath<'_>, change: &PathChange) -> Result<bool, Refusal> {
         let place = self.place(target, false)?;
         if place.is_link() {
             return Ok(false);
@@ -157,17 +157,17 @@ impl Guard {
         if !file.metadata()?.is_file() {
             return Ok(false);
         }
-        self.check(target, &Change { removal: Removal::File, ..*change }, &file)?;
+        self.check(target, &PathChange { removal: Removal::File, ..*change }, &file)?;
         place.unlink()?;
         Ok(true)
     }
 
-    fn place(&self, target: &Target<'_>, make_folders: bool) -> Result<Place, Refusal> {
+    fn place(&self, target: &GuardedPath<'_>, make_folders: bool) -> Result<Place, Refusal> {
         Place::of(target, make_folders).map_err(|closed| refusal(target.path, closed))
     }
 
     /// A file that was there is handed out if it may be changed.
-    fn opened(&self, target: &Target<'_>, change: &Change, file: File) -> Result<File, Refusal> {
+    fn opened(&self, target: &GuardedPath<'_>, change: &PathChange, file: File) -> Result<File, Refusal> {
         let metadata = file.metadata()?;
         let fresh = change.touches(metadata.len()) && metadata.is_file() && is_nobodys(&metadata, &file);
         self.check(target, change, &file)?;
@@ -181,7 +181,7 @@ impl Guard {
         Ok(file)
     }
 
-    fn check(&self, target: &Target<'_>, change: &Change, file: &File) -> Result<(), Refusal> {
+    fn check(&self, target: &GuardedPath<'_>, change: &PathChange, file: &File) -> Result<(), Refusal> {
         let judgements = self.judge_open(target, change, file, false);
         let refused: Vec<Hazard> =
             judgements.into_iter().filter(|judgement| !judgement.accepted).map(|judgement| judgement.hazard).collect();
@@ -189,7 +189,13 @@ impl Guard {
     }
 
     /// `thorough`: a device is looked at anew, and locks are tried.
-    fn judge_open(&self, target: &Target<'_>, change: &Change, file: &File, thorough: bool) -> Vec<Judgement> {
+    fn judge_open(
+        &self,
+        target: &GuardedPath<'_>,
+        change: &PathChange,
+        file: &File,
+        thorough: bool,
+    ) -> Vec<JudgedHazard> {
         let metadata = match file.metadata() {
             Ok(metadata) => metadata,
             Err(error) => {
@@ -218,7 +224,13 @@ impl Guard {
     }
 
     /// A file that somebody would miss.
-    fn foreign(&self, target: &Target<'_>, change: &Change, metadata: &Metadata, file: &File) -> Option<Hazard> {
+    fn foreign(
+        &self,
+        target: &GuardedPath<'_>,
+        change: &PathChange,
+        metadata: &Metadata,
+        file: &File,
+    ) -> Option<Hazard> {
         if change.removal == Removal::None && is_nobodys(metadata, file) {
             return None;
         }
@@ -231,21 +243,21 @@ impl Guard {
         }
     }
 
-    fn judged(&self, hazard: Hazard, target: &Target<'_>, change: &Change) -> Judgement {
+    fn judged(&self, hazard: Hazard, target: &GuardedPath<'_>, change: &PathChange) -> JudgedHazard {
         let accepted = match hazard.danger {
             Danger::Foreign { .. } => self.rules.as_fio && target.exact && change.overwrites,
             ref danger => danger.is_use() && change.in_use_is_accepted,
         };
-        Judgement { hazard, accepted }
+        JudgedHazard { hazard, accepted }
     }
 
-    fn refused(&self, hazard: Hazard) -> Judgement {
-        Judgement { hazard, accepted: false }
+    fn refused(&self, hazard: Hazard) -> JudgedHazard {
+        JudgedHazard { hazard, accepted: false }
     }
 }
 
 /// What stands at `target`, opened without being changed; nothing, where there is no such name.
-fn look(target: &Target<'_>, change: &Change) -> Result<Option<File>, Refusal> {
+fn look(target: &GuardedPath<'_>, change: &PathChange) -> Result<Option<File>, Refusal> {
     let place = match Place::of(target, false) {
         Ok(place) => place,
         Err(closed) => return nothing_or(target.path, closed),
@@ -299,13 +311,13 @@ fn holds_no_data(metadata: &Metadata, file: &File) -> bool {
 /// What is in use of the device or file at a path that the user named, and whose it is: for
 /// programs that ask before they hand it to somebody else.
 pub fn hazards_at(system: &System, path: &Path) -> Vec<Hazard> {
-    let mut guard = Guard::new(system, Rules::default());
+    let mut guard = Guard::new(system, GuardRules::default());
     if let Some(number) = system.device_of_node(path) {
         let node = std::fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_block_device());
-        let look = || Place::of(&Target::named(path), false).and_then(|place| place.look()).ok().flatten();
+        let look = || Place::of(&GuardedPath::named(path), false).and_then(|place| place.look()).ok().flatten();
         let file = if system.is_live() && node { look() } else { None };
         return guard.in_use.of_device(path, number, file.as_ref());
     }
-    let judgements = guard.judge(&Target::named(path), &Change::OVERWRITES);
+    let judgements = guard.judge(&GuardedPath::named(path), &PathChange::OVERWRITES);
     judgements.into_iter().map(|judgement| judgement.hazard).collect()
 }

@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use iolab_observe::{DeviceNumber, Mount, System, folder_names, partitions};
+use iolab_observe::{DeviceNumber, MountEntry, System, folder_names, partitions};
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use rustix::io::Errno;
 
@@ -24,7 +24,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 pub(crate) struct InUse {
     system: System,
-    mounts: Vec<Mount>,
+    mounts: Vec<MountEntry>,
     /// What each active loop device shows.
     loops: Vec<(String, Identity)>,
     swaps: Vec<(PathBuf, Identity)>,
@@ -97,9 +97,10 @@ impl InUse {
 
     fn mounts_of(&self, path: &Path, folder: &Path, number: Option<DeviceNumber>) -> Vec<Hazard> {
         // btrfs and some others mount under an anonymous number: there the source tells.
-        let shows =
-            |mount: &&Mount| Some(mount.device) == number || self.is_device(Path::new(&mount.source), folder, number);
-        let hazard = |mount: &Mount| {
+        let shows = |mount: &&MountEntry| {
+            Some(mount.device) == number || self.is_device(Path::new(&mount.source), folder, number)
+        };
+        let hazard = |mount: &MountEntry| {
             Danger::Mounted { device: folder_name(folder), mount_point: mount.mount_point.clone() }.at(path)
         };
         self.mounts.iter().filter(shows).map(hazard).collect()

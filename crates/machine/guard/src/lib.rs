@@ -29,6 +29,6 @@ pub use guard::{Guard, hazards_at};
 pub use hazard::{Danger, Hazard};
 pub use identity::Identity;
 pub use mark::{LayoutMark, MARK_NAME, layout_mark, mark_layout};
-pub use request::{Change, Judgement, Opening, Presence, Refusal, Removal, Rules, Target};
-pub use room::{Need, Shortage, shortages};
+pub use request::{GuardRules, GuardedPath, JudgedHazard, OpenMode, PathChange, Presence, Refusal, Removal};
+pub use room::{Shortage, SpaceNeed, shortages};
 pub use signature::{SIGNATURE_BYTES, signatures};

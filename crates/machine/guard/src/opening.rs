@@ -15,7 +15,7 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::Target;
+use crate::GuardedPath;
 
 /// Why a path could not be opened.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ pub(crate) struct Place {
 
 impl Place {
     /// Finds the folder of a target; `make_folders` makes what is missing of it.
-    pub(crate) fn of(target: &Target<'_>, make_folders: bool) -> Result<Place, Closed> {
+    pub(crate) fn of(target: &GuardedPath<'_>, make_folders: bool) -> Result<Place, Closed> {
         let Some(beneath) = target.beneath else {
             if make_folders && let Some(parent) = parent_of(target.path).filter(|parent| !parent.exists()) {
                 std::fs::create_dir_all(parent).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
@@ -128,7 +128,7 @@ fn nameable(folder: &Path) -> &Path {
 }
 
 fn link() -> Closed {
-    Closed::Strays("it is a symbolic link, which a generated name does not follow".to_owned())
+    Closed::Strays("it is a symbolic link; generated names do not follow links".to_owned())
 }
 
 /// The folder `name` in `folder`, made if it is missing and may be made.
@@ -140,10 +140,9 @@ fn enter(folder: &OwnedFd, name: &OsStr, make: bool) -> Result<OwnedFd, Closed> 
             Err(errno) => Err(errno.into()),
         },
         // `O_DIRECTORY` and `O_NOFOLLOW` together say ENOTDIR of a link, too (open(2)).
-        Err(Errno::NOTDIR | Errno::LOOP) => Err(Closed::Strays(format!(
-            "{} is a symbolic link or no folder, and the name leads through it",
-            name.display()
-        ))),
+        Err(Errno::NOTDIR | Errno::LOOP) => {
+            Err(Closed::Strays(format!("{} in the path is a symbolic link or not a folder", name.display())))
+        }
         other => Ok(other?),
     }
 }

@@ -11,7 +11,7 @@ use crate::Hazard;
 
 /// What the user allows.
 #[derive(Debug, Clone, Default)]
-pub struct Rules {
+pub struct GuardRules {
     /// `--allow-destroy`: these may be changed whatever they are.
     pub allowed: Vec<PathBuf>,
     /// fio's manners: a job that writes overwrites a file that it names exactly, marked or not.
@@ -20,7 +20,7 @@ pub struct Rules {
 
 /// A path to touch, and how it came about.
 #[derive(Debug, Clone, Copy)]
-pub struct Target<'a> {
+pub struct GuardedPath<'a> {
     /// File, folder or device.
     pub path: &'a Path,
     /// Of a generated name, the folder that it must stay below; empty is the current folder.
@@ -29,10 +29,10 @@ pub struct Target<'a> {
     pub exact: bool,
 }
 
-impl<'a> Target<'a> {
+impl<'a> GuardedPath<'a> {
     /// A path that the user named.
-    pub fn named(path: &'a Path) -> Target<'a> {
-        Target { path, beneath: None, exact: true }
+    pub fn named(path: &'a Path) -> GuardedPath<'a> {
+        GuardedPath { path, beneath: None, exact: true }
     }
 }
 
@@ -50,7 +50,7 @@ pub enum Removal {
 
 /// What is going to be done to a target.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Change {
+pub struct PathChange {
     /// Its content is replaced, trimmed or cut off.
     pub overwrites: bool,
     /// It is filled up to so many bytes if it is shorter.
@@ -61,10 +61,10 @@ pub struct Change {
     pub in_use_is_accepted: bool,
 }
 
-impl Change {
+impl PathChange {
     /// Everything that can be done to a file, except removal.
-    pub const OVERWRITES: Change =
-        Change { overwrites: true, extends_to: 0, removal: Removal::None, in_use_is_accepted: false };
+    pub const OVERWRITES: PathChange =
+        PathChange { overwrites: true, extends_to: 0, removal: Removal::None, in_use_is_accepted: false };
 
     /// Whether a file of so many bytes would be changed at all.
     pub fn touches(&self, size_bytes: u64) -> bool {
@@ -74,7 +74,7 @@ impl Change {
 
 /// A hazard, and whether it may be passed over.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Judgement {
+pub struct JudgedHazard {
     /// What speaks against it.
     pub hazard: Hazard,
     /// Whether the user's rules accept it all the same: worth a word.
@@ -127,7 +127,7 @@ pub enum Presence {
 
 /// How a file is opened.
 #[derive(Debug, Clone, Copy)]
-pub struct Opening {
+pub struct OpenMode {
     /// Access mode and the flags of open(2) that the caller wants; never `O_TRUNC`.
     pub flags: OFlags,
     /// Whether a missing file is made.

@@ -18,7 +18,7 @@ const MOST_LEFT_BYTES: u64 = 256 << 20;
 
 /// Bytes that a file will have at the end.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Need {
+pub struct SpaceNeed {
     /// The file, existing or not.
     pub path: PathBuf,
     /// Bytes of storage that it will take, those that it takes already included.
@@ -49,7 +49,7 @@ impl std::fmt::Display for Shortage {
 }
 
 /// The file systems that lack room for `needs`. What cannot be looked at is not judged.
-pub fn shortages(needs: &[Need]) -> Vec<Shortage> {
+pub fn shortages(needs: &[SpaceNeed]) -> Vec<Shortage> {
     let mut whole: BTreeMap<&Path, u64> = BTreeMap::new();
     for need in needs {
         let most = whole.entry(&need.path).or_default();
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn what_no_file_system_holds_is_short() {
         let folder = tempfile::tempdir().unwrap();
-        let need = |name: &str, bytes| Need { path: folder.path().join(name), bytes };
+        let need = |name: &str, bytes| SpaceNeed { path: folder.path().join(name), bytes };
         assert_eq!(shortages(&[need("small", 1 << 16)]), []);
         let found = shortages(&[need("a", 1 << 60), need("b", 1 << 60), need("a", 1 << 59)]);
         assert_eq!(found.len(), 1, "one file system: {found:?}");
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn sums_do_not_overflow_and_what_is_there_counts() {
         let folder = tempfile::tempdir().unwrap();
-        let need = |name: &str, bytes| Need { path: folder.path().join(name), bytes };
+        let need = |name: &str, bytes| SpaceNeed { path: folder.path().join(name), bytes };
         assert_eq!(shortages(&[need("a", u64::MAX), need("b", u64::MAX)])[0].needed_bytes, u64::MAX);
         std::fs::write(folder.path().join("full"), vec![1; 1 << 20]).unwrap();
         assert_eq!(shortages(&[need("full", 1 << 20)]), []);

@@ -8,45 +8,14 @@
 //! systems without a device (tmpfs, overlay, network) have none. Only the named device of a
 //! multi-device btrfs is found.
 
-use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{major, minor};
-
-use crate::System;
-
-/// A device number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct DeviceNumber {
-    /// Driver.
-    pub major: u32,
-    /// Instance.
-    pub minor: u32,
-}
-
-impl DeviceNumber {
-    /// From `st_dev` or `st_rdev` (makedev(3)).
-    pub fn from_raw(raw: u64) -> DeviceNumber {
-        DeviceNumber { major: major(raw), minor: minor(raw) }
-    }
-
-    /// From `8:1`.
-    pub fn parse(text: &str) -> Option<DeviceNumber> {
-        let (major, minor) = text.trim().split_once(':')?;
-        Some(DeviceNumber { major: major.parse().ok()?, minor: minor.parse().ok()? })
-    }
-}
-
-impl fmt::Display for DeviceNumber {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.major, self.minor)
-    }
-}
+use crate::{DeviceNumber, System};
 
 /// One block device under some path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BlockDevice {
+pub struct BlockDeviceFacts {
     /// Kernel name, e.g. `sda`, `dm-0`.
     pub name: String,
     /// Kernel names of the devices it is made of; empty for a leaf.
@@ -56,7 +25,7 @@ pub struct BlockDevice {
 impl System {
     /// The block devices under `paths` (files, folders, device nodes; existing or yet to be made),
     /// each once, a device before the devices it is made of.
-    pub fn devices_under(&self, paths: &[PathBuf]) -> Vec<BlockDevice> {
+    pub fn devices_under(&self, paths: &[PathBuf]) -> Vec<BlockDeviceFacts> {
         let mut found = Vec::new();
         // Thousands of files tend to lie in one file system, and each look at sysfs takes a dozen
         // system calls.
@@ -107,12 +76,12 @@ impl System {
     }
 
     /// Adds the disk `name` and everything beneath it to `found`.
-    fn collect(&self, name: &str, found: &mut Vec<BlockDevice>) {
+    fn collect(&self, name: &str, found: &mut Vec<BlockDeviceFacts>) {
         if found.iter().any(|device| device.name == name) {
             return;
         }
         let parts = self.parts_of(name);
-        found.push(BlockDevice { name: name.to_owned(), parts: parts.clone() });
+        found.push(BlockDeviceFacts { name: name.to_owned(), parts: parts.clone() });
         for part in &parts {
             self.collect(part, found);
         }
@@ -161,7 +130,7 @@ mod tests {
     use super::*;
     use crate::system::fixtures::Fixture;
 
-    fn names(devices: &[BlockDevice]) -> Vec<(&str, Vec<&str>)> {
+    fn names(devices: &[BlockDeviceFacts]) -> Vec<(&str, Vec<&str>)> {
         devices.iter().map(|device| (device.name.as_str(), device.parts.iter().map(String::as_str).collect())).collect()
     }
 

@@ -9,21 +9,21 @@ use std::path::PathBuf;
 use iolab_recording::{DeviceCounters, DeviceUse};
 
 use crate::counters::device_counters;
-use crate::{BlockDevice, System};
+use crate::{BlockDeviceFacts, System};
 
 /// Counters as they were when the measured part began.
 #[derive(Debug)]
 pub struct DeviceSampler {
     system: System,
     started_ns: u64,
-    before: Vec<(BlockDevice, DeviceCounters)>,
+    before: Vec<(BlockDeviceFacts, DeviceCounters)>,
 }
 
 impl DeviceSampler {
     /// Finds the devices under `paths` and reads their counters. `now_ns` is any monotonic time,
     /// ns.
     pub fn start(system: &System, paths: &[PathBuf], now_ns: u64) -> DeviceSampler {
-        let with_counters = |device: BlockDevice| {
+        let with_counters = |device: BlockDeviceFacts| {
             let counters = counters(system, &device.name)?;
             Some((device, counters))
         };

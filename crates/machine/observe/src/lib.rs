@@ -7,6 +7,7 @@
 
 mod block_tree;
 mod counters;
+mod device_number;
 mod device_sampler;
 mod file_facts;
 mod file_id;
@@ -18,7 +19,8 @@ mod sampling;
 mod system;
 mod throttling;
 
-pub use block_tree::{BlockDevice, DeviceNumber, folder_names, partitions};
+pub use block_tree::{BlockDeviceFacts, folder_names, partitions};
+pub use device_number::DeviceNumber;
 pub use device_sampler::DeviceSampler;
 pub use file_facts::{
     DirectIo, FileFacts, FileKind, direct_io_at, file_facts, files_below, free_bytes, logical_block_bytes,
@@ -26,7 +28,7 @@ pub use file_facts::{
 pub use file_id::FileId;
 pub use host::{locked_memory_limit, page_bytes};
 pub use machine::CpuTicks;
-pub use mounts::{Mount, Swap};
+pub use mounts::{MountEntry, Swap};
 pub use sampling::Sampler;
 pub use system::System;
 #[cfg(feature = "fixtures")]

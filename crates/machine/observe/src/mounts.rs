@@ -8,7 +8,7 @@ use crate::{DeviceNumber, System};
 
 /// One mount of the program's mount namespace.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mount {
+pub struct MountEntry {
     /// Device of the file system (`st_dev`); anonymous (major 0) for btrfs, overlay, tmpfs, ….
     pub device: DeviceNumber,
     /// The folder of the file system that is seen at the mount point; `/` unless a part of it was
@@ -35,7 +35,7 @@ pub struct Swap {
 
 impl System {
     /// All mounts visible to the program.
-    pub fn mounts(&self) -> Vec<Mount> {
+    pub fn mounts(&self) -> Vec<MountEntry> {
         let text = self.read("proc/self/mountinfo").unwrap_or_default();
         text.lines().filter_map(parse_mount).collect()
     }
@@ -48,11 +48,11 @@ impl System {
 }
 
 /// `36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw`
-fn parse_mount(line: &str) -> Option<Mount> {
+fn parse_mount(line: &str) -> Option<MountEntry> {
     let (before, after) = line.split_once(" - ")?;
     let fields: Vec<&str> = before.split(' ').collect();
     let mut tail = after.split(' ');
-    Some(Mount {
+    Some(MountEntry {
         device: DeviceNumber::parse(fields.get(2)?)?,
         root: PathBuf::from(unescape(fields.get(3)?)),
         mount_point: PathBuf::from(unescape(fields.get(4)?)),

@@ -8,16 +8,14 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::os::unix::fs::FileExt;
 
 use iolab_recording::{DeviceSample, DeviceSeries, HostSample};
 
 use crate::block_tree::folder_names;
+use crate::system::{BUFFER_BYTES, read_again};
 use crate::throttling::OpenThrottling;
-use crate::{BlockDevice, System, counters};
+use crate::{BlockDeviceFacts, System, counters};
 
-/// Room for the files that are read whole; of `/proc/stat` the first line is enough.
-pub(crate) const BUFFER_BYTES: usize = 4096;
 const NS_PER_SECOND: u64 = 1_000_000_000;
 
 /// The open files of a machine under observation.
@@ -47,7 +45,7 @@ struct OpenHost {
 
 impl System {
     /// A device as a recording keeps it: its parts and its settings of now, no samples yet.
-    pub fn series_of(&self, device: &BlockDevice) -> DeviceSeries {
+    pub fn series_of(&self, device: &BlockDeviceFacts) -> DeviceSeries {
         let name = device.name.clone();
         DeviceSeries { parts: device.parts.clone(), settings: self.queue_settings(&name), name, ..Default::default() }
     }
@@ -128,12 +126,6 @@ fn read<'a>(file: &Option<File>, buffer: &'a mut [u8; BUFFER_BYTES]) -> Option<&
     read_again(file.as_ref()?, buffer)
 }
 
-/// The same of a file that is open.
-pub(crate) fn read_again<'a>(file: &File, buffer: &'a mut [u8; BUFFER_BYTES]) -> Option<&'a str> {
-    let length = file.read_at(buffer, 0).ok()?;
-    std::str::from_utf8(&buffer[..length]).ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -154,7 +146,7 @@ mod tests {
     #[test]
     fn settings_are_those_of_the_queue_and_the_size() {
         let fixture = machine();
-        let device = BlockDevice { name: "sda".into(), parts: vec!["sdb".into()] };
+        let device = BlockDeviceFacts { name: "sda".into(), parts: vec!["sdb".into()] };
         let series = fixture.system().series_of(&device);
         let settings: Vec<_> = series.settings.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         assert_eq!(settings, [("nomerges", "0"), ("scheduler", "[none] kyber"), ("size", "2048")]);

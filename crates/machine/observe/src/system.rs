@@ -4,8 +4,8 @@
 //! be tested without hardware. It caches nothing: each call reads what is true now.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::os::unix::fs::MetadataExt;
+use std::fs::{self, File};
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use crate::DeviceNumber;
@@ -85,6 +85,15 @@ pub(crate) fn block_node(path: &Path) -> Option<DeviceNumber> {
     use std::os::unix::fs::FileTypeExt;
     let metadata = fs::metadata(path).ok()?;
     metadata.file_type().is_block_device().then(|| DeviceNumber::from_raw(metadata.rdev()))
+}
+
+/// Room for the files that are read whole; of `/proc/stat` the first line is enough.
+pub(crate) const BUFFER_BYTES: usize = 4096;
+
+/// The beginning of an open file of the kernel, which makes its text anew for each read at 0.
+pub(crate) fn read_again<'a>(file: &File, buffer: &'a mut [u8; BUFFER_BYTES]) -> Option<&'a str> {
+    let length = file.read_at(buffer, 0).ok()?;
+    std::str::from_utf8(&buffer[..length]).ok()
 }
 
 #[cfg(any(test, feature = "fixtures"))]

@@ -13,8 +13,8 @@ use iolab_recording::{CpuQuota, QuotaUse};
 
 use crate::counters::{quota_and_period_ns, quota_use};
 use crate::host::parse_list;
-use crate::sampling::{BUFFER_BYTES, read_again};
-use crate::{Mount, System};
+use crate::system::{BUFFER_BYTES, read_again};
+use crate::{MountEntry, System};
 
 /// The control group of this process, where CPU quotas are enforced.
 #[derive(Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl System {
         let own = lines().find(|(controllers, _)| has_word(controllers, "cpu"));
         let is_unified = own.is_none();
         let (_, path) = own.or_else(|| lines().find(|(controllers, _)| controllers.is_empty()))?;
-        let holds = |mount: &Mount| match is_unified {
+        let holds = |mount: &MountEntry| match is_unified {
             true => mount.fs_type == "cgroup2",
             false => mount.fs_type == "cgroup" && has_word(&mount.options, "cpu"),
         };

@@ -178,7 +178,7 @@ fn alternatives(name: &str, names: &[String]) -> String {
         return format!("; did you mean {known}?");
     }
     let there = if names.is_empty() { String::new() } else { format!("there are: {}; ", names.join(", ")) };
-    format!(" ({there}iolab device create {name} --size 8G makes one)")
+    format!(" ({there}create it with `iolab device create {name} --size 8G`)")
 }
 
 fn read(path: &Path, name: &str, text: &str) -> Result<Entry> {

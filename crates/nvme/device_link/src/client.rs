@@ -6,10 +6,10 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use iolab_memory::{Access, SharedBytes};
+use iolab_memory::{MappingAccess, SharedBytes};
 use iolab_pci_device::{DmaBuffer, DmaMapper, DmaTable, Interrupt, MapError, PciError, PciFunction};
 
-use crate::message::{Kind, Message, VERSION};
+use crate::message::{Message, MessageKind, VERSION};
 use crate::{peer, socket};
 
 /// Polls until a server must have answered: about ten seconds. A reset takes longest.
@@ -29,7 +29,7 @@ pub struct Link {
 #[derive(Debug, thiserror::Error)]
 pub enum LinkError {
     /// Nobody serves the device.
-    #[error("nobody serves a device at {path}: {source}")]
+    #[error("no device is served at {path}: {source}")]
     NotServed {
         /// The socket tried.
         path: String,
@@ -37,7 +37,7 @@ pub enum LinkError {
         source: io::Error,
     },
     /// The other end speaks another version.
-    #[error("the server speaks version {theirs} of the protocol and this program version {VERSION}")]
+    #[error("the server uses protocol version {theirs}, this program version {VERSION}")]
     Version {
         /// The version of the other end.
         theirs: u64,
@@ -46,14 +46,14 @@ pub enum LinkError {
     #[error("{0}")]
     Refused(String),
     /// The connection broke.
-    #[error("the server does not answer: {0}")]
+    #[error("the server does not respond: {0}")]
     Broken(#[from] io::Error),
 }
 
 /// Asks the server a question about the device as a whole, without becoming a driver of it.
 pub fn ask(path: &Path, question: &str) -> Result<String, LinkError> {
     let socket = connect(path)?;
-    let (reply, _) = exchange(&socket, &Message { text: question.into(), ..Message::new(Kind::Ask) }, None)?;
+    let (reply, _) = exchange(&socket, &Message { text: question.into(), ..Message::new(MessageKind::Ask) }, None)?;
     Ok(reply.text)
 }
 
@@ -99,14 +99,14 @@ impl Link {
     /// Connects to the server at `path` and gets a function of its device.
     pub fn connect(path: &Path) -> Result<Link, LinkError> {
         let socket = connect(path)?;
-        let hello = Message { address: VERSION, ..Message::new(Kind::Hello) };
+        let hello = Message { address: VERSION, ..Message::new(MessageKind::Hello) };
         let (welcome, bar) = exchange(&socket, &hello, None)?;
         if welcome.address != VERSION {
             return Err(LinkError::Version { theirs: welcome.address });
         }
         let bar = bar.ok_or_else(|| LinkError::Refused("the server sent no registers".into()))?;
         let bytes = usize::try_from(welcome.bytes).unwrap_or(usize::MAX);
-        let registers = SharedBytes::of_peer(bar.as_fd(), 0, bytes, Access::ReadWrite)
+        let registers = SharedBytes::of_peer(bar.as_fd(), 0, bytes, MappingAccess::ReadWrite)
             .map_err(|error| LinkError::Refused(format!("the server's registers cannot be mapped: {error}")))?;
         let vectors = u16::try_from(welcome.offset).unwrap_or(u16::MAX);
         Ok(Link { socket, registers, vectors, addresses: DmaTable::shareable() })
@@ -119,14 +119,14 @@ impl Link {
 
     /// Gives the device memory that has a bus address.
     fn announce(&mut self, address: u64, memory: &SharedBytes) -> Result<(), MapError> {
-        let what = "giving the device memory";
+        let what = "sharing memory with the device";
         let (fd, offset) = memory.file().ok_or_else(|| MapError::System {
-            what: format!("{what}: it is not in a memfd, so another process cannot map it"),
+            what: format!("{what}: not in a memfd, so another process cannot map it"),
             source: io::ErrorKind::InvalidInput.into(),
         })?;
-        let text = if memory.access() == Access::Read { "r" } else { "" }.to_owned();
+        let text = if memory.access() == MappingAccess::Read { "r" } else { "" }.to_owned();
         let bytes = memory.len() as u64;
-        self.tell(what, &Message { address, bytes, offset, text, ..Message::new(Kind::Map) }, Some(fd))
+        self.tell(what, &Message { address, bytes, offset, text, ..Message::new(MessageKind::Map) }, Some(fd))
     }
 
     fn in_bar(&self, offset: u32) -> Option<usize> {
@@ -162,14 +162,14 @@ impl PciFunction for Link {
         }
         let what = || format!("connecting interrupt vector {vector}");
         let (interrupt, far) = Interrupt::pair().map_err(|source| PciError::System { what: what(), source })?;
-        let request = Message { address: u64::from(vector), ..Message::new(Kind::Interrupt) };
+        let request = Message { address: u64::from(vector), ..Message::new(MessageKind::Interrupt) };
         exchange(&self.socket, &request, Some(far.as_fd()))
             .map_err(|error| PciError::System { what: what(), source: io::Error::other(error) })?;
         Ok(interrupt)
     }
 
     fn reset(&mut self) -> Result<(), PciError> {
-        let answer = exchange(&self.socket, &Message::new(Kind::Reset), None);
+        let answer = exchange(&self.socket, &Message::new(MessageKind::Reset), None);
         answer.map(|_| ()).map_err(|error| PciError::Gone(error.to_string()))
     }
 
@@ -191,7 +191,7 @@ impl DmaMapper for Link {
 
     fn unmap(&mut self, address: u64) -> Result<(), MapError> {
         self.addresses.unmap(address)?;
-        self.tell("taking memory back", &Message { address, ..Message::new(Kind::Unmap) }, None)
+        self.tell("releasing memory", &Message { address, ..Message::new(MessageKind::Unmap) }, None)
     }
 
     fn allocate(&mut self, bytes: usize) -> Result<DmaBuffer, MapError> {

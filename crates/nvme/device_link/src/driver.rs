@@ -1,13 +1,13 @@
-//! The resources of one driver, and their limits.
+//! What a driver uses of a device: its function, its mapped memory and its interrupts, with their
+//! limits.
 
 use std::collections::HashMap;
 use std::os::fd::{AsFd, OwnedFd};
 
-use iolab_memory::{Access, SharedBytes};
+use iolab_memory::{MappingAccess, SharedBytes};
 use iolab_pci_device::{DmaMapper, DmaTable, Interrupt, InterruptTable};
 
-use crate::message::{Kind, Message, VERSION};
-use crate::server::{Function, Functions};
+use crate::message::{Message, MessageKind, VERSION};
 
 /// Mappings that a driver may have at a time. A queue pair needs three, a pool of buffers one. All
 /// drivers together stay below what the kernel lets a process have (`vm.max_map_count`).
@@ -16,8 +16,27 @@ pub const MOST_MAPPINGS: usize = 512;
 /// Bytes that a driver may have mapped at a time.
 pub const MOST_MAPPED_BYTES: u64 = 64 << 30;
 
-/// Connections that a server has at a time.
-pub const MOST_DRIVERS: usize = 64;
+/// Makes functions for drivers that connect, and answers questions about the device.
+pub trait Functions: Send + Sync + 'static {
+    /// A new function whose host is `memory` and whose interrupts are in `interrupts`; or why there
+    /// is none. Dropping it takes it off the device.
+    fn connect(&self, memory: DmaTable, interrupts: InterruptTable) -> Result<Box<dyn Function>, String>;
+
+    /// The answer to a question, or why there is none.
+    fn answer(&self, question: &str) -> Result<String, String>;
+
+    /// How many interrupt vectors each function has.
+    fn vectors(&self) -> u16;
+}
+
+/// One function, as long as its driver is connected.
+pub trait Function: Send {
+    /// BAR 0, in a memfd.
+    fn registers(&self) -> &SharedBytes;
+
+    /// Resets the function.
+    fn reset(&mut self);
+}
 
 /// One driver: its memory, its interrupts, its function.
 pub(crate) struct Driver<'a> {
@@ -42,28 +61,28 @@ impl<'a> Driver<'a> {
     pub(crate) fn handle(&mut self, request: Message, descriptor: Option<OwnedFd>) -> Result<Message, String> {
         let mut reply = Message::new(request.kind);
         match request.kind {
-            Kind::Hello => {
+            MessageKind::Hello => {
                 reply.address = VERSION;
                 self.hello(&request, &mut reply)?;
             }
-            Kind::Map => self.map(&request, descriptor)?,
-            Kind::Unmap => {
+            MessageKind::Map => self.map(&request, descriptor)?,
+            MessageKind::Unmap => {
                 self.memory.unmap(request.address).map_err(|error| error.to_string())?;
                 self.mapped.remove(&request.address);
             }
-            Kind::Interrupt => self.connect_interrupt(request.address, descriptor)?,
-            Kind::Reset => self.function.as_mut().ok_or("no function to reset")?.reset(),
-            Kind::Ask => reply.text = self.functions.answer(&request.text)?,
+            MessageKind::Interrupt => self.connect_interrupt(request.address, descriptor)?,
+            MessageKind::Reset => self.function.as_mut().ok_or("no function to reset")?.reset(),
+            MessageKind::Ask => reply.text = self.functions.answer(&request.text)?,
         }
         Ok(reply)
     }
 
     fn hello(&mut self, request: &Message, reply: &mut Message) -> Result<(), String> {
         if request.address != VERSION {
-            return Err(format!("this server speaks version {VERSION} of the protocol, not {}", request.address));
+            return Err(format!("this server uses protocol version {VERSION}, not {}", request.address));
         }
         if self.function.is_some() {
-            return Err("this connection has a function already".into());
+            return Err("this connection already has a function".into());
         }
         let interrupts = InterruptTable::with_vectors(self.functions.vectors());
         let function = self.functions.connect(self.memory.clone(), interrupts.clone())?;
@@ -77,16 +96,16 @@ impl<'a> Driver<'a> {
     }
 
     fn map(&mut self, request: &Message, descriptor: Option<OwnedFd>) -> Result<(), String> {
-        let file = descriptor.ok_or("a mapping without a descriptor")?;
+        let file = descriptor.ok_or("a mapping without a file descriptor")?;
         let bytes = usize::try_from(request.bytes).map_err(|_| "a mapping beyond the address space")?;
         if self.mapped.len() >= MOST_MAPPINGS {
-            return Err(format!("a driver may have {MOST_MAPPINGS} mappings at a time, and this one has them"));
+            return Err(format!("the limit of {MOST_MAPPINGS} mappings per driver is reached"));
         }
         let mapped: u64 = self.mapped.values().sum();
         if request.bytes > MOST_MAPPED_BYTES.saturating_sub(mapped) {
-            return Err(format!("a driver may have {MOST_MAPPED_BYTES} bytes mapped at a time, and has {mapped}"));
+            return Err(format!("the limit is {MOST_MAPPED_BYTES} mapped bytes per driver, and {mapped} are mapped"));
         }
-        let access = if request.text == "r" { Access::Read } else { Access::ReadWrite };
+        let access = if request.text == "r" { MappingAccess::Read } else { MappingAccess::ReadWrite };
         let memory = SharedBytes::of_peer(file.as_fd(), request.offset, bytes, access);
         let memory = memory.map_err(|error| format!("memory that cannot be mapped: {error}"))?;
         self.memory.map_at(request.address, memory).map_err(|error| error.to_string())?;
@@ -95,8 +114,8 @@ impl<'a> Driver<'a> {
     }
 
     fn connect_interrupt(&mut self, vector: u64, descriptor: Option<OwnedFd>) -> Result<(), String> {
-        let event = descriptor.ok_or("an interrupt without a descriptor")?;
-        let table = self.interrupts.as_ref().ok_or("no function whose interrupts could be connected")?;
+        let event = descriptor.ok_or("an interrupt without a file descriptor")?;
+        let table = self.interrupts.as_ref().ok_or("there is no function to connect interrupts of")?;
         let interrupt = Interrupt::of_peer(event).map_err(|error| error.to_string())?;
         let connected = u16::try_from(vector).is_ok_and(|vector| table.connect(vector, Some(interrupt)));
         if connected { Ok(()) } else { Err(format!("there is no interrupt vector {vector}")) }

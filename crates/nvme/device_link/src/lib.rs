@@ -28,6 +28,6 @@ mod service;
 mod socket;
 
 pub use client::{Link, LinkError, ask};
-pub use driver::{MOST_DRIVERS, MOST_MAPPED_BYTES, MOST_MAPPINGS};
-pub use server::{Function, Functions, Server};
+pub use driver::{Function, Functions, MOST_MAPPED_BYTES, MOST_MAPPINGS};
+pub use server::{MOST_DRIVERS, Server};
 pub use service::{ServeError, ServeOptions, Service, serve};

@@ -9,10 +9,10 @@
 //!
 //! Numbers are little-endian. A reply repeats the kind and carries an errno in `status`, 0 for
 //! success. One message is one packet of a `SOCK_SEQPACKET` socket; a descriptor that belongs to it
-//! travels with it. A server that accepts no driver sends a failed reply to [`Kind::Hello`] at
+//! travels with it. A server that accepts no driver sends a failed reply to [`MessageKind::Hello`] at
 //! once, and closes.
 
-/// Version of the protocol, in the `address` field of [`Kind::Hello`] and of its reply.
+/// Version of the protocol, in the `address` field of [`MessageKind::Hello`] and of its reply.
 pub const VERSION: u64 = 2;
 
 /// Bytes of the head.
@@ -24,7 +24,7 @@ pub const MOST_BYTES: usize = 128 << 10;
 /// What a message asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
-pub enum Kind {
+pub enum MessageKind {
     /// A driver wants a function. The reply carries the descriptor of BAR 0, its size in `bytes`,
     /// and the number of interrupt vectors in `offset`.
     Hello = 1,
@@ -37,15 +37,22 @@ pub enum Kind {
     Interrupt = 4,
     /// Reset the function.
     Reset = 5,
-    /// A question about the device as a whole; text in both directions. Needs no [`Kind::Hello`].
+    /// A question about the device as a whole; text in both directions. Needs no [`MessageKind::Hello`].
     Ask = 6,
 }
 
-impl Kind {
-    fn of(number: u32) -> Option<Kind> {
-        [Kind::Hello, Kind::Map, Kind::Unmap, Kind::Interrupt, Kind::Reset, Kind::Ask]
-            .into_iter()
-            .find(|kind| *kind as u32 == number)
+impl MessageKind {
+    fn of(number: u32) -> Option<MessageKind> {
+        [
+            MessageKind::Hello,
+            MessageKind::Map,
+            MessageKind::Unmap,
+            MessageKind::Interrupt,
+            MessageKind::Reset,
+            MessageKind::Ask,
+        ]
+        .into_iter()
+        .find(|kind| *kind as u32 == number)
     }
 }
 
@@ -53,14 +60,14 @@ impl Kind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
     /// What it asks for, or answers.
-    pub kind: Kind,
+    pub kind: MessageKind,
     /// In replies: an errno, or 0.
     pub status: u32,
-    /// See [`Kind`].
+    /// See [`MessageKind`].
     pub address: u64,
-    /// See [`Kind`].
+    /// See [`MessageKind`].
     pub bytes: u64,
-    /// See [`Kind`].
+    /// See [`MessageKind`].
     pub offset: u64,
     /// Text: the question, the answer, or why a request failed.
     pub text: String,
@@ -68,12 +75,12 @@ pub struct Message {
 
 impl Message {
     /// A message without numbers.
-    pub fn new(kind: Kind) -> Message {
+    pub fn new(kind: MessageKind) -> Message {
         Message { kind, status: 0, address: 0, bytes: 0, offset: 0, text: String::new() }
     }
 
     /// The reply that says why a request failed.
-    pub fn failure(kind: Kind, errno: i32, why: impl Into<String>) -> Message {
+    pub fn failure(kind: MessageKind, errno: i32, why: impl Into<String>) -> Message {
         Message { status: errno.unsigned_abs(), text: why.into(), ..Message::new(kind) }
     }
 
@@ -95,7 +102,7 @@ impl Message {
         let word = |at: usize| Some(u32::from_le_bytes(packet.get(at..at + 4)?.try_into().ok()?));
         let long = |at: usize| Some(u64::from_le_bytes(packet.get(at..at + 8)?.try_into().ok()?));
         Some(Message {
-            kind: Kind::of(word(0)?)?,
+            kind: MessageKind::of(word(0)?)?,
             status: word(4)?,
             address: long(8)?,
             bytes: long(16)?,
@@ -111,7 +118,8 @@ mod tests {
 
     #[test]
     fn a_packet_has_the_layout_that_is_drawn() {
-        let message = Message { address: 0x0102, bytes: 3, offset: 4, text: "r".into(), ..Message::new(Kind::Map) };
+        let message =
+            Message { address: 0x0102, bytes: 3, offset: 4, text: "r".into(), ..Message::new(MessageKind::Map) };
         let mut expected = vec![2, 0, 0, 0, 0, 0, 0, 0, 2, 1, 0, 0, 0, 0, 0, 0];
         expected.extend([3, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, b'r']);
         assert_eq!(message.encode(), expected);
@@ -121,9 +129,13 @@ mod tests {
     #[test]
     fn what_is_no_message_is_none() {
         assert_eq!(Message::decode(&[0; HEAD_BYTES]), None, "kind 0");
-        assert_eq!(Message::decode(&Message::new(Kind::Hello).encode()[..HEAD_BYTES - 1]), None, "a cut-off head");
+        assert_eq!(
+            Message::decode(&Message::new(MessageKind::Hello).encode()[..HEAD_BYTES - 1]),
+            None,
+            "a cut-off head"
+        );
         assert_eq!(Message::decode(&[]), None);
-        let failure = Message::failure(Kind::Reset, -5, "no");
+        let failure = Message::failure(MessageKind::Reset, -5, "no");
         assert_eq!(Message::decode(&failure.encode()).map(|read| (read.status, read.text)), Some((5, "no".into())));
     }
 }

@@ -10,7 +10,7 @@ use rustix::process::{Uid, geteuid};
 pub(crate) fn check(socket: impl AsFd, what: &str) -> Result<(), String> {
     match socket_peercred(socket) {
         Ok(peer) => judge(geteuid(), peer.uid, what),
-        Err(errno) => Err(format!("{what} cannot be told by the kernel who it is: {errno}")),
+        Err(errno) => Err(format!("{what}: the kernel does not report its user: {errno}")),
     }
 }
 
@@ -19,7 +19,7 @@ fn judge(own: Uid, theirs: Uid, what: &str) -> Result<(), String> {
         return Ok(());
     }
     let (own, theirs) = (own.as_raw(), theirs.as_raw());
-    Err(format!("{what} belongs to user {theirs}, and this program to user {own}: only one's own devices are used"))
+    Err(format!("{what} belongs to user {theirs}, but this program runs as user {own}: use only your own devices"))
 }
 
 #[cfg(test)]

@@ -13,35 +13,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 use iolab_memory::SharedBytes;
-use iolab_pci_device::{DmaTable, InterruptTable};
 use rustix::event::PollFlags;
 use rustix::net::{SocketFlags, accept_with, bind, listen};
 
-use crate::driver::Driver;
-use crate::message::{Kind, Message};
-use crate::{MOST_DRIVERS, peer, socket};
+use crate::driver::{Driver, Functions};
+use crate::message::{Message, MessageKind};
+use crate::{peer, socket};
 
-/// Makes functions for drivers that connect, and answers questions about the device.
-pub trait Functions: Send + Sync + 'static {
-    /// A new function whose host is `memory` and whose interrupts are in `interrupts`; or why there
-    /// is none. Dropping it takes it off the device.
-    fn connect(&self, memory: DmaTable, interrupts: InterruptTable) -> Result<Box<dyn Function>, String>;
-
-    /// The answer to a question, or why there is none.
-    fn answer(&self, question: &str) -> Result<String, String>;
-
-    /// How many interrupt vectors each function has.
-    fn vectors(&self) -> u16;
-}
-
-/// One function, as long as its driver is connected.
-pub trait Function: Send {
-    /// BAR 0, in a memfd.
-    fn registers(&self) -> &SharedBytes;
-
-    /// Resets the function.
-    fn reset(&mut self);
-}
+/// Connections that a server has at a time.
+pub const MOST_DRIVERS: usize = 64;
 
 /// A device that is being served; dropping it ends the service and removes the socket.
 #[derive(Debug)]
@@ -71,7 +51,7 @@ impl Server {
                 return Err(errno.into());
             }
             if !std::fs::symlink_metadata(path)?.file_type().is_socket() {
-                return Err(io::Error::new(io::ErrorKind::AlreadyExists, "something else than a socket is there"));
+                return Err(io::Error::new(io::ErrorKind::AlreadyExists, "a file that is not a socket is there"));
             }
             std::fs::remove_file(path)?;
             bind(&listener, &address)?;
@@ -113,7 +93,7 @@ fn accept_all(listener: &OwnedFd, functions: &Arc<dyn Functions>, stop: &Arc<Ato
         if let Err(why) = admit(&socket, drivers.len()) {
             // The refusal is sent without waiting, before the driver's request is read.
             let errno = rustix::io::Errno::PERM.raw_os_error();
-            let _ = socket::send(&socket, &Message::failure(Kind::Hello, errno, why), None);
+            let _ = socket::send(&socket, &Message::failure(MessageKind::Hello, errno, why), None);
             continue;
         }
         let (functions, stop) = (Arc::clone(functions), Arc::clone(stop));
@@ -133,7 +113,7 @@ fn accept_all(listener: &OwnedFd, functions: &Arc<dyn Functions>, stop: &Arc<Ato
 fn admit(socket: &OwnedFd, drivers: usize) -> Result<(), String> {
     peer::check(socket, "whoever connects")?;
     if drivers >= MOST_DRIVERS {
-        return Err(format!("the device has {MOST_DRIVERS} connections already, and takes no more: end one"));
+        return Err(format!("the device already has {MOST_DRIVERS} connections, the maximum: close one"));
     }
     Ok(())
 }
@@ -154,7 +134,7 @@ fn serve(socket: &OwnedFd, functions: &dyn Functions, stop: &AtomicBool) {
         let kind = request.kind;
         let reply = driver.handle(request, descriptor);
         let reply = reply.unwrap_or_else(|why| Message::failure(kind, rustix::io::Errno::INVAL.raw_os_error(), why));
-        let bar = driver.registers().filter(|_| kind == Kind::Hello && reply.status == 0);
+        let bar = driver.registers().filter(|_| kind == MessageKind::Hello && reply.status == 0);
         let bar = bar.and_then(SharedBytes::file).map(|(fd, _)| fd);
         let mut looks = 0;
         let goes_on = || {

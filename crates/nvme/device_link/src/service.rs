@@ -49,7 +49,7 @@ pub struct Service {
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The socket.
-    #[error("listening at {path}: {source}")]
+    #[error("cannot listen at {path}: {source}")]
     Socket {
         /// Where.
         path: String,

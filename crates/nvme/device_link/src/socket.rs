@@ -113,7 +113,8 @@ pub(crate) fn receive(socket: impl AsFd) -> io::Result<Option<(Message, Option<O
         return Ok(None);
     }
     let message = Message::decode(&packet[..received.bytes]);
-    let message = message.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "a packet of another protocol"))?;
+    let message =
+        message.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "a packet of a different protocol"))?;
     Ok(Some((message, descriptor)))
 }
 

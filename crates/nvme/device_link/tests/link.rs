@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use iolab_device_link::{Function, Functions, Link, LinkError, Server, ask};
-use iolab_memory::{Access, SharedBytes};
+use iolab_memory::{MappingAccess, SharedBytes};
 use iolab_pci_device::{DmaMapper, DmaTable, HostMemory, InterruptTable, MapError, PciError, PciFunction};
 
 /// What the test may do with a function that is connected.
@@ -173,7 +173,7 @@ fn memory_that_could_vanish_or_be_no_memory_is_refused() {
     assert!(link.map(&private).unwrap_err().to_string().contains("memfd"));
     let file = std::fs::File::options().read(true).write(true).create_new(true).open(folder.path().join("f")).unwrap();
     file.set_len(4096).unwrap();
-    let memory = SharedBytes::of_file(file.into(), 0, 4096, Access::ReadWrite).unwrap();
+    let memory = SharedBytes::of_file(file.into(), 0, 4096, MappingAccess::ReadWrite).unwrap();
     assert!(link.map(&memory).unwrap_err().to_string().contains("sealed"));
     let buffer = link.allocate(4096).unwrap();
     let fd = buffer.memory.file().unwrap().0.as_fd().try_clone_to_owned().unwrap();

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use iolab_nvme_spec::event::AsynchronousEvent;
 use iolab_nvme_spec::{AdminOpcode, CompletionEntry, Status, SubmissionEntry};
 
-use crate::error::Fault;
+use crate::error::ResetCause;
 use crate::transport::{ADMIN_DATA_BYTES, ADMIN_DATA_SLOTS, TransportQueue};
 
 /// Commands that may be outstanding besides event requests.
@@ -114,7 +114,7 @@ impl AdminQueue {
     }
 
     /// Collects completions. If one is invalid, returns why, and ignores those after it.
-    pub(crate) fn poll<Q: TransportQueue>(&mut self, queue: &mut Q) -> Result<(), Fault> {
+    pub(crate) fn poll<Q: TransportQueue>(&mut self, queue: &mut Q) -> Result<(), ResetCause> {
         let mut collected = 0;
         let mut outcome = Ok(());
         while let Some(entry) = queue.peek() {
@@ -132,11 +132,11 @@ impl AdminQueue {
         outcome
     }
 
-    fn accept<Q: TransportQueue>(&mut self, queue: &mut Q, entry: CompletionEntry) -> Result<(), Fault> {
+    fn accept<Q: TransportQueue>(&mut self, queue: &mut Q, entry: CompletionEntry) -> Result<(), ResetCause> {
         let cid = entry.cid();
         let slot = usize::from(cid & ((1 << SLOT_BITS) - 1));
         if self.slots.get(slot) != Some(&SlotState::Waiting) || self.cids[slot] != cid {
-            return Err(Fault::NotInFlight { queue: 0, cid });
+            return Err(ResetCause::NotInFlight { queue: 0, cid });
         }
         queue.check(&entry)?;
         if slot < COMMAND_SLOTS {

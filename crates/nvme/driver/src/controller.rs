@@ -8,24 +8,27 @@
 //! `queue_pair/recovery.rs`).
 
 mod admin;
+mod admin_command;
 mod cold;
 mod enable;
 mod events;
 mod facts;
+mod shared;
 
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 
 use iolab_clock::Clock;
 use iolab_pci_device::{PciDevice, SharedBytes};
 
-pub(crate) use admin::{AdminCommand, Payload};
+pub(crate) use admin_command::{AdminCommand, Payload};
 pub(crate) use cold::Cold;
-pub use cold::Recovery;
-pub use events::{Event, EventDetail};
-pub use facts::Facts;
+pub use cold::ControllerReset;
+pub use events::{AsyncEvent, EventDetail};
+pub use facts::ControllerFacts;
+pub(crate) use shared::Shared;
 
-use crate::error::{DriverError, Fault};
+use crate::error::{DriverError, ResetCause};
 use crate::namespace::{self, Namespace};
 use crate::options::{ControllerOptions, QueueOptions};
 use crate::pcie::Pcie;
@@ -42,35 +45,6 @@ pub struct Controller<T: Transport = Pcie> {
 impl<T: Transport> Clone for Controller<T> {
     fn clone(&self) -> Controller<T> {
         Controller { shared: Arc::clone(&self.shared) }
-    }
-}
-
-/// What handles and queue pairs share.
-#[derive(Debug)]
-pub(crate) struct Shared<T: Transport> {
-    cold: Mutex<Cold<T>>,
-    /// Changes with every reset of the controller.
-    pub(crate) epoch: Arc<AtomicU32>,
-    pub(crate) clock: Clock,
-    pub(crate) facts: Facts,
-    pub(crate) options: ControllerOptions,
-}
-
-impl<T: Transport> Shared<T> {
-    /// The cold part. If a thread panicked with the lock, the controller may be in an unknown
-    /// state, which the next time-out resets.
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Cold<T>> {
-        self.cold.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Resets the controller, unless another thread has done so since `seen_epoch`.
-    pub(crate) fn recover(&self, seen_epoch: u32, fault: Fault) -> Result<(), DriverError> {
-        let mut cold = self.lock();
-        cold.alive()?;
-        if self.epoch.load(Ordering::Acquire) != seen_epoch {
-            return Ok(());
-        }
-        cold.recover(fault)
     }
 }
 
@@ -98,7 +72,7 @@ impl<T: Transport> Controller<T> {
     }
 
     /// Facts that the controller reported when it was identified.
-    pub fn facts(&self) -> &Facts {
+    pub fn facts(&self) -> &ControllerFacts {
         &self.shared.facts
     }
 
@@ -133,11 +107,11 @@ impl<T: Transport> Controller<T> {
     pub fn reset(&self) -> Result<(), DriverError> {
         let mut cold = self.shared.lock();
         cold.dead = None;
-        cold.recover(Fault::Requested)
+        cold.recover(ResetCause::Requested)
     }
 
     /// The resets so far with their reasons, oldest first. Only the newest of many are kept.
-    pub fn recoveries(&self) -> Vec<Recovery> {
+    pub fn recoveries(&self) -> Vec<ControllerReset> {
         self.shared.lock().recoveries.iter().cloned().collect()
     }
 

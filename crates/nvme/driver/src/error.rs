@@ -9,13 +9,13 @@ use iolab_pci_device::{MapError, PciError};
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum DriverError {
     /// A register reads as all ones: the device is gone.
-    #[error("the device is gone: register {register} reads as all ones")]
+    #[error("the device was removed: register {register} reads as all ones")]
     Gone {
         /// The register.
         register: &'static str,
     },
     /// The connection to the controller broke. A reset connects again.
-    #[error("the connection to the controller broke: {0}")]
+    #[error("lost the connection to the controller: {0}")]
     Disconnected(String),
     /// CSTS.RDY did not change in the time that CAP.TO promises.
     #[error("the controller did not become {wanted} within {} ms", waited_ns / 1_000_000)]
@@ -40,7 +40,7 @@ pub enum DriverError {
         status: Status,
     },
     /// An admin command got no answer, and the controller was reset.
-    #[error("{command} got no answer within {} ms", waited_ns / 1_000_000)]
+    #[error("{command} timed out after {} ms", waited_ns / 1_000_000)]
     AdminTimeout {
         /// The command.
         command: AdminOpcode,
@@ -49,16 +49,16 @@ pub enum DriverError {
     },
     /// The controller was reset while an admin command was outstanding; whether it took effect is
     /// not known.
-    #[error("{command} was cut off by a reset of the controller")]
+    #[error("{command} was aborted by a controller reset")]
     CutOff {
         /// The command.
         command: AdminOpcode,
     },
     /// The device broke the protocol.
-    #[error("the device broke the protocol: {0}")]
-    Protocol(Fault),
+    #[error("the device violated the protocol: {0}")]
+    Protocol(ResetCause),
     /// A structure the device returned contradicts itself or this driver's limits.
-    #[error("the device describes itself wrongly: {0}")]
+    #[error("the device reports invalid properties: {0}")]
     BadDescription(String),
     /// The caller asked for something impossible.
     #[error("{0}")]
@@ -70,7 +70,7 @@ pub enum DriverError {
     #[error(transparent)]
     Pci(Arc<PciError>),
     /// The controller was given up earlier.
-    #[error("the controller was given up: {0}")]
+    #[error("the controller was shut down after a failure: {0}")]
     Dead(Arc<DriverError>),
 }
 
@@ -88,9 +88,9 @@ impl From<PciError> for DriverError {
 
 /// Why a controller was reset: what its device did, or that it was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
+pub enum ResetCause {
     /// A completion names a command that is not in flight: made up, or completed twice.
-    #[error("queue {queue}: a completion for command {cid:#x}, which is not in flight")]
+    #[error("queue {queue}: completion for command {cid:#x}, which is not in flight")]
     NotInFlight {
         /// The completion queue.
         queue: u16,
@@ -98,7 +98,7 @@ pub enum Fault {
         cid: u16,
     },
     /// A completion names another submission queue.
-    #[error("queue {queue}: a completion of submission queue {sqid}")]
+    #[error("queue {queue}: completion for submission queue {sqid}")]
     WrongQueue {
         /// The completion queue.
         queue: u16,
@@ -106,7 +106,7 @@ pub enum Fault {
         sqid: u16,
     },
     /// A completion says that entries were fetched which were never submitted.
-    #[error("queue {queue}: submission queue head {sqhd} is beyond what was submitted")]
+    #[error("queue {queue}: submission queue head {sqhd} is beyond the last submitted command")]
     BadHead {
         /// The completion queue.
         queue: u16,
@@ -114,7 +114,7 @@ pub enum Fault {
         sqhd: u16,
     },
     /// A command got no answer, and could not be aborted.
-    #[error("queue {queue}: command {cid:#x} (opcode {opcode:#04x}) got no answer")]
+    #[error("queue {queue}: command {cid:#x} (opcode {opcode:#04x}) timed out")]
     NoAnswer {
         /// The submission queue.
         queue: u16,
@@ -124,12 +124,12 @@ pub enum Fault {
         opcode: u8,
     },
     /// The connection to the controller broke.
-    #[error("the connection to the controller broke")]
+    #[error("lost the connection to the controller")]
     Disconnected,
     /// CSTS.CFS was set.
     #[error("the controller reports a fatal error (CSTS.CFS)")]
     FatalStatus,
     /// The caller asked for a reset.
-    #[error("a reset was asked for")]
+    #[error("a reset was requested")]
     Requested,
 }

@@ -5,7 +5,7 @@
 //! commands, reports events, and resets a device that has failed. A [`QueuePair`] is the hot part,
 //! owned by one thread. It takes commands ([`QueuePair::read`], …), makes them visible to the
 //! device ([`QueuePair::flush`]) and collects completions ([`QueuePair::reap`]). Both are generic
-//! over the [`Transport`] that carries commands; [`Pcie`] is the one that exists.
+//! over the [`Transport`] that carries commands; [`Pcie`] is its own; `iolab-nvme-tcp` has another.
 //!
 //! ```text
 //!   Controller ── admin queue, identify, events, reset (behind a mutex)
@@ -32,12 +32,12 @@ mod pcie;
 mod queue_pair;
 mod transport;
 
-pub use controller::{Controller, Event, EventDetail, Facts, Recovery};
-pub use error::{DriverError, Fault};
+pub use controller::{AsyncEvent, Controller, ControllerFacts, ControllerReset, EventDetail};
+pub use error::{DriverError, ResetCause};
 pub use namespace::{MetadataPlace, Namespace, ZoneLayout};
 pub use options::{ControllerOptions, DataPointer, QueueOptions, WaitPolicy};
 pub use pcie::{Pcie, PcieQueue};
-pub use queue_pair::{BlockBuffers, Completion, Loss, Outcome, QueuePair, Refusal, Submit, ZoneReport};
+pub use queue_pair::{BlockBuffers, CommandOutcome, Completion, Loss, QueuePair, Refusal, Submit, ZoneReport};
 pub use transport::{
     ADMIN_DATA_BYTES, ADMIN_DATA_SLOTS, ADMIN_ENTRIES, AdminCommands, Completions, Connection, ControllerSetup,
     DataPointerWords, DataWindow, QueueLife, QueueRequest, SlotMemory, Submission, Transport, TransportQueue,

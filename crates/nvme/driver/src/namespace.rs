@@ -151,7 +151,7 @@ pub(crate) fn all<T: Transport>(shared: &Shared<T>) -> Result<Vec<Namespace>, Dr
 pub(crate) fn one<T: Transport>(shared: &Shared<T>, nsid: u32) -> Result<Namespace, DriverError> {
     let set = command_set(shared, nsid)?;
     if set != CommandSet::NVM && set != CommandSet::ZONED {
-        return Err(DriverError::Unsupported(format!("namespace {nsid} speaks the {set}")));
+        return Err(DriverError::Unsupported(format!("namespace {nsid} uses the {set}")));
     }
     let identify = shared.identify::<IdentifyNamespace>(Cns::NAMESPACE, nsid, CommandSet::NVM)?;
     if identify.nsze.get() == 0 {

@@ -76,7 +76,7 @@ impl Pcie {
         }
         let page_bytes = capabilities.min_page_bytes();
         if page_bytes > 65536 || capabilities.mpsmin() > capabilities.mpsmax() {
-            let what = format!("its smallest memory page has {page_bytes} bytes");
+            let what = format!("its minimum memory page size is {page_bytes} bytes");
             return Err(DriverError::Unsupported(what));
         }
         let parts = QueueParts {
@@ -183,7 +183,7 @@ impl ControllerSetup for Pcie {
         // A device that took the buffers once and refuses them later would leave queues ringing in
         // memory that nobody reads.
         if pages.is_active && !accepted {
-            return Err(DriverError::Unsupported("it refuses shadow doorbells that it took before".into()));
+            return Err(DriverError::Unsupported("it rejects shadow doorbells that it accepted before".into()));
         }
         pages.is_active = accepted;
         Ok(())
@@ -213,7 +213,7 @@ impl Transport for Pcie {
         let options = request.options;
         let uses_sgl = options.data_pointer == DataPointer::Sgl;
         if uses_sgl && !self.may_use_sgl {
-            return Err(DriverError::BadRequest("the controller has no SGLs; choose PRPs".into()));
+            return Err(DriverError::BadRequest("the controller does not support SGLs; use PRPs".into()));
         }
         let list_bytes = ListArea::slot_bytes(request.max_transfer_bytes, self.page_bytes);
         let entries = options.entries as usize;

@@ -20,7 +20,7 @@ mod submit;
 mod wait;
 mod zoned;
 
-pub use completion::{Completion, Loss, Outcome, Refusal, Submit};
+pub use completion::{CommandOutcome, Completion, Loss, Refusal, Submit};
 pub use submit::BlockBuffers;
 pub use zoned::ZoneReport;
 

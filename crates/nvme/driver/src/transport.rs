@@ -30,7 +30,7 @@ use iolab_nvme_spec::registers::{Capabilities, Register};
 use iolab_nvme_spec::{CompletionEntry, SubmissionEntry};
 use iolab_pci_device::{MapError, SharedBytes};
 
-use crate::error::{DriverError, Fault};
+use crate::error::{DriverError, ResetCause};
 use crate::options::QueueOptions;
 use crate::queue_pair::Refusal;
 
@@ -239,9 +239,9 @@ pub trait Completions {
     /// Goes on to the one behind it.
     fn pop(&mut self);
 
-    /// Whether the transport's fields of a completion can be: a [`Fault`] if not. Takes notice of
+    /// Whether the transport's fields of a completion can be: a [`ResetCause`] if not. Takes notice of
     /// the room that it tells of.
-    fn check(&mut self, entry: &CompletionEntry) -> Result<(), Fault>;
+    fn check(&mut self, entry: &CompletionEntry) -> Result<(), ResetCause>;
 
     /// Notes that so many completions were popped, and tells the controller when it is worth it.
     fn consumed(&mut self, completions: u32);

@@ -17,7 +17,7 @@ fn collect(queue: &mut QueuePair, wanted: usize) -> Vec<Completion> {
     ended
 }
 
-fn one(queue: &mut QueuePair, submit: Submit) -> Outcome {
+fn one(queue: &mut QueuePair, submit: Submit) -> CommandOutcome {
     assert_eq!(submit, Submit::Accepted);
     collect(queue, 1)[0].outcome
 }
@@ -57,33 +57,33 @@ fn every_command_does_what_it_says_in_both_formats() {
         let bytes = pattern(&data, namespace.id() as u8);
         let blocks = 16384 / namespace.block_bytes();
         let write = queue.write(0, &namespace, 7, blocks, all(&data));
-        assert_eq!(one(&mut queue, write), Outcome::Done);
+        assert_eq!(one(&mut queue, write), CommandOutcome::Done);
         let flush = queue.flush_cache(1, &namespace);
-        assert_eq!(one(&mut queue, flush), Outcome::Done);
+        assert_eq!(one(&mut queue, flush), CommandOutcome::Done);
         let read = queue.read(2, &namespace, 7, blocks, all(&back));
-        assert_eq!(one(&mut queue, read), Outcome::Done);
+        assert_eq!(one(&mut queue, read), CommandOutcome::Done);
         assert_eq!(contents(&back), bytes);
         let compare = queue.compare(3, &namespace, 7, blocks, all(&data));
-        assert_eq!(one(&mut queue, compare), Outcome::Done);
+        assert_eq!(one(&mut queue, compare), CommandOutcome::Done);
         let zeroes = queue.write_zeroes(0, &namespace, 7, 1, false);
-        assert_eq!(one(&mut queue, zeroes), Outcome::Done);
+        assert_eq!(one(&mut queue, zeroes), CommandOutcome::Done);
         let compare = queue.compare(3, &namespace, 7, blocks, all(&data));
-        assert_eq!(one(&mut queue, compare), Outcome::Failed(Status::COMPARE_FAILURE));
+        assert_eq!(one(&mut queue, compare), CommandOutcome::Failed(Status::COMPARE_FAILURE));
         let trim = queue.deallocate(1, &namespace, &[(8, 1), (10, 1)]);
-        assert_eq!(one(&mut queue, trim), Outcome::Done);
+        assert_eq!(one(&mut queue, trim), CommandOutcome::Done);
         let through = queue.write_through(1, &namespace, 0, 1, all(&data));
-        assert_eq!(one(&mut queue, through), Outcome::Done);
+        assert_eq!(one(&mut queue, through), CommandOutcome::Done);
         assert_eq!(bench.script.fetched().last().unwrap().cdw(12), 1 << 30);
         let verify = queue.verify(1, &namespace, 0, 1);
-        assert_eq!(one(&mut queue, verify), Outcome::Done);
+        assert_eq!(one(&mut queue, verify), CommandOutcome::Done);
         let read = queue.read(2, &namespace, 7, blocks, all(&back));
-        assert_eq!(one(&mut queue, read), Outcome::Done);
+        assert_eq!(one(&mut queue, read), CommandOutcome::Done);
         let block = namespace.block_bytes() as usize;
         let expected: Vec<u8> =
             (0..bytes.len()).map(|at| if [0, 1, 3].contains(&(at / block)) { 0 } else { bytes[at] }).collect();
         assert!(contents(&back) == expected);
         let beyond = queue.read(2, &namespace, namespace.blocks(), 1, all(&back));
-        assert_eq!(one(&mut queue, beyond), Outcome::Failed(Status::LBA_OUT_OF_RANGE));
+        assert_eq!(one(&mut queue, beyond), CommandOutcome::Failed(Status::LBA_OUT_OF_RANGE));
     }
 }
 
@@ -138,7 +138,7 @@ fn rings_wrap_and_fill_at_every_size() {
             }
             assert_eq!(accepted, (entries as usize - 1).min(usize::from(slots)), "all of the ring is used");
             for completion in collect(&mut queue, accepted) {
-                assert_eq!(completion.outcome, Outcome::Done);
+                assert_eq!(completion.outcome, CommandOutcome::Done);
                 idle.push(completion.slot);
                 done += 1;
             }
@@ -171,10 +171,10 @@ fn data_lands_where_it_should_at_all_edges_of_pages_and_lists() {
                 let slice = DataWindow::of(&data, offset, length).unwrap();
                 data.memory.write(0, &bytes);
                 let write = queue.write(0, &namespace, 0, blocks, slice);
-                assert_eq!(one(&mut queue, write), Outcome::Done);
+                assert_eq!(one(&mut queue, write), CommandOutcome::Done);
                 data.memory.write(0, &zeroes);
                 let read = queue.read(1, &namespace, 0, blocks, slice);
-                assert_eq!(one(&mut queue, read), Outcome::Done);
+                assert_eq!(one(&mut queue, read), CommandOutcome::Done);
                 let mut expected = zeroes.clone();
                 let range = offset..offset + length as usize;
                 expected[range.clone()].copy_from_slice(&bytes[range]);
@@ -209,7 +209,7 @@ fn scattered_parts_go_by_lists_where_they_meet_at_pages_and_by_segments_elsewher
                 assert_eq!(submit, Submit::Refused(Refusal::Misaligned));
                 continue;
             }
-            assert_eq!(one(&mut queue, submit), Outcome::Done);
+            assert_eq!(one(&mut queue, submit), CommandOutcome::Done);
             let together: Vec<u8> = parts
                 .iter()
                 .flat_map(|part| {
@@ -219,7 +219,7 @@ fn scattered_parts_go_by_lists_where_they_meet_at_pages_and_by_segments_elsewher
                 .collect();
             let back = bench.buffer(together.len());
             let read = queue.read(1, &namespace, 100, (together.len() / 512) as u32, all(&back));
-            assert_eq!(one(&mut queue, read), Outcome::Done);
+            assert_eq!(one(&mut queue, read), CommandOutcome::Done);
             assert!(contents(&back)[..together.len()] == together[..]);
         }
         let ragged = queue.transfer_parts(0, IoOpcode::READ, &namespace, 0, &[part(0, 500)]);
@@ -249,7 +249,7 @@ fn shadow_doorbells_and_calls_do_the_same_as_mapped_registers() {
         }
         bench.controller.reset().unwrap();
         let read = queue.read(0, &namespace, 0, 1, all(&data));
-        assert_eq!(one(&mut queue, read), Outcome::Done);
+        assert_eq!(one(&mut queue, read), CommandOutcome::Done);
     }
 }
 
@@ -263,7 +263,7 @@ fn waiting_by_interrupt_and_both_ways_ends_with_the_completion_or_the_time() {
         let mut queue = bench.controller.queue_pair(options).unwrap();
         assert!(!queue.wait(fake::SECOND / 50).unwrap());
         let read = queue.read(0, &namespace, 0, 1, all(&data));
-        assert_eq!(one(&mut queue, read), Outcome::Done);
+        assert_eq!(one(&mut queue, read), CommandOutcome::Done);
     }
     let options = QueueOptions { wait: WaitPolicy::Interrupt { vector: 9 }, ..QueueOptions::with_slots(2) };
     assert!(matches!(bench.controller.queue_pair(options), Err(DriverError::Pci(_))));
@@ -288,10 +288,10 @@ fn queue_pairs_come_and_go_and_move_to_other_threads() {
                 for round in 0..50u64 {
                     data.memory.write(0, &[round as u8 ^ thread; 4096]);
                     let write = queue.write(0, &namespace, u64::from(thread), 1, all(&data));
-                    assert_eq!(one(&mut queue, write), Outcome::Done);
+                    assert_eq!(one(&mut queue, write), CommandOutcome::Done);
                     data.memory.fill(0, 4096, 0);
                     let read = queue.read(1, &namespace, u64::from(thread), 1, all(&data));
-                    assert_eq!(one(&mut queue, read), Outcome::Done);
+                    assert_eq!(one(&mut queue, read), CommandOutcome::Done);
                     assert!(contents(&data).iter().all(|byte| *byte == round as u8 ^ thread));
                 }
             })

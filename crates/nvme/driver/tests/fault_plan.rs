@@ -11,7 +11,7 @@ const COMMANDS: u16 = 12;
 
 /// Writes and reads with a fault in between: the outcomes of all commands, by slot, and the number
 /// of resets.
-fn run(kind: FaultKind, after: u64, times: u64) -> (Vec<Outcome>, Drive, QueuePair) {
+fn run(kind: FaultKind, after: u64, times: u64) -> (Vec<CommandOutcome>, Drive, QueuePair) {
     let plan = Planned { after, times, ..Planned::new(kind) };
     let mut drive = Drive::new(Config { size_bytes: 1 << 20, faults: vec![plan], ..Config::default() });
     let namespace = drive.controller.namespace(1).unwrap();
@@ -64,7 +64,7 @@ fn faults_of_the_protocol_cost_a_reset_and_no_command() {
     ] {
         for after in [0, 1, 5, 11] {
             let (outcomes, mut drive, mut queue) = run(kind, after, 1);
-            let lost = outcomes.iter().filter(|outcome| **outcome == Outcome::Lost(Loss::TimedOut)).count();
+            let lost = outcomes.iter().filter(|outcome| **outcome == CommandOutcome::Lost(Loss::TimedOut)).count();
             let done = outcomes.iter().filter(|outcome| outcome.is_done()).count();
             assert_eq!(lost + done, outcomes.len(), "{kind:?} after {after}: {outcomes:?}");
             // A command that the device aborts when asked to is told to have timed out. Nothing
@@ -86,7 +86,7 @@ fn faults_that_come_again_and_again_end() {
         (FaultKind::Fatal, true),
     ] {
         let (outcomes, drive, _queue) = run(kind, 2, u64::MAX);
-        let lost = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Lost(_))).count();
+        let lost = outcomes.iter().filter(|outcome| matches!(outcome, CommandOutcome::Lost(_))).count();
         let done = outcomes.iter().filter(|outcome| outcome.is_done()).count();
         assert_eq!(lost + done, outcomes.len(), "{kind:?}: {outcomes:?}");
         assert!(lost > 0 || !is_fatal_to_commands, "{kind:?}: {outcomes:?}");
@@ -100,7 +100,7 @@ fn errors_of_the_media_are_answers() {
     let failed: Vec<_> = outcomes.iter().filter(|outcome| !outcome.is_done()).collect();
     assert_eq!(failed.len(), 2);
     for outcome in failed {
-        let Outcome::Failed(status) = outcome else { panic!("{outcome:?}") };
+        let CommandOutcome::Failed(status) = outcome else { panic!("{outcome:?}") };
         assert!([Status::WRITE_FAULT, Status::UNRECOVERED_READ_ERROR].contains(&status.code()), "{status}");
     }
     assert_eq!(drive.controller.resets(), 0);
@@ -118,7 +118,7 @@ fn slow_commands_are_waited_for_up_to_the_time_out() {
 fn a_drive_that_is_pulled_out_loses_each_command_once() {
     for after in [0, 6, 11] {
         let (outcomes, drive, mut queue) = run(FaultKind::Removal, after, 1);
-        assert!(outcomes.iter().all(|outcome| outcome.is_done() || *outcome == Outcome::Lost(Loss::Dead)));
+        assert!(outcomes.iter().all(|outcome| outcome.is_done() || *outcome == CommandOutcome::Lost(Loss::Dead)));
         assert!(outcomes.iter().any(|outcome| !outcome.is_done()));
         assert!(matches!(queue.reap(1, |_| panic!("nothing is left")), Err(DriverError::Dead(_))));
         assert!(matches!(drive.controller.namespaces(), Err(DriverError::Dead(_))));

@@ -15,7 +15,7 @@ use iolab_pci_device::DmaTable;
 
 /// Sends a write to each of eight slots while the device acts as told, and collects what comes back
 /// until all slots are free; a slot that comes back twice, or that was never sent, fails the test.
-fn eight_writes(bench: &mut Bench, queue: &mut QueuePair) -> Vec<Outcome> {
+fn eight_writes(bench: &mut Bench, queue: &mut QueuePair) -> Vec<CommandOutcome> {
     let namespace = bench.controller.namespace(3).expect("identified before anything goes wrong");
     let data = bench.buffer(4096);
     for slot in 0..8 {
@@ -25,7 +25,7 @@ fn eight_writes(bench: &mut Bench, queue: &mut QueuePair) -> Vec<Outcome> {
     collect(bench, queue, 8)
 }
 
-fn collect(bench: &Bench, queue: &mut QueuePair, slots: usize) -> Vec<Outcome> {
+fn collect(bench: &Bench, queue: &mut QueuePair, slots: usize) -> Vec<CommandOutcome> {
     let mut outcomes = vec![None; slots];
     let start = bench.clock.now_ns();
     while outcomes.iter().any(Option::is_none) {
@@ -67,10 +67,14 @@ fn one_fault_among_eight_commands_costs_a_reset_at_most() {
             acts.push(act);
             bench.script.io(&acts);
             let outcomes = eight_writes(&mut bench, &mut queue);
-            assert_eq!(outcomes, [Outcome::Done; 8], "{what} at {position}");
+            assert_eq!(outcomes, [CommandOutcome::Done; 8], "{what} at {position}");
             assert_eq!(bench.controller.resets(), resets, "{what} at {position}: {:?}", bench.controller.recoveries());
             assert!(bench.controller.recoveries().iter().all(|recovery| recovery.failure.is_none()));
-            assert_eq!(eight_writes(&mut bench, &mut queue), [Outcome::Done; 8], "{what} at {position}, afterwards");
+            assert_eq!(
+                eight_writes(&mut bench, &mut queue),
+                [CommandOutcome::Done; 8],
+                "{what} at {position}, afterwards"
+            );
         }
     }
 }
@@ -79,9 +83,9 @@ fn one_fault_among_eight_commands_costs_a_reset_at_most() {
 fn faults_are_told_by_what_they_were() {
     for (act, expected) in [
         (garbled(0, 0x0100 << 32), "which is not in flight"),
-        (garbled(0, 5 << 16), "a completion of submission queue 4"),
-        (garbled(0, 0x4000), "is beyond what was submitted"),
-        (Act::Drop, "got no answer"),
+        (garbled(0, 5 << 16), "completion for submission queue 4"),
+        (garbled(0, 0x4000), "is beyond the last submitted command"),
+        (Act::Drop, "timed out"),
         (Act::Fatal, "CSTS.CFS"),
     ] {
         let mut bench = Bench::new();
@@ -99,8 +103,8 @@ fn errors_of_the_device_are_answers_and_cost_nothing_else() {
     let mut queue = bench.queue(8);
     bench.script.io(&[Act::Well, Act::Fail(Status::WRITE_FAULT.with_dnr(true)), Act::Fail(Status(0x3ff))]);
     let outcomes = eight_writes(&mut bench, &mut queue);
-    assert_eq!(outcomes[1], Outcome::Failed(Status::WRITE_FAULT.with_dnr(true)));
-    assert_eq!(outcomes[2], Outcome::Failed(Status(0x3ff)));
+    assert_eq!(outcomes[1], CommandOutcome::Failed(Status::WRITE_FAULT.with_dnr(true)));
+    assert_eq!(outcomes[2], CommandOutcome::Failed(Status(0x3ff)));
     assert_eq!(outcomes.iter().filter(|outcome| outcome.is_done()).count(), 6);
     assert_eq!(bench.controller.resets(), 0);
 }
@@ -120,9 +124,9 @@ fn a_command_that_never_works_is_given_up_and_the_others_are_not() {
         queue.wait(fake::SECOND).unwrap();
         queue.reap(8, |completion| ended.push(completion)).unwrap();
     }
-    assert_eq!(ended, [Completion { slot: 5, outcome: Outcome::Lost(Loss::TimedOut), result: 0 }]);
+    assert_eq!(ended, [Completion { slot: 5, outcome: CommandOutcome::Lost(Loss::TimedOut), result: 0 }]);
     assert_eq!(bench.controller.resets(), 3);
-    assert_eq!(eight_writes(&mut bench, &mut queue), [Outcome::Done; 8]);
+    assert_eq!(eight_writes(&mut bench, &mut queue), [CommandOutcome::Done; 8]);
 }
 
 #[test]
@@ -140,8 +144,8 @@ fn commands_that_must_not_be_done_twice_are_lost_in_a_reset() {
     bench.controller.namespace(1).unwrap();
     bench.controller.reset().unwrap();
     let outcomes = collect(&bench, &mut queue, 2);
-    assert_eq!(outcomes[0], Outcome::Lost(Loss::Reset));
-    assert_eq!(outcomes[1], Outcome::Done);
+    assert_eq!(outcomes[0], CommandOutcome::Lost(Loss::Reset));
+    assert_eq!(outcomes[1], CommandOutcome::Done);
 }
 
 #[test]
@@ -168,7 +172,7 @@ fn a_reset_by_another_hand_loses_nothing_of_any_queue() {
         bench.controller.reset().unwrap();
         for queue in &mut queues {
             queue.flush();
-            assert_eq!(collect(&bench, queue, 8), [Outcome::Done; 8]);
+            assert_eq!(collect(&bench, queue, 8), [CommandOutcome::Done; 8]);
         }
     }
     assert_eq!(bench.controller.resets(), 6);
@@ -187,7 +191,7 @@ fn what_was_answered_before_a_reset_is_not_done_again() {
     // Asking the device something lets it work: it answers all writes.
     bench.controller.namespace(1).unwrap();
     bench.controller.reset().unwrap();
-    assert_eq!(collect(&bench, &mut queue, 8), [Outcome::Done; 8]);
+    assert_eq!(collect(&bench, &mut queue, 8), [CommandOutcome::Done; 8]);
     assert_eq!(bench.script.fetched().len(), 8);
 }
 
@@ -232,7 +236,7 @@ fn a_device_that_is_gone_loses_everything_once_and_then_says_so() {
     bench.script.io(&[Act::Well, Act::Well, Act::Vanish]);
     let outcomes = eight_writes(&mut bench, &mut queue);
     assert_eq!(outcomes.iter().filter(|outcome| outcome.is_done()).count(), 2);
-    assert_eq!(outcomes.iter().filter(|outcome| **outcome == Outcome::Lost(Loss::Dead)).count(), 6);
+    assert_eq!(outcomes.iter().filter(|outcome| **outcome == CommandOutcome::Lost(Loss::Dead)).count(), 6);
     let data = bench.buffer(4096);
     assert!(matches!(queue.reap(8, |_| panic!("nothing is left")), Err(DriverError::Dead(_))));
     assert!(matches!(queue.wait(1), Err(DriverError::Dead(_))));
@@ -250,11 +254,11 @@ fn a_controller_that_does_not_come_back_is_given_up_and_can_be_tried_again() {
     Script::set(&bench.script.never_ready);
     bench.script.io(&[Act::Fatal]);
     let outcomes = eight_writes(&mut bench, &mut queue);
-    assert_eq!(outcomes, [Outcome::Lost(Loss::Dead); 8]);
+    assert_eq!(outcomes, [CommandOutcome::Lost(Loss::Dead); 8]);
     assert!(matches!(bench.controller.namespaces(), Err(DriverError::Dead(_))));
     bench.script.never_ready.store(false, Ordering::Relaxed);
     bench.controller.reset().unwrap();
-    assert_eq!(eight_writes(&mut bench, &mut queue), [Outcome::Done; 8]);
+    assert_eq!(eight_writes(&mut bench, &mut queue), [CommandOutcome::Done; 8]);
 }
 
 #[test]
@@ -268,14 +272,14 @@ fn opening_a_device_that_does_not_work_is_an_error() {
     Script::set(&script.never_ready);
     assert!(matches!(open(&script), Err(DriverError::NotReady { wanted: "ready", .. })));
     for (opcode, act, expected) in [
-        (AdminOpcode::IDENTIFY, Act::Drop, "Identify got no answer"),
+        (AdminOpcode::IDENTIFY, Act::Drop, "Identify timed out"),
         (AdminOpcode::IDENTIFY, Act::Fail(Status::INTERNAL_ERROR), "Identify failed: Internal Error"),
         (AdminOpcode::IDENTIFY, Act::Vanish, "reads as all ones"),
         (AdminOpcode::IDENTIFY, Act::Fatal, "CSTS.CFS"),
         (AdminOpcode::IDENTIFY, garbled(0, 1 << 32), "which is not in flight"),
-        (AdminOpcode::IDENTIFY, garbled(0, 7 << 16), "a completion of submission queue 7"),
-        (AdminOpcode::IDENTIFY, garbled(0, 0x8000), "is beyond what was submitted"),
-        (AdminOpcode::SET_FEATURES, Act::Drop, "Set Features got no answer"),
+        (AdminOpcode::IDENTIFY, garbled(0, 7 << 16), "completion for submission queue 7"),
+        (AdminOpcode::IDENTIFY, garbled(0, 0x8000), "is beyond the last submitted command"),
+        (AdminOpcode::SET_FEATURES, Act::Drop, "Set Features timed out"),
     ] {
         let script = Script::default();
         script.admin(opcode.0, act);
@@ -292,7 +296,7 @@ fn an_admin_command_without_an_answer_resets_the_controller_and_no_more() {
     let error = bench.controller.namespaces().unwrap_err();
     assert!(matches!(error, DriverError::AdminTimeout { command: AdminOpcode::IDENTIFY, .. }), "{error}");
     assert_eq!(bench.controller.namespaces().unwrap().len(), 2);
-    assert_eq!(eight_writes(&mut bench, &mut queue), [Outcome::Done; 8]);
+    assert_eq!(eight_writes(&mut bench, &mut queue), [CommandOutcome::Done; 8]);
     assert_eq!(bench.controller.resets(), 1);
 }
 
@@ -304,7 +308,7 @@ fn a_lost_answer_during_the_reset_itself_is_survived() {
     {
         bench.script.admin(opcode.0, Act::Drop);
         bench.script.io(&[Act::Drop]);
-        assert_eq!(eight_writes(&mut bench, &mut queue), [Outcome::Done; 8], "{opcode}");
+        assert_eq!(eight_writes(&mut bench, &mut queue), [CommandOutcome::Done; 8], "{opcode}");
     }
 }
 
@@ -318,7 +322,7 @@ fn queues_that_are_refused_leave_nothing_behind() {
             assert!(matches!(refused, Err(DriverError::Admin { status: Status::INVALID_QUEUE_SIZE, .. })));
         }
         let mut queue = bench.queue(8);
-        assert_eq!(eight_writes(&mut bench, &mut queue), [Outcome::Done; 8]);
+        assert_eq!(eight_writes(&mut bench, &mut queue), [CommandOutcome::Done; 8]);
     }
 }
 

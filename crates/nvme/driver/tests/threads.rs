@@ -68,7 +68,7 @@ impl Worker {
         queue
             .reap(5, |completion| {
                 let at = usize::from(completion.slot);
-                assert_eq!(completion.outcome, Outcome::Done);
+                assert_eq!(completion.outcome, CommandOutcome::Done);
                 assert!(std::mem::replace(&mut busy[at], false), "slot {at} came back twice");
                 if reading[at] {
                     for word in 0..SLOT_BYTES / 8 {
@@ -138,7 +138,7 @@ fn resets_under_load_lose_nothing_on_any_thread() {
         threads.into_iter().map(|thread| thread.join().unwrap()).sum::<u64>()
     });
     assert!(done > 800, "{done}");
-    assert!(controller.recoveries().iter().all(|recovery| recovery.fault == Fault::Requested));
+    assert!(controller.recoveries().iter().all(|recovery| recovery.fault == ResetCause::Requested));
 }
 
 #[test]

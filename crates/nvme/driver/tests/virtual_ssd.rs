@@ -175,7 +175,7 @@ fn queues_of_every_size_wrap_and_fill() {
                 }
             }
             for completion in collect(&mut queue, accepted) {
-                assert_eq!(completion.outcome, Outcome::Done);
+                assert_eq!(completion.outcome, CommandOutcome::Done);
                 idle.push(completion.slot);
                 done += 1;
             }
@@ -344,7 +344,7 @@ fn settle(queues: &mut [QueuePair; 2], buffers: &[Buffer], busy: &mut [Option<Bu
         queue
             .reap(4, |completion| {
                 let place = number * usize::from(SLOTS) + usize::from(completion.slot);
-                assert_eq!(completion.outcome, Outcome::Done);
+                assert_eq!(completion.outcome, CommandOutcome::Done);
                 let (_, _, expected) = busy[place].take().expect("a slot comes back once");
                 if let Some(expected) = expected {
                     let start = place % 8 * 64;

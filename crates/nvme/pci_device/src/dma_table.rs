@@ -7,7 +7,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use iolab_memory::{Access, SharedBytes};
+use iolab_memory::{MappingAccess, SharedBytes};
 
 use crate::{DmaBuffer, DmaFault, DmaMapper, HostMemory, MapError};
 
@@ -112,7 +112,7 @@ impl DmaTable {
 
     /// The region that holds all of an access, and where in it.
     #[inline]
-    fn find(&mut self, address: u64, bytes: usize, access: Access) -> Result<(&SharedBytes, usize), DmaFault> {
+    fn find(&mut self, address: u64, bytes: usize, access: MappingAccess) -> Result<(&SharedBytes, usize), DmaFault> {
         if self.seen_generation != self.shared.generation.load(Ordering::Acquire) {
             self.refresh();
         }
@@ -123,13 +123,13 @@ impl DmaTable {
         };
         let fault = DmaFault { address, bytes, access };
         let memory = &self.regions.get(self.last).ok_or(fault)?.memory;
-        if access == Access::ReadWrite && memory.access() == Access::Read {
+        if access == MappingAccess::ReadWrite && memory.access() == MappingAccess::Read {
             return Err(fault);
         }
         Ok((memory, offset))
     }
 
-    fn search(&mut self, address: u64, bytes: usize, access: Access) -> Result<usize, DmaFault> {
+    fn search(&mut self, address: u64, bytes: usize, access: MappingAccess) -> Result<usize, DmaFault> {
         let fault = DmaFault { address, bytes, access };
         let after = self.regions.partition_point(|region| region.address <= address);
         let position = after.checked_sub(1).ok_or(fault)?;
@@ -144,7 +144,7 @@ impl DmaTable {
         &mut self,
         address: u64,
         bytes: usize,
-        access: Access,
+        access: MappingAccess,
         mut step: impl FnMut(&SharedBytes, usize, usize, usize),
     ) -> Result<(), DmaFault> {
         let mut done = 0;
@@ -204,7 +204,7 @@ impl DmaMapper for DmaTable {
         let bytes = bytes.max(1).next_multiple_of(PAGE_BYTES);
         let made = if self.shareable { SharedBytes::memfd("iolab-dma", bytes) } else { SharedBytes::anonymous(bytes) };
         let memory = made.map_err(|source| {
-            let what = format!("{bytes} bytes of memory for a device");
+            let what = format!("allocating {bytes} bytes of memory for a device");
             MapError::System { what, source }
         })?;
         let address = self.map(&memory)?;
@@ -214,51 +214,51 @@ impl DmaMapper for DmaTable {
 
 impl HostMemory for DmaTable {
     #[inline]
-    fn window(&mut self, address: u64, bytes: usize, access: Access) -> Result<SharedBytes, DmaFault> {
+    fn window(&mut self, address: u64, bytes: usize, access: MappingAccess) -> Result<SharedBytes, DmaFault> {
         let (memory, offset) = self.find(address, bytes, access)?;
         memory.window(offset, bytes).ok_or(DmaFault { address, bytes, access })
     }
 
     #[inline]
     fn read(&mut self, address: u64, to: &mut [u8]) -> Result<(), DmaFault> {
-        if let Ok((memory, offset)) = self.find(address, to.len(), Access::Read) {
+        if let Ok((memory, offset)) = self.find(address, to.len(), MappingAccess::Read) {
             memory.read(offset, to);
             return Ok(());
         }
-        self.pieces(address, to.len(), Access::Read, |memory, offset, done, part| {
+        self.pieces(address, to.len(), MappingAccess::Read, |memory, offset, done, part| {
             memory.read(offset, &mut to[done..done + part]);
         })
     }
 
     #[inline]
     fn write(&mut self, address: u64, from: &[u8]) -> Result<(), DmaFault> {
-        if let Ok((memory, offset)) = self.find(address, from.len(), Access::ReadWrite) {
+        if let Ok((memory, offset)) = self.find(address, from.len(), MappingAccess::ReadWrite) {
             memory.write(offset, from);
             return Ok(());
         }
-        self.pieces(address, from.len(), Access::ReadWrite, |memory, offset, done, part| {
+        self.pieces(address, from.len(), MappingAccess::ReadWrite, |memory, offset, done, part| {
             memory.write(offset, &from[done..done + part]);
         })
     }
 
     #[inline]
     fn copy_in(&mut self, address: u64, from: &SharedBytes, offset: usize, bytes: usize) -> Result<(), DmaFault> {
-        if let Ok((memory, at)) = self.find(address, bytes, Access::ReadWrite) {
+        if let Ok((memory, at)) = self.find(address, bytes, MappingAccess::ReadWrite) {
             from.copy_to(offset, memory, at, bytes);
             return Ok(());
         }
-        self.pieces(address, bytes, Access::ReadWrite, |memory, at, done, part| {
+        self.pieces(address, bytes, MappingAccess::ReadWrite, |memory, at, done, part| {
             from.copy_to(offset + done, memory, at, part);
         })
     }
 
     #[inline]
     fn copy_out(&mut self, address: u64, to: &SharedBytes, offset: usize, bytes: usize) -> Result<(), DmaFault> {
-        if let Ok((memory, at)) = self.find(address, bytes, Access::Read) {
+        if let Ok((memory, at)) = self.find(address, bytes, MappingAccess::Read) {
             memory.copy_to(at, to, offset, bytes);
             return Ok(());
         }
-        self.pieces(address, bytes, Access::Read, |memory, at, done, part| {
+        self.pieces(address, bytes, MappingAccess::Read, |memory, at, done, part| {
             memory.copy_to(at, to, offset + done, part);
         })
     }
@@ -275,7 +275,8 @@ mod tests {
 
     fn read_only(bytes: usize) -> SharedBytes {
         let ours = SharedBytes::memfd("iolab-test", bytes).unwrap();
-        SharedBytes::of_file(ours.file().unwrap().0.try_clone_to_owned().unwrap(), 0, bytes, Access::Read).unwrap()
+        SharedBytes::of_file(ours.file().unwrap().0.try_clone_to_owned().unwrap(), 0, bytes, MappingAccess::Read)
+            .unwrap()
     }
 
     #[test]
@@ -292,7 +293,7 @@ mod tests {
         driver.unmap(buffer.address).unwrap();
         assert_ne!(device.generation(), before);
         let fault = device.read(buffer.address, &mut seen).unwrap_err();
-        assert_eq!(fault, DmaFault { address: buffer.address, bytes: 12, access: Access::Read });
+        assert_eq!(fault, DmaFault { address: buffer.address, bytes: 12, access: MappingAccess::Read });
         assert!(matches!(driver.unmap(buffer.address), Err(MapError::Unknown { .. })));
     }
 
@@ -311,7 +312,7 @@ mod tests {
         table.copy_in(0x11_ffc, &own, 8, 4).unwrap();
         high.read(4094, &mut two);
         assert_eq!(&two, b"34");
-        assert!(table.window(0x10_ffe, 4, Access::Read).is_err(), "a window lies in one mapping");
+        assert!(table.window(0x10_ffe, 4, MappingAccess::Read).is_err(), "a window lies in one mapping");
         assert!(table.write(0x11_ffe, b"1234").is_err());
         assert!(table.read(u64::MAX - 1, &mut [0; 8]).is_err());
         assert!(table.map_at(0x10_800, low.clone()).is_err(), "an address that is not aligned");
@@ -325,8 +326,8 @@ mod tests {
         table.map_at(0x20_000, read_only(4096)).unwrap();
         assert!(table.read(0x20_000, &mut [0; 16]).is_ok());
         assert!(table.write(0x20_000, &[0; 16]).is_err());
-        assert!(table.window(0x20_000, 16, Access::ReadWrite).is_err());
-        assert!(table.window(0x20_000, 16, Access::Read).is_ok());
+        assert!(table.window(0x20_000, 16, MappingAccess::ReadWrite).is_err());
+        assert!(table.window(0x20_000, 16, MappingAccess::Read).is_ok());
     }
 
     proptest::proptest! {

@@ -75,7 +75,7 @@ pub struct DmaBuffer {
 #[derive(Debug, thiserror::Error)]
 pub enum MapError {
     /// Not whole pages.
-    #[error("memory of {bytes} bytes at {address:#x} is not made of whole pages of {page_bytes} bytes")]
+    #[error("{bytes} bytes of memory at {address:#x} are not whole pages of {page_bytes} bytes")]
     Unaligned {
         /// Where the memory starts in this process.
         address: usize,
@@ -85,7 +85,7 @@ pub enum MapError {
         page_bytes: usize,
     },
     /// No room among the addresses that the device can use.
-    #[error("no {bytes} bytes of bus addresses are free (the device reaches up to {limit:#x})")]
+    #[error("no range of {bytes} bytes of bus addresses is free (the device can address up to {limit:#x})")]
     NoAddress {
         /// Bytes asked for.
         bytes: usize,
@@ -128,6 +128,6 @@ pub enum PciError {
         source: io::Error,
     },
     /// The device is gone: the other end has closed, or its registers read as all ones.
-    #[error("the device is gone ({0})")]
+    #[error("the device was removed ({0})")]
     Gone(String),
 }

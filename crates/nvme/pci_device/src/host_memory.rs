@@ -1,6 +1,6 @@
 //! The host's memory as a device reaches it, by bus address.
 
-use iolab_memory::{Access, SharedBytes};
+use iolab_memory::{MappingAccess, SharedBytes};
 
 /// Memory of a host that has mapped some of it for the device.
 ///
@@ -9,7 +9,7 @@ use iolab_memory::{Access, SharedBytes};
 /// the [`HostMemory::generation`] has changed and the address does not resolve again.
 pub trait HostMemory: Send {
     /// The `bytes` from `address`, if one mapping holds them all and allows `access`.
-    fn window(&mut self, address: u64, bytes: usize, access: Access) -> Result<SharedBytes, DmaFault>;
+    fn window(&mut self, address: u64, bytes: usize, access: MappingAccess) -> Result<SharedBytes, DmaFault>;
 
     /// Copies from `address` into `to`; the bytes may lie in several mappings that follow each
     /// other.
@@ -37,5 +37,5 @@ pub struct DmaFault {
     /// Bytes of the access.
     pub bytes: usize,
     /// What was asked for.
-    pub access: Access,
+    pub access: MappingAccess,
 }

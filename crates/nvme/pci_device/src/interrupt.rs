@@ -62,7 +62,7 @@ impl Interrupt {
         let is_ours = sockopt::socket_domain(&event) == Ok(AddressFamily::UNIX)
             && sockopt::socket_type(&event) == Ok(SocketType::DGRAM);
         if !is_ours {
-            let what = "an interrupt is signalled by a Unix datagram socket, and this is none";
+            let what = "an interrupt needs a Unix datagram socket, and this is not one";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
         }
         Ok(Interrupt { event: Arc::new(event), is_socket: true })

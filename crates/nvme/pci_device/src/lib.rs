@@ -24,4 +24,4 @@ pub use dma_table::DmaTable;
 pub use function::{DmaBuffer, DmaMapper, MapError, PciDevice, PciError, PciFunction};
 pub use host_memory::{DmaFault, HostMemory};
 pub use interrupt::{Interrupt, InterruptTable};
-pub use iolab_memory::{Access, SharedBytes, SharedWord};
+pub use iolab_memory::{MappingAccess, SharedBytes, SharedWord};

@@ -16,7 +16,7 @@ use std::error::Error;
 
 use iolab_random::SplitMix64;
 use iolab_ssd_timing::study::ClosedLoop;
-use iolab_ssd_timing::{Capacity, Model, Preset, Request};
+use iolab_ssd_timing::{Capacity, Preset, TimedCommand, TimingModel};
 
 const VISIBLE: u64 = 1 << 30;
 
@@ -25,20 +25,20 @@ fn main() -> Result<(), Box<dyn Error>> {
     let text = |at: usize, default: &str| arguments.get(at).map_or_else(|| default.to_owned(), Clone::clone);
     let preset = Preset::named(&text(0, "970pro"))?;
     let (what, count) = (text(1, "reads"), text(2, "10000").parse::<u64>()?);
-    let mut drive = Model::build(&preset.parameters(), Capacity::Visible(VISIBLE))?;
+    let mut drive = TimingModel::build(&preset.parameters(), Capacity::Visible(VISIBLE))?;
     let mut host = ClosedLoop::new(8, 0);
     for offset in (0..drive.visible_bytes()).step_by(128 << 10) {
-        host.issue(&mut drive, &Request::write(offset, 128 << 10));
+        host.issue(&mut drive, &TimedCommand::write(offset, 128 << 10));
     }
     let pages = drive.visible_bytes() / 4096;
     let mut random = SplitMix64::new(1);
     let mut host = ClosedLoop::new(32, host.drain());
     if what == "overwrites" {
         for _ in 0..2 * pages {
-            host.issue(&mut drive, &Request::write(random.below(pages) * 4096, 4096));
+            host.issue(&mut drive, &TimedCommand::write(random.below(pages) * 4096, 4096));
         }
     }
-    let make = if what == "reads" { Request::read } else { Request::write };
+    let make = if what == "reads" { TimedCommand::read } else { TimedCommand::write };
     let mut last_ns = 0;
     for _ in 0..count {
         last_ns = host.issue(&mut drive, &make(random.below(pages) * 4096, 4096)).1;

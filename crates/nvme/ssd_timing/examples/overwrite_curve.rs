@@ -14,7 +14,7 @@
 use std::error::Error;
 
 use iolab_ssd_timing::study::{Overwriting, overwrite_at_random};
-use iolab_ssd_timing::{Capacity, Model, Preset};
+use iolab_ssd_timing::{Capacity, Preset, TimingModel};
 use iolab_units::{KbBase, parse_bytes};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -43,7 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             _ => parameters.set(name, value)?,
         }
     }
-    let mut drive = Model::build(&parameters, Capacity::Visible(capacity))?;
+    let mut drive = TimingModel::build(&parameters, Capacity::Visible(capacity))?;
     println!("drive_writes,seconds,iops,write_amplification,free_lines");
     overwrite_at_random(&mut drive, &how, |point| {
         println!(

@@ -67,10 +67,10 @@ impl Geometry {
         check_flash(parameters)?;
         let partitions = parameters.partitions;
         if partitions == 0 || !parameters.channels.is_multiple_of(partitions) {
-            return Err(impossible("partitions", partitions, "it has to divide the number of channels"));
+            return Err(impossible("partitions", partitions, "it must divide the number of channels"));
         }
         if parameters.spare_percent > 400 {
-            return Err(impossible("spare", parameters.spare_percent, "at most 400 percent makes sense"));
+            return Err(impossible("spare", parameters.spare_percent, "it must be at most 400 percent"));
         }
         // With one line, the host and collection may both need it before the victim is empty.
         if !(2..=64).contains(&parameters.collect_below_lines) {
@@ -236,31 +236,31 @@ fn checked_scale(bytes: u64, multiply: u64, divide: u64) -> Result<u64, Paramete
 pub(crate) fn check_flash(parameters: &Parameters) -> Result<(), ParameterError> {
     for (name, value) in [("channels", parameters.channels), ("luns_per_channel", parameters.luns_per_channel)] {
         if !(1..=1024).contains(&value) {
-            return Err(impossible(name, value, "it has to be between 1 and 1024"));
+            return Err(impossible(name, value, "it must be between 1 and 1024"));
         }
     }
     if !(1..=4).contains(&parameters.cell_bits) {
-        return Err(impossible("cell_bits", parameters.cell_bits, "cells hold between 1 and 4 bits"));
+        return Err(impossible("cell_bits", parameters.cell_bits, "it must be between 1 and 4 bits"));
     }
     let (flash, one_shot) = (parameters.flash_page_bytes, parameters.one_shot_page_bytes);
     if flash == 0 || !flash.is_multiple_of(PAGE_BYTES) || flash > 1 << 24 {
-        return Err(impossible("flash_page", flash, "it has to be a multiple of 4k, at most 16m"));
+        return Err(impossible("flash_page", flash, "it must be a multiple of 4k and at most 16m"));
     }
     if one_shot == 0 || !one_shot.is_multiple_of(flash) || one_shot > 1 << 26 {
-        return Err(impossible("one_shot_page", one_shot, "it has to be a multiple of flash_page, at most 64m"));
+        return Err(impossible("one_shot_page", one_shot, "it must be a multiple of flash_page and at most 64m"));
     }
     let chunk = parameters.channel_chunk_bytes;
     if !chunk.is_multiple_of(PAGE_BYTES) || chunk == 0 {
-        return Err(impossible("channel_chunk", chunk, "it has to be a multiple of 4k"));
+        return Err(impossible("channel_chunk", chunk, "it must be a multiple of 4k"));
     }
     let bandwidths =
         [("channel_bandwidth", parameters.channel_mib_per_second), ("pcie_bandwidth", parameters.pcie_mib_per_second)];
     for (name, value) in bandwidths {
         if !(1..=1_000_000).contains(&value) {
-            return Err(impossible(name, value, "it has to be between 1 and 1000000 MiB/s"));
+            return Err(impossible(name, value, "it must be between 1 and 1000000 MiB/s"));
         }
         if !parameters.is_mended() && compatible_credits(value).1 == 0 {
-            return Err(impossible(name, value, "NVMeVirt's slots have no credits then; use fidelity=mended"));
+            return Err(impossible(name, value, "NVMeVirt's slots would have no credits; use fidelity=mended"));
         }
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! A device that takes no time: every command completes at once. It is for measuring everything
 //! else.
 
-use crate::request::{Kind, Request};
+use crate::request::{CommandKind, TimedCommand};
 use crate::statistics::Statistics;
 
 /// The model. It counts what the host does.
@@ -23,10 +23,10 @@ impl Ideal {
     }
 
     /// Completes now.
-    pub fn schedule(&mut self, now_ns: u64, request: &Request) -> u64 {
+    pub fn schedule(&mut self, now_ns: u64, request: &TimedCommand) -> u64 {
         match request.kind {
-            Kind::Read => self.counts.host_read_bytes += request.length_bytes,
-            Kind::Write => self.counts.host_written_bytes += request.length_bytes,
+            CommandKind::Read => self.counts.host_read_bytes += request.length_bytes,
+            CommandKind::Write => self.counts.host_written_bytes += request.length_bytes,
             _ => {}
         }
         now_ns

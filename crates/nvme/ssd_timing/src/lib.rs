@@ -1,16 +1,16 @@
 //! How long a storage device takes: timing models of SSDs in virtual time.
 //!
-//! A [`Model`] is asked when a [`Request`] completes that arrives now, and answers at once; it
+//! A [`TimingModel`] is asked when a [`TimedCommand`] completes that arrives now, and answers at once; it
 //! never waits, reads no clock, starts no threads and holds no data. So the same model serves a
 //! virtual device that completes commands when their time has come, and a study that runs a week of
 //! a drive's life in seconds.
 //!
 //! ```
-//! use iolab_ssd_timing::{Capacity, Model, Preset, Request, Verdict};
+//! use iolab_ssd_timing::{Capacity, TimingModel, Preset, TimedCommand, CompletionTime};
 //!
 //! let parameters = Preset::named("970pro")?.parameters();
-//! let mut drive = Model::build(&parameters, Capacity::Visible(8 << 30))?;
-//! let Verdict::At(written_ns) = drive.schedule(1_000, &Request::write(0, 4096)) else { panic!("the buffer is empty") };
+//! let mut drive = TimingModel::build(&parameters, Capacity::Visible(8 << 30))?;
+//! let CompletionTime::At(written_ns) = drive.schedule(1_000, &TimedCommand::write(0, 4096)) else { panic!("the buffer is empty") };
 //! assert!(written_ns > 1_000);
 //! # Ok::<(), iolab_ssd_timing::ParameterError>(())
 //! ```
@@ -38,8 +38,8 @@ pub mod study;
 mod write_buffer;
 pub mod zoned;
 
-pub use model::Model;
+pub use model::TimingModel;
 pub use parameters::{Capacity, Fidelity, ModelKind, ParameterError, Parameters, VictimPolicy};
-pub use presets::{Preset, Sheet};
-pub use request::{Kind, Request, Verdict};
+pub use presets::{DataSheet, Preset};
+pub use request::{CommandKind, CompletionTime, TimedCommand};
 pub use statistics::Statistics;

@@ -4,14 +4,14 @@
 use crate::ideal::Ideal;
 use crate::nand::Nand;
 use crate::parameters::{Capacity, ModelKind, ParameterError, Parameters};
-use crate::request::{Request, Verdict};
+use crate::request::{CompletionTime, TimedCommand};
 use crate::simple::Simple;
 use crate::statistics::Statistics;
 use crate::zoned::Zoned;
 
 /// A timing model. Time is what the caller says it is, in ns from any origin.
 #[derive(Debug, Clone)]
-pub enum Model {
+pub enum TimingModel {
     /// See [`crate::ideal`].
     Ideal(Ideal),
     /// See [`crate::simple`].
@@ -22,7 +22,7 @@ pub enum Model {
     Zoned(Box<Zoned>),
 }
 
-impl Model {
+impl TimingModel {
     /// A fresh device.
     ///
     /// # Errors
@@ -48,11 +48,11 @@ impl Model {
         }
     }
 
-    /// When a command given now completes. Does [`Model::advance`] first.
-    pub fn schedule(&mut self, now_ns: u64, request: &Request) -> Verdict {
+    /// When a command given now completes. Does [`TimingModel::advance`] first.
+    pub fn schedule(&mut self, now_ns: u64, request: &TimedCommand) -> CompletionTime {
         match self {
-            Self::Ideal(model) => Verdict::At(model.schedule(now_ns, request)),
-            Self::Simple(model) => Verdict::At(model.schedule(now_ns, request)),
+            Self::Ideal(model) => CompletionTime::At(model.schedule(now_ns, request)),
+            Self::Simple(model) => CompletionTime::At(model.schedule(now_ns, request)),
             Self::Nand(model) => model.schedule(now_ns, request),
             Self::Zoned(model) => model.schedule(now_ns, request),
         }

@@ -34,7 +34,7 @@ use partition::{Partition, Programmed};
 use crate::flash::Flash;
 use crate::geometry::{Geometry, PAGE_BYTES};
 use crate::parameters::{Capacity, ParameterError, Parameters};
-use crate::request::{Kind, Request, Verdict};
+use crate::request::{CommandKind, CompletionTime, TimedCommand};
 use crate::statistics::Statistics;
 use crate::write_buffer::WriteBuffer;
 
@@ -94,27 +94,27 @@ impl Nand {
     /// When a command given now completes. Time does not go back: an earlier `now_ns` counts as the
     /// latest so far.
     #[inline]
-    pub fn schedule(&mut self, now_ns: u64, request: &Request) -> Verdict {
+    pub fn schedule(&mut self, now_ns: u64, request: &TimedCommand) -> CompletionTime {
         self.advance(now_ns);
         let pages = self.pages(request);
         let target_ns = match (request.kind, pages) {
-            (Kind::Flush, _) => self.flush(),
-            (Kind::Read, Some(pages)) => self.read(pages),
-            (Kind::Write, Some(pages)) => match self.write(pages, request) {
+            (CommandKind::Flush, _) => self.flush(),
+            (CommandKind::Read, Some(pages)) => self.read(pages),
+            (CommandKind::Write, Some(pages)) => match self.write(pages, request) {
                 Ok(target_ns) => target_ns,
                 Err(not_before_ns) => {
                     self.counts.refused += 1;
-                    return Verdict::Retry { not_before_ns };
+                    return CompletionTime::Retry { not_before_ns };
                 }
             },
-            (Kind::Trim | Kind::WriteZeroes, Some(pages)) => self.trim(pages, request),
-            (_, None) | (Kind::ZoneReset, _) => self.now_ns,
+            (CommandKind::Trim | CommandKind::WriteZeroes, Some(pages)) => self.trim(pages, request),
+            (_, None) | (CommandKind::ZoneReset, _) => self.now_ns,
         };
         if self.parameters.idle_collect_below_lines > 0 && self.mended {
             let busy_ns = if self.idle_at_ns == u64::MAX { 0 } else { self.idle_at_ns };
             self.idle_at_ns = busy_ns.max(target_ns + self.parameters.idle_before_collect_ns);
         }
-        Verdict::At(target_ns)
+        CompletionTime::At(target_ns)
     }
 
     /// The time of the next internal event.
@@ -164,7 +164,7 @@ impl Nand {
     }
 
     /// The pages of a request, cut off at the visible capacity. `None` if nothing is left.
-    fn pages(&self, request: &Request) -> Option<Pages> {
+    fn pages(&self, request: &TimedCommand) -> Option<Pages> {
         let end = request.offset_bytes.saturating_add(request.length_bytes).min(self.geometry.visible_bytes);
         let bytes = end.checked_sub(request.offset_bytes).filter(|bytes| *bytes > 0)?;
         Some(Pages { first: request.offset_bytes / PAGE_BYTES, last: (end - 1) / PAGE_BYTES, bytes })
@@ -223,7 +223,7 @@ impl Nand {
         latest_ns
     }
 
-    fn write(&mut self, pages: Pages, request: &Request) -> Result<u64, u64> {
+    fn write(&mut self, pages: Pages, request: &TimedCommand) -> Result<u64, u64> {
         let whole_bytes = (pages.last - pages.first + 1) * PAGE_BYTES;
         // NVMeVirt takes the bytes of the request and releases whole pages.
         self.buffer.take(if self.mended { whole_bytes } else { pages.bytes })?;
@@ -252,7 +252,7 @@ impl Nand {
     }
 
     /// What is around the written part of a page must be read first.
-    fn read_partial_pages(&mut self, pages: Pages, request: &Request) {
+    fn read_partial_pages(&mut self, pages: Pages, request: &TimedCommand) {
         let starts_inside = !request.offset_bytes.is_multiple_of(PAGE_BYTES);
         let ends_inside = !(request.offset_bytes + pages.bytes).is_multiple_of(PAGE_BYTES);
         let first = starts_inside.then_some(pages.first);
@@ -298,7 +298,7 @@ impl Nand {
     }
 
     /// Only whole pages lose their meaning. NVMeVirt has no such command: there it does nothing.
-    fn trim(&mut self, pages: Pages, request: &Request) -> u64 {
+    fn trim(&mut self, pages: Pages, request: &TimedCommand) -> u64 {
         if !self.mended {
             return self.now_ns;
         }

@@ -8,7 +8,7 @@ pub(crate) mod error;
 mod table;
 
 pub use error::ParameterError;
-pub use table::{Entry, Field, TABLE, Unit};
+pub use table::{Field, ParameterEntry, ParameterUnit, TABLE};
 
 use table::Place;
 
@@ -113,12 +113,6 @@ pub struct Parameters {
     pub zone_write_buffer_bytes: u64,
 }
 
-impl Default for Parameters {
-    fn default() -> Self {
-        crate::presets::SAMSUNG_970_PRO.parameters()
-    }
-}
-
 impl Parameters {
     /// Sets one parameter by its name in [`TABLE`]: sizes as `32k`, times as `30us` (bare numbers
     /// are ns).
@@ -127,7 +121,7 @@ impl Parameters {
     /// An unknown name (with the nearest known one) or a text that is no value of the parameter.
     /// What values mean together is checked when a model is built.
     pub fn set(&mut self, name: &str, text: &str) -> Result<(), ParameterError> {
-        let entry = TABLE.iter().find(|entry| entry.name == name).ok_or_else(|| error::unknown(name))?;
+        let entry = TABLE.iter().find(|entry| entry.name == name).ok_or_else(|| table::unknown(name))?;
         let refused = |reason: String| ParameterError::BadValue { name: entry.name, text: text.to_owned(), reason };
         (entry.place)(self).read(entry.unit, text.trim()).map_err(refused)
     }

@@ -15,7 +15,7 @@ use crate::parameters::{Fidelity, ModelKind, ParameterError, Parameters, VictimP
 
 /// What the sheet of a device states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sheet {
+pub struct DataSheet {
     /// Sequential reads in 10^6 bytes per second.
     pub read_mb_per_second: u64,
     /// Sequential writes in 10^6 bytes per second.
@@ -40,8 +40,14 @@ pub struct Preset {
     /// Where its parameters come from.
     pub source: &'static str,
     /// What its sheet states, if it has one.
-    pub sheet: Option<Sheet>,
+    pub sheet: Option<DataSheet>,
     make: fn() -> Parameters,
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        SAMSUNG_970_PRO.parameters()
+    }
 }
 
 impl Preset {
@@ -79,7 +85,7 @@ pub static PRESETS: [&Preset; 9] = [
 /// No time at all.
 pub static IDEAL: Preset = Preset {
     name: "ideal",
-    summary: "completes at once: the cost of everything else",
+    summary: "completes at once: shows the cost of everything else",
     source: "by definition",
     sheet: None,
     make: || Parameters { model: ModelKind::Ideal, ..BLANK },
@@ -90,7 +96,7 @@ pub static OPTANE: Preset = Preset {
     name: "optane",
     summary: "Intel Optane P4800X class, 3D XPoint",
     source: "NVMeVirt's simple model; times derived here from the sheet's latency of 10 µs and its bandwidths",
-    sheet: Some(Sheet {
+    sheet: Some(DataSheet {
         read_mb_per_second: 2_400,
         write_mb_per_second: 2_000,
         read_iops: 550_000,
@@ -164,14 +170,14 @@ const BLANK: Parameters = Parameters {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Capacity, Model};
+    use crate::{Capacity, TimingModel};
 
     #[test]
     fn every_preset_builds_at_many_capacities() {
         for preset in PRESETS {
             for gib in [8, 100, 1024] {
                 let capacity = Capacity::Visible(gib << 30);
-                let model = Model::build(&preset.parameters(), capacity);
+                let model = TimingModel::build(&preset.parameters(), capacity);
                 let model = model.unwrap_or_else(|error| panic!("{} {gib}: {error}", preset.name));
                 assert!(model.visible_bytes() <= gib << 30);
             }

@@ -5,7 +5,7 @@
 
 /// What a command does to the medium.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum CommandKind {
     /// Host reads.
     Read,
     /// Host writes.
@@ -22,42 +22,42 @@ pub enum Kind {
 
 /// One command, as far as time depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Request {
+pub struct TimedCommand {
     /// What to do.
-    pub kind: Kind,
+    pub kind: CommandKind,
     /// First byte. A multiple of 512; what lies beyond the visible capacity is ignored.
     pub offset_bytes: u64,
-    /// Length in bytes. A multiple of 512; 0 only for [`Kind::Flush`] and [`Kind::ZoneReset`].
+    /// Length in bytes. A multiple of 512; 0 only for [`CommandKind::Flush`] and [`CommandKind::ZoneReset`].
     pub length_bytes: u64,
     /// Force Unit Access: complete only when the data is on the medium.
     pub fua: bool,
 }
 
-impl Request {
+impl TimedCommand {
     /// A read.
     pub const fn read(offset_bytes: u64, length_bytes: u64) -> Self {
-        Self { kind: Kind::Read, offset_bytes, length_bytes, fua: false }
+        Self { kind: CommandKind::Read, offset_bytes, length_bytes, fua: false }
     }
 
     /// A write without Force Unit Access.
     pub const fn write(offset_bytes: u64, length_bytes: u64) -> Self {
-        Self { kind: Kind::Write, offset_bytes, length_bytes, fua: false }
+        Self { kind: CommandKind::Write, offset_bytes, length_bytes, fua: false }
     }
 
     /// A flush.
     pub const fn flush() -> Self {
-        Self { kind: Kind::Flush, offset_bytes: 0, length_bytes: 0, fua: false }
+        Self { kind: CommandKind::Flush, offset_bytes: 0, length_bytes: 0, fua: false }
     }
 
     /// A deallocation.
     pub const fn trim(offset_bytes: u64, length_bytes: u64) -> Self {
-        Self { kind: Kind::Trim, offset_bytes, length_bytes, fua: false }
+        Self { kind: CommandKind::Trim, offset_bytes, length_bytes, fua: false }
     }
 }
 
 /// When a command completes, or when to ask again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Verdict {
+pub enum CompletionTime {
     /// It completes at this time, which is never before the time of asking.
     At(u64),
     /// The write buffer has no room. Nothing has changed: ask again at this time or later, and

@@ -16,7 +16,7 @@
 
 use crate::parameters::error::impossible;
 use crate::parameters::{ParameterError, Parameters};
-use crate::request::{Kind, Request};
+use crate::request::{CommandKind, TimedCommand};
 use crate::statistics::Statistics;
 
 #[derive(Debug, Clone, Copy)]
@@ -45,10 +45,15 @@ impl Simple {
     pub fn new(parameters: &Parameters, visible_bytes: u64) -> Result<Self, ParameterError> {
         let p = parameters;
         if !(1..=65536).contains(&p.io_units) {
-            return Err(impossible("io_units", p.io_units, "it has to be between 1 and 65536"));
+            return Err(impossible("io_units", p.io_units, "it must be between 1 and 65536"));
         }
         if !(9..=30).contains(&p.io_unit_shift) {
-            return Err(impossible("io_unit_shift", p.io_unit_shift, "pieces are between 2^9 and 2^30 bytes"));
+            return Err(impossible(
+                "io_unit_shift",
+                p.io_unit_shift,
+                "it must be between 9 and 30 (pieces of 512 \
+                bytes to 1 GiB)",
+            ));
         }
         Ok(Self {
             visible_bytes,
@@ -66,18 +71,18 @@ impl Simple {
     }
 
     /// When a command given now completes.
-    pub fn schedule(&mut self, now_ns: u64, request: &Request) -> u64 {
+    pub fn schedule(&mut self, now_ns: u64, request: &TimedCommand) -> u64 {
         match request.kind {
-            Kind::Read => {
+            CommandKind::Read => {
                 self.counts.host_read_bytes += request.length_bytes;
                 self.transfer(now_ns, request, self.read)
             }
-            Kind::Write => {
+            CommandKind::Write => {
                 self.counts.host_written_bytes += request.length_bytes;
                 self.transfer(now_ns, request, self.write)
             }
-            Kind::Flush => self.busy_ns.iter().copied().fold(now_ns, u64::max),
-            Kind::Trim | Kind::WriteZeroes | Kind::ZoneReset => now_ns,
+            CommandKind::Flush => self.busy_ns.iter().copied().fold(now_ns, u64::max),
+            CommandKind::Trim | CommandKind::WriteZeroes | CommandKind::ZoneReset => now_ns,
         }
     }
 
@@ -92,7 +97,7 @@ impl Simple {
         self.counts
     }
 
-    fn transfer(&mut self, now_ns: u64, request: &Request, times: Times) -> u64 {
+    fn transfer(&mut self, now_ns: u64, request: &TimedCommand, times: Times) -> u64 {
         let units = self.busy_ns.len() as u64;
         let mut unit = ((request.offset_bytes >> self.shift) % units) as usize;
         let pieces = request.length_bytes.div_ceil(1 << self.shift).max(1);
@@ -133,7 +138,7 @@ mod tests {
         for ((delay, time, trailing, units), steps) in cases {
             let mut model = simple(delay, time, trailing, units);
             for (now, offset, length, target) in steps {
-                assert_eq!(model.schedule(*now, &Request::read(*offset, *length)), *target, "{steps:?}");
+                assert_eq!(model.schedule(*now, &TimedCommand::read(*offset, *length)), *target, "{steps:?}");
             }
         }
     }
@@ -141,9 +146,9 @@ mod tests {
     #[test]
     fn a_flush_waits_for_the_last_unit() {
         let mut model = simple(100, 10, 5, 4);
-        assert_eq!(model.schedule(3, &Request::flush()), 3);
-        model.schedule(3, &Request::read(4096, 4096));
-        assert_eq!(model.schedule(4, &Request::flush()), 118);
+        assert_eq!(model.schedule(3, &TimedCommand::flush()), 3);
+        model.schedule(3, &TimedCommand::read(4096, 4096));
+        assert_eq!(model.schedule(4, &TimedCommand::flush()), 118);
     }
 
     #[test]

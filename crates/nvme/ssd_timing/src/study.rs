@@ -8,8 +8,8 @@ use std::collections::BinaryHeap;
 
 use iolab_random::SplitMix64;
 
-use crate::model::Model;
-use crate::request::{Kind, Request, Verdict};
+use crate::model::TimingModel;
+use crate::request::{CommandKind, CompletionTime, TimedCommand};
 
 /// A host that keeps so many commands outstanding, in one queue: a command that finds no room
 /// stalls those behind it.
@@ -28,17 +28,17 @@ impl ClosedLoop {
 
     /// Issues a command as soon as the depth and the drive's buffer allow. Returns when it was
     /// accepted and when it completes.
-    pub fn issue(&mut self, drive: &mut Model, request: &Request) -> (u64, u64) {
+    pub fn issue(&mut self, drive: &mut TimingModel, request: &TimedCommand) -> (u64, u64) {
         while self.outstanding.len() >= self.depth {
             self.complete_one();
         }
         loop {
             match drive.schedule(self.now_ns, request) {
-                Verdict::At(target_ns) => {
+                CompletionTime::At(target_ns) => {
                     self.outstanding.push(Reverse(target_ns));
                     return (self.now_ns, target_ns);
                 }
-                Verdict::Retry { not_before_ns } => match self.outstanding.peek() {
+                CompletionTime::Retry { not_before_ns } => match self.outstanding.peek() {
                     Some(Reverse(at_ns)) if *at_ns <= not_before_ns => self.complete_one(),
                     _ => self.now_ns = self.now_ns.max(not_before_ns),
                 },
@@ -70,7 +70,7 @@ impl ClosedLoop {
 #[derive(Debug, Clone, Copy)]
 pub struct Load {
     /// Reads or writes.
-    pub kind: Kind,
+    pub kind: CommandKind,
     /// At random places, uniformly, or one after the other from the start.
     pub random: bool,
     /// Size of a command in bytes; places are multiples of it.
@@ -85,7 +85,7 @@ pub struct Load {
 
 /// What came of a load.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Outcome {
+pub struct LoadResult {
     /// When the last command completed.
     pub end_ns: u64,
     /// Commands per second.
@@ -97,21 +97,21 @@ pub struct Outcome {
 }
 
 /// Runs a load from `start_ns` on, in the closed loop of its depth.
-pub fn run(drive: &mut Model, start_ns: u64, load: &Load) -> Outcome {
+pub fn run(drive: &mut TimingModel, start_ns: u64, load: &Load) -> LoadResult {
     let bytes = load.bytes.max(1);
     let places = (drive.visible_bytes() / bytes).max(1);
     let (mut host, mut random) = (ClosedLoop::new(load.depth, start_ns), SplitMix64::new(load.seed));
     let mut total_ns = 0;
     for number in 0..load.count {
         let place = if load.random { random.below(places) } else { number % places };
-        let request = Request { kind: load.kind, offset_bytes: place * bytes, length_bytes: bytes, fua: false };
+        let request = TimedCommand { kind: load.kind, offset_bytes: place * bytes, length_bytes: bytes, fua: false };
         let (accepted_ns, target_ns) = host.issue(drive, &request);
         total_ns += target_ns - accepted_ns;
     }
     let end_ns = host.drain();
     let iops = load.count as f64 * 1e9 / (end_ns - start_ns).max(1) as f64;
     let mean_ns = total_ns as f64 / load.count.max(1) as f64;
-    Outcome { end_ns, iops, mb_per_second: iops * bytes as f64 / 1e6, mean_ns }
+    LoadResult { end_ns, iops, mb_per_second: iops * bytes as f64 / 1e6, mean_ns }
 }
 
 /// What a drive has been through before it is used.
@@ -132,15 +132,21 @@ pub enum Age {
 
 /// Ages a drive in virtual time and settles it, so that it starts idle at time 0 with counters at
 /// zero. Zoned drives are filled at most: they take no random writes.
-pub fn age(drive: &mut Model, age: Age) {
+pub fn age(drive: &mut TimingModel, age: Age) {
     let most_bytes = 128 << 10;
     let bytes = match drive {
         // A write ends where its zone ends, so that whole ones have to fill it.
-        Model::Zoned(zoned) => most_bytes.min(1 << zoned.zone_bytes().trailing_zeros()),
+        TimingModel::Zoned(zoned) => most_bytes.min(1 << zoned.zone_bytes().trailing_zeros()),
         _ => most_bytes,
     };
-    let fill =
-        Load { kind: Kind::Write, random: false, bytes, depth: 8, count: drive.visible_bytes() / bytes, seed: 0 };
+    let fill = Load {
+        kind: CommandKind::Write,
+        random: false,
+        bytes,
+        depth: 8,
+        count: drive.visible_bytes() / bytes,
+        seed: 0,
+    };
     match age {
         Age::Fresh => {}
         Age::Filled => {
@@ -149,7 +155,7 @@ pub fn age(drive: &mut Model, age: Age) {
         Age::Overwritten { drive_writes, seed } => {
             let end_ns = run(drive, 0, &fill).end_ns;
             let count = (drive.visible_bytes() / 4096).saturating_mul(drive_writes);
-            if !matches!(drive, Model::Zoned(_)) {
+            if !matches!(drive, TimingModel::Zoned(_)) {
                 run(drive, end_ns, &Load { random: true, bytes: 4096, depth: 32, count, seed, ..fill });
             }
         }
@@ -191,13 +197,13 @@ pub struct Overwriting {
 }
 
 /// Writes a drive at random, uniformly over all it shows, and gives the curve from fresh to steady.
-pub fn overwrite_at_random(drive: &mut Model, how: &Overwriting, mut point: impl FnMut(CurvePoint)) {
+pub fn overwrite_at_random(drive: &mut TimingModel, how: &Overwriting, mut point: impl FnMut(CurvePoint)) {
     let visible = drive.visible_bytes();
     let places = (visible / how.write_bytes.max(1)).max(1);
     let per_point = (places / how.points_per_drive_write.max(1)).max(1);
     let fill_bytes = 128 << 10;
     let count = if how.fill_first { visible.div_ceil(fill_bytes) } else { 0 };
-    let fill = Load { kind: Kind::Write, random: false, bytes: fill_bytes, depth: 8, count, seed: 0 };
+    let fill = Load { kind: CommandKind::Write, random: false, bytes: fill_bytes, depth: 8, count, seed: 0 };
     let began_ns = run(drive, 0, &fill).end_ns;
     let began = drive.statistics();
     let (mut host, mut random) = (ClosedLoop::new(how.depth, began_ns), SplitMix64::new(how.seed));
@@ -205,7 +211,7 @@ pub fn overwrite_at_random(drive: &mut Model, how: &Overwriting, mut point: impl
     let points = how.drive_writes.saturating_mul(places) / per_point;
     for _ in 0..points {
         for _ in 0..per_point {
-            host.issue(drive, &Request::write(random.below(places) * how.write_bytes, how.write_bytes));
+            host.issue(drive, &TimedCommand::write(random.below(places) * how.write_bytes, how.write_bytes));
         }
         let (now, now_ns) = (drive.statistics(), host.now_ns());
         let stretch = now.since(&before);

@@ -21,7 +21,7 @@ use crate::flash::Flash;
 use crate::geometry::{PAGE_BYTES, PageLocation, check_flash};
 use crate::parameters::error::impossible;
 use crate::parameters::{Capacity, ParameterError, Parameters};
-use crate::request::{Kind, Request, Verdict};
+use crate::request::{CommandKind, CompletionTime, TimedCommand};
 use crate::statistics::Statistics;
 use crate::write_buffer::WriteBuffer;
 
@@ -51,11 +51,11 @@ impl Zoned {
         let p = parameters;
         let dies = p.channels * p.luns_per_channel;
         if p.luns_per_zone == 0 || !dies.is_multiple_of(p.luns_per_zone) {
-            let reason = format!("it has to divide the {dies} dies");
+            let reason = format!("it must divide the {dies} dies");
             return Err(impossible("luns_per_zone", p.luns_per_zone, reason));
         }
         if p.zone_bytes < p.one_shot_page_bytes || !p.zone_bytes.is_multiple_of(PAGE_BYTES) {
-            return Err(impossible("zone", p.zone_bytes, "it has to be a multiple of 4k and hold a one-shot page"));
+            return Err(impossible("zone", p.zone_bytes, "it must be a multiple of 4k and hold a one-shot page"));
         }
         let (Capacity::Visible(asked_bytes) | Capacity::Flash(asked_bytes)) = capacity;
         let zones = asked_bytes / p.zone_bytes;
@@ -70,7 +70,7 @@ impl Zoned {
             size => ("zone_write_buffer", size, zones),
         };
         if size < p.one_shot_page_bytes {
-            return Err(impossible(name, size, "it has to hold a one-shot page"));
+            return Err(impossible(name, size, "it must hold a one-shot page"));
         }
         Ok(Self {
             flash: Flash::new(p, 1, p.channels, dies),
@@ -95,24 +95,24 @@ impl Zoned {
     }
 
     /// When a command given now completes. A range is cut off at the end of its zone.
-    pub fn schedule(&mut self, now_ns: u64, request: &Request) -> Verdict {
+    pub fn schedule(&mut self, now_ns: u64, request: &TimedCommand) -> CompletionTime {
         self.advance(now_ns);
         let zone = (request.offset_bytes / self.parameters.zone_bytes) as usize;
         let start = request.offset_bytes % self.parameters.zone_bytes;
         let end = start.saturating_add(request.length_bytes).min(self.parameters.zone_bytes);
         let exists = zone < self.written_bytes.len();
-        Verdict::At(match request.kind {
-            Kind::Read if exists && end > start => self.read(zone, start, end),
-            Kind::Write if exists && end > start => match self.write(zone, start, end, request.fua) {
+        CompletionTime::At(match request.kind {
+            CommandKind::Read if exists && end > start => self.read(zone, start, end),
+            CommandKind::Write if exists && end > start => match self.write(zone, start, end, request.fua) {
                 Ok(target_ns) => target_ns,
                 Err(not_before_ns) => {
                     self.counts.refused += 1;
-                    return Verdict::Retry { not_before_ns };
+                    return CompletionTime::Retry { not_before_ns };
                 }
             },
-            Kind::ZoneReset if exists => self.reset(zone),
-            Kind::Flush if self.parameters.is_mended() => self.now_ns + self.parameters.firmware_flush_ns,
-            Kind::Flush => self.now_ns.max(self.flash.idle_at_ns()),
+            CommandKind::ZoneReset if exists => self.reset(zone),
+            CommandKind::Flush if self.parameters.is_mended() => self.now_ns + self.parameters.firmware_flush_ns,
+            CommandKind::Flush => self.now_ns.max(self.flash.idle_at_ns()),
             _ => self.now_ns,
         })
     }

@@ -4,16 +4,16 @@
 
 use iolab_ssd_timing::presets::PRESETS;
 use iolab_ssd_timing::study::{Age, Load, Overwriting, age, overwrite_at_random, run};
-use iolab_ssd_timing::{Capacity, Kind, Model, ModelKind, Preset, Request, Verdict};
+use iolab_ssd_timing::{Capacity, CommandKind, CompletionTime, ModelKind, Preset, TimedCommand, TimingModel};
 
 /// Just above the least that its geometry takes: what is asked here does not depend on it.
-fn build(preset: &Preset) -> Model {
+fn build(preset: &Preset) -> TimingModel {
     let parameters = preset.parameters();
     let one_shots = parameters.channels * parameters.luns_per_channel * parameters.one_shot_page_bytes;
-    Model::build(&parameters, Capacity::Visible(one_shots * 2 * 40)).unwrap()
+    TimingModel::build(&parameters, Capacity::Visible(one_shots * 2 * 40)).unwrap()
 }
 
-const WRITES: Load = Load { kind: Kind::Write, random: true, bytes: 4096, depth: 32, count: 0, seed: 5 };
+const WRITES: Load = Load { kind: CommandKind::Write, random: true, bytes: 4096, depth: 32, count: 0, seed: 5 };
 
 #[test]
 fn fresh_drives_write_above_their_sheet_and_steady_ones_below() {
@@ -47,9 +47,9 @@ fn reads_come_near_the_sheet() {
         let fill = Load { random: false, bytes: big, depth: 32, count: bytes / big, ..WRITES };
         let filled = run(&mut drive, 0, &fill);
         let start_ns = filled.end_ns + 1_000_000_000;
-        let sequential = run(&mut drive, start_ns, &Load { kind: Kind::Read, ..fill });
+        let sequential = run(&mut drive, start_ns, &Load { kind: CommandKind::Read, ..fill });
         let random =
-            run(&mut drive, sequential.end_ns, &Load { kind: Kind::Read, depth: 256, count: 20_000, ..WRITES });
+            run(&mut drive, sequential.end_ns, &Load { kind: CommandKind::Read, depth: 256, count: 20_000, ..WRITES });
         let near = |value: f64, sheet: u64| (0.85..1.25).contains(&(value / sheet as f64));
         assert!(near(sequential.mb_per_second, sheet.read_mb_per_second), "{}: {sequential:?}", preset.name);
         assert!(near(random.iops, sheet.read_iops), "{}: {random:?}", preset.name);
@@ -60,12 +60,12 @@ fn reads_come_near_the_sheet() {
 #[test]
 fn the_compatible_drive_of_32_gib_reads_as_nvmevirts() {
     let parameters = Preset::named("970pro-nvmevirt").unwrap().parameters();
-    let mut drive = Model::build(&parameters, Capacity::Flash(32 << 30)).unwrap();
+    let mut drive = TimingModel::build(&parameters, Capacity::Flash(32 << 30)).unwrap();
     let fill = Load { random: false, bytes: 128 << 10, depth: 8, count: 4096, ..WRITES };
     let filled = run(&mut drive, 0, &fill);
     // Of the whole drive; the last commands of a shorter run weigh more.
     assert!((filled.iops / 17_864.0 - 1.0).abs() < 0.002, "{filled:?}");
-    let reads = Load { kind: Kind::Read, ..fill };
+    let reads = Load { kind: CommandKind::Read, ..fill };
     let one = run(&mut drive, filled.end_ns + 1_000_000_000, &Load { depth: 1, ..reads });
     assert!((one.iops / 8_124.0 - 1.0).abs() < 0.001, "{one:?}");
     let many = run(&mut drive, one.end_ns, &Load { depth: 32, ..reads });
@@ -85,7 +85,7 @@ fn small_drives_age_as_large_ones_do() {
         for (name, value) in [("partitions", "1"), ("channels", "2"), ("luns_per_channel", "1")] {
             parameters.set(name, value).unwrap();
         }
-        let mut drive = Model::build(&parameters, Capacity::Visible(bytes)).unwrap();
+        let mut drive = TimingModel::build(&parameters, Capacity::Visible(bytes)).unwrap();
         age(&mut drive, Age::Overwritten { drive_writes: 1, seed: 1 });
         let writes = run(&mut drive, 0, &Load { count: bytes / 4096, ..WRITES });
         (writes.iops, drive.statistics().write_amplification().unwrap())
@@ -98,19 +98,19 @@ fn small_drives_age_as_large_ones_do() {
 #[test]
 fn an_aged_drive_is_idle_and_old() {
     for preset in PRESETS {
-        let mut drive = Model::build(&preset.parameters(), Capacity::Visible(8 << 30)).unwrap();
-        if !matches!(drive, Model::Zoned(_)) {
+        let mut drive = TimingModel::build(&preset.parameters(), Capacity::Visible(8 << 30)).unwrap();
+        if !matches!(drive, TimingModel::Zoned(_)) {
             drive = build(preset);
         }
         age(&mut drive, Age::Overwritten { drive_writes: 1, seed: 1 });
         assert_eq!((drive.next_event_ns(), drive.statistics().host_written_bytes), (None, 0), "{}", preset.name);
         // As when nothing else is going on: no die is busy with the past.
-        let mut fresh = Model::build(&preset.parameters(), Capacity::Visible(drive.visible_bytes())).unwrap();
-        let (read, write) = (Request::read(0, 4096), Request::write(1 << 20, 4096));
-        let Verdict::At(target_ns) = drive.schedule(0, &read) else { panic!("reads never wait") };
+        let mut fresh = TimingModel::build(&preset.parameters(), Capacity::Visible(drive.visible_bytes())).unwrap();
+        let (read, write) = (TimedCommand::read(0, 4096), TimedCommand::write(1 << 20, 4096));
+        let CompletionTime::At(target_ns) = drive.schedule(0, &read) else { panic!("reads never wait") };
         assert!(target_ns < 200_000, "{}: {target_ns}", preset.name);
-        if matches!(drive, Model::Nand(_)) {
-            let Verdict::At(unwritten_ns) = fresh.schedule(0, &read) else { panic!("reads never wait") };
+        if matches!(drive, TimingModel::Nand(_)) {
+            let CompletionTime::At(unwritten_ns) = fresh.schedule(0, &read) else { panic!("reads never wait") };
             assert!(target_ns > unwritten_ns, "{}: the page is on flash", preset.name);
             drive.schedule(1_000_000, &write);
             assert!(drive.statistics().free_lines < fresh.statistics().free_lines, "{}", preset.name);

@@ -3,7 +3,7 @@
 #![allow(missing_docs, reason = "a test has no public documentation")]
 
 use iolab_ssd_timing::study::ClosedLoop;
-use iolab_ssd_timing::{Capacity, Model, Preset, Request, Verdict};
+use iolab_ssd_timing::{Capacity, CompletionTime, Preset, TimedCommand, TimingModel};
 
 /// Recorded commands and their targets.
 const RECORDED: &[u8] = include_bytes!("vectors/nand-970pro-4g.bin");
@@ -69,13 +69,13 @@ fn phases() -> Vec<Phase> {
     phases
 }
 
-fn drive() -> Model {
+fn drive() -> TimingModel {
     let parameters = Preset::named("970pro-nvmevirt").unwrap().parameters();
-    Model::build(&parameters, Capacity::Flash(4 << 30)).unwrap()
+    TimingModel::build(&parameters, Capacity::Flash(4 << 30)).unwrap()
 }
 
-fn request(phase: &Phase, offset_bytes: u64) -> Request {
-    let make = if phase.is_read { Request::read } else { Request::write };
+fn request(phase: &Phase, offset_bytes: u64) -> TimedCommand {
+    let make = if phase.is_read { TimedCommand::read } else { TimedCommand::write };
     make(offset_bytes, phase.length_bytes)
 }
 
@@ -86,7 +86,12 @@ fn every_target_is_equal() {
     for phase in &phases {
         for (line, (now_ns, offset_bytes, target_ns)) in phase.lines.iter().enumerate() {
             let verdict = drive.schedule(*now_ns, &request(phase, *offset_bytes));
-            assert_eq!(verdict, Verdict::At(*target_ns), "{} line {line} at {now_ns}, {offset_bytes}", phase.name);
+            assert_eq!(
+                verdict,
+                CompletionTime::At(*target_ns),
+                "{} line {line} at {now_ns}, {offset_bytes}",
+                phase.name
+            );
         }
     }
     assert_eq!(phases.iter().map(|phase| phase.lines.len()).sum::<usize>(), 133_324);

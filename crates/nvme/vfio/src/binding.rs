@@ -31,7 +31,7 @@ pub enum BindError {
     #[error(transparent)]
     Function(#[from] VfioError),
     /// A block device on it is in use.
-    #[error("{address} is in use, and would vanish: {}", reasons.join("; "))]
+    #[error("{address} is in use and would disappear: {}", reasons.join("; "))]
     InUse {
         /// The function.
         address: PciAddress,
@@ -39,7 +39,7 @@ pub enum BindError {
         reasons: Vec<String>,
     },
     /// A process drives it. Unbinding would wait for that process to end.
-    #[error("{address} is driven by a process: end it first (fuser -v {} names it)", group.display())]
+    #[error("{address} is used by a process: end it first (find it with fuser -v {})", group.display())]
     Driven {
         /// The function.
         address: PciAddress,
@@ -47,7 +47,7 @@ pub enum BindError {
         group: PathBuf,
     },
     /// Only root may do it.
-    #[error("changing the driver of {address} needs root; these are the commands:\n{commands}")]
+    #[error("changing the driver of {address} needs root; run as root:\n{commands}")]
     NotPermitted {
         /// The function.
         address: PciAddress,
@@ -55,7 +55,7 @@ pub enum BindError {
         commands: String,
     },
     /// `vfio-pci` is missing or does not accept it.
-    #[error("{address}: vfio-pci does not take it; is the module loaded? (modprobe vfio-pci)")]
+    #[error("{address}: vfio-pci rejected it; is the module loaded? (modprobe vfio-pci)")]
     NotTaken {
         /// The function.
         address: PciAddress,

@@ -3,18 +3,20 @@
 //! Mapped memory stays alive and pinned, because the container holds a window of it.
 
 use std::collections::BTreeMap;
+use std::ffi::CString;
 use std::fs::File;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use iolab_memory::{Access, SharedBytes};
+use iolab_memory::{MappingAccess, SharedBytes};
 use iolab_pci_device::{DmaBuffer, DmaMapper, MapError};
 use rustix::io::Errno;
 
 use crate::abi::{self, IOMMU_CAP_IOVA_RANGES};
 use crate::capability::Capabilities;
 use crate::group::{Group, is, open_device_file};
-use crate::{IovaRange, IovaSpace, VfioError, system_call};
+use crate::{IovaRange, IovaSpace, PciAddress, VfioError, system_call};
 
 /// What the kernel says about a device's IOMMU.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +42,7 @@ impl Container {
         let version =
             system_call::with_number(&file, abi::GET_API_VERSION, 0).map_err(VfioError::system("VFIO's version"))?;
         let has_model = system_call::with_number(&file, abi::CHECK_EXTENSION, abi::TYPE1V2_IOMMU)
-            .map_err(VfioError::system("VFIO's kinds of IOMMU"))?;
+            .map_err(VfioError::system("VFIO's IOMMU types"))?;
         if version != abi::API_VERSION || has_model == 0 {
             return Err(VfioError::Unsupported(format!(
                 "the kernel's VFIO (version {version}) has no type 1 IOMMU: modprobe vfio_iommu_type1"
@@ -53,20 +55,26 @@ impl Container {
         Ok(Container { file, facts, space, mapped: BTreeMap::new() })
     }
 
+    /// Opens a function of the group, which is in this container.
+    pub(crate) fn open_function(&self, group: &Group, address: PciAddress) -> Result<OwnedFd, VfioError> {
+        let name = CString::new(address.to_string()).map_err(|error| VfioError::Unsupported(error.to_string()))?;
+        system_call::device_of_group(group, &name).map_err(VfioError::system(format!("opening {address}")))
+    }
+
     pub(crate) fn facts(&self) -> &IommuFacts {
         &self.facts
     }
 
     fn map_at(&mut self, address: u64, memory: &SharedBytes) -> Result<(), MapError> {
         let bytes = memory.len() as u64;
-        let device_may_write = memory.access() == Access::ReadWrite;
+        let device_may_write = memory.access() == MappingAccess::ReadWrite;
         let mut order = abi::map_dma(memory.as_ptr() as u64, address, bytes, device_may_write);
         system_call::with_words(&self.file, abi::IOMMU_MAP_DMA, &mut order).map_err(|source| {
             let what = match Errno::from_io_error(&source) {
                 Some(Errno::NOMEM) => format!(
-                    "{bytes} bytes for a device exceed the memory that may be locked (ulimit -l; LimitMEMLOCK= of systemd)"
+                    "{bytes} bytes for a device exceed the locked-memory limit (ulimit -l; LimitMEMLOCK= in systemd)"
                 ),
-                Some(Errno::NOSPC) => "the IOMMU holds no more mappings: map fewer and larger pieces".to_owned(),
+                Some(Errno::NOSPC) => "the IOMMU has no room for more mappings: map fewer, larger pieces".to_owned(),
                 _ => format!("mapping {bytes} bytes at bus address {address:#x}"),
             };
             MapError::System { what, source }

@@ -38,11 +38,11 @@ impl VfioDevice {
     pub fn open(address: PciAddress) -> Result<VfioDevice, VfioError> {
         let group = Group::of(address, &Sysfs::live())?;
         let container = Container::around(&group)?;
-        let device = Arc::new(group.device(address, &container)?);
+        let device = Arc::new(container.open_function(&group, address)?);
         let mut info = abi::question(abi::DEVICE_INFO_WORDS, 0);
         ask(&device, abi::DEVICE_GET_INFO, &mut info, address)?;
         if info[1] & DEVICE_IS_PCI == 0 || info[2] <= CONFIG_REGION {
-            return Err(VfioError::Unsupported(format!("{address} is no PCI function for VFIO")));
+            return Err(VfioError::Unsupported(format!("{address} is not a PCI function for VFIO")));
         }
         let config = ConfigSpace::new(Arc::clone(&device), region(&device, CONFIG_REGION, address)?.start);
         let registers = Registers::of(Arc::clone(&device), region(&device, BAR0_REGION, address)?)

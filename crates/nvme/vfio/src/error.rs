@@ -22,17 +22,17 @@ pub enum VfioError {
     },
     /// It has no IOMMU.
     #[error(
-        "{0} is behind no IOMMU, so nothing would keep the device from writing anywhere: \
-         switch VT-d or AMD-Vi on in the firmware, and boot with intel_iommu=on where the kernel wants that"
+        "{0} is not behind an IOMMU, so it could write anywhere in memory: enable VT-d or AMD-Vi in the firmware, \
+        and boot with intel_iommu=on if the kernel needs it"
     )]
     NoIommu(PciAddress),
     /// The kernel does not support VFIO.
-    #[error("{}: the kernel has no VFIO here: modprobe vfio-pci", .0.display())]
+    #[error("{}: the kernel has no VFIO: run modprobe vfio-pci", .0.display())]
     NoVfio(PathBuf),
     /// Others in the group still have drivers that do DMA.
     #[error(
-        "the IOMMU cannot tell {address} from other functions of its group {group}, and these are still in use: {}; \
-         bind them to vfio-pci as well, or unbind them",
+        "the IOMMU cannot separate {address} from the other functions of its group {group}, which are still in use: \
+        {}; bind them to vfio-pci as well, or unbind them",
         named(others)
     )]
     NotViable {

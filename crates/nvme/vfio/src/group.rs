@@ -1,16 +1,14 @@
 //! An IOMMU group: functions that the IOMMU cannot distinguish. One process at a time opens them,
 //! together.
 
-use std::ffi::CString;
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
 use crate::abi::{self, GROUP_GET_STATUS, GROUP_VIABLE};
-use crate::container::Container;
 use crate::{PciAddress, Sysfs, VfioError, system_call};
 
 #[derive(Debug)]
@@ -46,12 +44,6 @@ impl Group {
         system_call::set_container(self, container)
             .map_err(VfioError::system(format!("putting IOMMU group {} into a container", self.number)))
     }
-
-    /// Opens one of the group's functions; the group is in a container that has an IOMMU.
-    pub(crate) fn device(&self, address: PciAddress, _container: &Container) -> Result<OwnedFd, VfioError> {
-        let name = CString::new(address.to_string()).map_err(|error| VfioError::Unsupported(error.to_string()))?;
-        system_call::device_of_group(self, &name).map_err(VfioError::system(format!("opening {address}")))
-    }
 }
 
 impl AsFd for Group {
@@ -70,7 +62,7 @@ pub(crate) fn open_device_file(path: &Path) -> Result<File, VfioError> {
     OpenOptions::new().read(true).write(true).open(path).map_err(|source| match source.kind() {
         io::ErrorKind::NotFound => VfioError::NoVfio(path.to_owned()),
         io::ErrorKind::PermissionDenied => VfioError::System {
-            what: format!("{0}: run as root, or let your user own it (chown \"$USER\" {0})", path.display()),
+            what: format!("{0}: run as root, or make your user its owner (chown \"$USER\" {0})", path.display()),
             source,
         },
         _ => VfioError::System { what: path.display().to_string(), source },

@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use iolab_memory::{Access, SharedBytes};
+use iolab_memory::{MappingAccess, SharedBytes};
 
 use crate::abi::{self, REGION_CAP_SPARSE_MMAP, REGION_MAPPABLE};
 use crate::capability::Capabilities;
@@ -54,7 +54,7 @@ impl Registers {
         let mut mapped = Vec::new();
         for &(offset, bytes) in &region.mappable {
             let file = device.try_clone()?;
-            let memory = SharedBytes::of_file(file, region.start + offset, bytes as usize, Access::ReadWrite);
+            let memory = SharedBytes::of_file(file, region.start + offset, bytes as usize, MappingAccess::ReadWrite);
             mapped.extend(memory.ok().map(|memory| (offset, memory)));
         }
         Ok(Registers { device, region, mapped })

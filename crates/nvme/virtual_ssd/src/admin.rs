@@ -18,7 +18,7 @@ use iolab_nvme_spec::{AdminOpcode, Status, SubmissionEntry};
 
 use crate::command_error::{CommandError, place};
 use crate::controller_record::ControllerRecord;
-use crate::data_window::{DataWindow, Direction};
+use crate::data_window::{DataDirection, DataWindow};
 use crate::subsystem::Subsystem;
 use events::Events;
 pub(crate) use features::Coalescing;
@@ -84,13 +84,13 @@ impl std::ops::Deref for AdminCommand<'_> {
 impl AdminCommand<'_> {
     /// Gives the host its data.
     fn send(&mut self, data: &[u8]) -> Result<(), CommandError> {
-        self.data.locate(self.entry, Direction::ToHost, data.len())?;
+        self.data.locate(self.entry, DataDirection::ToHost, data.len())?;
         Ok(self.data.write(data)?)
     }
 
     /// Takes the host's data.
     fn receive(&mut self, data: &mut [u8]) -> Result<(), CommandError> {
-        self.data.locate(self.entry, Direction::FromHost, data.len())?;
+        self.data.locate(self.entry, DataDirection::FromHost, data.len())?;
         Ok(self.data.read(data)?)
     }
 }

@@ -21,9 +21,9 @@ use iolab_nvme_spec::{AdminOpcode, CompletionEntry, Status, SubmissionEntry};
 use crate::admin::{AdminExecutor, AdminReply, FrontFeatures};
 use crate::command_error::CommandError;
 use crate::controller_record::{Answer, ControllerRecord, Notice};
-use crate::data_window::{DataWindow, Direction, Unreachable};
+use crate::data_window::{DataDirection, DataWindow, Unreachable};
 use crate::fault::FaultKind;
-use crate::io::{IoExecutor, Step};
+use crate::io::{ExecutionStep, IoExecutor};
 use crate::subsystem::Subsystem;
 
 /// The data of one command.
@@ -43,14 +43,14 @@ impl CapsuleData {
 }
 
 impl DataWindow for CapsuleData {
-    fn locate(&mut self, _: &SubmissionEntry, direction: Direction, bytes: usize) -> Result<(), CommandError> {
+    fn locate(&mut self, _: &SubmissionEntry, direction: DataDirection, bytes: usize) -> Result<(), CommandError> {
         match direction {
-            Direction::ToHost => (self.bytes, self.is_answer) = (vec![0; bytes], true),
+            DataDirection::ToHost => (self.bytes, self.is_answer) = (vec![0; bytes], true),
             // A capsule that is too short (Base, section 4.4.1).
-            Direction::FromHost if self.bytes.len() < bytes => {
+            DataDirection::FromHost if self.bytes.len() < bytes => {
                 return Err(CommandError::permanent(Status::DATA_SGL_LENGTH_INVALID));
             }
-            Direction::FromHost => self.bytes.truncate(bytes),
+            DataDirection::FromHost => self.bytes.truncate(bytes),
         }
         Ok(())
     }
@@ -234,10 +234,10 @@ impl Capsules {
         let outcome = match queue {
             0 => execute_admin(&mut self.admin, &entry, data).map(|result| result.map(|result| (now_ns, result))),
             _ => match self.io.execute(&self.subsystem, queue, &entry, now_ns) {
-                Ok(Step::Stall { .. }) => {
+                Ok(ExecutionStep::Stall { .. }) => {
                     return Some(Command { data: std::mem::take(&mut self.io.data.bytes), ..command });
                 }
-                Ok(Step::Done { at_ns, result }) => Ok(Some((at_ns, result))),
+                Ok(ExecutionStep::Done { at_ns, result }) => Ok(Some((at_ns, result))),
                 Err(error) => Err(error),
             },
         };

@@ -10,21 +10,35 @@
 
 mod age;
 mod describe;
+mod error;
 mod parse;
 
-use std::io;
-
-use iolab_ssd_timing::{ParameterError, Parameters};
+use iolab_ssd_timing::Parameters;
 
 pub use age::Age;
 pub use describe::{Parameter, parameters};
+pub use error::ConfigError;
 pub use parse::{KEYS, Key};
 
-use crate::fault::{Fault, FaultError};
+use crate::fault::Fault;
 use crate::media::{MediaKind, MemoryPages};
-use crate::namespace::FORMAT_SHIFTS;
 use crate::timing::no_time;
-use crate::zones::ZoneLayout;
+
+/// The LBA formats: shifts of 512 and 4096 bytes, without metadata.
+pub(crate) const FORMAT_SHIFTS: [u32; 2] = [9, 12];
+
+/// How the zones of a namespace are laid out, in bytes; both whole blocks of every format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ZoneLayout {
+    /// Distance of zones.
+    pub zone_bytes: u64,
+    /// Bytes of a zone that can be written, not more than its size.
+    pub capacity_bytes: u64,
+    /// Most zones open at a time; 0 for no limit.
+    pub max_open: u32,
+    /// Most zones open or closed at a time; 0 for no limit.
+    pub max_active: u32,
+}
 
 /// Settings of a virtual SSD. [`Config::default`] is a small drive in memory that answers at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -109,25 +123,25 @@ impl Config {
     pub fn check(&self) -> Result<(), ConfigError> {
         let refuse = |key, reason: String| Err(ConfigError::BadValue { key, reason });
         if !FORMAT_SHIFTS.iter().any(|shift| self.lba_bytes == 1 << shift) {
-            return refuse("lba", "a block has 512 or 4096 bytes".to_owned());
+            return refuse("lba", "the block size must be 512 or 4096 bytes".to_owned());
         }
         if self.size_bytes == 0 || !self.size_bytes.is_multiple_of(4096) {
-            return refuse("size", "a namespace has a multiple of 4096 bytes, and more than none".to_owned());
+            return refuse("size", "a namespace must be a positive multiple of 4096 bytes".to_owned());
         }
         if !(1..=MOST_NAMESPACES).contains(&self.namespaces) {
-            return refuse("namespaces", format!("there are 1 to {MOST_NAMESPACES}"));
+            return refuse("namespaces", format!("must be 1 to {MOST_NAMESPACES}"));
         }
         if !(1..=MOST_QUEUE_PAIRS).contains(&self.queue_pairs) {
-            return refuse("queues", format!("there are 1 to {MOST_QUEUE_PAIRS} pairs of I/O queues"));
+            return refuse("queues", format!("must be 1 to {MOST_QUEUE_PAIRS} I/O queue pairs"));
         }
         if !(2..=65_536).contains(&self.queue_entries) {
-            return refuse("queue_entries", "a queue has 2 to 65536 entries".to_owned());
+            return refuse("queue_entries", "must be 2 to 65536 entries".to_owned());
         }
         if self.most_bytes != 0 && (!self.most_bytes.is_power_of_two() || self.most_bytes < 4096) {
-            return refuse("mdts", "give 0, or a power of two from 4k".to_owned());
+            return refuse("mdts", "must be 0 or a power of two of at least 4k".to_owned());
         }
         if self.serial.len() > 20 || !self.serial.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return refuse("serial", "up to 20 printable ASCII characters".to_owned());
+            return refuse("serial", "must be up to 20 printable ASCII characters".to_owned());
         }
         if self.media_bytes() > isize::MAX as u64 {
             return Err(ConfigError::TooLarge { bytes: self.media_bytes() });
@@ -139,104 +153,18 @@ impl Config {
     fn check_zones(&self, zones: ZoneLayout) -> Result<(), ConfigError> {
         let refuse = |key, reason: &str| Err(ConfigError::BadValue { key, reason: reason.to_owned() });
         if zones.zone_bytes == 0 || !zones.zone_bytes.is_multiple_of(4096) {
-            return refuse("zone", "a zone has a multiple of 4096 bytes");
+            return refuse("zone", "the zone size must be a multiple of 4096 bytes");
         }
         if !self.size_bytes.is_multiple_of(zones.zone_bytes) {
-            return refuse("zone", "the namespace must have whole zones");
+            return refuse("zone", "the namespace must be a multiple of the zone size");
         }
         let capacity = zones.capacity_bytes;
         if capacity == 0 || capacity > zones.zone_bytes || !capacity.is_multiple_of(4096) {
-            return refuse("zone_capacity", "a multiple of 4096 bytes up to the size of a zone");
+            return refuse("zone_capacity", "must be a multiple of 4096 bytes up to the zone size");
         }
         if zones.max_active > 0 && (zones.max_open == 0 || zones.max_open > zones.max_active) {
-            return refuse("max_open", "with max_active, give a max_open that is not greater");
+            return refuse("max_open", "max_active needs a max_open that is not larger");
         }
         Ok(())
     }
-}
-
-/// Why a virtual SSD cannot be made.
-#[derive(Debug, thiserror::Error)]
-pub enum ConfigError {
-    /// Not a `key=value` word.
-    #[error("`{word}` is not key=value")]
-    NotKeyValue {
-        /// The word.
-        word: String,
-    },
-    /// No such key.
-    #[error("there is no device parameter `{key}`{}", suggestion(.near))]
-    UnknownKey {
-        /// The key.
-        key: String,
-        /// The nearest one that exists.
-        near: Option<&'static str>,
-    },
-    /// The value does not fit the key.
-    #[error("{key}: {reason}")]
-    BadValue {
-        /// The key.
-        key: &'static str,
-        /// What it takes.
-        reason: String,
-    },
-    /// An age other than fresh for a model that does not age.
-    #[error(
-        "age: the model `{model}` has no flash that could be {age}; choose one that has, as preset=970pro, or age=fresh"
-    )]
-    AgeWithoutFlash {
-        /// The age asked for.
-        age: Age,
-        /// The model's name.
-        model: String,
-    },
-    /// Random overwrites where writes have to be in order.
-    #[error(
-        "age: zones are written in order, so there is no steady state of random writes; choose age=filled or fresh"
-    )]
-    SteadyInZones,
-    /// A parameter of the timing model.
-    #[error(transparent)]
-    Timing(#[from] ParameterError),
-    /// A fault that is not understood.
-    #[error("fault: {0}")]
-    Fault(#[from] FaultError),
-    /// More than this machine can address.
-    #[error("size: {bytes} bytes cannot be addressed here: choose a smaller size or fewer namespaces")]
-    TooLarge {
-        /// Bytes asked for.
-        bytes: u64,
-    },
-    /// Media in a file, without a file: for the program, which forgot to open one.
-    #[error("media: nobody has opened the file for the data")]
-    Unopened,
-    /// The file beside the data that keeps zones and formats.
-    #[error(
-        "media: {path}: {reason}; give the parameters that it was made with, or remove it: the data stay, zones are \
-         empty then and formats as configured"
-    )]
-    State {
-        /// Which file.
-        path: String,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// Another process uses the drive.
-    #[error("media: {path}: a device uses these data already: end it first, or name another file")]
-    InUse {
-        /// Its state file.
-        path: String,
-    },
-    /// The media could not be had.
-    #[error("media: {what}: {source}")]
-    Media {
-        /// Which media.
-        what: String,
-        /// The system's answer.
-        source: io::Error,
-    },
-}
-
-fn suggestion(near: &Option<&'static str>) -> String {
-    near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"))
 }

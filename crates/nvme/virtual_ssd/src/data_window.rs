@@ -19,7 +19,7 @@ use crate::command_error::{CommandError, place};
 
 /// Which way the data of a command goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
+pub enum DataDirection {
     /// From the controller to the host.
     ToHost,
     /// From the host to the controller.
@@ -46,7 +46,8 @@ pub trait DataWindow {
     ///
     /// # Errors
     /// The command's description of its data breaks a rule, or describes fewer bytes.
-    fn locate(&mut self, command: &SubmissionEntry, direction: Direction, bytes: usize) -> Result<(), CommandError>;
+    fn locate(&mut self, command: &SubmissionEntry, direction: DataDirection, bytes: usize)
+    -> Result<(), CommandError>;
 
     /// Bytes of the window.
     fn len(&self) -> usize;

@@ -15,11 +15,6 @@ mod state;
 pub use parse::FaultError;
 pub(crate) use state::{FaultPoint, FaultState, Subject};
 
-use iolab_nvme_spec::SubmissionEntry;
-
-use crate::namespace::Namespace;
-use crate::subsystem::Subsystem;
-
 /// What goes wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultKind {
@@ -48,7 +43,7 @@ pub enum FaultKind {
 
 /// Which commands a fault applies to, by their data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operation {
+pub enum FaultOperation {
     /// Whatever the command does.
     Any,
     /// Commands that read the media.
@@ -75,7 +70,7 @@ pub struct Fault {
     /// What goes wrong.
     pub kind: FaultKind,
     /// Which direction.
-    pub operation: Operation,
+    pub operation: FaultOperation,
     /// Only commands with this opcode.
     pub opcode: Option<u8>,
     /// Only commands of this submission queue; 0 are admin commands, which no other fault touches.
@@ -97,7 +92,7 @@ impl Fault {
     pub const fn new(kind: FaultKind) -> Fault {
         Fault {
             kind,
-            operation: Operation::Any,
+            operation: FaultOperation::Any,
             opcode: None,
             queue: None,
             namespace: None,
@@ -118,17 +113,4 @@ pub struct PlannedFaults {
     pub at_fetch: Option<FaultKind>,
     /// To its completion.
     pub at_completion: Option<FaultKind>,
-}
-
-impl Subsystem {
-    /// The faults that hit a command of submission queue `queue`. Each call counts as a command.
-    #[cold]
-    pub fn planned_faults(&self, queue: u16, command: &SubmissionEntry) -> PlannedFaults {
-        let Some(faults) = &self.faults else { return PlannedFaults::default() };
-        let namespace = self.namespace(command.nsid());
-        let subject = Subject::of(queue, command, namespace.map_or(9, Namespace::lba_shift));
-        let at_fetch = faults.strike(FaultPoint::Fetch, &subject);
-        let at_completion = if at_fetch.is_none() { faults.strike(FaultPoint::Complete, &subject) } else { None };
-        PlannedFaults { at_fetch, at_completion }
-    }
 }

@@ -45,7 +45,7 @@ impl Counters {
 
 /// Sums of what hosts did to a subsystem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Totals {
+pub struct HealthTotals {
     /// Read and Compare commands that the media served.
     pub read_commands: u64,
     /// Write, Write Zeroes, Zone Append and Copy commands that the media served.
@@ -93,8 +93,8 @@ impl Health {
         counters
     }
 
-    pub(crate) fn totals(&self) -> Totals {
-        let mut totals = Totals::default();
+    pub(crate) fn totals(&self) -> HealthTotals {
+        let mut totals = HealthTotals::default();
         for counters in self.dispatchers.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             totals.read_commands += counters.read_commands.load(Ordering::Relaxed);
             totals.write_commands += counters.write_commands.load(Ordering::Relaxed);

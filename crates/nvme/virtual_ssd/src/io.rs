@@ -17,11 +17,11 @@ use std::sync::Arc;
 pub(crate) use ranges::{MOST_COPY_BLOCKS, MOST_COPY_RANGES};
 
 use iolab_nvme_spec::{ALL_NAMESPACES, IoOpcode, Status, SubmissionEntry};
-use iolab_ssd_timing::{Kind, Request, Verdict};
+use iolab_ssd_timing::{CommandKind, CompletionTime, TimedCommand};
 
 use crate::command_error::{CommandError, place};
 use crate::controller_record::ControllerRecord;
-use crate::data_window::{DataWindow, Direction};
+use crate::data_window::{DataDirection, DataWindow};
 use crate::fault::{FaultKind, FaultPoint, Subject};
 use crate::health::Counters;
 use crate::media::{Copy, CopyError};
@@ -62,14 +62,14 @@ impl<D: DataWindow> IoExecutor<D> {
         queue: u16,
         command: &SubmissionEntry,
         now_ns: u64,
-    ) -> Result<Step, CommandError> {
+    ) -> Result<ExecutionStep, CommandError> {
         Execution { executor: self, subsystem, command, queue, now_ns }.run()
     }
 }
 
 /// What became of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum ExecutionStep {
     /// It completes at this time with this result.
     Done {
         /// When.
@@ -126,7 +126,7 @@ impl Range {
 impl<D: DataWindow> Execution<'_, D> {
     /// Executes the command.
     #[inline]
-    fn run(&mut self) -> Result<Step, CommandError> {
+    fn run(&mut self) -> Result<ExecutionStep, CommandError> {
         if self.command.cdw0().fuse() != 0 {
             return Err(CommandError::field(place::FLAGS, 0));
         }
@@ -155,7 +155,7 @@ impl<D: DataWindow> Execution<'_, D> {
     }
 
     #[inline(never)]
-    fn run_rare(&mut self, namespace: &Namespace, opcode: IoOpcode) -> Result<Step, CommandError> {
+    fn run_rare(&mut self, namespace: &Namespace, opcode: IoOpcode) -> Result<ExecutionStep, CommandError> {
         match opcode {
             IoOpcode::WRITE_UNCORRECTABLE => self.write_uncorrectable(namespace),
             IoOpcode::COMPARE => self.compare(namespace),
@@ -171,7 +171,7 @@ impl<D: DataWindow> Execution<'_, D> {
     }
 
     #[cold]
-    fn without_namespace(&mut self, opcode: IoOpcode) -> Result<Step, CommandError> {
+    fn without_namespace(&mut self, opcode: IoOpcode) -> Result<ExecutionStep, CommandError> {
         // Flush may name all namespaces (Base, section 6.8; Identify says so in VWC).
         if opcode == IoOpcode::FLUSH && self.command.nsid() == ALL_NAMESPACES {
             return self.flush();
@@ -180,15 +180,15 @@ impl<D: DataWindow> Execution<'_, D> {
     }
 
     #[inline(never)]
-    fn flush(&mut self) -> Result<Step, CommandError> {
-        let request = Request::flush();
+    fn flush(&mut self) -> Result<ExecutionStep, CommandError> {
+        let request = TimedCommand::flush();
         let at_ns = match self.subsystem.timing.schedule(self.now_ns, &request) {
-            Verdict::At(at_ns) => at_ns,
-            Verdict::Retry { not_before_ns } => return Ok(Step::Stall { not_before_ns }),
+            CompletionTime::At(at_ns) => at_ns,
+            CompletionTime::Retry { not_before_ns } => return Ok(ExecutionStep::Stall { not_before_ns }),
         };
         let extra_ns = self.meet_media_faults(None, &Range { lba: 0, blocks: 0, shift: 0 }, MediaAccess::None)?;
         self.subsystem.persist().map_err(|_| CommandError::transient(Status::WRITE_FAULT))?;
-        Ok(Step::Done { at_ns: at_ns + extra_ns, result: 0 })
+        Ok(ExecutionStep::Done { at_ns: at_ns + extra_ns, result: 0 })
     }
 
     /// The blocks of a command that names them in dwords 10 to 12, NLB less one.
@@ -209,7 +209,7 @@ impl<D: DataWindow> Execution<'_, D> {
 
     /// Finds the host's data for a range.
     #[inline]
-    fn locate(&mut self, range: Range, direction: Direction) -> Result<(), CommandError> {
+    fn locate(&mut self, range: Range, direction: DataDirection) -> Result<(), CommandError> {
         let bytes = range.bytes();
         let most = self.subsystem.config.most_bytes;
         if most != 0 && bytes > most {
@@ -219,15 +219,15 @@ impl<D: DataWindow> Execution<'_, D> {
     }
 
     #[inline]
-    fn locate_bytes(&mut self, bytes: usize, direction: Direction) -> Result<(), CommandError> {
+    fn locate_bytes(&mut self, bytes: usize, direction: DataDirection) -> Result<(), CommandError> {
         self.executor.data.locate(self.command, direction, bytes)
     }
 
     /// Asks the timing model when work on a range completes.
     #[inline]
-    fn schedule(&self, namespace: &Namespace, range: Range, kind: Kind) -> Verdict {
+    fn schedule(&self, namespace: &Namespace, range: Range, kind: CommandKind) -> CompletionTime {
         let fua = self.command.cdw(12) >> 30 & 1 != 0;
-        let request = Request { kind, offset_bytes: range.offset(namespace), length_bytes: range.bytes(), fua };
+        let request = TimedCommand { kind, offset_bytes: range.offset(namespace), length_bytes: range.bytes(), fua };
         self.subsystem.timing.schedule(self.now_ns, &request)
     }
 
@@ -264,12 +264,12 @@ impl<D: DataWindow> Execution<'_, D> {
     /// Copies the data of a range, or leaves that to the front. Media that keep nothing need
     /// neither.
     #[inline(always)]
-    fn copy(&mut self, direction: Direction, offset: u64, lba: u64) -> Result<(), CommandError> {
+    fn copy(&mut self, direction: DataDirection, offset: u64, lba: u64) -> Result<(), CommandError> {
         if self.subsystem.media.is_null() { Ok(()) } else { self.apart().copy_data(direction, offset, lba) }
     }
 
     #[inline(never)]
-    fn copy_data(&mut self, direction: Direction, offset: u64, lba: u64) -> Result<(), CommandError> {
+    fn copy_data(&mut self, direction: DataDirection, offset: u64, lba: u64) -> Result<(), CommandError> {
         let executor = &mut *self.executor;
         let copy = Copy { direction, offset, lba };
         if executor.defers_copies {

@@ -58,20 +58,19 @@ mod sync {
 
 pub use admin::{AdminExecutor, AdminReply, FrontFeatures};
 pub use command_error::CommandError;
-pub use config::{Age, Config, ConfigError, KEYS, Key, Parameter, parameters};
+pub use config::{Age, Config, ConfigError, KEYS, Key, Parameter, ZoneLayout, parameters};
 pub use controller_record::{Answer, ControllerRecord, Notice};
-pub use data_window::{DataWindow, Direction, Unreachable};
-pub use fault::{Fault, FaultError, FaultKind, Operation, PlannedFaults, Stripe};
-pub use health::Totals;
-pub use io::{IoExecutor, Step};
+pub use data_window::{DataDirection, DataWindow, Unreachable};
+pub use fault::{Fault, FaultError, FaultKind, FaultOperation, PlannedFaults, Stripe};
+pub use health::HealthTotals;
+pub use io::{ExecutionStep, IoExecutor};
 pub use media::{HugePages, MediaKind, MemoryPages};
 #[doc(hidden)]
 pub use pcie::hostile;
 pub use pcie::{
-    Controller, ControllerError, Copier, Dispatcher, Embedded, EmbeddedError, REGISTER_BYTES, Registers, Threaded,
-    Threads, Wiring,
+    Controller, ControllerError, Copier, Dispatcher, Embedded, EmbeddedError, REGISTER_BYTES, Registers, ThreadCounts,
+    Threaded, Wiring,
 };
 pub use state_file::{data_made_for, is_state, path_of as state_path};
 pub use statistics::DriveStatistics;
 pub use subsystem::Subsystem;
-pub use zones::ZoneLayout;

@@ -21,7 +21,7 @@ use std::fs::File;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::PathBuf;
 
-use iolab_memory::{Access, Lost, SharedBytes};
+use iolab_memory::{Lost, MappingAccess, SharedBytes};
 use iolab_nvme_spec::Status;
 use rustix::fs::{FallocateFlags, fallocate};
 
@@ -29,7 +29,7 @@ pub use pages::{HugePages, MemoryPages};
 
 use crate::ConfigError;
 use crate::command_error::CommandError;
-use crate::data_window::{DataWindow, Direction, Unreachable};
+use crate::data_window::{DataDirection, DataWindow, Unreachable};
 use crate::file_space::{FileSpace, SpaceGuard};
 
 /// Which media to use.
@@ -114,7 +114,7 @@ impl From<Unreachable> for CopyError {
 /// Data to copy between the media and the host.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Copy {
-    pub(crate) direction: Direction,
+    pub(crate) direction: DataDirection,
     /// On the media.
     pub(crate) offset: u64,
     pub(crate) lba: u64,
@@ -125,8 +125,8 @@ impl Copy {
     #[inline]
     pub(crate) fn run<D: DataWindow>(self, media: &Media, data: &mut D) -> Result<(), CopyError> {
         match self.direction {
-            Direction::ToHost => media.copy_to_host(self.offset, data),
-            Direction::FromHost => media.copy_from_host(self.offset, data),
+            DataDirection::ToHost => media.copy_to_host(self.offset, data),
+            DataDirection::FromHost => media.copy_from_host(self.offset, data),
         }
     }
 }
@@ -153,8 +153,8 @@ impl Media {
                 let file = file.ok_or(ConfigError::Unopened)?;
                 lengthen(&file, bytes).map_err(refused)?;
                 let shared = file.try_clone().map_err(refused)?;
-                let mapped =
-                    SharedBytes::of_watched_file(shared.into(), 0, length, Access::ReadWrite).map_err(refused)?;
+                let mapped = SharedBytes::of_watched_file(shared.into(), 0, length, MappingAccess::ReadWrite)
+                    .map_err(refused)?;
                 let space = FileSpace::new(file.try_clone().map_err(refused)?, bytes);
                 let reads_take_space =
                     rustix::fs::fstatfs(&file).map_err(|error| refused(error.into()))?.f_type == TMPFS;
@@ -335,7 +335,7 @@ fn lengthen(file: &File, bytes: u64) -> std::io::Result<()> {
     let system = rustix::fs::fstatvfs(file)?;
     let missing = bytes.saturating_sub(metadata.blocks() * 512);
     if system.f_bavail.saturating_mul(system.f_frsize) < missing {
-        let reason = format!("the file system has no room for {bytes} bytes: choose a smaller size");
+        let reason = format!("the file system has no room for {bytes} bytes: use a smaller size");
         return Err(std::io::Error::new(std::io::ErrorKind::StorageFull, reason));
     }
     if metadata.len() < bytes {

@@ -12,11 +12,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub(crate) use blocks::RangeSet;
 
+use crate::config::FORMAT_SHIFTS;
 use crate::state_file::StateCells;
 use crate::zones::ZoneTable;
-
-/// The LBA formats: shifts of 512 and 4096 bytes, without metadata.
-pub(crate) const FORMAT_SHIFTS: [u32; 2] = [9, 12];
 
 /// The most controllers of a subsystem: one bit for each.
 pub(crate) const MOST_CONTROLLERS: u16 = 64;

@@ -25,4 +25,4 @@ pub use copier::Copier;
 pub use dispatcher::Dispatcher;
 pub use embedded::{Embedded, EmbeddedError};
 pub use registers::{REGISTER_BYTES, Registers};
-pub use threaded::{Threaded, Threads};
+pub use threaded::{ThreadCounts, Threaded};

@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use iolab_memory::{Access, SharedBytes};
+use iolab_memory::{MappingAccess, SharedBytes};
 use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 
@@ -88,13 +88,13 @@ impl Shape {
         let four = |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
         let eight = |at: usize| u64::from(four(at)) | u64::from(four(at + 4)) << 32;
         if header[..8] != MAGIC {
-            return Err("it is not the state of a virtual SSD".to_owned());
+            return Err("it is not a state file of a virtual SSD".to_owned());
         }
         if four(HEADER_BYTES - 4) != crc32fast::hash(&header[..HEADER_BYTES - 4]) {
-            return Err("its header is damaged (the checksum differs)".to_owned());
+            return Err("its header is damaged (wrong checksum)".to_owned());
         }
         if four(8) != VERSION {
-            return Err(format!("it has format {}, and this program reads {VERSION}", four(8)));
+            return Err(format!("it has format {}, but this program reads format {VERSION}", four(8)));
         }
         Ok(Shape { namespaces: four(12), bytes: eight(16), zone_bytes: eight(24), capacity_bytes: eight(32) })
     }
@@ -207,10 +207,10 @@ impl StateFile {
         };
         let length = CELLS_AT + shape.cells() * 8;
         if file.metadata().map_err(failed)?.len() != length as u64 {
-            return Err(refuse("it is shorter or longer than its header says".to_owned()));
+            return Err(refuse("its length does not match its header".to_owned()));
         }
         let mapped = file.try_clone().map_err(failed)?;
-        let bytes = SharedBytes::of_watched_file(mapped.into(), 0, length, Access::ReadWrite);
+        let bytes = SharedBytes::of_watched_file(mapped.into(), 0, length, MappingAccess::ReadWrite);
         let (bytes, path) = (bytes.map_err(failed)?, path.to_owned());
         let (zones, namespaces) = (shape.zones(), shape.namespaces as usize);
         let (changed, lost) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -273,10 +273,10 @@ impl StateCells {
         let number = self.first + place;
         let (at, bytes) = (CELLS_AT + number * 8, &self.state.bytes);
         let word = bytes.watched(at, 8, || bytes.load_u64(at, Ordering::Relaxed));
-        let word = word.map_err(|_| self.invalid(place, "not there any more"))?;
+        let word = word.map_err(|_| self.invalid(place, "missing"))?;
         let payload = word >> (64 - PAYLOAD_BITS);
         if seal(number, payload) != word {
-            return Err(self.invalid(place, "damaged (the checksum differs)"));
+            return Err(self.invalid(place, "damaged (wrong checksum)"));
         }
         Ok(payload)
     }
@@ -308,7 +308,7 @@ fn lock(file: &File, path: &Path) -> Result<(), ConfigError> {
 fn check_header(file: &File, shape: Shape, new: bool) -> Result<(), String> {
     let mut header = [0; HEADER_BYTES];
     let read = std::os::unix::fs::FileExt::read_exact_at(file, &mut header, 0);
-    read.map_err(|_| "it is not the state of a virtual SSD (too short)".to_owned())?;
+    read.map_err(|_| "it is not a state file of a virtual SSD (too short)".to_owned())?;
     let found = match Shape::parse(&header) {
         // What is left of earlier data is only in the way, as long as it is ours.
         _ if new && header[..8] == MAGIC => return Ok(()),
@@ -316,7 +316,7 @@ fn check_header(file: &File, shape: Shape, new: bool) -> Result<(), String> {
     };
     if found != shape {
         let (found, shape) = (found.describe(), shape.describe());
-        return Err(format!("it was made for {found}, and this device has {shape}"));
+        return Err(format!("it was created for {found}, but this device has {shape}"));
     }
     Ok(())
 }

@@ -2,14 +2,14 @@
 
 use std::fmt::Write;
 
-use crate::health::Totals;
+use crate::health::HealthTotals;
 use crate::subsystem::Subsystem;
 
 /// Counters of a drive and of its timing model.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DriveStatistics {
     /// What hosts did.
-    pub totals: Totals,
+    pub totals: HealthTotals,
     /// What the timing model counted; `None` where it counts nothing.
     pub timing: Option<iolab_ssd_timing::Statistics>,
 }

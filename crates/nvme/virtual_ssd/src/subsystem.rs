@@ -8,14 +8,14 @@ use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use iolab_nvme_spec::IoOpcode;
 use iolab_nvme_spec::zone::ZoneState;
-use iolab_ssd_timing::{Request, Statistics};
+use iolab_nvme_spec::{IoOpcode, SubmissionEntry};
+use iolab_ssd_timing::{Statistics, TimedCommand};
 
 use crate::config::{Age, Config, ConfigError};
 use crate::controller_record::{ControllerRecord, Notice};
-use crate::fault::FaultState;
-use crate::health::{Health, Totals};
+use crate::fault::{FaultPoint, FaultState, PlannedFaults, Subject};
+use crate::health::{Health, HealthTotals};
 use crate::media::{CopyError, Media, MediaKind};
 use crate::namespace::{MOST_CONTROLLERS, Namespace};
 use crate::state_file::{self, Origin, StateFile};
@@ -85,7 +85,7 @@ impl Subsystem {
 
     /// Makes what was written permanent, as far as the media can.
     pub fn flush(&self) -> std::io::Result<()> {
-        self.persist().map_err(|_| std::io::Error::other("the file that keeps the data cannot be written"))
+        self.persist().map_err(|_| std::io::Error::other("the data file cannot be written"))
     }
 
     /// The data first, then write pointers and formats: a pointer never runs ahead of data that
@@ -96,7 +96,7 @@ impl Subsystem {
     }
 
     /// Sums over all commands.
-    pub fn totals(&self) -> Totals {
+    pub fn totals(&self) -> HealthTotals {
         self.health.totals()
     }
 
@@ -208,7 +208,7 @@ impl Subsystem {
         }
         for namespace in ids.iter().filter_map(|id| self.namespace(*id)) {
             // A model that cannot take it now keeps the old contents: a later write replaces them.
-            self.timing.schedule(now_ns, &Request::trim(namespace.base, namespace.bytes()));
+            self.timing.schedule(now_ns, &TimedCommand::trim(namespace.base, namespace.bytes()));
         }
     }
 
@@ -237,4 +237,17 @@ fn open_media(config: &Config, file: Option<File>) -> Result<(Media, Option<(Arc
         state.0.remove();
     }
     Ok((media?, Some(state)))
+}
+
+impl Subsystem {
+    /// The faults that hit a command of submission queue `queue`. Each call counts as a command.
+    #[cold]
+    pub fn planned_faults(&self, queue: u16, command: &SubmissionEntry) -> PlannedFaults {
+        let Some(faults) = &self.faults else { return PlannedFaults::default() };
+        let namespace = self.namespace(command.nsid());
+        let subject = Subject::of(queue, command, namespace.map_or(9, Namespace::lba_shift));
+        let at_fetch = faults.strike(FaultPoint::Fetch, &subject);
+        let at_completion = if at_fetch.is_none() { faults.strike(FaultPoint::Complete, &subject) } else { None };
+        PlannedFaults { at_fetch, at_completion }
+    }
 }

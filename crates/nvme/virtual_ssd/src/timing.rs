@@ -7,14 +7,15 @@
 use std::sync::{Mutex, PoisonError};
 
 use iolab_ssd_timing::{
-    Capacity, Model, ModelKind, ParameterError, Parameters, Preset, Request, Statistics, Verdict, study,
+    Capacity, CompletionTime, ModelKind, ParameterError, Parameters, Preset, Statistics, TimedCommand, TimingModel,
+    study,
 };
 
 /// The model of a subsystem.
 #[derive(Debug)]
 pub(crate) enum Timing {
     Ideal,
-    Model { model: Box<Mutex<Model>>, parameters: Box<Parameters>, bytes: u64 },
+    Model { model: Box<Mutex<TimingModel>>, parameters: Box<Parameters>, bytes: u64 },
 }
 
 impl Timing {
@@ -24,7 +25,7 @@ impl Timing {
         if parameters.model == ModelKind::Ideal {
             return Ok(Timing::Ideal);
         }
-        let mut model = Model::build(parameters, Capacity::Visible(bytes))?;
+        let mut model = TimingModel::build(parameters, Capacity::Visible(bytes))?;
         study::age(&mut model, age);
         Ok(Timing::Model { model: Box::new(Mutex::new(model)), parameters: Box::new(parameters.clone()), bytes })
     }
@@ -36,9 +37,9 @@ impl Timing {
 
     /// When `request`, which has arrived now, completes.
     #[inline(always)]
-    pub(crate) fn schedule(&self, now_ns: u64, request: &Request) -> Verdict {
+    pub(crate) fn schedule(&self, now_ns: u64, request: &TimedCommand) -> CompletionTime {
         match self {
-            Timing::Ideal => Verdict::At(now_ns),
+            Timing::Ideal => CompletionTime::At(now_ns),
             Timing::Model { model, .. } => ask(model, now_ns, request),
         }
     }
@@ -48,7 +49,7 @@ impl Timing {
     pub(crate) fn erase(&self) {
         let Timing::Model { model, parameters, bytes } = self else { return };
         // What was built once can be built again.
-        if let Ok(fresh) = Model::build(parameters, Capacity::Visible(*bytes)) {
+        if let Ok(fresh) = TimingModel::build(parameters, Capacity::Visible(*bytes)) {
             *model.lock().unwrap_or_else(PoisonError::into_inner) = fresh;
         }
     }
@@ -64,7 +65,7 @@ impl Timing {
 
 /// Apart, so that the ideal drive's commands do not pay for the size of this call.
 #[inline(never)]
-fn ask(model: &Mutex<Model>, now_ns: u64, request: &Request) -> Verdict {
+fn ask(model: &Mutex<TimingModel>, now_ns: u64, request: &TimedCommand) -> CompletionTime {
     // A model is whole between two requests, so that a thread that panicked with the lock left
     // nothing half done.
     model.lock().unwrap_or_else(PoisonError::into_inner).schedule(now_ns, request)

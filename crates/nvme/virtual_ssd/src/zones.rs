@@ -27,20 +27,8 @@ use iolab_nvme_spec::zone::ZoneState;
 pub(crate) use report::Report;
 
 use crate::command_error::{CommandError, place};
+use crate::config::ZoneLayout;
 use crate::state_file::StateCells;
-
-/// How the zones of a namespace are laid out, in bytes; both whole blocks of every format.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ZoneLayout {
-    /// Distance of zones.
-    pub zone_bytes: u64,
-    /// Bytes of a zone that can be written, not more than its size.
-    pub capacity_bytes: u64,
-    /// Most zones open at a time; 0 for no limit.
-    pub max_open: u32,
-    /// Most zones open or closed at a time; 0 for no limit.
-    pub max_active: u32,
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Zone {

@@ -3,10 +3,10 @@
 use iolab_clock::Clock;
 use iolab_memory::SharedBytes;
 use iolab_nvme_driver::{
-    Controller, ControllerOptions, DataWindow, Namespace, Outcome, QueueOptions, QueuePair, Submit,
+    CommandOutcome, Controller, ControllerOptions, DataWindow, Namespace, QueueOptions, QueuePair, Submit,
 };
 use iolab_pci_device::{DmaBuffer, PciDevice};
-use iolab_virtual_ssd::{Config, Embedded, Subsystem, Threaded, Threads};
+use iolab_virtual_ssd::{Config, Embedded, Subsystem, ThreadCounts, Threaded};
 
 struct Rig {
     controller: Controller,
@@ -52,7 +52,7 @@ fn all(pair: &mut QueuePair, count: u64, mut submit: impl FnMut(&mut QueuePair, 
         }
         pair.flush();
         let reaped = pair.reap(64, |completion| {
-            assert!(matches!(completion.outcome, Outcome::Done), "{completion:?}");
+            assert!(matches!(completion.outcome, CommandOutcome::Done), "{completion:?}");
             free.push(completion.slot);
             done += 1;
         });
@@ -104,7 +104,7 @@ fn a_flash_model_gives_the_driver_its_times() {
     assert!(rig.clock.now_ns() - before_ns > 500 * 50_000);
 }
 
-fn two_threads_of_the_driver(config: &str, threads: Threads) {
+fn two_threads_of_the_driver(config: &str, threads: ThreadCounts) {
     let clock = Clock::monotonic();
     let subsystem = Subsystem::new(Config::parse(config).unwrap()).unwrap();
     let rig = rig(Box::new(Threaded::new(&subsystem, &clock, threads).unwrap()), clock);
@@ -124,13 +124,13 @@ fn two_threads_of_the_driver(config: &str, threads: Threads) {
 
 #[test]
 fn dispatchers_in_threads_of_their_own() {
-    two_threads_of_the_driver("size=64M", Threads { dispatchers: 2, copiers: 0 });
+    two_threads_of_the_driver("size=64M", ThreadCounts { dispatchers: 2, copiers: 0 });
 }
 
 #[test]
 fn copiers_copy_for_dispatchers() {
-    two_threads_of_the_driver("size=64M", Threads { dispatchers: 2, copiers: 2 });
-    two_threads_of_the_driver("size=64M fault=slow:extra=20us,lba=0+4000", Threads { dispatchers: 1, copiers: 1 });
+    two_threads_of_the_driver("size=64M", ThreadCounts { dispatchers: 2, copiers: 2 });
+    two_threads_of_the_driver("size=64M fault=slow:extra=20us,lba=0+4000", ThreadCounts { dispatchers: 1, copiers: 1 });
 }
 
 #[test]

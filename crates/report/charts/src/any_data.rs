@@ -51,7 +51,7 @@ impl Ink {
 }
 
 /// What is wrong with the picture.
-fn faults(figure: &Figure) -> Vec<String> {
+fn faults(figure: &DrawnChart) -> Vec<String> {
     let mut faults = Vec::new();
     let document = match roxmltree::Document::parse(&figure.svg) {
         Ok(document) => document,
@@ -143,9 +143,16 @@ fn heading() -> impl Strategy<Value = Heading> {
     (name(), name(), name()).prop_map(|(id, title, note)| Heading { id, title, note })
 }
 
-fn unit() -> impl Strategy<Value = Unit> {
-    let all =
-        [Unit::Nanoseconds, Unit::Bytes, Unit::BytesPerSecond, Unit::PerSecond, Unit::Count, Unit::Share, Unit::Ratio];
+fn unit() -> impl Strategy<Value = AxisUnit> {
+    let all = [
+        AxisUnit::Nanoseconds,
+        AxisUnit::Bytes,
+        AxisUnit::BytesPerSecond,
+        AxisUnit::PerSecond,
+        AxisUnit::Count,
+        AxisUnit::Share,
+        AxisUnit::Ratio,
+    ];
     proptest::sample::select(all.to_vec())
 }
 
@@ -153,11 +160,11 @@ fn spacing() -> impl Strategy<Value = Spacing> {
     proptest::sample::select(vec![Spacing::Linear, Spacing::Log])
 }
 
-fn measure() -> impl Strategy<Value = Measure> {
-    (name(), unit(), spacing()).prop_map(|(name, unit, spacing)| Measure { name, unit, spacing })
+fn measure() -> impl Strategy<Value = AxisMeasure> {
+    (name(), unit(), spacing()).prop_map(|(name, unit, spacing)| AxisMeasure { name, unit, spacing })
 }
 
-fn load() -> impl Strategy<Value = Figure> {
+fn load() -> impl Strategy<Value = DrawnChart> {
     let points = || {
         vec(
             (proptest::option::of(number()), number(), estimate())
@@ -167,7 +174,7 @@ fn load() -> impl Strategy<Value = Figure> {
     };
     let curve =
         (name(), points(), points()).prop_map(|(name, response, service)| LoadCurve { name, response, service });
-    let slo = (name(), number(), proptest::option::of(number())).prop_map(|(name, target_ns, capacity)| Slo {
+    let slo = (name(), number(), proptest::option::of(number())).prop_map(|(name, target_ns, capacity)| SloTarget {
         name,
         target_ns,
         capacity,
@@ -176,7 +183,7 @@ fn load() -> impl Strategy<Value = Figure> {
         .prop_map(|(heading, curves, knee, slo, latency)| LatencyLoad { heading, curves, knee, slo, latency }.draw())
 }
 
-fn tails() -> impl Strategy<Value = Figure> {
+fn tails() -> impl Strategy<Value = DrawnChart> {
     let point = (prop_oneof![number(), 0.0..100.0f64], estimate())
         .prop_map(|(percentile, latency_ns)| SpectrumPoint { percentile, latency_ns });
     let series = (name(), vec(point, 0..60)).prop_map(|(name, points)| SpectrumSeries { name, points });
@@ -188,7 +195,7 @@ fn tails() -> impl Strategy<Value = Figure> {
     prop_oneof![spectrum, deciles]
 }
 
-fn time() -> impl Strategy<Value = Figure> {
+fn time() -> impl Strategy<Value = DrawnChart> {
     let maybe = || proptest::option::of(number());
     let moment = (number(), maybe(), maybe(), maybe()).prop_map(|(at_ns, p50_ns, p99_ns, max_ns)| LatencyMoment {
         at_ns,
@@ -213,7 +220,7 @@ fn time() -> impl Strategy<Value = Figure> {
     prop_oneof![timeline, heat, rounds()]
 }
 
-fn rounds() -> impl Strategy<Value = Figure> {
+fn rounds() -> impl Strategy<Value = DrawnChart> {
     let series = (name(), vec(proptest::option::of(number()), 0..8)).prop_map(|(name, values)| Rounds { name, values });
     let window = (0..9usize, 0..9usize, number(), number(), number(), number());
     let window = window.prop_map(|(start, end, mean, slope, range_share, slope_share)| Window {
@@ -233,7 +240,7 @@ fn rounds() -> impl Strategy<Value = Figure> {
     )
 }
 
-fn settings() -> impl Strategy<Value = Figure> {
+fn settings() -> impl Strategy<Value = DrawnChart> {
     let point = (number(), estimate(), estimate()).prop_map(|(block_bytes, bandwidth, iops)| BlockSizePoint {
         block_bytes,
         bandwidth,
@@ -242,7 +249,7 @@ fn settings() -> impl Strategy<Value = Figure> {
     let series = (name(), vec(point, 0..5)).prop_map(|(name, points)| BlockSizeSeries { name, points });
     let roofline = (name(), number(), number()).prop_map(|(name, iops, bandwidth)| Roofline { name, iops, bandwidth });
     let sizes = (heading(), vec(series, 0..4), proptest::option::of(roofline), spacing())
-        .prop_map(|(heading, series, roofline, spacing)| BlockSizes { heading, series, roofline, spacing }.draw());
+        .prop_map(|(heading, series, roofline, spacing)| BlockSizeChart { heading, series, roofline, spacing }.draw());
     let names = (name(), name(), vec(name(), 0..20), vec(name(), 0..20));
     let matrix = (heading(), measure(), names, vec(vec(estimate(), 0..4), 0..4)).prop_map(
         |(heading, measure, (row_title, column_title, rows, columns), cells)| {
@@ -252,7 +259,7 @@ fn settings() -> impl Strategy<Value = Figure> {
     prop_oneof![sizes, matrix, sweep()]
 }
 
-fn sweep() -> impl Strategy<Value = Figure> {
+fn sweep() -> impl Strategy<Value = DrawnChart> {
     let point = (prop_oneof![number(), (0..9).prop_map(f64::from)], estimate()).prop_map(|(x, y)| SweepPoint { x, y });
     let series = (name(), vec(point, 0..6)).prop_map(|(name, points)| SweepSeries { name, points });
     let axis = prop_oneof![
@@ -266,8 +273,13 @@ fn sweep() -> impl Strategy<Value = Figure> {
     })
 }
 
-fn comparisons() -> impl Strategy<Value = Figure> {
-    let outcome = proptest::sample::select(vec![Outcome::Better, Outcome::Worse, Outcome::Same, Outcome::Open]);
+fn comparisons() -> impl Strategy<Value = DrawnChart> {
+    let outcome = proptest::sample::select(vec![
+        VerdictClass::Better,
+        VerdictClass::Worse,
+        VerdictClass::Same,
+        VerdictClass::Open,
+    ]);
     let row = (name(), estimate(), name(), outcome).prop_map(|(name, ratio, verdict, outcome)| ForestRow {
         name,
         ratio,
@@ -337,7 +349,7 @@ fn dense_series_stay_small() {
         latency: Spacing::Log,
         latencies: vec![LatencyBand { name: "read".to_owned(), moments: (0..100_000).map(moment).collect() }],
         panels: vec![Panel {
-            measure: Measure::linear("depth", Unit::Count),
+            measure: AxisMeasure::linear("depth", AxisUnit::Count),
             series: vec![TimeSeries {
                 name: "depth".to_owned(),
                 points: (0..100_000).map(|n| (at(n), value(n))).collect(),

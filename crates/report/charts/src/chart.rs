@@ -7,6 +7,7 @@ pub(crate) mod groups;
 pub(crate) mod heat_map;
 pub(crate) mod latency_load;
 pub(crate) mod matrix;
+pub(crate) mod offset_map;
 pub(crate) mod spectrum;
 pub(crate) mod stacked;
 pub(crate) mod steady_rounds;
@@ -33,7 +34,7 @@ fn counted(count: usize, thing: &str) -> String {
 }
 
 /// Smallest and largest value as words: `from 1 to 2`.
-fn ranging(values: impl Iterator<Item = f64>, unit: crate::Unit) -> String {
+fn ranging(values: impl Iterator<Item = f64>, unit: crate::AxisUnit) -> String {
     let sound: Vec<f64> = values.filter_map(crate::data::sound).collect();
     let (low, high) =
         sound.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), one| (low.min(*one), high.max(*one)));

@@ -1,7 +1,7 @@
 //! What charts are made of: estimates with their intervals and trials, headings, and what is worth
 //! drawing.
 
-use crate::{Datum, Unit};
+use crate::{AxisUnit, Datum};
 
 /// A number that was measured, with what is known of its uncertainty. Any part may be missing.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -98,24 +98,24 @@ pub enum Spacing {
 
 /// What one axis shows.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Measure {
+pub struct AxisMeasure {
     /// Name, e.g. `bandwidth`.
     pub name: String,
     /// Unit of its numbers.
-    pub unit: Unit,
+    pub unit: AxisUnit,
     /// How its axis is divided.
     pub spacing: Spacing,
 }
 
-impl Measure {
+impl AxisMeasure {
     /// On a linear axis.
-    pub fn linear(name: &str, unit: Unit) -> Measure {
-        Measure { name: name.to_owned(), unit, spacing: Spacing::Linear }
+    pub fn linear(name: &str, unit: AxisUnit) -> AxisMeasure {
+        AxisMeasure { name: name.to_owned(), unit, spacing: Spacing::Linear }
     }
 
     /// On a logarithmic axis.
-    pub fn log(name: &str, unit: Unit) -> Measure {
-        Measure { name: name.to_owned(), unit, spacing: Spacing::Log }
+    pub fn log(name: &str, unit: AxisUnit) -> AxisMeasure {
+        AxisMeasure { name: name.to_owned(), unit, spacing: Spacing::Log }
     }
 
     /// Title of an axis: the name, and the unit where numbers at the axis do not carry it.
@@ -128,7 +128,7 @@ impl Measure {
 }
 
 /// Estimate and limits as text, for tooltips.
-pub(crate) fn say(estimate: &Estimate, unit: Unit) -> String {
+pub(crate) fn say(estimate: &Estimate, unit: AxisUnit) -> String {
     let sound = estimate.sound();
     let value = sound.value.map_or("no value: too few samples".to_owned(), |value| unit.format(value));
     let limits = sound.interval.map(|(low, high)| format!(" [{} … {}]", unit.format(low), unit.format(high)));
@@ -137,7 +137,7 @@ pub(crate) fn say(estimate: &Estimate, unit: Unit) -> String {
 }
 
 /// Estimate, lower and upper limit as cells of a table.
-pub(crate) fn cells(estimate: &Estimate, unit: Unit) -> [Datum; 3] {
+pub(crate) fn cells(estimate: &Estimate, unit: AxisUnit) -> [Datum; 3] {
     let sound = estimate.sound();
     [sound.value, sound.interval.map(|pair| pair.0), sound.interval.map(|pair| pair.1)]
         .map(|value| Datum::Number(value, unit))
@@ -145,9 +145,9 @@ pub(crate) fn cells(estimate: &Estimate, unit: Unit) -> [Datum; 3] {
 
 /// What follows estimate and limits where trials are known: how far they stray, and how many there
 /// are.
-pub(crate) fn trial_cells(estimate: &Estimate, unit: Unit) -> [Datum; 2] {
+pub(crate) fn trial_cells(estimate: &Estimate, unit: AxisUnit) -> [Datum; 2] {
     let deviation = estimate.sound().deviation().map(|(_, deviation)| deviation);
-    [Datum::Number(deviation, unit), Datum::Number(Some(estimate.trials.len() as f64), Unit::Count)]
+    [Datum::Number(deviation, unit), Datum::Number(Some(estimate.trials.len() as f64), AxisUnit::Count)]
 }
 
 /// Names of the columns of [`trial_cells`].

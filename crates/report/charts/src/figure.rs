@@ -5,7 +5,7 @@ use crate::table::Table;
 
 /// A drawn chart.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Figure {
+pub struct DrawnChart {
     /// The heading's id, made fit for XML and for a file name.
     pub id: String,
     /// The title, which the picture shows too.
@@ -22,7 +22,7 @@ pub struct Figure {
     pub table: Table,
 }
 
-impl Figure {
+impl DrawnChart {
     /// A file of its own: the picture with the style sheet inside.
     pub fn standalone(&self) -> String {
         let end = self.svg.find('>').map_or(0, |at| at + 1);

@@ -1,16 +1,16 @@
 //! Charts as SVG with their data tables: deterministic, accessible, without a script.
 //!
 //! Each chart is a struct of plain data in base units (ns, bytes, bytes/s, operations/s) with
-//! `draw`, which gives a [`Figure`]: an SVG for a page that has [`STYLE`], a description in words,
-//! and the numbers as a [`Table`]. [`Figure::standalone()`] is the same picture as a file of its
-//! own, [`Table::csv`] the numbers for programs.
+//! `draw`, which gives a [`DrawnChart`]: an SVG for a page that has [`STYLE`], a description in
+//! words, and the numbers as a [`Table`]. [`DrawnChart::standalone()`] is the same picture as a
+//! file of its own, [`Table::csv`] the numbers for programs.
 //!
 //! | what a reader asks | chart |
 //! | --- | --- |
 //! | how much load, at which latency? | [`LatencyLoad`] |
 //! | how bad is the tail? | [`Spectrum`], [`Deciles`] |
 //! | what happened when? | [`Timeline`], [`HeatMap`] |
-//! | which block size, against what the device can? | [`BlockSizes`] |
+//! | which block size, against what the device can? | [`BlockSizeChart`] |
 //! | how much depth, how many jobs? | [`Matrix`] |
 //! | is the candidate better? | [`Forest`] |
 //! | has it settled? | [`SteadyRounds`] |
@@ -43,20 +43,21 @@ mod viridis;
 #[cfg(test)]
 mod any_data;
 
-pub use chart::block_sizes::{BlockSizePoint, BlockSizeSeries, BlockSizes, Roofline};
+pub use chart::block_sizes::{BlockSizeChart, BlockSizePoint, BlockSizeSeries, Roofline};
 pub use chart::deciles::{DecileSeries, Deciles};
-pub use chart::forest::{Forest, ForestRow, Outcome};
+pub use chart::forest::{Forest, ForestRow, VerdictClass};
 pub use chart::groups::{GroupSeries, Groups};
 pub use chart::heat_map::{HeatCell, HeatColumn, HeatMap};
-pub use chart::latency_load::{LatencyLoad, LoadCurve, LoadPoint, Slo};
+pub use chart::latency_load::{LatencyLoad, LoadCurve, LoadPoint, SloTarget};
 pub use chart::matrix::Matrix;
+pub use chart::offset_map::{OffsetMap, OffsetPoint};
 pub use chart::spectrum::{Spectrum, SpectrumPoint, SpectrumSeries};
 pub use chart::stacked::{Stacked, StackedBar};
 pub use chart::steady_rounds::{Rounds, SteadyRounds, Window};
 pub use chart::sweep::{Sweep, SweepAxis, SweepPoint, SweepSeries};
 pub use chart::timeline::{LatencyBand, LatencyMoment, Panel, TimeMark, TimeSeries, Timeline};
-pub use data::{Estimate, Heading, Measure, Spacing};
-pub use figure::Figure;
+pub use data::{AxisMeasure, Estimate, Heading, Spacing};
+pub use figure::DrawnChart;
 pub use style::STYLE;
 pub use table::{Datum, Table};
-pub use unit::Unit;
+pub use unit::AxisUnit;

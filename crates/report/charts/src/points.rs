@@ -84,7 +84,7 @@ impl Sheet<'_> {
         let style = Style { hollow: estimate.interval.is_none(), ..style };
         let Some(value) = estimate.value else { return };
         match plot.y(value) {
-            Some(y) => style.mark(self, (x, y), tip),
+            Some(y) => style.mark(&mut self.svg, (x, y), tip),
             None => self.hidden += 1,
         }
     }

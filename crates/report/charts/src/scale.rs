@@ -4,7 +4,7 @@
 //! whatever the data are.
 
 use crate::data::{Spacing, sound};
-use crate::unit::{Prefix, Unit, fixed};
+use crate::unit::{AxisUnit, Prefix, fixed};
 
 /// Smallest and largest of the numbers that can be drawn.
 #[derive(Debug, Clone, Copy, Default)]
@@ -57,35 +57,37 @@ pub(crate) struct Scale {
 
 impl Scale {
     /// The scale that suits the data; about `ticks` ticks.
-    pub(crate) fn new(span: Span, spacing: Spacing, unit: Unit, ticks: usize) -> Scale {
+    pub(crate) fn new(span: Span, spacing: Spacing, unit: AxisUnit, ticks: usize) -> Scale {
         match spacing {
             Spacing::Linear => Scale::linear(span, unit, ticks),
-            Spacing::Log if matches!(unit, Unit::Bytes | Unit::BytesPerSecond) => Scale::binary(span, unit, ticks),
+            Spacing::Log if matches!(unit, AxisUnit::Bytes | AxisUnit::BytesPerSecond) => {
+                Scale::binary(span, unit, ticks)
+            }
             Spacing::Log => Scale::decimal(span, unit, ticks),
         }
     }
 
     /// From zero where the data do not go below, to a tick above them.
-    fn linear(span: Span, unit: Unit, ticks: usize) -> Scale {
+    fn linear(span: Span, unit: AxisUnit, ticks: usize) -> Scale {
         let (low, high) = span.all.unwrap_or((0.0, 1.0));
         Scale::over(low.min(0.0), high.max(0.0), unit, ticks).rounded(unit, ticks)
     }
 
     /// Over the data as they are, without going down to zero: for time and other places along an
     /// axis.
-    pub(crate) fn close(span: Span, unit: Unit, ticks: usize) -> Scale {
+    pub(crate) fn close(span: Span, unit: AxisUnit, ticks: usize) -> Scale {
         let (low, high) = span.all.unwrap_or((0.0, 1.0));
         Scale::over(low, high, unit, ticks)
     }
 
     /// A linear range with the ticks inside it.
-    fn over(low: f64, high: f64, unit: Unit, ticks: usize) -> Scale {
+    fn over(low: f64, high: f64, unit: AxisUnit, ticks: usize) -> Scale {
         let (low, high) = widened(low, high);
         Scale { low, high, spacing: Spacing::Linear, ticks: linear_ticks(low, high, unit, ticks) }
     }
 
     /// The same range, out to the next ticks.
-    fn rounded(self, unit: Unit, ticks: usize) -> Scale {
+    fn rounded(self, unit: AxisUnit, ticks: usize) -> Scale {
         let [first, second] = match &self.ticks[..] {
             [first, second, ..] => [first.value, second.value],
             _ => return self,
@@ -98,7 +100,7 @@ impl Scale {
     }
 
     /// Powers of ten with what lies between where there is room.
-    fn decimal(span: Span, unit: Unit, ticks: usize) -> Scale {
+    fn decimal(span: Span, unit: AxisUnit, ticks: usize) -> Scale {
         let (low, high) = span.positive.unwrap_or((1.0, 10.0));
         let (low, mut high) = (one_two_five(low, false), one_two_five(high, true));
         if high < low * 1.5 {
@@ -108,7 +110,7 @@ impl Scale {
     }
 
     /// Powers of two.
-    fn binary(span: Span, unit: Unit, ticks: usize) -> Scale {
+    fn binary(span: Span, unit: AxisUnit, ticks: usize) -> Scale {
         let (low, high) = span.positive.unwrap_or((1.0, 2.0));
         let (low, mut high) = (low.log2().floor(), high.log2().ceil());
         if high <= low {
@@ -122,7 +124,7 @@ impl Scale {
     }
 
     /// Doublings of plain numbers such as depths and jobs, with ticks where the data are.
-    pub(crate) fn doubling(values: impl IntoIterator<Item = f64>, unit: Unit, ticks: usize) -> Scale {
+    pub(crate) fn doubling(values: impl IntoIterator<Item = f64>, unit: AxisUnit, ticks: usize) -> Scale {
         let mut values: Vec<f64> =
             values.into_iter().filter(|value| *value > SMALLEST && sound(*value).is_some()).collect();
         values.sort_by(f64::total_cmp);
@@ -141,9 +143,9 @@ impl Scale {
         let (low, high) = (low.min(1.0) * 0.98, high.max(1.0) * 1.02);
         let near = high / low < 4.0;
         let chosen = if near {
-            linear_ticks(low, high, Unit::Ratio, ticks)
+            linear_ticks(low, high, AxisUnit::Ratio, ticks)
         } else {
-            decimal_ticks(low, high, Unit::Ratio, ticks)
+            decimal_ticks(low, high, AxisUnit::Ratio, ticks)
         };
         Scale { low, high, spacing: Spacing::Log, ticks: chosen }
     }
@@ -195,25 +197,25 @@ fn widened(low: f64, high: f64) -> (f64, f64) {
 
 /// The prefix of an axis. Counts and sizes just above it are easier with the one before: 200 rather
 /// than 0.2k, 256 KiB rather than 0.25 MiB.
-fn axis_prefix(low: f64, high: f64, unit: Unit) -> Prefix {
+fn axis_prefix(low: f64, high: f64, unit: AxisUnit) -> Prefix {
     let largest = low.abs().max(high.abs());
     let (factor, suffix) = unit.prefix(largest);
-    let counts = matches!(unit, Unit::Count | Unit::PerSecond) && factor > 1.0 && high - low < 3.0 * factor;
-    let bytes = unit == Unit::Bytes && factor > 1.0 && high - low < 3.0 * factor;
+    let counts = matches!(unit, AxisUnit::Count | AxisUnit::PerSecond) && factor > 1.0 && high - low < 3.0 * factor;
+    let bytes = unit == AxisUnit::Bytes && factor > 1.0 && high - low < 3.0 * factor;
     if counts || bytes { unit.prefix(factor / 2.0) } else { (factor, suffix) }
 }
 
 /// Steps of 1, 2 or 5 times a power of ten in the prefix of the largest number.
-fn linear_ticks(low: f64, high: f64, unit: Unit, ticks: usize) -> Vec<Tick> {
+fn linear_ticks(low: f64, high: f64, unit: AxisUnit, ticks: usize) -> Vec<Tick> {
     let (factor, suffix) = axis_prefix(low, high, unit);
     let (a, b) = (low / factor, high / factor);
     let rough = (b - a) / ticks.max(2) as f64;
     let mut step = nice_step(rough);
     // Things are whole, unless the axis has less than two of them: a mean queue of 0.8.
-    if unit == Unit::Count && factor == 1.0 && b - a >= 2.0 {
+    if unit == AxisUnit::Count && factor == 1.0 && b - a >= 2.0 {
         step = step.max(1.0);
     }
-    if unit == Unit::Bytes && step > 5.0 {
+    if unit == AxisUnit::Bytes && step > 5.0 {
         // Sizes of requests are powers of two.
         step = rough.log2().round().exp2();
     }
@@ -260,7 +262,7 @@ fn one_two_five(value: f64, up: bool) -> f64 {
     }
 }
 
-fn decimal_ticks(low: f64, high: f64, unit: Unit, ticks: usize) -> Vec<Tick> {
+fn decimal_ticks(low: f64, high: f64, unit: AxisUnit, ticks: usize) -> Vec<Tick> {
     let decades = (high / low).log10();
     let leads: &[f64] = if decades * 3.0 <= ticks as f64 * 1.2 { &[1.0, 2.0, 5.0] } else { &[1.0] };
     let stride = (decades / ticks.max(2) as f64).ceil().max(1.0) as usize;
@@ -272,7 +274,7 @@ fn decimal_ticks(low: f64, high: f64, unit: Unit, ticks: usize) -> Vec<Tick> {
     values
         .map(|value| Tick {
             value,
-            label: unit.format(value).replace("/s", if unit == Unit::PerSecond { "" } else { "/s" }),
+            label: unit.format(value).replace("/s", if unit == AxisUnit::PerSecond { "" } else { "/s" }),
         })
         .collect()
 }
@@ -289,23 +291,23 @@ mod tests {
     fn ticks_in_nice_numbers() {
         let scale = |spacing, unit, values: &[f64]| Scale::new(Span::of(values.iter().copied()), spacing, unit, 5);
         let check = |scale: Scale, expected: &[&str]| assert_eq!(labels(&scale), expected);
-        check(scale(Spacing::Linear, Unit::PerSecond, &[180_000.0]), &["0", "50k", "100k", "150k", "200k"]);
+        check(scale(Spacing::Linear, AxisUnit::PerSecond, &[180_000.0]), &["0", "50k", "100k", "150k", "200k"]);
         check(
-            scale(Spacing::Linear, Unit::Share, &[0.93]),
+            scale(Spacing::Linear, AxisUnit::Share, &[0.93]),
             &["0", "20\u{A0}%", "40\u{A0}%", "60\u{A0}%", "80\u{A0}%", "100\u{A0}%"],
         );
         check(
-            scale(Spacing::Log, Unit::Nanoseconds, &[9e4, 4e6]),
+            scale(Spacing::Log, AxisUnit::Nanoseconds, &[9e4, 4e6]),
             &["50\u{A0}µs", "100\u{A0}µs", "200\u{A0}µs", "500\u{A0}µs", "1\u{A0}ms", "2\u{A0}ms", "5\u{A0}ms"],
         );
         check(
-            scale(Spacing::Log, Unit::Bytes, &[1024.0, 1048576.0]),
+            scale(Spacing::Log, AxisUnit::Bytes, &[1024.0, 1048576.0]),
             &["1\u{A0}KiB", "4\u{A0}KiB", "16\u{A0}KiB", "64\u{A0}KiB", "256\u{A0}KiB", "1\u{A0}MiB"],
         );
-        check(scale(Spacing::Linear, Unit::Count, &[2.0]), &["0", "1", "2"]);
-        check(scale(Spacing::Linear, Unit::PerSecond, &[1400.0]), &["0", "500", "1000", "1500"]);
+        check(scale(Spacing::Linear, AxisUnit::Count, &[2.0]), &["0", "1", "2"]);
+        check(scale(Spacing::Linear, AxisUnit::PerSecond, &[1400.0]), &["0", "500", "1000", "1500"]);
         check(
-            scale(Spacing::Linear, Unit::Bytes, &[900.0 * 1024.0]),
+            scale(Spacing::Linear, AxisUnit::Bytes, &[900.0 * 1024.0]),
             &["0", "256\u{A0}KiB", "512\u{A0}KiB", "768\u{A0}KiB", "1024\u{A0}KiB"],
         );
     }
@@ -314,7 +316,7 @@ mod tests {
     fn no_range_is_empty() {
         for values in [&[][..], &[0.0], &[5.0], &[-5.0], &[1e23, -1e23], &[1e-11], &[f64::NAN], &[1e9, 1e9 + 1e-5]] {
             for spacing in [Spacing::Linear, Spacing::Log] {
-                for unit in [Unit::Nanoseconds, Unit::Bytes, Unit::Count, Unit::Share] {
+                for unit in [AxisUnit::Nanoseconds, AxisUnit::Bytes, AxisUnit::Count, AxisUnit::Share] {
                     let span = Span::of(values.iter().copied());
                     let scale = Scale::new(span, spacing, unit, 5);
                     assert!(scale.low < scale.high, "{values:?} {spacing:?}: {scale:?}");

@@ -2,7 +2,7 @@
 //!
 //! The numbers are in the table beside it; a caption says which of them to look at.
 
-use crate::Unit;
+use crate::AxisUnit;
 
 /// A value with the names of its place in the picture.
 pub(crate) struct Spot {
@@ -25,7 +25,7 @@ pub(crate) fn times(ratio: f64) -> String {
 
 /// The highest and the lowest of some values, and how far they are apart. Nothing of fewer than
 /// two.
-pub(crate) fn extremes(spots: &[Spot], unit: Unit) -> String {
+pub(crate) fn extremes(spots: &[Spot], unit: AxisUnit) -> String {
     let sound = || spots.iter().filter(|spot| crate::data::sound(spot.value).is_some());
     let high = sound().max_by(|one, other| one.value.total_cmp(&other.value));
     let low = sound().min_by(|one, other| one.value.total_cmp(&other.value));
@@ -37,7 +37,7 @@ pub(crate) fn extremes(spots: &[Spot], unit: Unit) -> String {
         return format!("All values lie within 2 % of {}.", unit.format(low.value));
     }
     // Shares differ by points, not by factors.
-    let apart = match low.value > 0.0 && unit != Unit::Share {
+    let apart = match low.value > 0.0 && unit != AxisUnit::Share {
         true => format!(", {}", factor(high.value / low.value)),
         false => String::new(),
     };
@@ -72,7 +72,7 @@ mod tests {
             values.iter().enumerate().map(place).collect()
         };
         let check = |values: &[f64], expected: &str| {
-            assert_eq!(extremes(&spots(values), Unit::Count).replace('\u{A0}', " "), expected);
+            assert_eq!(extremes(&spots(values), AxisUnit::Count).replace('\u{A0}', " "), expected);
         };
         check(&[1.0, 30.0, 10.0], "Highest: 30 (at 1); lowest: 1 (at 0), a factor of 30.");
         check(&[100.0, 75.0], "Highest: 100 (at 0); lowest: 75 (at 1), 25 % less.");

@@ -1,8 +1,7 @@
 //! How series look: colour, dash and marker for each number, so that no series is told by its
 //! colour alone.
 
-use crate::sheet::Sheet;
-use crate::svg::{Path, Rect, px};
+use crate::svg::{Path, Svg, px};
 
 /// What stands for a series, a marker or a region in a legend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,10 +59,10 @@ impl Style {
     }
 
     /// Draws the marker at a place.
-    pub(crate) fn mark(self, sheet: &mut Sheet<'_>, at: (f64, f64), tip: &str) {
+    pub(crate) fn mark(self, svg: &mut Svg, at: (f64, f64), tip: &str) {
         let class = if self.hollow { "o" } else { "m" };
         let d = marker(self.shape, at, 4.2);
-        sheet.svg.tipped("path", &[("class", class), ("d", &d)], tip);
+        svg.tipped("path", &[("class", class), ("d", &d)], tip);
     }
 }
 
@@ -103,52 +102,11 @@ fn marker(shape: usize, (x, y): (f64, f64), r: f64) -> String {
 }
 
 /// A cross that stands on `foot`, where a value would be if it were known.
-pub(crate) fn missing(sheet: &mut Sheet<'_>, (x, foot): (f64, f64), tip: &str) {
+pub(crate) fn missing(svg: &mut Svg, (x, foot): (f64, f64), tip: &str) {
     let mut path = Path::default();
     for (from, to) in [((-4.0, -13.0), (4.0, -5.0)), ((-4.0, -5.0), (4.0, -13.0))] {
         path.move_to(x + from.0, foot + from.1);
         path.line_to(x + to.0, foot + to.1);
     }
-    sheet.svg.tipped("path", &[("class", "x"), ("d", &path.d)], tip);
-}
-
-/// Draws the sample of a legend, its middle line at `y`.
-pub(crate) fn sample(sheet: &mut Sheet<'_>, look: Look, (x, y): (f64, f64)) {
-    let (from, to, middle) = ((x, y), (x + 24.0, y), (x + 12.0, y));
-    let area = |height: f64| Rect { x: x + 2.0, y: y - height / 2.0, width: 20.0, height };
-    match look {
-        Look::Line(style) => {
-            sheet.svg.open("g", &[("class", &style.class())]);
-            sheet.svg.line(&style.line_class(), from, to);
-            if style.marked {
-                style.mark(sheet, middle, "");
-            }
-            sheet.svg.close("g");
-        }
-        Look::Marker(style) => {
-            sheet.svg.open("g", &[("class", &style.class())]);
-            style.mark(sheet, middle, "");
-            sheet.svg.close("g");
-        }
-        Look::Area(number) => {
-            let fill = sheet.fill(number);
-            let class = format!("s{} f", number % 8);
-            sheet.svg.rect(&[("class", &class), ("fill", &fill)], area(11.0), "");
-        }
-        Look::Deviation => {
-            sheet.svg.open("g", &[("class", "s6")]);
-            sheet.svg.line("v", (x + 12.0, y - 6.0), (x + 12.0, y + 6.0));
-            sheet.svg.close("g");
-        }
-        Look::Missing => missing(sheet, (x + 12.0, y + 9.0), ""),
-        Look::Rule(dash) => sheet.svg.line(&format!("r d{dash}"), from, to),
-        Look::Zone => sheet.svg.rect(&[("class", "z")], area(11.0), ""),
-        Look::Trials => {
-            let mut dots = Path::default();
-            [(5.0, -2.5), (12.0, 2.5), (19.0, -1.0)].into_iter().for_each(|(dx, dy)| dots.dot(x + dx, y + dy));
-            sheet.svg.open("g", &[("class", "open")]);
-            sheet.svg.leaf("path", &[("class", "p"), ("d", &dots.d)]);
-            sheet.svg.close("g");
-        }
-    }
+    svg.tipped("path", &[("class", "x"), ("d", &path.d)], tip);
 }

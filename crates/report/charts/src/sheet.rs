@@ -4,9 +4,9 @@
 //! above the data, never on them.
 
 use crate::data::Heading;
-use crate::figure::{Figure, xml_id};
-use crate::series::{Look, Style, sample};
-use crate::svg::{Anchor, Rect, Svg, escaped, px};
+use crate::figure::{DrawnChart, xml_id};
+use crate::series::{Look, Style, missing};
+use crate::svg::{Anchor, Path, Rect, Svg, escaped, px};
 use crate::table::Table;
 use crate::text::{Face, fit, width, wrap};
 
@@ -185,10 +185,9 @@ impl<'h> Sheet<'h> {
     }
 
     /// The figure.
-    pub(crate) fn finish(mut self, description: &str, table: Table) -> Figure {
+    pub(crate) fn finish(mut self, description: &str, table: Table) -> DrawnChart {
         if self.hidden > 0 {
-            let note =
-                format!("{} of the numbers are not positive and cannot stand on a logarithmic axis.", self.hidden);
+            let note = format!("{} values are not positive and cannot be shown on a logarithmic axis.", self.hidden);
             self.svg.words((MARGIN, self.y + 13.0), Anchor::Start, Face::Label, &note);
             self.y += LINE;
             self.notes.push(note);
@@ -219,7 +218,7 @@ impl<'h> Sheet<'h> {
         svg.leaf("rect", &[("class", "ground"), ("width", &WIDTH.to_string()), ("height", &height)]);
         svg.text.push_str(&self.svg.text);
         svg.close("svg");
-        Figure {
+        DrawnChart {
             id: self.id,
             title: title.to_owned(),
             description,
@@ -227,6 +226,47 @@ impl<'h> Sheet<'h> {
             is_empty: self.is_empty,
             svg: svg.text,
             table,
+        }
+    }
+}
+
+/// Draws the sample of a legend, its middle line at `y`.
+fn sample(sheet: &mut Sheet<'_>, look: Look, (x, y): (f64, f64)) {
+    let (from, to, middle) = ((x, y), (x + 24.0, y), (x + 12.0, y));
+    let area = |height: f64| Rect { x: x + 2.0, y: y - height / 2.0, width: 20.0, height };
+    match look {
+        Look::Line(style) => {
+            sheet.svg.open("g", &[("class", &style.class())]);
+            sheet.svg.line(&style.line_class(), from, to);
+            if style.marked {
+                style.mark(&mut sheet.svg, middle, "");
+            }
+            sheet.svg.close("g");
+        }
+        Look::Marker(style) => {
+            sheet.svg.open("g", &[("class", &style.class())]);
+            style.mark(&mut sheet.svg, middle, "");
+            sheet.svg.close("g");
+        }
+        Look::Area(number) => {
+            let fill = sheet.fill(number);
+            let class = format!("s{} f", number % 8);
+            sheet.svg.rect(&[("class", &class), ("fill", &fill)], area(11.0), "");
+        }
+        Look::Deviation => {
+            sheet.svg.open("g", &[("class", "s6")]);
+            sheet.svg.line("v", (x + 12.0, y - 6.0), (x + 12.0, y + 6.0));
+            sheet.svg.close("g");
+        }
+        Look::Missing => missing(&mut sheet.svg, (x + 12.0, y + 9.0), ""),
+        Look::Rule(dash) => sheet.svg.line(&format!("r d{dash}"), from, to),
+        Look::Zone => sheet.svg.rect(&[("class", "z")], area(11.0), ""),
+        Look::Trials => {
+            let mut dots = Path::default();
+            [(5.0, -2.5), (12.0, 2.5), (19.0, -1.0)].into_iter().for_each(|(dx, dy)| dots.dot(x + dx, y + dy));
+            sheet.svg.open("g", &[("class", "open")]);
+            sheet.svg.leaf("path", &[("class", "p"), ("d", &dots.d)]);
+            sheet.svg.close("g");
         }
     }
 }

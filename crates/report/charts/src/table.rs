@@ -1,6 +1,6 @@
 //! The numbers of a figure: as text with units for people, in base units for programs.
 
-use crate::Unit;
+use crate::AxisUnit;
 
 /// The numbers of a figure.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -17,9 +17,9 @@ pub enum Datum {
     /// A name.
     Text(String),
     /// A number in the base unit of its unit; `None` where it is not known.
-    Number(Option<f64>, Unit),
+    Number(Option<f64>, AxisUnit),
     /// A number that people read in words of its own, such as a percentile with all of its nines.
-    Labelled(String, f64, Unit),
+    Labelled(String, f64, AxisUnit),
 }
 
 impl Datum {
@@ -36,7 +36,7 @@ impl Datum {
         self.unit().is_some()
     }
 
-    fn unit(&self) -> Option<Unit> {
+    fn unit(&self) -> Option<AxisUnit> {
         match self {
             Datum::Text(_) => None,
             Datum::Number(_, unit) | Datum::Labelled(_, _, unit) => Some(*unit),
@@ -92,7 +92,7 @@ impl Table {
         }
         names.extend(mixed.map(|_| unique("unit".to_owned(), &names)));
         let row = |row: &Vec<Datum>| -> Vec<String> {
-            let unit = mixed.map(|column| row.get(column).and_then(Datum::unit).map_or("", Unit::base).to_owned());
+            let unit = mixed.map(|column| row.get(column).and_then(Datum::unit).map_or("", AxisUnit::base).to_owned());
             row.iter().map(Datum::raw).chain(unit).collect()
         };
         std::iter::once(names).chain(self.rows.iter().map(row)).map(|cells| line(&cells)).collect()
@@ -100,11 +100,11 @@ impl Table {
 }
 
 /// The name of a column as programs like it: letters, digits and `_`, the unit at its end.
-fn named(column: &str, unit: Option<Unit>) -> String {
+fn named(column: &str, unit: Option<AxisUnit>) -> String {
     let letters = column.chars().map(|one| if one.is_alphanumeric() || one == '.' { one } else { '_' });
     let words: String = letters.collect::<String>().to_lowercase();
     let words = words.split('_').filter(|word| !word.is_empty()).collect::<Vec<_>>().join("_");
-    let unit = unit.map_or("", Unit::base);
+    let unit = unit.map_or("", AxisUnit::base);
     match (words.as_str(), unit) {
         ("", "") => "column".to_owned(),
         ("", unit) => unit.to_owned(),
@@ -132,14 +132,14 @@ fn line(cells: &[String]) -> String {
 mod tests {
     use super::*;
 
-    fn number(value: f64, unit: Unit) -> Datum {
+    fn number(value: f64, unit: AxisUnit) -> Datum {
         Datum::Number(Some(value), unit)
     }
 
     #[test]
     fn long_tables_are_thinned() {
         let mut table = Table::new(&["n"]);
-        (0..1000).for_each(|n| table.row(&[], [number(f64::from(n), Unit::Count)]));
+        (0..1000).for_each(|n| table.row(&[], [number(f64::from(n), AxisUnit::Count)]));
         let (thinned, step) = table.thinned(400);
         assert_eq!((thinned.rows.len(), step), (334, 3));
         assert_eq!(table.csv().lines().count(), 1001, "programs get all rows");
@@ -149,12 +149,12 @@ mod tests {
     fn programs_get_base_units_and_names_that_are_unique() {
         let mut table = Table::new(&["a, \"b\"", "block size", "low", "low", "low", "share"]);
         let speed = [
-            number(1536.0, Unit::BytesPerSecond),
-            Datum::Number(None, Unit::PerSecond),
-            number(0.5, Unit::PerSecond),
-            number(0.25, Unit::Share),
+            number(1536.0, AxisUnit::BytesPerSecond),
+            Datum::Number(None, AxisUnit::PerSecond),
+            number(0.5, AxisUnit::PerSecond),
+            number(0.25, AxisUnit::Share),
         ];
-        table.row(&["say \"x\", y"], [number(4096.0, Unit::Bytes)].into_iter().chain(speed));
+        table.row(&["say \"x\", y"], [number(4096.0, AxisUnit::Bytes)].into_iter().chain(speed));
         let expected = "a_b,block_size_bytes,low_bytes_per_s,low_per_s,low_per_s_2,share\r\n\"say \"\"x\"\", y\",4096,1536,,0.5,0.25\r\n";
         assert_eq!(table.csv(), expected);
     }
@@ -162,8 +162,8 @@ mod tests {
     #[test]
     fn values_of_several_units_have_theirs_beside_them() {
         let mut table = Table::new(&["measure", "time", "value"]);
-        table.row(&["wait"], [number(1e9, Unit::Nanoseconds), number(2500.0, Unit::Nanoseconds)]);
-        table.row(&["busy"], [number(1e9, Unit::Nanoseconds), number(f64::NAN, Unit::Share)]);
+        table.row(&["wait"], [number(1e9, AxisUnit::Nanoseconds), number(2500.0, AxisUnit::Nanoseconds)]);
+        table.row(&["busy"], [number(1e9, AxisUnit::Nanoseconds), number(f64::NAN, AxisUnit::Share)]);
         let expected = "measure,time_ns,value,unit\r\nwait,1000000000,2500,ns\r\nbusy,1000000000,,share\r\n";
         assert_eq!(table.csv(), expected);
         assert_eq!(table.rows[0][2].shown(), "2.5\u{A0}µs");

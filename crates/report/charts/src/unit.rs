@@ -6,7 +6,7 @@
 
 /// What a number counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
+pub enum AxisUnit {
     /// Time, ns.
     Nanoseconds,
     /// Bytes.
@@ -50,16 +50,16 @@ const RATES: [Prefix; 5] = [
 ];
 const COUNTS: [Prefix; 5] = [(1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G"), (1e12, "T")];
 
-impl Unit {
+impl AxisUnit {
     /// Prefixes, ascending.
     fn prefixes(self) -> &'static [Prefix] {
         match self {
-            Unit::Nanoseconds => &TIMES,
-            Unit::Bytes => &BYTES,
-            Unit::BytesPerSecond => &RATES,
-            Unit::PerSecond | Unit::Count => &COUNTS,
-            Unit::Share => &[(0.01, "\u{A0}%")],
-            Unit::Ratio => &[(1.0, "×")],
+            AxisUnit::Nanoseconds => &TIMES,
+            AxisUnit::Bytes => &BYTES,
+            AxisUnit::BytesPerSecond => &RATES,
+            AxisUnit::PerSecond | AxisUnit::Count => &COUNTS,
+            AxisUnit::Share => &[(0.01, "\u{A0}%")],
+            AxisUnit::Ratio => &[(1.0, "×")],
         }
     }
 
@@ -67,7 +67,7 @@ impl Unit {
     /// min.
     pub(crate) fn prefix(self, largest: f64) -> Prefix {
         let fits = |prefix: &&Prefix| {
-            largest.abs() >= prefix.0 * if prefix.0 >= 60e9 && self == Unit::Nanoseconds { 3.0 } else { 1.0 }
+            largest.abs() >= prefix.0 * if prefix.0 >= 60e9 && self == AxisUnit::Nanoseconds { 3.0 } else { 1.0 }
         };
         let all = self.prefixes();
         *all.iter().rev().find(fits).unwrap_or(&all[0])
@@ -76,19 +76,19 @@ impl Unit {
     /// The base unit in names of columns: what a number without a prefix is counted in.
     pub fn base(self) -> &'static str {
         match self {
-            Unit::Nanoseconds => "ns",
-            Unit::Bytes => "bytes",
-            Unit::BytesPerSecond => "bytes_per_s",
-            Unit::PerSecond => "per_s",
-            Unit::Count => "",
-            Unit::Share => "share",
-            Unit::Ratio => "ratio",
+            AxisUnit::Nanoseconds => "ns",
+            AxisUnit::Bytes => "bytes",
+            AxisUnit::BytesPerSecond => "bytes_per_s",
+            AxisUnit::PerSecond => "per_s",
+            AxisUnit::Count => "",
+            AxisUnit::Share => "share",
+            AxisUnit::Ratio => "ratio",
         }
     }
 
     /// What an axis of it adds to its title, where ticks do not say it.
     pub(crate) fn per(self) -> &'static str {
-        if self == Unit::PerSecond { "1/s" } else { "" }
+        if self == AxisUnit::PerSecond { "1/s" } else { "" }
     }
 
     /// `value` with four significant digits, its prefix and unit; a dash where there is none.
@@ -97,7 +97,7 @@ impl Unit {
             return "–".to_owned();
         }
         let (factor, suffix) = self.prefix(value * (1.0 + 1e-9));
-        let per = if self == Unit::PerSecond { "/s" } else { "" };
+        let per = if self == AxisUnit::PerSecond { "/s" } else { "" };
         format!("{}{suffix}{per}", significant(value / factor))
     }
 }
@@ -139,23 +139,23 @@ mod tests {
     #[test]
     fn numbers_with_units() {
         for (unit, value, expected) in [
-            (Unit::Nanoseconds, 1234.0, "1.234\u{A0}µs"),
-            (Unit::Nanoseconds, 999.0, "999\u{A0}ns"),
-            (Unit::Nanoseconds, 90e9, "90\u{A0}s"),
-            (Unit::Nanoseconds, 600e9, "10\u{A0}min"),
-            (Unit::Bytes, 4096.0, "4\u{A0}KiB"),
-            (Unit::Bytes, 512.0, "512\u{A0}B"),
-            (Unit::BytesPerSecond, 1.5 * 1048576.0, "1.5\u{A0}MiB/s"),
-            (Unit::PerSecond, 210_456.0, "210.5k/s"),
-            (Unit::Count, 32.0, "32"),
-            (Unit::Count, 31.66, "31.66"),
-            (Unit::Share, 0.125, "12.5\u{A0}%"),
-            (Unit::Ratio, 1.05, "1.05×"),
-            (Unit::Count, -0.0, "0"),
-            (Unit::Count, -3.5, "−3.5"),
-            (Unit::Count, f64::NAN, "–"),
-            (Unit::Count, 0.0, "0"),
-            (Unit::Count, 1e30, "1.000e18T"),
+            (AxisUnit::Nanoseconds, 1234.0, "1.234\u{A0}µs"),
+            (AxisUnit::Nanoseconds, 999.0, "999\u{A0}ns"),
+            (AxisUnit::Nanoseconds, 90e9, "90\u{A0}s"),
+            (AxisUnit::Nanoseconds, 600e9, "10\u{A0}min"),
+            (AxisUnit::Bytes, 4096.0, "4\u{A0}KiB"),
+            (AxisUnit::Bytes, 512.0, "512\u{A0}B"),
+            (AxisUnit::BytesPerSecond, 1.5 * 1048576.0, "1.5\u{A0}MiB/s"),
+            (AxisUnit::PerSecond, 210_456.0, "210.5k/s"),
+            (AxisUnit::Count, 32.0, "32"),
+            (AxisUnit::Count, 31.66, "31.66"),
+            (AxisUnit::Share, 0.125, "12.5\u{A0}%"),
+            (AxisUnit::Ratio, 1.05, "1.05×"),
+            (AxisUnit::Count, -0.0, "0"),
+            (AxisUnit::Count, -3.5, "−3.5"),
+            (AxisUnit::Count, f64::NAN, "–"),
+            (AxisUnit::Count, 0.0, "0"),
+            (AxisUnit::Count, 1e30, "1.000e18T"),
         ] {
             assert_eq!(unit.format(value), expected);
         }

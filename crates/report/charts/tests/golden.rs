@@ -14,10 +14,10 @@ mod words;
 
 use std::collections::HashSet;
 
-use iolab_charts::Figure;
+use iolab_charts::DrawnChart;
 use iolab_testkit::golden::check_golden;
 
-fn gallery() -> Vec<Figure> {
+fn gallery() -> Vec<DrawnChart> {
     [load::figures(), time::figures(), settings::figures(), words::figures()].concat()
 }
 

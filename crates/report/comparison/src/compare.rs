@@ -2,21 +2,24 @@
 
 use iolab_recording::Finding;
 use iolab_statistics::{
-    Better, Bootstrap, Comparison, Interval, Magnitude, Random, Rules, compare, compare_unpaired, median,
-    rank_sum_interval, ratio_interval, settle, signed_rank_interval, size_of_ratio,
+    Bootstrap, Comparison, DecisionRules, Interval, Random, compare, compare_unpaired, median, rank_sum_interval,
+    ratio_interval, settle, signed_rank_interval, size_of_ratio,
 };
-use iolab_study::{Figure, Side as Of};
+use iolab_study::{Figure, FigureDirection as Of};
 use serde::{Deserialize, Serialize};
 
-use crate::pairing::{self, Paired, PairingChoice};
+use crate::pairing::{Paired, PairingChoice};
+use crate::row::{Basis, ComparisonRow};
 use crate::same_storage::different_storage;
 use crate::side::{Cell, Trial, cells};
 use crate::value::{is_latency, value, within_run};
-use crate::{Condition, Difference, Judged, LatencyKind, Operations, Side, differences, judge_condition};
+use crate::{
+    Condition, Difference, JudgedCondition, LatencyKind, OperationType, Side, differences, judge_condition, pairing,
+};
 
 /// How to compare.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Request {
+pub struct ComparisonRequest {
     /// What to compare; none means the usual ones, of reads and writes apart where there are both.
     pub figures: Vec<Figure>,
     /// What belongs to what.
@@ -24,7 +27,7 @@ pub struct Request {
     /// Where intervals come from.
     pub intervals: IntervalsFrom,
     /// What decides.
-    pub rules: Rules,
+    pub rules: DecisionRules,
     /// What must not have become worse.
     pub conditions: Vec<Condition>,
 }
@@ -40,28 +43,28 @@ pub enum IntervalsFrom {
     Bootstrap,
 }
 
-/// What came of it, as plain data.
+/// The result, as plain data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Outcome {
-    /// The side that is held against.
+pub struct ComparisonResult {
+    /// The baseline.
     pub baseline: SideFacts,
-    /// The one that is held.
+    /// The candidate.
     pub candidate: SideFacts,
     /// What decided.
-    pub rules: Rules,
+    pub rules: DecisionRules,
     /// Where intervals came from.
     pub intervals: IntervalsFrom,
     /// What must be known before any row is believed; made of both sides together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
     /// Figures of cells, figures first.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ComparisonRow>,
     /// In what the sides differ beside their figures.
     pub differences: Vec<Difference>,
     /// What must be known to read the rows.
     pub notes: Vec<String>,
     /// What became of the conditions, in their order.
-    pub conditions: Vec<Judged>,
+    pub conditions: Vec<JudgedCondition>,
 }
 
 /// A side, in short.
@@ -77,68 +80,12 @@ pub struct SideFacts {
     pub last_unix_ns: Option<u64>,
 }
 
-/// What a row's interval is made of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Basis {
-    /// Trials of the same blocks.
-    Blocks,
-    /// Trials, each for itself.
-    Trials,
-    /// The intervals of one run on each side: how runs differ from one another it does not know, so
-    /// there is no verdict.
-    WithinRuns,
-    /// Nothing: there is no interval.
-    Nothing,
-}
-
-/// One figure of one cell.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Row {
-    /// Axes and points of the configuration; empty when there is only one.
-    pub points: Vec<(String, String)>,
-    /// The job; `None` for all jobs together, empty when the job of one side is called otherwise on
-    /// the other.
-    pub job: Option<String>,
-    /// Name of the figure.
-    pub figure: String,
-    /// The figure.
-    pub of: Figure,
-    /// Which latency, if the figure is one.
-    pub latency: Option<LatencyKind>,
-    /// Values of the baseline's trials; paired with the candidate's where the basis is blocks.
-    pub baseline: Vec<f64>,
-    /// Values of the candidate's trials.
-    pub candidate: Vec<f64>,
-    /// Median of the baseline.
-    pub baseline_median: Option<f64>,
-    /// Median of the candidate.
-    pub candidate_median: Option<f64>,
-    /// What the interval is made of.
-    pub basis: Basis,
-    /// Candidate over baseline, with limits where there are any.
-    pub ratio: Option<Interval>,
-    /// Test, effect and verdict, where there are trials to make them of.
-    pub comparison: Option<Comparison>,
-    /// The word for the size of the change.
-    pub effect: Option<Magnitude>,
-    /// Why there is no verdict, or no value.
-    pub remark: Option<String>,
-}
-
-impl Row {
-    /// Job and configuration, for people; empty where there is only one of each.
-    pub fn name(&self) -> String {
-        pairing::name(&self.points, self.job.as_deref())
-    }
-}
-
 /// Resamples of a bootstrap.
 const RESAMPLES: usize = 10_000;
 const SEED: u64 = 1;
 
 /// Compares two sides. The same sides give the same outcome, to the last bit.
-pub fn hold_against(baseline: &Side, candidate: &Side, request: &Request) -> Outcome {
+pub fn hold_against(baseline: &Side, candidate: &Side, request: &ComparisonRequest) -> ComparisonResult {
     let cells = cells([baseline, candidate]);
     let kind = latency_kind(&cells);
     let mut notes = Vec::new();
@@ -153,13 +100,14 @@ pub fn hold_against(baseline: &Side, candidate: &Side, request: &Request) -> Out
     let figures = figures(request, [baseline, candidate], &matched);
     let mut rows = Vec::new();
     for figure in &figures {
-        let mut of_figure: Vec<Row> = paired.iter().map(|paired| row(paired, figure, kind, request)).collect();
+        let mut of_figure: Vec<ComparisonRow> =
+            paired.iter().map(|paired| row(paired, figure, kind, request)).collect();
         correct(&mut of_figure, &paired, request);
         rows.extend(of_figure);
     }
     notes.extend(differences::notes([baseline, candidate], kind, &rows));
     let conditions = request.conditions.iter().map(|one| judge_condition(one, &rows, &request.rules)).collect();
-    Outcome {
+    ComparisonResult {
         baseline: facts(baseline),
         candidate: facts(candidate),
         rules: request.rules,
@@ -199,7 +147,7 @@ fn directions<'r>(trial: &'r Trial<'r>) -> impl Iterator<Item = &'r crate::Direc
 
 /// The figures asked for, else those of the studies, else the usual ones; then what conditions are
 /// about.
-fn figures(request: &Request, sides: [&Side; 2], cells: &[Cell<'_>]) -> Vec<Figure> {
+fn figures(request: &ComparisonRequest, sides: [&Side; 2], cells: &[Cell<'_>]) -> Vec<Figure> {
     let mut figures = request.figures.clone();
     if figures.is_empty() {
         let [theirs, ours] = sides;
@@ -223,14 +171,14 @@ fn usual(cells: &[Cell<'_>]) -> Vec<Figure> {
         jobs.any(|job| job.has(operations))
     };
     let sides: &[Of] =
-        if is_on(Operations::Read) && is_on(Operations::Write) { &[Of::Read, Of::Write] } else { &[Of::All] };
+        if is_on(OperationType::Read) && is_on(OperationType::Write) { &[Of::Read, Of::Write] } else { &[Of::All] };
     let of = |side: &Of| Figure::usual().into_iter().map(|figure| Figure { side: *side, ..figure }).collect::<Vec<_>>();
     sides.iter().flat_map(of).collect()
 }
 
-fn row(paired: &Paired<'_>, figure: &Figure, kind: LatencyKind, request: &Request) -> Row {
+fn row(paired: &Paired<'_>, figure: &Figure, kind: LatencyKind, request: &ComparisonRequest) -> ComparisonRow {
     let [theirs, ours] = values(paired, figure, kind);
-    let mut row = Row {
+    let mut row = ComparisonRow {
         points: paired.cell.points.clone(),
         job: paired.cell.job.clone(),
         figure: figure.name(),
@@ -269,7 +217,7 @@ fn values(paired: &Paired<'_>, figure: &Figure, kind: LatencyKind) -> [Vec<f64>;
 }
 
 /// One run on each side: an interval of these very runs at best, and no verdict.
-fn single(row: &mut Row, paired: &Paired<'_>, kind: LatencyKind, request: &Request) {
+fn single(row: &mut ComparisonRow, paired: &Paired<'_>, kind: LatencyKind, request: &ComparisonRequest) {
     let ratio = row.candidate[0] / row.baseline[0];
     let within = |trials: &[Trial<'_>]| within_run(&row.of, kind, &trials.first()?.jobs, request.rules.confidence);
     let both = within(&paired.trials[0]).zip(within(&paired.trials[1]));
@@ -291,11 +239,11 @@ fn single(row: &mut Row, paired: &Paired<'_>, kind: LatencyKind, request: &Reque
 }
 
 /// What gives one run of each a verdict.
-fn to_be_sure(rules: &Rules) -> String {
-    format!("run each at least {} times to be sure at {} %", rules.least_blocks, rules.confidence * 100.0)
+fn to_be_sure(rules: &DecisionRules) -> String {
+    format!("run each side at least {} times to be sure at {} %", rules.least_blocks, rules.confidence * 100.0)
 }
 
-fn several(row: &mut Row, is_paired: bool, request: &Request) {
+fn several(row: &mut ComparisonRow, is_paired: bool, request: &ComparisonRequest) {
     let better = row.of.better();
     let compared = match is_paired {
         true => compare(&row.baseline, &row.candidate, better, &request.rules),
@@ -307,7 +255,7 @@ fn several(row: &mut Row, is_paired: bool, request: &Request) {
 }
 
 /// The ratio with limits from resampled trials: of pairs, or of each side for itself.
-fn resampled(row: &Row, is_paired: bool, confidence: f64) -> Option<Interval> {
+fn resampled(row: &ComparisonRow, is_paired: bool, confidence: f64) -> Option<Interval> {
     let logs = |values: &[f64]| values.iter().map(|value| value.ln()).collect::<Vec<f64>>();
     let (theirs, ours) = (logs(&row.baseline), logs(&row.candidate));
     if is_paired {
@@ -331,7 +279,7 @@ fn resampled(row: &Row, is_paired: bool, confidence: f64) -> Option<Interval> {
 }
 
 /// Limits that hold together for all cells of one figure, and what follows from them.
-fn correct(rows: &mut [Row], paired: &[Paired<'_>], request: &Request) {
+fn correct(rows: &mut [ComparisonRow], paired: &[Paired<'_>], request: &ComparisonRequest) {
     let rules = &request.rules;
     let mut comparisons: Vec<Comparison> = rows.iter().filter_map(|row| row.comparison.clone()).collect();
     settle(&mut comparisons, rules);
@@ -346,9 +294,4 @@ fn correct(rows: &mut [Row], paired: &[Paired<'_>], request: &Request) {
         row.effect = Some(size_of_ratio(settled.ratio.estimate));
         row.comparison = Some(settled);
     }
-}
-
-/// Whether a larger value is worse.
-pub(crate) fn is_worse_above(figure: &Figure) -> bool {
-    figure.better() == Better::Lower
 }

@@ -10,12 +10,12 @@
 //! figure, is not left open; it is **refuted** when the whole interval lies on the other side; else
 //! it is **open**.
 
-use iolab_statistics::{Interval, Rules};
+use iolab_statistics::{DecisionRules, Interval};
 use iolab_study::Figure;
 use serde::{Deserialize, Serialize};
 
-use crate::compare::{Row, is_worse_above};
 use crate::pairing::name;
+use crate::row::{ComparisonRow, is_worse_above};
 
 /// What a condition fails on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -64,10 +64,10 @@ impl ConditionError {
 
 /// What became of a condition.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Judged {
+pub struct JudgedCondition {
     /// The condition.
     pub condition: Condition,
-    /// The gravest of its rows.
+    /// The most severe of its rows.
     pub judgement: Judgement,
     /// Row by row.
     pub rows: Vec<RowJudgement>,
@@ -110,7 +110,7 @@ impl std::str::FromStr for Condition {
         };
         let Some(place) = text.find(['<', '>']) else {
             let end = text.trim_end().len();
-            return Err(error(end, 1, "a comparison is missing: > or <, as in 'p99 > +5%'".to_owned()));
+            return Err(error(end, 1, "> or < is missing, as in 'p99 > +5%'".to_owned()));
         };
         let (word, rest) = (&text[..place], &text[place + 1..]);
         let figure = figure(word).map_err(|message| {
@@ -164,26 +164,26 @@ fn percent(text: &str) -> Result<f64, String> {
     let compact: String = number.chars().filter(|letter| !letter.is_whitespace()).collect();
     match compact.parse::<f64>() {
         Ok(percent) if percent.is_finite() && percent > -100.0 => Ok(percent),
-        Ok(_) => Err("a change is more than -100 %, and finite".to_owned()),
+        Ok(_) => Err("a change must be finite and above -100 %".to_owned()),
         Err(_) => Err("a change is a percentage, as in '+5%'".to_owned()),
     }
 }
 
 /// What becomes of a condition.
-pub(crate) fn judge(condition: &Condition, rows: &[Row], rules: &Rules) -> Judged {
+pub(crate) fn judge(condition: &Condition, rows: &[ComparisonRow], rules: &DecisionRules) -> JudgedCondition {
     let own = rows.iter().filter(|row| row.of == condition.figure);
     let rows: Vec<RowJudgement> = own.map(|row| judge_row(condition, row, rules)).collect();
     // A condition that nothing was compared for is not refuted.
     let judgement = rows.iter().map(|row| row.judgement).max().unwrap_or(Judgement::Open);
-    Judged { condition: condition.clone(), judgement, rows }
+    JudgedCondition { condition: condition.clone(), judgement, rows }
 }
 
-fn judge_row(condition: &Condition, row: &Row, rules: &Rules) -> RowJudgement {
+fn judge_row(condition: &Condition, row: &ComparisonRow, rules: &DecisionRules) -> RowJudgement {
     let (judgement, reason) = judged(condition, row, rules);
     RowJudgement { name: name(&row.points, row.job.as_deref()), ratio: row.ratio, judgement, reason }
 }
 
-fn judged(condition: &Condition, row: &Row, rules: &Rules) -> (Judgement, Option<String>) {
+fn judged(condition: &Condition, row: &ComparisonRow, rules: &DecisionRules) -> (Judgement, Option<String>) {
     let Some(comparison) = &row.comparison else {
         return (Judgement::Open, Some(row.remark.clone().unwrap_or_else(|| "nothing to compare".to_owned())));
     };
@@ -236,7 +236,7 @@ mod tests {
             let error = text.parse::<Condition>().expect_err(text);
             assert_eq!(error.render(), expected, "{text}");
         };
-        check("p99", "  p99\n     ^ a comparison is missing: > or <, as in 'p99 > +5%'");
+        check("p99", "  p99\n     ^ > or < is missing, as in 'p99 > +5%'");
         check("> 5%", "  > 5%\n  ^ a metric is missing: iops, bandwidth, mean, p99, read.p99.9, …");
         check("iosp < -3%", "  iosp < -3%\n  ^^^^ unknown metric; did you mean 'iops'?");
         check("read.p999x > 1%", "  read.p999x > 1%\n  ^^^^^^^^^^ unknown metric; did you mean 'read.p99'?");
@@ -246,7 +246,7 @@ mod tests {
         );
         check("p99 > ", "  p99 > \n        ^ a change is missing, as in '+5%'");
         check("p99 > much", "  p99 > much\n        ^^^^ a change is a percentage, as in '+5%'");
-        check("iops < -100%", "  iops < -100%\n         ^^^^^ a change is more than -100 %, and finite");
+        check("iops < -100%", "  iops < -100%\n         ^^^^^ a change must be finite and above -100 %");
         check(
             "iops > -3%",
             "  iops > -3%\n         ^^^ this would fail even for identical runs; did you mean 'iops < -3%'?",

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::compare::Row;
+use crate::row::ComparisonRow;
 use crate::side::{UNSET, job_names};
 use crate::{LatencyKind, RunSummary, Side};
 
@@ -77,19 +77,19 @@ fn rules(side: &Side) -> BTreeSet<String> {
 }
 
 fn counted(side: &Side, rule: &str) -> BTreeSet<String> {
-    let has = |run: &&crate::Run| run.summary.findings.iter().any(|finding| finding.rule == rule);
+    let has = |run: &&crate::ComparedRun| run.summary.findings.iter().any(|finding| finding.rule == rule);
     let count = side.runs.iter().filter(has).count();
     BTreeSet::from([format!("{count} of {} runs", side.runs.len())])
 }
 
 /// What is to be known of runs and figures themselves.
-pub(crate) fn notes(sides: [&Side; 2], kind: LatencyKind, rows: &[Row]) -> Vec<String> {
+pub(crate) fn notes(sides: [&Side; 2], kind: LatencyKind, rows: &[ComparisonRow]) -> Vec<String> {
     let mut notes = BTreeSet::new();
     for (side, word) in sides.into_iter().zip(["baseline", "candidate"]) {
         notes.extend(side.missing.iter().map(|missing| format!("{word}: missing: {missing}")));
         for run in &side.runs {
             if let Some(flaw) = &run.summary.flaw {
-                notes.insert(format!("{word}: {} does not count: {flaw}", run.summary.name));
+                notes.insert(format!("{word}: {} is excluded: {flaw}", run.summary.name));
             }
             notes.extend(run.summary.notes.iter().map(|note| format!("{word}: {}: {note}", run.summary.name)));
         }

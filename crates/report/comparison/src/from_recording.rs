@@ -6,10 +6,10 @@ use iolab_aggregate::{Throughput, flaw, members};
 use iolab_histogram::SparseHistogram;
 use iolab_plan::{Direction, WorkerPlan};
 use iolab_recording::{Host, Recording, WorkerRecording};
-use iolab_study::{DeviceFigure, Figure, Measure, Side};
+use iolab_study::{DeviceFigure, Figure, FigureDirection, Measure};
 
 use crate::summary::gather;
-use crate::{DirectionInterval, DirectionSummary, IntervalSummary, JobSummary, Latencies, Operations, RunSummary};
+use crate::{DirectionSummary, IntervalSummary, JobSummary, Latencies, OperationType, RunSummary, SummaryInterval};
 
 impl RunSummary {
     /// The figures of a recording; with its intervals where a comparison of single runs needs them.
@@ -53,7 +53,7 @@ impl RunSummary {
 fn of_devices(recording: &Recording) -> BTreeMap<String, f64> {
     use DeviceFigure::{QueueLength, ReadSize, Reads, ReadsMerged, Utilization, WriteSize, Writes, WritesMerged};
     let all = [ReadsMerged, WritesMerged, ReadSize, WriteSize, Reads, Writes, QueueLength, Utilization];
-    let figures = all.map(|figure| Figure { side: Side::All, measure: Measure::Device(figure) });
+    let figures = all.map(|figure| Figure { side: FigureDirection::All, measure: Measure::Device(figure) });
     figures.iter().filter_map(|figure| Some((figure.name(), figure.of(recording)?))).collect()
 }
 
@@ -85,11 +85,11 @@ fn job(global: &BTreeMap<String, String>, plan: &WorkerPlan, worker: &WorkerReco
     }
 }
 
-fn operations(direction: Direction) -> Operations {
+fn operations(direction: Direction) -> OperationType {
     match direction {
-        Direction::Read => Operations::Read,
-        Direction::Write => Operations::Write,
-        Direction::Trim => Operations::Trim,
+        Direction::Read => OperationType::Read,
+        Direction::Write => OperationType::Write,
+        Direction::Trim => OperationType::Trim,
     }
 }
 
@@ -127,7 +127,7 @@ fn intervals(workers: &[(&WorkerPlan, &WorkerRecording)]) -> Vec<IntervalSummary
 struct Stretch {
     start_ns: u64,
     length_ns: u64,
-    directions: Vec<DirectionInterval>,
+    directions: Vec<SummaryInterval>,
 }
 
 /// The grid of all workers, if it is one: that of latencies, else that of rates.
@@ -144,7 +144,7 @@ fn grid_ns(workers: &[(&WorkerPlan, &WorkerRecording)]) -> Option<u64> {
 fn stretches(worker: &WorkerRecording) -> Vec<Stretch> {
     if worker.interval_latencies.is_empty() {
         let rates = |interval: &iolab_recording::Interval| {
-            let of = |(place, direction): (usize, Direction)| DirectionInterval {
+            let of = |(place, direction): (usize, Direction)| SummaryInterval {
                 operations: operations(direction),
                 ios: interval.ios[place],
                 bytes: interval.bytes[place],
@@ -158,7 +158,7 @@ fn stretches(worker: &WorkerRecording) -> Vec<Stretch> {
         return worker.intervals.iter().map(rates).collect();
     }
     let latencies = |interval: &iolab_recording::IntervalLatencies| {
-        let of = |one: &iolab_recording::DirectionInterval| DirectionInterval {
+        let of = |one: &iolab_recording::DirectionInterval| SummaryInterval {
             operations: operations(one.direction),
             ios: one.ios,
             bytes: one.bytes,
@@ -172,7 +172,7 @@ fn stretches(worker: &WorkerRecording) -> Vec<Stretch> {
     worker.interval_latencies.iter().map(latencies).collect()
 }
 
-fn add(sums: &mut Vec<DirectionInterval>, more: &DirectionInterval) {
+fn add(sums: &mut Vec<SummaryInterval>, more: &SummaryInterval) {
     match sums.iter_mut().find(|own| own.operations == more.operations) {
         None => sums.push(more.clone()),
         Some(own) => {

@@ -1,4 +1,4 @@
-//! Two sets of runs held against each other, and the verdict.
+//! Two sets of runs compared with each other, and the verdict.
 //!
 //! ```text
 //! Recording ─ RunSummary::of_recording ─┐
@@ -12,9 +12,9 @@
 //! verdict. Percentiles come from merged histograms, are never averaged, and are not shown where
 //! fewer samples stand behind them than they need.
 //!
-//! [`Outcome`] is plain data. For a forest plot take `ratio` of each [`Row`] (log axis, 1 in the
-//! middle, the zone of `rules` shaded), its `comparison` for the verdict, and `baseline` and
-//! `candidate` for the points.
+//! [`ComparisonResult`] is plain data. For a forest plot take `ratio` of each [`ComparisonRow`]
+//! (log axis, 1 in the middle, the zone of `rules` shaded), its `comparison` for the verdict, and
+//! `baseline` and `candidate` for the points.
 //!
 //! Everything here turns values into values: the program finds and reads files, prints, and decides
 //! on exit codes.
@@ -26,21 +26,23 @@ mod fio_json;
 mod from_recording;
 mod overview;
 mod pairing;
+mod row;
 mod same_storage;
 mod side;
 mod summary;
 mod text;
 mod value;
 
-pub use compare::{Basis, IntervalsFrom, Outcome, Request, Row, SideFacts, hold_against};
-pub use condition::{Above, Condition, ConditionError, Judged, Judgement, RowJudgement};
+pub use compare::{ComparisonRequest, ComparisonResult, IntervalsFrom, SideFacts, hold_against};
+pub use condition::{Above, Condition, ConditionError, JudgedCondition, Judgement, RowJudgement};
 pub use differences::Difference;
 pub use fio_json::{FioJsonError, read_fio_json};
 pub use overview::{RunFigure, overview};
 pub use pairing::PairingChoice;
-pub use side::{Run, Side};
+pub use row::{Basis, ComparisonRow};
+pub use side::{ComparedRun, Side};
 pub use summary::{
-    DirectionInterval, DirectionSummary, IntervalSummary, JobSummary, Latencies, Operations, RunSummary,
+    DirectionSummary, IntervalSummary, JobSummary, Latencies, OperationType, RunSummary, SummaryInterval,
 };
 pub use text::{describe, method};
 pub use value::LatencyKind;

@@ -1,11 +1,11 @@
 //! The figures of one run, job by job: what lists and exports of runs show.
 
-use iolab_study::{Figure, Measure, Side};
+use iolab_study::{Figure, FigureDirection, Measure};
 use serde::{Deserialize, Serialize};
 
-use crate::side::{Run, Trial, groups};
+use crate::side::{ComparedRun, Trial, groups};
 use crate::value::{is_latency, value};
-use crate::{LatencyKind, Operations, RunSummary};
+use crate::{LatencyKind, OperationType, RunSummary};
 
 /// One figure of one job of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,18 +27,22 @@ pub fn overview(run: &RunSummary) -> Vec<RunFigure> {
     let mut measures = vec![Measure::Iops, Measure::Bandwidth, Measure::MeanLatency];
     measures.extend(PERCENTS.map(Measure::Latency));
     measures.extend([99.0, 99.9].map(Measure::Response));
-    let placed = Run { summary: run.clone(), ..Run::default() };
+    let placed = ComparedRun { summary: run.clone(), ..ComparedRun::default() };
     let mut all = Vec::new();
     for (job, jobs) in groups(&placed.summary) {
         let trial = Trial { run: &placed, jobs };
         let is_both =
-            [Operations::Read, Operations::Write].iter().all(|one| trial.jobs.iter().any(|job| job.has(*one)));
-        let sides: &[Side] = if is_both { &[Side::All, Side::Read, Side::Write] } else { &[Side::All] };
+            [OperationType::Read, OperationType::Write].iter().all(|one| trial.jobs.iter().any(|job| job.has(*one)));
+        let sides: &[FigureDirection] = if is_both {
+            &[FigureDirection::All, FigureDirection::Read, FigureDirection::Write]
+        } else {
+            &[FigureDirection::All]
+        };
         let mut figures: Vec<Figure> = sides
             .iter()
             .flat_map(|side| measures.iter().map(|measure| Figure { side: *side, measure: measure.clone() }))
             .collect();
-        figures.push(Figure { side: Side::All, measure: Measure::CpuPerOperation });
+        figures.push(Figure { side: FigureDirection::All, measure: Measure::CpuPerOperation });
         all.extend(figures.into_iter().filter_map(|figure| known(figure, job.as_ref(), &trial)));
     }
     all

@@ -1,4 +1,4 @@
-//! Whether what is held against each other reached the same storage.
+//! Whether what is compared with each other reached the same storage.
 
 use std::collections::BTreeSet;
 

@@ -17,7 +17,7 @@ pub struct Side {
     /// What the user calls it.
     pub name: String,
     /// Its runs.
-    pub runs: Vec<Run>,
+    pub runs: Vec<ComparedRun>,
     /// Runs that are missing: trials of a study that were not run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
@@ -28,7 +28,7 @@ pub struct Side {
 
 /// A run and its place in a study, if it has one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Run {
+pub struct ComparedRun {
     /// What it measured.
     pub summary: RunSummary,
     /// Block, from 0.
@@ -52,7 +52,7 @@ pub(crate) struct Cell<'r> {
 /// One run's part in a cell.
 #[derive(Debug, Clone)]
 pub(crate) struct Trial<'r> {
-    pub(crate) run: &'r Run,
+    pub(crate) run: &'r ComparedRun,
     pub(crate) jobs: Vec<&'r JobSummary>,
 }
 
@@ -71,7 +71,7 @@ pub(crate) fn cells<'r>(sides: [&'r Side; 2]) -> Vec<Cell<'r>> {
     let varying = Varying::of(sides);
     let mut cells: Vec<Cell<'r>> = Vec::new();
     for (side, number) in sides.into_iter().zip(0..) {
-        let mut runs: Vec<&Run> = side.runs.iter().filter(|run| run.summary.flaw.is_none()).collect();
+        let mut runs: Vec<&ComparedRun> = side.runs.iter().filter(|run| run.summary.flaw.is_none()).collect();
         runs.sort_by_key(|run| run.summary.started_unix_ns);
         for run in runs {
             for (job, jobs) in groups(&run.summary) {

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use iolab_aggregate::{Target, Throughput};
+use iolab_aggregate::{ReachedStorage, Throughput};
 use iolab_histogram::SparseHistogram;
 use iolab_recording::Finding;
 use iolab_statistics::samples_needed;
@@ -36,7 +36,7 @@ pub struct RunSummary {
     pub findings: Vec<Finding>,
     /// The storage it reached; empty where that is not known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub reached: Vec<Target>,
+    pub reached: Vec<ReachedStorage>,
     /// What reading it lost or assumed.
     pub notes: Vec<String>,
     /// Figures of the run as a whole, by name: what block devices did, or what the command of a
@@ -70,7 +70,7 @@ pub struct JobSummary {
 /// Which operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Operations {
+pub enum OperationType {
     /// Reads.
     Read,
     /// Writes.
@@ -85,7 +85,7 @@ pub enum Operations {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DirectionSummary {
     /// Which.
-    pub operations: Operations,
+    pub operations: OperationType,
     /// How many.
     pub ios: u64,
     /// Bytes they moved.
@@ -124,14 +124,14 @@ pub struct IntervalSummary {
     /// Length, ns; all workers were measured throughout.
     pub length_ns: u64,
     /// What was completed in it.
-    pub directions: Vec<DirectionInterval>,
+    pub directions: Vec<SummaryInterval>,
 }
 
 /// One kind of operations in a stretch.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct DirectionInterval {
+pub struct SummaryInterval {
     /// Which.
-    pub operations: Operations,
+    pub operations: OperationType,
     /// How many.
     pub ios: u64,
     /// Bytes they moved.
@@ -231,7 +231,7 @@ impl JobSummary {
     }
 
     /// Whether it did operations of this kind.
-    pub fn has(&self, operations: Operations) -> bool {
+    pub fn has(&self, operations: OperationType) -> bool {
         self.directions.iter().any(|one| one.operations == operations && one.ios > 0)
     }
 }

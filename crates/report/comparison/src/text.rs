@@ -1,14 +1,15 @@
 //! An outcome as text for a terminal.
 
-use iolab_statistics::{Interval, Magnitude, Rules};
+use iolab_statistics::{DecisionRules, Interval, Magnitude};
 use iolab_study::{shown, word, would_decide};
 
-use crate::compare::{Basis, IntervalsFrom, Outcome, Row, SideFacts};
-use crate::{Judged, Judgement};
+use crate::compare::{ComparisonResult, IntervalsFrom, SideFacts};
+use crate::row::{Basis, ComparisonRow};
+use crate::{JudgedCondition, Judgement};
 
 /// The whole outcome: what is compared, a table, what is not alike, what to know, what became of
 /// the conditions.
-pub fn describe(outcome: &Outcome) -> String {
+pub fn describe(outcome: &ComparisonResult) -> String {
     let mut text = iolab_findings::findings_text(&outcome.findings, iolab_text::USUAL_COLUMNS);
     text += &format!("baseline   {}\n", side(&outcome.baseline));
     text += &format!("candidate  {}\n", side(&outcome.candidate));
@@ -44,7 +45,7 @@ fn side(facts: &SideFacts) -> String {
 }
 
 /// How the rows came about, in a line: tests, intervals, corrections, zone.
-pub fn method(outcome: &Outcome) -> String {
+pub fn method(outcome: &ComparisonResult) -> String {
     let has = |basis: Basis| outcome.rows.iter().any(|row| row.basis == basis);
     let percent = outcome.rules.confidence * 100.0;
     let mut parts = Vec::new();
@@ -59,12 +60,12 @@ pub fn method(outcome: &Outcome) -> String {
         parts.push(test("unpaired (Welch)"));
     }
     if has(Basis::WithinRuns) {
-        parts.push(format!("one run each: {percent} % intervals of these very runs, by block bootstrap"));
+        parts.push(format!("one run each: {percent} % intervals within these runs, by block bootstrap"));
     }
     let most = outcome.rows.chunk_by(|one, other| one.figure == other.figure);
     let most = most.map(|rows| rows.iter().filter(|row| row.comparison.is_some()).count()).max().unwrap_or(0);
     if most > 1 {
-        parts.push(format!("which hold together for {most} comparisons of each figure (Sidak)"));
+        parts.push(format!("which hold jointly for {most} comparisons of each metric (Sidak)"));
     }
     if has(Basis::Blocks) || has(Basis::Trials) {
         parts.push(format!("equivalent within {} %", trimmed(outcome.rules.zone * 100.0)));
@@ -77,7 +78,7 @@ fn trimmed(number: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-fn table(rows: &[Row], rules: &Rules) -> String {
+fn table(rows: &[ComparisonRow], rules: &DecisionRules) -> String {
     let axes: Vec<&String> =
         rows.first().map(|row| row.points.iter().map(|(axis, _)| axis).collect()).unwrap_or_default();
     let is_uniform = rows.iter().all(|row| row.points.iter().map(|(axis, _)| axis).eq(axes.iter().copied()));
@@ -111,7 +112,7 @@ fn table(rows: &[Row], rules: &Rules) -> String {
     aligned(&lines, &[names, names + 1, names + 2, names + 3])
 }
 
-fn cells(row: &Row, rules: &Rules) -> [String; 6] {
+fn cells(row: &ComparisonRow, rules: &DecisionRules) -> [String; 6] {
     let median = |value: Option<f64>, of: &[f64]| match value {
         None => "-".to_owned(),
         Some(value) if of.len() == 1 => shown(&row.of, value),
@@ -138,7 +139,7 @@ fn limits(ratio: &Interval) -> String {
     format!("[{}, {}]{worth}", change(ratio.low), change(ratio.high))
 }
 
-fn verdict(row: &Row, rules: &Rules) -> String {
+fn verdict(row: &ComparisonRow, rules: &DecisionRules) -> String {
     let Some(comparison) = &row.comparison else {
         return row.remark.clone().unwrap_or_else(|| "-".to_owned());
     };
@@ -146,7 +147,7 @@ fn verdict(row: &Row, rules: &Rules) -> String {
     would_decide(comparison, rules).map_or(word.to_owned(), |decide| format!("{word} ({decide})"))
 }
 
-fn condition(judged: &Judged) -> String {
+fn condition(judged: &JudgedCondition) -> String {
     let word = match judged.judgement {
         Judgement::Holds => "FAILS",
         Judgement::Open => "open",

@@ -3,11 +3,11 @@
 use iolab_aggregate::Throughput;
 use iolab_histogram::SparseHistogram;
 use iolab_statistics::{Interval, mean_interval, percentile_intervals};
-use iolab_study::{Figure, Measure, Side};
+use iolab_study::{Figure, FigureDirection, Measure};
 use serde::{Deserialize, Serialize};
 
 use crate::side::Trial;
-use crate::{DirectionInterval, DirectionSummary, JobSummary, Latencies, Operations};
+use crate::{DirectionSummary, JobSummary, Latencies, OperationType, SummaryInterval};
 
 /// Which latency a figure is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,7 +15,7 @@ use crate::{DirectionInterval, DirectionSummary, JobSummary, Latencies, Operatio
 pub enum LatencyKind {
     /// reaped - begun, fio's `lat`.
     Total,
-    /// reaped - submitted, fio's `clat`: what its reports have percentiles of unless told.
+    /// reaped - submitted, fio's `clat`: what its reports have percentiles of by default.
     Completion,
 }
 
@@ -24,11 +24,11 @@ const RESAMPLES: usize = 2000;
 /// Intervals are the same whenever they are made of the same run.
 const SEED: u64 = 1;
 
-fn is_on(side: Side, operations: Operations) -> bool {
+fn is_on(side: FigureDirection, operations: OperationType) -> bool {
     match side {
-        Side::All => true,
-        Side::Read => operations == Operations::Read,
-        Side::Write => operations == Operations::Write,
+        FigureDirection::All => true,
+        FigureDirection::Read => operations == OperationType::Read,
+        FigureDirection::Write => operations == OperationType::Write,
     }
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn value(figure: &Figure, kind: LatencyKind, trial: &Trial<'_>) -> Op
 /// The operations of one side of jobs that ran at the same time.
 struct Reduced<'a> {
     jobs: &'a [&'a JobSummary],
-    side: Side,
+    side: FigureDirection,
     kind: LatencyKind,
 }
 
@@ -69,7 +69,7 @@ impl Reduced<'_> {
     }
 }
 
-impl iolab_study::Operations for Reduced<'_> {
+impl iolab_study::OperationFigures for Reduced<'_> {
     fn count(&self) -> u64 {
         self.directions().map(|one| one.ios).fold(0, u64::saturating_add)
     }
@@ -114,13 +114,13 @@ pub(crate) fn within_run(
     jobs: &[&JobSummary],
     confidence: f64,
 ) -> Option<Interval> {
-    let rates = |of: fn(&DirectionInterval) -> u64| {
+    let rates = |of: fn(&SummaryInterval) -> u64| {
         let rates = stretches(figure.side, jobs, |length_ns, directions| {
             directions.iter().map(|one| of(one) as f64).sum::<f64>() * 1e9 / length_ns as f64
         });
         mean_interval(&rates, confidence, RESAMPLES, SEED)
     };
-    let percentile = |percent: f64, of: fn(&DirectionInterval) -> &SparseHistogram| {
+    let percentile = |percent: f64, of: fn(&SummaryInterval) -> &SparseHistogram| {
         let histograms = stretches(figure.side, jobs, |_, directions| {
             let mut all = SparseHistogram::default();
             directions.iter().for_each(|one| all.merge(of(one)));
@@ -139,7 +139,7 @@ pub(crate) fn within_run(
 }
 
 /// Something of each stretch that all the jobs have.
-fn stretches<T>(side: Side, jobs: &[&JobSummary], of: impl Fn(u64, &[&DirectionInterval]) -> T) -> Vec<T> {
+fn stretches<T>(side: FigureDirection, jobs: &[&JobSummary], of: impl Fn(u64, &[&SummaryInterval]) -> T) -> Vec<T> {
     let Some((first, others)) = jobs.split_first() else { return Vec::new() };
     let mut all = Vec::new();
     for interval in &first.intervals {
@@ -150,7 +150,7 @@ fn stretches<T>(side: Side, jobs: &[&JobSummary], of: impl Fn(u64, &[&DirectionI
             continue;
         };
         let directions = std::iter::once(interval).chain(rest).flat_map(|one| &one.directions);
-        let own: Vec<&DirectionInterval> = directions.filter(|one| is_on(side, one.operations)).collect();
+        let own: Vec<&SummaryInterval> = directions.filter(|one| is_on(side, one.operations)).collect();
         all.push(of(interval.length_ns, &own));
     }
     all

@@ -1,10 +1,10 @@
 //! Reports of a real fio, in the shapes in which they come.
 
 use iolab_comparison::{
-    FioJsonError, IntervalsFrom, LatencyKind, Operations, PairingChoice, Request, Run, RunSummary, Side, describe,
-    hold_against, read_fio_json,
+    ComparedRun, ComparisonRequest, FioJsonError, IntervalsFrom, LatencyKind, OperationType, PairingChoice, RunSummary,
+    Side, describe, hold_against, read_fio_json,
 };
-use iolab_statistics::Rules;
+use iolab_statistics::DecisionRules;
 use serde_json::Value;
 
 fn text(name: &str) -> String {
@@ -31,7 +31,7 @@ fn figures_are_those_of_the_report() {
     assert_eq!((run.tool.as_str(), job.name.as_str(), run.flaw.as_ref()), ("fio-3.33", "read", None));
     assert_eq!((job.options["bs"].as_str(), job.options["ioengine"].as_str()), ("4k", "psync"));
     let [read] = &job.directions[..] else { panic!("{:?}", job.directions) };
-    assert_eq!((read.operations, Some(read.ios)), (Operations::Read, stated["total_ios"].as_u64()));
+    assert_eq!((read.operations, Some(read.ios)), (OperationType::Read, stated["total_ios"].as_u64()));
     assert_eq!(Some(read.bytes), stated["io_bytes"].as_u64());
     assert_eq!(Some(read.ios_per_second), stated["iops"].as_f64());
     assert_eq!(Some(read.bytes_per_second), stated["bw_bytes"].as_f64());
@@ -92,7 +92,7 @@ fn clones_are_one_job_whose_histograms_are_merged() {
 #[test]
 fn shapes_are_understood() {
     let mixed = only("mixed.json");
-    assert_eq!(mixed.jobs[0].directions[0].operations, Operations::Mixed);
+    assert_eq!(mixed.jobs[0].directions[0].operations, OperationType::Mixed);
     let status = only("status.json");
     assert_eq!(status.jobs[0].directions[0].ios, 13629, "the last of four reports");
     assert!(status.notes[0].contains("the last of the run counts"));
@@ -143,14 +143,14 @@ fn what_is_no_report_is_refused_with_the_reason() {
 fn completion_latencies_are_compared_where_totals_have_no_percentiles() {
     let side = |name: &str| Side {
         name: name.to_owned(),
-        runs: vec![Run { summary: only(name), ..Run::default() }],
+        runs: vec![ComparedRun { summary: only(name), ..ComparedRun::default() }],
         ..Side::default()
     };
-    let request = Request {
+    let request = ComparisonRequest {
         figures: Vec::new(),
         pairing: PairingChoice::Automatic,
         intervals: IntervalsFrom::Test,
-        rules: Rules::default(),
+        rules: DecisionRules::default(),
         conditions: Vec::new(),
     };
     let outcome = hold_against(&side("plain.json"), &side("status.json"), &request);

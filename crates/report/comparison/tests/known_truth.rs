@@ -1,13 +1,13 @@
 //! Made-up runs whose truth is known, through to the verdict.
 
-use iolab_aggregate::Target;
+use iolab_aggregate::ReachedStorage;
 use iolab_comparison::{
-    Basis, DirectionSummary, IntervalSummary, IntervalsFrom, JobSummary, Judgement, Latencies, Operations, Outcome,
-    PairingChoice, Request, Run, RunSummary, Side, describe, hold_against,
+    Basis, ComparedRun, ComparisonRequest, ComparisonResult, DirectionSummary, IntervalSummary, IntervalsFrom,
+    JobSummary, Judgement, Latencies, OperationType, PairingChoice, RunSummary, Side, describe, hold_against,
 };
 use iolab_histogram::{Histogram, SparseHistogram};
 use iolab_recording::Severity;
-use iolab_statistics::{Random, Rules, Verdict};
+use iolab_statistics::{DecisionRules, Random, Verdict};
 use iolab_study::Figure;
 
 /// Latencies about `scale_ns` whose logarithms are normal.
@@ -17,7 +17,7 @@ fn latencies(random: &mut Random, count: usize, scale_ns: f64) -> SparseHistogra
     histogram.to_sparse()
 }
 
-fn direction(operations: Operations, histogram: &SparseHistogram, seconds: f64) -> DirectionSummary {
+fn direction(operations: OperationType, histogram: &SparseHistogram, seconds: f64) -> DirectionSummary {
     let rate = histogram.count as f64 / seconds;
     DirectionSummary {
         operations,
@@ -37,19 +37,19 @@ fn job(name: &str, histogram: &SparseHistogram) -> JobSummary {
     JobSummary {
         name: name.to_owned(),
         workers: 1,
-        directions: vec![direction(Operations::Read, histogram, seconds)],
+        directions: vec![direction(OperationType::Read, histogram, seconds)],
         ..JobSummary::default()
     }
 }
 
-fn run(jobs: Vec<JobSummary>, start_s: u64) -> Run {
+fn run(jobs: Vec<JobSummary>, start_s: u64) -> ComparedRun {
     let summary = RunSummary {
         name: format!("run at {start_s} s"),
         started_unix_ns: Some(start_s * 1_000_000_000),
         jobs,
         ..RunSummary::default()
     };
-    Run { summary, ..Run::default() }
+    ComparedRun { summary, ..ComparedRun::default() }
 }
 
 /// Runs in blocks of both sides, on a machine whose speed wanders threefold from block to block;
@@ -67,27 +67,31 @@ fn in_blocks(factor: f64, blocks: u32, seed: u64) -> [Side; 2] {
                 vec![job("read", &latencies(&mut random, 20_000, scale))],
                 u64::from(block) * 20 + number as u64 * 10,
             );
-            side.runs.push(Run { block: Some(block), points: vec![("bs".to_owned(), "4k".to_owned())], ..made });
+            side.runs.push(ComparedRun {
+                block: Some(block),
+                points: vec![("bs".to_owned(), "4k".to_owned())],
+                ..made
+            });
         }
     }
     sides
 }
 
-fn request(figures: &[&str], pairing: PairingChoice) -> Request {
-    Request {
+fn request(figures: &[&str], pairing: PairingChoice) -> ComparisonRequest {
+    ComparisonRequest {
         figures: figures.iter().map(|name| Figure::from_name(name).unwrap()).collect(),
         pairing,
         intervals: IntervalsFrom::Test,
-        rules: Rules::default(),
+        rules: DecisionRules::default(),
         conditions: Vec::new(),
     }
 }
 
-fn compared(sides: &[Side; 2], request: &Request) -> Outcome {
+fn compared(sides: &[Side; 2], request: &ComparisonRequest) -> ComparisonResult {
     hold_against(&sides[0], &sides[1], request)
 }
 
-fn verdict(outcome: &Outcome, figure: &str) -> Verdict {
+fn verdict(outcome: &ComparisonResult, figure: &str) -> Verdict {
     let row = outcome.rows.iter().find(|row| row.figure == figure).unwrap();
     row.comparison.as_ref().unwrap_or_else(|| panic!("{row:?}")).verdict
 }
@@ -177,8 +181,8 @@ fn single(factor: f64, seconds: u64, seed: u64) -> Side {
     for second in 0..seconds {
         let own = latencies(&mut random, 2_000, 100_000.0 * factor);
         all.merge(&own);
-        let of = iolab_comparison::DirectionInterval {
-            operations: Operations::Read,
+        let of = iolab_comparison::SummaryInterval {
+            operations: OperationType::Read,
             ios: own.count,
             bytes: own.count * 4096,
             lat: own.clone(),
@@ -230,7 +234,7 @@ fn a_verdict_is_corrected_for_all_cells_of_its_figure() {
     let mut sides = [Side::default(), Side::default()];
     for cell in 0..4 {
         let [theirs, ours] = in_blocks(1.1, 7, 10 + cell);
-        let named = |run: Run| Run { points: vec![("bs".to_owned(), format!("{cell}k"))], ..run };
+        let named = |run: ComparedRun| ComparedRun { points: vec![("bs".to_owned(), format!("{cell}k"))], ..run };
         sides[0].runs.extend(theirs.runs.into_iter().map(named));
         sides[1].runs.extend(ours.runs.into_iter().map(named));
     }
@@ -249,7 +253,7 @@ fn a_verdict_is_corrected_for_all_cells_of_its_figure() {
     let together = outcome.rows[0].ratio.unwrap();
     assert!(together.low < alone.low && together.high > alone.high, "limits that hold together are wider");
     assert_eq!(outcome.conditions[0].judgement, Judgement::Holds);
-    assert!(describe(&outcome).contains("which hold together for 4 comparisons of each figure (Sidak)"));
+    assert!(describe(&outcome).contains("which hold jointly for 4 comparisons of each metric (Sidak)"));
 }
 
 #[test]
@@ -308,14 +312,14 @@ fn flawed_runs_do_not_count_and_are_named() {
     sides[0].runs[3].summary.flaw = Some("it was interrupted".to_owned());
     let outcome = compared(&sides, &request(&["p99"], PairingChoice::Automatic));
     assert_eq!((outcome.rows[0].baseline.len(), outcome.rows[0].basis), (7, Basis::Blocks));
-    assert!(outcome.notes.iter().any(|note| note.contains("run at 60 s does not count: it was interrupted")));
+    assert!(outcome.notes.iter().any(|note| note.contains("run at 60 s is excluded: it was interrupted")));
 }
 
 #[test]
 fn the_outcome_survives_json() {
     let outcome = compared(&in_blocks(1.1, 7, 1), &request(&[], PairingChoice::Automatic));
     let text = serde_json::to_string(&outcome).unwrap();
-    assert_eq!(serde_json::from_str::<Outcome>(&text).unwrap(), outcome);
+    assert_eq!(serde_json::from_str::<ComparisonResult>(&text).unwrap(), outcome);
 }
 
 #[test]
@@ -324,7 +328,8 @@ fn sides_on_different_storage_are_told_first() {
         let mut sides = in_blocks(1.1, 7, 1);
         for ((side, devices), engine) in sides.iter_mut().zip([theirs, ours]).zip(engines) {
             for run in &mut side.runs {
-                run.summary.reached = devices.iter().map(|name| Target::BlockDevice((*name).to_owned())).collect();
+                run.summary.reached =
+                    devices.iter().map(|name| ReachedStorage::BlockDevice((*name).to_owned())).collect();
                 run.summary.jobs[0].options.insert("ioengine".to_owned(), engine.to_owned());
             }
         }

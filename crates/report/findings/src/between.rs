@@ -1,25 +1,25 @@
-//! What must be known of several runs that are held against one another, and no single one of them
+//! What must be known of several runs that are compared with one another, and no single one of them
 //! can tell.
 
 use std::collections::BTreeSet;
 
-use iolab_aggregate::Target;
+use iolab_aggregate::ReachedStorage;
 use iolab_recording::{Finding, Severity};
-
-use crate::table::Words;
 
 /// All that is looked at between runs.
 pub const BETWEEN_RUNS: &[Words] = &[DIFFERENT_TARGETS];
 
 const DIFFERENT_TARGETS: Words = Words {
     name: "different-targets",
-    looks_at: "What the engines of the runs that are compared say they reach, and which block devices were under their files.",
-    consequence: "The runs did not use the same storage, so a difference between them is one of the storage too, not only of what was changed.",
-    advice: "Give all of them the same disk; where a kernel's device and an address are two names of one disk, nothing is wrong. Where the storage is the question, change nothing else with it.",
+    looks_at: "The storage that each engine accessed, and the block devices under the files.",
+    consequence: "The runs used different storage, so a difference may come from the storage and not from what you \
+        changed.",
+    advice: "Use the same disk for all of them. If a kernel device and an address are two names of one disk, nothing \
+        is wrong. To compare storage, change nothing else.",
 };
 
 /// What the runs of one configuration reached: the list of each run.
-pub type Reached = BTreeSet<Vec<Target>>;
+pub type Reached = BTreeSet<Vec<ReachedStorage>>;
 
 /// Which configurations reached the same storage: lists of their numbers, in their order. Those of
 /// which it is not known are left out.
@@ -59,10 +59,24 @@ pub fn different_targets(groups: &[(String, &Reached)], changes_more: bool) -> F
 /// The targets of the first run, and how many others there are.
 fn told(reached: &Reached) -> String {
     let mut lists = reached.iter().filter(|targets| !targets.is_empty());
-    let first = lists.next().map(|targets| targets.iter().map(Target::to_string).collect::<Vec<_>>().join(" and "));
+    let first =
+        lists.next().map(|targets| targets.iter().map(ReachedStorage::to_string).collect::<Vec<_>>().join(" and "));
     let more = lists.count();
     let more = if more > 0 { format!(" (in other runs {more} others)") } else { String::new() };
     first.unwrap_or_else(|| "not known".to_owned()) + &more
+}
+
+/// What a rule says, whatever it looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Words {
+    /// Its name, as findings carry it.
+    pub name: &'static str,
+    /// What it looks at, in a sentence.
+    pub looks_at: &'static str,
+    /// What follows for the figures.
+    pub consequence: &'static str,
+    /// What to change.
+    pub advice: &'static str,
 }
 
 #[cfg(test)]
@@ -70,7 +84,7 @@ mod tests {
     use super::*;
 
     fn reached(runs: &[&[&str]]) -> Reached {
-        let target = |name: &&str| Target::BlockDevice((*name).to_owned());
+        let target = |name: &&str| ReachedStorage::BlockDevice((*name).to_owned());
         runs.iter().map(|run| run.iter().map(target).collect()).collect()
     }
 
@@ -92,7 +106,7 @@ mod tests {
 
     #[test]
     fn the_finding_names_both_and_is_grave_where_more_was_changed() {
-        let (disk, memory) = (reached(&[&["sda"]]), Reached::from([vec![Target::Nothing]]));
+        let (disk, memory) = (reached(&[&["sda"]]), Reached::from([vec![ReachedStorage::Nothing]]));
         let groups = [("engine=a".to_owned(), &disk), ("engine=b".to_owned(), &memory)];
         let finding = different_targets(&groups, true);
         assert_eq!(finding.evidence, "engine=a: block device sda; engine=b: no storage");

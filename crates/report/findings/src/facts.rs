@@ -6,7 +6,7 @@
 use iolab_plan::{Direction, PacingPlan, Reach, WorkerPlan};
 use iolab_recording::{Recording, WorkerRecording};
 
-use crate::traffic::{self, Traffic};
+use crate::traffic::{Traffic, is_top, uncounted, whole_run, within};
 
 /// A recording, seen through its jobs.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ impl<'a> Facts<'a> {
         let sections = members.chunk_by(|one, next| one.plan.section == next.plan.section);
         let jobs: Vec<Job<'a>> =
             sections.map(|section| Job { name: &section[0].plan.job, members: section.to_vec() }).collect();
-        let stages = traffic::stages(recording, &jobs);
+        let stages = stages(recording, &jobs);
         Facts { recording, jobs, stages }
     }
 
@@ -175,4 +175,34 @@ impl<'a> Member<'a> {
     pub(crate) fn ended_ns(&self) -> u64 {
         self.worker.started_ns + self.plan.limits.ramp_ns + self.worker.runtime_ns
     }
+}
+
+/// The stages of a run: each with its own traffic where samples allow it, else all jobs as one.
+pub(crate) fn stages(recording: &Recording, jobs: &[Job<'_>]) -> Vec<Stage> {
+    let mut numbers: Vec<u32> = jobs.iter().map(|job| job.first().plan.stage).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    if numbers.len() > 1 {
+        let stages: Option<Vec<Stage>> = numbers.iter().map(|number| sampled_stage(recording, jobs, *number)).collect();
+        if let Some(stages) = stages {
+            return stages;
+        }
+    }
+    let all = Stage { jobs: (0..jobs.len()).collect(), traffic: whole_run(recording) };
+    if jobs.is_empty() { Vec::new() } else { vec![all] }
+}
+
+fn sampled_stage(recording: &Recording, jobs: &[Job<'_>], number: u32) -> Option<Stage> {
+    let members: Vec<usize> = (0..jobs.len()).filter(|at| jobs[*at].first().plan.stage == number).collect();
+    let workers = || members.iter().flat_map(|at| &jobs[*at].members);
+    let from_ns = workers().map(|member| member.worker.started_ns).min()?;
+    let to_ns = workers().map(|member| member.ended_ns()).max()?;
+    if !uncounted(recording).is_empty() {
+        return None;
+    }
+    let observations = recording.observations.as_ref()?;
+    let tops = observations.devices.iter().filter(|device| is_top(&device.name, recording));
+    let traffic: Option<Vec<Traffic>> = tops.map(|device| within(device, from_ns, to_ns)).collect();
+    let traffic = traffic?.into_iter().reduce(Traffic::add)?;
+    Some(Stage { jobs: members, traffic: Some(traffic) })
 }

@@ -9,13 +9,16 @@
 mod between;
 mod facts;
 mod limits;
+mod reference;
 mod rules;
 mod table;
+mod text;
 mod traffic;
 mod wording;
 
-pub use between::{BETWEEN_RUNS, Reached, by_target, different_targets};
-pub use limits::{Kind, Limit, limits};
-pub use rules::Seen;
-pub use table::{RULES, Rule, Words, all_words, find, reference_page};
-pub use wording::{findings_text, limits_text};
+pub use between::{BETWEEN_RUNS, Reached, Words, by_target, different_targets};
+pub use limits::{Bottleneck, BottleneckKind, limits};
+pub use reference::{all_words, reference_page};
+pub use rules::RuleMatch;
+pub use table::{RULES, Rule, find};
+pub use text::{findings_text, limits_text};

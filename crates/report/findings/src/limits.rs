@@ -17,7 +17,7 @@ use crate::facts::{Facts, Job, Member};
 use crate::rules::{host, processor, queue};
 use crate::traffic::is_top;
 use crate::wording::{bytes, count, percent};
-use crate::{find, rules::Seen};
+use crate::{find, rules::RuleMatch};
 
 /// A device that had something to do for less than this share of the time was not the limit, unless
 /// its queue was long then.
@@ -34,7 +34,7 @@ const LARGE_BYTES: f64 = 131072.0;
 
 /// What kept a job from being faster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum BottleneckKind {
     /// Memory answered instead of the device.
     Cache,
     /// The load generator.
@@ -59,11 +59,11 @@ pub enum Kind {
 
 /// The answer about one job.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Limit {
+pub struct Bottleneck {
     /// The job.
     pub job: String,
     /// What it was.
-    pub kind: Kind,
+    pub kind: BottleneckKind,
     /// The same in a sentence.
     pub answer: String,
     /// The numbers behind it.
@@ -73,25 +73,25 @@ pub struct Limit {
 }
 
 /// What limited each job that did something; of a run of several hosts, on each of them.
-pub fn limits(recording: &Recording) -> Vec<Limit> {
+pub fn limits(recording: &Recording) -> Vec<Bottleneck> {
     if !recording.has_several_hosts() {
         return limits_on_one(recording);
     }
     let mut limits = Vec::new();
     for (number, host) in (0..).zip(&recording.hosts) {
         for limit in limits_on_one(&recording.of_host(number)) {
-            limits.push(Limit { job: format!("{} on {}", limit.job, host.name), ..limit });
+            limits.push(Bottleneck { job: format!("{} on {}", limit.job, host.name), ..limit });
         }
     }
     limits
 }
 
-fn limits_on_one(recording: &Recording) -> Vec<Limit> {
+fn limits_on_one(recording: &Recording) -> Vec<Bottleneck> {
     let facts = Facts::new(recording);
     facts.shown().map(|job| limit(&facts, job)).collect()
 }
 
-fn limit(facts: &Facts<'_>, job: &Job<'_>) -> Limit {
+fn limit(facts: &Facts<'_>, job: &Job<'_>) -> Bottleneck {
     let causes =
         [of_cache, of_tool, of_schedule, of_submission, of_quota, of_host, of_processor, of_latency, of_device];
     let (kind, answer, mut evidence, experiment) =
@@ -100,10 +100,10 @@ fn limit(facts: &Facts<'_>, job: &Job<'_>) -> Limit {
     evidence.iter_mut().for_each(|text| *text = text.strip_prefix(&prefix).unwrap_or(text).to_owned());
     evidence.push(basics(job));
     evidence.extend(other_findings(facts, job, &evidence));
-    Limit { job: job.name.to_owned(), kind, answer, evidence, experiment }
+    Bottleneck { job: job.name.to_owned(), kind, answer, evidence, experiment }
 }
 
-type Cause = (Kind, String, Vec<String>, String);
+type Cause = (BottleneckKind, String, Vec<String>, String);
 
 fn of_cache(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
     let findings = find(facts.recording);
@@ -129,7 +129,7 @@ fn of_cache(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
     };
     let answer =
         "RAM: most of the I/O never reached the device, so this is the speed of memory copies and system calls";
-    Some((Kind::Cache, answer.to_owned(), vec![cause.evidence.clone()], experiment))
+    Some((BottleneckKind::Cache, answer.to_owned(), vec![cause.evidence.clone()], experiment))
 }
 
 fn of_tool(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
@@ -137,19 +137,19 @@ fn of_tool(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
     if first.reach() == Reach::Nothing && !first.waits() {
         let answer = format!("iolab itself: engine {} does no I/O", first.plan.engine.name);
         return Some((
-            Kind::Tool,
+            BottleneckKind::Tool,
             answer,
             Vec::new(),
             format!("{}: more jobs do more operations", command(facts, job, &[("numjobs", "2")])),
         ));
     }
-    let Seen { evidence, .. } =
+    let RuleMatch { evidence, .. } =
         processor::tool_bound(facts).into_iter().find(|seen| seen.jobs.iter().any(|name| name == job.name))?;
     let more = (job.members.len() * 2).to_string();
     let experiment =
         format!("{}: more jobs do more operations, if iolab was the limit", command(facts, job, &[("numjobs", &more)]));
     Some((
-        Kind::Tool,
+        BottleneckKind::Tool,
         "iolab itself: its own work takes a large part of each operation".to_owned(),
         vec![evidence],
         experiment,
@@ -171,7 +171,7 @@ fn of_schedule(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
     let without = [("rate", ""), ("rate_iops", ""), ("thinktime", ""), ("rate_process", "")];
     let experiment = format!("{}: without the limit, shows what the device can do", command(facts, job, &without));
     Some((
-        Kind::Schedule,
+        BottleneckKind::Schedule,
         "the job itself: it requested no more, and the device kept up".to_owned(),
         vec![evidence],
         experiment,
@@ -183,25 +183,26 @@ fn of_quota(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
     if (throttled.throttled_periods as f64) < USED_UP * throttled.periods as f64 {
         return None;
     }
-    let Seen { evidence, .. } = host::cpu_quota(facts).into_iter().next()?;
-    let experiment = format!("{} without the quota: faster, with shorter tails", command(facts, job, &[]));
+    let RuleMatch { evidence, .. } = host::cpu_quota(facts).into_iter().next()?;
+    let experiment = format!("{} without the quota: expect higher speed and shorter tails", command(facts, job, &[]));
     let answer = "the CPU quota of its control group, which stops the job until the next period begins";
-    Some((Kind::Quota, answer.to_owned(), vec![evidence], experiment))
+    Some((BottleneckKind::Quota, answer.to_owned(), vec![evidence], experiment))
 }
 
 fn of_host(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
-    let Seen { evidence, .. } = host::host_busy(facts).into_iter().next()?;
+    let RuleMatch { evidence, .. } = host::host_busy(facts).into_iter().next()?;
     let command = command(facts, job, &[]);
     // A request whose completion waits for a processor counts as one that the device works on.
     if let Some(share) = share_in_devices(facts).filter(|share| *share >= 0.5) {
-        let experiment =
-            format!("{command} on a machine that is otherwise idle: as fast, if the device is the limit; else faster");
-        let in_devices = format!("operations were requests of the device {} of their time", percent(share));
+        let experiment = format!(
+            "{command} on an otherwise idle machine: equally fast if the device is the limit, otherwise faster"
+        );
+        let in_devices = format!("operations spent {} of their time as requests in the device", percent(share));
         let answer = "the device, or other programs on the CPUs: this run cannot tell which";
-        return Some((Kind::Host, answer.to_owned(), vec![evidence, in_devices], experiment));
+        return Some((BottleneckKind::Host, answer.to_owned(), vec![evidence, in_devices], experiment));
     }
-    let experiment = format!("{command} on a machine that is otherwise idle: faster, with shorter tails");
-    Some((Kind::Host, "the CPUs: other programs used them".to_owned(), vec![evidence], experiment))
+    let experiment = format!("{command} on an otherwise idle machine: expect higher speed and shorter tails");
+    Some((BottleneckKind::Host, "the CPUs: other programs used them".to_owned(), vec![evidence], experiment))
 }
 
 fn of_processor(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
@@ -214,7 +215,12 @@ fn of_processor(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
     let more = (job.members.len() * 2).to_string();
     let experiment =
         format!("{}: more jobs on free CPUs do more operations", command(facts, job, &[("numjobs", &more)]));
-    Some((Kind::Processor, "the CPU: the workers never waited for the device".to_owned(), vec![evidence], experiment))
+    Some((
+        BottleneckKind::Processor,
+        "the CPU: the workers never waited for the device".to_owned(),
+        vec![evidence],
+        experiment,
+    ))
 }
 
 fn of_submission(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
@@ -224,7 +230,7 @@ fn of_submission(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
     let experiment =
         format!("{}: submissions block, so only more jobs help", command(facts, job, &[("numjobs", &more)]));
     Some((
-        Kind::Submission,
+        BottleneckKind::Submission,
         "submission: the kernel finishes each operation before it accepts the next".to_owned(),
         vec![seen.evidence],
         experiment,
@@ -252,7 +258,7 @@ fn of_latency(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
         command(facts, job, &[(option, &more)])
     );
     let answer = "latency: each operation waits for the one before it";
-    Some((Kind::Latency, answer.to_owned(), evidence, experiment))
+    Some((BottleneckKind::Latency, answer.to_owned(), evidence, experiment))
 }
 
 fn of_device(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
@@ -283,7 +289,7 @@ fn of_device(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
         "{}: the same {unit} at twice the latency, if the device is at its limit",
         command(facts, job, &[("iodepth", &more)])
     );
-    Some((Kind::Device, format!("the device ({what} of {})", bytes(size)), evidence, experiment))
+    Some((BottleneckKind::Device, format!("the device ({what} of {})", bytes(size)), evidence, experiment))
 }
 
 /// What else the run's findings say of the job, so that no answer hides them.
@@ -300,7 +306,7 @@ fn unknown(job: &Job<'_>) -> Cause {
     let mean = job.members.iter().filter_map(Member::mean_depth).sum::<f64>() / job.members.len() as f64;
     let evidence = vec![format!("{mean:.1} operations were in flight on average")];
     (
-        Kind::Unknown,
+        BottleneckKind::Unknown,
         answer.to_owned(),
         evidence,
         "iolab run with --interval=100ms shows whether the rate changed over time".to_owned(),

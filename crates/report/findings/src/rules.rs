@@ -6,6 +6,7 @@
 
 pub(crate) mod arithmetic;
 pub(crate) mod cache;
+pub(crate) mod damage;
 pub(crate) mod ending;
 pub(crate) mod host;
 pub(crate) mod processor;
@@ -24,8 +25,8 @@ const JOBS_SHOWN: usize = 3;
 
 /// What a rule has seen.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Seen {
-    /// How grave it is.
+pub struct RuleMatch {
+    /// Its severity.
     pub severity: Severity,
     /// The numbers.
     pub evidence: String,
@@ -35,24 +36,24 @@ pub struct Seen {
     pub consequence: Option<&'static str>,
 }
 
-impl Seen {
+impl RuleMatch {
     /// About the run as a whole.
-    pub(crate) fn of_run(severity: Severity, evidence: String) -> Seen {
-        Seen { severity, evidence, jobs: Vec::new(), consequence: None }
+    pub(crate) fn of_run(severity: Severity, evidence: String) -> RuleMatch {
+        RuleMatch { severity, evidence, jobs: Vec::new(), consequence: None }
     }
 
     /// About some jobs together.
-    pub(crate) fn of_several(severity: Severity, jobs: Vec<String>, evidence: &str) -> Seen {
+    pub(crate) fn of_several(severity: Severity, jobs: Vec<String>, evidence: &str) -> RuleMatch {
         let mut names = jobs.iter().take(JOBS_SHOWN).cloned().collect::<Vec<_>>().join(", ");
         if jobs.len() > JOBS_SHOWN {
             names.push_str(", …");
         }
-        Seen { severity, evidence: format!("{names}: {evidence}"), jobs, consequence: None }
+        RuleMatch { severity, evidence: format!("{names}: {evidence}"), jobs, consequence: None }
     }
 
     /// The same, with a consequence of its own.
-    pub(crate) fn meaning(self, consequence: &'static str) -> Seen {
-        Seen { consequence: Some(consequence), ..self }
+    pub(crate) fn meaning(self, consequence: &'static str) -> RuleMatch {
+        RuleMatch { consequence: Some(consequence), ..self }
     }
 }
 
@@ -61,13 +62,13 @@ pub(crate) fn of_jobs<'a>(
     facts: &Facts<'a>,
     severity: Severity,
     look: impl Fn(&Job<'a>) -> Option<String>,
-) -> Vec<Seen> {
+) -> Vec<RuleMatch> {
     let seen = facts.shown().filter_map(|job| Some((job.name, look(job)?))).collect();
     together(severity, seen)
 }
 
 /// One finding of the words about several jobs.
-pub(crate) fn together(severity: Severity, seen: Vec<(&str, String)>) -> Vec<Seen> {
+pub(crate) fn together(severity: Severity, seen: Vec<(&str, String)>) -> Vec<RuleMatch> {
     if seen.is_empty() {
         return Vec::new();
     }
@@ -77,5 +78,5 @@ pub(crate) fn together(severity: Severity, seen: Vec<(&str, String)>) -> Vec<See
         sentences.push(format!("and {} more jobs", seen.len() - JOBS_SHOWN));
     }
     let jobs = seen.iter().map(|(job, _)| (*job).to_owned()).collect();
-    vec![Seen { severity, evidence: sentences.join("; "), jobs, consequence: None }]
+    vec![RuleMatch { severity, evidence: sentences.join("; "), jobs, consequence: None }]
 }

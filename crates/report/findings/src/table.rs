@@ -2,9 +2,10 @@
 
 use iolab_recording::{Finding, Recording, Severity};
 
-use crate::between::BETWEEN_RUNS;
 use crate::facts::Facts;
-use crate::rules::{Seen, arithmetic, cache, ending, host, processor, queue, requests, samples, schedule, steadiness};
+use crate::rules::{
+    RuleMatch, arithmetic, cache, damage, ending, host, processor, queue, requests, samples, schedule, steadiness,
+};
 
 /// One rule.
 pub struct Rule {
@@ -16,31 +17,7 @@ pub struct Rule {
     pub consequence: &'static str,
     /// What to change.
     pub advice: &'static str,
-    find: fn(&Facts<'_>) -> Vec<Seen>,
-}
-
-/// What a rule says, whatever it looks at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Words {
-    /// Its name, as findings carry it.
-    pub name: &'static str,
-    /// What it looks at, in a sentence.
-    pub looks_at: &'static str,
-    /// What follows for the figures.
-    pub consequence: &'static str,
-    /// What to change.
-    pub advice: &'static str,
-}
-
-/// Of every rule: those about several runs, then those about one.
-pub fn all_words() -> impl Iterator<Item = Words> {
-    let of_one = RULES.iter().map(|rule| Words {
-        name: rule.name,
-        looks_at: rule.looks_at,
-        consequence: rule.consequence,
-        advice: rule.advice,
-    });
-    BETWEEN_RUNS.iter().copied().chain(of_one)
+    find: fn(&Facts<'_>) -> Vec<RuleMatch>,
 }
 
 impl std::fmt::Debug for Rule {
@@ -49,7 +26,7 @@ impl std::fmt::Debug for Rule {
     }
 }
 
-/// What must be known about the figures of a recording, the gravest first; a function of the
+/// What must be known about the figures of a recording, the most severe first; a function of the
 /// recording alone. Of a run of several hosts each is judged by itself, for processors and page
 /// caches are not shared; its findings say its name.
 pub fn find(recording: &Recording) -> Vec<Finding> {
@@ -75,27 +52,15 @@ fn find_on_one(recording: &Recording) -> Vec<Finding> {
     findings
 }
 
-/// The page of the reference, as Markdown.
-pub fn reference_page() -> String {
-    let mut page = String::from(
-        "# Findings\n\nGenerated from the table of rules; do not edit. [The guide](../guide/findings.md) says how to read them.\n",
-    );
-    for rule in all_words() {
-        page += &format!("\n## {}\n\nLooks at: {}\n\n", rule.name, rule.looks_at);
-        page += &format!("{}\n\nWhat to change: {}\n", rule.consequence, rule.advice);
-    }
-    page
-}
-
 /// Most findings of one rule and severity that stand apart; a run of many stages would bury the
 /// others.
 const APART: usize = 3;
 
 /// The same, with those that are more than [`APART`] told as one.
-fn gathered(seen: Vec<Seen>) -> Vec<Seen> {
+fn gathered(seen: Vec<RuleMatch>) -> Vec<RuleMatch> {
     let mut made = Vec::new();
     for severity in [Severity::Invalid, Severity::Warning, Severity::Note] {
-        let alike: Vec<Seen> = seen.iter().filter(|one| one.severity == severity).cloned().collect();
+        let alike: Vec<RuleMatch> = seen.iter().filter(|one| one.severity == severity).cloned().collect();
         if alike.len() <= APART {
             made.extend(alike);
             continue;
@@ -105,12 +70,12 @@ fn gathered(seen: Vec<Seen>) -> Vec<Seen> {
         let consequence = alike.first().and_then(|seen| seen.consequence);
         let mut jobs: Vec<String> = alike.into_iter().flat_map(|one| one.jobs).collect();
         jobs.dedup();
-        made.push(Seen { severity, evidence: evidence.join("; "), jobs, consequence });
+        made.push(RuleMatch { severity, evidence: evidence.join("; "), jobs, consequence });
     }
     made
 }
 
-fn finding(rule: &Rule, seen: Seen) -> Finding {
+fn finding(rule: &Rule, seen: RuleMatch) -> Finding {
     Finding {
         rule: rule.name.to_owned(),
         severity: seen.severity,
@@ -125,10 +90,17 @@ fn finding(rule: &Rule, seen: Seen) -> Finding {
 pub const RULES: &[Rule] = &[
     Rule {
         name: "interrupted",
-        looks_at: "Whether the run came to its end.",
-        consequence: "The run was interrupted: its figures are of the part that was done.",
-        advice: "Run it again. A study goes on where it stopped: iolab study resume.",
+        looks_at: "Whether the run finished.",
+        consequence: "The run was interrupted: its results cover only the part that ran.",
+        advice: "Run it again. A study continues where it stopped: iolab study resume.",
         find: ending::interrupted,
+    },
+    Rule {
+        name: "damaged-data",
+        looks_at: "Blocks that were read back by jobs with verify, compared with what they had to be.",
+        consequence: "Data was lost or changed between the program and the medium, or the file was not written by this job.",
+        advice: "Keep the blocks with verify_dump=1. Look at the kernel's log; try another cable, slot, driver or file system.",
+        find: damage::damaged,
     },
     Rule {
         name: "page-cache",
@@ -352,10 +324,12 @@ pub const RULES: &[Rule] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::between::BETWEEN_RUNS;
+    use crate::reference::all_words;
 
     #[test]
     fn what_was_seen_often_is_told_once() {
-        let seen = |number: usize| Seen {
+        let seen = |number: usize| RuleMatch {
             severity: Severity::Invalid,
             evidence: format!("evidence {number}"),
             jobs: vec![format!("job {number}")],

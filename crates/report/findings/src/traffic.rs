@@ -10,8 +10,6 @@
 use iolab_plan::Direction;
 use iolab_recording::{DeviceCounters, DeviceSeries, DeviceUse, Recording};
 
-use crate::facts::{Job, Stage};
-
 /// A stage with fewer samples than this within it cannot be told from its neighbours.
 const SAMPLES_WITHIN: usize = 4;
 
@@ -57,38 +55,8 @@ impl Traffic {
     }
 }
 
-/// The stages of a run: each with its own traffic where samples allow it, else all jobs as one.
-pub(crate) fn stages(recording: &Recording, jobs: &[Job<'_>]) -> Vec<Stage> {
-    let mut numbers: Vec<u32> = jobs.iter().map(|job| job.first().plan.stage).collect();
-    numbers.sort_unstable();
-    numbers.dedup();
-    if numbers.len() > 1 {
-        let stages: Option<Vec<Stage>> = numbers.iter().map(|number| sampled_stage(recording, jobs, *number)).collect();
-        if let Some(stages) = stages {
-            return stages;
-        }
-    }
-    let all = Stage { jobs: (0..jobs.len()).collect(), traffic: whole_run(recording) };
-    if jobs.is_empty() { Vec::new() } else { vec![all] }
-}
-
-fn sampled_stage(recording: &Recording, jobs: &[Job<'_>], number: u32) -> Option<Stage> {
-    let members: Vec<usize> = (0..jobs.len()).filter(|at| jobs[*at].first().plan.stage == number).collect();
-    let workers = || members.iter().flat_map(|at| &jobs[*at].members);
-    let from_ns = workers().map(|member| member.worker.started_ns).min()?;
-    let to_ns = workers().map(|member| member.ended_ns()).max()?;
-    if !uncounted(recording).is_empty() {
-        return None;
-    }
-    let observations = recording.observations.as_ref()?;
-    let tops = observations.devices.iter().filter(|device| is_top(&device.name, recording));
-    let traffic: Option<Vec<Traffic>> = tops.map(|device| within(device, from_ns, to_ns)).collect();
-    let traffic = traffic?.into_iter().reduce(Traffic::add)?;
-    Some(Stage { jobs: members, traffic: Some(traffic) })
-}
-
 /// What a device did in a stretch of the run; `None` when too few samples lie in it.
-fn within(device: &DeviceSeries, from_ns: u64, to_ns: u64) -> Option<Traffic> {
+pub(crate) fn within(device: &DeviceSeries, from_ns: u64, to_ns: u64) -> Option<Traffic> {
     let inside = device.samples.iter().filter(|sample| (from_ns..=to_ns).contains(&sample.at_ns)).count();
     if inside < SAMPLES_WITHIN {
         return None;
@@ -104,7 +72,7 @@ fn within(device: &DeviceSeries, from_ns: u64, to_ns: u64) -> Option<Traffic> {
     parts.reduce(Traffic::add)
 }
 
-fn whole_run(recording: &Recording) -> Option<Traffic> {
+pub(crate) fn whole_run(recording: &Recording) -> Option<Traffic> {
     if !uncounted(recording).is_empty() {
         return None;
     }

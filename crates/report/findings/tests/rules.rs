@@ -1,8 +1,8 @@
 //! Every rule on recordings of real runs: what is found in each is exactly what is true of it.
 //! States that could not be had on the machine at hand are made from these by changing a number.
 
-use iolab_findings::{Kind, RULES, find, limits};
-use iolab_recording::{QuotaUse, Recording, Severity};
+use iolab_findings::{BottleneckKind, RULES, find, limits};
+use iolab_recording::{DamageRecording, QuotaUse, Recording, Severity, VerificationRecording};
 
 fn recording(name: &str) -> Recording {
     let path = format!("{}/tests/recordings/{name}.json", env!("CARGO_MANIFEST_DIR"));
@@ -102,6 +102,17 @@ const EDGES: &[Edge] = &[
         let direction = &mut recording.workers[0].directions[0];
         (direction.lat.count, direction.clat.count) = (999, 999);
     }),
+    ("damaged-data", "paced", |recording| {
+        let block = DamageRecording {
+            file: "f".to_owned(),
+            offset: 8192,
+            length: 4096,
+            reason: "there is no header".to_owned(),
+            damage: "zeroes".to_owned(),
+        };
+        let found = VerificationRecording { intervals: 64, damaged: 2, first: vec![block] };
+        recording.workers[0].verification = Some(found);
+    }),
     ("interrupted", "paced", |recording| recording.interrupted = true),
     ("rate-not-reached", "paced", |recording| {
         let schedule = recording.workers[0].schedule.as_mut().expect("paced");
@@ -177,9 +188,9 @@ fn quotas_and_heat_that_did_nothing_are_not_spoken_of() {
 }
 
 /// Rules that no run on the machine at hand could break: two look for defects of iolab, one for a
-/// processor without an invariant TSC, one for sensors of heat; and one is of runs that were ended
-/// early, of which none was kept.
-const ONLY_EDITED: [&str; 5] = ["interrupted", "littles-law", "bandwidth", "thermal", "clock"];
+/// processor without an invariant TSC, one for sensors of heat; one is of data that this machine
+/// would have to lose, and one of runs that were ended early, of which none was kept.
+const ONLY_EDITED: [&str; 6] = ["interrupted", "damaged-data", "littles-law", "bandwidth", "thermal", "clock"];
 
 #[test]
 fn nearly_every_rule_fires_in_a_real_run() {
@@ -285,13 +296,14 @@ fn what_limited_a_run_contradicts_none_of_its_findings() {
         let findings = find(&recording);
         for limit in limits(&recording) {
             let agrees = match limit.kind {
-                Kind::Device | Kind::Latency | Kind::Processor | Kind::Unknown => {
-                    !findings.iter().any(|finding| finding.rule == "host-busy")
-                }
+                BottleneckKind::Device
+                | BottleneckKind::Latency
+                | BottleneckKind::Processor
+                | BottleneckKind::Unknown => !findings.iter().any(|finding| finding.rule == "host-busy"),
                 _ => true,
             };
             assert!(agrees, "{name}: {limit:?}");
-            busy += usize::from(limit.kind == Kind::Host);
+            busy += usize::from(limit.kind == BottleneckKind::Host);
             // And what else is grave is told beside it.
             for finding in findings.iter().filter(|one| one.severity <= Severity::Warning) {
                 let is_about = finding.jobs.is_empty() || finding.jobs.contains(&limit.job);
@@ -309,19 +321,19 @@ fn what_limited_a_run_contradicts_none_of_its_findings() {
 #[test]
 fn what_limited_a_run_is_said() {
     for (name, expected) in [
-        ("buffered-mix", Kind::Cache),
-        ("sparse-read", Kind::Cache),
-        ("loop-cached", Kind::Cache),
-        ("memory-file", Kind::Cache),
-        ("null", Kind::Tool),
-        ("paced", Kind::Schedule),
-        ("zram-read", Kind::Processor),
-        ("buffered-aio", Kind::Submission),
-        ("direct-write", Kind::Latency),
-        ("merged-read", Kind::Device),
-        ("queue-read", Kind::Host),
-        ("overload", Kind::Host),
-        ("fsync-write", Kind::Host),
+        ("buffered-mix", BottleneckKind::Cache),
+        ("sparse-read", BottleneckKind::Cache),
+        ("loop-cached", BottleneckKind::Cache),
+        ("memory-file", BottleneckKind::Cache),
+        ("null", BottleneckKind::Tool),
+        ("paced", BottleneckKind::Schedule),
+        ("zram-read", BottleneckKind::Processor),
+        ("buffered-aio", BottleneckKind::Submission),
+        ("direct-write", BottleneckKind::Latency),
+        ("merged-read", BottleneckKind::Device),
+        ("queue-read", BottleneckKind::Host),
+        ("overload", BottleneckKind::Host),
+        ("fsync-write", BottleneckKind::Host),
     ] {
         let limits = limits(&recording(name));
         assert_eq!(limits.len(), 1, "{name}");

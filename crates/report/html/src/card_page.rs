@@ -2,7 +2,9 @@
 //! interfaces, each with its median, interval and latencies, and what is to be said of all of them.
 
 use iolab_aggregate::{Latency, WholeRun};
-use iolab_charts::{DecileSeries, Deciles, Estimate, GroupSeries, Groups, Heading, Measure, Spacing, Spectrum, Unit};
+use iolab_charts::{
+    AxisMeasure, AxisUnit, DecileSeries, Deciles, Estimate, GroupSeries, Groups, Heading, Spacing, Spectrum,
+};
 use iolab_histogram::SparseHistogram;
 use iolab_plan::Direction;
 use iolab_recording::{Finding, Recording};
@@ -122,14 +124,14 @@ const CONFIDENCE: f64 = 0.95;
 /// The page and its figures.
 pub fn card_page(report: &CardReport<'_>) -> Page {
     let gallery = gallery(report.groups);
-    let mut sections = vec![Section::new("summary", "What came out", summary(report))];
+    let mut sections = vec![Section::new("summary", "Results", summary(report))];
     if !gallery.is_empty() {
         sections.push(Section::new("figures", "Figures", gallery.markup()));
     }
     for (place, one) in report.tables.iter().enumerate() {
         sections.push(Section::new(format!("table-{place}"), one.title.clone(), further(one)));
     }
-    sections.push(Section::new("again", "How to do it again", crate::environment::code(report.again)));
+    sections.push(Section::new("again", "How to repeat it", crate::environment::code(report.again)));
     let facts = html! { p { @for fact in report.facts { (name(fact.trim_end_matches(['.', ';']))) ". " } } };
     let header = Header { title: report.title, question: report.question, facts, version: report.version };
     Page { html: document(&header, &sections), figures: gallery.into_figures() }
@@ -145,8 +147,9 @@ fn summary(report: &CardReport<'_>) -> Markup {
         p.answer { strong { (name(report.answer)) } }
         (findings::markup(&gathered.collect::<Vec<_>>(), &[]))
         @for group in report.groups { (lines_of(group)) }
-        p.weak { "Medians over the rounds with their intervals; " (number("\u{b1}")) " is the standard deviation of the rounds. Latencies are of all rounds together; "
-            "a percentile with too few samples is not shown." }
+        p.weak { "Medians of the rounds with their intervals; " (number("\u{b1}")) " is the standard deviation of \
+            the rounds. Latencies combine all rounds; "
+            "percentiles with too few samples are omitted." }
         @for (heading, lines) in report.notes {
             @if !lines.is_empty() { h3 { (name(heading)) } ul { @for line in lines { li { (name(line)) } } } }
         }
@@ -194,7 +197,7 @@ fn gallery(groups: &[CardGroup]) -> Gallery {
     for (place, group) in groups.iter().enumerate().filter(|(_, group)| group.lines.len() > 1) {
         gallery.add(bars(place, group).draw());
     }
-    gallery.group("Latency by percentile", "Each nine to the right is ten times rarer. All pictures have one scale.");
+    gallery.group("Latency by percentile", "Each nine to the right is ten times rarer. All figures share one scale.");
     let spectra = |group: &CardGroup| -> Vec<_> {
         group.lines.iter().map(|line| spectrum_of(&line.name, &line.latencies)).collect()
     };
@@ -205,8 +208,11 @@ fn gallery(groups: &[CardGroup]) -> Gallery {
         let heading = Heading::new(&format!("latencies-{place}"), &format!("{}: latency by percentile", group.title));
         gallery.add(Spectrum { heading, series, latency: Spacing::Log, beside: beside.clone() }.draw());
     }
-    gallery
-        .group("Latency by decile", "How long the fastest tenth, the next tenth, up to the slowest operations took.");
+    gallery.group(
+        "Latency by decile",
+        "Latency of the fastest tenth of operations, the next tenth, and so on up to the \
+            slowest.",
+    );
     for (place, group) in groups.iter().enumerate() {
         let known = group.lines.iter().filter(|line| line.latencies.count >= 10).take(MOST_DECILES);
         let series: Vec<DecileSeries> = known.map(|line| deciles_of(&line.name, &line.latencies)).collect();
@@ -234,10 +240,10 @@ fn bars(place: usize, group: &CardGroup) -> Groups {
         (medians.iter().copied().fold(f64::INFINITY, f64::min), medians.iter().copied().fold(0.0, f64::max));
     let spacing = if high > 20.0 * low { Spacing::Log } else { Spacing::Linear };
     let (name, unit) =
-        if group.is_bandwidth { ("bandwidth", Unit::BytesPerSecond) } else { ("operations", Unit::PerSecond) };
+        if group.is_bandwidth { ("bandwidth", AxisUnit::BytesPerSecond) } else { ("operations", AxisUnit::PerSecond) };
     Groups {
         heading: Heading::new(&format!("lines-{place}"), &group.title),
-        measure: Measure { name: name.to_owned(), unit, spacing },
+        measure: AxisMeasure { name: name.to_owned(), unit, spacing },
         group_title: String::new(),
         groups: group.lines.iter().map(|line| line.name.clone()).collect(),
         series: vec![GroupSeries { name: name.to_owned(), values: group.lines.iter().map(value).collect() }],

@@ -16,6 +16,7 @@ mod distributions;
 mod forests;
 mod over_time;
 mod rounds;
+mod shape;
 mod sweeps;
 mod values;
 
@@ -27,7 +28,7 @@ pub(crate) use over_time::run_charts;
 pub(crate) use rounds::{round_figures, window as judged_window};
 pub(crate) use values::Material;
 
-use iolab_charts::{Datum, Figure};
+use iolab_charts::{Datum, DrawnChart};
 use iolab_study::Figure as StudyFigure;
 use maud::{Markup, PreEscaped, html};
 
@@ -47,7 +48,7 @@ struct Group {
     title: String,
     /// How to read what follows; may be empty.
     note: String,
-    figures: Vec<Figure>,
+    figures: Vec<DrawnChart>,
 }
 
 impl Gallery {
@@ -73,12 +74,12 @@ impl Gallery {
     }
 
     /// Adds a figure, unless nothing could be drawn in it.
-    pub(crate) fn add(&mut self, figure: Figure) {
+    pub(crate) fn add(&mut self, figure: DrawnChart) {
         self.add_of(None, figure);
     }
 
     /// The same of a figure of the study, whose conclusion then leads to it.
-    pub(crate) fn add_of(&mut self, about: Option<&StudyFigure>, figure: Figure) {
+    pub(crate) fn add_of(&mut self, about: Option<&StudyFigure>, figure: DrawnChart) {
         if let Some(group) = self.groups.last_mut().filter(|_| !figure.is_empty) {
             self.about.extend(about.map(|about| (about.clone(), figure.id.clone(), group.title.clone())));
             group.figures.push(figure);
@@ -102,7 +103,7 @@ impl Gallery {
     }
 
     /// All figures, in order.
-    pub(crate) fn into_figures(self) -> Vec<Figure> {
+    pub(crate) fn into_figures(self) -> Vec<DrawnChart> {
         self.groups.into_iter().flat_map(|group| group.figures).collect()
     }
 
@@ -133,7 +134,7 @@ fn xml_name(text: &str) -> String {
 }
 
 /// A figure with what to see in it, and the numbers behind that.
-pub(crate) fn placed(figure: &Figure) -> Markup {
+pub(crate) fn placed(figure: &DrawnChart) -> Markup {
     let (numbers, step) = figure.table.thinned(MOST_ROWS);
     let head: Vec<&str> = numbers.columns.iter().map(String::as_str).collect();
     let cell = |(place, datum): (usize, &Datum)| match datum {
@@ -163,7 +164,7 @@ const MOST_BYTES: usize = 64 << 10;
 
 /// Drawn by the figures crate, which escapes what comes from outside. It holds a description for
 /// those who hear it. Where a window is narrower than the picture, it scrolls.
-fn picture(figure: &Figure) -> Markup {
+fn picture(figure: &DrawnChart) -> Markup {
     html! {
         div.drawn {
             p.hint aria-hidden="true" { "Scroll sideways to see all of it \u{2192}" }
@@ -172,12 +173,12 @@ fn picture(figure: &Figure) -> Markup {
     }
 }
 
-fn seen(figure: &Figure) -> Markup {
+fn seen(figure: &DrawnChart) -> Markup {
     html! { p.seen { bdi { @if figure.caption.is_empty() { (figure.title) "." } @else { (figure.caption) } } } }
 }
 
 /// The numbers as a file that the page itself holds.
-fn download(figure: &Figure) -> Markup {
+fn download(figure: &DrawnChart) -> Markup {
     let all = figure.table.csv();
     let most = figure.table.rows.len() * MOST_BYTES / all.len().max(1);
     let (csv, is_all) =
@@ -204,7 +205,7 @@ fn percent_encoded(text: &str) -> String {
 }
 
 /// A figure above a table that somebody else made.
-pub(crate) fn with_table(figure: &Figure, numbers: &Markup) -> Markup {
+pub(crate) fn with_table(figure: &DrawnChart, numbers: &Markup) -> Markup {
     html! {
         figure id={ "figure-" (figure.id) } {
             (picture(figure))

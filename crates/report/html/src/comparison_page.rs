@@ -1,10 +1,12 @@
-//! The report of two sets of runs held against each other: conditions and what came out, then each
+//! The report of two sets of runs compared with each other: conditions and what came out, then each
 //! figure, in what the sides are not alike, and of which runs they are made.
 
-use iolab_charts::Figure;
-use iolab_comparison::{Difference, Judged, Judgement, Outcome, Row, Run, Side, SideFacts, method};
+use iolab_charts::DrawnChart;
+use iolab_comparison::{
+    ComparedRun, ComparisonResult, ComparisonRow, Difference, JudgedCondition, Judgement, Side, SideFacts, method,
+};
 use iolab_recording::Finding;
-use iolab_statistics::{Magnitude, Rules, Verdict};
+use iolab_statistics::{DecisionRules, Magnitude, Verdict};
 use iolab_study::would_decide;
 use maud::{Markup, html};
 
@@ -19,7 +21,7 @@ use crate::{Page, environment};
 #[derive(Debug, Clone, Copy)]
 pub struct ComparisonReport<'a> {
     /// What came out.
-    pub outcome: &'a Outcome,
+    pub outcome: &'a ComparisonResult,
     /// Of which runs: baseline and candidate.
     pub sides: [&'a Side; 2],
     /// The command that compares them again.
@@ -35,27 +37,26 @@ pub fn comparison_page(report: &ComparisonReport<'_>) -> Page {
     let mut all = findings::of_all(&outcome.findings);
     all.extend(gathered(report.sides));
     let gathered = all;
-    let by_figure: Vec<Vec<&Row>> =
+    let by_figure: Vec<Vec<&ComparisonRow>> =
         outcome.rows.chunk_by(|one, other| one.figure == other.figure).map(|rows| rows.iter().collect()).collect();
-    let forests: Vec<Option<Figure>> =
+    let forests: Vec<Option<DrawnChart>> =
         (0..).zip(&by_figure).map(|(number, rows)| forest_of_rows(rows, outcome.rules.zone, number)).collect();
-    let mut sections =
-        vec![Section::new("summary", "What came out", summary(outcome, &by_figure, &gathered, &forests))];
+    let mut sections = vec![Section::new("summary", "Results", summary(outcome, &by_figure, &gathered, &forests))];
     if !by_figure.is_empty() {
         sections.push(Section::new("verdicts", "Verdicts", verdicts(outcome, &by_figure, &forests)));
     }
     if !outcome.differences.is_empty() {
-        sections.push(Section::new("differences", "What is not alike", differences(&outcome.differences)));
+        sections.push(Section::new("differences", "Differences in setup", differences(&outcome.differences)));
     }
     sections.push(Section::new("runs", "Runs", runs(report.sides)));
-    sections.push(Section::new("again", "How to do it again", environment::code(report.command)));
+    sections.push(Section::new("again", "How to repeat it", environment::code(report.command)));
     let header = Header { title: &title, question: "", facts: facts(outcome), version: report.version };
     Page { html: document(&header, &sections), figures: forests.into_iter().flatten().collect() }
 }
 
 const SIDES: [&str; 2] = ["baseline", "candidate"];
 
-fn facts(outcome: &Outcome) -> Markup {
+fn facts(outcome: &ComparisonResult) -> Markup {
     let side = |word: &str, facts: &SideFacts| {
         html! {
             (word) ": " (name(&facts.name)) ", " (counted(facts.runs, "run", "runs"))
@@ -75,7 +76,12 @@ fn gathered(sides: [&Side; 2]) -> Vec<Gathered> {
     findings::gather(runs.into_iter())
 }
 
-fn summary(outcome: &Outcome, by_figure: &[Vec<&Row>], gathered: &[Gathered], forests: &[Option<Figure>]) -> Markup {
+fn summary(
+    outcome: &ComparisonResult,
+    by_figure: &[Vec<&ComparisonRow>],
+    gathered: &[Gathered],
+    forests: &[Option<DrawnChart>],
+) -> Markup {
     let notes = other_notes(&outcome.notes, gathered);
     html! {
         @if !by_figure.is_empty() { p.answer { strong { (answer(outcome)) } } }
@@ -85,7 +91,7 @@ fn summary(outcome: &Outcome, by_figure: &[Vec<&Row>], gathered: &[Gathered], fo
             ul.conclusions { @for judged in &outcome.conditions { li { (condition(judged)) } } }
         }
         h3 { "Conclusions" }
-        @if by_figure.is_empty() { p { "Nothing on one side has its like on the other: there is nothing to compare." } }
+        @if by_figure.is_empty() { p { "No job on one side matches a job on the other: there is nothing to compare." } }
         ul.conclusions { @for (number, rows) in by_figure.iter().enumerate() {
             li {
                 (conclusion(rows, &outcome.rules))
@@ -100,8 +106,8 @@ fn summary(outcome: &Outcome, by_figure: &[Vec<&Row>], gathered: &[Gathered], fo
 }
 
 /// All of it in one sentence: how many of each verdict, and what changed most.
-fn answer(outcome: &Outcome) -> Markup {
-    let rows: Vec<&Row> = outcome.rows.iter().collect();
+fn answer(outcome: &ComparisonResult) -> Markup {
+    let rows: Vec<&ComparisonRow> = outcome.rows.iter().collect();
     let of = |wanted: fn(Verdict) -> bool| {
         let verdicts = rows.iter().filter_map(|row| row.comparison.as_ref().filter(|_| row.of.is_judged()));
         verdicts.filter(|comparison| wanted(comparison.verdict)).count()
@@ -134,10 +140,10 @@ fn other_notes<'a>(notes: &'a [String], gathered: &[Gathered]) -> Vec<&'a str> {
 }
 
 /// A single row with its size, several as a tally.
-fn conclusion(rows: &[&Row], rules: &Rules) -> Markup {
+fn conclusion(rows: &[&ComparisonRow], rules: &DecisionRules) -> Markup {
     let Some(first) = rows.first() else { return html! {} };
-    let tally = |wanted: fn(&Row) -> bool| rows.iter().filter(|row| wanted(row)).count();
-    let verdict = |row: &Row| row.comparison.as_ref().map(|comparison| comparison.verdict);
+    let tally = |wanted: fn(&ComparisonRow) -> bool| rows.iter().filter(|row| wanted(row)).count();
+    let verdict = |row: &ComparisonRow| row.comparison.as_ref().map(|comparison| comparison.verdict);
     let verdicts: Vec<(Verdict, usize)> = [Verdict::Better, Verdict::Worse, Verdict::Equivalent]
         .into_iter()
         .map(|wanted| (wanted, rows.iter().filter(|row| verdict(row) == Some(wanted)).count()))
@@ -163,14 +169,15 @@ fn conclusion(rows: &[&Row], rules: &Rules) -> Markup {
 }
 
 /// The row that changed most, of those with a verdict that says so.
-fn largest<'a>(rows: &[&'a Row]) -> Option<&'a Row> {
-    let size = |row: &&Row| row.ratio.map_or(0.0, |ratio| ratio.estimate.ln().abs());
-    let is_sure =
-        |row: &&Row| row.comparison.as_ref().is_some_and(|one| matches!(one.verdict, Verdict::Better | Verdict::Worse));
+fn largest<'a>(rows: &[&'a ComparisonRow]) -> Option<&'a ComparisonRow> {
+    let size = |row: &&ComparisonRow| row.ratio.map_or(0.0, |ratio| ratio.estimate.ln().abs());
+    let is_sure = |row: &&ComparisonRow| {
+        row.comparison.as_ref().is_some_and(|one| matches!(one.verdict, Verdict::Better | Verdict::Worse))
+    };
     rows.iter().copied().filter(is_sure).max_by(|one, other| size(one).total_cmp(&size(other)))
 }
 
-fn verdict_of(row: &Row, rules: &Rules) -> Markup {
+fn verdict_of(row: &ComparisonRow, rules: &DecisionRules) -> Markup {
     html! {
         @match (&row.comparison, &row.remark) {
             (Some(comparison), _) => { (word(&row.of, comparison.verdict))
@@ -181,10 +188,10 @@ fn verdict_of(row: &Row, rules: &Rules) -> Markup {
     }
 }
 
-fn condition(judged: &Judged) -> Markup {
+fn condition(judged: &JudgedCondition) -> Markup {
     let (class, mark, text) = match judged.judgement {
         Judgement::Holds => ("verdict worse", "▼", "fails"),
-        Judgement::Open => ("verdict undecided", "?", "open: the data do not say"),
+        Judgement::Open => ("verdict undecided", "?", "undecided: the data cannot tell"),
         Judgement::Refuted => ("verdict better", "▲", "passes"),
     };
     html! {
@@ -200,7 +207,7 @@ fn condition(judged: &Judged) -> Markup {
     }
 }
 
-fn verdicts(outcome: &Outcome, by_figure: &[Vec<&Row>], forests: &[Option<Figure>]) -> Markup {
+fn verdicts(outcome: &ComparisonResult, by_figure: &[Vec<&ComparisonRow>], forests: &[Option<DrawnChart>]) -> Markup {
     html! {
         p { "Change is the ratio of geometric means, candidate over baseline. " (name(&sentence(&method(outcome)))) }
         @for (rows, forest) in by_figure.iter().zip(forests) {
@@ -220,9 +227,9 @@ fn sentence(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).chain(['.']).collect())
 }
 
-fn rows_table(rows: &[&Row], rules: &Rules) -> Markup {
+fn rows_table(rows: &[&ComparisonRow], rules: &DecisionRules) -> Markup {
     let dash = || "\u{2013}".to_owned();
-    let row = |row: &&Row| {
+    let row = |row: &&ComparisonRow| {
         let median = |value: Option<f64>, runs: usize| {
             Cell::Number(value.map_or_else(dash, |value| match runs {
                 1 => shown(&row.of, value),
@@ -258,8 +265,8 @@ fn differences(differences: &[Difference]) -> Markup {
     };
     let rows: Vec<Vec<Cell>> = differences.iter().map(row).collect();
     html! {
-        p { "Beside their figures the sides differ in this, so a change may come of it." }
-        (table(&html! { "What is not alike" }, "What is not alike", &["what", "baseline", "candidate"], &rows))
+        p { "The sides also differ in these points, which may explain a change." }
+        (table(&html! { "Differences in setup" }, "Differences in setup", &["what", "baseline", "candidate"], &rows))
     }
 }
 
@@ -267,7 +274,7 @@ fn differences(differences: &[Difference]) -> Markup {
 const MOST_RUNS: usize = 200;
 
 fn runs(sides: [&Side; 2]) -> Markup {
-    let row = |run: &Run| {
+    let row = |run: &ComparedRun| {
         let summary = &run.summary;
         let or_dash = |text: &Option<String>| Cell::Text(text.clone().unwrap_or_else(|| "\u{2013}".to_owned()));
         vec![
@@ -292,6 +299,6 @@ fn runs(sides: [&Side; 2]) -> Markup {
     }
 }
 
-fn run_name(run: &Run) -> String {
+fn run_name(run: &ComparedRun) -> String {
     run.summary.name.clone()
 }

@@ -1,6 +1,6 @@
 //! What the load generator cost: CPU time of an operation, and its own part in the time per I/O.
 
-use iolab_recording::{LIMIT_PERCENT, Overhead};
+use iolab_recording::{LIMIT_PERCENT, LoopOverhead};
 use iolab_statistics::median;
 
 use maud::{Markup, html};
@@ -28,8 +28,9 @@ pub(crate) fn section(outcome: &Outcome<'_>, digests: &[Digest]) -> Markup {
             over(&move |digest| (digest.ios() > 0).then(|| of(digest) as f64 / digest.ios() as f64))
         };
         let time = |value: Option<f64>| Cell::Number(value.map_or("\u{2013}".to_owned(), number::time));
-        let worst = |of: fn(&Overhead) -> f64| over(&move |digest| digest.overheads.iter().map(of).reduce(f64::max));
-        let share = worst(Overhead::share_percent);
+        let worst =
+            |of: fn(&LoopOverhead) -> f64| over(&move |digest| digest.overheads.iter().map(of).reduce(f64::max));
+        let share = worst(LoopOverhead::share_percent);
         let mut cells: Vec<Cell> =
             outcome.design.configurations[configuration].points.iter().cloned().map(Cell::Head).collect();
         cells.extend([
@@ -47,8 +48,9 @@ pub(crate) fn section(outcome: &Outcome<'_>, digests: &[Digest]) -> Markup {
     };
     let rows: Vec<Vec<Cell>> = (0..outcome.design.configurations.len()).map(row).collect();
     html! {
-        p { "CPU time is that of the workers (getrusage), user and system, over the measured part; medians over the trials. "
-            "iolab's own part is calibrated before each run on a lane that does nothing: a lower bound of what the tool itself spends on an operation." }
+        p { "CPU time of the workers (getrusage), user and system, while measuring; medians of the trials. "
+            "iolab's own part is calibrated before each run with an engine that does nothing: a lower bound of what \
+            iolab itself spends per operation." }
         (table(&html! { "Cost of an operation, by configuration" }, "Cost of an operation", &head, &rows))
     }
 }

@@ -6,14 +6,14 @@
 use iolab_aggregate::{Latency, Throughput, WholeRun};
 use iolab_histogram::SparseHistogram;
 use iolab_plan::Direction;
-use iolab_recording::{Finding, HostFacts, Overhead, Recording};
-use iolab_study::Planned;
+use iolab_recording::{Finding, HostFacts, LoopOverhead, Recording};
+use iolab_study::TrialId;
 
 /// One trial.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Digest {
     /// Which.
-    pub planned: Planned,
+    pub planned: TrialId,
     /// Where it ran.
     pub host: HostFacts,
     /// Version of the program.
@@ -35,7 +35,7 @@ pub struct Digest {
     /// Sum of the workers' measured times, ns.
     pub runtime_ns: u64,
     /// The tool's own part.
-    pub overheads: Vec<Overhead>,
+    pub overheads: Vec<LoopOverhead>,
     /// What a reader must know.
     pub findings: Vec<Finding>,
     /// Other things that were said of the run.
@@ -73,7 +73,7 @@ const SECTOR_BYTES: u64 = 512;
 
 impl Digest {
     /// Of the recording of a trial.
-    pub fn of(planned: Planned, recording: &Recording) -> Digest {
+    pub fn of(planned: TrialId, recording: &Recording) -> Digest {
         let whole = WholeRun::new(recording);
         let [user_ns, system_ns] = whole.cpu_ns();
         let members: Vec<_> = recording.plan.workers.iter().zip(&recording.workers).collect();

@@ -79,7 +79,7 @@ pub(crate) fn devices(recording: &Recording) -> Markup {
     let with_settings: Vec<_> = series.filter(|device| !device.settings.is_empty()).collect();
     html! {
         @if recording.devices.is_empty() && with_settings.is_empty() {
-            p { "No block device is known under the files." }
+            p { "No block device was found under the files." }
         } @else {
             p { "Block devices under the files: "
                 @for (place, device) in recording.devices.iter().enumerate() {
@@ -113,7 +113,7 @@ pub(crate) fn order(outcome: &Outcome<'_>, digests: &[Digest]) -> Markup {
         .chain(outcome.design.axes.iter().map(String::as_str))
         .chain(["began", "took"])
         .collect();
-    let row = |(place, planned): (usize, &iolab_study::Planned)| {
+    let row = |(place, planned): (usize, &iolab_study::TrialId)| {
         let mut cells = vec![Cell::Number((place + 1).to_string()), Cell::Number((planned.block + 1).to_string())];
         cells.extend(outcome.design.configurations[planned.configuration].points.iter().cloned().map(Cell::Text));
         match digests.iter().find(|digest| digest.planned == *planned) {
@@ -128,7 +128,7 @@ pub(crate) fn order(outcome: &Outcome<'_>, digests: &[Digest]) -> Markup {
     let trials = &outcome.design.trials;
     let rows: Vec<Vec<Cell>> = trials.iter().enumerate().take(MOST_TRIALS).map(row).collect();
     html! {
-        p { "The trials ran in blocks; each block tried every configuration once, in a random order that follows from seed " (number(&outcome.study.seed.to_string())) "." }
+        p { "The trials ran in blocks; each block ran every configuration once, in random order from seed " (number(&outcome.study.seed.to_string())) "." }
         (details(&format!("Order of the {}", counted(trials.len(), "trial", "trials")), &html! {
             (table(&html! { "Trials in the order of the design" }, "Order of the trials", &head, &rows))
             @if trials.len() > MOST_TRIALS { p { "and " (trials.len() - MOST_TRIALS) " more" } }

@@ -1,4 +1,4 @@
-//! Findings of one run or of many: each once, the gravest first, with how many trials share it.
+//! Findings of one run or of many: each once, the most severe first, with how many trials share it.
 
 use iolab_recording::{Finding, Severity};
 use maud::{Markup, html};
@@ -93,8 +93,8 @@ pub(crate) fn markup(findings: &[Gathered], others: &[&str]) -> Markup {
     }
 }
 
-/// Findings of the trials of a study as lines of text, the gravest first: what it means, and how
-/// many trials share it.
+/// Findings of the trials of a study as lines of text, the most severe first: what it means, and
+/// how many trials share it.
 pub fn warning_lines(digests: &[Digest]) -> Vec<String> {
     let gathered = gather(digests.iter().map(|digest| (String::new(), digest.findings.as_slice())));
     // A trial may have the same finding for several jobs.
@@ -137,7 +137,7 @@ fn one(gathered: &Gathered) -> Markup {
         p { "Seen: " (name(&gathered.seen[0].1))
             @if gathered.of > 1 { span.weak { " (" (name(&gathered.seen[0].0)) ")" } } }
         p { "What to do: " (name(&finding.advice)) }
-        @if gathered.differs() { (details("What the other trials saw", &evidence(gathered))) }
+        @if gathered.differs() { (details("Findings of other trials", &evidence(gathered))) }
     }
 }
 

@@ -2,9 +2,9 @@
 //! are made of.
 //!
 //! A page needs nothing but itself: no font, no request, and one script that it can do without
-//! (`script.rs`). Its content security policy says so, and a browser holds it to that. Whatever comes from outside (names, texts, messages)
-//! enters through the templates, which escape it, and stands in `bdi`, so that right-to-left text
-//! cannot reorder what is around it.
+//! (`script.rs`). Its content security policy says so, and a browser holds it to that. Whatever
+//! comes from outside (names, texts, messages) enters through the templates, which escape it, and
+//! stands in `bdi`, so that right-to-left text cannot reorder what is around it.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -87,8 +87,9 @@ pub(crate) fn document(header: &Header<'_>, sections: &[Section]) -> String {
                     }
                 }
                 footer {
-                    p { "Made by iolab " (header.version) ". This file is complete: it loads nothing. Its one script sorts tables by their headings, tells values "
-                        "under the pointer and switches series off by their names; without it nothing is missing but that." }
+                    p { "Made by iolab " (header.version) ". This file is self-contained and loads nothing. Its only \
+                        script sorts tables, shows values "
+                        "under the pointer and hides series; the page is complete without it." }
                 }
                 // The script is this crate's own text, too.
                 script { (PreEscaped(SCRIPT)) }

@@ -4,7 +4,7 @@
 //! do. Nothing here is HTML.
 
 use iolab_statistics::Interval;
-use iolab_study::{Figure, Measure, Side};
+use iolab_study::{Figure, FigureDirection, Measure};
 
 /// A value of `figure`, with its unit.
 pub(crate) fn shown(figure: &Figure, value: f64) -> String {
@@ -129,9 +129,9 @@ pub(crate) fn confidence(share: f64) -> String {
 /// What a figure is, for headings: `IOPS`, `99th percentile of latency`.
 pub(crate) fn meaning(figure: &Figure) -> String {
     let of = match figure.side {
-        Side::All => "",
-        Side::Read => " of reads",
-        Side::Write => " of writes",
+        FigureDirection::All => "",
+        FigureDirection::Read => " of reads",
+        FigureDirection::Write => " of writes",
     };
     match &figure.measure {
         Measure::Iops => format!("operations per second{of}"),

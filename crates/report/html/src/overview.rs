@@ -37,7 +37,7 @@ impl Standing {
             Standing::Best => "best",
             Standing::Beaten => "",
             Standing::Equivalent => "equivalent to it",
-            Standing::Open => "not told apart from it",
+            Standing::Open => "undecided against it",
         }
     }
 }

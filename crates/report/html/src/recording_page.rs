@@ -24,7 +24,7 @@ pub fn recording_page(recording: &Recording, source: &str, notes: &[String], ver
         [first, rest @ ..] => format!("{} and {}", first.plan.job, counted(rest.len(), "other job", "other jobs")),
     };
     let mut sections = vec![
-        Section::new("summary", "What came out", summary(recording, &told.jobs, notes)),
+        Section::new("summary", "Results", summary(recording, &told.jobs, notes)),
         Section::new("jobs", "Jobs", jobs(&told.jobs)),
     ];
     if !gallery.is_empty() {
@@ -34,7 +34,7 @@ pub fn recording_page(recording: &Recording, source: &str, notes: &[String], ver
         Section::new("cost", "Cost", costs(&told.jobs)),
         Section::new("devices", "Block devices", devices(recording, &device_figures)),
         Section::new("environment", "Environment", environment(recording)),
-        Section::new("again", "How to do it again", again(recording, source)),
+        Section::new("again", "How to repeat it", again(recording, source)),
     ]);
     let header = Header { title: &title, question: "", facts: facts(recording), version };
     let figures = std::iter::once(gallery).chain(device_figures).flat_map(Gallery::into_figures).collect();
@@ -58,7 +58,8 @@ fn summary(recording: &Recording, jobs: &[JobFigures<'_>], notes: &[String]) -> 
     let warnings: Vec<&str> = warnings.iter().map(String::as_str).collect();
     html! {
         @for note in notes { p.weak { (name(note)) } }
-        @if recording.interrupted { p { strong.severity { "The run was interrupted: the figures are of the part that was done." } } }
+        @if recording.interrupted { p { strong.severity { "The run was interrupted: the results cover only the part \
+            that ran." } } }
         ul.conclusions.answers {
             @for job in jobs {
                 @for direction in job.directions.iter().filter(|direction| direction.ios > 0) { li { (sentence(job, direction)) } }
@@ -127,10 +128,13 @@ fn jobs(jobs: &[JobFigures<'_>]) -> Markup {
     };
     let rows: Vec<Vec<Cell>> = jobs.iter().flat_map(used).collect();
     html! {
-        p { "Latencies are from the beginning of an operation to its completion. A percentile with too few samples is not shown. "
-            "\u{b1} is a standard deviation: of bandwidth over windows of the run (bwavgtime), of latencies over all operations." }
+        p { "Latencies are from the beginning of an operation to its completion. Percentiles with too few samples \
+            are omitted. "
+            "\\u{b1} is the standard deviation: for bandwidth over windows of the run (bwavgtime), for latencies \
+            over all operations." }
         (table(&html! { "Each job and direction" }, "Each job and direction", &head, &rows))
         @for job in jobs.iter().filter(|job| job.schedule.is_some()) { (schedule(job)) }
+        @for job in jobs.iter().filter(|job| job.drift.is_some()) { (drift(job)) }
     }
 }
 
@@ -151,6 +155,32 @@ fn schedule(job: &JobFigures<'_>) -> Markup {
     }
 }
 
+/// How a replay kept the times of its trace, stretch by stretch.
+fn drift(job: &JobFigures<'_>) -> Markup {
+    let Some(drift) = &job.drift else { return html! {} };
+    let head = ["from", "operations", "late on average", "late at most"];
+    // A page shows what a person reads: the stretches are joined to so many rows.
+    const ROWS: usize = 20;
+    let rows = drift.series.chunks(drift.series.len().div_ceil(ROWS).max(1)).map(|stretches| {
+        let operations: u64 = stretches.iter().map(|one| one.operations).sum();
+        let sum: u128 = stretches.iter().map(|one| u128::from(one.mean_ns) * u128::from(one.operations)).sum();
+        let most_ns = stretches.iter().map(|one| one.most_ns).max().unwrap_or(0);
+        vec![
+            Cell::Head(time(stretches[0].start_ns as f64)),
+            Cell::Number(grouped(operations)),
+            Cell::Number(time((sum / u128::from(operations.max(1))) as f64)),
+            Cell::Number(time(most_ns as f64)),
+        ]
+    });
+    let rows: Vec<Vec<Cell>> = rows.collect();
+    html! {
+        p { (name(&job.plan.job)) " replays a trace: " (name(&drift.line())) "." }
+        @if !rows.is_empty() {
+            (table(&html! { "How late operations began" }, "How late operations began, by the trace's time", &head, &rows))
+        }
+    }
+}
+
 fn costs(jobs: &[JobFigures<'_>]) -> Markup {
     let row = |job: &JobFigures<'_>| {
         let operations: u64 = job.directions.iter().map(|direction| direction.ios).sum();
@@ -160,7 +190,7 @@ fn costs(jobs: &[JobFigures<'_>]) -> Markup {
         let (user, system) =
             job.workers.iter().fold((0, 0), |sum, worker| (sum.0 + worker.cpu.user_ns, sum.1 + worker.cpu.system_ns));
         let switches = if operations == 0 { 0.0 } else { job.cpu.context_switches as f64 / operations as f64 };
-        let share = job.overheads.iter().map(iolab_recording::Overhead::share_percent).reduce(f64::max);
+        let share = job.overheads.iter().map(iolab_recording::LoopOverhead::share_percent).reduce(f64::max);
         vec![
             Cell::Head(titled(job)),
             per_operation(user + system),

@@ -10,8 +10,8 @@ use crate::standing::Outcome;
 /// A table for each figure; the first is open.
 pub(crate) fn section(outcome: &Outcome<'_>) -> Markup {
     html! {
-        p { "Median of the trials, with an interval that assumes nothing of how values are distributed (Hettmansperger and Sheather 1986). "
-            "Trials stand in the order of the blocks; a dash is a trial that is missing, does not count or has too few samples." }
+        p { "Median of the trials, with a distribution-free interval (Hettmansperger and Sheather 1986). "
+            "Trials are in block order; a dash is a trial that is missing, excluded or has too few samples." }
         @for (number, figure) in outcome.analysis.figures.iter().enumerate() {
             @if number == 0 { (of(outcome, number)) }
             @else { (details(&format!("{}: {}", figure.name(), meaning(figure)), &of(outcome, number))) }

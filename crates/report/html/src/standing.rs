@@ -1,20 +1,20 @@
 //! Who is best at what: the conclusions of a study as data, before they become sentences.
 //!
 //! Configurations that differ in the compared axis only form a *contest*. In each contest the
-//! configuration with the best median is held against every other one of it. All comparisons are
+//! configuration with the best median is compared with every other one of it. All comparisons are
 //! those of the study's analysis, whose limits hold together for every two configurations; so
 //! choosing the best after having seen the figures is paid for.
 
-use iolab_statistics::{Better, Comparison, Interval, Rules};
-use iolab_study::{Analysis, Contrast, Design, Row, Study};
+use iolab_statistics::{Better, Comparison, DecisionRules, Interval};
+use iolab_study::{Analysis, Contrast, Design, FigureValues, Study};
 
-/// A study and what came of it.
+/// A study and its result.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Outcome<'a> {
     pub(crate) study: &'a Study,
     pub(crate) design: &'a Design,
     pub(crate) analysis: &'a Analysis,
-    pub(crate) rules: &'a Rules,
+    pub(crate) rules: &'a DecisionRules,
 }
 
 /// Configurations that differ in the compared axis only.
@@ -35,7 +35,7 @@ pub(crate) struct Standing {
     pub(crate) best: usize,
     /// Its median.
     pub(crate) median: Interval,
-    /// The best held against the others, the nearest first.
+    /// The best compared with the others, the nearest first.
     pub(crate) rivals: Vec<Rival>,
     /// Members without a value.
     pub(crate) unknown: Vec<usize>,
@@ -93,7 +93,7 @@ impl<'a> Outcome<'a> {
             .map_or("the only configuration", |axis| &self.design.configurations[configuration].points[axis])
     }
 
-    pub(crate) fn row(&self, figure: usize, configuration: usize) -> Option<&'a Row> {
+    pub(crate) fn row(&self, figure: usize, configuration: usize) -> Option<&'a FigureValues> {
         self.analysis.row(figure, configuration)
     }
 

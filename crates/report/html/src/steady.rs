@@ -57,13 +57,13 @@ pub(crate) fn caveats(outcome: &Outcome<'_>) -> Vec<String> {
     let mut caveats = Vec::new();
     if unsettled > 0 {
         caveats.push(format!(
-            "No steady state was reached before the trials{}: they measure storage that still changes.",
+            "No steady state was reached before the trials{}: they measured storage that was still changing.",
             share(unsettled)
         ));
     }
     if unpurged > 0 {
         caveats.push(format!(
-            "The storage could not be purged{}: what was done to it earlier may count.",
+            "The storage could not be purged{}: earlier writes may affect the results.",
             share(unpurged)
         ));
     }
@@ -114,10 +114,11 @@ fn preconditioning(outcome: &Outcome<'_>) -> Markup {
     html! {
         @if let Some(rules) = rules {
             p { "Rounds of the same load, until in a window of " (rules.window) " the largest and the smallest value lie at most "
-                (number(&percent(rules.range * 100.0))) " of the mean apart and the straight line through them moves by at most "
+                (number(&percent(rules.range * 100.0))) " of the mean apart and their linear trend is at most "
                 (number(&percent(rules.slope * 100.0))) " of it, or " (rules.most_rounds) " rounds are over (SNIA Solid State Storage Performance Test Specification 2.0.2)." }
         } @else {
-            p { "What was written before the trials. No rounds were asked for, so nothing says whether the storage had settled." }
+            p { "What was written before the trials. No rounds were requested, so it is unknown whether the storage \
+                was steady." }
         }
         (table(&html! { "Each preconditioning" }, "Each preconditioning", &head, &rows))
         @if !reasons.is_empty() {
@@ -183,9 +184,10 @@ fn warm_ups(outcome: &Outcome<'_>) -> Markup {
         "too short to tell",
     ];
     html! {
-        p { "The beginning of a trial is left out, up to where its rate reaches the level that it keeps (change points, PELT); where it never settled, "
-            "or had too few intervals for that, MSER-5 said how much. Trials of which nothing had to be left out are not counted here. "
-            "CPU time and the counters of devices are those of the whole trial." }
+        p { "The start of a trial is left out, up to where its rate reaches its final level (change points, PELT); \
+            if it never settled, "
+            "or had too few intervals, MSER-5 determined how much. Trials with nothing to leave out are not counted. "
+            "CPU time and device counters cover the whole trial." }
         (table(&html! { "What was left out of the trials" }, "What was left out of the trials", &head, &rows))
         (details(&format!("Each of the {}", counted(all.len(), "trial", "trials")), &each_warm_up(outcome, all)))
     }

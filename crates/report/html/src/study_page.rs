@@ -1,10 +1,10 @@
 //! The report of a study: what was asked and what came out first, then the evidence, then how to
 //! make it again.
 
-use iolab_charts::Figure;
+use iolab_charts::DrawnChart;
 use iolab_recording::{HostFacts, Recording};
-use iolab_statistics::Rules;
-use iolab_study::{Analysis, Collection, Design, Planned, Study};
+use iolab_statistics::DecisionRules;
+use iolab_study::{Analysis, Collection, Design, Study, TrialId};
 use maud::{Markup, html};
 
 use crate::charts::{Gallery, Material, forest, run_charts, study_charts, with_table};
@@ -21,10 +21,10 @@ pub struct StudyReport<'a> {
     pub study: &'a Study,
     /// Its design.
     pub design: &'a Design,
-    /// What came of it.
+    /// The result.
     pub analysis: &'a Analysis,
     /// By which rules.
-    pub rules: &'a Rules,
+    pub rules: &'a DecisionRules,
     /// The text of its job.
     pub job: &'a str,
     /// Its folder, as the reader would name it.
@@ -34,7 +34,7 @@ pub struct StudyReport<'a> {
     /// The trials that were run and recorded; those of a command leave no recording.
     pub digests: &'a [Digest],
     /// The recordings of some typical trials, see [`exemplars`].
-    pub exemplars: &'a [(Planned, Recording)],
+    pub exemplars: &'a [(TrialId, Recording)],
     /// Version of the program that makes the report.
     pub version: &'a str,
 }
@@ -47,7 +47,7 @@ pub fn study_page(report: &StudyReport<'_>) -> Page {
         facts: facts(report),
         version: report.version,
     };
-    let (sections, figures) = sections(report, "", "What came out");
+    let (sections, figures) = sections(report, "", "Results");
     Page { html: document(&header, &sections), figures }
 }
 
@@ -82,7 +82,7 @@ fn distinct_titles(reports: &[StudyReport<'_>]) -> Vec<String> {
 
 /// The sections of one study. On a page with several, `prefix` makes their ids unique and `title`
 /// is the study's.
-fn sections(report: &StudyReport<'_>, prefix: &str, title: &str) -> (Vec<Section>, Vec<Figure>) {
+fn sections(report: &StudyReport<'_>, prefix: &str, title: &str) -> (Vec<Section>, Vec<DrawnChart>) {
     let outcome =
         Outcome { study: report.study, design: report.design, analysis: report.analysis, rules: report.rules };
     let is_part = !prefix.is_empty();
@@ -114,14 +114,14 @@ fn sections(report: &StudyReport<'_>, prefix: &str, title: &str) -> (Vec<Section
     }
     sections.extend([
         section("environment", "Environment", environment_section(report, &outcome)),
-        section("again", "How to do it again", again(report, &outcome)),
+        section("again", "How to repeat it", again(report, &outcome)),
     ]);
     let forests = forests.into_iter().map(|(_, figure)| figure);
     (sections, forests.chain(gallery.into_figures()).chain(rounds.into_figures()).collect())
 }
 
 /// A forest plot for each figure with comparisons, by the number of the figure.
-fn forests(outcome: &Outcome<'_>, prefix: &str) -> Vec<(usize, Figure)> {
+fn forests(outcome: &Outcome<'_>, prefix: &str) -> Vec<(usize, DrawnChart)> {
     let all = 0..outcome.analysis.figures.len();
     let compared = all.filter(|number| !verdicts::of_figure(outcome, *number).is_empty());
     compared.map(|number| (number, forest(outcome, number, prefix))).collect()
@@ -131,7 +131,7 @@ fn forests(outcome: &Outcome<'_>, prefix: &str) -> Vec<(usize, Figure)> {
 fn links(
     number: usize,
     outcome: &Outcome<'_>,
-    forests: &[(usize, Figure)],
+    forests: &[(usize, DrawnChart)],
     gallery: &Gallery,
 ) -> Vec<(String, String)> {
     let verdicts = forests.iter().filter(|(figure, _)| *figure == number);
@@ -146,7 +146,8 @@ fn gallery(report: &StudyReport<'_>, outcome: &Outcome<'_>, prefix: &str) -> Gal
     study_charts(&mut gallery, Material { outcome: *outcome, digests: report.digests });
     gallery.group(
         "Typical trials over time",
-        "Of some configurations, the trial whose first figure is in the middle. What stands below each other happened at the same time.",
+        "For some configurations, the trial with the median first metric. Charts below each other share the same \
+        time axis.",
     );
     for (planned, recording) in report.exemplars {
         let name = format!("{}, block {}", outcome.name(planned.configuration), planned.block + 1);
@@ -160,7 +161,7 @@ fn lowered(title: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
 }
 
-/// What came out; a part of a larger page begins with what was asked.
+/// Results; a part of a larger page begins with what was asked.
 fn opening(report: &StudyReport<'_>, outcome: &Outcome<'_>, is_part: bool, links: &Links<'_>) -> Markup {
     let run_name =
         |digest: &Digest| format!("block {}, {}", digest.planned.block + 1, outcome.name(digest.planned.configuration));
@@ -190,7 +191,7 @@ fn facts(report: &StudyReport<'_>) -> Markup {
     }
 }
 
-fn verdict_section(outcome: &Outcome<'_>, forests: &[(usize, Figure)]) -> Markup {
+fn verdict_section(outcome: &Outcome<'_>, forests: &[(usize, DrawnChart)]) -> Markup {
     html! {
         (verdicts::reading(outcome))
         @for (number, figure) in forests {
@@ -230,7 +231,7 @@ fn again(report: &StudyReport<'_>, outcome: &Outcome<'_>) -> Markup {
 
 /// The trials whose recordings a report shows in full: of the baseline and of the best
 /// configurations in the first figure, each the trial whose value is in the middle.
-pub fn exemplars(study: &Study, design: &Design, analysis: &Analysis, rules: &Rules) -> Vec<Planned> {
+pub fn exemplars(study: &Study, design: &Design, analysis: &Analysis, rules: &DecisionRules) -> Vec<TrialId> {
     let outcome = Outcome { study, design, analysis, rules };
     let mut configurations: Vec<usize> = Vec::new();
     for standing in outcome.standings(0) {
@@ -240,10 +241,10 @@ pub fn exemplars(study: &Study, design: &Design, analysis: &Analysis, rules: &Ru
     if configurations.is_empty() {
         configurations.extend(0..design.configurations.len());
     }
-    let mut chosen: Vec<Planned> = Vec::new();
+    let mut chosen: Vec<TrialId> = Vec::new();
     for configuration in configurations {
         if chosen.len() < MOST_EXEMPLARS && chosen.iter().all(|planned| planned.configuration != configuration) {
-            chosen.extend(middle(&outcome, configuration).map(|block| Planned { block, configuration, level: None }));
+            chosen.extend(middle(&outcome, configuration).map(|block| TrialId { block, configuration, level: None }));
         }
     }
     chosen

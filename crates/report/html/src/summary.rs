@@ -32,7 +32,8 @@ pub(crate) fn section(outcome: &Outcome<'_>, findings: &[Gathered], missing: usi
         (findings::markup(findings, &[]))
         h3 { "Conclusions" }
         @if missing > 0 {
-            p.weak { "The study is not complete: " (counted(missing, "trial is", "trials are")) " still to be run. What follows is what is known so far." }
+            p.weak { "The study is not complete: " (counted(missing, "trial is", "trials are")) " not run yet. These \
+                are the results so far." }
         }
         @for caveat in steady::caveats(outcome) { p { strong.severity { (caveat) } } }
         @if analysis.figures.is_empty() { p { "The study has no metric to compare." } }
@@ -54,7 +55,7 @@ pub(crate) fn section(outcome: &Outcome<'_>, findings: &[Gathered], missing: usi
     }
 }
 
-/// What came of one figure, in the words of the answer where configurations differ in more than
+/// The result of one figure, in the words of the answer where configurations differ in more than
 /// one axis, and the links that follow it.
 fn conclusion(outcome: &Outcome<'_>, number_of_figure: usize, told: Option<&str>, links: &Markup) -> Markup {
     let figure = &outcome.analysis.figures[number_of_figure];
@@ -84,8 +85,9 @@ fn why_nothing(figure: &Figure) -> Markup {
     html! {
         @match &figure.measure {
             Measure::Latency(percent) | Measure::Response(percent) => {
-                "no trial has the samples that this percentile needs ("
-                (number(&crate::number::grouped(iolab_statistics::samples_needed(*percent)))) " operations); longer trials would have them."
+                "no trial has enough samples for this percentile ("
+                (number(&crate::number::grouped(iolab_statistics::samples_needed(*percent)))) " operations); run \
+                    longer trials."
             },
             _ => "no trial has such operations.",
         }
@@ -98,7 +100,7 @@ fn contest(outcome: &Outcome<'_>, figure: &Figure, standing: &Standing) -> Marku
     let best = outcome.short_name(standing.best);
     let value = html! { (number(&shown(figure, standing.median.estimate))) " " (interval_note(figure, standing)) };
     if standing.rivals.is_empty() {
-        return html! { (name(best)) " has " (value) ". There is nothing to hold it against." };
+        return html! { (name(best)) " has " (value) ". There is nothing to compare it with." };
     }
     let having = |wanted: fn(Verdict) -> bool| -> Vec<&Rival> {
         standing.rivals.iter().filter(|rival| wanted(rival.comparison.verdict)).collect()
@@ -117,7 +119,7 @@ fn contest(outcome: &Outcome<'_>, figure: &Figure, standing: &Standing) -> Marku
         @if !equal.is_empty() { @if !beaten.is_empty() { "It is " } (word(figure, Verdict::Equivalent)) " to " (listed(outcome, &equal)) ". " }
         @if !open.is_empty() {
             @if !beaten.is_empty() || !equal.is_empty() { "It is " }
-            "not told apart from " (listed(outcome, &open)) " (" (word(figure, open[0].comparison.verdict)) "): " (what_decides(outcome, &open))
+            "undecided against " (listed(outcome, &open)) " (" (word(figure, open[0].comparison.verdict)) "): " (what_decides(outcome, &open))
         }
     }
 }
@@ -177,13 +179,14 @@ fn tally(outcome: &Outcome<'_>, figure: &Figure, standings: &[Standing]) -> Mark
     let axes: Vec<&str> = standings[0].common.iter().map(|(axis, _)| axis.as_str()).collect();
     html! {
         @if clear == 0 {
-            "In none of the " (standings.len()) " combinations of " (name(&axes.join(" and "))) " is the " (superlative(figure)) " told apart from all others"
+            "In none of the " (standings.len()) " combinations of " (name(&axes.join(" and "))) " is the " (superlative(figure)) " \
+                clearly ahead of all others"
         } @else {
             "In " (standings.len()) " combinations of " (name(&axes.join(" and "))) ", "
             @for (place, (winner, count)) in wins.iter().enumerate() {
                 @if place > 0 { ", " } (name(winner)) " is " (word(figure, Verdict::Better)) " than all others in " (count)
             }
-            @if open > 0 { "; in " (open) " the " (superlative(figure)) " is not told apart from all others" }
+            @if open > 0 { "; in " (open) " the " (superlative(figure)) " is undecided against some others" }
         }
         @if alone > 0 { "; in " (alone) " there is nothing to compare" }
         "."

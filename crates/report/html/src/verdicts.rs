@@ -22,11 +22,14 @@ pub(crate) fn of_figure(outcome: &Outcome<'_>, figure: usize) -> Vec<Contrast> {
 pub(crate) fn reading(outcome: &Outcome<'_>) -> Markup {
     let zone = format!("{:.0} %", outcome.rules.zone * 100.0);
     html! {
-        p { "Ratios come of all trials of a figure together: every value is freed of its block's own level, and trials far from what the others say are drawn in. "
-            "The limits of everything that is said of one figure hold together with " (confidence(outcome.rules.confidence)) ", every two configurations and what axes do included. "
-            "Better and worse (of figures that are neither good nor bad, higher and lower): the limits leave 1 out; "
-            "equivalent: they lie within " (zone) "; undecided: the data do not say. "
-            "The exact test of the pair alone (signed rank) stands beside, uncorrected: it assumes less, and with few repeats it cannot answer small chances." }
+        p { "Ratios use all trials of a metric: each value is corrected for the level of its block, and outliers are \
+            limited. "
+            "The intervals of all statements about one metric hold jointly with " (confidence(outcome.rules.confidence)) ", \
+                including every pair of configurations and the effects of axes. "
+            "Better and worse (higher and lower for neutral metrics): the interval excludes 1; "
+            "equivalent: it lies within " (zone) "; undecided: the data cannot tell. "
+            "The exact test of each pair (signed rank) is shown for reference, uncorrected: it assumes less, but \
+            cannot reach small p-values with few repeats." }
     }
 }
 
@@ -96,8 +99,8 @@ fn axes(outcome: &Outcome<'_>, standing: &Standing) -> Markup {
             ]);
         }
     }
-    let head = ["axis", "share of the differences", "point", "against", "change", "limits", "verdict"];
-    let caption = html! { (figure.name()) ": what each axis does, over all points of the others" };
+    let head = ["axis", "share of the variation", "point", "against", "change", "limits", "verdict"];
+    let caption = html! { (figure.name()) ": effect of each axis, averaged over the others" };
     html! {
         (table(&caption, &format!("{}: axes", figure.name()), &head, &rows))
         @for one in &standing.interactions {

@@ -5,10 +5,10 @@ use iolab_aggregate::Throughput;
 use iolab_histogram::Histogram;
 use iolab_html::{Digest, DirectionDigest, StudyReport, collection_page, study_page};
 use iolab_recording::{Finding, HostFacts, Severity};
-use iolab_statistics::{Rules, SniaRules};
+use iolab_statistics::{DecisionRules, SniaRules};
 use iolab_study::{
-    Analysis, Before, Collection, Design, Figure, Planned, PreconditionKind, Preconditioned, Purge, Results, Study,
-    Trial, TrialWarmUp, WarmUp, WarmUpMethod, analyse, design, read,
+    Analysis, Before, Collection, Design, Figure, PreconditionKind, Preconditioned, Purge, Study, Trial, TrialId,
+    TrialResults, TrialWarmUp, WarmUp, WarmUpMethod, analyse, design, read,
 };
 use iolab_testkit::html::{HtmlPage, read_html};
 
@@ -21,8 +21,8 @@ struct Made {
 }
 
 impl Made {
-    fn analysis(&self, rules: &Rules) -> Analysis {
-        let results = Results { trials: self.trials.clone(), ..Default::default() };
+    fn analysis(&self, rules: &DecisionRules) -> Analysis {
+        let results = TrialResults { trials: self.trials.clone(), ..Default::default() };
         analyse(&self.study, &self.design, &results, rules)
     }
 }
@@ -50,7 +50,7 @@ fn made(text: &str, speed: impl Fn(&[String]) -> f64) -> Made {
     Made { study, design, trials, digests }
 }
 
-fn digest(planned: iolab_study::Planned, iops: f64) -> Digest {
+fn digest(planned: iolab_study::TrialId, iops: f64) -> Digest {
     let mut latencies = Histogram::new();
     (0..5000_u64).for_each(|n| latencies.add((1e9 / iops) as u64 + n * n / 100));
     let done = Throughput { ios: iops as u64, bytes: 4096 * iops as u64, runtime_ns: 1_000_000_000 };
@@ -76,7 +76,7 @@ fn digest(planned: iolab_study::Planned, iops: f64) -> Digest {
 
 /// The page, and the same read by a strict reader.
 fn shown(made: &Made) -> (String, HtmlPage) {
-    let rules = Rules::default();
+    let rules = DecisionRules::default();
     let analysis = made.analysis(&rules);
     let page = study_page(&report(made, &analysis, &rules));
     let read = read_html(&page.html);
@@ -84,7 +84,7 @@ fn shown(made: &Made) -> (String, HtmlPage) {
     (page.html, read)
 }
 
-fn report<'a>(made: &'a Made, analysis: &'a Analysis, rules: &'a Rules) -> StudyReport<'a> {
+fn report<'a>(made: &'a Made, analysis: &'a Analysis, rules: &'a DecisionRules) -> StudyReport<'a> {
     StudyReport {
         study: &made.study,
         design: &made.design,
@@ -118,7 +118,7 @@ fn the_outline_begins_with_what_came_out() {
         outline,
         [
             "1 Interfaces",
-            "2 What came out",
+            "2 Results",
             "3 Best configuration:",
             "3 Conclusions",
             "2 Verdicts",
@@ -130,7 +130,7 @@ fn the_outline_begins_with_what_came_out() {
             "2 All results",
             "2 Cost",
             "2 Environment",
-            "2 How to do it again",
+            "2 How to repeat it",
             "3 The job of every trial",
         ]
     );
@@ -171,22 +171,21 @@ fn what_cannot_be_concluded_is_explained() {
     let mut none = engines();
     none.trials.iter_mut().for_each(|trial| trial.values[1] = None);
     let (_, page) = shown(&none);
-    let expected =
-        "no trial has the samples that this percentile needs (1,000 operations); longer trials would have them.";
+    let expected = "no trial has enough samples for this percentile (1,000 operations); run longer trials.";
     assert!(plain(&page).contains(expected));
     let mut open = engines();
     open.trials.truncate(9);
     open.digests.truncate(9);
     let (_, page) = shown(&open);
     let text = plain(&page);
-    assert!(text.contains("The study is not complete: 5 trials are still to be run."));
-    assert!(text.contains("missing: 2 blocks not begun"), "{text}");
+    assert!(text.contains("The study is not complete: 5 trials are not run yet. These are the results so far."));
+    assert!(text.contains("missing: 2 blocks not started"), "{text}");
 }
 
 #[test]
 fn the_page_begins_with_the_answer_that_terminals_give() {
     let made = engines();
-    let rules = Rules::default();
+    let rules = DecisionRules::default();
     let answer = iolab_study::answer(&made.study, &made.design, &made.analysis(&rules), &rules);
     let (_, page) = shown(&made);
     let text = plain(&page);
@@ -238,7 +237,7 @@ fn all_configurations_are_seen_at_once() {
     assert_eq!(overview.matches("<td class=\"n").count(), 4, "{overview}");
     assert_eq!(overview.matches("class=\"n best\"").count(), 1);
     assert!(
-        overview.contains("not told apart from it") || overview.contains("equivalent to it"),
+        overview.contains("undecided against it") || overview.contains("equivalent to it"),
         "64k is as good: {overview}"
     );
     // Each conclusion leads to its verdicts and to the matrix; the reader has checked that they are there.
@@ -300,16 +299,16 @@ fn axes_decide_which_figures_there_are() {
         assert_eq!(&titles[start + 1..end], expected, "{axes}");
     };
     let axis = |option: &str, values: &str| format!("[[axis]]\noption = \"{option}\"\nvalues = {values}\n");
-    check(&axis("bs", "\"4k..64k x2\""), &["Percentile spectrum", "Speed over block size", "Along what was varied"]);
-    check(&axis("iodepth", "[1, 8, 32]"), &["Latency against load", "Percentile spectrum", "Along what was varied"]);
-    check(&axis("rwmixwrite", "\"0..100 +25\""), &["Percentile spectrum", "Along what was varied"]);
+    check(&axis("bs", "\"4k..64k x2\""), &["Percentile spectrum", "Speed over block size", "Effect of each setting"]);
+    check(&axis("iodepth", "[1, 8, 32]"), &["Latency against load", "Percentile spectrum", "Effect of each setting"]);
+    check(&axis("rwmixwrite", "\"0..100 +25\""), &["Percentile spectrum", "Effect of each setting"]);
     check(
         &axis("bssplit", "[\"4k/50:8k/50\", \"64k/100\"]"),
         &["Percentile spectrum", "Latency by decile", "Side by side"],
     );
     check(
         &(axis("iodepth", "[1, 8]") + &axis("numjobs", "[1, 2]")),
-        &["Latency against load", "Percentile spectrum", "Two axes crossed", "Along what was varied"],
+        &["Latency against load", "Percentile spectrum", "Two axes crossed", "Effect of each setting"],
     );
 }
 
@@ -327,7 +326,7 @@ fn a_page_of_twenty_trials_is_small() {
 #[test]
 fn several_studies_share_a_page() {
     let (one, other) = (engines(), engines());
-    let rules = Rules::default();
+    let rules = DecisionRules::default();
     let analyses = [&one, &other].map(|made| made.analysis(&rules));
     let reports = [report(&one, &analyses[0], &rules), report(&other, &analyses[1], &rules)];
     let collection = Collection {
@@ -357,7 +356,7 @@ fn several_studies_share_a_page() {
 #[test]
 fn the_steady_state_has_a_section_of_its_own() {
     let made = engines();
-    let rules = Rules::default();
+    let rules = DecisionRules::default();
     let mut analysis = made.analysis(&rules);
     let values: Vec<Option<f64>> = (0..25).map(|round| Some(1000.0 * 0.8_f64.powi(round))).collect();
     let snia = SniaRules::default();
@@ -373,7 +372,7 @@ fn the_steady_state_has_a_section_of_its_own() {
     };
     analysis.preconditioned = vec![flawed];
     let warm_up = |block: u32, left_out_ns: u64| TrialWarmUp {
-        trial: Planned { block, configuration: 1, level: None },
+        trial: TrialId { block, configuration: 1, level: None },
         warm_up: WarmUp { method: WarmUpMethod::ChangePoints, left_out_ns, of_ns: 1_000_000_000 },
     };
     analysis.warm_ups = vec![warm_up(0, 100_000_000), warm_up(2, 300_000_000), warm_up(4, 250_000_000)];
@@ -386,8 +385,8 @@ fn the_steady_state_has_a_section_of_its_own() {
     assert_eq!(titles[place("Steady state")..place("All results")], ["Steady state", "Preconditioning", "Warm-up"]);
     let text = plain(&read);
     for part in [
-        "No steady state was reached before the trials: they measure storage that still changes.",
-        "The storage could not be purged: what was done to it earlier may count.",
+        "No steady state was reached before the trials: they measured storage that was still changing.",
+        "The storage could not be purged: earlier writes may affect the results.",
         "Not purged:/dev/&lt;b&gt;: no trim",
         "the studyno2.00 GiB25▲ not steady, given uprounds 21 to 25",
         "libaio3250 ms300 ms30.0 %00",

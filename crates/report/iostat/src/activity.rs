@@ -4,7 +4,7 @@ use iolab_recording::{DeviceCounters, DeviceSample};
 
 /// Counters gained, and the time in which they were.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Activity {
+pub struct DeviceActivity {
     /// Counters gained; `in_flight` is the one of the later look.
     pub gained: DeviceCounters,
     /// Time between the looks, ns.
@@ -13,23 +13,23 @@ pub struct Activity {
     pub devices: u64,
 }
 
-impl Activity {
+impl DeviceActivity {
     /// Between two looks, the earlier one first. A counter that went backwards (the device was
     /// replaced) gained nothing.
-    pub fn between(before: &DeviceSample, after: &DeviceSample) -> Activity {
+    pub fn between(before: &DeviceSample, after: &DeviceSample) -> DeviceActivity {
         let elapsed_ns = after.at_ns.saturating_sub(before.at_ns);
-        Activity { gained: gained(&before.counters, &after.counters), elapsed_ns, devices: 1 }
+        DeviceActivity { gained: gained(&before.counters, &after.counters), elapsed_ns, devices: 1 }
     }
 
     /// Of several devices together, in time that passed for all of them.
-    pub fn of_group(members: &[Activity], elapsed_ns: u64) -> Activity {
+    pub fn of_group(members: &[DeviceActivity], elapsed_ns: u64) -> DeviceActivity {
         let gained = members.iter().fold(DeviceCounters::default(), |sum, one| added(&sum, &one.gained));
-        Activity { gained, elapsed_ns, devices: members.len().max(1) as u64 }
+        DeviceActivity { gained, elapsed_ns, devices: members.len().max(1) as u64 }
     }
 
     /// From the start of the machine to a look, whose time is the time since then.
-    pub fn since_boot(look: &DeviceSample) -> Activity {
-        Activity::between(&DeviceSample::default(), look)
+    pub fn since_boot(look: &DeviceSample) -> DeviceActivity {
+        DeviceActivity::between(&DeviceSample::default(), look)
     }
 
     /// Whether a request was completed.
@@ -76,4 +76,21 @@ fn paired(one: &DeviceCounters, other: &DeviceCounters, joined: fn(u64, u64) -> 
         flush_ios: joined(one.flush_ios, other.flush_ios),
         flush_ticks_ms: joined(one.flush_ticks_ms, other.flush_ticks_ms),
     }
+}
+
+/// Of reads, writes and discards.
+pub(crate) fn ios(of: &DeviceActivity) -> u64 {
+    of.gained.read_ios + of.gained.write_ios + of.gained.discard_ios
+}
+
+pub(crate) fn sectors(of: &DeviceActivity) -> u64 {
+    of.gained.read_sectors + of.gained.write_sectors + of.gained.discard_sectors
+}
+
+pub(crate) fn quotient(sum: u64, count: u64) -> f64 {
+    if count == 0 { 0.0 } else { sum as f64 / count as f64 }
+}
+
+pub(crate) fn percent(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 * 100.0 }
 }

@@ -4,19 +4,21 @@
 //! For people sizes have at most one decimal and a letter for the power of 1024, from `k` on; a
 //! share gives one of its characters to the sign.
 
-use crate::{Activity, Column, Figure, Layout, Unit};
+use crate::{DataUnit, DeviceActivity, DeviceColumn, FigureKind, ReportLayout};
 
 const LETTERS: [char; 5] = ['k', 'M', 'G', 'T', 'P'];
 /// What is left when there are no more letters.
 const BEYOND: char = '?';
 
-impl Layout {
+impl ReportLayout {
     /// The column's figure, to the right of a place of the column's width.
-    pub(crate) fn cell(&self, column: &Column, activity: &Activity) -> String {
+    pub(crate) fn cell(&self, column: &DeviceColumn, activity: &DeviceActivity) -> String {
         let width = column.width;
         match column.figure {
-            Figure::Amount if self.human => sized((column.value)(activity, Unit::Kilobytes), width, self.decimals),
-            Figure::Share => self.share((column.value)(activity, self.unit), width),
+            FigureKind::Amount if self.human => {
+                sized((column.value)(activity, DataUnit::Kilobytes), width, self.decimals)
+            }
+            FigureKind::Share => self.share((column.value)(activity, self.unit), width),
             _ => number((column.value)(activity, self.unit), width, self.decimals),
         }
     }

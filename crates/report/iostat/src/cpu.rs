@@ -2,7 +2,7 @@
 
 /// What all CPUs together did since the machine started, in ticks (proc_stat(5)).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct CpuTicks {
+pub struct CpuTimes {
     /// User, guests included.
     pub user: u64,
     /// User with lowered priority.
@@ -24,7 +24,7 @@ pub struct CpuColumn {
     /// Characters of its name in the header, with what stands before it.
     pub(crate) header_width: usize,
     /// The ticks it is the share of.
-    pub ticks: fn(&CpuTicks) -> u64,
+    pub ticks: fn(&CpuTimes) -> u64,
     /// What it is, and what it does not say.
     pub meaning: &'static str,
 }
@@ -71,7 +71,7 @@ pub const CPU: &[CpuColumn] = &[
 
 impl CpuColumn {
     /// Percent of the time between two looks; 0 when no time has passed.
-    pub fn percent(&self, before: &CpuTicks, after: &CpuTicks) -> f64 {
+    pub fn percent(&self, before: &CpuTimes, after: &CpuTimes) -> f64 {
         let gained = |column: &CpuColumn| (column.ticks)(after).saturating_sub((column.ticks)(before));
         let all: u64 = CPU.iter().map(gained).sum();
         if all == 0 { 0.0 } else { gained(self) as f64 / all as f64 * 100.0 }

@@ -4,17 +4,17 @@
 use std::fmt::Write;
 
 use crate::layout::amounts;
-use crate::{Activity, CPU, Column, CpuTicks, Layout, PLAIN};
+use crate::{CPU, CpuTimes, DeviceActivity, DeviceColumn, PLAIN, ReportLayout};
 
 /// A device as an object. Its order there: requests, amounts, merges, their shares, waits, sizes,
 /// queue. Without `-x` there is no short form.
-pub fn json_object(name: &str, activity: &Activity, layout: &Layout) -> String {
+pub fn json_object(name: &str, activity: &DeviceActivity, layout: &ReportLayout) -> String {
     let mut text = format!(r#"{{"disk_device": {}"#, serde_json::Value::from(name));
     for column in json_order(layout) {
         // Writing to a String cannot fail, here and below.
         let _ = write!(text, r#", "{}": {:.2}"#, column.key_in(layout.unit), (column.value)(activity, layout.unit));
     }
-    let wide = Layout { short: false, ..*layout };
+    let wide = ReportLayout { short: false, ..*layout };
     for (name, sectors) in amounts(&wide, activity) {
         let _ = write!(text, r#", "{name}": {}"#, sectors / layout.unit.sectors());
     }
@@ -22,13 +22,13 @@ pub fn json_object(name: &str, activity: &Activity, layout: &Layout) -> String {
 }
 
 /// The CPUs' object: what was done between two looks.
-pub fn cpu_json(before: &CpuTicks, after: &CpuTicks) -> String {
+pub fn cpu_json(before: &CpuTimes, after: &CpuTimes) -> String {
     let share = |column: &crate::CpuColumn| format!(r#""{}": {:.2}"#, &column.name[1..], column.percent(before, after));
     format!("{{{}}}", CPU.iter().map(share).collect::<Vec<_>>().join(", "))
 }
 
-fn json_order(layout: &Layout) -> Vec<&'static Column> {
-    let rank = |column: &Column| -> usize {
+fn json_order(layout: &ReportLayout) -> Vec<&'static DeviceColumn> {
+    let rank = |column: &DeviceColumn| -> usize {
         let endings = ["/s", "B/s", "rqm/s", "rqm", "_await", "req-sz", "aqu-sz", "util"];
         // `r/s` ends like `rkB/s`: the longest ending decides.
         let fits = |at: &usize| column.name.ends_with(endings[*at]);

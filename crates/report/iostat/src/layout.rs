@@ -1,7 +1,7 @@
 //! Columns as iostat lays them out in text: which ones, in which tables, with the name of the
 //! device on which side.
 
-use crate::{Activity, CPU, Column, CpuTicks, EXTENDED, PLAIN, Unit, find};
+use crate::{CPU, CpuTimes, DataUnit, DeviceActivity, DeviceColumn, EXTENDED, PLAIN, find};
 
 const NAME_WIDTH: usize = 13;
 const AMOUNT_WIDTH: usize = 10;
@@ -16,13 +16,13 @@ const BROKEN: usize = 6;
 
 /// How tables look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Layout {
+pub struct ReportLayout {
     /// The columns of `-x`.
     pub extended: bool,
     /// The few columns of `-s`.
     pub short: bool,
     /// In what amounts are shown.
-    pub unit: Unit,
+    pub unit: DataUnit,
     /// Digits after the point, 0 to 2 (`--dec`).
     pub decimals: usize,
     /// Sizes with letters, shares with a sign (`--human`).
@@ -34,17 +34,17 @@ pub struct Layout {
     pub broken: bool,
 }
 
-impl Default for Layout {
+impl Default for ReportLayout {
     fn default() -> Self {
         let (extended, short, human, name_last, broken) = (false, false, false, false, false);
-        Layout { extended, short, unit: Unit::Kilobytes, decimals: 2, human, name_last, broken }
+        ReportLayout { extended, short, unit: DataUnit::Kilobytes, decimals: 2, human, name_last, broken }
     }
 }
 
-impl Layout {
+impl ReportLayout {
     /// The columns shown; amounts since the last report, which are whole numbers, follow them in
     /// the plain tables.
-    pub fn columns(&self) -> Vec<&'static Column> {
+    pub fn columns(&self) -> Vec<&'static DeviceColumn> {
         let named = |names: &[&str]| names.iter().filter_map(|name| find(name)).collect();
         match (self.extended, self.short) {
             (true, true) => named(&SHORT_EXTENDED),
@@ -56,10 +56,10 @@ impl Layout {
 
     /// The tables, each with its header and an empty line after it. A device and what it did is a
     /// line of each.
-    pub fn tables(&self, devices: &[(String, Activity)]) -> String {
+    pub fn tables(&self, devices: &[(String, DeviceActivity)]) -> String {
         let columns = self.columns();
         let at_once = if self.broken && self.extended && !self.short { BROKEN } else { columns.len() };
-        let table = |columns: &[&'static Column]| {
+        let table = |columns: &[&'static DeviceColumn]| {
             let rows = devices.iter().map(|(name, activity)| self.row(columns, name, activity));
             std::iter::once(self.header(columns)).chain(rows).map(|line| line + "\n").collect::<String>() + "\n"
         };
@@ -67,18 +67,18 @@ impl Layout {
     }
 
     /// The CPUs' line: what was done between two looks.
-    pub fn cpu_row(&self, before: &CpuTicks, after: &CpuTicks) -> String {
+    pub fn cpu_row(&self, before: &CpuTimes, after: &CpuTimes) -> String {
         let shares = CPU.iter().map(|column| self.share(column.percent(before, after), CPU_WIDTH));
         shares.fold(" ".repeat(7), |line, share| line + " " + &share)
     }
 
-    fn header(&self, columns: &[&'static Column]) -> String {
+    fn header(&self, columns: &[&'static DeviceColumn]) -> String {
         let names = columns.iter().map(|column| format!("{:>width$}", column.name_in(self.unit), width = column.width));
-        let amounts = amounts(self, &Activity::of_group(&[], 0)).into_iter();
+        let amounts = amounts(self, &DeviceActivity::of_group(&[], 0)).into_iter();
         self.line("Device", names.chain(amounts.map(|(name, _)| format!("{name:>AMOUNT_WIDTH$}"))))
     }
 
-    fn row(&self, columns: &[&'static Column], name: &str, activity: &Activity) -> String {
+    fn row(&self, columns: &[&'static DeviceColumn], name: &str, activity: &DeviceActivity) -> String {
         let figures = columns.iter().map(|column| self.cell(column, activity));
         let amounts = amounts(self, activity).into_iter();
         self.line(name, figures.chain(amounts.map(|(_, sectors)| self.amount(sectors, AMOUNT_WIDTH))))
@@ -98,15 +98,15 @@ pub fn cpu_header() -> String {
 }
 
 /// What plain tables have beside their columns: amounts with their names, sectors.
-pub(crate) fn amounts(layout: &Layout, activity: &Activity) -> Vec<(&'static str, u64)> {
+pub(crate) fn amounts(layout: &ReportLayout, activity: &DeviceActivity) -> Vec<(&'static str, u64)> {
     let gained = &activity.gained;
     let (read, written, discarded) = (gained.read_sectors, gained.write_sectors, gained.discard_sectors);
     match (layout.extended, layout.short, layout.unit) {
         (true, ..) => Vec::new(),
-        (_, true, Unit::Kilobytes) => vec![("kB_read", read), ("kB_w+d", written + discarded)],
-        (_, true, Unit::Megabytes) => vec![("MB_read", read), ("MB_w+d", written + discarded)],
-        (_, false, Unit::Kilobytes) => vec![("kB_read", read), ("kB_wrtn", written), ("kB_dscd", discarded)],
-        (_, false, Unit::Megabytes) => vec![("MB_read", read), ("MB_wrtn", written), ("MB_dscd", discarded)],
+        (_, true, DataUnit::Kilobytes) => vec![("kB_read", read), ("kB_w+d", written + discarded)],
+        (_, true, DataUnit::Megabytes) => vec![("MB_read", read), ("MB_w+d", written + discarded)],
+        (_, false, DataUnit::Kilobytes) => vec![("kB_read", read), ("kB_wrtn", written), ("kB_dscd", discarded)],
+        (_, false, DataUnit::Megabytes) => vec![("MB_read", read), ("MB_wrtn", written), ("MB_dscd", discarded)],
     }
 }
 

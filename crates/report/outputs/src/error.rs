@@ -25,7 +25,7 @@ pub enum OutputError {
         what: String,
     },
     /// It would replace what the same command reads.
-    #[error("{}: this is {what}, which the same command reads: name another file for the output", path.display())]
+    #[error("{}: this is {what}, an input of the same command: use another file for the output", path.display())]
     Input {
         /// The name.
         path: PathBuf,

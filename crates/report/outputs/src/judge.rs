@@ -11,7 +11,7 @@ use iolab_observe::FileId;
 use rustix::fs::{Access, AtFlags, FileType, Mode, OFlags, Stat, StatxAttributes, StatxFlags};
 use rustix::io::Errno;
 
-use crate::kind::{HEAD_BYTES, Kind};
+use crate::kind::{HEAD_BYTES, OutputKind};
 use crate::{OutputError, mark};
 
 /// A name in a folder that is held open.
@@ -69,7 +69,7 @@ impl Name {
         let facts = rustix::fs::statx(&self.folder, &self.name, flags, StatxFlags::BASIC_STATS);
         // A kernel that does not say so refuses the rename.
         if facts.is_ok_and(|facts| facts.stx_attributes.contains(StatxAttributes::MOUNT_ROOT)) {
-            return Err(OutputError::Never { path: self.path.clone(), what: "something is mounted there".to_owned() });
+            return Err(OutputError::Never { path: self.path.clone(), what: "it is a mount point".to_owned() });
         }
         Ok(())
     }
@@ -88,9 +88,9 @@ fn open_regular(folder: &OwnedFd, name: &OsStr, id: FileId) -> Option<File> {
 }
 
 /// Whether iolab wrote the regular file at a name, or fio did.
-pub(crate) fn is_own(name: &Name, stat: &Stat, kind: Kind) -> bool {
+pub(crate) fn is_own(name: &Name, stat: &Stat, kind: OutputKind) -> bool {
     if stat.st_size == 0 {
-        // Under another name somebody else has it, too.
+        // Under another name another process has it, too.
         return stat.st_nlink <= 1;
     }
     let Some(file) = name.open_file(FileId::of_stat(stat)) else { return false };

@@ -8,7 +8,7 @@ use crate::log_lines;
 
 /// What an output is. It replaces only outputs of its own kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum OutputKind {
     /// A recording: JSON whose first field is its format.
     Recording,
     /// A partial recording, by the mark it begins with.
@@ -24,48 +24,51 @@ pub enum Kind {
     StudyPart,
 }
 
+/// The beginning of a job file that was made of a trace.
+pub(crate) const SYNTHESIZED: &str = "# What `iolab synthesize` made";
+
 /// What of a file is looked at.
 pub(crate) const HEAD_BYTES: usize = 64 << 10;
 
-impl Kind {
+impl OutputKind {
     /// Its word in the mark.
     pub(crate) fn word(self) -> &'static str {
         match self {
-            Kind::Recording => "recording",
-            Kind::Partial => "partial",
-            Kind::Report => "report",
-            Kind::Log => "log",
-            Kind::Trace => "trace",
-            Kind::StudyPart => "study",
+            OutputKind::Recording => "recording",
+            OutputKind::Partial => "partial",
+            OutputKind::Report => "report",
+            OutputKind::Log => "log",
+            OutputKind::Trace => "trace",
+            OutputKind::StudyPart => "study",
         }
     }
 
     /// In a sentence.
     pub(crate) fn described(self) -> &'static str {
         match self {
-            Kind::Recording => "a recording",
-            Kind::Partial => "a partial recording",
-            Kind::Report => "a report",
-            Kind::Log => "a log",
-            Kind::Trace => "a trace",
-            Kind::StudyPart => "a file of a study",
+            OutputKind::Recording => "a recording",
+            OutputKind::Partial => "a partial recording",
+            OutputKind::Report => "a report",
+            OutputKind::Log => "a log",
+            OutputKind::Trace => "a trace",
+            OutputKind::StudyPart => "a file of a study",
         }
     }
 
     /// Recordings and traces say what was done where, by whom and how: they are their owner's.
     pub(crate) fn is_private(self) -> bool {
-        matches!(self, Kind::Recording | Kind::Partial | Kind::Trace | Kind::StudyPart)
+        matches!(self, OutputKind::Recording | OutputKind::Partial | OutputKind::Trace | OutputKind::StudyPart)
     }
 
     /// Whether a file at `path` that begins with `head` is of this kind.
     pub(crate) fn recognises(self, path: &Path, head: &[u8]) -> bool {
         match self {
-            Kind::Recording => head.starts_with(b"{\"iolab_recording\":"),
-            Kind::Partial => partial::is_partial(head),
-            Kind::Trace => head.starts_with(iolab_trace::MARK),
-            Kind::Report => is_report(&String::from_utf8_lossy(head)),
-            Kind::Log => path.extension().is_some_and(|end| end == "log") && log_lines::are_all(head),
-            Kind::StudyPart => true,
+            OutputKind::Recording => head.starts_with(b"{\"iolab_recording\":"),
+            OutputKind::Partial => partial::is_partial(head),
+            OutputKind::Trace => head.starts_with(iolab_trace::MARK),
+            OutputKind::Report => is_report(&String::from_utf8_lossy(head)),
+            OutputKind::Log => path.extension().is_some_and(|end| end == "log") && log_lines::are_all(head),
+            OutputKind::StudyPart => true,
         }
     }
 }
@@ -80,7 +83,8 @@ fn is_report(head: &str) -> bool {
     let is_json = first.starts_with(['{', '[']) && head.get(..4096).unwrap_or(head).contains("\"fio version\"");
     let is_page = head.contains("<meta name=\"generator\" content=\"iolab ");
     let is_export = first.starts_with("id,kind,title,parent,block,points,");
-    is_job_line || is_json || is_page || is_export || is_terse(first)
+    let is_job = head.starts_with(SYNTHESIZED);
+    is_job || is_job_line || is_json || is_page || is_export || is_terse(first)
 }
 
 /// A version of the format, fio's own from the third on, and more fields than anything else has.
@@ -99,31 +103,37 @@ mod tests {
         let terse = format!("3;fio-3.42;a;0;0{}", ";0".repeat(120));
         let page = "<!DOCTYPE html><html><head><meta name=\"generator\" content=\"iolab 0.1.0\">";
         let normal = "a: (g=0): rw=read, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=psync, iodepth=1\nfio-3.42";
-        let cases: [(&str, Kind); 13] = [
-            ("{\"iolab_recording\":1,\"iolab_version\":\"0.1.0\"", Kind::Recording),
-            (normal, Kind::Report),
-            ("fio: something to know\nnote: more\na: (g=0): rw=read, bs=4k, ioengine=null", Kind::Report),
-            ("{\n  \"fio version\" : \"fio-3.36\",\n", Kind::Report),
-            ("[\n{\n  \"fio version\" : \"fio-3.36\",\n", Kind::Report),
-            (&terse, Kind::Report),
-            (page, Kind::Report),
-            ("id,kind,title,parent,block,points,started_unix_ns,elapsed_ns\r\n", Kind::Report),
-            ("0, 1200, 0, 4096, 0\n1, 900, 1, 4096, 0\n", Kind::Log),
-            ("1, 0, 4096, 0\n", Kind::Log),
-            ("iolab trace 1\n\0\0", Kind::Trace),
-            ("dear diary", Kind::StudyPart),
-            ("3;a;short;line", Kind::StudyPart),
+        let job = format!("{SYNTHESIZED} of the trace x");
+        let cases: [(&str, OutputKind); 14] = [
+            (&job, OutputKind::Report),
+            ("{\"iolab_recording\":1,\"iolab_version\":\"0.1.0\"", OutputKind::Recording),
+            (normal, OutputKind::Report),
+            ("fio: something to know\nnote: more\na: (g=0): rw=read, bs=4k, ioengine=null", OutputKind::Report),
+            ("{\n  \"fio version\" : \"fio-3.36\",\n", OutputKind::Report),
+            ("[\n{\n  \"fio version\" : \"fio-3.36\",\n", OutputKind::Report),
+            (&terse, OutputKind::Report),
+            (page, OutputKind::Report),
+            ("id,kind,title,parent,block,points,started_unix_ns,elapsed_ns\r\n", OutputKind::Report),
+            ("0, 1200, 0, 4096, 0\n1, 900, 1, 4096, 0\n", OutputKind::Log),
+            ("1, 0, 4096, 0\n", OutputKind::Log),
+            ("iolab trace 1\n\0\0", OutputKind::Trace),
+            ("dear diary", OutputKind::StudyPart),
+            ("3;a;short;line", OutputKind::StudyPart),
         ];
         for (head, of) in cases {
-            for kind in [Kind::Recording, Kind::Partial, Kind::Report, Kind::Log, Kind::Trace] {
+            for kind in
+                [OutputKind::Recording, OutputKind::Partial, OutputKind::Report, OutputKind::Log, OutputKind::Trace]
+            {
                 assert_eq!(kind.recognises(Path::new("x_bw.1.log"), head.as_bytes()), kind == of, "{kind:?}: {head}");
             }
         }
         for head in ["", "{}", "{\"name\": \"mine\"}", "1,2,3", "# notes\n", "\0\0\0", "a;b;c"] {
-            for kind in [Kind::Recording, Kind::Partial, Kind::Report, Kind::Log, Kind::Trace] {
+            for kind in
+                [OutputKind::Recording, OutputKind::Partial, OutputKind::Report, OutputKind::Log, OutputKind::Trace]
+            {
                 assert!(!kind.recognises(Path::new("x.log"), head.as_bytes()), "{kind:?}: {head}");
             }
         }
-        assert!(!Kind::Log.recognises(Path::new("table.csv"), b"0, 1200, 0, 4096, 0\n"), "a log is called one");
+        assert!(!OutputKind::Log.recognises(Path::new("table.csv"), b"0, 1200, 0, 4096, 0\n"), "a log is called one");
     }
 }

@@ -14,8 +14,8 @@
 //! ```
 //!
 //! So nothing is ever written into a file that existed before: who has it by another name, or open,
-//! keeps it. A file is of iolab when its content says so ([`Kind`]), when it carries the mark that
-//! iolab gives what it writes, or when it is empty.
+//! keeps it. A file is of iolab when its content says so ([`OutputKind`]), when it carries the mark
+//! that iolab gives what it writes, or when it is empty.
 //!
 //! It does not decide which outputs there are, and writes no data of jobs: the program and the
 //! runner do.
@@ -35,8 +35,8 @@ mod stream;
 
 pub use error::OutputError;
 pub use folder::{make_folder, make_private_folder};
-pub use kind::Kind;
+pub use kind::OutputKind;
 pub use mark::MARK_NAME;
 pub use output::Output;
 pub use outputs::Outputs;
-pub use place::Place;
+pub use place::OutputPlace;

@@ -7,7 +7,7 @@ use std::fs::File;
 
 use rustix::fs::{XattrFlags, fgetxattr, fsetxattr};
 
-use crate::Kind;
+use crate::OutputKind;
 
 /// Name of the extended attribute, xattr(7).
 pub const MARK_NAME: &str = "user.iolab.output";
@@ -17,13 +17,13 @@ const UNFINISHED: &str = "?";
 
 /// Marks a file that is being written (`length` is `None`) or finished. Where that cannot be,
 /// content has to tell.
-pub(crate) fn set(file: &File, kind: Kind, length: Option<u64>) {
+pub(crate) fn set(file: &File, kind: OutputKind, length: Option<u64>) {
     let length = length.map_or(UNFINISHED.to_owned(), |length| length.to_string());
     let _ = fsetxattr(file, MARK_NAME, format!("{} {length}", kind.word()).as_bytes(), XattrFlags::empty());
 }
 
 /// Whether a file of this length carries the mark of its kind.
-pub(crate) fn is_on(file: &File, kind: Kind, length: u64) -> bool {
+pub(crate) fn is_on(file: &File, kind: OutputKind, length: u64) -> bool {
     let mut value = [0_u8; 64];
     let Ok(count) = fgetxattr(file, MARK_NAME, &mut value) else { return false };
     let text = std::str::from_utf8(&value[..count]).unwrap_or_default();

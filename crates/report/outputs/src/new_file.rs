@@ -15,7 +15,7 @@ use rustix::io::Errno;
 
 use crate::identity::Old;
 use crate::judge::Name;
-use crate::{Kind, OutputError, mark};
+use crate::{OutputError, OutputKind, mark};
 
 /// Names that are tried; each is random.
 const NAMES_TRIED: u32 = 16;
@@ -25,7 +25,7 @@ const NAMES_TRIED: u32 = 16;
 pub(crate) struct NewFile {
     pub(crate) file: File,
     name: Name,
-    kind: Kind,
+    kind: OutputKind,
     temporary: OsString,
     old: Option<FileId>,
     has_name: bool,
@@ -34,8 +34,8 @@ pub(crate) struct NewFile {
 impl NewFile {
     /// Makes the file. It takes over who may read it from a report or log that it replaces;
     /// recordings are their owner's, whatever the umask.
-    pub(crate) fn make(name: Name, kind: Kind, old: Option<Old>) -> Result<NewFile, OutputError> {
-        let failed = |errno| OutputError::io("making a file beside", &name.path, errno);
+    pub(crate) fn make(name: Name, kind: OutputKind, old: Option<Old>) -> Result<NewFile, OutputError> {
+        let failed = |errno| OutputError::io("creating a temporary file for", &name.path, errno);
         let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mode = if kind.is_private() { 0o600 } else { 0o666 };
         let mut made = Err(Errno::EXIST);
@@ -50,7 +50,8 @@ impl NewFile {
         let file = File::from(made.map_err(failed)?);
         mark::set(&file, kind, None);
         let new = NewFile { file, name, kind, temporary, old: old.map(|old| old.id), has_name: false };
-        new.permissions(mode, old).map_err(|errno| OutputError::io("making a file beside", &new.name.path, errno))?;
+        new.permissions(mode, old)
+            .map_err(|errno| OutputError::io("creating a temporary file for", &new.name.path, errno))?;
         Ok(new)
     }
 
@@ -81,7 +82,7 @@ impl NewFile {
                 Ok(())
             }
             Ok(false) => Err(OutputError::Changed { path: self.name.path.clone() }),
-            Err(errno) => Err(OutputError::io("giving its name to", &self.name.path, errno)),
+            Err(errno) => Err(OutputError::io("renaming to", &self.name.path, errno)),
         }
     }
 

@@ -1,4 +1,4 @@
-//! All outputs of one command, held against its inputs and against each other.
+//! All outputs of one command, compared with its inputs and against each other.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -9,7 +9,7 @@ use rustix::fs::{FileType, Stat};
 
 use crate::identity::Old;
 use crate::judge::{self, Name};
-use crate::{Kind, OutputError, Place, stream};
+use crate::{OutputError, OutputKind, OutputPlace, stream};
 
 /// Says what uses a file of the user's, if the system does: swap, a loop device, a mount.
 type InUse = fn(&Path) -> Option<String>;
@@ -70,12 +70,12 @@ impl Outputs {
     ///
     /// # Errors
     /// What stands there must not be replaced, or nothing can be made there.
-    pub fn place(&mut self, path: &Path, kind: Kind, what: &str) -> Result<Place, OutputError> {
+    pub fn place(&mut self, path: &Path, kind: OutputKind, what: &str) -> Result<OutputPlace, OutputError> {
         if let Some(file) = stream::named_descriptor(path)? {
             let stat = rustix::fs::fstat(&file).map_err(|errno| OutputError::io("looking at", path, errno))?;
             self.not_an_input(path, &stat)?;
             not_a_device(path, &stat)?;
-            return Ok(Place::stream(path, kind, file));
+            return Ok(OutputPlace::stream(path, kind, file));
         }
         let name = Name::open(path)?;
         let old = name.stat()?;
@@ -84,7 +84,7 @@ impl Outputs {
                 FileType::CharacterDevice | FileType::Fifo => {
                     stream::judge(path, stat)?;
                     self.claim(&name, what)?;
-                    return Ok(Place::named_stream(name, kind));
+                    return Ok(OutputPlace::named_stream(name, kind));
                 }
                 FileType::Directory => return Err(OutputError::unusable(path, "a folder, not a file")),
                 FileType::Socket => return Err(OutputError::unusable(path, "a socket, not a file")),
@@ -97,7 +97,7 @@ impl Outputs {
         }
         self.claim(&name, what)?;
         name.writable()?;
-        Ok(Place::name(name, kind, old.as_ref().map(Old::of)))
+        Ok(OutputPlace::name(name, kind, old.as_ref().map(Old::of)))
     }
 
     fn not_an_input(&self, path: &Path, stat: &Stat) -> Result<(), OutputError> {
@@ -107,7 +107,7 @@ impl Outputs {
         }
     }
 
-    fn may_be_replaced(&self, name: &Name, stat: &Stat, kind: Kind) -> Result<(), OutputError> {
+    fn may_be_replaced(&self, name: &Name, stat: &Stat, kind: OutputKind) -> Result<(), OutputError> {
         let path = name.path.clone();
         let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
         if is_file && judge::is_own(name, stat, kind) {

@@ -11,13 +11,13 @@ use crate::identity::Old;
 use crate::judge::Name;
 use crate::new_file::NewFile;
 use crate::output::Output;
-use crate::{Kind, OutputError, stream};
+use crate::{OutputError, OutputKind, stream};
 
 /// Where an output is to be written.
 #[derive(Debug)]
-pub struct Place {
+pub struct OutputPlace {
     path: PathBuf,
-    kind: Kind,
+    kind: OutputKind,
     at: At,
 }
 
@@ -30,17 +30,17 @@ enum At {
     Name(Name, Option<Old>),
 }
 
-impl Place {
-    pub(crate) fn stream(path: &Path, kind: Kind, file: File) -> Place {
-        Place { path: path.to_owned(), kind, at: At::Stream(file) }
+impl OutputPlace {
+    pub(crate) fn stream(path: &Path, kind: OutputKind, file: File) -> OutputPlace {
+        OutputPlace { path: path.to_owned(), kind, at: At::Stream(file) }
     }
 
-    pub(crate) fn named_stream(name: Name, kind: Kind) -> Place {
-        Place { path: name.path.clone(), kind, at: At::NamedStream(name) }
+    pub(crate) fn named_stream(name: Name, kind: OutputKind) -> OutputPlace {
+        OutputPlace { path: name.path.clone(), kind, at: At::NamedStream(name) }
     }
 
-    pub(crate) fn name(name: Name, kind: Kind, old: Option<Old>) -> Place {
-        Place { path: name.path.clone(), kind, at: At::Name(name, old) }
+    pub(crate) fn name(name: Name, kind: OutputKind, old: Option<Old>) -> OutputPlace {
+        OutputPlace { path: name.path.clone(), kind, at: At::Name(name, old) }
     }
 
     /// Its path, as the user wrote it.

@@ -64,7 +64,7 @@ pub(crate) fn open(Name { folder, name, path, .. }: &Name) -> Result<File, Outpu
                 waits_left -= 1;
                 std::thread::sleep(BETWEEN_LOOKS);
             }
-            Err(Errno::NXIO) => return Err(OutputError::unusable(path, "a pipe that nobody reads")),
+            Err(Errno::NXIO) => return Err(OutputError::unusable(path, "a pipe without a reader")),
             Err(errno) => return Err(OutputError::io("opening", path, errno)),
         }
     };

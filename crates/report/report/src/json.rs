@@ -2,8 +2,8 @@
 //!
 //! The first line is exactly `{` and the last exactly `}`. Additions, all where readers of fio's
 //! output ignore them: `iolab version` at the top, `resp_ns` (latency from the intended start) in
-//! directions of paced loads; `interrupted` at the top of a run that was; of runs of several hosts `hosts`, and in each job the names of its
-//! own as `hostname`, as fio has it of clients.
+//! directions of paced loads; `interrupted` at the top of a run that was; of runs of several hosts
+//! `hosts`, and in each job the names of its own as `hostname`, as fio has it of clients.
 //!
 //! **Status snapshots** (`--status-interval`): each snapshot is one document of this form. To make
 //! the output one valid JSON array, which fio's is not, the program prints a line `[` before the
@@ -80,7 +80,7 @@ fn write_job(writer: &mut Writer, job: &JobFigures<'_>, recording: &Recording, p
         writer.text("hostname", &job.hosts.join(", "));
     }
     writer.number("job_start", (recording.started_unix_ns + job.started_ns) / 1_000_000);
-    writer.number("error", job.errno);
+    writer.number("error", job.reported_errno());
     writer.number("eta", 0);
     writer.number("elapsed", recording.elapsed_ns.div_ceil(1_000_000_000));
     options(writer, "job options", &job.plan.job_options);
@@ -97,6 +97,7 @@ fn write_job(writer: &mut Writer, job: &JobFigures<'_>, recording: &Recording, p
         direction::write_direction(writer, mixed, percentiles, plus);
     }
     write_schedule(writer, job);
+    write_drift(writer, job);
     write_overheads(writer, job);
     write_machine(writer, job);
     write_bands(writer, job);
@@ -140,6 +141,23 @@ fn write_steady(writer: &mut Writer, steady: &SteadyFigures) {
         writer.number("iops_mean", steady.mean_iops() as u64);
         writer.numbers("iops", window(&seen.iops));
         writer.numbers("bw", window(&seen.bytes_per_s));
+    });
+}
+
+/// An object of iolab's own, for replays only.
+fn write_drift(writer: &mut Writer, job: &JobFigures<'_>) {
+    let Some(drift) = &job.drift else { return };
+    writer.object("replay", |writer| {
+        writer.number("late_p50_ns", drift.late.percentile(50.0));
+        writer.number("late_p99_ns", drift.late.percentile(99.0));
+        writer.number("late_p999_ns", drift.late.percentile(99.9));
+        writer.number("late_max_ns", drift.late.max);
+        writer.float("drift_ns", drift.drift_ns() as f64);
+        writer.number("waited_for_order", drift.waited_for_order);
+        writer.number("starved", drift.starved);
+        writer.numbers("series_start_ns", drift.series.iter().map(|one| one.start_ns));
+        writer.numbers("series_late_mean_ns", drift.series.iter().map(|one| one.mean_ns));
+        writer.numbers("series_late_most_ns", drift.series.iter().map(|one| one.most_ns));
     });
 }
 

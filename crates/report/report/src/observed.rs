@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use iolab_iostat::{Activity, EXTENDED, Unit};
+use iolab_iostat::{DataUnit, DeviceActivity, EXTENDED};
 use iolab_recording::{DeviceSample, HostSample, Observations, Recording};
 use serde_json::{Map, Value, json};
 
@@ -23,7 +23,7 @@ struct Row<'a> {
     ios: [f64; 3],
     bytes: [f64; 3],
     /// What each device did, and its last look.
-    devices: Vec<(Cow<'a, str>, Activity, DeviceSample)>,
+    devices: Vec<(Cow<'a, str>, DeviceActivity, DeviceSample)>,
     host: Option<(HostSample, HostSample)>,
 }
 
@@ -76,7 +76,7 @@ pub fn observed_table(recording: &Recording) -> String {
     text
 }
 
-fn device_text((name, activity, look): &(Cow<'_, str>, Activity, DeviceSample)) -> String {
+fn device_text((name, activity, look): &(Cow<'_, str>, DeviceActivity, DeviceSample)) -> String {
     let value = |column: &str| value(column, activity);
     format!(
         "{name:<10} {:>9.0} {:>9.0} {:>9.1} {:>8.1} {:>8.1} {:>7.1} {:>6} {:>6.1}",
@@ -120,9 +120,9 @@ fn thermal_events(before: &HostSample, after: &HostSample) -> Option<u64> {
     Some(to.saturating_sub(from))
 }
 
-fn value(name: &str, activity: &Activity) -> f64 {
+fn value(name: &str, activity: &DeviceActivity) -> f64 {
     let column = EXTENDED.iter().find(|column| column.name == name);
-    column.map_or(0.0, |column| (column.value)(activity, Unit::Kilobytes))
+    column.map_or(0.0, |column| (column.value)(activity, DataUnit::Kilobytes))
 }
 
 /// One JSON object per row. Rates are per second, shares in percent; the columns of devices are
@@ -133,7 +133,7 @@ pub fn observed_json_lines(recording: &Recording) -> String {
         let seconds = (row.end_ns - row.start_ns) as f64 / NS_PER_SECOND;
         let per_second = |counts: [f64; 3]| counts.map(|count| count / seconds);
         let devices = row.devices.iter().map(|(name, activity, look)| {
-            let columns = EXTENDED.iter().map(|column| (column.name, (column.value)(activity, Unit::Kilobytes)));
+            let columns = EXTENDED.iter().map(|column| (column.name, (column.value)(activity, DataUnit::Kilobytes)));
             let mut object: Map<String, Value> = columns.map(|(name, value)| (name.to_owned(), value.into())).collect();
             object.insert("reads_in_flight".into(), look.reads_in_flight.into());
             object.insert("writes_in_flight".into(), look.writes_in_flight.into());
@@ -201,7 +201,7 @@ fn row<'a>(recording: &Recording, seen: &'a Observations, start_ns: u64, end_ns:
         let (before, after) = (up_to(start_ns).or(device.samples.first())?, up_to(end_ns)?);
         (after.at_ns > before.at_ns).then(|| {
             let name = recording.device_name(device.host, &device.name);
-            (name, Activity::between(before, after), *after)
+            (name, DeviceActivity::between(before, after), *after)
         })
     });
     let host_at = |edge_ns: u64| seen.host.iter().find(|host| host.at_ns == edge_ns).copied();

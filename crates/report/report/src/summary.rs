@@ -9,7 +9,7 @@ use iolab_aggregate::WholeRun;
 use iolab_histogram::SparseHistogram;
 use iolab_plan::Direction;
 use iolab_recording::Recording;
-use iolab_text::{Side, aligned};
+use iolab_text::{Alignment, aligned};
 use iolab_units::rounded_ns;
 
 use crate::number::NumberStyle;
@@ -68,7 +68,7 @@ pub fn summary(cases: &[(&str, &[Recording])]) -> String {
         let (iops, rate) = (style.count(row.median_iops() as u64), style.rate(row.bytes_per_second as u64));
         lines.push([row.case.clone(), iops, spread, rate, mean, p50, p99, p999, cpu]);
     }
-    let mut text = aligned(&lines, |column| if column == 0 { Side::Left } else { Side::Right });
+    let mut text = aligned(&lines, |column| if column == 0 { Alignment::Left } else { Alignment::Right });
     if let Some(verdict) = verdict(&rows) {
         text += &format!("\n{verdict}\n");
     }

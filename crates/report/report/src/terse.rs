@@ -92,7 +92,7 @@ fn write_job(line: &mut Line, job: &JobFigures<'_>, version: TerseVersion) {
     }
     line.name(&job.plan.job);
     line.field(job.plan.group);
-    line.field(job.errno);
+    line.field(job.reported_errno());
     let trims = version != TerseVersion::V3;
     for figures in job.directions.iter().filter(|figures| trims || figures.name != "trim").chain(&job.mixed) {
         write_direction(line, figures, &job.plan.measurement.percentiles, version);

@@ -9,7 +9,7 @@ mod fixture;
 
 use iolab_histogram::{SparseHistogram, bucket_of};
 use iolab_plan::{PercentilePlan, WorkerPlan};
-use iolab_recording::{CpuUse, DirectionRecording, Outcome, Recording, SyncRecording, WorkerRecording};
+use iolab_recording::{CpuUse, DirectionRecording, Recording, SyncRecording, WorkerOutcome, WorkerRecording};
 use iolab_report::{Style, normal_body};
 use serde_json::Value;
 
@@ -61,7 +61,7 @@ fn worker(number: u32, job: &Value) -> (WorkerPlan, WorkerRecording) {
     let share = |key: &str| (job[key].as_f64().expect("a share") * runtime_ms as f64 * 10_000.0) as u64;
     let recording = WorkerRecording {
         number,
-        outcome: Outcome::Finished,
+        outcome: WorkerOutcome::Finished,
         runtime_ns: runtime_ms * 1_000_000,
         directions: ["read", "write", "trim"].map(|name| direction(&job[name])),
         sync: SyncRecording { ios: integer(&job["sync"]["total_ios"]), lat: histogram(&job["sync"]["lat_ns"]) },

@@ -8,7 +8,7 @@ use serde::Serialize;
 /// What an entry is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum EntryKind {
     /// A recording.
     Run,
     /// The folder of a study; its trials are runs whose parent it is.
@@ -17,20 +17,20 @@ pub enum Kind {
     Fio,
 }
 
-impl Kind {
+impl EntryKind {
     pub(crate) fn word(self) -> &'static str {
         match self {
-            Kind::Run => "run",
-            Kind::Study => "study",
-            Kind::Fio => "fio",
+            EntryKind::Run => "run",
+            EntryKind::Study => "study",
+            EntryKind::Fio => "fio",
         }
     }
 
-    pub(crate) fn from_word(word: &str) -> Kind {
+    pub(crate) fn from_word(word: &str) -> EntryKind {
         match word {
-            "study" => Kind::Study,
-            "fio" => Kind::Fio,
-            _ => Kind::Run,
+            "study" => EntryKind::Study,
+            "fio" => EntryKind::Fio,
+            _ => EntryKind::Run,
         }
     }
 }
@@ -39,7 +39,7 @@ impl Kind {
 #[derive(Debug, Clone)]
 pub struct NewEntry {
     /// What it is of.
-    pub kind: Kind,
+    pub kind: EntryKind,
     /// Names of its jobs, or the title of the study.
     pub title: String,
     /// Absolute path of its file or folder.
@@ -62,7 +62,7 @@ pub struct NewEntry {
 
 impl NewEntry {
     /// An entry of a run, under its jobs' names.
-    pub fn of_run(kind: Kind, path: String, summary: RunSummary) -> NewEntry {
+    pub fn of_run(kind: EntryKind, path: String, summary: RunSummary) -> NewEntry {
         let names: Vec<&str> = summary.jobs.iter().map(|job| job.name.as_str()).collect();
         NewEntry {
             kind,
@@ -126,11 +126,11 @@ impl EntryFigure {
 
 /// An entry as it is kept.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Entry {
+pub struct DatabaseEntry {
     /// Its number.
     pub id: i64,
     /// What it is of.
-    pub kind: Kind,
+    pub kind: EntryKind,
     /// Names of its jobs, or the title of the study.
     pub title: String,
     /// Path of its file or folder.
@@ -174,7 +174,7 @@ pub struct Entry {
     pub findings: Vec<(String, String)>,
 }
 
-impl Entry {
+impl DatabaseEntry {
     /// The value of a figure of all jobs together, or of the only job.
     pub fn figure(&self, name: &str) -> Option<&EntryFigure> {
         let mut own = self.figures.iter().filter(|figure| figure.name == name);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 /// A failure, with its place and advice.
 #[derive(Debug, thiserror::Error)]
-pub enum StoreError {
+pub enum DatabaseError {
     /// It is not a database, or is damaged.
     #[error("{}: damaged, or not an iolab database ({reason}). Your recordings are separate files and are safe: move this file away, then run `iolab db import FOLDER`", path.display())]
     Corrupt {
@@ -51,15 +51,18 @@ pub enum StoreError {
     },
 }
 
-impl StoreError {
-    pub(crate) fn of(path: &std::path::Path, error: &rusqlite::Error) -> StoreError {
+impl DatabaseError {
+    pub(crate) fn of(path: &std::path::Path, error: &rusqlite::Error) -> DatabaseError {
         use rusqlite::ErrorCode;
         let path = path.to_owned();
         let reason = error.to_string();
         match error.sqlite_error_code() {
-            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => StoreError::Corrupt { path, reason },
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy { path },
-            _ => StoreError::Sqlite { path, reason },
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => DatabaseError::Corrupt { path, reason },
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => DatabaseError::Busy { path },
+            _ => DatabaseError::Sqlite { path, reason },
         }
     }
 }
+
+/// How long a writer waits for another, ms.
+pub const BUSY_MS: u64 = 10_000;

@@ -1,7 +1,7 @@
 //! Entries for other programs: a line for each figure (CSV, RFC 4180) or for each entry (JSON
 //! lines).
 
-use crate::Entry;
+use crate::DatabaseEntry;
 
 /// Columns of the CSV form. Long, not wide: one figure a line, so that entries of unlike jobs fit
 /// one table.
@@ -25,7 +25,7 @@ const COLUMNS: [&str; 16] = [
 ];
 
 /// A heading, then a line for each figure of each entry.
-pub fn csv(entries: &[Entry]) -> String {
+pub fn csv(entries: &[DatabaseEntry]) -> String {
     let mut text = COLUMNS.join(",") + "\r\n";
     for entry in entries {
         let number = |number: Option<u64>| number.map(|number| number.to_string()).unwrap_or_default();
@@ -64,7 +64,7 @@ fn quoted(cell: &str) -> String {
 }
 
 /// Each entry with everything that is known of it, one a line.
-pub fn json_lines(entries: &[Entry]) -> String {
+pub fn json_lines(entries: &[DatabaseEntry]) -> String {
     // Plain data with string keys: serialisation has no way to fail.
     entries.iter().map(|entry| serde_json::to_string(entry).unwrap_or_default() + "\n").collect()
 }

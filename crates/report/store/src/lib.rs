@@ -19,9 +19,9 @@ mod reading;
 mod schema;
 mod store;
 
-pub use entry::{Entry, EntryFigure, Kind, NewEntry};
-pub use error::StoreError;
+pub use entry::{DatabaseEntry, EntryFigure, EntryKind, NewEntry};
+pub use error::{BUSY_MS, DatabaseError};
 pub use export::{csv, json_lines};
 pub use listing::Filter;
 pub use schema::VERSION;
-pub use store::{BUSY_MS, Store};
+pub use store::Database;

@@ -19,7 +19,7 @@ pub struct Filter {
     pub options: Vec<(String, String)>,
     /// The trials of this study.
     pub parent: Option<i64>,
-    /// Trials of studies, too; they are shown with their study only, unless told.
+    /// Trials of studies, too; they are shown with their study only, by default.
     pub with_trials: bool,
     /// The newest of them only.
     pub limit: Option<u32>,

@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
+use crate::error::{BUSY_MS, DatabaseError};
 use crate::schema::{self, State, VERSION};
-use crate::{BUSY_MS, Store, StoreError};
 
 /// Opens it; `reason` is why it could not be opened for writing.
 ///
 /// SQLite reads a database in WAL mode with the help of a file beside it, which it must be able to
 /// make or write. Where it cannot, nobody can write the database either (the folder is read-only),
 /// and it is read as one that does not change.
-pub(crate) fn open(path: &Path, reason: &str) -> Result<Store, StoreError> {
+pub(crate) fn open(path: &Path, reason: &str) -> Result<Connection, DatabaseError> {
     let plain = attempt(path, path.to_owned());
     if plain.is_ok() || !only_whole(path) {
         return plain.map_err(|error| told(path, error, reason));
@@ -21,21 +21,21 @@ pub(crate) fn open(path: &Path, reason: &str) -> Result<Store, StoreError> {
     attempt(path, unchanging(path)).map_err(|error| told(path, error, reason))
 }
 
-fn attempt(path: &Path, name: PathBuf) -> Result<Store, StoreError> {
-    let failed = |error: rusqlite::Error| StoreError::of(path, &error);
+fn attempt(path: &Path, name: PathBuf) -> Result<Connection, DatabaseError> {
+    let failed = |error: rusqlite::Error| DatabaseError::of(path, &error);
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
     let connection = Connection::open_with_flags(name, flags).map_err(failed)?;
     connection.busy_timeout(Duration::from_millis(BUSY_MS)).map_err(failed)?;
     let path = path.to_owned();
     match schema::state(&connection).map_err(failed)? {
-        State::Version(VERSION) => Ok(Store { path, connection }),
-        State::Version(found) if found > VERSION => Err(StoreError::Newer { path, found, known: VERSION }),
+        State::Version(VERSION) => Ok(connection),
+        State::Version(found) if found > VERSION => Err(DatabaseError::Newer { path, found, known: VERSION }),
         State::Version(found) => {
             let reason = format!("of version {found}; it is brought up to version {VERSION} when it can be written");
-            Err(StoreError::Sqlite { path, reason })
+            Err(DatabaseError::Sqlite { path, reason })
         }
-        State::New => Err(StoreError::Sqlite { path, reason: "empty, and it cannot be written".to_owned() }),
-        State::Foreign => Err(StoreError::Foreign { path }),
+        State::New => Err(DatabaseError::Sqlite { path, reason: "empty, and it cannot be written".to_owned() }),
+        State::Foreign => Err(DatabaseError::Foreign { path }),
     }
 }
 
@@ -53,10 +53,10 @@ fn unchanging(path: &Path) -> PathBuf {
     PathBuf::from(format!("file://{escaped}?immutable=1"))
 }
 
-fn told(path: &Path, error: StoreError, reason: &str) -> StoreError {
+fn told(path: &Path, error: DatabaseError, reason: &str) -> DatabaseError {
     match error {
-        StoreError::Sqlite { reason: now, .. } if now != reason => {
-            StoreError::Sqlite { path: path.to_owned(), reason: format!("{now}; for writing: {reason}") }
+        DatabaseError::Sqlite { reason: now, .. } if now != reason => {
+            DatabaseError::Sqlite { path: path.to_owned(), reason: format!("{now}; for writing: {reason}") }
         }
         error => error,
     }

@@ -6,16 +6,13 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params};
 
-use crate::reading;
-use crate::schema::{self, State, VERSION};
-use crate::{Entry, EntryFigure, Filter, Kind, NewEntry, StoreError};
-
-/// How long a writer waits for another, ms.
-pub const BUSY_MS: u64 = 10_000;
+use crate::error::BUSY_MS;
+use crate::schema::{State, VERSION};
+use crate::{DatabaseEntry, DatabaseError, EntryFigure, EntryKind, Filter, NewEntry, reading, schema};
 
 /// An open database.
 #[derive(Debug)]
-pub struct Store {
+pub struct Database {
     pub(crate) path: PathBuf,
     pub(crate) connection: Connection,
 }
@@ -31,25 +28,26 @@ fn make_private(path: &Path) -> std::io::Result<()> {
     }
 }
 
-impl Store {
+impl Database {
     /// Opens the database, making it when there is none and bringing it up to date when it is
     /// older.
     ///
     /// # Errors
     /// It is damaged, of something else, or of a later version; then it is left as it is. It cannot
     /// be made or written.
-    pub fn open(path: &Path) -> Result<Store, StoreError> {
-        make_private(path).map_err(|error| StoreError::Sqlite { path: path.to_owned(), reason: error.to_string() })?;
-        Store::open_with(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
+    pub fn open(path: &Path) -> Result<Database, DatabaseError> {
+        make_private(path)
+            .map_err(|error| DatabaseError::Sqlite { path: path.to_owned(), reason: error.to_string() })?;
+        Database::open_with(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
     }
 
     /// The same, where a database that is not there is nothing to make: `None`.
     ///
     /// # Errors
-    /// As [`Store::open`].
-    pub fn open_existing(path: &Path) -> Result<Option<Store>, StoreError> {
+    /// As [`Database::open`].
+    pub fn open_existing(path: &Path) -> Result<Option<Database>, DatabaseError> {
         match path.exists() {
-            true => Store::open_with(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map(Some),
+            true => Database::open_with(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map(Some),
             false => Ok(None),
         }
     }
@@ -58,23 +56,28 @@ impl Store {
     /// system; `None` when there is none. It is brought up to date where it can be.
     ///
     /// # Errors
-    /// As [`Store::open`]; it is of an older version and cannot be brought up to date.
-    pub fn open_to_read(path: &Path) -> Result<Option<Store>, StoreError> {
-        match Store::open_existing(path) {
-            Err(StoreError::Sqlite { reason, .. }) => reading::open(path, &reason).map(Some),
+    /// As [`Database::open`]; it is of an older version and cannot be brought up to date.
+    pub fn open_to_read(path: &Path) -> Result<Option<Database>, DatabaseError> {
+        match Database::open_existing(path) {
+            Err(DatabaseError::Sqlite { reason, .. }) => {
+                let connection = reading::open(path, &reason)?;
+                Ok(Some(Database { path: path.to_owned(), connection }))
+            }
             opened => opened,
         }
     }
 
-    fn open_with(path: &Path, flags: OpenFlags) -> Result<Store, StoreError> {
-        let failed = |error: rusqlite::Error| StoreError::of(path, &error);
+    fn open_with(path: &Path, flags: OpenFlags) -> Result<Database, DatabaseError> {
+        let failed = |error: rusqlite::Error| DatabaseError::of(path, &error);
         let mut connection =
             Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(failed)?;
         connection.busy_timeout(Duration::from_millis(BUSY_MS)).map_err(failed)?;
         let path = path.to_owned();
         let is_old = match schema::state(&connection).map_err(failed)? {
-            State::Foreign => return Err(StoreError::Foreign { path }),
-            State::Version(found) if found > VERSION => return Err(StoreError::Newer { path, found, known: VERSION }),
+            State::Foreign => return Err(DatabaseError::Foreign { path }),
+            State::Version(found) if found > VERSION => {
+                return Err(DatabaseError::Newer { path, found, known: VERSION });
+            }
             State::Version(found) => found < VERSION,
             State::New => true,
         };
@@ -86,7 +89,7 @@ impl Store {
         if is_old {
             schema::bring_up_to_date(&mut connection).map_err(failed)?;
         }
-        Ok(Store { path, connection })
+        Ok(Database { path, connection })
     }
 
     /// Its file.
@@ -94,14 +97,14 @@ impl Store {
         &self.path
     }
 
-    fn failed(&self, error: &rusqlite::Error) -> StoreError {
-        StoreError::of(&self.path, error)
+    fn failed(&self, error: &rusqlite::Error) -> DatabaseError {
+        DatabaseError::of(&self.path, error)
     }
 
     /// All of it or nothing; another writer is waited for before it begins.
-    fn write<T>(&mut self, work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+    fn write<T>(&mut self, work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>) -> Result<T, DatabaseError> {
         let path = self.path.clone();
-        let failed = |error: rusqlite::Error| StoreError::of(&path, &error);
+        let failed = |error: rusqlite::Error| DatabaseError::of(&path, &error);
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
         let done = work(&transaction).map_err(failed)?;
         transaction.commit().map_err(failed)?;
@@ -112,7 +115,7 @@ impl Store {
     ///
     /// # Errors
     /// The database cannot be written.
-    pub fn add(&mut self, new: &NewEntry) -> Result<i64, StoreError> {
+    pub fn add(&mut self, new: &NewEntry) -> Result<i64, DatabaseError> {
         self.write(|transaction| write(transaction, new))
     }
 
@@ -120,7 +123,7 @@ impl Store {
     ///
     /// # Errors
     /// The database cannot be read.
-    pub fn list(&self, filter: &Filter) -> Result<Vec<Entry>, StoreError> {
+    pub fn list(&self, filter: &Filter) -> Result<Vec<DatabaseEntry>, DatabaseError> {
         let (query, values) = filter.query();
         let ids = || -> rusqlite::Result<Vec<i64>> {
             let mut statement = self.connection.prepare(&query)?;
@@ -134,16 +137,16 @@ impl Store {
     ///
     /// # Errors
     /// There is none, or the database cannot be read.
-    pub fn entry(&self, id: i64) -> Result<Entry, StoreError> {
+    pub fn entry(&self, id: i64) -> Result<DatabaseEntry, DatabaseError> {
         let entry = read(&self.connection, id).optional().map_err(|error| self.failed(&error))?;
-        entry.ok_or(StoreError::NoEntry { id })
+        entry.ok_or(DatabaseError::NoEntry { id })
     }
 
     /// Puts tags on an entry and takes others off.
     ///
     /// # Errors
     /// There is no such entry, or the database cannot be written.
-    pub fn tag(&mut self, id: i64, add: &[String], remove: &[String]) -> Result<(), StoreError> {
+    pub fn tag(&mut self, id: i64, add: &[String], remove: &[String]) -> Result<(), DatabaseError> {
         self.entry(id)?;
         self.write(|transaction| {
             for name in add {
@@ -160,7 +163,7 @@ impl Store {
     ///
     /// # Errors
     /// There is no such entry, or the database cannot be written.
-    pub fn note(&mut self, id: i64, text: &str) -> Result<(), StoreError> {
+    pub fn note(&mut self, id: i64, text: &str) -> Result<(), DatabaseError> {
         let changed = self.connection.execute("UPDATE entry SET note = ? WHERE id = ?", params![text, id]);
         self.changed(id, changed)
     }
@@ -169,14 +172,14 @@ impl Store {
     ///
     /// # Errors
     /// There is no such entry, or the database cannot be written.
-    pub fn remove(&mut self, id: i64) -> Result<(), StoreError> {
+    pub fn remove(&mut self, id: i64) -> Result<(), DatabaseError> {
         let changed = self.connection.execute("DELETE FROM entry WHERE id = ?", params![id]);
         self.changed(id, changed)
     }
 
-    fn changed(&self, id: i64, changed: rusqlite::Result<usize>) -> Result<(), StoreError> {
+    fn changed(&self, id: i64, changed: rusqlite::Result<usize>) -> Result<(), DatabaseError> {
         match changed.map_err(|error| self.failed(&error))? {
-            0 => Err(StoreError::NoEntry { id }),
+            0 => Err(DatabaseError::NoEntry { id }),
             _ => Ok(()),
         }
     }
@@ -185,7 +188,7 @@ impl Store {
     ///
     /// # Errors
     /// It cannot be read at all.
-    pub fn check(&self) -> Result<Vec<String>, StoreError> {
+    pub fn check(&self) -> Result<Vec<String>, DatabaseError> {
         let told = || -> rusqlite::Result<Vec<String>> {
             let mut statement = self.connection.prepare("PRAGMA integrity_check")?;
             let lines =
@@ -240,16 +243,16 @@ fn write(transaction: &Transaction<'_>, new: &NewEntry) -> rusqlite::Result<i64>
     Ok(id)
 }
 
-fn read(connection: &Connection, id: i64) -> rusqlite::Result<Entry> {
+fn read(connection: &Connection, id: i64) -> rusqlite::Result<DatabaseEntry> {
     let unsigned = |number: Option<i64>| number.and_then(|number| u64::try_from(number).ok());
     let mut entry = connection.query_row(
         "SELECT id, kind, title, path, part, parent, block, points, started_unix_ns, elapsed_ns, tool, hostname, kernel, cpu_model,
                 job_text, flaw, note, analysis FROM entry WHERE id = ?",
         params![id],
         |row| {
-            Ok(Entry {
+            Ok(DatabaseEntry {
                 id: row.get(0)?,
-                kind: Kind::from_word(&row.get::<_, String>(1)?),
+                kind: EntryKind::from_word(&row.get::<_, String>(1)?),
                 title: row.get(2)?,
                 path: row.get(3)?,
                 part: row.get(4)?,

@@ -6,13 +6,13 @@
 //! worker 1  █████████           5 s     800,000 reads     together 180,000 reads per second
 //! ```
 
-use iolab_comparison::{LatencyKind, Request, Run, RunSummary, Side, hold_against};
+use iolab_comparison::{ComparedRun, ComparisonRequest, LatencyKind, RunSummary, Side, hold_against};
 use iolab_html::{Digest, recording_page};
 use iolab_plan::Direction;
 use iolab_recording::Recording;
 use iolab_report::{JsonStyle, PerfDetail, Style, TerseVersion};
-use iolab_store::{Kind, NewEntry, Store};
-use iolab_study::{Figure, Planned, Trial};
+use iolab_store::{Database, EntryKind, NewEntry};
+use iolab_study::{Figure, Trial, TrialId};
 
 /// A run of two workers of one job, which are reported as one.
 fn unequal() -> Recording {
@@ -35,13 +35,13 @@ type Said = (&'static str, f64);
 fn as_data(recording: &Recording) -> Vec<Said> {
     let iops = Figure::from_name("iops").expect("a figure");
     let study = iolab_study::read("title = \"t\"\njob_text = \"[j]\"\nfigures = [\"iops\"]\n").expect("a study");
-    let planned = Planned { block: 0, configuration: 0, level: None };
+    let planned = TrialId { block: 0, configuration: 0, level: None };
     let trial = Trial::new(planned, &study, recording);
     let summary = RunSummary::of_recording("r", recording, true);
     let folder = tempfile::tempdir().expect("a folder");
-    let mut store = Store::open(&folder.path().join("runs.db")).expect("a database");
-    let id = store.add(&NewEntry::of_run(Kind::Run, "/r.iolab".to_owned(), summary.clone())).expect("an entry");
-    let run = Run { summary, ..Run::default() };
+    let mut store = Database::open(&folder.path().join("runs.db")).expect("a database");
+    let id = store.add(&NewEntry::of_run(EntryKind::Run, "/r.iolab".to_owned(), summary.clone())).expect("an entry");
+    let run = ComparedRun { summary, ..ComparedRun::default() };
     let side = Side { runs: vec![run], ..Side::default() };
     let mut request = request();
     request.figures.push(iops.clone());
@@ -60,8 +60,8 @@ fn as_data(recording: &Recording) -> Vec<Said> {
     said
 }
 
-fn request() -> Request {
-    Request {
+fn request() -> ComparisonRequest {
+    ComparisonRequest {
         figures: Vec::new(),
         pairing: Default::default(),
         intervals: Default::default(),
@@ -153,7 +153,7 @@ fn latencies_and_flaws_are_one_too() {
     );
     recording.interrupted = true;
     let study = iolab_study::read("title = \"t\"\njob_text = \"[j]\"\n").expect("a study");
-    let trial = Trial::new(Planned { block: 0, configuration: 0, level: None }, &study, &recording);
+    let trial = Trial::new(TrialId { block: 0, configuration: 0, level: None }, &study, &recording);
     let flaw = iolab_aggregate::flaw(&recording);
     assert!(flaw.is_some());
     assert_eq!((&trial.flaw, &RunSummary::of_recording("r", &recording, false).flaw), (&flaw, &flaw));

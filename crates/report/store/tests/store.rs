@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use iolab_comparison::{DirectionSummary, JobSummary, Latencies, Operations, RunSummary};
-use iolab_store::{Filter, Kind, NewEntry, Store, StoreError, VERSION, csv, json_lines};
+use iolab_comparison::{DirectionSummary, JobSummary, Latencies, OperationType, RunSummary};
+use iolab_store::{Database, DatabaseError, EntryKind, Filter, NewEntry, VERSION, csv, json_lines};
 use tempfile::TempDir;
 
 /// A run of one job, started at second `start`.
@@ -12,7 +12,7 @@ fn run(start: u64, bs: &str, engine: &str, host: &str) -> NewEntry {
     let percentiles = vec![(50.0, 100_000.0), (99.0, 250_000.0)];
     let lat = Latencies { count: 5000, mean_ns: Some(120_000.5), histogram: None, percentiles };
     let read = DirectionSummary {
-        operations: Operations::Read,
+        operations: OperationType::Read,
         ios: 5000,
         bytes: 5000 * 4096,
         ios_per_second: 1000.0 + start as f64,
@@ -38,7 +38,7 @@ fn run(start: u64, bs: &str, engine: &str, host: &str) -> NewEntry {
         ..RunSummary::default()
     };
     let path = format!("/recordings/{start}.iolab");
-    NewEntry { job_text: format!("[read]\nbs={bs}\n# 100_% sure"), ..NewEntry::of_run(Kind::Run, path, summary) }
+    NewEntry { job_text: format!("[read]\nbs={bs}\n# 100_% sure"), ..NewEntry::of_run(EntryKind::Run, path, summary) }
 }
 
 fn place() -> (TempDir, PathBuf) {
@@ -47,9 +47,9 @@ fn place() -> (TempDir, PathBuf) {
     (folder, path)
 }
 
-fn filled() -> (TempDir, Store) {
+fn filled() -> (TempDir, Database) {
     let (folder, path) = place();
-    let mut store = Store::open(&path).unwrap();
+    let mut store = Database::open(&path).unwrap();
     for (start, bs, engine, host) in
         [(100, "4k", "psync", "a"), (200, "8k", "psync", "b"), (300, "4k", "io_uring", "a"), (400, "4k", "psync", "a")]
     {
@@ -58,19 +58,19 @@ fn filled() -> (TempDir, Store) {
     (folder, store)
 }
 
-fn ids(store: &Store, filter: &Filter) -> Vec<i64> {
+fn ids(store: &Database, filter: &Filter) -> Vec<i64> {
     store.list(filter).unwrap().iter().map(|entry| entry.id).collect()
 }
 
 #[test]
 fn what_is_kept_comes_back() {
     let (_folder, path) = place();
-    let id = Store::open(&path).unwrap().add(&run(100, "4k", "psync", "a")).unwrap();
+    let id = Database::open(&path).unwrap().add(&run(100, "4k", "psync", "a")).unwrap();
     // Another process, another day.
-    let entry = Store::open(&path).unwrap().entry(id).unwrap();
+    let entry = Database::open(&path).unwrap().entry(id).unwrap();
     assert_eq!(
         (entry.kind, entry.title.as_str(), entry.path.as_str()),
-        (Kind::Run, "read, \"fast\"", "/recordings/100.iolab")
+        (EntryKind::Run, "read, \"fast\"", "/recordings/100.iolab")
     );
     assert_eq!((entry.started_unix_ns, entry.elapsed_ns), (Some(100_000_000_000), Some(5_000_000_000)));
     assert_eq!((entry.option_values("bs"), entry.hostname.as_deref()), (vec!["4k"], Some("a")));
@@ -80,8 +80,8 @@ fn what_is_kept_comes_back() {
     let p99 = entry.figure("p99").unwrap();
     assert_eq!((p99.value, p99.latency.as_deref(), p99.unit.as_str()), (250_000.0, Some("lat"), "ns"));
     assert_eq!(entry.figure("p99.9"), None, "it has too few samples");
-    assert!(matches!(Store::open(&path).unwrap().entry(99), Err(StoreError::NoEntry { id: 99 })));
-    assert!(Store::open(&path).unwrap().check().unwrap().is_empty());
+    assert!(matches!(Database::open(&path).unwrap().entry(99), Err(DatabaseError::NoEntry { id: 99 })));
+    assert!(Database::open(&path).unwrap().check().unwrap().is_empty());
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn trials_belong_to_their_study_and_go_with_it() {
     let study = NewEntry {
         title: "Sizes".to_owned(),
         analysis: Some("{}".to_owned()),
-        ..NewEntry::of_run(Kind::Study, "/studies/sizes".to_owned(), RunSummary::default())
+        ..NewEntry::of_run(EntryKind::Study, "/studies/sizes".to_owned(), RunSummary::default())
     };
     let parent = store.add(&study).unwrap();
     for block in 0..2 {
@@ -159,7 +159,7 @@ fn trials_belong_to_their_study_and_go_with_it() {
     store.remove(parent).unwrap();
     assert_eq!(ids(&store, &Filter { with_trials: true, ..Filter::default() }).len(), 4);
     assert!(store.check().unwrap().is_empty());
-    assert!(matches!(store.remove(parent), Err(StoreError::NoEntry { .. })));
+    assert!(matches!(store.remove(parent), Err(DatabaseError::NoEntry { .. })));
 }
 
 #[test]
@@ -171,13 +171,13 @@ fn many_writers_lose_nothing() {
             scope.spawn(move || {
                 for number in 0..10 {
                     // Each opens the database anew, as programs that run side by side do.
-                    let mut store = Store::open(path).unwrap();
+                    let mut store = Database::open(path).unwrap();
                     store.add(&run(writer * 100 + number, "4k", "psync", "a")).unwrap();
                 }
             });
         }
     });
-    let store = Store::open(&path).unwrap();
+    let store = Database::open(&path).unwrap();
     assert_eq!(ids(&store, &Filter::default()).len(), 80);
     assert!(store.check().unwrap().is_empty());
 }
@@ -192,14 +192,14 @@ fn of_version_1(path: &Path) {
 fn a_database_of_version_1_is_brought_up_to_date() {
     let (_folder, path) = place();
     of_version_1(&path);
-    let mut store = Store::open(&path).unwrap();
+    let mut store = Database::open(&path).unwrap();
     let entry = store.entry(7).unwrap();
     assert_eq!((entry.title.as_str(), entry.note.as_str(), entry.tags.join(" ")), ("old", "", "kept".to_owned()));
     assert_eq!((entry.figure("iops").map(|figure| figure.value), entry.option_values("bs")), (Some(123.5), vec!["4k"]));
     store.note(7, "still here").unwrap();
     assert_eq!(store.add(&run(100, "4k", "psync", "a")).unwrap(), 8);
     drop(store);
-    assert_eq!(Store::open(&path).unwrap().entry(7).unwrap().note, "still here");
+    assert_eq!(Database::open(&path).unwrap().entry(7).unwrap().note, "still here");
     let version: u32 =
         rusqlite::Connection::open(&path).unwrap().query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
     assert_eq!(version, VERSION);
@@ -208,21 +208,21 @@ fn a_database_of_version_1_is_brought_up_to_date() {
 #[test]
 fn what_is_not_ours_is_refused_and_left_alone() {
     let (folder, path) = place();
-    drop(Store::open(&path).unwrap());
+    drop(Database::open(&path).unwrap());
     let connection = rusqlite::Connection::open(&path).unwrap();
     connection.execute_batch("PRAGMA user_version = 99").unwrap();
     drop(connection);
-    assert!(matches!(Store::open(&path), Err(StoreError::Newer { found: 99, known: VERSION, .. })));
+    assert!(matches!(Database::open(&path), Err(DatabaseError::Newer { found: 99, known: VERSION, .. })));
     let foreign = folder.path().join("foreign.db");
     rusqlite::Connection::open(&foreign).unwrap().execute_batch("CREATE TABLE mine (x)").unwrap();
-    assert!(matches!(Store::open(&foreign), Err(StoreError::Foreign { .. })));
+    assert!(matches!(Database::open(&foreign), Err(DatabaseError::Foreign { .. })));
     let text = folder.path().join("text.db");
     std::fs::write(&text, "this is a letter, and a long one at that: ".repeat(200)).unwrap();
-    let error = Store::open(&text).unwrap_err();
-    assert!(matches!(error, StoreError::Corrupt { .. }), "{error}");
+    let error = Database::open(&text).unwrap_err();
+    assert!(matches!(error, DatabaseError::Corrupt { .. }), "{error}");
     assert!(error.to_string().contains("iolab db import"), "{error}");
     assert!(std::fs::read_to_string(&text).unwrap().starts_with("this is a letter"));
-    assert!(Store::open_existing(&folder.path().join("none.db")).unwrap().is_none());
+    assert!(Database::open_existing(&folder.path().join("none.db")).unwrap().is_none());
     assert!(!folder.path().join("none.db").exists());
 }
 
@@ -239,7 +239,7 @@ fn a_damaged_page_is_found() {
     bytes[8192..32_768].fill(0xa5);
     let damaged = folder.path().join("damaged.db");
     std::fs::write(&damaged, bytes).unwrap();
-    let said = match Store::open(&damaged) {
+    let said = match Database::open(&damaged) {
         Err(error) => error.to_string(),
         Ok(store) => match store.check() {
             Err(error) => error.to_string(),
@@ -255,7 +255,7 @@ fn a_damaged_page_is_found() {
 #[test]
 fn exports_are_these() {
     let (_folder, path) = place();
-    let mut store = Store::open(&path).unwrap();
+    let mut store = Database::open(&path).unwrap();
     store.add(&run(100, "4k", "psync", "a")).unwrap();
     store.tag(1, &["x".to_owned(), "y".to_owned()], &[]).unwrap();
     let entries = store.list(&Filter::default()).unwrap();

@@ -1,7 +1,7 @@
 //! A run of two hosts through everything that reads recordings: who ran where is said, and rates
 //! are of all hosts together.
 
-use iolab_comparison::{Run, RunSummary, Side, hold_against};
+use iolab_comparison::{ComparedRun, RunSummary, Side, hold_against};
 use iolab_html::recording_page;
 use iolab_recording::Recording;
 use iolab_report::{JsonStyle, Style, TerseVersion};
@@ -82,8 +82,8 @@ fn studies_and_comparisons_take_all_hosts_together() {
     let summary = RunSummary::of_recording("r", &recording, false);
     assert_eq!(summary.hostname.as_deref(), Some("a, b"));
     assert_eq!(summary.kernel.as_deref(), Some("6.12.0, 6.6.1"));
-    let side = Side { runs: vec![Run { summary, ..Run::default() }], ..Side::default() };
-    let request = iolab_comparison::Request {
+    let side = Side { runs: vec![ComparedRun { summary, ..ComparedRun::default() }], ..Side::default() };
+    let request = iolab_comparison::ComparisonRequest {
         figures: vec![iops],
         pairing: Default::default(),
         intervals: Default::default(),

@@ -2,7 +2,7 @@
 //! say the same, because both say this.
 
 use iolab_recording::Severity;
-use iolab_statistics::{Rules, Verdict};
+use iolab_statistics::{DecisionRules, Verdict};
 
 use crate::comparisons::{AxisEffect, Contrast, Interaction, Standing};
 use crate::words::{ratio_with_limits, size_word, word, would_decide, would_decide_all};
@@ -10,7 +10,7 @@ use crate::{Analysis, Design, Figure, Measure, Study, shown};
 
 /// What a study has to say.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Answer {
+pub struct StudyAnswer {
     /// The answer itself, of the figure that matters most.
     pub sentence: String,
     /// What else was found: axes, interactions, what is wrong with trials.
@@ -20,12 +20,12 @@ pub struct Answer {
 }
 
 /// The answer of a study as far as it has been run.
-pub fn answer(study: &Study, design: &Design, analysis: &Analysis, rules: &Rules) -> Answer {
+pub fn answer(study: &Study, design: &Design, analysis: &Analysis, rules: &DecisionRules) -> StudyAnswer {
     let told = Told { design, analysis, rules };
     let primary = study.primary_figure();
     let Some(standing) = analysis.standings.iter().find(|one| one.figure == primary) else {
         let sentence = "The study has no metric to compare.".to_owned();
-        return Answer { sentence, findings: told.about_trials(None), ..Answer::default() };
+        return StudyAnswer { sentence, findings: told.about_trials(None), ..StudyAnswer::default() };
     };
     let mut findings = told.axes(standing);
     let others = analysis.standings.iter().filter(|one| one.figure != primary);
@@ -36,7 +36,7 @@ pub fn answer(study: &Study, design: &Design, analysis: &Analysis, rules: &Rules
         Some(finding) => format!("; but see {}", finding.rule),
         None => String::new(),
     };
-    Answer { sentence: format!("{} ({figure}){doubt}", told.sentence(standing)), findings, others }
+    StudyAnswer { sentence: format!("{} ({figure}){doubt}", told.sentence(standing)), findings, others }
 }
 
 impl Study {
@@ -69,11 +69,11 @@ const MOST_NAMED: usize = 3;
 struct Told<'a> {
     design: &'a Design,
     analysis: &'a Analysis,
-    rules: &'a Rules,
+    rules: &'a DecisionRules,
 }
 
 impl Told<'_> {
-    /// What came of one figure.
+    /// The result of one figure.
     fn sentence(&self, standing: &Standing) -> String {
         let figure = &self.analysis.figures[standing.figure];
         let Some(best) = standing.best else { return "no trial has a value".to_owned() };
@@ -174,16 +174,16 @@ impl Told<'_> {
 
     fn axis(&self, figure: &Figure, place: usize, axis: &AxisEffect) -> Option<String> {
         let name = &self.design.axes[axis.axis];
-        let share = axis.share.map(|share| format!(" ({:.0} % of the differences)", share * 100.0)).unwrap_or_default();
+        let share = axis.share.map(|share| format!(" ({:.0} % of the variation)", share * 100.0)).unwrap_or_default();
         let size = |one: &&crate::PointEffect| one.comparison.ratio.estimate.ln().abs();
         let largest = axis.points.iter().max_by(|one, other| size(one).total_cmp(&size(other)))?;
         let comparison = &largest.comparison;
         let matters = match comparison.verdict {
             Verdict::Better | Verdict::Worse if place == 0 => "matters most",
             Verdict::Better | Verdict::Worse => "matters",
-            Verdict::Equivalent => "makes no difference",
+            Verdict::Equivalent => "has no effect",
             Verdict::Undecided { .. } if comparison.blocks < self.rules.least_blocks => "is not certain yet",
-            Verdict::Undecided { .. } => "may or may not matter",
+            Verdict::Undecided { .. } => "has no clear effect",
         };
         let decide = would_decide(comparison, self.rules).map(|decide| format!("; {decide}")).unwrap_or_default();
         Some(format!(
@@ -217,17 +217,17 @@ impl Told<'_> {
         }
         let far = standing.map(|one| one.far.as_slice()).unwrap_or_default();
         if far.len() > MOST_NAMED {
-            told.push(format!("far from the rest: {} trials; they count as the edge of what is ordinary", far.len()));
+            told.push(format!("outliers: {} trials; their weight is limited", far.len()));
         }
         for far in far.iter().filter(|_| far.len() <= MOST_NAMED) {
             let name = self.design.label(far.configuration);
             told.push(format!(
-                "far from the rest: block {}, {name}: {:.2}x what the others say; it counts as the edge of what is ordinary",
+                "outlier: block {}, {name}: {:.2}x the value expected from the others; its weight is limited",
                 far.block + 1,
                 far.ratio
             ));
         }
-        told.extend(self.analysis.flaws.iter().map(|flaw| format!("does not count: {flaw}")));
+        told.extend(self.analysis.flaws.iter().map(|flaw| format!("excluded: {flaw}")));
         told.extend(self.analysis.missing.iter().map(|missing| format!("missing: {missing}")));
         told
     }

@@ -3,7 +3,7 @@
 use iolab_units::{KbBase, format_bytes, parse_bytes};
 use serde::{Deserialize, Serialize};
 
-use crate::{Setting, StudyError};
+use crate::StudyError;
 
 /// One thing that is varied.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,10 +20,10 @@ pub struct Point {
     /// What tables and figures call it.
     pub name: String,
     /// Options it sets, in order.
-    pub settings: Vec<Setting>,
+    pub settings: Vec<JobSetting>,
 }
 
-/// More points than this are a slip of the pen.
+/// More points than this are a mistake.
 const MOST_POINTS: usize = 1000;
 
 /// The values that a text stands for: `1k..1M x2` (each twice the last), `1..10 +3` (each three
@@ -49,18 +49,18 @@ pub fn expand(text: &str) -> Result<Vec<String>, StudyError> {
         (Some(factor), _) => {
             let factor = number(factor)?;
             if factor < 2 || from_number == 0 {
-                return Err(refused("a factor of 2 at least, from 1 at least"));
+                return Err(refused("the factor must be at least 2, and the start at least 1"));
             }
             Box::new(move |value: u64| value.checked_mul(factor))
         }
         (_, Some(more)) => {
             let more = number(more)?;
             if more == 0 {
-                return Err(refused("a step of 1 at least"));
+                return Err(refused("the step must be at least 1"));
             }
             Box::new(move |value: u64| value.checked_add(more))
         }
-        _ => return Err(refused("the step begins with x or +")),
+        _ => return Err(refused("the step must begin with x or +")),
     };
     let is_size =
         from.trim().ends_with(|last: char| last.is_alphabetic()) || to.ends_with(|last: char| last.is_alphabetic());
@@ -68,12 +68,21 @@ pub fn expand(text: &str) -> Result<Vec<String>, StudyError> {
     let mut value = Some(from_number);
     while let Some(number) = value.filter(|number| *number <= to_number) {
         if values.len() == MOST_POINTS {
-            return Err(refused("more than a thousand values"));
+            return Err(refused("more than 1000 values"));
         }
         values.push(if is_size { format_bytes(number) } else { number.to_string() });
         value = next(number);
     }
     Ok(values)
+}
+
+/// An option of a job and its value, as in a job file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobSetting {
+    /// Option.
+    pub option: String,
+    /// Value.
+    pub value: String,
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Place, StudyError};
+use crate::{StudyError, TextPlace};
 
 /// Several studies of one matter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,11 +34,11 @@ pub fn read_collection(text: &str) -> Result<Option<Collection>, StudyError> {
         return Ok(None);
     }
     let collection: Collection = toml::from_str(text).map_err(|error| StudyError::Shape {
-        place: Place::of(text, error.span().map_or(0, |span| span.start)),
+        place: TextPlace::of(text, error.span().map_or(0, |span| span.start)),
         message: crate::file::in_plain_words(error.message()),
     })?;
     if collection.studies.is_empty() {
-        return Err(StudyError::meaning("studies = []: a collection has one study at least"));
+        return Err(StudyError::meaning("studies = []: a collection needs at least one study"));
     }
     let mut names: Vec<&str> = collection.studies.iter().map(|file| part_name(file)).collect();
     names.sort_unstable();
@@ -76,7 +76,7 @@ mod tests {
             let error = read_collection(text).expect_err(text).to_string();
             assert!(error.contains(reason), "{error}");
         };
-        check("title = \"t\"\nstudies = []", "one study at least");
+        check("title = \"t\"\nstudies = []", "at least one study");
         check("title = \"t\"\nstudies = [\"a/x.toml\", \"b/x.toml\"]", "'x'");
         check("title = \"t\"\nstudies = [\"a.toml\"]\nblocks = 3", "unknown key `blocks`");
         check("studies = [\"a.toml\"]", "missing field `title`");

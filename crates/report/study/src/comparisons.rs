@@ -6,11 +6,12 @@
 //! them all.
 
 use iolab_statistics::{
-    Comparison, Evidence, Family, FarTrial, Interval, Pairing, Rules, Stated, Statements, VERY_FAR, Verdict, Weights,
+    Comparison, DecisionRules, Evidence, Family, FarTrial, Interval, Pairing, Stated, Statements, VERY_FAR, Verdict,
+    Weights,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::analysis::Row;
+use crate::rows::FigureValues;
 use crate::statements::{About, Grid};
 use crate::{Design, Figure, Study};
 
@@ -19,20 +20,20 @@ use crate::{Design, Figure, Study};
 pub struct Contrast {
     /// Number of the figure.
     pub figure: usize,
-    /// The configuration that is held against.
+    /// The configuration that is compared with.
     pub baseline: usize,
-    /// The one that is held.
+    /// The candidate.
     pub candidate: usize,
-    /// What came of it.
+    /// The result.
     pub comparison: Comparison,
 }
 
 /// What a point of an axis does, over all other axes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PointEffect {
-    /// The point that is held against.
+    /// The point that is compared with.
     pub baseline: String,
-    /// The one that is held.
+    /// The candidate.
     pub point: String,
     /// The mean of the configurations with the one against those with the other that differ in
     /// nothing else.
@@ -67,12 +68,12 @@ pub struct Interaction {
     pub comparison: Comparison,
 }
 
-/// What came of one figure.
+/// The result of one figure.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Standing {
     /// Number of the figure.
     pub figure: usize,
-    /// The configuration that others are held against.
+    /// The configuration that others are compared with.
     pub baseline: usize,
     /// The best configuration; `None` without values.
     pub best: Option<usize>,
@@ -140,8 +141,8 @@ impl<'a> Families<'a> {
         &mut self,
         number: usize,
         figure: &Figure,
-        rows: &[Row],
-        rules: &Rules,
+        rows: &[FigureValues],
+        rules: &DecisionRules,
     ) -> (Vec<Contrast>, Standing) {
         let (present, logs) = logarithms(rows);
         let family = self.of(present).clone();
@@ -163,7 +164,7 @@ impl<'a> Families<'a> {
 }
 
 /// Which trials have a value that has a logarithm, and that; 0 where there is none.
-pub(crate) fn logarithms(rows: &[Row]) -> (Vec<Vec<bool>>, Vec<Vec<f64>>) {
+pub(crate) fn logarithms(rows: &[FigureValues]) -> (Vec<Vec<bool>>, Vec<Vec<f64>>) {
     let log = |value: &Option<f64>| value.filter(|value| value.is_finite() && *value > 0.0).map(f64::ln);
     let logs: Vec<Vec<Option<f64>>> = rows.iter().map(|row| row.values.iter().map(log).collect()).collect();
     let present = logs.iter().map(|row| row.iter().map(Option::is_some).collect()).collect();
@@ -175,9 +176,9 @@ struct Judged<'a> {
     grid: &'a Grid<'a>,
     family: &'a Family,
     said: &'a Statements,
-    rows: &'a [Row],
+    rows: &'a [FigureValues],
     figure: &'a Figure,
-    rules: &'a Rules,
+    rules: &'a DecisionRules,
 }
 
 impl Judged<'_> {

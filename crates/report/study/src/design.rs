@@ -1,18 +1,11 @@
 //! The design: which configurations there are, and in which order their trials run.
 
-use iolab_statistics::Random;
+use iolab_statistics::{DecisionRules, Random};
 use serde::{Deserialize, Serialize};
 
-use crate::{JobSource, Study, StudyError, job_text, reach};
-
-/// An option of a job and its value, as in a job file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Setting {
-    /// Option.
-    pub option: String,
-    /// Value.
-    pub value: String,
-}
+use crate::axis::JobSetting;
+use crate::trial::TrialId;
+use crate::{JobSource, Study, StudyError, job_text};
 
 /// One point of every axis.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,19 +13,7 @@ pub struct Configuration {
     /// Names of the points, in the order of the axes.
     pub points: Vec<String>,
     /// All options it sets: those of every trial, then those of the axes.
-    pub settings: Vec<Setting>,
-}
-
-/// One trial to run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Planned {
-    /// Block, from 0.
-    pub block: u32,
-    /// Number of the configuration.
-    pub configuration: usize,
-    /// Number of the ladder's level; `None` for a trial without a rate.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub level: Option<usize>,
+    pub settings: Vec<JobSetting>,
 }
 
 /// What will run.
@@ -43,12 +24,12 @@ pub struct Design {
     /// Configurations, the last axis changing fastest.
     pub configurations: Vec<Configuration>,
     /// Trials in the order in which they run: block after block, each in an order of its own.
-    pub trials: Vec<Planned>,
+    pub trials: Vec<TrialId>,
     /// What the author should know before anything runs.
     pub warnings: Vec<String>,
 }
 
-/// More trials than this are a slip of the pen.
+/// More trials than this are a mistake.
 const MOST_TRIALS: usize = 100_000;
 
 /// Lays a study out.
@@ -86,7 +67,7 @@ pub fn design(study: &Study) -> Result<Design, StudyError> {
         trials: order(study, configurations.len()),
         warnings: [
             confounded(study, &configurations),
-            reach::warning(configurations.len(), study.blocks).into_iter().collect(),
+            too_few_blocks(configurations.len(), study.blocks).into_iter().collect(),
         ]
         .concat(),
         configurations,
@@ -112,17 +93,17 @@ fn is_excluded(study: &Study, configuration: &Configuration) -> bool {
 
 /// Each block in a random order of its own. With a ladder: first the closed loops, from which the
 /// rates of the levels follow, then the levels.
-fn order(study: &Study, configurations: usize) -> Vec<Planned> {
+fn order(study: &Study, configurations: usize) -> Vec<TrialId> {
     let mut random = Random::new(study.seed);
     let levels = study.ladder.as_ref().map_or(0, |ladder| ladder.levels.len());
     let mut trials = Vec::with_capacity(configurations * (1 + levels) * study.blocks as usize);
     for block in 0..study.blocks {
-        let mut closed: Vec<Planned> =
-            (0..configurations).map(|configuration| Planned { block, configuration, level: None }).collect();
+        let mut closed: Vec<TrialId> =
+            (0..configurations).map(|configuration| TrialId { block, configuration, level: None }).collect();
         random.shuffle(&mut closed);
         trials.extend(closed);
-        let of = |configuration| (0..levels).map(move |level| Planned { block, configuration, level: Some(level) });
-        let mut open: Vec<Planned> = (0..configurations).flat_map(of).collect();
+        let of = |configuration| (0..levels).map(move |level| TrialId { block, configuration, level: Some(level) });
+        let mut open: Vec<TrialId> = (0..configurations).flat_map(of).collect();
         if !open.is_empty() {
             random.shuffle(&mut open);
         }
@@ -133,7 +114,7 @@ fn order(study: &Study, configurations: usize) -> Vec<Planned> {
 
 impl Design {
     /// What a trial tries, in a few words.
-    pub fn name_of(&self, study: &Study, trial: Planned) -> String {
+    pub fn name_of(&self, study: &Study, trial: TrialId) -> String {
         let mut name = self.configurations[trial.configuration].name();
         if let (Some(level), Some(ladder)) = (trial.level, &study.ladder) {
             name += &format!(", load {} %", ladder.levels[level]);
@@ -226,4 +207,11 @@ fn confounded(study: &Study, configurations: &[Configuration]) -> Vec<String> {
         }
     }
     warnings
+}
+
+/// What to tell the author of a study that cannot come to a verdict.
+pub(crate) fn too_few_blocks(configurations: usize, blocks: u32) -> Option<String> {
+    let least = DecisionRules::default().least_blocks;
+    (configurations > 1 && (blocks as usize) < least)
+        .then(|| format!("{blocks} repeats give sizes and intervals, but no verdicts: repeat at least {least} times"))
 }

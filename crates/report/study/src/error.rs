@@ -2,19 +2,19 @@
 
 /// A place in a text, counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct TextPlace {
     /// Line.
     pub line: usize,
     /// Column, in characters.
     pub column: usize,
 }
 
-impl Place {
+impl TextPlace {
     /// The place of byte `at`.
-    pub(crate) fn of(text: &str, at: usize) -> Place {
+    pub(crate) fn of(text: &str, at: usize) -> TextPlace {
         let before = &text[..text.floor_char_boundary(at)];
         let line_start = before.rfind('\n').map_or(0, |end| end + 1);
-        Place { line: before.matches('\n').count() + 1, column: before[line_start..].chars().count() + 1 }
+        TextPlace { line: before.matches('\n').count() + 1, column: before[line_start..].chars().count() + 1 }
     }
 }
 
@@ -25,7 +25,7 @@ pub enum StudyError {
     #[error("{}:{}: {message}", place.line, place.column)]
     Shape {
         /// Where.
-        place: Place,
+        place: TextPlace,
         /// What, and what would be right.
         message: String,
     },

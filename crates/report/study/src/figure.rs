@@ -14,7 +14,7 @@ use crate::{Reported, StudyError};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
     /// Operations.
-    pub side: Side,
+    pub side: FigureDirection,
     /// What of them.
     pub measure: Measure,
 }
@@ -22,7 +22,7 @@ pub struct Figure {
 /// Operations of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Side {
+pub enum FigureDirection {
     /// All of them.
     All,
     /// Reads.
@@ -54,9 +54,9 @@ pub enum Measure {
 }
 
 impl Figure {
-    /// What a study reports unless told.
+    /// What a study reports by default.
     pub fn usual() -> Vec<Figure> {
-        let of_all = |measure| Figure { side: Side::All, measure };
+        let of_all = |measure| Figure { side: FigureDirection::All, measure };
         [Measure::Iops, Measure::Bandwidth, Measure::Latency(50.0), Measure::Latency(99.0), Measure::Latency(99.9)]
             .map(of_all)
             .to_vec()
@@ -69,17 +69,17 @@ impl Figure {
     /// What the names are.
     pub fn from_name(name: &str) -> Result<Figure, StudyError> {
         let (side, rest) = match name.split_once('.') {
-            Some(("read", rest)) => (Side::Read, rest),
-            Some(("write", rest)) => (Side::Write, rest),
-            _ => (Side::All, name),
+            Some(("read", rest)) => (FigureDirection::Read, rest),
+            Some(("write", rest)) => (FigureDirection::Write, rest),
+            _ => (FigureDirection::All, name),
         };
         let percent = |word: &str| word.parse().ok().filter(|percent| (0.0..100.0).contains(percent));
         let measure = match rest {
             "iops" => Some(Measure::Iops),
             "bandwidth" | "bw" => Some(Measure::Bandwidth),
             "mean" => Some(Measure::MeanLatency),
-            "cpu" if side == Side::All => Some(Measure::CpuPerOperation),
-            _ if side == Side::All && rest.starts_with("device.") => {
+            "cpu" if side == FigureDirection::All => Some(Measure::CpuPerOperation),
+            _ if side == FigureDirection::All && rest.starts_with("device.") => {
                 DeviceFigure::from_name(&rest["device.".len()..]).map(Measure::Device)
             }
             _ => match (rest.strip_prefix("response_p"), rest.strip_prefix('p')) {
@@ -100,9 +100,9 @@ impl Figure {
     /// Its name, as [`Figure::from_name`] reads it.
     pub fn name(&self) -> String {
         let side = match self.side {
-            Side::All => "",
-            Side::Read => "read.",
-            Side::Write => "write.",
+            FigureDirection::All => "",
+            FigureDirection::Read => "read.",
+            FigureDirection::Write => "write.",
         };
         match &self.measure {
             Measure::Iops => format!("{side}iops"),
@@ -153,7 +153,7 @@ impl Figure {
     }
 
     /// Its value for some operations; `None` also for figures that are not of operations.
-    pub fn value(&self, of: &impl Operations) -> Option<f64> {
+    pub fn value(&self, of: &impl OperationFigures) -> Option<f64> {
         let rate = |rate: f64| (rate > 0.0).then_some(rate);
         match &self.measure {
             Measure::Iops => rate(of.rates()[0]),
@@ -172,7 +172,7 @@ impl Figure {
 
 /// What figures are made of: the operations of one side, reduced. Whoever keeps them in another
 /// form than a recording says here what they come to, and figures are the same everywhere.
-pub trait Operations {
+pub trait OperationFigures {
     /// How many.
     fn count(&self) -> u64;
     /// Operations and bytes per second.
@@ -187,13 +187,13 @@ pub trait Operations {
     fn cpu_ns(&self) -> Option<f64>;
 }
 
-impl Side {
+impl FigureDirection {
     /// Its directions.
     pub fn directions(self) -> &'static [Direction] {
         match self {
-            Side::All => &Direction::ALL,
-            Side::Read => &[Direction::Read],
-            Side::Write => &[Direction::Write],
+            FigureDirection::All => &Direction::ALL,
+            FigureDirection::Read => &[Direction::Read],
+            FigureDirection::Write => &[Direction::Write],
         }
     }
 }
@@ -204,7 +204,7 @@ struct Reduced<'a> {
     directions: &'static [Direction],
 }
 
-impl Operations for Reduced<'_> {
+impl OperationFigures for Reduced<'_> {
     fn count(&self) -> u64 {
         self.whole.throughput(self.directions).ios
     }

@@ -9,13 +9,18 @@ mod procedure;
 
 use std::collections::BTreeMap;
 
+use axes::{AxisTable, Values, axis};
+use procedure::{Blocks, LadderTable, PreconditionKey};
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
-use crate::{Axis, Figure, Ladder, Measure, Place, Precondition, Reported, Setting, Side, StudyError, profile};
-use axes::{AxisTable, Values, axis};
+use crate::job_text::JobSource;
+use crate::{
+    Axis, Figure, FigureDirection, JobSetting, Ladder, Measure, Preconditioning, Reported, StudyError, TextPlace,
+    profile,
+};
+
 pub use place::place_of;
-use procedure::{Blocks, LadderTable, PreconditionKey};
 
 /// A study, as its author means it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -34,12 +39,13 @@ pub struct Study {
     /// From which the order follows.
     pub seed: u64,
     /// Options of every trial.
-    pub settings: Vec<Setting>,
+    pub settings: Vec<JobSetting>,
     /// What is varied.
     pub axes: Vec<Axis>,
     /// Combinations that are left out: each names points of some axes.
     pub excluded: Vec<BTreeMap<String, String>>,
-    /// The axis along which configurations are compared, and the point the others are held against.
+    /// The axis along which configurations are compared, and the point the others are compared
+    /// with.
     pub baseline: Option<(String, String)>,
     /// What is compared, the most important first.
     pub figures: Vec<Figure>,
@@ -58,7 +64,7 @@ pub struct Study {
     pub profile: Option<String>,
     /// What is done to the storage before trials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub precondition: Option<Precondition>,
+    pub precondition: Option<Preconditioning>,
     /// Whether the warm-up of each trial is left out (`steady = "auto"`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub trims_warm_up: bool,
@@ -76,7 +82,7 @@ pub struct Quick {
     /// Trials of each configuration.
     pub blocks: Option<u32>,
     /// Settings of every trial, instead of those of the same option.
-    pub settings: Vec<Setting>,
+    pub settings: Vec<JobSetting>,
 }
 
 /// `blocks = "auto"`.
@@ -86,18 +92,6 @@ pub struct AutoBlocks {
     pub start: u32,
     /// Enough when no interval is wider, to either side and as a share of its estimate.
     pub half_width: f64,
-}
-
-/// Where the job comes from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum JobSource {
-    /// A job file, relative to the study file.
-    File(String),
-    /// Its text.
-    Text(String),
-    /// Not a job but a shell command, with `{option}` where settings stand, which prints JSON.
-    Command(String),
 }
 
 #[derive(Deserialize)]
@@ -161,8 +155,8 @@ impl Scalar {
     }
 }
 
-fn settings(table: &BTreeMap<String, Scalar>) -> Vec<Setting> {
-    table.iter().map(|(option, value)| Setting { option: option.clone(), value: value.text() }).collect()
+fn settings(table: &BTreeMap<String, Scalar>) -> Vec<JobSetting> {
+    table.iter().map(|(option, value)| JobSetting { option: option.clone(), value: value.text() }).collect()
 }
 
 /// What the parser says, with the key that may have been meant.
@@ -182,7 +176,7 @@ pub(crate) fn in_plain_words(message: &str) -> String {
 /// The first thing that is wrong, with its place where it has one.
 pub fn read(text: &str) -> Result<Study, StudyError> {
     let file: File = toml::from_str(text).map_err(|error| StudyError::Shape {
-        place: Place::of(text, error.span().map_or(0, |span| span.start)),
+        place: TextPlace::of(text, error.span().map_or(0, |span| span.start)),
         message: in_plain_words(error.message()),
     })?;
     file.study(text)
@@ -233,19 +227,20 @@ impl File {
             (None, None, Some(command)) => JobSource::Command(command.clone()),
             _ => {
                 return Err(StudyError::meaning(
-                    "a study has job = \"FILE\", or job_text = \"\"\"…\"\"\", or command = \"…\" with [[value]] tables",
+                    "a study needs job = \"FILE\", job_text = \"\"\"…\"\"\", or command = \"…\" with [[value]] tables",
                 ));
             }
         };
         let is_command = matches!(job, JobSource::Command(_));
         if is_command == self.value.is_empty() {
             return Err(StudyError::meaning(
-                "[[value]] tables say which numbers the command of a study prints: a command needs them, a job has none",
+                "[[value]] tables describe the numbers that a command prints: studies with a command need them, \
+                studies with a job do not take them",
             ));
         }
         if is_command && (self.ladder.is_some() || self.precondition.is_some() || self.steady.is_some()) {
             return Err(StudyError::meaning(
-                "ladder, precondition and steady are about jobs: what a command does, it has to do by itself",
+                "ladder, precondition and steady need a job; a command has to do this itself",
             ));
         }
         Ok(job)
@@ -262,7 +257,8 @@ impl File {
     fn figures(&self, text: &str) -> Result<Vec<Figure>, StudyError> {
         if !self.value.is_empty() {
             self.value.iter().try_for_each(Reported::check)?;
-            let reported = |value: &Reported| Figure { side: Side::All, measure: Measure::Reported(value.clone()) };
+            let reported =
+                |value: &Reported| Figure { side: FigureDirection::All, measure: Measure::Reported(value.clone()) };
             return Ok(self.value.iter().map(reported).collect());
         }
         let Some(names) = &self.figures else { return Ok(Figure::usual()) };
@@ -274,7 +270,7 @@ impl File {
             [] => Ok(None),
             [(axis, point)] => Ok(Some((axis.clone(), point.text()))),
             _ => Err(StudyError::meaning(
-                "baseline names one point of one axis, as in baseline = { ioengine = \"psync\" }",
+                "baseline must name one point of one axis, as in baseline = { ioengine = \"psync\" }",
             )),
         }
     }
@@ -285,8 +281,9 @@ impl File {
             "auto" => Ok(true),
             "none" => Ok(false),
             other => {
-                let message =
-                    format!("steady = \"{other}\": \"auto\" leaves out the warm-up of each trial, \"none\" nothing");
+                let message = format!(
+                    "steady = \"{other}\": expected \"auto\" (leave out the warm-up of each trial) or \"none\""
+                );
                 placed(text, word, Err(StudyError::meaning(message)))
             }
         }
@@ -371,7 +368,7 @@ impl Study {
 /// A mistake with the place of the value that it is about.
 fn placed<T, V>(text: &str, at: &Spanned<V>, result: Result<T, StudyError>) -> Result<T, StudyError> {
     result.map_err(|error| match error {
-        StudyError::Meaning(message) => StudyError::Shape { place: Place::of(text, at.span().start), message },
+        StudyError::Meaning(message) => StudyError::Shape { place: TextPlace::of(text, at.span().start), message },
         placed => placed,
     })
 }

@@ -5,15 +5,16 @@
 //! by iolab or fio.
 
 use iolab_options::job_line;
+use serde::{Deserialize, Serialize};
 
-use crate::{Setting, StudyError};
+use crate::{JobSetting, StudyError};
 
 /// `job` with `settings` at the end of each of its sections but `[global]`; a job without such a
 /// section gets one called `trial`.
 ///
 /// # Errors
 /// A setting that cannot be one line of a job file.
-pub fn with_settings(job: &str, settings: &[Setting]) -> Result<String, StudyError> {
+pub fn with_settings(job: &str, settings: &[JobSetting]) -> Result<String, StudyError> {
     let lines = lines(settings)?;
     let mut text = String::new();
     let mut in_job = false;
@@ -40,8 +41,8 @@ pub fn with_settings(job: &str, settings: &[Setting]) -> Result<String, StudyErr
 ///
 /// # Errors
 /// A setting that cannot be one line of a job file.
-pub(crate) fn lines(settings: &[Setting]) -> Result<String, StudyError> {
-    let line = |setting: &Setting| job_line(&setting.option, Some(&setting.value));
+pub(crate) fn lines(settings: &[JobSetting]) -> Result<String, StudyError> {
+    let line = |setting: &JobSetting| job_line(&setting.option, Some(&setting.value));
     settings.iter().map(line).collect::<Result<_, _>>().map_err(|refused| StudyError::meaning(refused.to_string()))
 }
 
@@ -51,13 +52,25 @@ fn section(line: &str) -> Option<&str> {
     content.trim().strip_prefix('[')?.strip_suffix(']')
 }
 
+/// Where the job comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JobSource {
+    /// A job file, relative to the study file.
+    File(String),
+    /// Its text.
+    Text(String),
+    /// Not a job but a shell command, with `{option}` where settings stand, which prints JSON.
+    Command(String),
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn settings_end_every_section() {
-        let settings = [Setting { option: "bs".to_owned(), value: "4k".to_owned() }];
+        let settings = [JobSetting { option: "bs".to_owned(), value: "4k".to_owned() }];
         let check =
             |job: &str, expected: &str| assert_eq!(with_settings(job, &settings).as_deref(), Ok(expected), "{job}");
         check("[global]\nbs=1k\n[a]\nrw=read\n[b]\nbs=2k", "[global]\nbs=1k\n[a]\nrw=read\nbs=4k\n[b]\nbs=2k\nbs=4k\n");
@@ -69,7 +82,7 @@ mod tests {
 
     #[test]
     fn a_value_is_never_more_than_a_line() {
-        let settings = [Setting { option: "bs".to_owned(), value: "4k\nexec_prerun=touch it".to_owned() }];
+        let settings = [JobSetting { option: "bs".to_owned(), value: "4k\nexec_prerun=touch it".to_owned() }];
         let error = with_settings("[a]\n", &settings).expect_err("two lines").to_string();
         assert!(error.contains("bs=4k\\nexec_prerun=touch it cannot stand in a job file"), "{error}");
     }

@@ -5,12 +5,13 @@
 //! operations were due, so a load that is too much shows (Schroeder, Wierman and Harchol-Balter,
 //! NSDI 2006).
 
-use std::fmt::{self, Display, Formatter};
+use std::fmt;
+use std::fmt::{Display, Formatter};
 
 use iolab_units::{NS_PER_SECOND, format_ns, parse_ns};
 use serde::{Deserialize, Serialize};
 
-use crate::{Setting, StudyError, Trial};
+use crate::{JobSetting, StudyError, Trial};
 
 /// What a ladder asks for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -52,10 +53,10 @@ impl Slo {
         let name = name.trim();
         let percent = name.strip_prefix("response_").unwrap_or(name).strip_prefix('p');
         let percent = percent.and_then(|word| word.parse().ok()).filter(|percent| (0.0..100.0).contains(percent));
-        let percent = percent.ok_or_else(|| refused(format!("'{name}' is no percentile below 100")))?;
+        let percent = percent.ok_or_else(|| refused(format!("'{name}' is not a percentile below 100")))?;
         let limit_ns = parse_ns(limit.trim(), NS_PER_SECOND).map_err(|error| refused(error.to_string()))?;
         if limit_ns == 0 {
-            return Err(refused("no response takes no time".to_owned()));
+            return Err(refused("the time must be above 0".to_owned()));
         }
         Ok(Slo { percent, limit_ns })
     }
@@ -68,8 +69,8 @@ impl Display for Slo {
 }
 
 impl Ladder {
-    /// The rate of the maximum: as told, else what the closed-loop trial did. `None` when that did
-    /// nothing.
+    /// The rate of the maximum: the given one, else what the closed-loop trial did. `None` when
+    /// that did nothing.
     pub fn maximum(&self, closed_loop: &Trial) -> Option<f64> {
         let measured: f64 = closed_loop.rates.iter().sum();
         (measured > 0.0).then(|| self.maximum_iops.unwrap_or(measured))
@@ -78,13 +79,13 @@ impl Ladder {
     /// The settings that make a job ask for a level: its share of the maximum, divided between
     /// directions as the closed loop did, and between workers evenly, because `rate_iops` is a
     /// worker's. `None` when the maximum is not known.
-    pub fn settings(&self, level: usize, closed_loop: &Trial) -> Option<Vec<Setting>> {
+    pub fn settings(&self, level: usize, closed_loop: &Trial) -> Option<Vec<JobSetting>> {
         let measured: f64 = closed_loop.rates.iter().sum();
         let asked = self.maximum(closed_loop)? * self.levels.get(level)? / 100.0;
         let workers = f64::from(closed_loop.workers.max(1));
         let rate = |rate: &f64| (asked * rate / measured / workers).round().max(1.0) as u64;
         let rates: Vec<String> = closed_loop.rates.iter().map(|one| rate(one).to_string()).collect();
-        let setting = |option: &str, value: String| Setting { option: option.to_owned(), value };
+        let setting = |option: &str, value: String| JobSetting { option: option.to_owned(), value };
         Some(vec![setting("rate_iops", rates.join(",")), setting("rate_process", self.process.clone())])
     }
 
@@ -93,6 +94,18 @@ impl Ladder {
         Some(self.maximum(closed_loop)? * self.levels.get(level)? / 100.0)
     }
 }
+
+/// The percentiles of a ladder, ascending.
+pub(crate) fn percents(ladder: &Ladder) -> Vec<f64> {
+    let mut percents = PERCENTS.to_vec();
+    percents.extend(ladder.slo.map(|slo| slo.percent));
+    percents.sort_by(f64::total_cmp);
+    percents.dedup();
+    percents
+}
+
+/// Percentiles that every ladder has, beside that of its target.
+const PERCENTS: [f64; 3] = [50.0, 99.0, 99.9];
 
 #[cfg(test)]
 mod tests {

@@ -1,9 +1,10 @@
 //! What the trials of a rate ladder say: latency against load, the knee, and the highest load that
 //! meets a target.
 
-use iolab_statistics::{Interval, Rules, knee, median_interval};
+use iolab_statistics::{DecisionRules, Interval, knee, median_interval};
 use serde::{Deserialize, Serialize};
 
+use crate::ladder::percents;
 use crate::{Design, Ladder, Slo, Study, Trial};
 
 /// The ladder of one configuration.
@@ -12,7 +13,7 @@ pub struct LadderResult {
     /// Number of the configuration.
     pub configuration: usize,
     /// Operations per second that levels are shares of: those of the first closed-loop trial,
-    /// unless told. `None` when that did nothing.
+    /// by default. `None` when that did nothing.
     pub maximum_iops: Option<f64>,
     /// Operations per second of the closed loop over all blocks.
     pub closed_loop: Option<Interval>,
@@ -22,7 +23,7 @@ pub struct LadderResult {
     pub knee: Option<Knee>,
     /// The highest load that meets the target, when there is one; `None` also when no level meets
     /// it.
-    pub capacity: Option<Capacity>,
+    pub capacity: Option<SloCapacity>,
 }
 
 /// One level.
@@ -79,7 +80,7 @@ pub enum KneeRule {
 
 /// The highest load that meets the target.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Capacity {
+pub struct SloCapacity {
     /// The target.
     pub slo: Slo,
     /// Number of the level.
@@ -97,25 +98,13 @@ pub struct Capacity {
     pub limited_by_generator: bool,
 }
 
-/// Percentiles that every ladder has, beside that of its target.
-const PERCENTS: [f64; 3] = [50.0, 99.0, 99.9];
-
-/// The percentiles of a ladder, ascending.
-pub(crate) fn percents(ladder: &Ladder) -> Vec<f64> {
-    let mut percents = PERCENTS.to_vec();
-    percents.extend(ladder.slo.map(|slo| slo.percent));
-    percents.sort_by(f64::total_cmp);
-    percents.dedup();
-    percents
-}
-
 /// The ladders of all configurations.
 pub(crate) fn ladders(
     study: &Study,
     design: &Design,
     trials: &[Trial],
     blocks: u32,
-    rules: &Rules,
+    rules: &DecisionRules,
 ) -> Vec<LadderResult> {
     let Some(ladder) = &study.ladder else { return Vec::new() };
     let of = |configuration| {
@@ -126,7 +115,7 @@ pub(crate) fn ladders(
     (0..design.configurations.len()).map(of).collect()
 }
 
-fn one(ladder: &Ladder, configuration: usize, trials: &[&Trial], blocks: u32, rules: &Rules) -> LadderResult {
+fn one(ladder: &Ladder, configuration: usize, trials: &[&Trial], blocks: u32, rules: &DecisionRules) -> LadderResult {
     let closed = || trials.iter().filter(|trial| trial.level.is_none());
     let first = closed().find(|trial| trial.block == 0);
     let speeds: Vec<f64> = closed().map(|trial| trial.rates.iter().sum()).collect();
@@ -147,7 +136,13 @@ fn one(ladder: &Ladder, configuration: usize, trials: &[&Trial], blocks: u32, ru
     }
 }
 
-fn level_result(ladder: &Ladder, number: usize, asked_iops: f64, own: &[Option<&Trial>], rules: &Rules) -> LevelResult {
+fn level_result(
+    ladder: &Ladder,
+    number: usize,
+    asked_iops: f64,
+    own: &[Option<&Trial>],
+    rules: &DecisionRules,
+) -> LevelResult {
     let known = || own.iter().copied().flatten();
     let percentile = |place: usize, percent: f64, of: fn(&Trial) -> &[Option<f64>]| {
         let values: Vec<Option<f64>> = own.iter().map(|trial| trial.and_then(|trial| *of(trial).get(place)?)).collect();
@@ -196,14 +191,14 @@ fn find_knee(levels: &[LevelResult]) -> Option<Knee> {
 }
 
 /// The highest level that was offered in every trial and whose upper limit lies within the target.
-fn capacity(slo: Slo, levels: &[LevelResult], rules: &Rules) -> Option<Capacity> {
+fn capacity(slo: Slo, levels: &[LevelResult], rules: &DecisionRules) -> Option<SloCapacity> {
     let meets = |level: &LevelResult| {
         let within = response(level, slo.percent).filter(|interval| interval.high <= slo.limit_ns as f64);
         within.filter(|_| level.behind == 0)
     };
     let is_known = |level: &LevelResult| response(level, slo.percent).is_some();
     let (level, response) = levels.iter().enumerate().rev().find_map(|(place, level)| Some((place, meets(level)?)))?;
-    Some(Capacity {
+    Some(SloCapacity {
         slo,
         level,
         iops: levels[level].asked_iops,

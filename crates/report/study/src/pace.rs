@@ -3,17 +3,17 @@
 
 /// Measured and planned times.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Pace {
+pub struct TrialTimes {
     /// Sum and count of measured times of each configuration, ns.
     measured: Vec<(u64, u64)>,
     /// What its plan says, where it says anything, ns.
     planned_ns: Vec<Option<u64>>,
 }
 
-impl Pace {
+impl TrialTimes {
     /// Nothing measured yet.
-    pub fn new(planned_ns: Vec<Option<u64>>) -> Pace {
-        Pace { measured: vec![(0, 0); planned_ns.len()], planned_ns }
+    pub fn new(planned_ns: Vec<Option<u64>>) -> TrialTimes {
+        TrialTimes { measured: vec![(0, 0); planned_ns.len()], planned_ns }
     }
 
     /// A trial was measured.
@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn each_configuration_has_a_pace_of_its_own() {
-        let mut pace = Pace::new(vec![Some(10), None, None]);
+        let mut pace = TrialTimes::new(vec![Some(10), None, None]);
         assert_eq!(pace.left_ns([0, 0].into_iter()), Some(20));
         assert_eq!(pace.left_ns([0, 1].into_iter()), None, "nobody knows how long 1 takes");
         pace.add(0, 12);

@@ -1,5 +1,5 @@
 //! Preconditioning: what is done to the storage before trials, so that they measure what will last,
-//! and what came of it.
+//! and its result.
 //!
 //! Source: SNIA, "Solid State Storage Performance Test Specification" 2.0.2: purge,
 //! workload-independent preconditioning (twice the capacity, sequentially, 128 KiB), then rounds of
@@ -13,14 +13,14 @@ use crate::{Figure, JobSource};
 
 /// What is done, and how often.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Precondition {
+pub struct Preconditioning {
     /// Which kind.
     pub kind: PreconditionKind,
     /// The user's job: what is run ([`PreconditionKind::Job`]), or the load of the rounds in place
     /// of the study's own ([`PreconditionKind::Snia`]).
     pub job: Option<JobSource>,
     /// How often.
-    pub once: Once,
+    pub once: PreconditionFrequency,
     /// Length of a round, as in a job file.
     pub round: String,
     /// The figure that has to become steady.
@@ -44,7 +44,7 @@ pub enum PreconditionKind {
 /// How often storage is preconditioned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Once {
+pub enum PreconditionFrequency {
     /// Before the first trial.
     Study,
     /// Before each block.
@@ -129,7 +129,7 @@ impl Preconditioned {
             Some(SteadyState::Reached { start, end, range, slope, .. }) => {
                 let (range, slope) = (range * 100.0, slope * 100.0);
                 text += &format!(
-                    ": steady in rounds {} to {end} ({} apart by {range:.1} %, line moves by {slope:.1} %)",
+                    ": steady in rounds {} to {end} ({} within {range:.1} %, trend {slope:.1} %)",
                     start + 1,
                     self.figure.name()
                 );
@@ -137,7 +137,7 @@ impl Preconditioned {
             Some(SteadyState::GivenUp { range, slope }) => {
                 let (range, slope) = (range * 100.0, slope * 100.0);
                 text += &format!(
-                    ": not steady after {} rounds (last window: {} apart by {range:.1} %, line moves by {slope:.1} %)",
+                    ": not steady after {} rounds (last window: {} within {range:.1} %, trend {slope:.1} %)",
                     self.rounds.len(),
                     self.figure.name()
                 );

@@ -1,11 +1,11 @@
 //! Profiles: named sets of settings for kinds of drives. What a study or its axes set themselves,
 //! stands.
 
-use crate::{Once, Precondition, PreconditionKind, Setting, StudyError};
+use crate::{JobSetting, PreconditionFrequency, PreconditionKind, Preconditioning, StudyError};
 
 /// One profile.
 #[derive(Debug, Clone, Copy)]
-pub struct Profile {
+pub struct StudyProfile {
     /// Its name in a study file.
     pub name: &'static str,
     /// Options it sets: name, value, reason.
@@ -15,8 +15,8 @@ pub struct Profile {
 }
 
 /// All profiles.
-pub const PROFILES: &[Profile] = &[
-    Profile {
+pub const PROFILES: &[StudyProfile] = &[
+    StudyProfile {
         name: "nand",
         settings: &[(
             "iodepth",
@@ -28,7 +28,7 @@ pub const PROFILES: &[Profile] = &[
             "a fresh or trimmed drive writes faster than it will later: fill it, then write until it is steady",
         ),
     },
-    Profile {
+    StudyProfile {
         name: "optane",
         settings: &[("iodepth", "8", "eight operations at once keep it busy; more only wait")],
         precondition: (None, "cells are overwritten in place, so there is no fresh state"),
@@ -39,22 +39,26 @@ pub const PROFILES: &[Profile] = &[
 ///
 /// # Errors
 /// Which there are.
-pub fn profile(name: &str) -> Result<&'static Profile, StudyError> {
+pub fn profile(name: &str) -> Result<&'static StudyProfile, StudyError> {
     PROFILES.iter().find(|profile| profile.name == name).ok_or_else(|| {
         let names: Vec<&str> = PROFILES.iter().map(|profile| profile.name).collect();
         StudyError::meaning(format!("unknown profile '{name}': {}", names.join(", ")))
     })
 }
 
-impl Profile {
+impl StudyProfile {
     /// Its settings but for those of `taken`.
-    pub(crate) fn settings_beside(&self, taken: impl Fn(&str) -> bool) -> Vec<Setting> {
+    pub(crate) fn settings_beside(&self, taken: impl Fn(&str) -> bool) -> Vec<JobSetting> {
         let own = self.settings.iter().filter(|(option, _, _)| !taken(option));
-        own.map(|(option, value, _)| Setting { option: (*option).to_owned(), value: (*value).to_owned() }).collect()
+        own.map(|(option, value, _)| JobSetting { option: (*option).to_owned(), value: (*value).to_owned() }).collect()
     }
 
     /// Its preconditioning, if it has one.
-    pub(crate) fn preconditioning(&self) -> Option<Precondition> {
-        self.precondition.0.map(|kind| Precondition { kind, once: Once::Study, ..Precondition::default() })
+    pub(crate) fn preconditioning(&self) -> Option<Preconditioning> {
+        self.precondition.0.map(|kind| Preconditioning {
+            kind,
+            once: PreconditionFrequency::Study,
+            ..Preconditioning::default()
+        })
     }
 }

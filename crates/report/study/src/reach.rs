@@ -1,6 +1,6 @@
 //! What a study can decide, before anything is measured.
 
-use iolab_statistics::{Rules, decidable};
+use iolab_statistics::{DecisionRules, decidable};
 
 use crate::comparisons::Families;
 use crate::{Design, Study};
@@ -10,30 +10,23 @@ const USUAL_NOISE: f64 = 0.05;
 /// With more configurations, finding the limits takes longer than a plan may.
 const MOST_CONFIGURATIONS: usize = 60;
 
-/// What to tell the author of a study that cannot come to a verdict.
-pub(crate) fn warning(configurations: usize, blocks: u32) -> Option<String> {
-    let least = Rules::default().least_blocks;
-    (configurations > 1 && (blocks as usize) < least)
-        .then(|| format!("{blocks} repeats give sizes and intervals, but no verdicts: repeat at least {least} times"))
-}
-
 /// The difference that the blocks of a study decide, in words; nothing where nothing is compared.
 pub(crate) fn decides(study: &Study, design: &Design) -> Option<String> {
     if !(2..=MOST_CONFIGURATIONS).contains(&design.configurations.len()) {
         return None;
     }
-    let rules = Rules::default();
+    let rules = DecisionRules::default();
     if let Some(auto) = &study.auto_blocks {
         let percent = auto.half_width * 100.0;
         return Some(format!(
-            "decides {percent} % differences: it ends when every comparison is known to {percent} % to either side"
+            "decides {percent} % differences: it ends when every comparison is known to within {percent} %"
         ));
     }
     let mut families = Families::new(study, design);
     let share = (study.blocks as usize >= rules.least_blocks)
         .then(|| decidable(families.complete(study.blocks), 0, USUAL_NOISE, &rules))??;
     Some(format!(
-        "decides {:.0} % differences, four times of five, where trials stray by {:.0} %",
+        "decides {:.0} % differences in 4 of 5 cases if trials vary by {:.0} %",
         share * 100.0,
         USUAL_NOISE * 100.0
     ))
@@ -42,6 +35,7 @@ pub(crate) fn decides(study: &Study, design: &Design) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::design::too_few_blocks;
     use crate::{design, read};
 
     #[test]
@@ -65,8 +59,8 @@ mod tests {
 
     #[test]
     fn only_what_cannot_decide_is_warned_of() {
-        assert_eq!(warning(1, 1), None);
-        assert_eq!(warning(27, 3), None);
-        assert!(warning(2, 2).is_some_and(|told| told.contains("repeat at least 3 times")));
+        assert_eq!(too_few_blocks(1, 1), None);
+        assert_eq!(too_few_blocks(27, 3), None);
+        assert!(too_few_blocks(2, 2).is_some_and(|told| told.contains("repeat at least 3 times")));
     }
 }

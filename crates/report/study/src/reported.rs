@@ -1,14 +1,14 @@
 //! Numbers that a study's command prints: trials that are not jobs.
 //!
-//! The command of a trial prints one JSON document, or text; a [`Reported`] says where in it a number
-//! is (JSON pointer, RFC 6901, or a regular expression) and what it means.
+//! The command of a trial prints one JSON document, or text; a [`Reported`] says where in it a
+//! number is (JSON pointer, RFC 6901, or a regular expression) and what it means.
 
 use iolab_statistics::Better;
 use regex_lite::Regex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Setting, StudyError};
+use crate::{JobSetting, StudyError};
 
 /// One number of a command's output.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,8 +19,8 @@ pub struct Reported {
     /// Where it is, as a JSON pointer; empty when a pattern says it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub at: String,
-    /// What stands around it in a text: a regular expression whose first group is the number, in its
-    /// first match; empty when a pointer says it.
+    /// What stands around it in a text: a regular expression whose first group is the number, in
+    /// its first match; empty when a pointer says it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub pattern: String,
     /// What one of it is: `ns`, `s`, `B/s`, `B`, or empty.
@@ -51,14 +51,14 @@ impl Reported {
     pub(crate) fn check(&self) -> Result<(), StudyError> {
         let name = &self.name;
         if self.at.is_empty() == self.pattern.is_empty() {
-            let message = "needs `at` (a JSON pointer) or `pattern` (a regular expression), and not both";
+            let message = "needs either `at` (a JSON pointer) or `pattern` (a regular expression)";
             return Err(StudyError::meaning(format!("the value '{name}' {message}")));
         }
         if self.pattern.is_empty() {
             return Ok(());
         }
         let wrong = |error: &dyn std::fmt::Display| {
-            StudyError::meaning(format!("the pattern of the value '{name}' is no regular expression: {error}"))
+            StudyError::meaning(format!("the pattern of the value '{name}' is not a regular expression: {error}"))
         };
         let pattern = Regex::new(&self.pattern).map_err(|error| wrong(&error))?;
         if pattern.captures_len() < 2 {
@@ -90,7 +90,7 @@ impl Printed {
 }
 
 /// The command of a configuration: every `{option}` is its value, as one word of the shell.
-pub fn with_values(command: &str, settings: &[Setting]) -> String {
+pub fn with_values(command: &str, settings: &[JobSetting]) -> String {
     let mut text = String::new();
     let mut rest = command;
     // One pass: what a value holds is not looked at again.
@@ -98,7 +98,7 @@ pub fn with_values(command: &str, settings: &[Setting]) -> String {
         text.push_str(&rest[..place]);
         rest = &rest[place..];
         let named =
-            |setting: &&Setting| rest[1..].strip_prefix(&setting.option).is_some_and(|end| end.starts_with('}'));
+            |setting: &&JobSetting| rest[1..].strip_prefix(&setting.option).is_some_and(|end| end.starts_with('}'));
         match settings.iter().find(named) {
             Some(setting) => {
                 text.push_str(&quoted(&setting.value));
@@ -128,8 +128,8 @@ mod tests {
 
     #[test]
     fn values_stand_where_their_options_are_named() {
-        let set = |option: &str, value: &str| Setting { option: option.to_owned(), value: value.to_owned() };
-        let check = |command: &str, settings: &[Setting], expected: &str| {
+        let set = |option: &str, value: &str| JobSetting { option: option.to_owned(), value: value.to_owned() };
+        let check = |command: &str, settings: &[JobSetting], expected: &str| {
             assert_eq!(with_values(command, settings), expected, "{command}");
         };
         check("x --a={a} {b}", &[set("a", "4k"), set("b", "/a b")], "x --a=4k '/a b'");
@@ -161,10 +161,10 @@ mod tests {
         for (at, pattern, expected) in [
             ("/a", "", None),
             ("", "a ([0-9]+)", None),
-            ("", "", Some("and not both")),
-            ("/a", "(b)", Some("and not both")),
+            ("", "", Some("needs either")),
+            ("/a", "(b)", Some("needs either")),
             ("", "a [0-9]+", Some("no group")),
-            ("", "a (", Some("no regular expression")),
+            ("", "a (", Some("not a regular expression")),
         ] {
             let checked = Reported { at: at.to_owned(), pattern: pattern.to_owned(), ..reported() }.check();
             let message = checked.err().map(|error| error.to_string());

@@ -3,7 +3,7 @@
 use iolab_findings::{Reached, by_target, different_targets};
 use iolab_recording::Finding;
 
-use crate::{Design, Setting, Trial};
+use crate::{Design, JobSetting, Trial};
 
 /// Options that say which storage, and nothing else of a load.
 const NAMES_STORAGE: [&str; 4] = ["filename", "directory", "filename_format", "opendir"];
@@ -68,9 +68,9 @@ fn changes_more(design: &Design, groups: &[Vec<usize>]) -> bool {
     nearest.is_none_or(|options| options.iter().any(|option| !NAMES_STORAGE.contains(&option.as_str())))
 }
 
-fn different_options(one: &[Setting], other: &[Setting]) -> Vec<String> {
+fn different_options(one: &[JobSetting], other: &[JobSetting]) -> Vec<String> {
     // The last of several counts, as in a job file.
-    let value = |of: &[Setting], option: &str| {
+    let value = |of: &[JobSetting], option: &str| {
         of.iter().rev().find(|setting| setting.option == option).map(|setting| setting.value.clone())
     };
     let mut options: Vec<&String> = one.iter().chain(other).map(|setting| &setting.option).collect();

@@ -8,7 +8,7 @@ use iolab_statistics::Weights;
 
 use crate::{Design, Study};
 
-/// With more than these, not every pair is in the family: only what is held against the baseline,
+/// With more than these, not every pair is in the family: only what is compared with the baseline,
 /// and configurations that differ in one axis.
 const MOST_PAIRED: usize = 120;
 /// More interactions of two axes than these are not looked at: then only those with the first
@@ -64,7 +64,7 @@ impl<'a> Grid<'a> {
         Grid { design, axes, names, points }
     }
 
-    /// The configuration that others are held against: at the baseline of all axes, or of as many
+    /// The configuration that others are compared with: at the baseline of all axes, or of as many
     /// as there is one.
     pub(crate) fn baseline(&self) -> usize {
         let at_rest = |points: &Vec<usize>| points.iter().filter(|point| **point != 0).count();

@@ -7,12 +7,12 @@
 
 use std::collections::BTreeMap;
 
-use iolab_statistics::{Family, Rules, SteadyState, Weights, critical_bound};
+use iolab_statistics::{DecisionRules, Family, SteadyState, Weights, critical_bound};
 use serde::{Deserialize, Serialize};
 
-use crate::analysis::{Row, row};
 use crate::comparisons::logarithms;
-use crate::{Before, Design, Once, Planned, PreconditionKind, Preconditioned, Purge, Study, Trial};
+use crate::rows::{FigureValues, row};
+use crate::{Before, Design, PreconditionFrequency, PreconditionKind, Preconditioned, Purge, Study, Trial, TrialId};
 
 /// One thing to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -26,7 +26,7 @@ pub enum Step {
     /// A round of the load, counted from 0.
     Round(Before, u32),
     /// A trial.
-    Trial(Planned),
+    Trial(TrialId),
 }
 
 /// What a step of preconditioning came to.
@@ -42,14 +42,14 @@ pub struct StepResult {
 
 /// What has been done so far.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Results {
+pub struct TrialResults {
     /// Trials.
     pub trials: Vec<Trial>,
     /// Steps of preconditioning.
     pub steps: BTreeMap<Step, StepResult>,
     /// Trials whose recordings are there and cannot be read, and why: they are run again when the
     /// study goes on.
-    pub damaged: Vec<(Planned, String)>,
+    pub damaged: Vec<(TrialId, String)>,
 }
 
 impl Step {
@@ -71,7 +71,7 @@ impl Step {
     }
 }
 
-impl Planned {
+impl TrialId {
     /// Its name: that of its files.
     pub fn name(&self) -> String {
         let level = self.level.map(|level| format!("-l{level:02}")).unwrap_or_default();
@@ -79,20 +79,20 @@ impl Planned {
     }
 }
 
-impl Results {
+impl TrialResults {
     /// A trial, if it was run.
-    pub fn trial(&self, planned: Planned) -> Option<&Trial> {
+    pub fn trial(&self, planned: TrialId) -> Option<&Trial> {
         self.trials.iter().find(|trial| trial.planned() == planned)
     }
 
     /// The closed-loop trial whose rate a configuration's levels are shares of.
     pub fn closed_loop(&self, configuration: usize) -> Option<&Trial> {
-        self.trial(Planned { block: 0, configuration, level: None })
+        self.trial(TrialId { block: 0, configuration, level: None })
     }
 
     /// Whether the trial is there, or can never be: a level of a maximum that could not be
     /// measured.
-    pub(crate) fn is_settled(&self, planned: Planned) -> bool {
+    pub(crate) fn is_settled(&self, planned: TrialId) -> bool {
         let is_hopeless = |first: &Trial| first.flaw.is_some() || first.rates.iter().sum::<f64>() <= 0.0;
         self.trial(planned).is_some()
             || (planned.level.is_some() && self.closed_loop(planned.configuration).is_some_and(is_hopeless))
@@ -100,7 +100,7 @@ impl Results {
 }
 
 /// What to do next; `None` when all is done.
-pub fn next(study: &Study, design: &Design, results: &Results) -> Option<Step> {
+pub fn next(study: &Study, design: &Design, results: &TrialResults) -> Option<Step> {
     let trial = missing(study, design, results).next()?;
     Some(precondition(study, trial, results).unwrap_or(Step::Trial(trial)))
 }
@@ -109,8 +109,8 @@ pub fn next(study: &Study, design: &Design, results: &Results) -> Option<Step> {
 pub fn missing<'a>(
     study: &'a Study,
     design: &'a Design,
-    results: &'a Results,
-) -> impl Iterator<Item = Planned> + use<'a> {
+    results: &'a TrialResults,
+) -> impl Iterator<Item = TrialId> + use<'a> {
     let blocks = blocks_to_run(study, design, results);
     let needed = design.trials.iter().take_while(move |trial| trial.block < blocks);
     needed.copied().filter(|trial| !results.is_settled(*trial))
@@ -118,7 +118,7 @@ pub fn missing<'a>(
 
 /// How many blocks the study needs as far as its trials tell. With `blocks = "auto"`: until every
 /// interval is narrow enough, at most all that are planned.
-pub fn blocks_to_run(study: &Study, design: &Design, results: &Results) -> u32 {
+pub fn blocks_to_run(study: &Study, design: &Design, results: &TrialResults) -> u32 {
     let Some(auto) = &study.auto_blocks else { return study.blocks };
     let is_whole = |blocks: u32| {
         design.trials.iter().take_while(|trial| trial.block < blocks).all(|trial| results.is_settled(*trial))
@@ -133,15 +133,16 @@ pub fn blocks_to_run(study: &Study, design: &Design, results: &Results) -> u32 {
 ///
 /// Limits are those of a bound that needs no simulation, as this is asked before every trial;
 /// widened by what simulated ones usually need more.
-fn is_narrow(study: &Study, design: &Design, results: &Results, blocks: u32) -> bool {
+fn is_narrow(study: &Study, design: &Design, results: &TrialResults, blocks: u32) -> bool {
     const WIDER: f64 = 1.15;
     let Some(auto) = &study.auto_blocks else { return true };
-    let rules = Rules::default();
+    let rules = DecisionRules::default();
     let trials: Vec<Trial> =
         results.trials.iter().filter(|trial| trial.block < blocks && trial.level.is_none()).cloned().collect();
     let figure = study.primary_figure();
     let count = design.configurations.len();
-    let rows: Vec<Row> = (0..count).map(|configuration| row(blocks, &trials, configuration, figure, &rules)).collect();
+    let rows: Vec<FigureValues> =
+        (0..count).map(|configuration| row(blocks, &trials, configuration, figure, &rules)).collect();
     if count < 2 {
         let medians = rows.iter().filter_map(|row| row.median);
         return medians.into_iter().all(|limits| limits.half_width() <= auto.half_width * limits.estimate.abs());
@@ -156,7 +157,7 @@ fn is_narrow(study: &Study, design: &Design, results: &Results, blocks: u32) -> 
 }
 
 /// The first step of preconditioning that is missing before a trial.
-fn precondition(study: &Study, trial: Planned, results: &Results) -> Option<Step> {
+fn precondition(study: &Study, trial: TrialId, results: &TrialResults) -> Option<Step> {
     let precondition = study.precondition.as_ref()?;
     let before = before(precondition.once, trial);
     let undone = |step: Step| (!results.steps.contains_key(&step)).then_some(step);
@@ -172,11 +173,11 @@ fn precondition(study: &Study, trial: Planned, results: &Results) -> Option<Step
 }
 
 /// The preconditioning that comes before a trial.
-fn before(once: Once, trial: Planned) -> Before {
+fn before(once: PreconditionFrequency, trial: TrialId) -> Before {
     match once {
-        Once::Study => Before::default(),
-        Once::Block => Before { block: Some(trial.block), ..Before::default() },
-        Once::Trial => {
+        PreconditionFrequency::Study => Before::default(),
+        PreconditionFrequency::Block => Before { block: Some(trial.block), ..Before::default() },
+        PreconditionFrequency::Trial => {
             Before { block: Some(trial.block), configuration: Some(trial.configuration), level: trial.level }
         }
     }
@@ -196,13 +197,13 @@ pub fn preconditionings(study: &Study, design: &Design) -> Vec<Before> {
     all
 }
 
-fn rounds(before: Before, results: &Results) -> Vec<Option<f64>> {
+fn rounds(before: Before, results: &TrialResults) -> Vec<Option<f64>> {
     let round = |number: u32| results.steps.get(&Step::Round(before, number));
     (0..).map_while(round).map(|result| result.value).collect()
 }
 
 /// What all preconditionings have come to.
-pub(crate) fn preconditioned(study: &Study, results: &Results) -> Vec<Preconditioned> {
+pub(crate) fn preconditioned(study: &Study, results: &TrialResults) -> Vec<Preconditioned> {
     let Some(precondition) = &study.precondition else { return Vec::new() };
     let place = |step: &Step| match step {
         Step::Purge(before) | Step::Fill(before) | Step::Prepare(before) | Step::Round(before, _) => Some(*before),

@@ -1,14 +1,14 @@
 //! Designs and results as text for a terminal.
 
-use iolab_statistics::{Better, Rules, Verdict};
+use iolab_statistics::{Better, DecisionRules, Verdict};
 use iolab_units::rounded_ns;
 
 use crate::answer::answer;
 use crate::reach::decides;
-use crate::words::{ratio_words, word};
+use crate::words::{ratio_words, scaled, shown, word};
 use crate::{
-    Analysis, Design, Figure, JobSource, KneeRule, LadderResult, LevelResult, Once, PreconditionKind, Standing, Study,
-    WarmUpMethod, profile,
+    Analysis, Design, JobSource, KneeRule, LadderResult, LevelResult, PreconditionFrequency, PreconditionKind,
+    Standing, Study, WarmUpMethod, profile,
 };
 
 /// What will run, before anything does.
@@ -29,7 +29,7 @@ pub fn describe_design(study: &Study, design: &Design) -> String {
         Some(auto) => format!("{} to {}", auto.start, study.blocks),
     };
     text += &format!(
-        "{} in {blocks} {}: {}, in an order that follows from seed {}\n",
+        "{} in {blocks} {}: {}, in random order from seed {}\n",
         counted(configurations, "configuration"),
         if blocks == "1" { "block" } else { "blocks" },
         counted(design.trials.len(), "trial"),
@@ -50,14 +50,14 @@ fn profile_lines(study: &Study) -> String {
     let mut text = format!("profile {}\n", profile.name);
     for (option, value, reason) in profile.settings {
         let is_own = study.settings.iter().any(|setting| setting.option == *option && setting.value == *value);
-        let note = if is_own { reason.to_string() } else { format!("not used: the study says otherwise ({reason})") };
+        let note = if is_own { reason.to_string() } else { format!("not used, because the study sets it ({reason})") };
         text += &format!("  {option}={value}: {note}\n");
     }
     let wanted = profile.precondition.0;
     let note = if study.precondition.as_ref().map(|own| own.kind) == wanted {
         ""
     } else {
-        "not used: the study says otherwise; "
+        "not used, because the study sets it; "
     };
     let what = match wanted {
         Some(_) => "preconditioned until steady",
@@ -85,9 +85,9 @@ fn procedure_lines(study: &Study) -> String {
             },
         };
         let when = match precondition.once {
-            Once::Study => "the study",
-            Once::Block => "each block",
-            Once::Trial => "each trial",
+            PreconditionFrequency::Study => "the study",
+            PreconditionFrequency::Block => "each block",
+            PreconditionFrequency::Trial => "each trial",
         };
         text += &format!("before {when}: {what}\n");
     }
@@ -118,7 +118,7 @@ pub fn describe_results(
     study: &Study,
     design: &Design,
     analysis: &Analysis,
-    rules: &Rules,
+    rules: &DecisionRules,
     warnings: &[String],
 ) -> String {
     let answer = answer(study, design, analysis, rules);
@@ -133,7 +133,7 @@ pub fn describe_results(
     }
     if analysis.ladders.len() > MOST_LADDERS {
         let more = analysis.ladders.len() - MOST_LADDERS;
-        text += &format!("\nand {} more of load and latency; the report has all\n", counted(more, "table"));
+        text += &format!("\nand {} more; the report shows all\n", counted(more, "table"));
     }
     if !analysis.preconditioned.is_empty() {
         text += "\nPreconditioning:\n";
@@ -150,7 +150,7 @@ fn listed(lines: impl Iterator<Item = String>, most: usize) -> String {
     let lines: Vec<String> = lines.collect();
     let mut text: String = lines.iter().take(most).map(|line| format!("  {line}\n")).collect();
     if lines.len() > most {
-        text += &format!("  and {} more; the report has all\n", lines.len() - most);
+        text += &format!("  and {} more; the report shows all\n", lines.len() - most);
     }
     text
 }
@@ -162,7 +162,7 @@ fn warm_ups(study: &Study, design: &Design, analysis: &Analysis) -> String {
         let how = match one.warm_up.method {
             WarmUpMethod::ChangePoints => format!("{left_out} of {of} left out"),
             WarmUpMethod::Mser5 => format!("{left_out} of {of} left out (MSER-5: its rate did not settle)"),
-            WarmUpMethod::TooShort => "too few intervals to tell: nothing left out (interval=… makes more)".to_owned(),
+            WarmUpMethod::TooShort => "too few intervals: nothing left out (a shorter interval= helps)".to_owned(),
         };
         lines.push(format!("block {}, {}: {how}", one.trial.block + 1, design.name_of(study, one.trial)));
     }
@@ -238,7 +238,7 @@ fn capacity_line(study: &Study, ladder: &LadderResult) -> String {
 
 /// A line for each configuration: the figure that matters most against the baseline, then the
 /// medians of the others with a sign for their verdict.
-fn table(study: &Study, design: &Design, analysis: &Analysis, rules: &Rules) -> String {
+fn table(study: &Study, design: &Design, analysis: &Analysis, rules: &DecisionRules) -> String {
     let primary = study.primary_figure();
     let Some(standing) = analysis.standings.iter().find(|one| one.figure == primary) else { return String::new() };
     let others: Vec<usize> = (0..analysis.figures.len()).filter(|number| *number != primary).collect();
@@ -283,13 +283,14 @@ fn table(study: &Study, design: &Design, analysis: &Analysis, rules: &Rules) -> 
     let mut text = format!("\n{}", columns(&lines, design.axes.len()));
     if rows.len() < design.configurations.len() {
         text += &format!(
-            "  the baseline and the best of {}; the report and --json have all\n",
+            "  the baseline and the best of {}; the report and --json show all\n",
             counted(design.configurations.len(), "configuration")
         );
     }
     if is_compared {
         text += &format!(
-            "  medians of the trials; change, verdict and sign are against the baseline: + better, - worse, = equivalent (within {:.0} %), ? undecided\n",
+            "  medians of the trials; changes, verdicts and signs compare with the baseline: + better, - worse, = \
+            equivalent (within {:.0} %), ? undecided\n",
             rules.zone * 100.0
         );
     }
@@ -341,30 +342,4 @@ fn columns(lines: &[Vec<String>], names: usize) -> String {
         format!("  {}\n", cells.collect::<Vec<_>>().join("  ").trim_end())
     };
     lines.iter().map(cells).collect()
-}
-
-/// A value of a figure with its unit, for people.
-pub fn shown(figure: &Figure, value: f64) -> String {
-    let binary = [(f64::from(1 << 30), "Gi"), (f64::from(1 << 20), "Mi"), (1024.0, "Ki"), (1.0, "")];
-    match figure.unit() {
-        "ns" => rounded_ns(value),
-        "s" => rounded_ns(value * 1e9),
-        unit @ ("B/s" | "B") => scaled(value, &binary, unit),
-        "%" => format!("{value:.1} %"),
-        unit => scaled(value, &[(1e6, "M"), (1e3, "k"), (1.0, "")], unit),
-    }
-}
-
-fn scaled(value: f64, units: &[(f64, &str)], name: &str) -> String {
-    let (size, letter) = units.iter().find(|(size, _)| value >= *size).unwrap_or(&units[units.len() - 1]);
-    let number = value / size;
-    let decimals = if number >= 99.95 {
-        0
-    } else if number >= 9.995 {
-        1
-    } else {
-        2
-    };
-    let gap = if letter.is_empty() && name.is_empty() { "" } else { " " };
-    format!("{number:.decimals$}{gap}{letter}{name}")
 }

@@ -1,7 +1,7 @@
 //! Axes in words of a command line: `iodepth=1,4,16`, `bs=1k..1M:x2`.
 
 use crate::axis::expand;
-use crate::{Axis, Point, Setting, StudyError};
+use crate::{Axis, JobSetting, Point, StudyError};
 
 /// The axis of `OPTION=VALUE,VALUE,…`. A value may be a range as in study files, with a colon
 /// before its step; a comma that belongs to a value is written `\,`.
@@ -14,7 +14,7 @@ pub fn axis_of_words(words: &str) -> Result<Axis, StudyError> {
     let (option, values) = words.split_once('=').ok_or_else(|| refused("an option, '=' and its values"))?;
     let option = option.trim().trim_start_matches('-');
     if option.is_empty() {
-        return Err(refused("it names no option"));
+        return Err(refused("the option is missing"));
     }
     let mut points: Vec<Point> = Vec::new();
     for text in split(values) {
@@ -23,9 +23,9 @@ pub fn axis_of_words(words: &str) -> Result<Axis, StudyError> {
                 return Err(refused("a value is empty"));
             }
             if points.iter().any(|point| point.name == value) {
-                return Err(refused(&format!("it has '{value}' twice")));
+                return Err(refused(&format!("'{value}' appears twice")));
             }
-            let setting = Setting { option: option.to_owned(), value: value.clone() };
+            let setting = JobSetting { option: option.to_owned(), value: value.clone() };
             points.push(Point { name: value, settings: vec![setting] });
         }
     }
@@ -70,10 +70,10 @@ mod tests {
         }
         for (words, said) in [
             ("iodepth", "an option, '=' and its values"),
-            ("=4", "names no option"),
+            ("=4", "the option is missing"),
             ("bs=", "a value is empty"),
             ("bs=4k,,8k", "a value is empty"),
-            ("bs=4k,4k", "'4k' twice"),
+            ("bs=4k,4k", "'4k' appears twice"),
             ("bs=4k..8k", "needs a step"),
             ("bs=8k..4k:x2", "goes down"),
         ] {

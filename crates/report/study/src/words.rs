@@ -1,6 +1,7 @@
 //! The words of verdicts, sizes and ratios: the same wherever a result is told.
 
-use iolab_statistics::{Comparison, Interval, Rules, Verdict, size_of_ratio};
+use iolab_statistics::{Comparison, DecisionRules, Interval, Verdict, size_of_ratio};
+use iolab_units::rounded_ns;
 
 use crate::Figure;
 
@@ -22,23 +23,23 @@ pub fn word(figure: &Figure, verdict: Verdict) -> &'static str {
 pub fn verdict_meaning(word: &str) -> Option<&'static str> {
     Some(match word {
         "better" | "worse" | "higher" | "lower" => {
-            "the whole interval of the ratio lies on one side of 1. That is said at 95 % for all comparisons of one figure together; \
-             higher and lower are the words for figures of which neither is good in itself."
+            "the whole interval of the ratio lies on one side of 1. This holds at 95 % jointly for all comparisons \
+            of one metric. Metrics that are neither good nor bad say higher and lower."
         }
         "equivalent" => {
-            "the whole interval of the ratio lies within the zone in which differences do not matter: 2 % to either side, \
-             unless the comparison says otherwise."
+            "the whole interval of the ratio lies within the zone of unimportant differences: 2 % to either side by \
+            default."
         }
         "undecided" => {
-            "the interval of the ratio holds both 1, or the edge of the zone, and a difference that matters. More repeats \
-             make it narrower; how many would decide is said beside it."
+            "the interval of the ratio contains both no difference and an important one. More repeats make it \
+            narrower; the report says how many should settle it."
         }
         _ => return None,
     })
 }
 
 /// What would decide a comparison; `None` when it is decided.
-pub fn would_decide(comparison: &Comparison, rules: &Rules) -> Option<String> {
+pub fn would_decide(comparison: &Comparison, rules: &DecisionRules) -> Option<String> {
     let Verdict::Undecided { more_repeats } = comparison.verdict else { return None };
     if comparison.blocks < rules.least_blocks {
         let percent = rules.confidence * 100.0;
@@ -53,7 +54,10 @@ pub fn would_decide(comparison: &Comparison, rules: &Rules) -> Option<String> {
 }
 
 /// What would decide all of some comparisons; `None` when all are decided.
-pub fn would_decide_all<'a>(comparisons: impl Iterator<Item = &'a Comparison>, rules: &Rules) -> Option<String> {
+pub fn would_decide_all<'a>(
+    comparisons: impl Iterator<Item = &'a Comparison>,
+    rules: &DecisionRules,
+) -> Option<String> {
     let needed = |comparison: &&Comparison| match comparison.verdict {
         Verdict::Undecided { more_repeats } => more_repeats.unwrap_or(usize::MAX),
         _ => 0,
@@ -87,6 +91,32 @@ fn factor(ratio: f64) -> String {
 /// How large a ratio is, in a word.
 pub fn size_word(ratio: f64) -> &'static str {
     size_of_ratio(ratio).word()
+}
+
+/// A value of a figure with its unit, for people.
+pub fn shown(figure: &Figure, value: f64) -> String {
+    let binary = [(f64::from(1 << 30), "Gi"), (f64::from(1 << 20), "Mi"), (1024.0, "Ki"), (1.0, "")];
+    match figure.unit() {
+        "ns" => rounded_ns(value),
+        "s" => rounded_ns(value * 1e9),
+        unit @ ("B/s" | "B") => scaled(value, &binary, unit),
+        "%" => format!("{value:.1} %"),
+        unit => scaled(value, &[(1e6, "M"), (1e3, "k"), (1.0, "")], unit),
+    }
+}
+
+pub(crate) fn scaled(value: f64, units: &[(f64, &str)], name: &str) -> String {
+    let (size, letter) = units.iter().find(|(size, _)| value >= *size).unwrap_or(&units[units.len() - 1]);
+    let number = value / size;
+    let decimals = if number >= 99.95 {
+        0
+    } else if number >= 9.995 {
+        1
+    } else {
+        2
+    };
+    let gap = if letter.is_empty() && name.is_empty() { "" } else { " " };
+    format!("{number:.decimals$}{gap}{letter}{name}")
 }
 
 #[cfg(test)]

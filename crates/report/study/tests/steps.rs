@@ -3,15 +3,15 @@
 //!
 //! Trials are answered by a formula here, so that values do not depend on a machine.
 
-use iolab_statistics::{Rules, SteadyState};
+use iolab_statistics::{DecisionRules, SteadyState};
 use iolab_study::{
-    Behind, Design, KneeRule, Results, Step, StepResult, Study, Trial, analyse, blocks_to_run, design, missing, next,
-    preconditionings, read,
+    Behind, Design, KneeRule, Step, StepResult, Study, Trial, TrialResults, analyse, blocks_to_run, design, missing,
+    next, preconditionings, read,
 };
 
 /// A device that does 10,000 operations per second, and whose response time grows as 1 / (1 -
 /// load).
-fn answer(study: &Study, step: &Step, results: &mut Results) {
+fn answer(study: &Study, step: &Step, results: &mut TrialResults) {
     match step {
         Step::Trial(planned) => {
             let noise = 1.0 + 0.001 * f64::from((planned.block * 7 + planned.configuration as u32 * 3) % 5);
@@ -57,7 +57,7 @@ fn study(more: &str) -> (Study, Design) {
 }
 
 /// All steps to the end, in order, from these results on.
-fn go_on(study: &Study, design: &Design, results: &mut Results) -> Vec<Step> {
+fn go_on(study: &Study, design: &Design, results: &mut TrialResults) -> Vec<Step> {
     let mut steps = Vec::new();
     while let Some(step) = next(study, design, results) {
         assert!(!steps.contains(&step), "{step:?} is done twice");
@@ -77,14 +77,14 @@ fn a_study_that_stops_anywhere_comes_to_the_same_as_one_that_does_not() {
         "blocks = 2\nprecondition = { kind = \"snia\", once = \"trial\" }\nladder = { levels = [50] }",
     ] {
         let (study, design) = study(more);
-        let mut unbroken = Results::default();
+        let mut unbroken = TrialResults::default();
         let steps = go_on(&study, &design, &mut unbroken);
-        let analysis = analyse(&study, &design, &unbroken, &Rules::default());
+        let analysis = analyse(&study, &design, &unbroken, &DecisionRules::default());
         for stop in 0..=steps.len() {
-            let mut results = Results::default();
+            let mut results = TrialResults::default();
             steps[..stop].iter().for_each(|step| answer(&study, step, &mut results));
             assert_eq!(go_on(&study, &design, &mut results), steps[stop..], "{more}: stopped after {stop} steps");
-            assert_eq!(analyse(&study, &design, &results, &Rules::default()), analysis, "{more}: {stop}");
+            assert_eq!(analyse(&study, &design, &results, &DecisionRules::default()), analysis, "{more}: {stop}");
         }
     }
 }
@@ -93,7 +93,7 @@ fn a_study_that_stops_anywhere_comes_to_the_same_as_one_that_does_not() {
 fn preconditioning_comes_before_what_it_is_for() {
     let names = |more: &str, count: usize| -> Vec<String> {
         let (study, design) = study(more);
-        go_on(&study, &design, &mut Results::default()).iter().take(count).map(Step::name).collect()
+        go_on(&study, &design, &mut TrialResults::default()).iter().take(count).map(Step::name).collect()
     };
     let rounds = (0..8).map(|round| format!("study-r{round:02}"));
     let expected: Vec<String> = ["study-purge".to_owned(), "study-fill".to_owned()].into_iter().chain(rounds).collect();
@@ -110,7 +110,7 @@ fn preconditioning_comes_before_what_it_is_for() {
 #[test]
 fn what_does_not_become_steady_is_told_and_goes_on() {
     let (study, design) = study("blocks = 1\nprecondition = \"snia\"");
-    let mut results = Results::default();
+    let mut results = TrialResults::default();
     let mut rounds = 0;
     while let Some(step) = next(&study, &design, &results) {
         match step {
@@ -123,7 +123,7 @@ fn what_does_not_become_steady_is_told_and_goes_on() {
         }
     }
     assert_eq!((rounds, results.trials.len()), (25, 2), "trials run all the same");
-    let analysis = analyse(&study, &design, &results, &Rules::default());
+    let analysis = analyse(&study, &design, &results, &DecisionRules::default());
     let one = &analysis.preconditioned[0];
     assert!(matches!(one.verdict, Some(SteadyState::GivenUp { .. })), "{one:?}");
     assert_eq!(one.rounds.len(), 25);
@@ -134,7 +134,7 @@ fn what_does_not_become_steady_is_told_and_goes_on() {
 fn blocks_end_when_the_intervals_are_narrow() {
     let (study, design) = study("blocks = \"auto\"");
     let run = |noise: fn(u32) -> f64| {
-        let mut results = Results::default();
+        let mut results = TrialResults::default();
         while let Some(step) = next(&study, &design, &results) {
             let Step::Trial(planned) = step else { panic!("nothing else is planned") };
             let factor = if planned.configuration == 0 { 1.0 } else { noise(planned.block) };
@@ -159,13 +159,13 @@ fn blocks_end_when_the_intervals_are_narrow() {
 #[test]
 fn a_ladder_has_levels_a_knee_and_a_capacity() {
     let (study, design) = study("blocks = 6\nladder = { slo = \"p99<=2ms\" }");
-    let mut results = Results::default();
+    let mut results = TrialResults::default();
     let steps = go_on(&study, &design, &mut results);
     assert_eq!(steps.len(), 6 * 2 * 12);
     let firsts: Vec<bool> =
         steps.iter().take(24).map(|step| matches!(step, Step::Trial(trial) if trial.level.is_none())).collect();
     assert_eq!(firsts.iter().position(|closed| !closed), Some(2), "closed loops first");
-    let analysis = analyse(&study, &design, &results, &Rules::default());
+    let analysis = analyse(&study, &design, &results, &DecisionRules::default());
     for (number, ladder) in analysis.ladders.iter().enumerate() {
         assert_eq!(ladder.configuration, number);
         assert_eq!(ladder.levels.len(), 11);
@@ -186,7 +186,7 @@ fn a_ladder_has_levels_a_knee_and_a_capacity() {
 #[test]
 fn a_ladder_without_a_maximum_is_left_out() {
     let (study, design) = study("blocks = 2\nladder = {}");
-    let mut results = Results::default();
+    let mut results = TrialResults::default();
     while let Some(step) = next(&study, &design, &results) {
         answer(&study, &step, &mut results);
         let last = results.trials.last_mut().expect("a trial");
@@ -199,7 +199,7 @@ fn a_ladder_without_a_maximum_is_left_out() {
         own.filter(|trial| trial.level.is_some()).count()
     };
     assert_eq!((levels(0), levels(1)), (0, 22));
-    let analysis = analyse(&study, &design, &results, &Rules::default());
+    let analysis = analyse(&study, &design, &results, &DecisionRules::default());
     assert_eq!((analysis.ladders[0].maximum_iops, analysis.ladders[0].levels.len()), (None, 0));
 }
 
@@ -216,7 +216,7 @@ fn mistakes_in_how_trials_are_run_have_a_place_and_a_way_out() {
     check("precondition = \"snai\"", &["3:16", "\"snia\", \"fill\""]);
     check("precondition = { kind = \"job\" }", &["3:16", "job = \"FILE\""]);
     check("precondition = { kind = \"snia\", once = \"day\" }", &["\"study\", \"block\" or \"trial\""]);
-    check("precondition = { kind = \"snia\", most_rounds = 3 }", &["a window has 5 rounds"]);
+    check("precondition = { kind = \"snia\", most_rounds = 3 }", &["at least 5, the size of the window"]);
     check("steady = \"yes\"", &["3:10", "\"auto\""]);
     check("profile = \"hdd\"", &["3:11", "nand, optane"]);
     check("[ladder]\nlevels = [0]", &["a percentage of the maximum"]);

@@ -1,9 +1,11 @@
 //! From a study's text to its analysis.
 
-use iolab_aggregate::Target;
+use iolab_aggregate::ReachedStorage;
 use iolab_recording::Severity;
-use iolab_statistics::{Rules, Verdict};
-use iolab_study::{Design, Figure, Results, Trial, analyse, answer, describe_design, describe_results, design, read};
+use iolab_statistics::{DecisionRules, Verdict};
+use iolab_study::{
+    Design, Figure, Trial, TrialResults, analyse, answer, describe_design, describe_results, design, read,
+};
 
 const STUDY: &str = r#"
 title = "Interfaces"
@@ -76,7 +78,7 @@ fn mistakes_have_a_place_and_a_way_out() {
     check(&format!("{job}figures = [\"iops\", \"p100\"]"), &["3:20", "p100", "p99.9"]);
     check(&format!("{job}[[axis]]\noption = \"bs\"\nvalues = \"1k..4k\""), &["3:1", "needs a step"]);
     check(&format!("{job}[[axis]]\noption = \"bs\"\nvalues = []"), &["no values"]);
-    check(&format!("{job}[[axis]]\nvalues = [1]"), &["an axis has option"]);
+    check(&format!("{job}[[axis]]\nvalues = [1]"), &["an axis needs option"]);
     check(&format!("{job}[[axis]]\noption = \"bs\"\nvalues = [1, 1]"), &["'1' twice"]);
     check(&format!("{job}[[axis]]\noptions = [\"a\", \"b\"]\nvalues = [[1]]"), &["1 values for 2 options"]);
     check(
@@ -109,15 +111,15 @@ fn axes_that_only_change_together_are_warned_about() {
 
 /// Trials on a machine that is three times as fast in some blocks as in others; io_uring is 20 %
 /// faster.
-fn trials() -> Results {
+fn trials() -> TrialResults {
     let study = read(STUDY).expect("a sound study");
     trials_of(&design(&study).expect("a sound design"))
 }
 
-fn trials_of(design: &Design) -> Results {
+fn trials_of(design: &Design) -> TrialResults {
     let speed = [1.0, 3.0, 2.0, 1.5, 2.5, 1.2, 0.9];
     let noise = [0.99, 1.0, 1.01, 1.005, 0.995];
-    let trial = |planned: &iolab_study::Planned| {
+    let trial = |planned: &iolab_study::TrialId| {
         let factor = if design.configurations[planned.configuration].points[1] == "psync" { 1.0 } else { 1.2 };
         let iops =
             1e5 * speed[planned.block as usize] * factor * noise[(planned.block as usize + planned.configuration) % 5];
@@ -128,26 +130,26 @@ fn trials_of(design: &Design) -> Results {
             ..Trial::default()
         }
     };
-    Results { trials: design.trials.iter().map(trial).collect(), ..Results::default() }
+    TrialResults { trials: design.trials.iter().map(trial).collect(), ..TrialResults::default() }
 }
 
 #[test]
 fn configurations_that_reach_other_storage_are_told_before_the_answer() {
-    let of = |text: &str, reached: &dyn Fn(&[String]) -> Vec<Target>| {
+    let of = |text: &str, reached: &dyn Fn(&[String]) -> Vec<ReachedStorage>| {
         let study = read(text).expect("a sound study");
         let design = design(&study).expect("a sound design");
         let mut results = trials_of(&design);
         for trial in &mut results.trials {
             trial.reached = reached(&design.configurations[trial.configuration].points);
         }
-        let analysis = analyse(&study, &design, &results, &Rules::default());
-        (describe_results(&study, &design, &analysis, &Rules::default(), &[]), analysis)
+        let analysis = analyse(&study, &design, &results, &DecisionRules::default());
+        (describe_results(&study, &design, &analysis, &DecisionRules::default(), &[]), analysis)
     };
-    let disk = || Target::BlockDevice("sda".to_owned());
+    let disk = || ReachedStorage::BlockDevice("sda".to_owned());
     // The axis changes the engine and, with it, the storage.
     let (text, analysis) = of(STUDY, &|points| match points[1].as_str() {
         "psync" => vec![disk()],
-        _ => vec![Target::Driven("trtype=VIRT".to_owned())],
+        _ => vec![ReachedStorage::Driven("trtype=VIRT".to_owned())],
     });
     assert_eq!(analysis.findings[0].severity, Severity::Invalid);
     assert!(
@@ -164,7 +166,7 @@ fn configurations_that_reach_other_storage_are_told_before_the_answer() {
     // A study of the storage itself changes nothing else.
     let media = "title = \"t\"\njob_text = \"[j]\"\nblocks = 7\nfigures = [\"iops\", \"p99\"]\n[[axis]]\noption = \"bs\"\nvalues = [1, 2]\n\
                  [[axis]]\nname = \"medium\"\npoint = [{ name = \"a\", set = { filename = \"a\" } }, { name = \"b\", set = { filename = \"b\" } }]\n";
-    let (_, analysis) = of(media, &|points| vec![Target::Driven(points[1].clone())]);
+    let (_, analysis) = of(media, &|points| vec![ReachedStorage::Driven(points[1].clone())]);
     let found: Vec<_> = analysis.findings.iter().map(|one| (one.rule.as_str(), one.severity)).collect();
     assert_eq!(found, [("different-targets", Severity::Note)]);
 }
@@ -174,7 +176,7 @@ fn differences_show_through_a_machine_that_drifts() {
     let study = read(STUDY).expect("a sound study");
     let design = design(&study).expect("a sound design");
     let mut trials = trials();
-    let analysis = analyse(&study, &design, &trials, &Rules::default());
+    let analysis = analyse(&study, &design, &trials, &DecisionRules::default());
     assert_eq!(analysis.contrasts.len(), 10, "every two of five configurations, in the figure that has values");
     for (baseline, candidate, ratio) in [(0, 1, 1.2), (2, 3, 1.2), (0, 4, 1.2), (3, 2, 1.0 / 1.2)] {
         let contrast = analysis.contrast(0, baseline, candidate).expect("all have values");
@@ -184,17 +186,17 @@ fn differences_show_through_a_machine_that_drifts() {
     }
     let alike = analysis.contrast(0, 1, 3).expect("all have values").comparison;
     assert_eq!(alike.verdict, Verdict::Equivalent, "{alike:?}");
-    let text = describe_results(&study, &design, &analysis, &Rules::default(), &[]);
+    let text = describe_results(&study, &design, &analysis, &DecisionRules::default(), &[]);
     let first = text.lines().nth(2).expect("the answer");
     assert!(first.contains("is best: ") && first.contains("against the baseline (bs=4k, interface=psync)"), "{text}");
     assert!(first.contains("; equivalent: ") && first.ends_with("(iops)"), "{text}");
     assert!(text.contains("- interface matters most"), "{text}");
-    assert!(text.contains("bs makes no difference"), "{text}");
+    assert!(text.contains("bs has no effect"), "{text}");
     assert!(text.contains("enough samples"), "percentiles that nobody can know are not printed: {text}");
     assert!(text.lines().count() < 20, "{text}");
     // The order in which trials came makes no difference.
     trials.trials.reverse();
-    assert_eq!(analyse(&study, &design, &trials, &Rules::default()), analysis);
+    assert_eq!(analyse(&study, &design, &trials, &DecisionRules::default()), analysis);
 }
 
 #[test]
@@ -205,13 +207,13 @@ fn flawed_trials_do_not_count_and_are_told() {
     let place =
         trials.trials.iter().position(|trial| trial.block == 2 && trial.configuration == 1).expect("it was planned");
     trials.trials[place].flaw = Some("the disk was full".to_owned());
-    let analysis = analyse(&study, &design, &trials, &Rules::default());
+    let analysis = analyse(&study, &design, &trials, &DecisionRules::default());
     assert_eq!(analysis.flaws, ["block 3, 4k, io_uring: the disk was full"]);
     assert_eq!(analysis.contrast(0, 0, 1).expect("the others count").comparison.blocks, 6);
     assert_eq!(analysis.rows[1].values[2], None);
     assert_eq!(analysis.contrast(0, 0, 1).expect("there").comparison.verdict, Verdict::Better);
-    let text = describe_results(&study, &design, &analysis, &Rules::default(), &[]);
-    assert!(text.contains("does not count: block 3, 4k, io_uring: the disk was full"), "{text}");
+    let text = describe_results(&study, &design, &analysis, &DecisionRules::default(), &[]);
+    assert!(text.contains("excluded: block 3, 4k, io_uring: the disk was full"), "{text}");
 }
 
 #[test]
@@ -225,23 +227,23 @@ fn missing_and_damaged_trials_are_told() {
     let damaged = trials.trials.remove(place).planned();
     trials.damaged.push((damaged, "its recording is damaged".to_owned()));
     trials.trials.retain(|trial| trial.block < 5);
-    let analysis = analyse(&study, &design, &trials, &Rules::default());
-    assert_eq!(analysis.missing, ["block 2, 4k, psync: not run to its end", "2 blocks not begun"]);
+    let analysis = analyse(&study, &design, &trials, &DecisionRules::default());
+    assert_eq!(analysis.missing, ["block 2, 4k, psync: did not finish", "2 blocks not started"]);
     assert_eq!(analysis.flaws, ["block 3, 8k, io_uring: its recording is damaged"]);
-    let text = describe_results(&study, &design, &analysis, &Rules::default(), &[]);
-    assert!(text.contains("missing: 2 blocks not begun") && text.contains("does not count: block 3, 8k"), "{text}");
+    let text = describe_results(&study, &design, &analysis, &DecisionRules::default(), &[]);
+    assert!(text.contains("missing: 2 blocks not started") && text.contains("excluded: block 3, 8k"), "{text}");
     // The rest decides all the same.
     assert_eq!(analysis.contrast(0, 2, 3).expect("there").comparison.verdict, Verdict::Better);
 }
 
 /// 3 x 3 settings in five blocks: depth multiplies by up to four, more so at larger blocks.
-fn nine(blocks: u32) -> (iolab_study::Study, iolab_study::Design, Results) {
+fn nine(blocks: u32) -> (iolab_study::Study, iolab_study::Design, TrialResults) {
     let text = "title = \"t\"\njob_text = \"[j]\"\nfigures = [\"iops\", \"bandwidth\"]\nblocks = 5\n[[axis]]\noption = \"bs\"\nvalues = [\"4k\", \"16k\", \"64k\"]\n\
                 [[axis]]\noption = \"iodepth\"\nvalues = [1, 8, 32]\n";
     let study = read(text).expect("a sound study");
     let design = design(&study).expect("a sound design");
     let speed = [[1.0, 2.0, 3.0], [1.5, 3.5, 4.5], [2.0, 5.0, 7.5]];
-    let trial = |planned: &iolab_study::Planned| {
+    let trial = |planned: &iolab_study::TrialId| {
         let made = &design.configurations[planned.configuration].points;
         let place = |of: &[&str], axis: usize| of.iter().position(|one| *one == made[axis]).expect("a point");
         let own = speed[place(&["4k", "16k", "64k"], 0)][place(&["1", "8", "32"], 1)];
@@ -256,14 +258,14 @@ fn nine(blocks: u32) -> (iolab_study::Study, iolab_study::Design, Results) {
         }
     };
     let trials = design.trials.iter().filter(|planned| planned.block < blocks).map(trial).collect();
-    (study, design, Results { trials, ..Results::default() })
+    (study, design, TrialResults { trials, ..TrialResults::default() })
 }
 
 #[test]
 fn five_blocks_of_nine_configurations_decide() {
     let (study, design, results) = nine(5);
-    let analysis = analyse(&study, &design, &results, &Rules::default());
-    let answer = answer(&study, &design, &analysis, &Rules::default());
+    let analysis = analyse(&study, &design, &results, &DecisionRules::default());
+    let answer = answer(&study, &design, &analysis, &DecisionRules::default());
     assert!(answer.sentence.starts_with("bs=64k, iodepth=32 is best: "), "{answer:?}");
     assert!(
         answer.sentence.contains("x against the baseline (bs=4k, iodepth=1) [")
@@ -290,8 +292,8 @@ fn too_few_blocks_say_the_size_all_the_same() {
     {
         let (study, design, results) = nine(blocks);
         let study = iolab_study::Study { blocks, ..study };
-        let analysis = analyse(&study, &design, &results, &Rules::default());
-        let sentence = answer(&study, &design, &analysis, &Rules::default()).sentence;
+        let analysis = analyse(&study, &design, &results, &DecisionRules::default());
+        let sentence = answer(&study, &design, &analysis, &DecisionRules::default()).sentence;
         assert!(
             sentence.starts_with("bs=64k, iodepth=32 looks best: ") && sentence.contains(", large; "),
             "{sentence}"
@@ -317,7 +319,7 @@ fn a_large_study_is_told_within_a_hundred_lines() {
     let study = read(text).expect("a study");
     let design = design(&study).expect("a design");
     assert_eq!(design.configurations.len(), 240);
-    let trial = |planned: &iolab_study::Planned| {
+    let trial = |planned: &iolab_study::TrialId| {
         let value = 1000.0 + 7.0 * planned.configuration as f64 + f64::from(planned.block);
         Trial {
             block: planned.block,
@@ -326,10 +328,10 @@ fn a_large_study_is_told_within_a_hundred_lines() {
             ..Trial::default()
         }
     };
-    let results = Results { trials: design.trials.iter().map(trial).collect(), ..Results::default() };
-    let analysis = analyse(&study, &design, &results, &Rules::default());
+    let results = TrialResults { trials: design.trials.iter().map(trial).collect(), ..TrialResults::default() };
+    let analysis = analyse(&study, &design, &results, &DecisionRules::default());
     let warnings: Vec<String> = (0..20).map(|number| format!("warning: number {number}")).collect();
-    let text = describe_results(&study, &design, &analysis, &Rules::default(), &warnings);
+    let text = describe_results(&study, &design, &analysis, &DecisionRules::default(), &warnings);
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines.len() < 100, "{} lines:\n{text}", lines.len());
     let place =
@@ -337,7 +339,7 @@ fn a_large_study_is_told_within_a_hundred_lines() {
     // The answer, what was found, warnings, one table.
     assert!(place("(bandwidth)") == 2 && place("- bs ") < place("warning: number 0"), "{text}");
     assert!(
-        place("and 12 more; the report has all") < place("  bs    ") && place("the best of 240 configurations") > 40
+        place("and 12 more; the report shows all") < place("  bs    ") && place("the best of 240 configurations") > 40
     );
     // The baseline is in the table though it is the slowest.
     assert!(text.contains("512   1        1 ") && text.contains("256k  128      4 "), "{text}");

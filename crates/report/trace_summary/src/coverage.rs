@@ -22,7 +22,7 @@ pub fn coverage<R: Read>(reader: &Reader<R>, operations: u64) -> String {
                         of(written, seen_written)
                     );
                 }
-                _ => text += "not seen: unknown, since nobody counted what the program moved\n",
+                _ => text += "not seen: unknown, because the bytes the program moved were not counted\n",
             }
             for unseen in &end.unseen {
                 let count = unseen.count.map_or(String::new(), |count| format!("{} ", grouped(count)));
@@ -34,15 +34,15 @@ pub fn coverage<R: Read>(reader: &Reader<R>, operations: u64) -> String {
             let damage = reader.damage();
             let what = damage.map_or("it is still being written", |damage| damage.what);
             let at = damage.map_or(String::new(), |damage| format!(" at byte {}", grouped(damage.at_byte)));
-            text += &format!("not whole: {what}{at}; what comes before is good\n");
+            text += &format!("incomplete: {what}{at}; everything before it is valid\n");
         }
     }
     if let Some(traced_ns) = facts.traced_call_ns {
         let all_ns = traced_ns * operations as f64;
         let share = reader.end().filter(|end| end.elapsed_ns > 0).map(|end| all_ns / end.elapsed_ns as f64);
         let share = share.map_or(String::new(), |share| format!(", {} of the time captured", percent(share)));
-        let other = facts.other_call_ns.map_or(String::new(), |ns| format!("; {ns:.0} ns on any other call"));
-        text += &format!("cost: {:.1} us on each of {} calls{share}{other}\n", traced_ns / 1e3, grouped(operations));
+        let other = facts.other_call_ns.map_or(String::new(), |ns| format!("; {ns:.0} ns per other call"));
+        text += &format!("cost: {:.1} us per call for {} calls{share}{other}\n", traced_ns / 1e3, grouped(operations));
     }
     text
 }

@@ -7,10 +7,12 @@
 mod coverage;
 mod lines;
 mod pattern;
+mod picture;
 mod summary;
 mod tables;
 
 pub use coverage::coverage;
 pub use lines::{line, line_titles};
 pub use pattern::Pattern;
+pub use picture::{FilePicture, Picture, Slot};
 pub use summary::{CallFigures, FileFigures, Summary, ThreadFigures};

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use iolab_text::{Side, aligned, grouped, rounded_bytes};
+use iolab_text::{Alignment, aligned, grouped, rounded_bytes};
 use iolab_trace::Reader;
 
 use crate::summary::{FileFigures, Summary};
@@ -78,7 +78,7 @@ impl Summary {
         }
         let more = files.len().saturating_sub(SHOWN);
         let rest = if more > 0 { format!("… and {} more files\n", grouped(more as u64)) } else { String::new() };
-        let side = |column: usize| if column == titles.len() - 1 { Side::Left } else { numbers_right(column) };
+        let side = |column: usize| if column == titles.len() - 1 { Alignment::Left } else { numbers_right(column) };
         if lines.len() > 1 {
             format!("\n{}{rest}", aligned(&lines, side))
         } else {
@@ -123,6 +123,6 @@ fn cells_of(figures: &FileFigures) -> [String; 9] {
     ]
 }
 
-fn numbers_right(column: usize) -> Side {
-    if column == 0 { Side::Left } else { Side::Right }
+fn numbers_right(column: usize) -> Alignment {
+    if column == 0 { Alignment::Left } else { Alignment::Right }
 }

@@ -13,7 +13,7 @@ use std::fs::{File, OpenOptions};
 use std::sync::Arc;
 
 use iolab_clock::Clock;
-use iolab_measure::{FullRecorder, IntervalSeries, IntervalStream, Recorder, Run, Tally};
+use iolab_measure::{FullRecorder, IntervalSeries, IntervalStream, Recorder, Run, WorkerCounters};
 use iolab_plan::Direction;
 use iolab_random::Lcg;
 
@@ -43,7 +43,7 @@ fn main() -> std::io::Result<()> {
 
 /// Time to count everything, ns, streaming into `file` if there is one.
 fn count(clock: &Clock, file: Option<Arc<File>>, intervals: u64, operations: u64) -> u64 {
-    let mut tally = Tally::new(32, IntervalSeries::new(0, LENGTH_NS, intervals as usize));
+    let mut tally = WorkerCounters::new(32, IntervalSeries::new(0, LENGTH_NS, intervals as usize));
     if let Some(file) = file {
         tally.stream_to(IntervalStream::new(file, 0, 0, LENGTH_NS, false));
     }

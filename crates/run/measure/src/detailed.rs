@@ -4,29 +4,19 @@
 use std::fs::File;
 
 use iolab_histogram::Histogram;
-use iolab_plan::{Direction, LogPlan, MeasurementPlan, PerDirection};
+use iolab_plan::{LogPlan, MeasurementPlan, PerDirection};
 use iolab_recording::WorkerRecording;
 
 use crate::interval_stream::Sources;
+use crate::latencies::Latencies;
 use crate::logs::{HistogramLog, Logs};
-use crate::recorder::{Latencies, count};
-use crate::{Recorder, Run, Sample, Tally};
-
-/// An operation took longer than the job allows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LatencyExceeded {
-    /// Its direction.
-    pub direction: Direction,
-    /// What it took, ns.
-    pub took_ns: u64,
-    /// The limit, ns.
-    pub limit_ns: u64,
-}
+use crate::recorder::{LatencyExceeded, count};
+use crate::{Recorder, Run, Sample, WorkerCounters};
 
 /// Any subset of latencies, response time, logs, a limit.
 #[derive(Debug)]
 pub struct DetailedRecorder {
-    tally: Tally,
+    tally: WorkerCounters,
     latencies: [Latencies; 3],
     response: [Histogram; 3],
     delays: [Delays; 3],
@@ -58,7 +48,7 @@ impl DetailedRecorder {
     /// A recorder for this plan. `synchronous` engines have no submission latency; `scheduled`
     /// directions have a response time.
     pub fn new(
-        tally: Tally,
+        tally: WorkerCounters,
         plan: &MeasurementPlan,
         synchronous: bool,
         scheduled: PerDirection<bool>,
@@ -101,7 +91,7 @@ impl Recorder for DetailedRecorder {
     const STAMPS: bool = true;
     const EACH: bool = true;
 
-    fn tally(&mut self) -> &mut Tally {
+    fn tally(&mut self) -> &mut WorkerCounters {
         &mut self.tally
     }
 

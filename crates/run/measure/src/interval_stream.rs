@@ -11,10 +11,10 @@ use std::sync::Arc;
 
 use iolab_histogram::{Baseline, Histogram};
 use iolab_plan::Direction;
-use iolab_recording::partial::{EntryBuffer, Latency};
+use iolab_recording::partial::{EntryBuffer, LoggedLatency};
 
 use crate::Totals;
-use crate::recorder::Latencies;
+use crate::latencies::Latencies;
 
 /// The running histograms of a recorder, by direction; what it does not measure is empty or `None`.
 #[derive(Debug, Default)]
@@ -134,11 +134,11 @@ impl IntervalStream {
             self.buffer.direction(direction, ios, totals.bytes[index] - self.at_begin.bytes[index]);
             let [lat, clat, response] = &mut self.baselines[index];
             if let Some(latencies) = &mut sources.latencies {
-                self.buffer.latency(Latency::Lat, &mut latencies[index].lat, lat);
-                self.buffer.latency(Latency::Clat, &mut latencies[index].clat, clat);
+                self.buffer.latency(LoggedLatency::Lat, &mut latencies[index].lat, lat);
+                self.buffer.latency(LoggedLatency::Clat, &mut latencies[index].clat, clat);
             }
             if let Some(histograms) = &mut sources.response {
-                self.buffer.latency(Latency::Response, &mut histograms[index], response);
+                self.buffer.latency(LoggedLatency::Response, &mut histograms[index], response);
             }
         }
         self.buffer.end();
@@ -161,7 +161,7 @@ impl IntervalStream {
             Ok(written) => format!("wrote only {written} of {} bytes", bytes.len()),
             Err(error) => error.to_string(),
         };
-        self.trouble = Some(format!("the latencies of intervals are recorded up to here only: {reason}"));
+        self.trouble = Some(format!("latencies of intervals are recorded only up to this point: {reason}"));
         self.next_end_ns = u64::MAX;
     }
 }

@@ -9,13 +9,16 @@
 mod detailed;
 mod interval_stream;
 mod intervals;
+mod latencies;
 mod logs;
 mod recorder;
 mod spool;
 mod tally;
+mod totals;
 
-pub use detailed::{DetailedRecorder, LatencyExceeded};
+pub use detailed::DetailedRecorder;
 pub use interval_stream::IntervalStream;
 pub use intervals::IntervalSeries;
-pub use recorder::{CountingRecorder, FullRecorder, Recorder, Run, Sample};
-pub use tally::{Tally, Totals};
+pub use recorder::{CountingRecorder, FullRecorder, LatencyExceeded, Recorder, Run, Sample};
+pub use tally::WorkerCounters;
+pub use totals::Totals;

@@ -6,7 +6,7 @@ use iolab_histogram::Histogram;
 use iolab_plan::{Direction, LogKind, LogPlan, LogWindow};
 use iolab_recording::{HistogramLogEntry, LogEntry, LoggedOperation, OperationTraits, SpoolBlock};
 
-use crate::recorder::Latencies;
+use crate::latencies::Latencies;
 use crate::spool::LogSpool;
 use crate::{Sample, Totals};
 

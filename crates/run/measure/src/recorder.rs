@@ -5,7 +5,8 @@ use iolab_plan::Direction;
 use iolab_recording::WorkerRecording;
 
 use crate::interval_stream::Sources;
-use crate::{LatencyExceeded, Tally, Totals};
+use crate::latencies::Latencies;
+use crate::{Totals, WorkerCounters};
 
 /// One completed operation and its stamps, ns.
 #[derive(Debug, Clone, Copy)]
@@ -59,7 +60,7 @@ pub trait Recorder {
     const EACH: bool;
 
     /// The common counters.
-    fn tally(&mut self) -> &mut Tally;
+    fn tally(&mut self) -> &mut WorkerCounters;
 
     /// One operation completed.
     fn completed(&mut self, sample: &Sample);
@@ -107,12 +108,12 @@ pub(crate) fn count(totals: &mut Totals, sample: &Sample) {
 /// Totals and depths only: fio's `gtod_reduce`.
 #[derive(Debug)]
 pub struct CountingRecorder {
-    tally: Tally,
+    tally: WorkerCounters,
 }
 
 impl CountingRecorder {
     /// A recorder around these counters.
-    pub fn new(tally: Tally) -> CountingRecorder {
+    pub fn new(tally: WorkerCounters) -> CountingRecorder {
         CountingRecorder { tally }
     }
 }
@@ -121,7 +122,7 @@ impl Recorder for CountingRecorder {
     const STAMPS: bool = false;
     const EACH: bool = false;
 
-    fn tally(&mut self) -> &mut Tally {
+    fn tally(&mut self) -> &mut WorkerCounters {
         &mut self.tally
     }
 
@@ -156,14 +157,6 @@ impl Recorder for CountingRecorder {
     }
 }
 
-/// The three latencies of one direction.
-#[derive(Debug, Default, Clone)]
-pub(crate) struct Latencies {
-    pub(crate) slat: Histogram,
-    pub(crate) clat: Histogram,
-    pub(crate) lat: Histogram,
-}
-
 /// All three latencies of every operation, and nothing that a plain job does not ask for.
 ///
 /// Operations that were submitted the moment they began have one latency: clat is lat, and slat is
@@ -171,7 +164,7 @@ pub(crate) struct Latencies {
 /// looks.
 #[derive(Debug)]
 pub struct FullRecorder {
-    tally: Tally,
+    tally: WorkerCounters,
     latencies: [Latencies; 3],
     at_once: [Histogram; 3],
     slat: bool,
@@ -180,7 +173,7 @@ pub struct FullRecorder {
 impl FullRecorder {
     /// A recorder around these counters. `slat` is false for synchronous engines, where submission
     /// and completion are one call and a submission latency would mean nothing.
-    pub fn new(tally: Tally, slat: bool) -> FullRecorder {
+    pub fn new(tally: WorkerCounters, slat: bool) -> FullRecorder {
         FullRecorder { tally, latencies: Default::default(), at_once: Default::default(), slat }
     }
 
@@ -194,26 +187,11 @@ impl FullRecorder {
     }
 }
 
-impl Latencies {
-    /// Counts operations that were submitted the moment they began.
-    fn add_at_once(&mut self, at_once: &Histogram, slat: bool) {
-        let count = at_once.count();
-        if count == 0 {
-            return;
-        }
-        if slat {
-            self.slat.add_many(0, count);
-        }
-        self.clat.add_all_of(at_once);
-        self.lat.add_all_of(at_once);
-    }
-}
-
 impl Recorder for FullRecorder {
     const STAMPS: bool = true;
     const EACH: bool = false;
 
-    fn tally(&mut self) -> &mut Tally {
+    fn tally(&mut self) -> &mut WorkerCounters {
         &mut self.tally
     }
 
@@ -280,4 +258,15 @@ impl Recorder for FullRecorder {
             direction.lat = latencies.lat.to_sparse();
         }
     }
+}
+
+/// An operation took longer than the job allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LatencyExceeded {
+    /// Its direction.
+    pub direction: Direction,
+    /// What it took, ns.
+    pub took_ns: u64,
+    /// The limit, ns.
+    pub limit_ns: u64,
 }

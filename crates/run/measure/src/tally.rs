@@ -5,20 +5,12 @@ use iolab_plan::PerDirection;
 use iolab_recording::{DepthUse, SyncRecording, WorkerRecording};
 
 use crate::interval_stream::Sources;
+use crate::totals::Totals;
 use crate::{IntervalSeries, IntervalStream};
-
-/// Operations and bytes, by direction.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Totals {
-    /// Operations completed.
-    pub ios: PerDirection<u64>,
-    /// Bytes moved.
-    pub bytes: PerDirection<u64>,
-}
 
 /// The counters common to all recorders.
 #[derive(Debug)]
-pub struct Tally {
+pub struct WorkerCounters {
     /// Completed in the measured part.
     pub totals: Totals,
     /// Completed or given up during the ramp.
@@ -40,10 +32,10 @@ pub struct Tally {
     complete_batches: Vec<u64>,
 }
 
-impl Tally {
+impl WorkerCounters {
     /// Counters for a queue of `depth`, with an interval series.
-    pub fn new(depth: usize, intervals: IntervalSeries) -> Tally {
-        Tally {
+    pub fn new(depth: usize, intervals: IntervalSeries) -> WorkerCounters {
+        WorkerCounters {
             totals: Totals::default(),
             before_measuring: [0; 3],
             short: [0; 3],
@@ -181,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_burst_counts_at_the_depth_it_makes() {
-        let mut tally = Tally::new(8, IntervalSeries::new(0, 1_000, 1));
+        let mut tally = WorkerCounters::new(8, IntervalSeries::new(0, 1_000, 1));
         tally.flushed(8, 8);
         tally.flushed(1, 8);
         tally.flushed(3, 5);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use iolab_histogram::SparseHistogram;
 use iolab_measure::{
-    CountingRecorder, DetailedRecorder, FullRecorder, IntervalSeries, IntervalStream, Recorder, Sample, Tally,
+    CountingRecorder, DetailedRecorder, FullRecorder, IntervalSeries, IntervalStream, Recorder, Sample, WorkerCounters,
 };
 use iolab_plan::{Direction, MeasurementPlan, Plan, WorkerPlan};
 use iolab_recording::partial::{self, Partial};
@@ -49,7 +49,7 @@ type Step = (u64, u64, bool);
 
 /// Lets `make`'s recorder count `steps`; returns what it streamed and what it wrote in the end.
 fn count<R: Recorder>(
-    make: impl Fn(Tally) -> R,
+    make: impl Fn(WorkerCounters) -> R,
     ramp: Option<u64>,
     steps: &[Step],
 ) -> (Vec<IntervalLatencies>, WorkerRecording) {
@@ -57,7 +57,7 @@ fn count<R: Recorder>(
     let path = folder.path().join("x.partial");
     std::fs::write(&path, beginning()).expect("a file");
     let file = OpenOptions::new().append(true).open(&path).expect("the same file");
-    let mut tally = Tally::new(1, IntervalSeries::new(ORIGIN_NS, LENGTH_NS, 0));
+    let mut tally = WorkerCounters::new(1, IntervalSeries::new(ORIGIN_NS, LENGTH_NS, 0));
     tally.stream_to(IntervalStream::new(Arc::new(file), 0, ORIGIN_NS, LENGTH_NS, ramp.is_some()));
     let mut recorder = make(tally);
     let mut now_ns = ORIGIN_NS + 123;
@@ -168,7 +168,7 @@ fn a_stall_is_one_entry_and_the_next_interval_begins_on_its_line() {
 #[test]
 fn a_full_disk_ends_the_stream_not_the_run() {
     let Ok(full) = OpenOptions::new().append(true).open("/dev/full") else { return };
-    let mut tally = Tally::new(1, IntervalSeries::new(0, LENGTH_NS, 0));
+    let mut tally = WorkerCounters::new(1, IntervalSeries::new(0, LENGTH_NS, 0));
     tally.stream_to(IntervalStream::new(Arc::new(full), 0, 0, LENGTH_NS, false));
     let mut recorder = FullRecorder::new(tally, false);
     recorder.start_measuring(0);

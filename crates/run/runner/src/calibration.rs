@@ -24,7 +24,8 @@ use iolab_plan::Plan;
 use iolab_recording::{Calibration, LoopCost, METHOD, TimerLateness};
 use iolab_workload::{BufferFiller, OpStream};
 
-use crate::choice::{self, Chosen, Parts};
+use crate::choice;
+use crate::choice::{Chosen, Parts};
 use crate::control::Control;
 use crate::deliver::Mailbox;
 use crate::hot_loop::HotLoop;
@@ -32,13 +33,14 @@ use crate::hot_loop::cached::CachedFiles;
 use crate::hot_loop::checker::Unchecked;
 use crate::launch::Clocks;
 use crate::pacing::Pacer;
-use crate::registry::EngineEntry;
+use crate::registry::{EngineEntry, LaneKind};
+use crate::task::Task;
 use crate::trouble::Fatal;
 use crate::watch::{Stop, Watch};
-use crate::worker::Task;
+
+use trial::Trial;
 
 pub(crate) use nothing::Nothing;
-use trial::Trial;
 
 /// Measured stretches of a trial, after one that warms up; the median of them counts.
 const STRETCHES: u64 = 5;
@@ -53,24 +55,6 @@ const STRETCH_NS: (u64, u64) = (20_000, 100_000);
 const SLEEPS: usize = 16;
 const SLEEP_NS: u64 = 20_000;
 const SLEEPS_NS: u64 = 2_000_000;
-
-/// How the loop deals with a lane: what it knows of it at compile time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LaneKind {
-    Synchronous,
-    Fusing,
-    Plain,
-}
-
-impl LaneKind {
-    pub(crate) const fn of(synchronous: bool, fuses: bool) -> LaneKind {
-        match (synchronous, fuses) {
-            (true, _) => LaneKind::Synchronous,
-            (false, true) => LaneKind::Fusing,
-            (false, false) => LaneKind::Plain,
-        }
-    }
-}
 
 /// Calibrates the run of a plan. `None` if no worker asks for it, or if the clock is simulated: on
 /// such a clock nothing takes time but what is told to.
@@ -166,7 +150,11 @@ impl Bench<'_> {
             spool: Some(&self.spool),
             stream: None,
             mailbox: &self.mailbox,
+            supply: None,
+            progress: None,
             peers: None,
+            others: None,
+            verify: None,
         };
         let stream = choice::stream_of(plan, true)?;
         let depth = plan.queue.depth as usize;
@@ -187,7 +175,7 @@ fn run_on<L: Lane>(
     filler: Option<BufferFiller>,
 ) -> Result<u64, Fatal> {
     let stretches = Stretches { task, lane, stream, pool: &mut pool, filler };
-    choice::choose(task, None, L::SYNCHRONOUS, task.clock.now_ns(), stretches)
+    choice::choose(task, (None, None), L::SYNCHRONOUS, task.clock.now_ns(), stretches)
 }
 
 /// A trial, once recorder and pacer are chosen.
@@ -217,7 +205,7 @@ impl<L: Lane> Chosen for Stretches<'_, '_, L> {
                 break;
             }
         }
-        let nothing = || Fatal { errno: libc::EINVAL, message: "the loop did nothing".to_owned() };
+        let nothing = || Fatal { errno: libc::EINVAL, message: "the loop did no work".to_owned() };
         if times.len() < 2 { Err(nothing()) } else { Ok(median(times.into_iter().skip(1))) }
     }
 }
@@ -234,7 +222,7 @@ fn stretch<'a, L: Lane, R: Recorder, P: Pacer>(
     let begun_ns = task.clock.now_ns();
     let (stop, end_ns) = hot.run();
     if stop != Stop::TimeUp {
-        return Err(Fatal { errno: libc::EINVAL, message: "the loop has nothing to do".to_owned() });
+        return Err(Fatal { errno: libc::EINVAL, message: "the loop has no work".to_owned() });
     }
     Ok((end_ns.saturating_sub(begun_ns) * 1000).checked_div(completed(&mut hot.recorder) - before))
 }

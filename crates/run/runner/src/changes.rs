@@ -4,24 +4,24 @@
 use std::path::Path;
 
 use iolab_engine::{Capabilities, FileEffect, FileUse};
-use iolab_guard::{Change, Removal, Target};
+use iolab_guard::{GuardedPath, PathChange, Removal};
 use iolab_options::Direction;
 use iolab_plan::{BufferMemory, FileOrigin, FilePlan, WorkerPlan};
 
 /// A file of a job as the guard sees it.
-pub fn target_of(file: &FilePlan) -> Target<'_> {
+pub fn target_of(file: &FilePlan) -> GuardedPath<'_> {
     match &file.origin {
-        FileOrigin::Named => Target::named(&file.path),
-        FileOrigin::Generated { folder } => Target { path: &file.path, beneath: Some(folder), exact: false },
-        FileOrigin::Found => Target { path: &file.path, beneath: None, exact: false },
+        FileOrigin::Named => GuardedPath::named(&file.path),
+        FileOrigin::Generated { folder } => GuardedPath { path: &file.path, beneath: Some(folder), exact: false },
+        FileOrigin::Found => GuardedPath { path: &file.path, beneath: None, exact: false },
     }
 }
 
 /// What a worker of an engine with these capabilities will do to one of its files; nothing where
 /// the engine opens devices of its own or makes its offsets up.
-pub fn change_of(worker: &WorkerPlan, capabilities: &Capabilities, file: &FilePlan) -> Change {
+pub fn change_of(worker: &WorkerPlan, capabilities: &Capabilities, file: &FilePlan) -> PathChange {
     let overwrites = match (capabilities.files, capabilities.effect) {
-        (FileUse::Devices | FileUse::Nothing, _) => return Change::default(),
+        (FileUse::Devices | FileUse::Nothing, _) => return PathChange::default(),
         (_, FileEffect::ByDirection | FileEffect::Changes) => writes(worker),
         (_, FileEffect::Makes | FileEffect::Removes) => false,
     };
@@ -37,14 +37,14 @@ pub fn change_of(worker: &WorkerPlan, capabilities: &Capabilities, file: &FilePl
         (FileUse::Descriptors, _) if !file.block_device => file.layout_bytes,
         _ => 0,
     };
-    Change { overwrites, extends_to, removal, in_use_is_accepted: layout.allow_mounted_write }
+    PathChange { overwrites, extends_to, removal, in_use_is_accepted: layout.allow_mounted_write }
 }
 
 /// The file that `mem=mmap:FILE` makes as long as the buffers and, when it is shared, fills with
 /// their content.
-pub fn buffer_file(worker: &WorkerPlan) -> Option<Target<'_>> {
+pub fn buffer_file(worker: &WorkerPlan) -> Option<GuardedPath<'_>> {
     match &worker.buffers.memory {
-        BufferMemory::File { path, .. } => Some(Target { path: Path::new(path), beneath: None, exact: false }),
+        BufferMemory::File { path, .. } => Some(GuardedPath { path: Path::new(path), beneath: None, exact: false }),
         _ => None,
     }
 }

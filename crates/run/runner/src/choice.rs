@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use iolab_engine::{Completions, Lane};
 use iolab_measure::{
-    CountingRecorder, DetailedRecorder, FullRecorder, IntervalSeries, IntervalStream, Recorder, Tally,
+    CountingRecorder, DetailedRecorder, FullRecorder, IntervalSeries, IntervalStream, Recorder, WorkerCounters,
 };
 use iolab_memory::SlotPool;
 use iolab_plan::{QueuePlan, WorkerPlan};
@@ -19,23 +19,32 @@ use crate::hot_loop::checker::Checker;
 use crate::hot_loop::queue::Queue;
 use crate::hot_loop::slots::Slots;
 use crate::open_files;
+use crate::pacing::following::Following;
 use crate::pacing::schedule::Schedule;
-use crate::pacing::serialize::Serialized;
+use crate::pacing::serialize::{Followed, Serialized};
 use crate::pacing::{Paced, Pacer, Unpaced};
+use crate::task::Task;
 use crate::trouble::{Fatal, Trouble};
 use crate::watch::Watch;
-use crate::worker::Task;
 
 /// What is done with the recorder and the pacer that were chosen.
 pub(crate) trait Chosen {
     type Answer;
     fn go<R: Recorder, P: Pacer>(self, recorder: R, pacer: P) -> Result<Self::Answer, Fatal>;
+
+    /// For jobs that verify: one loop for all of them, whatever else they ask for.
+    fn go_verifying(self, recorder: DetailedRecorder, pacer: Paced) -> Result<Self::Answer, Fatal>
+    where
+        Self: Sized,
+    {
+        self.go(recorder, pacer)
+    }
 }
 
 /// Chooses for a lane that is `synchronous` or not; `arrivals` replace the plan's rates.
 pub(crate) fn choose<C: Chosen>(
     task: &Task<'_>,
-    arrivals: Option<Schedule>,
+    (arrivals, following): (Option<Schedule>, Option<Following>),
     synchronous: bool,
     origin_ns: u64,
     chosen: C,
@@ -43,18 +52,23 @@ pub(crate) fn choose<C: Chosen>(
     let plan = task.plan;
     let tally = tally(task, origin_ns);
     let measurement = &plan.measurement;
-    let paced = plan.pacing.scheduled() != [false; 3] || plan.pacing.think.is_some();
+    let paced = plan.pacing.scheduled() != [false; 3] || plan.pacing.think.is_some() || following.is_some();
     let depth = plan.queue.depth as usize;
-    let pacer = Paced::new(&plan.pacing, arrivals, depth);
+    let pacer = Paced::new(&plan.pacing, arrivals, depth).follow(following);
     let logs = &plan.logs;
     let logged = logs.latency.is_some() || logs.bandwidth.is_some() || logs.iops.is_some() || logs.histogram.is_some();
     let limited = plan.errors.max_latency_ns != [0; 3];
     let latencies = [measurement.slat, measurement.clat, measurement.lat];
+    if plan.verify.is_some() {
+        return chosen.go_verifying(detailed(task, tally, logged, synchronous, origin_ns)?, pacer);
+    }
     let serialized = plan.queue.serialize_overlap && depth > 1;
-    if serialized || paced || logged || limited || (latencies != [true; 3] && latencies != [false; 3]) {
+    let follows = plan.pacing.follow.is_some();
+    if serialized || follows || paced || logged || limited || (latencies != [true; 3] && latencies != [false; 3]) {
         let recorder = detailed(task, tally, logged, synchronous, origin_ns)?;
-        if serialized {
-            chosen.go(recorder, Serialized::new(pacer, depth))
+        if serialized || follows {
+            let followed = task.others.and_then(|all| Followed::of(all.control, all.workers, plan.number as usize));
+            chosen.go(recorder, Serialized::new(pacer, serialized.then_some(depth), followed))
         } else if paced {
             chosen.go(recorder, pacer)
         } else {
@@ -68,14 +82,14 @@ pub(crate) fn choose<C: Chosen>(
 }
 
 /// The counters, with the intervals they are cut into.
-fn tally(task: &Task<'_>, origin_ns: u64) -> Tally {
+fn tally(task: &Task<'_>, origin_ns: u64) -> WorkerCounters {
     let (plan, measurement) = (task.plan, &task.plan.measurement);
     let longest_ns = plan.limits.runtime_ns.map_or(u64::MAX, |ns| ns.saturating_add(plan.limits.ramp_ns));
     // Room that is never touched costs no memory; growing costs an allocation among the measured
     // operations.
     let expected = (longest_ns / measurement.interval_ns.max(1)).saturating_add(8).min(1 << 14);
     let intervals = IntervalSeries::new(origin_ns, measurement.interval_ns, expected as usize);
-    let mut tally = Tally::new(plan.queue.depth as usize, intervals);
+    let mut tally = WorkerCounters::new(plan.queue.depth as usize, intervals);
     if let Some(file) = task.stream
         && measurement.histogram_interval_ns > 0
     {
@@ -88,7 +102,7 @@ fn tally(task: &Task<'_>, origin_ns: u64) -> Tally {
 
 fn detailed(
     task: &Task<'_>,
-    tally: Tally,
+    tally: WorkerCounters,
     logged: bool,
     synchronous: bool,
     origin_ns: u64,

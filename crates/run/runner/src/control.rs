@@ -25,7 +25,7 @@ pub(crate) enum Order {
 /// How often to read the progress of a worker that may have been killed while it published.
 const PATIENCE: u32 = 1000;
 
-/// Gate values: a worker sets up at 1 and runs at 2.
+/// FeedGate values: a worker sets up at 1 and runs at 2.
 pub(crate) const GATE_SET_UP: u32 = 1;
 pub(crate) const GATE_RUN: u32 = 2;
 /// Set in a gate for good when an order comes: the word that a worker sleeps on has to change, or

@@ -51,6 +51,9 @@ use crate::pacing::{Pacer, Release};
 use crate::trouble::Trouble;
 use crate::watch::{Stop, Watch};
 
+/// How soon an operation is offered again that its checker did not admit.
+const ADMISSION_NS: u64 = 50_000;
+
 /// One worker's loop: a lane, a stream, a recorder, a pacer, a checker and the slots between them.
 pub(crate) struct HotLoop<'a, L, R, P, C = Unchecked> {
     pub(crate) lane: L,
@@ -182,7 +185,7 @@ impl<L: Lane, R: Recorder, P: Pacer, C: Checker> HotLoop<'_, L, R, P, C> {
     /// why.
     #[inline(always)]
     fn hand_over(&mut self, begun_ns: &mut u64) -> Option<Pause> {
-        let HotLoop { batch, slots, pacer, lane, filler, pool, .. } = self;
+        let HotLoop { batch, slots, pacer, lane, filler, pool, checker, .. } = self;
         let op = batch.peek()?;
         let intended_ns = match pacer.release(op, *begun_ns) {
             Release::Now => *begun_ns,
@@ -190,6 +193,9 @@ impl<L: Lane, R: Recorder, P: Pacer, C: Checker> HotLoop<'_, L, R, P, C> {
             Release::Wait(until_ns) => return Some(Pause::Until(until_ns)),
             Release::Over => return Some(Pause::Over),
         };
+        if C::CHECKS && !checker.admit(op) {
+            return Some(Pause::Until(*begun_ns + ADMISSION_NS));
+        }
         let Some(slot) = slots.prepare(op) else { return Some(Pause::Full) };
         if op.kind == OpKind::Write
             && let Some(filler) = filler
@@ -197,9 +203,16 @@ impl<L: Lane, R: Recorder, P: Pacer, C: Checker> HotLoop<'_, L, R, P, C> {
             filler.before_write(op, &mut pool.slot_mut(usize::from(slot.op.slot))[..op.length as usize]);
             *begun_ns = self.clock.now_ns();
         }
+        if C::CHECKS {
+            checker.prepare(&slot.op, &mut pool.slot_mut(usize::from(slot.op.slot))[..op.length as usize]);
+            *begun_ns = self.clock.now_ns();
+        }
         let answer = lane.submit(&slot.op);
         if answer != Submission::Accepted {
             return Some(self.not_accepted(answer));
+        }
+        if C::CHECKS {
+            checker.accepted(&slot.op);
         }
         slot.give();
         slot.intended_ns = intended_ns;

@@ -14,14 +14,16 @@ use iolab_clock::Clock;
 use iolab_guard::Guard;
 use iolab_plan::{ClockChoice, Plan};
 use iolab_process::{ChildEnd, Fork, exit_now, reap_child, wait_for_child};
-use iolab_recording::{Outcome, State, WorkerRecording};
+use iolab_recording::{State, WorkerOutcome, WorkerRecording};
 
 use crate::control::Control;
 use crate::deliver::Mailbox;
+use crate::progress::Progress;
 use crate::registry::EngineEntry;
 use crate::steady::Peers;
 use crate::stream::Stream;
-use crate::worker::Task;
+use crate::task::{Others, Supply, Task};
+use crate::verification::share::VerifyShare;
 use crate::{RunError, engine_of};
 
 /// What all workers share, made before any starts. Worker threads hold it together with the main
@@ -35,6 +37,10 @@ pub(crate) struct Ground {
     pub(crate) spools: Vec<Option<File>>,
     pub(crate) stream: Stream,
     pub(crate) clocks: Clocks,
+    /// What each worker verifies.
+    pub(crate) shares: Vec<Option<VerifyShare>>,
+    pub(crate) supply: Option<Supply>,
+    pub(crate) progress: Progress,
 }
 
 /// The clocks workers ask for.
@@ -70,13 +76,18 @@ impl Ground {
             spool: self.spools[index].as_ref(),
             stream: self.stream.file(),
             mailbox: &self.mailbox[index],
+            verify: self.shares[index].as_ref(),
+            supply: self.supply,
+            progress: Some(&self.progress),
             peers: Peers::of(&self.control, &self.plan.workers, index),
+            others: Some(Others { control: &self.control, workers: &self.plan.workers }),
         };
         let recording = match engine_of(&self.engines, plan) {
             Some(engine) => catch_unwind(AssertUnwindSafe(|| (engine.live)(&task)))
                 .unwrap_or_else(|panic| crashed(plan.number, 0, format!("internal error: {}", said(&*panic)))),
-            None => crashed(plan.number, 0, format!("engine {} is not built in", plan.engine.name)),
+            None => crashed(plan.number, 0, format!("this build does not contain the engine {}", plan.engine.name)),
         };
+        self.progress.finish(index);
         let delivered = self.mailbox[index].put(&recording).is_ok();
         task.worker_control.set_state(State::Done);
         delivered
@@ -149,10 +160,34 @@ pub(crate) fn process_end(pid: Option<i32>) -> Option<ChildEnd> {
 
 /// The recording of a worker that could not make its own.
 pub(crate) fn crashed(number: u32, signal: i32, message: String) -> WorkerRecording {
-    WorkerRecording { number, outcome: Outcome::Crashed { signal, message }, ..WorkerRecording::default() }
+    WorkerRecording { number, outcome: WorkerOutcome::Crashed { signal, message }, ..WorkerRecording::default() }
 }
 
 fn said(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic without words".to_owned())
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic without a message".to_owned())
+}
+
+/// The recordings in the letter boxes, with a stand-in for every worker that left none.
+pub(crate) fn collect(ground: &Ground, ends: &[Option<ChildEnd>]) -> Vec<WorkerRecording> {
+    let each = ground.plan.workers.iter().zip(&ground.mailbox).zip(ends).enumerate();
+    each.map(|(index, ((plan, mailbox), end))| match (mailbox.take(), end) {
+        (letter, Some(ChildEnd::Killed(signal))) => {
+            let mut recording = letter.unwrap_or_else(|| crashed(plan.number, *signal, String::new()));
+            let message = format!("the process of this job was killed by signal {signal}");
+            recording.outcome = WorkerOutcome::Crashed { signal: *signal, message };
+            recording
+        }
+        // What lies in the box may be a snapshot of the run so far: only status 0 says that it is
+        // the last letter.
+        (Some(recording), None | Some(ChildEnd::Exited(0) | ChildEnd::Running)) => recording,
+        (_, Some(ChildEnd::Exited(status))) => {
+            crashed(plan.number, 0, format!("the process of this job exited with status {status} without a result"))
+        }
+        (None, None | Some(ChildEnd::Running)) if ground.control.state(index) == State::Done => {
+            crashed(plan.number, 0, "the results of this job could not be sent".to_owned())
+        }
+        (None, _) => WorkerRecording { number: plan.number, ..WorkerRecording::default() },
+    })
+    .collect()
 }

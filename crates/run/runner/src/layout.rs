@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use iolab_engine::{FileUse, Op, OpKind};
-use iolab_guard::{Change, Guard, Need, Opening, Presence, Removal};
+use iolab_guard::{Guard, OpenMode, PathChange, Presence, Removal, SpaceNeed};
 use iolab_plan::{BufferContent, Fallocate, FilePlan, Plan, WorkerPlan};
 use iolab_workload::BufferFiller;
 use rustix::fs::{FallocateFlags, OFlags};
@@ -17,7 +17,7 @@ use crate::changes::{change_of, target_of, writes};
 use crate::open_files::{fatal, reads, refused};
 use crate::registry::EngineEntry;
 use crate::trouble::Fatal;
-use crate::{Event, Observer, engine_of};
+use crate::{Event, RunObserver, engine_of};
 
 const BLOCK_BYTES: usize = 1 << 20;
 
@@ -27,7 +27,7 @@ struct Task<'a> {
     with_data: bool,
     worker: &'a WorkerPlan,
     file: &'a FilePlan,
-    change: Change,
+    change: PathChange,
 }
 
 /// Lays out every file the plan needs. Stops early, without error, when `interrupted` says so. When
@@ -37,7 +37,7 @@ pub(crate) fn lay_out(
     plan: &Plan,
     engines: &[EngineEntry],
     guard: &Guard,
-    observer: &mut dyn Observer,
+    observer: &mut dyn RunObserver,
     interrupted: &dyn Fn() -> bool,
 ) -> Result<(), (PathBuf, Fatal)> {
     let tasks = tasks(plan, engines);
@@ -76,13 +76,13 @@ pub(crate) fn lay_out(
 }
 
 /// The storage that the files of a plan will take: what is laid out, and what jobs write beyond it.
-pub fn needs(plan: &Plan, engines: &[EngineEntry]) -> Vec<Need> {
+pub fn needs(plan: &Plan, engines: &[EngineEntry]) -> Vec<SpaceNeed> {
     let tasks = tasks(plan, engines);
     let takes = |task: &Task<'_>| {
         task.with_data || !matches!(task.worker.layout.fallocate, Fallocate::None | Fallocate::Truncate)
     };
     let laid_out = tasks.iter().filter(|(_, task)| takes(task));
-    let laid_out = laid_out.map(|(path, task)| Need { path: path.clone(), bytes: task.bytes });
+    let laid_out = laid_out.map(|(path, task)| SpaceNeed { path: path.clone(), bytes: task.bytes });
     let written = plan.workers.iter().filter(|worker| {
         let engine = engine_of(engines, worker).map(|engine| engine.description.capabilities);
         let stores = engine.is_some_and(|can| can.files == FileUse::Descriptors && can.moves_data);
@@ -93,7 +93,7 @@ pub fn needs(plan: &Plan, engines: &[EngineEntry]) -> Vec<Need> {
         let limits = &worker.limits;
         let most = if limits.time_based || limits.loops > 1 { u64::MAX } else { limits.io_bytes };
         let files = worker.files.iter().filter(|file| !file.block_device);
-        files.map(move |file| Need { path: file.path.clone(), bytes: file.length_bytes.min(most) })
+        files.map(move |file| SpaceNeed { path: file.path.clone(), bytes: file.length_bytes.min(most) })
     });
     laid_out.chain(written).collect()
 }
@@ -110,7 +110,7 @@ fn undo(task: &Task<'_>, length: Option<u64>, guard: &Guard) {
         let _ = guard.remove(&target, &task.change);
         return;
     };
-    let opening = Opening { flags: OFlags::RDWR, create: false, make_folders: false };
+    let opening = OpenMode { flags: OFlags::RDWR, create: false, make_folders: false };
     if let Ok(file) = guard.open(&target, &task.change, &opening) {
         // The same length, too, frees what was reserved behind the end (ftruncate(2) of ext4, XFS
         // and btrfs).
@@ -170,9 +170,9 @@ fn tasks<'a>(plan: &'a Plan, engines: &[EngineEntry]) -> BTreeMap<PathBuf, Task<
 fn one(path: &Path, task: &Task<'_>, guard: &Guard, progress: &mut dyn FnMut(u64) -> bool) -> Result<File, Fatal> {
     let context = |what: &str| at(path, what);
     let layout = &task.worker.layout;
-    let opening = Opening { flags: OFlags::RDWR, create: layout.allow_create, make_folders: layout.make_folders };
+    let opening = OpenMode { flags: OFlags::RDWR, create: layout.allow_create, make_folders: layout.make_folders };
     // What is removed in the end is judged when it is removed.
-    let change = Change { removal: Removal::None, ..task.change };
+    let change = PathChange { removal: Removal::None, ..task.change };
     let file = guard.open(&target_of(task.file), &change, &opening);
     let file = file.map_err(|refusal| refused(&context("laying out"), refusal))?;
     let length = file.metadata().map_err(|error| fatal(&context("stat"), &error))?.len();

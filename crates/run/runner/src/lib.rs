@@ -3,7 +3,7 @@
 //!
 //! The folder `hot_loop` is the measured path; everything else here is cold. The runner prints
 //! nothing and decides nothing that the plan does not say; what the user should see goes through
-//! [`Observer`].
+//! [`RunObserver`].
 
 mod alarm;
 mod attributes;
@@ -13,19 +13,24 @@ mod choice;
 mod control;
 mod cpu_use;
 mod deliver;
+mod error;
+mod feed;
 mod hot_loop;
 mod launch;
 mod layout;
 mod observer;
 mod open_files;
 mod pacing;
+mod progress;
 mod registry;
 mod run;
 mod sampling;
 mod steady;
 mod stream;
 mod supervise;
+mod task;
 mod trouble;
+mod verification;
 mod watch;
 mod worker;
 
@@ -40,11 +45,14 @@ mod sync {
 }
 
 pub use changes::{buffer_file, change_of, target_of, writes};
+pub use error::RunError;
+pub use feed::{FeedGate, FeedOut, Supplied, Unwanted};
 pub use iolab_recording::{Event, Progress, State, WorkerProgress};
 pub use layout::needs;
-pub use observer::{Observer, Wish};
+pub use observer::{RunObserver, Wish};
 pub use registry::{EngineEntry, Engines};
-pub use run::{RunError, RunRequest, RunResult, run};
+pub use run::{RunRequest, RunResult, run};
+pub use task::Supply;
 
 use iolab_plan::WorkerPlan;
 

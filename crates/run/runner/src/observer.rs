@@ -7,7 +7,7 @@ use crate::stream::{NewIntervals, Stream};
 
 /// Takes the events of a run. Called from the main thread, between what it does for the workers:
 /// whoever takes long delays orders and looks at the machine, though no operation.
-pub trait Observer {
+pub trait RunObserver {
     /// Takes an event, and says what it wants in return.
     fn take(&mut self, event: &Event<'_>) -> Wish;
 
@@ -31,12 +31,12 @@ pub enum Wish {
 /// All who follow a run.
 pub(crate) struct Followers<'a> {
     stream: &'a Stream,
-    observer: &'a mut dyn Observer,
+    observer: &'a mut dyn RunObserver,
     intervals: Option<NewIntervals<'a>>,
 }
 
 impl<'a> Followers<'a> {
-    pub(crate) fn new(stream: &'a Stream, observer: &'a mut dyn Observer) -> Followers<'a> {
+    pub(crate) fn new(stream: &'a Stream, observer: &'a mut dyn RunObserver) -> Followers<'a> {
         let intervals = if observer.follows_intervals() { stream.new_intervals() } else { None };
         Followers { stream, observer, intervals }
     }

@@ -7,7 +7,7 @@ use std::os::unix::fs::FileTypeExt;
 
 use iolab_engine::file_calls::drop_cached;
 use iolab_engine::{Capabilities, FileUse, TargetFile};
-use iolab_guard::{Change, Guard, Opening, Presence, Refusal, Removal};
+use iolab_guard::{Guard, OpenMode, PathChange, Presence, Refusal, Removal};
 use iolab_plan::{Direction, FadviseHint, FilePlan, FileSync, LayoutPlan, WorkerPlan, WriteHint};
 use rustix::fs::{Advice, OFlags};
 
@@ -22,7 +22,7 @@ pub(crate) struct OpenFiles {
     /// Numbers of the files that an engine on paths found missing: what is there later is this
     /// run's work.
     missing: Vec<usize>,
-    changes: Vec<Change>,
+    changes: Vec<PathChange>,
 }
 
 impl OpenFiles {
@@ -75,6 +75,18 @@ impl OpenFiles {
         Ok(())
     }
 
+    /// Writes back what was written and drops it from the page cache, so that reads bring what the
+    /// storage has.
+    pub(crate) fn settle(&self, plan: &WorkerPlan) -> Result<(), Fatal> {
+        for (handle, file) in self.files.iter().zip(&plan.files) {
+            handle.sync_data().map_err(|error| fatal(&format!("{}: fdatasync", file.path.display()), &error))?;
+            if plan.layout.invalidate && !plan.layout.direct {
+                drop_cached(handle.as_raw_fd(), file.start_bytes, file.length_bytes);
+            }
+        }
+        Ok(())
+    }
+
     /// Removes and makes the files anew, as long as they were laid out, under their old
     /// descriptors: for `unlink_each_loop`.
     pub(crate) fn renew(&mut self, plan: &WorkerPlan, guard: &Guard) -> Result<(), Fatal> {
@@ -82,7 +94,7 @@ impl OpenFiles {
             remove(file, change, guard)?;
             let fresh = open_one(plan, file, change, guard)?;
             if file.layout_bytes > 0 && writes(plan) && !file.block_device {
-                let context = || format!("{}: making it anew", file.path.display());
+                let context = || format!("{}: recreating it", file.path.display());
                 fresh.set_len(file.layout_bytes).map_err(|error| fatal(&context(), &error))?;
             }
             let mut old = std::os::fd::OwnedFd::from(std::mem::replace(handle, fresh));
@@ -107,7 +119,7 @@ impl OpenFiles {
 }
 
 /// Removes a regular file of the job; anything else stays.
-fn remove(file: &FilePlan, change: &Change, guard: &Guard) -> Result<(), Fatal> {
+fn remove(file: &FilePlan, change: &PathChange, guard: &Guard) -> Result<(), Fatal> {
     let removed = guard.remove(&target_of(file), change);
     removed.map(drop).map_err(|refusal| refused(&format!("{}: unlink", file.path.display()), refusal))
 }
@@ -130,9 +142,9 @@ pub(crate) fn reads(plan: &WorkerPlan) -> bool {
     plan.workload.pattern.directions.contains(&Direction::Read)
 }
 
-fn open_one(plan: &WorkerPlan, file: &FilePlan, change: &Change, guard: &Guard) -> Result<File, Fatal> {
+fn open_one(plan: &WorkerPlan, file: &FilePlan, change: &PathChange, guard: &Guard) -> Result<File, Fatal> {
     let (writing, layout) = (writes(plan), &plan.layout);
-    let reading = reads(plan) || plan.engine.traits().reads_to_write || !writing;
+    let reading = reads(plan) || plan.verify.is_some() || plan.engine.traits().reads_to_write || !writing;
     let access = match (reading, writing) {
         (true, true) => OFlags::RDWR,
         (false, true) => OFlags::WRONLY,
@@ -145,7 +157,7 @@ fn open_one(plan: &WorkerPlan, file: &FilePlan, change: &Change, guard: &Guard) 
     };
     let direct = if layout.direct { OFlags::DIRECT } else { OFlags::empty() };
     let makes = writing && !file.block_device;
-    let opening = Opening {
+    let opening = OpenMode {
         flags: access | sync | direct,
         create: makes && layout.allow_create,
         make_folders: makes && layout.make_folders,
@@ -153,7 +165,7 @@ fn open_one(plan: &WorkerPlan, file: &FilePlan, change: &Change, guard: &Guard) 
     guard.open(&target_of(file), change, &opening).map_err(|refusal| {
         let mut failure = refused(&file.path.display().to_string(), refusal);
         if layout.direct && failure.errno == libc::EINVAL {
-            failure.message.push_str(" (this file system has no direct I/O: use direct=0)");
+            failure.message.push_str(" (this file system does not support direct I/O: use direct=0)");
         }
         failure
     })

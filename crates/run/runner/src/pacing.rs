@@ -5,6 +5,7 @@
 //! (no coordinated omission: Tene, wrk2). An operation is not intended before the one that precedes
 //! it in the stream, nor during think time: waiting for those is what the job asks for.
 
+pub(crate) mod following;
 pub(crate) mod ideal;
 pub(crate) mod keeping;
 pub(crate) mod schedule;
@@ -15,6 +16,7 @@ use iolab_plan::{PacingPlan, ThinkPlan, ThinkTrigger};
 use iolab_recording::ScheduleRecording;
 
 use crate::hot_loop::slots::Slot;
+use crate::pacing::following::{Following, Held};
 use crate::pacing::ideal::IdealGenerator;
 use crate::pacing::keeping::{Keeping, Standing};
 use crate::pacing::schedule::Schedule;
@@ -96,6 +98,8 @@ pub(crate) struct Paced {
     keeping: Keeping,
     think: Option<Think>,
     ignore_think_time: bool,
+    /// A trace that is replayed, in place of schedules.
+    following: Option<Following>,
 }
 
 /// Think time: counts operations, then holds everything back for a while.
@@ -123,6 +127,7 @@ impl Paced {
             keeping: Keeping::default(),
             think: plan.think.clone().map(think),
             ignore_think_time: plan.ignore_think_time,
+            following: None,
         }
     }
 
@@ -148,11 +153,17 @@ impl Paced {
         if held_ns > now_ns {
             return 0;
         }
+        if let Some(following) = &self.following {
+            return following.backlog(now_ns);
+        }
         self.used().map(|schedule| schedule.count_due(self.latest_ns, held_ns, now_ns)).sum()
     }
 
     fn standing(&self, now_ns: u64) -> Standing {
-        let next_ns = self.used().filter_map(Schedule::due_ns).min();
+        let next_ns = match &self.following {
+            Some(following) => following.due_ns(),
+            None => self.used().filter_map(Schedule::due_ns).min(),
+        };
         let due_ns = next_ns.map(|due_ns| due_ns.max(self.held_until_ns()));
         let lag_ns = due_ns.map_or(0, |due_ns| now_ns.saturating_sub(due_ns));
         Standing { backlog: self.backlog(now_ns), lag_ns, due_ns }
@@ -162,6 +173,9 @@ impl Paced {
     pub(crate) fn start_measuring(&mut self, now_ns: u64) {
         let standing = self.standing(now_ns);
         self.keeping.start(now_ns, standing);
+        if let Some(following) = &mut self.following {
+            following.start_measuring();
+        }
     }
 
     /// Nothing more is sent; `over` when that is because the stream is over.
@@ -173,7 +187,8 @@ impl Paced {
 
     /// How the schedule was kept so far; `None` when there is think time only.
     pub(crate) fn recording(&self, now_ns: u64) -> Option<ScheduleRecording> {
-        let scheduled = self.schedules.iter().any(Option::is_some);
+        let follows = self.following.as_ref().is_some_and(Following::is_timed);
+        let scheduled = follows || self.schedules.iter().any(Option::is_some);
         scheduled.then(|| self.keeping.recording(now_ns, self.standing(now_ns)))
     }
 }
@@ -184,6 +199,9 @@ impl Pacer for Paced {
     fn start(&mut self, now_ns: u64) {
         for schedule in self.schedules.iter_mut().flatten() {
             schedule.start(now_ns);
+        }
+        if let Some(following) = &mut self.following {
+            following.start(now_ns);
         }
         self.latest_ns = now_ns;
         if let Some(think) = &mut self.think {
@@ -200,6 +218,16 @@ impl Pacer for Paced {
             return Release::Wait(think.until_ns);
         }
         let held_ns = self.held_until_ns();
+        if let Some(following) = &mut self.following {
+            return match following.holds(now_ns) {
+                Held::No(None) => Release::Now,
+                Held::No(Some(due_ns)) => Release::Intended(due_ns.max(held_ns).min(now_ns)),
+                Held::Until(due_ns) => Release::Wait(due_ns),
+                // Until a completion: the loop collects meanwhile and asks again.
+                Held::ByOwn => Release::Wait(u64::MAX),
+                Held::ByOther => Release::Wait(Following::look_again_ns(now_ns)),
+            };
+        }
         match self.schedule_of(op).map(|schedule| schedule.due_ns()) {
             None => Release::Now,
             Some(None) => Release::Over,
@@ -209,7 +237,9 @@ impl Pacer for Paced {
     }
 
     fn released(&mut self, op: &Op, intended_ns: u64, begun_ns: u64) {
-        self.sendable_ns[usize::from(op.slot)] = if let Some(schedule) = self.schedule_of(op) {
+        self.sendable_ns[usize::from(op.slot)] = if self.following.is_some() {
+            self.follow_up(op, intended_ns, begun_ns)
+        } else if let Some(schedule) = self.schedule_of(op) {
             schedule.advance(op.length);
             self.latest_ns = intended_ns;
             let after = self.backlog(begun_ns);
@@ -221,7 +251,10 @@ impl Pacer for Paced {
         } else {
             self.ideal.begin(begun_ns, begun_ns)
         };
-        self.think_after(ThinkTrigger::Issue, begun_ns);
+        // As with fio, think time counts transfers: a sync belongs to the write before it.
+        if !op.kind.is_sync() {
+            self.think_after(ThinkTrigger::Issue, begun_ns);
+        }
     }
 
     fn handed_over(&mut self, took_ns: u64) {
@@ -231,7 +264,12 @@ impl Pacer for Paced {
     fn completed(&mut self, slot: &Slot, now_ns: u64) -> u64 {
         let sendable_ns = self.sendable_ns[usize::from(slot.op.slot)];
         self.ideal.completed(sendable_ns, now_ns.saturating_sub(slot.begun_ns));
-        self.think_after(ThinkTrigger::Complete, now_ns);
+        if let Some(following) = &mut self.following {
+            following.completed(slot.op.slot);
+        }
+        if !slot.op.kind.is_sync() {
+            self.think_after(ThinkTrigger::Complete, now_ns);
+        }
         sendable_ns
     }
 

@@ -7,8 +7,8 @@ use iolab_engine::{DeviceFacts, Engine, EngineDescription, Lane, OpenError};
 use iolab_options::Settings;
 use iolab_recording::WorkerRecording;
 
-use crate::calibration::LaneKind;
-use crate::worker::{self, Task};
+use crate::task::Task;
+use crate::worker;
 
 /// One engine: what it says of itself, and the code that runs a worker on it.
 #[derive(Debug, Clone, Copy)]
@@ -83,5 +83,23 @@ impl Engines {
     pub fn device(self, engine: &str, name: &str) -> Result<DeviceFacts, OpenError> {
         let none = || OpenError { message: format!("there is no engine {engine}"), errno: None };
         (self.entry(engine).ok_or_else(none)?.device)(name)
+    }
+}
+
+/// How the loop deals with a lane: what it knows of it at compile time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LaneKind {
+    Synchronous,
+    Fusing,
+    Plain,
+}
+
+impl LaneKind {
+    pub(crate) const fn of(synchronous: bool, fuses: bool) -> LaneKind {
+        match (synchronous, fuses) {
+            (true, _) => LaneKind::Synchronous,
+            (false, true) => LaneKind::Fusing,
+            (false, false) => LaneKind::Plain,
+        }
     }
 }

@@ -9,16 +9,18 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use iolab_clock::Clock;
 use iolab_guard::Guard;
 use iolab_plan::{ClockChoice, Plan, WorkerPlan};
-use iolab_process::ChildEnd;
-use iolab_recording::{Event, FORMAT, HostFacts, Outcome, Recording, Redaction, State, WorkerRecording};
+use iolab_recording::{Event, FORMAT, HostFacts, Recording, Redaction, State};
 
 use crate::control::Control;
 use crate::deliver::Mailbox;
-use crate::launch::{Clocks, Ground, crashed};
-use crate::observer::Observer;
+use crate::error::RunError;
+use crate::launch::{Clocks, Ground};
+use crate::observer::RunObserver;
+use crate::progress::Progress;
 use crate::registry::EngineEntry;
 use crate::stream::Stream;
 use crate::supervise::Supervisor;
+use crate::task::Supply;
 use crate::trouble::Fatal;
 
 /// Everything a run needs.
@@ -44,7 +46,9 @@ pub struct RunRequest<'a> {
     /// How often the user has asked the run to end: once, finish cleanly; twice, at once.
     pub interrupts: &'a AtomicU32,
     /// Told of progress.
-    pub observer: &'a mut dyn Observer,
+    pub observer: &'a mut dyn RunObserver,
+    /// Where the operations of replays come from; `None` for a program that has none.
+    pub supply: Option<Supply>,
 }
 
 /// What a run yields.
@@ -56,42 +60,9 @@ pub struct RunResult {
     pub spools: Vec<Option<File>>,
 }
 
-/// Why a run could not begin. What goes wrong later is in the recording.
-#[derive(Debug, thiserror::Error)]
-pub enum RunError {
-    /// Shared memory, memory files or spools could not be had.
-    #[error("setting up the run: {0}{advice}", advice = advice(.0))]
-    SetUp(#[from] io::Error),
-    /// A worker's process or thread could not be started.
-    #[error("starting job {job}: {source}")]
-    Start {
-        /// Its job.
-        job: String,
-        /// The kernel's answer.
-        source: io::Error,
-    },
-    /// Files could not be laid out.
-    #[error("{message}")]
-    Layout {
-        /// The file.
-        path: PathBuf,
-        /// The errno.
-        errno: i32,
-        /// What failed.
-        message: String,
-    },
-}
-
-fn advice(error: &io::Error) -> &'static str {
-    match error.raw_os_error() {
-        Some(libc::EMFILE) => "; each job needs an open file or two: raise the limit (ulimit -n), or lower numjobs",
-        _ => "",
-    }
-}
-
 /// Runs a plan. The process must have no other threads: workers may be forked.
 pub fn run(request: RunRequest<'_>) -> Result<RunResult, RunError> {
-    let RunRequest { plan, engines, guard, host, clock, spool_folder, stream, redaction, interrupts, observer } =
+    let RunRequest { plan, engines, guard, host, clock, spool_folder, stream, redaction, interrupts, observer, supply } =
         request;
     iolab_process::raise_open_files_limit();
     let interrupted = || interrupts.load(Ordering::Relaxed) > 0;
@@ -125,10 +96,13 @@ pub fn run(request: RunRequest<'_>) -> Result<RunResult, RunError> {
         .map_err(|(path, Fatal { errno, message })| RunError::Layout { path, errno, message })?;
 
     let control = Control::new(plan.workers.len())?;
+    let progress = Progress::new(plan.workers.len())?;
     let mailbox = (0..plan.workers.len()).map(Mailbox::new).collect::<io::Result<Vec<_>>>()?;
     let spools = plan.workers.iter().map(|worker| spool(worker, &spool_folder)).collect::<io::Result<Vec<_>>>()?;
+    let shares = crate::verification::share::shares(plan, empty.started_unix_ns)?;
     let (plan, engines) = (plan.clone(), engines.to_vec());
-    let ground = Arc::new(Ground { plan, engines, guard, control, mailbox, spools, stream, clocks });
+    let ground =
+        Arc::new(Ground { plan, engines, guard, control, mailbox, spools, stream, clocks, shares, supply, progress });
     let pids = ground.fork_processes()?;
 
     let mut supervisor = Supervisor::new(&ground, pids, &clock, interrupts, empty);
@@ -148,30 +122,6 @@ pub fn run(request: RunRequest<'_>) -> Result<RunResult, RunError> {
     let spools = ground.spools.iter().map(|spool| spool.as_ref().map(File::try_clone).transpose());
     let spools = spools.collect::<io::Result<_>>()?;
     Ok(RunResult { recording, spools })
-}
-
-/// The recordings in the letter boxes, with a stand-in for every worker that left none.
-pub(crate) fn collect(ground: &Ground, ends: &[Option<ChildEnd>]) -> Vec<WorkerRecording> {
-    let each = ground.plan.workers.iter().zip(&ground.mailbox).zip(ends).enumerate();
-    each.map(|(index, ((plan, mailbox), end))| match (mailbox.take(), end) {
-        (letter, Some(ChildEnd::Killed(signal))) => {
-            let mut recording = letter.unwrap_or_else(|| crashed(plan.number, *signal, String::new()));
-            let message = format!("the process of this job was killed by signal {signal}");
-            recording.outcome = Outcome::Crashed { signal: *signal, message };
-            recording
-        }
-        // What lies in the box may be a snapshot of the run so far: only status 0 says that it is
-        // the last letter.
-        (Some(recording), None | Some(ChildEnd::Exited(0) | ChildEnd::Running)) => recording,
-        (_, Some(ChildEnd::Exited(status))) => {
-            crashed(plan.number, 0, format!("the process of this job exited with status {status} without a result"))
-        }
-        (None, None | Some(ChildEnd::Running)) if ground.control.state(index) == State::Done => {
-            crashed(plan.number, 0, "this job's results could not be delivered".to_owned())
-        }
-        (None, _) => WorkerRecording { number: plan.number, ..WorkerRecording::default() },
-    })
-    .collect()
 }
 
 fn spool(worker: &WorkerPlan, folder: &std::path::Path) -> io::Result<Option<File>> {

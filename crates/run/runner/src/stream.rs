@@ -10,7 +10,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::{Arc, Mutex};
 
 use iolab_recording::partial::{self, Partial};
-use iolab_recording::{Event, IntervalLatencies, Outcome, Recording, Redaction, WorkerRecording};
+use iolab_recording::{Event, IntervalLatencies, Recording, Redaction, WorkerOutcome, WorkerRecording};
 
 /// The partial recording of a run, if one is kept.
 #[derive(Debug)]
@@ -128,7 +128,7 @@ fn lose(recording: &mut Recording, what: &str) {
 
 fn fill_worker(worker: &mut WorkerRecording, partial: &mut Partial) {
     let intervals = partial.take_intervals(worker.number);
-    let left_nothing = worker.runtime_ns == 0 && matches!(worker.outcome, Outcome::Crashed { .. });
+    let left_nothing = worker.runtime_ns == 0 && matches!(worker.outcome, WorkerOutcome::Crashed { .. });
     if !left_nothing || intervals.is_empty() {
         worker.interval_latencies = intervals;
         return;

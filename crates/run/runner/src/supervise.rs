@@ -10,13 +10,13 @@ use iolab_engine::FileUse;
 use iolab_observe::{DeviceSampler, System};
 use iolab_plan::{ExitScope, WorkerPlan};
 use iolab_process::ChildEnd;
-use iolab_recording::{Event, Outcome, Progress, Recording, State, WorkerProgress};
+use iolab_recording::{Event, Progress, Recording, State, WorkerOutcome, WorkerProgress};
 
 use crate::control::{GATE_RUN, GATE_SET_UP, Order};
 use crate::engine_of;
+use crate::launch::collect;
 use crate::launch::{Ground, process_end};
-use crate::observer::{Followers, Observer, Wish};
-use crate::run::collect;
+use crate::observer::{Followers, RunObserver, Wish};
 use crate::sampling::Sampling;
 
 const TICK_NS: u64 = 100_000_000;
@@ -78,7 +78,7 @@ impl<'a> Supervisor<'a> {
     }
 
     /// Until every worker is done.
-    pub(crate) fn supervise(&mut self, observer: &mut dyn Observer) {
+    pub(crate) fn supervise(&mut self, observer: &mut dyn RunObserver) {
         let followers = &mut Followers::new(&self.ground.stream, observer);
         let mut next_tick_ns = 0;
         loop {
@@ -129,7 +129,7 @@ impl<'a> Supervisor<'a> {
         self.recording.workers = collect(self.ground, &self.ends);
         for worker in self.left_behind {
             let message = "it was still waiting for its device when the run ended".to_owned();
-            self.recording.workers[worker].outcome = Outcome::Crashed { signal: 0, message };
+            self.recording.workers[worker].outcome = WorkerOutcome::Crashed { signal: 0, message };
         }
         self.recording
     }
@@ -160,6 +160,7 @@ impl<'a> Supervisor<'a> {
                 self.ends[worker] = Some(end);
                 self.pids[worker] = None;
                 self.ground.control.declare_done(worker);
+                self.ground.progress.finish(worker);
             }
             self.settled[worker] = true;
             // Of one that was killed, there is at most a snapshot, and its intervals say more.
@@ -177,7 +178,7 @@ impl<'a> Supervisor<'a> {
             return;
         }
         let outcome = self.ground.mailbox[ended].take().map(|recording| recording.outcome);
-        let failed = !matches!(outcome, Some(Outcome::Finished | Outcome::Interrupted));
+        let failed = !matches!(outcome, Some(WorkerOutcome::Finished | WorkerOutcome::Interrupted));
         if !plan.errors.exit_all && !failed {
             return;
         }

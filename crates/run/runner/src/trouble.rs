@@ -2,7 +2,7 @@
 
 use iolab_engine::{LaneError, Op, OpKind};
 use iolab_measure::{LatencyExceeded, Recorder};
-use iolab_plan::{ErrorKind, ErrorPlan, FilePlan};
+use iolab_plan::{ContinuableError, ErrorPlan, FilePlan};
 use iolab_recording::ErrorCount;
 
 /// The first error that ends the worker.
@@ -20,6 +20,9 @@ pub(crate) struct Trouble<'a> {
     /// A full device ends the job without an error (`fill_device`).
     full_is_the_end: bool,
     fatal: Option<Fatal>,
+    /// The first block that did not verify, and how many did not: the job goes on, and has failed.
+    damaged: Option<(Fatal, u64)>,
+    damage_is_fatal: bool,
     filled: bool,
     broken: bool,
     counts: Vec<ErrorCount>,
@@ -33,6 +36,8 @@ impl<'a> Trouble<'a> {
             files,
             full_is_the_end,
             fatal: None,
+            damaged: None,
+            damage_is_fatal: false,
             filled: false,
             broken: false,
             counts: Vec::new(),
@@ -51,7 +56,7 @@ impl<'a> Trouble<'a> {
         }
         let column = usize::from(op.kind != OpKind::Read);
         let ignored = self.plan.ignore[column].contains(&errno);
-        let kind = if op.kind == OpKind::Read { ErrorKind::Read } else { ErrorKind::Write };
+        let kind = if op.kind == OpKind::Read { ContinuableError::Read } else { ContinuableError::Write };
         if ignored {
             if self.plan.dump {
                 self.note(describe(op, self.files, errno, result));
@@ -69,6 +74,28 @@ impl<'a> Trouble<'a> {
             self.end(errno, message);
         }
         false
+    }
+
+    /// The first block that does not verify ends the worker (`verify_fatal`).
+    pub(crate) fn end_at_damage(&mut self) {
+        self.damage_is_fatal = true;
+    }
+
+    /// A read brought something else than it must.
+    #[cold]
+    pub(crate) fn mismatch(&mut self, message: String) {
+        self.count(libc::EILSEQ);
+        let ignored = self.plan.ignore[2].contains(&libc::EILSEQ);
+        if ignored || self.plan.continue_on.contains(&ContinuableError::Verify) {
+            self.note(message);
+        } else if self.damage_is_fatal {
+            self.end(libc::EILSEQ, message);
+        } else if let Some((_, reads)) = &mut self.damaged {
+            *reads += 1;
+            self.note(message);
+        } else {
+            self.damaged = Some((Fatal { errno: libc::EILSEQ, message }, 1));
+        }
     }
 
     /// The engine would not take an operation.
@@ -115,7 +142,13 @@ impl<'a> Trouble<'a> {
     }
 
     pub(crate) fn into_parts(self) -> (Option<Fatal>, Vec<ErrorCount>, Vec<String>) {
-        (self.fatal, self.counts, self.notes)
+        let damaged = self.damaged.map(|(mut fatal, reads)| {
+            if reads > 1 {
+                fatal.message.push_str(&format!(" (the first of {reads} reads that failed to verify)"));
+            }
+            fatal
+        });
+        (self.fatal.or(damaged), self.counts, self.notes)
     }
 
     fn count(&mut self, errno: i32) {

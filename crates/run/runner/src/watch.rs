@@ -6,7 +6,7 @@ use iolab_engine::Wait;
 use iolab_measure::Recorder;
 use iolab_plan::{Direction, WorkerPlan};
 use iolab_process::{Usage, thread_id, thread_usage};
-use iolab_recording::{Outcome, State, SteadyRecording, WorkerRecording};
+use iolab_recording::{State, SteadyRecording, WorkerOutcome, WorkerRecording};
 
 use crate::alarm::Alarm;
 use crate::control::{Order, WorkerControl};
@@ -174,6 +174,19 @@ impl<'a> Watch<'a> {
         self.take_pass()
     }
 
+    /// Lets the next passes run however long they take. What [`Watch::restore_limits`] takes.
+    pub(crate) fn lift_limits(&mut self) -> (u64, Option<u64>) {
+        (std::mem::replace(&mut self.end_ns, u64::MAX), self.runtime_ns.take())
+    }
+
+    /// The limits hold again.
+    pub(crate) fn restore_limits(&mut self, (end_ns, runtime_ns): (u64, Option<u64>)) {
+        self.runtime_ns = runtime_ns;
+        // A ramp that ended meanwhile has begun to measure without limits.
+        let measured_ns = runtime_ns.map_or(u64::MAX, |runtime_ns| self.measuring_since_ns.saturating_add(runtime_ns));
+        self.end_ns = if self.is_measuring() { end_ns.min(measured_ns) } else { end_ns };
+    }
+
     /// Takes one of the remaining passes.
     pub(crate) fn take_pass(&mut self) -> bool {
         if self.passes_left == 0 {
@@ -252,7 +265,7 @@ impl<'a> Watch<'a> {
             recording.schedule = pacer.paced().and_then(|paced| paced.recording(now_ns));
             recording.cpu = cpu_use::between(&usage, &thread_usage());
         }
-        recording.outcome = Outcome::Finished;
+        recording.outcome = WorkerOutcome::Finished;
         // A snapshot that cannot be delivered is missed by whoever asked; the run goes on.
         let _ = snapshots.mailbox.put(&recording);
         snapshots.answered = asked;

@@ -2,48 +2,36 @@
 //! recording.
 
 use std::fs::File;
-use std::sync::Arc;
 
 use iolab_bounded_read::{ARRIVALS, ReadError};
-use iolab_clock::Clock;
-use iolab_engine::{Capabilities, Engine, FileUse, Lane, OpenRequest};
-use iolab_guard::{Change, Guard, Opening};
-use iolab_measure::Recorder;
+use iolab_engine::{Capabilities, Engine, FileUse, Lane, LaneRequest};
+use iolab_guard::{Guard, OpenMode, PathChange};
+use iolab_measure::{DetailedRecorder, Recorder};
 use iolab_memory::{Backing, PoolView, SlotPool};
 use iolab_plan::{ArrivalsPlan, BufferMemory, WorkerPlan, arrivals_checksum, parse_arrivals};
 use iolab_process::{Usage, thread_id, thread_usage};
-use iolab_recording::{Outcome, State, WorkerRecording};
-use iolab_workload::{BufferFiller, OpStream};
+use iolab_recording::{State, WorkerOutcome, WorkerRecording};
+use iolab_workload::{BufferFiller, OpStream, Source};
 use rustix::fs::OFlags;
 
 use crate::changes::{buffer_file, writes};
-use crate::choice::{self, Chosen, Parts};
-use crate::control::{GATE_RUN, GATE_SET_UP, Order, WorkerControl};
-use crate::cpu_use;
-use crate::deliver::Mailbox;
+use crate::choice::{Chosen, Parts};
+use crate::control::{GATE_RUN, GATE_SET_UP, Order};
+use crate::feed::FeedSource;
 use crate::hot_loop::HotLoop;
 use crate::hot_loop::cached::CachedFiles;
-use crate::hot_loop::checker::Unchecked;
-use crate::open_files::{self, OpenFiles};
-use crate::pacing::Pacer;
+use crate::hot_loop::checker::{Checker, Unchecked};
+use crate::open_files::OpenFiles;
+use crate::pacing::following::Following;
 use crate::pacing::schedule::Schedule;
-use crate::steady::{Peers, Steady};
+use crate::pacing::{Paced, Pacer};
+use crate::steady::Steady;
+use crate::task::Task;
 use crate::trouble::Fatal;
+use crate::verification::read_back;
+use crate::verification::verifier::Verifier;
 use crate::watch::{Stop, Watch};
-
-/// What a worker is given.
-#[derive(Debug)]
-pub(crate) struct Task<'a> {
-    pub(crate) plan: &'a WorkerPlan,
-    pub(crate) worker_control: WorkerControl<'a>,
-    pub(crate) guard: &'a Guard,
-    pub(crate) clock: &'a Clock,
-    pub(crate) spool: Option<&'a File>,
-    pub(crate) stream: Option<&'a Arc<File>>,
-    pub(crate) mailbox: &'a Mailbox,
-    /// Whose rate this worker judges.
-    pub(crate) peers: Option<Peers<'a>>,
-}
+use crate::{choice, cpu_use, open_files};
 
 /// Everything made before the first operation.
 struct Stage {
@@ -53,8 +41,12 @@ struct Stage {
     filler: BufferFiller,
     /// Whether the engine takes data from the buffers at all.
     fills: bool,
+    /// Whether it flushes.
+    syncs: bool,
     /// Recorded arrivals, when they pace the load.
     arrivals: Option<Schedule>,
+    /// The times and the order of a trace, when one is replayed.
+    following: Option<Following>,
     notes: Vec<String>,
 }
 
@@ -65,7 +57,7 @@ pub(crate) fn live<E: Engine>(task: &Task<'_>) -> WorkerRecording {
         return recording;
     }
     if task.plan.layout.create_only {
-        recording.outcome = Outcome::Finished;
+        recording.outcome = WorkerOutcome::Finished;
         return recording;
     }
     task.worker_control.set_state(State::SettingUp);
@@ -74,15 +66,17 @@ pub(crate) fn live<E: Engine>(task: &Task<'_>) -> WorkerRecording {
         perform::<E>(task, stage, &mut recording)
     });
     recording.outcome = match outcome {
-        Ok(Stop::Interrupt) => Outcome::Interrupted,
-        Ok(_) => Outcome::Finished,
-        Err(fatal) => Outcome::Failed { errno: fatal.errno, message: fatal.message },
+        Ok(Stop::Interrupt) => WorkerOutcome::Interrupted,
+        Ok(_) => WorkerOutcome::Finished,
+        Err(fatal) => WorkerOutcome::Failed { errno: fatal.errno, message: fatal.message },
     };
     recording
 }
 
 fn set_up<E: Engine>(task: &Task<'_>) -> Result<Stage, Fatal> {
     let plan = task.plan;
+    // Before the worker's attributes, so that the thread that reads ahead has none of them.
+    let supplied = supplied(task)?;
     let mut notes = crate::attributes::apply(plan)?;
     if let Some(command) = &plan.process.exec_prerun {
         notes.extend(crate::attributes::run_command(command)?);
@@ -97,10 +91,28 @@ fn set_up<E: Engine>(task: &Task<'_>) -> Result<Stage, Fatal> {
             filler.initialise(pool.slot_mut(slot));
         }
     }
-    let stream = choice::stream_of(plan, E::DESCRIPTION.capabilities.syncs)?;
+    let (stream, following) = match supplied {
+        Some((source, following)) => (OpStream::from(Box::new(source) as Box<dyn Source>), Some(following)),
+        None => (choice::stream_of(plan, E::DESCRIPTION.capabilities.syncs)?, None),
+    };
     let arrivals = plan.pacing.arrivals.as_ref().map(read_arrivals).transpose()?;
     let fills = E::DESCRIPTION.capabilities.moves_data;
-    Ok(Stage { files, pool, stream: Some(stream), filler, fills, arrivals, notes })
+    let syncs = E::DESCRIPTION.capabilities.syncs;
+    Ok(Stage { files, pool, stream: Some(stream), filler, fills, syncs, arrivals, following, notes })
+}
+
+/// The operations of the trace that the worker replays, if it does.
+fn supplied(task: &Task<'_>) -> Result<Option<(FeedSource, Following)>, Fatal> {
+    let Some(replay) = &task.plan.replay else { return Ok(None) };
+    let refused = |message| Fatal { errno: libc::EINVAL, message };
+    let supply = task.supply.ok_or_else(|| refused("this program does not replay traces".to_owned()))?;
+    let supplied = supply(task.plan).map_err(refused)?;
+    let progress = task.progress.ok_or_else(|| refused("a replay needs a run".to_owned()))?;
+    let worker = (task.plan.number as usize, progress.clone());
+    let span_ns = (replay.span_ns as f64 / replay.rules.speed) as u64;
+    let (mut source, following) = Following::of(supplied, worker, task.plan.queue.depth as usize, span_ns);
+    source.prime();
+    Ok(Some((source, following)))
 }
 
 /// The arrivals of the file that the plan names, if it still is what it was.
@@ -110,8 +122,7 @@ fn read_arrivals(plan: &ArrivalsPlan) -> Result<Schedule, Fatal> {
         refused => Fatal { errno: libc::EINVAL, message: format!("{}: {refused}", plan.path) },
     };
     let text = iolab_bounded_read::read_text(plan.path.as_ref(), ARRIVALS).map_err(unreadable)?;
-    let changed =
-        || Fatal { errno: libc::ESTALE, message: format!("{} has changed since the run was planned", plan.path) };
+    let changed = || Fatal { errno: libc::ESTALE, message: format!("{} changed since the run was planned", plan.path) };
     if arrivals_checksum(&text) != plan.checksum {
         return Err(changed());
     }
@@ -139,8 +150,8 @@ fn open_buffer_file(plan: &WorkerPlan, guard: &Guard) -> Result<File, Fatal> {
     let Some(target) = buffer_file(plan) else {
         return Err(Fatal { errno: libc::EINVAL, message: "the buffers have no file".to_owned() });
     };
-    let opening = Opening { flags: OFlags::RDWR, create: true, make_folders: false };
-    let opened = guard.open(&target, &Change::OVERWRITES, &opening);
+    let opening = OpenMode { flags: OFlags::RDWR, create: true, make_folders: false };
+    let opened = guard.open(&target, &PathChange::OVERWRITES, &opening);
     opened.map_err(|refusal| open_files::refused(&format!("buffers in {}", target.path.display()), refusal))
 }
 
@@ -148,7 +159,7 @@ fn open_buffer_file(plan: &WorkerPlan, guard: &Guard) -> Result<File, Fatal> {
 fn perform<E: Engine>(task: &Task<'_>, mut stage: Stage, recording: &mut WorkerRecording) -> Result<Stop, Fatal> {
     let plan = task.plan;
     let open = |files: &OpenFiles, buffers: PoolView| {
-        let request = OpenRequest {
+        let request = LaneRequest {
             files: &files.targets,
             depth: plan.queue.depth as usize,
             buffers,
@@ -167,9 +178,9 @@ fn perform<E: Engine>(task: &Task<'_>, mut stage: Stage, recording: &mut WorkerR
         return Ok(stop);
     }
     let origin_ns = task.worker_control.origin_ns();
-    let arrivals = stage.arrivals.take();
+    let schedules = (stage.arrivals.take(), stage.following.take());
     let measured = Measured { task, stage: &mut stage, recording, origin_ns, lane, open };
-    choice::choose(task, arrivals, E::Lane::SYNCHRONOUS, origin_ns, measured)
+    choice::choose(task, schedules, E::Lane::SYNCHRONOUS, origin_ns, measured)
 }
 
 /// What an order given before the first operation means.
@@ -204,10 +215,54 @@ struct Measured<'a, 'b, L, O> {
     open: O,
 }
 
+/// Why a loop ended, and when.
+type Ended = (Stop, u64);
+
 impl<L: Lane, O: Fn(&OpenFiles, PoolView) -> Result<L, Fatal>> Chosen for Measured<'_, '_, L, O> {
     type Answer = Stop;
 
-    fn go<R: Recorder, P: Pacer>(self, recorder: R, mut pacer: P) -> Result<Stop, Fatal> {
+    fn go<R: Recorder, P: Pacer>(self, recorder: R, pacer: P) -> Result<Stop, Fatal> {
+        self.measure(recorder, pacer, Unchecked, |_, _, ended, _| Ok(ended))
+    }
+
+    fn go_verifying(self, recorder: DetailedRecorder, pacer: Paced) -> Result<Stop, Fatal> {
+        let (plan, clock) = (self.task.plan, self.task.clock);
+        let (Some(verify), Some(share)) = (&plan.verify, self.task.verify) else { return self.go(recorder, pacer) };
+        let mut verifier = Verifier::new(plan, verify, share, clock);
+        let syncs = self.stage.syncs;
+        let only = verify.only && writes(plan);
+        let expected = if only { read_back::expect(&mut verifier, plan, share, syncs)? } else { 0 };
+        let load = self.stage.stream.take().map(|stream| read_back::with_verification(stream, plan));
+        // What is verified only is not written: the pass has no operations.
+        self.stage.stream = if only { Some(read_back::nothing()) } else { load };
+        self.measure(recorder, pacer, verifier, |hot, files, ended, pass| {
+            let mut writes = hot.checker.begin_read_back();
+            if only {
+                writes = if pass == 0 { expected } else { 0 };
+            }
+            let complete = matches!(ended.0, Stop::StreamOver | Stop::TimeUp) && !hot.trouble.is_fatal();
+            if !complete || writes == 0 || !(verify.after || only) {
+                hot.checker.end_read_back();
+                return Ok(ended);
+            }
+            let read = read_back::read_back(hot, (plan, files), (writes, pass, syncs))?;
+            if plan.layout.unlink_each_loop {
+                hot.checker.forget();
+            }
+            Ok(if read.0 == Stop::StreamOver { (ended.0, read.1) } else { read })
+        })
+    }
+}
+
+impl<L: Lane, O: Fn(&OpenFiles, PoolView) -> Result<L, Fatal>> Measured<'_, '_, L, O> {
+    /// Runs pass by pass, with `after` behind each, and records.
+    fn measure<R: Recorder, P: Pacer, C: Checker>(
+        self,
+        recorder: R,
+        mut pacer: P,
+        checker: C,
+        mut after: impl FnMut(&mut HotLoop<'_, L, R, P, C>, &OpenFiles, Ended, u64) -> Result<Ended, Fatal>,
+    ) -> Result<Stop, Fatal> {
         let Measured { task, stage, recording, origin_ns, lane, open } = self;
         let Some(stream) = stage.stream.take() else { return Ok(Stop::StreamOver) };
         let (plan, clock) = (task.plan, task.clock);
@@ -218,38 +273,29 @@ impl<L: Lane, O: Fn(&OpenFiles, PoolView) -> Result<L, Fatal>> Chosen for Measur
         if let Some(peers) = &task.peers {
             watch.judge(Steady::new(peers));
         }
-        if plan.layout.unlink_each_loop {
+        if pauses_between_passes::<C>(plan) {
             watch.pause_between_passes();
         }
         pacer.start(begun_ns);
-        let fills = stage.fills && writes(plan);
+        let fills = stage.fills && writes(plan) && !C::CHECKS;
         let filler = (fills && stage.filler.touches_writes()).then(|| stage.filler.clone());
         let cached = CachedFiles::of(plan, &stage.files.targets);
         let pool = &mut stage.pool;
-        let parts = Parts { lane, recorder, pacer, checker: Unchecked, stream, cached, filler, pool, watch };
+        let parts = Parts { lane, recorder, pacer, checker, stream, cached, filler, pool, watch };
         let mut hot = choice::assemble(task, parts);
-        hot.recorder.start_measuring(begun_ns);
-        let (mut stop, mut end_ns) = hot.run();
-        while stop == Stop::StreamOver && plan.layout.unlink_each_loop && hot.watch.take_pass() {
-            // A lane may hold on to the files themselves, not to their descriptors: registered or
-            // mapped.
-            match stage.files.renew(plan, task.guard).and_then(|()| open(&stage.files, hot.pool.view())) {
-                Ok(lane) => hot.lane = lane,
-                Err(fatal) => {
-                    hot.trouble.end(fatal.errno, fatal.message);
-                    break;
-                }
-            }
-            hot.stream.restart();
-            (stop, end_ns) = hot.run();
+        if plan.verify.as_ref().is_some_and(|verify| verify.fatal) {
+            hot.trouble.end_at_damage();
         }
+        hot.recorder.start_measuring(begun_ns);
+        let (stop, mut end_ns) = all_passes(task, &mut hot, &mut stage.files, &open, &mut after);
         let mut used = thread_usage();
         task.worker_control.set_state(State::Finishing);
         let flushed = stage.files.flush(&plan.layout);
         if plan.layout.end_fsync || plan.layout.fsync_on_close || plan.layout.end_syncfs {
             (end_ns, used) = (clock.now_ns(), thread_usage());
         }
-        let HotLoop { recorder, watch, trouble, lane, mut pacer, .. } = hot;
+        let HotLoop { recorder, watch, trouble, lane, mut pacer, mut checker, .. } = hot;
+        recording.verification = checker.finish();
         // What became of the lane while it was at work.
         let late = lane.notes().iter().filter(|note| !recording.notes.contains(note)).cloned();
         let late: Vec<String> = late.collect();
@@ -263,7 +309,10 @@ impl<L: Lane, O: Fn(&OpenFiles, PoolView) -> Result<L, Fatal>> Chosen for Measur
         if watch.is_measuring() {
             recording.schedule = pacer.paced().and_then(|paced| paced.recording(end_ns));
             recording.notes.extend(recording.saturation());
+            recording.drift = pacer.paced().and_then(|paced| paced.drift());
         }
+        let fed = pacer.paced().and_then(Paced::take_trouble);
+        let fatal = fatal.or_else(|| fed.map(|message| Fatal { errno: libc::EIO, message }));
         let tidied = finish_up(task, &stage.files, recording);
         // What ended the job is what the user wants to hear of first.
         fatal.map_or(Ok(()), Err)?;
@@ -271,6 +320,53 @@ impl<L: Lane, O: Fn(&OpenFiles, PoolView) -> Result<L, Fatal>> Chosen for Measur
         tidied?;
         Ok(stop)
     }
+}
+
+/// Pass after pass, with `after` behind each, until there is none left or something else ends them.
+fn all_passes<L: Lane, R: Recorder, P: Pacer, C: Checker>(
+    task: &Task<'_>,
+    hot: &mut HotLoop<'_, L, R, P, C>,
+    files: &mut OpenFiles,
+    open: &impl Fn(&OpenFiles, PoolView) -> Result<L, Fatal>,
+    after: &mut impl FnMut(&mut HotLoop<'_, L, R, P, C>, &OpenFiles, Ended, u64) -> Result<Ended, Fatal>,
+) -> Ended {
+    let plan = task.plan;
+    let pauses = pauses_between_passes::<C>(plan);
+    let mut ended = hot.run();
+    for pass in 0.. {
+        match after(hot, files, ended, pass) {
+            Ok(later) => ended = later,
+            Err(fatal) => {
+                hot.trouble.end(fatal.errno, fatal.message);
+                break;
+            }
+        }
+        if ended.0 != Stop::StreamOver || !pauses || !hot.watch.take_pass() {
+            break;
+        }
+        if plan.layout.unlink_each_loop {
+            // A lane may hold on to the files themselves, not to their descriptors: registered or
+            // mapped.
+            match files.renew(plan, task.guard).and_then(|()| open(files, hot.pool.view())) {
+                Ok(lane) => hot.lane = lane,
+                Err(fatal) => {
+                    hot.trouble.end(fatal.errno, fatal.message);
+                    break;
+                }
+            }
+        }
+        hot.stream.restart();
+        if let Some(paced) = hot.pacer.paced() {
+            paced.begin_pass();
+        }
+        ended = hot.run();
+    }
+    ended
+}
+
+/// Whether there is something to do between two passes.
+fn pauses_between_passes<C: Checker>(plan: &WorkerPlan) -> bool {
+    plan.layout.unlink_each_loop || C::CHECKS
 }
 
 fn close<R: Recorder>(

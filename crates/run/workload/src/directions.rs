@@ -12,7 +12,7 @@ use crate::random::{Chance, Generator, Role, derive};
 pub(crate) trait Directions: Send {
     /// Of the next operation.
     fn next(&mut self) -> Direction;
-    /// Tells what came of it.
+    /// Tells its result.
     fn moved(&mut self, direction: Direction);
     /// Begins a pass.
     fn reseed(&mut self, seed: u64);

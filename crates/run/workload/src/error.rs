@@ -12,7 +12,7 @@ pub enum WorkloadError {
         word: String,
     },
     /// Nothing to work on.
-    #[error("the job has no files; give filename=, directory= or nrfiles=")]
+    #[error("the job has no files; set filename=, directory= or nrfiles=")]
     NoFiles,
     /// No file holds a single block of every direction.
     #[error(
@@ -41,7 +41,7 @@ pub enum WorkloadError {
         reason: String,
     },
     /// `blockalign` of zero.
-    #[error("{} offsets cannot be multiples of 0; give blockalign= a positive number", direction.name())]
+    #[error("{} offsets cannot be multiples of 0; set blockalign= to a positive number", direction.name())]
     Align {
         /// Direction concerned.
         direction: Direction,

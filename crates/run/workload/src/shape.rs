@@ -133,10 +133,10 @@ fn either(plan: &WorkloadPlan) -> (u64, u64) {
 fn check_sizes(direction: Direction, sizes: &BlockSizes) -> Result<(), WorkloadError> {
     let wrong = |reason: &str| Err(WorkloadError::BlockSize { direction, reason: reason.to_owned() });
     if sizes.min() == 0 {
-        return wrong("a block cannot have 0 bytes");
+        return wrong("the block size must not be 0");
     }
     if sizes.max() > u64::from(u32::MAX) {
-        return wrong("a block cannot have 4 GiB or more");
+        return wrong("the block size must be less than 4 GiB");
     }
     match sizes {
         BlockSizes::Range { min, max } if min > max => wrong("the first value of the range is larger than the second"),

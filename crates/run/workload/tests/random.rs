@@ -294,7 +294,7 @@ fn plans_that_cannot_work_are_refused() {
     refuse(&plan("read"), &[], "no files");
     refuse(&plan("read"), &[4095], "room for one block");
     refuse(&plan("read"), &[u64::MAX], "off");
-    refuse(&sized("read", BlockSizes::Fixed(0)), &[1 << 20], "0 bytes");
+    refuse(&sized("read", BlockSizes::Fixed(0)), &[1 << 20], "must not be 0");
     refuse(&sized("read", BlockSizes::Fixed(1 << 32)), &[1 << 40], "4 GiB");
     refuse(&sized("read", BlockSizes::Range { min: 8, max: 4 }), &[1 << 20], "larger than the second");
     refuse(&sized("read", BlockSizes::Split(vec![(4096, 0)])), &[1 << 20], "sum to 0");

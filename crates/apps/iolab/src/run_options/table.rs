@@ -133,7 +133,7 @@ pub(crate) static RUN_OPTIONS: &[RunOption] = &[
     .letter('V')
     .not_in_study(REPORTS),
     switch("minimal", "Terse report", on!(minimal)).optional().letter('m').not_in_study(REPORTS),
-    switch("append-terse", "Terse report after the normal one", on!(append_terse))
+    switch("append-terse", "Print a terse report after the normal one", on!(append_terse))
         .optional()
         .letter('f')
         .not_in_study(REPORTS),
@@ -172,14 +172,14 @@ pub(crate) static RUN_OPTIONS: &[RunOption] = &[
     valued("enghelp", "ENGINE[,OPTION]", "List the engines, or explain one or its option", word!(enghelp))
         .optional()
         .letter('i'),
-    valued("max-jobs", "N", "Most workers", |run, text| {
+    valued("max-jobs", "N", "Limit the number of workers", |run, text| {
         Ok(RunOptions { max_jobs: Some(number(text, 1, u32::MAX)?), ..run })
     })
     .letter('j')
     .not_in_study(EACH_TRIAL),
     option("debug", "Print what happens inside", NO_DEBUG).with_value("LIST").letter('d'),
     switch("warnings-fatal", "Treat warnings as errors", on!(warnings_fatal)).letter('w').not_in_study(EACH_TRIAL),
-    valued("aux-path", "DIRECTORY", "Where logs with relative names go", word!(aux_path))
+    valued("aux-path", "DIRECTORY", "Folder for logs with relative names", word!(aux_path))
         .letter('K')
         .not_in_study(EACH_TRIAL),
     option(
@@ -221,6 +221,8 @@ pub(crate) static RUN_OPTIONS: &[RunOption] = &[
     }),
     valued("record", "FILE", "Write the recording to a file", word!(record))
         .not_in_study("its folder keeps the recording of each trial"),
+    valued("beside", "COMMAND", "Run this line of the shell beside the job, no longer than it", word!(beside))
+        .not_in_study("start the command beside the study by yourself"),
     switch("no-db", "Do not add the run to the database", on!(no_database)),
     switch("force", "Allow outputs to replace files that iolab did not write", on!(force))
         .not_in_study("name a new folder with --folder=FOLDER"),

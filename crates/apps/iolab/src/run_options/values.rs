@@ -51,6 +51,8 @@ pub(crate) struct RunOptions {
     pub(crate) allow_destroy: Vec<String>,
     /// `--record`: file for the recording.
     pub(crate) record: Option<String>,
+    /// `--beside`: a line of the shell that runs beside the job.
+    pub(crate) beside: Option<String>,
     /// `--no-db`: the run is not listed in the database.
     pub(crate) no_database: bool,
     /// `--force`: outputs replace files of the user's.

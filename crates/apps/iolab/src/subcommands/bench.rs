@@ -3,9 +3,9 @@
 
 use std::path::PathBuf;
 
-use iolab_bench::{PROFILES, Profile};
+use iolab_bench::{BenchProfile, PROFILES};
 use iolab_bench_runner::{BenchRequest, run};
-use iolab_outputs::Kind;
+use iolab_outputs::OutputKind;
 
 use crate::exit::{Failure, INTERRUPTED};
 use crate::{output, outputs, pipeline};
@@ -16,32 +16,32 @@ pub(crate) struct BenchArguments {
     /// A folder (gets a temporary file), a file, a block device, or an NVMe device (`trtype=VIRT
     /// preset=970pro size=1g`)
     pub(crate) target: String,
-    /// Patterns: `standard`, or those of a tool
+    /// Set of patterns: `standard`, or the patterns of another tool
     #[arg(long, default_value = "standard", value_parser = PROFILES.iter().map(|profile| profile.name).collect::<Vec<_>>())]
     pub(crate) profile: String,
-    /// Length of all measurements together, seconds; making the file comes on top
+    /// Total measuring time, seconds; creating the file takes extra time
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) time: u64,
-    /// Rounds; each runs every pattern once
+    /// Number of rounds; each round runs every pattern once
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) rounds: u32,
-    /// A first look: 6 seconds, a file of 256 MiB
+    /// Quick estimate: 6 seconds, a 256 MiB file
     #[arg(long, conflicts_with = "time")]
     pub(crate) quick: bool,
-    /// Size of the temporary file (1024 unless told), or how much of a file or device is used (all
-    /// unless told), MiB
+    /// Size of the temporary file (default 1024), or how much of a file or device to use (default:
+    /// all), MiB
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1 << 30))]
     pub(crate) size_mib: Option<u64>,
-    /// One JSON object instead of the card: bytes, seconds, operations per second
+    /// Print one JSON object instead of the card (bytes, seconds, operations per second)
     #[arg(long)]
     pub(crate) json: bool,
-    /// Also writes the results as one page of HTML, with figures, to this file
+    /// Also write the results to this file, as an HTML page with figures
     #[arg(short = 'o', long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Replaces a file that iolab did not write
+    /// Allow the page to replace a file that iolab did not write
     #[arg(long)]
     pub(crate) force: bool,
-    /// File or device that may be overwritten whatever is on it; may be given several times
+    /// Allow overwriting this file or device, whatever it holds; may be repeated
     #[arg(long, value_name = "TARGET")]
     pub(crate) allow_destroy: Vec<PathBuf>,
 }
@@ -52,10 +52,11 @@ const QUICK_SECONDS: u64 = 6;
 pub(crate) fn main(arguments: &BenchArguments) -> Result<u8, Failure> {
     let unknown = || Failure::mistake(format!("iolab: unknown profile {}", arguments.profile));
     let mut files = outputs::beside(arguments.force, []);
-    let place = arguments.output.as_deref().map(|path| files.place(path, Kind::Report, "the page (-o)")).transpose()?;
+    let place =
+        arguments.output.as_deref().map(|path| files.place(path, OutputKind::Report, "the page (-o)")).transpose()?;
     let request = BenchRequest {
         target: &arguments.target,
-        profile: Profile::named(&arguments.profile).ok_or_else(unknown)?,
+        profile: BenchProfile::named(&arguments.profile).ok_or_else(unknown)?,
         seconds: if arguments.quick { QUICK_SECONDS } else { arguments.time },
         rounds: arguments.rounds,
         is_quick: arguments.quick,
@@ -67,6 +68,9 @@ pub(crate) fn main(arguments: &BenchArguments) -> Result<u8, Failure> {
         let page = iolab_bench::page(&results, &output::command_line(), env!("CARGO_PKG_VERSION"));
         place.write(page.html.as_bytes())?;
     }
-    output::print(&if arguments.json { iolab_bench::json(&results) } else { iolab_bench::card(&results) })?;
+    match arguments.json {
+        true => output::print(&iolab_bench::json(&results))?,
+        false => output::print_for_people(&iolab_bench::card(&results))?,
+    }
     Ok(0)
 }

@@ -1,20 +1,23 @@
 //! `iolab capture`: a command traced, what other programs wrote made traces, and traces as text.
 
 mod exchange;
+mod page;
+pub(crate) mod trace_file;
 
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
-use iolab_capture::{CaptureError, Captured, Request};
-use iolab_outputs::Kind;
+use iolab_capture::{AttachError, AttachRequest, CaptureError, CaptureRequest, Captured};
+use iolab_outputs::OutputKind;
 use iolab_text::grouped;
 use iolab_trace::Reader;
 use iolab_trace_summary::Summary;
 
+use self::trace_file::{next, open, unreadable, warn_of_damage};
 use crate::exit::{FAILED, Failure};
 use crate::outputs;
-use crate::printing::{print, print_to_reader};
+use crate::printing::{complain_for_people, print, print_for_people, print_to_reader};
 
 /// What to capture, or which trace to show.
 #[derive(Debug, clap::Args)]
@@ -22,74 +25,95 @@ use crate::printing::{print, print_to_reader};
 pub(crate) struct CaptureArguments {
     #[command(subcommand)]
     action: Option<CaptureAction>,
-    /// File for the trace
+    /// Write the trace to this file
     #[arg(short, long, default_value = "capture.trace")]
     output: PathBuf,
-    /// Hide paths, names of threads and the command in the trace
+    /// Hide paths, thread names and the command in the trace
     #[arg(long)]
     anonymize: bool,
-    /// Let the trace replace a file that iolab did not write
+    /// Allow the trace to replace a file that iolab did not write
     #[arg(long)]
     force: bool,
-    /// Make the trace of what another program wrote: text of strace, an iolog of fio, the binary files
-    /// of blktrace
+    /// Convert another program's output to a trace: strace text, a fio iolog, or blktrace's binary
+    /// files
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "command")]
     from: Vec<PathBuf>,
-    /// The command and its arguments; iolab ends with its exit code
-    #[arg(last = true, required_unless_present = "from", value_name = "COMMAND")]
+    /// Capture a process that runs already, by tracepoints of the kernel; it goes on when the capture
+    /// ends (needs root or CAP_PERFMON)
+    #[arg(short, long, value_name = "PID", conflicts_with_all = ["command", "from"])]
+    pid: Option<i32>,
+    /// With --pid: also the processes that it has made and makes
+    #[arg(long, requires = "pid")]
+    children: bool,
+    /// With --pid: end after this time (30s, 5m)
+    #[arg(long = "for", value_name = "TIME", requires = "pid", value_parser = duration_ns)]
+    for_ns: Option<u64>,
+    /// The command and its arguments; iolab exits with the command's exit code
+    #[arg(last = true, required_unless_present_any = ["from", "pid"], value_name = "COMMAND")]
     command: Vec<String>,
 }
 
 /// What to do with a trace.
 #[derive(Debug, clap::Subcommand)]
 enum CaptureAction {
-    /// Print the operations of a trace, one on a line
+    /// Print the operations of a trace, one per line
     Show {
-        /// Trace
+        /// Trace file
         trace: PathBuf,
-        /// So many operations from the beginning
+        /// Print only the first COUNT operations
         #[arg(short = 'n', long, value_name = "COUNT")]
         first: Option<u64>,
+        /// Draw it instead, as a page in this file
+        #[arg(short, long, value_name = "FILE.html", conflicts_with = "first")]
+        output: Option<PathBuf>,
+        /// Let the page replace a file that iolab did not write
+        #[arg(long, requires = "output")]
+        force: bool,
     },
-    /// Write the reads, writes and syncs of a trace as an iolog, which fio's read_iolog= takes
+    /// Export the reads, writes and syncs of a trace as an iolog for fio's read_iolog=
     Export {
-        /// Trace
+        /// Trace file
         trace: PathBuf,
-        /// File for the iolog
+        /// Write the iolog to this file
         #[arg(short, long)]
         output: PathBuf,
-        /// Version of the iolog: 2 (waits between operations) or 3 (the time of each)
+        /// Version of the iolog: 2 (waits between operations) or 3 (a time stamp for each
+        /// operation)
         #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(2..=3))]
         iolog: u8,
-        /// Let the iolog replace a file that iolab did not write
+        /// Allow the iolog to replace a file that iolab did not write
         #[arg(long)]
         force: bool,
     },
-    /// Sum up a trace: what is not in it, then calls, files and threads
+    /// Summarize a trace: what it is missing, then calls, files and threads
     Stat {
-        /// Trace
+        /// Trace file
         trace: PathBuf,
     },
 }
 
 pub(crate) fn main(arguments: &CaptureArguments) -> Result<u8, Failure> {
     match &arguments.action {
-        Some(CaptureAction::Show { trace, first }) => show(trace, first.unwrap_or(u64::MAX)),
+        Some(CaptureAction::Show { trace, output: Some(page), force, .. }) => page::write(trace, page, *force),
+        Some(CaptureAction::Show { trace, first, .. }) => show(trace, first.unwrap_or(u64::MAX)),
         Some(CaptureAction::Stat { trace }) => stat(trace),
         Some(CaptureAction::Export { trace, output, iolog, force }) => exchange::export(trace, output, *iolog, *force),
         None if !arguments.from.is_empty() => exchange::import(arguments),
-        None => capture(arguments),
+        None => match arguments.pid {
+            Some(pid) => attach(arguments, pid),
+            None => capture(arguments),
+        },
     }
 }
 
 fn capture(arguments: &CaptureArguments) -> Result<u8, Failure> {
     let mut outputs = outputs::beside(arguments.force, []);
-    let mut output = outputs.place(&arguments.output, Kind::Trace, "the trace (-o)")?.begin()?;
+    let mut output = outputs.place(&arguments.output, OutputKind::Trace, "the trace (-o)")?.begin()?;
     // Whoever kills this program finds what was captured until then.
     output.publish()?;
     iolab_process::count_signals();
     let request =
-        Request { command: &arguments.command, output: Box::new(&mut output), anonymous: arguments.anonymize };
+        CaptureRequest { command: &arguments.command, output: Box::new(&mut output), anonymous: arguments.anonymize };
     let captured = match iolab_capture::capture(request) {
         Ok(captured) => captured,
         Err(error) => {
@@ -103,8 +127,46 @@ fn capture(arguments: &CaptureArguments) -> Result<u8, Failure> {
     };
     output.finish()?;
     let reader = read_to_end(&arguments.output)?;
-    eprint!("{}", told(&captured, &reader, &arguments.output));
+    complain_for_people(&told(&captured, &reader, &arguments.output));
     Ok(code(&captured))
+}
+
+fn attach(arguments: &CaptureArguments, process: i32) -> Result<u8, Failure> {
+    let mut outputs = outputs::beside(arguments.force, []);
+    let mut output = outputs.place(&arguments.output, OutputKind::Trace, "the trace (-o)")?.begin()?;
+    output.publish()?;
+    iolab_process::count_signals();
+    let (children, for_ns, anonymous) = (arguments.children, arguments.for_ns, arguments.anonymize);
+    let request = AttachRequest { process, children, for_ns, output: Box::new(&mut output), anonymous };
+    let attached = match iolab_capture::attach(request) {
+        Ok(attached) => attached,
+        Err(error) => {
+            if !matches!(error, AttachError::Output(_)) {
+                output.remove();
+            }
+            let message = format!("iolab: capture: {error}");
+            let is_mistake = matches!(error, AttachError::NoProcess(_));
+            return Err(if is_mistake { Failure::mistake(message) } else { Failure::failed(message) });
+        }
+    };
+    output.finish()?;
+    let reader = read_to_end(&arguments.output)?;
+    let operations = attached.end.operations;
+    eprint!("{}", iolab_trace_summary::coverage(&reader, operations));
+    eprintln!(
+        "process {process} {}; {} operations by {} threads on {} files",
+        attached.end.outcome,
+        grouped(operations),
+        reader.threads().len(),
+        reader.files().len()
+    );
+    let path = arguments.output.display();
+    eprintln!("{path}: `iolab capture stat {path}` sums it up");
+    Ok(0)
+}
+
+fn duration_ns(text: &str) -> Result<u64, String> {
+    iolab_units::parse_ns(text, 1_000_000_000).map_err(|error| error.to_string())
 }
 
 /// The exit code of the command, as a shell gives it.
@@ -129,14 +191,14 @@ fn told(captured: &Captured, reader: &Reader<BufReader<File>>, path: &Path) -> S
     let each = captured.bytes as f64 / operations.max(1) as f64;
     let mut text = iolab_trace_summary::coverage(reader, operations);
     text += &format!(
-        "the command {}; {} operations by {} threads on {} files\n",
+        "the command {}: {} operations by {} threads on {} files\n",
         captured.end.outcome,
         grouped(operations),
         reader.threads().len(),
         reader.files().len()
     );
     let path = path.display();
-    text += &format!("{path}: {each:.1} bytes an operation; `iolab capture stat {path}` sums it up\n");
+    text += &format!("{path}: {each:.1} bytes per operation; `iolab capture stat {path}` prints a summary\n");
     text
 }
 
@@ -164,27 +226,7 @@ fn show(path: &Path, first: u64) -> Result<u8, Failure> {
 fn stat(path: &Path) -> Result<u8, Failure> {
     let mut reader = open(path)?;
     let summary = Summary::of(&mut reader).map_err(|error| unreadable(path, error))?;
-    print(&summary.text(&reader))?;
+    print_for_people(&summary.text(&reader))?;
     warn_of_damage(&reader, path);
     Ok(0)
-}
-
-fn warn_of_damage(reader: &Reader<BufReader<File>>, path: &Path) {
-    if let Some(damage) = reader.damage() {
-        let (path, at) = (path.display(), grouped(damage.at_byte));
-        eprintln!("iolab: warning: {path}: {} at byte {at}: what is shown is what comes before", damage.what);
-    }
-}
-
-fn open(path: &Path) -> Result<Reader<BufReader<File>>, Failure> {
-    let file = iolab_bounded_read::open(path).map_err(|error| unreadable(path, error))?;
-    Reader::new(BufReader::with_capacity(1 << 16, file)).map_err(|error| unreadable(path, error))
-}
-
-fn next(reader: &mut Reader<BufReader<File>>, path: &Path) -> Result<Option<iolab_trace::Operation>, Failure> {
-    reader.next_operation().map_err(|error| unreadable(path, error))
-}
-
-fn unreadable(path: &Path, error: impl std::fmt::Display) -> Failure {
-    Failure::mistake(format!("iolab: {}: {error}", path.display()))
 }

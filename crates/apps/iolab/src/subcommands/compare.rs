@@ -4,13 +4,14 @@ use std::path::Path;
 
 use anyhow::Context;
 use clap::Args;
-use iolab_archive::run_files;
+use iolab_archive::sides;
 use iolab_comparison::{
-    Condition, IntervalsFrom, Judgement, Outcome, PairingChoice, Request, Side, describe, hold_against,
+    ComparisonRequest, ComparisonResult, Condition, IntervalsFrom, Judgement, PairingChoice, Side, describe,
+    hold_against,
 };
 use iolab_html::{ComparisonReport, comparison_page};
-use iolab_outputs::Kind;
-use iolab_statistics::Rules;
+use iolab_outputs::OutputKind;
+use iolab_statistics::DecisionRules;
 use iolab_study::Figure;
 
 use crate::exit::{Failure, WORSE};
@@ -19,50 +20,48 @@ use crate::{output, outputs};
 /// What to compare, how, and what must not have become worse.
 #[derive(Debug, Args)]
 pub(crate) struct CompareArguments {
-    /// Baseline and candidate: recordings, JSON reports of fio, folders of those, folders of
-    /// studies; several with commas
+    /// Baseline and candidate: recordings, fio JSON reports, folders of either, or study folders;
+    /// separate several with commas
     #[arg(value_name = "BASELINE CANDIDATE", num_args = 0..=2, conflicts_with_all = ["baseline", "candidate"])]
     sides: Vec<String>,
-    /// Runs of the baseline, instead of the first argument
+    /// Baseline runs, instead of the first argument
     #[arg(long, value_name = "RUN", num_args = 1.., value_delimiter = ',', requires = "candidate")]
     baseline: Vec<String>,
-    /// Runs of the candidate, instead of the second argument
+    /// Candidate runs, instead of the second argument
     #[arg(long, value_name = "RUN", num_args = 1.., value_delimiter = ',', requires = "baseline")]
     candidate: Vec<String>,
-    /// Figures to compare (`iops,p99,read.p99.9`); the usual ones unless told
+    /// Metrics to compare (`iops,p99,read.p99.9`); by default the usual ones
     #[arg(long, value_name = "FIGURE", value_delimiter = ',')]
     figures: Vec<String>,
-    /// Runs belong together: blocks of studies by their number, other runs in the order of their
-    /// start
+    /// Pair the runs: study blocks by number, other runs by start time
     #[arg(long, conflicts_with = "unpaired")]
     paired: bool,
-    /// Runs do not belong together, even where blocks say so
+    /// Do not pair the runs, even if they have block numbers
     #[arg(long)]
     unpaired: bool,
-    /// Differences up to this do not matter
+    /// Treat differences up to this size as unimportant
     #[arg(long, default_value = "2%", value_name = "PERCENT", value_parser = percent)]
     zone: f64,
-    /// Confidence of intervals
+    /// Confidence level of the intervals
     #[arg(long, default_value = "95%", value_name = "PERCENT", value_parser = percent)]
     confidence: f64,
-    /// Where intervals of ratios come from: the distribution of the test (Student, Welch), or
-    /// resampled trials
+    /// How to compute intervals of ratios: from the test's distribution (Student, Welch), or by
+    /// resampling trials
     #[arg(long, default_value = "test", value_name = "SOURCE", value_parser = ["test", "bootstrap"])]
     intervals: String,
-    /// Exit with code 4 if the data say that this is so (`p99 > +5%`, `iops < -3%`); may be given
-    /// several times
+    /// Exit with code 4 if the data show this (`p99 > +5%`, `iops < -3%`); may be repeated
     #[arg(long, value_name = "CONDITION", allow_hyphen_values = true)]
     fail_if: Vec<String>,
-    /// Exit with code 4 also where the data do not say
+    /// Exit with code 4 also if the data cannot decide
     #[arg(long, requires = "fail_if")]
     fail_if_unsure: bool,
-    /// JSON instead of text
+    /// Print JSON instead of text
     #[arg(long)]
     json: bool,
-    /// Write to this file; what ends in .html becomes a page with forest plots
+    /// Write to this file; a name that ends in .html gets a page with forest plots
     #[arg(short, long, value_name = "FILE")]
     output: Option<String>,
-    /// Let the output replace a file that iolab did not write
+    /// Allow the output to replace a file that iolab did not write
     #[arg(long)]
     force: bool,
 }
@@ -77,14 +76,17 @@ fn percent(text: &str) -> Result<f64, String> {
 pub(crate) fn main(arguments: &CompareArguments) -> Result<u8, Failure> {
     let request = request(arguments)?;
     let [baseline, candidate] = named_sides(arguments)?;
-    let inputs = baseline.iter().chain(&candidate).map(|name| (Path::new(name), "a run to be compared"));
+    let inputs = baseline.iter().chain(&candidate).map(|name| (Path::new(name), "a run to compare"));
     let mut outputs = outputs::beside(arguments.force, inputs);
     let path = arguments.output.as_deref().map(Path::new);
-    path.map(|path| outputs.place(path, Kind::Report, output::OUTPUT)).transpose()?;
-    let (baseline, candidate) = run_files::load(&baseline, &candidate)?;
+    path.map(|path| outputs.place(path, OutputKind::Report, output::OUTPUT)).transpose()?;
+    let (baseline, candidate) = sides::load(&baseline, &candidate)?;
     let outcome = hold_against(&baseline, &candidate, &request);
     let text = told(arguments, &outcome, [&baseline, &candidate])?;
-    output::write_or_print(&mut outputs, path, &text)?;
+    match path {
+        None if !arguments.json => output::print_comparison(&text)?,
+        _ => output::write_or_print(&mut outputs, path, &text)?,
+    }
     let fails = |judgement: Judgement| match judgement {
         Judgement::Holds => true,
         Judgement::Open => arguments.fail_if_unsure,
@@ -99,7 +101,7 @@ pub(crate) fn main(arguments: &CompareArguments) -> Result<u8, Failure> {
     Ok(WORSE)
 }
 
-fn told(arguments: &CompareArguments, outcome: &Outcome, sides: [&Side; 2]) -> Result<String, Failure> {
+fn told(arguments: &CompareArguments, outcome: &ComparisonResult, sides: [&Side; 2]) -> Result<String, Failure> {
     let wants_page = arguments.output.as_deref().is_some_and(|path| path.ends_with(".html") || path.ends_with(".htm"));
     Ok(match (wants_page, arguments.json) {
         (true, true) => {
@@ -126,7 +128,7 @@ fn command_line() -> String {
     std::iter::once("iolab".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
-fn request(arguments: &CompareArguments) -> Result<Request, Failure> {
+fn request(arguments: &CompareArguments) -> Result<ComparisonRequest, Failure> {
     let figures = arguments
         .figures
         .iter()
@@ -139,12 +141,12 @@ fn request(arguments: &CompareArguments) -> Result<Request, Failure> {
         (_, true) => PairingChoice::Unpaired,
         _ => PairingChoice::Automatic,
     };
-    Ok(Request {
+    Ok(ComparisonRequest {
         figures: figures.collect::<Result<_, _>>()?,
         conditions: conditions.collect::<Result<_, _>>()?,
         pairing,
         intervals: if arguments.intervals == "bootstrap" { IntervalsFrom::Bootstrap } else { IntervalsFrom::Test },
-        rules: Rules { confidence: arguments.confidence, zone: arguments.zone, ..Rules::default() },
+        rules: DecisionRules { confidence: arguments.confidence, zone: arguments.zone, ..DecisionRules::default() },
     })
 }
 

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use iolab_archive::database;
-use iolab_store::{Filter, Store, StoreError, csv, json_lines};
+use iolab_store::{Database, DatabaseError, Filter, csv, json_lines};
 
 use crate::exit::{FAILED, Failure};
 use crate::printing::StandardError;
@@ -17,97 +17,97 @@ use crate::{output, outputs};
 /// What to do with the database.
 #[derive(Debug, Subcommand)]
 pub(crate) enum DbAction {
-    /// What there is, the newest first
+    /// List entries, newest first
     List {
         #[command(flatten)]
         filter: FilterArguments,
-        /// JSON lines instead of a table
+        /// Print JSON lines instead of a table
         #[arg(long)]
         json: bool,
     },
-    /// Everything about an entry
+    /// Show everything about an entry
     Show {
-        /// Its number
+        /// Entry number
         id: i64,
-        /// JSON instead of text
+        /// Print JSON instead of text
         #[arg(long)]
         json: bool,
     },
-    /// Put tags on an entry (`+baseline` or `baseline`) and take them off (`-old`)
+    /// Add tags to an entry (`+baseline` or `baseline`) or remove them (`-old`)
     Tag {
-        /// Its number
+        /// Entry number
         id: i64,
-        /// Tags
+        /// Tags to add or remove
         #[arg(required = true, allow_hyphen_values = true, value_name = "+TAG | -TAG")]
         changes: Vec<String>,
     },
-    /// Write a note about an entry, in place of the one it has
+    /// Set the note of an entry
     Note {
-        /// Its number
+        /// Entry number
         id: i64,
-        /// The note; without one it is removed
+        /// The note; without text, the note is removed
         text: Vec<String>,
     },
-    /// Forget entries; their files stay
+    /// Remove entries; their files stay
     Rm {
-        /// Their numbers
+        /// Entry numbers
         #[arg(required = true)]
         ids: Vec<i64>,
     },
-    /// Add recordings, JSON reports of fio, folders of those, and folders of studies
+    /// Add recordings, fio JSON reports, folders of either, and study folders
     Import {
-        /// Files and folders
+        /// Files and folders to add
         #[arg(required = true)]
         paths: Vec<PathBuf>,
     },
-    /// Everything as text for other programs
+    /// Export entries as text for other programs
     Export {
-        /// `csv`: a line for each figure; `jsonl`: a line for each entry
+        /// `csv`: one line per metric; `jsonl`: one line per entry
         #[arg(long, default_value = "csv", value_parser = ["csv", "jsonl"])]
         format: String,
         #[command(flatten)]
         filter: FilterArguments,
-        /// File instead of standard output
+        /// Write to this file instead of standard output
         #[arg(short, long)]
         output: Option<PathBuf>,
-        /// Let the output replace a file that iolab did not write
+        /// Allow the output to replace a file that iolab did not write
         #[arg(long)]
         force: bool,
     },
-    /// Where the database lies
+    /// Print the path of the database
     Path,
-    /// Check the database, and whether the files of its entries are there
+    /// Check the database, and whether the files of its entries exist
     Check,
 }
 
 /// Which entries.
 #[derive(Debug, Args)]
 pub(crate) struct FilterArguments {
-    /// Started since then: `2d`, `12h`, `30m`, `2026-11-21`, `2026-11-21T09:30` (UTC)
+    /// Only entries started since: `2d`, `12h`, `30m`, `2026-11-21`, `2026-11-21T09:30` (UTC)
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
-    /// I/O engine of one of its jobs, as the job said it
+    /// Only entries with a job that used this I/O engine
     #[arg(long)]
     engine: Option<String>,
-    /// Host
+    /// Only entries from this host
     #[arg(long)]
     host: Option<String>,
-    /// Tag; may be given several times
+    /// Only entries with this tag; may be repeated
     #[arg(long)]
     tag: Vec<String>,
-    /// Part of title, job text, note or path
+    /// Only entries with this text in title, job, note or path
     #[arg(long)]
     text: Option<String>,
-    /// Option that a job set (`bs=4k`); may be given several times
+    /// Only entries with a job that set this option (`bs=4k`); may be repeated
     #[arg(long, value_name = "OPTION=VALUE")]
     option: Vec<String>,
-    /// Trials of this study
+    /// Only trials of this study
     #[arg(long, value_name = "ID")]
     study: Option<i64>,
-    /// Trials of studies, too
+    /// Include trials of studies
     #[arg(long)]
     trials: bool,
-    /// So many at most
+    /// At most this many entries
     #[arg(short = 'n', long)]
     limit: Option<u32>,
 }
@@ -176,13 +176,13 @@ pub(crate) fn main(action: &DbAction) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn list(store: &Store, filter: &FilterArguments, json: bool) -> Result<(), Failure> {
+fn list(store: &Database, filter: &FilterArguments, json: bool) -> Result<(), Failure> {
     let entries = store.list(&filter.filter()?).map_err(failed)?;
     let text = if json { json_lines(&entries) } else { shown::table(&entries) };
     Ok(output::print(&text)?)
 }
 
-fn show(store: &Store, id: i64, json: bool) -> Result<(), Failure> {
+fn show(store: &Database, id: i64, json: bool) -> Result<(), Failure> {
     let entry = store.entry(id).map_err(failed)?;
     if json {
         let text = serde_json::to_string_pretty(&entry).context("the entry as JSON")?;
@@ -193,7 +193,7 @@ fn show(store: &Store, id: i64, json: bool) -> Result<(), Failure> {
     Ok(output::print(&shown::whole(&entry, &trials))?)
 }
 
-fn tag(store: &mut Store, id: i64, changes: &[String]) -> Result<(), Failure> {
+fn tag(store: &mut Database, id: i64, changes: &[String]) -> Result<(), Failure> {
     let (mut add, mut remove) = (Vec::new(), Vec::new());
     for change in changes {
         let (list, name) = match (change.strip_prefix('+'), change.strip_prefix('-')) {
@@ -203,7 +203,7 @@ fn tag(store: &mut Store, id: i64, changes: &[String]) -> Result<(), Failure> {
         };
         if name.is_empty() || name.contains([',', '@']) || name.contains(char::is_whitespace) {
             return Err(Failure::mistake(format!(
-                "iolab: '{change}': a tag is a word without commas and @, as in +baseline"
+                "iolab: '{change}': a tag is a word without commas or @, such as +baseline"
             )));
         }
         list.push(name.to_owned());
@@ -211,13 +211,13 @@ fn tag(store: &mut Store, id: i64, changes: &[String]) -> Result<(), Failure> {
     store.tag(id, &add, &remove).map_err(failed)
 }
 
-fn export(store: &Store, format: &str, filter: &FilterArguments) -> Result<String, Failure> {
+fn export(store: &Database, format: &str, filter: &FilterArguments) -> Result<String, Failure> {
     let mut entries = store.list(&filter.filter()?).map_err(failed)?;
     entries.reverse();
     Ok(if format == "csv" { csv(&entries) } else { json_lines(&entries) })
 }
 
-fn check(store: &Store) -> Result<u8, Failure> {
+fn check(store: &Database) -> Result<u8, Failure> {
     let all = Filter { with_trials: true, ..Filter::default() };
     let entries = store.list(&all).map_err(failed)?;
     let mut wrong = store.check().map_err(failed)?;
@@ -228,13 +228,13 @@ fn check(store: &Store) -> Result<u8, Failure> {
     let count = entries.len();
     let path = store.path().display();
     if wrong.is_empty() {
-        output::print(&format!("{path}: sound, {count} {}\n", if count == 1 { "entry" } else { "entries" }))?;
+        output::print(&format!("{path}: no errors, {count} {}\n", if count == 1 { "entry" } else { "entries" }))?;
         return Ok(0);
     }
     wrong.iter().for_each(|line| eprintln!("iolab: {line}"));
     Ok(FAILED)
 }
 
-fn failed(error: StoreError) -> Failure {
+fn failed(error: DatabaseError) -> Failure {
     database::failure(error).into()
 }

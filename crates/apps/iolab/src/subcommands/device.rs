@@ -2,6 +2,7 @@
 
 mod arguments;
 mod attach;
+mod listen;
 mod serve;
 
 use std::fmt::Write;
@@ -69,8 +70,8 @@ fn create(name: &str, parameters: &DeviceParameters) -> Result<u8, Failure> {
     let entry = Entry { name: name.to_owned(), parameters: pairs };
     let path = Catalogue::of_user()?.create(&entry)?;
     let text = format!(
-        "device {name}: {}\nkept in {}\nServe it with `iolab device serve {name}`, then drive it with \
-         --ioengine=nvme --filename='trtype=VIRT traddr={name}'.\n",
+        "device {name}: {}\nsaved in {}\nServe it with `iolab device serve {name}`, then drive it with \
+        --ioengine=nvme --filename='trtype=VIRT traddr={name}'.\n",
         summary(&config),
         path.display()
     );
@@ -159,8 +160,8 @@ fn destroy(name: &str, data: bool) -> Result<u8, Failure> {
     let mut text = format!("device {name} was removed\n");
     // Writing to a String cannot fail.
     let _ = match (file, removed) {
-        (Some(file), Some(true)) => writeln!(text, "and its data in {}", file.display()),
-        (Some(file), Some(false)) => writeln!(text, "it had no data in {}", file.display()),
+        (Some(file), Some(true)) => writeln!(text, "and its data file {}", file.display()),
+        (Some(file), Some(false)) => writeln!(text, "there was no data file {}", file.display()),
         (Some(file), None) => writeln!(text, "its data is still in {} (--data removes that too)", file.display()),
         (None, _) => Ok(()),
     };

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use iolab_doctor::{Check, Standing};
+use iolab_doctor::{Check, CheckStatus};
 use iolab_resolve::Mode;
 use serde::Serialize;
 
@@ -13,10 +13,10 @@ use crate::{engine_registry, output, pipeline};
 /// What to look at.
 #[derive(Debug, clap::Args)]
 pub(crate) struct DoctorArguments {
-    /// JSON instead of text
+    /// Print JSON instead of text
     #[arg(long)]
     pub(crate) json: bool,
-    /// A job, as for `iolab run`: only what matters for it, and whether it would run
+    /// A job as for `iolab run`: check only what matters to it, and whether it would run
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "JOB FILE | --OPTION=VALUE")]
     pub(crate) words: Vec<String>,
 }
@@ -47,7 +47,7 @@ pub(crate) fn main(arguments: &DoctorArguments) -> Result<u8, Failure> {
         // Plain data with string keys: serialisation has no way to fail.
         output::print(&(serde_json::to_string_pretty(&answer).unwrap_or_default() + "\n"))?;
     } else {
-        output::print(&text(&answer))?;
+        output::print_for_people(&text(&answer))?;
     }
     Ok(if answer.would_run == Some(false) { FAILED } else { 0 })
 }
@@ -57,9 +57,9 @@ fn text(answer: &Answer) -> String {
     let width = answer.checks.iter().map(|check| check.topic.chars().count()).max().unwrap_or(0);
     for check in &answer.checks {
         let word = match check.status {
-            Standing::Ok => "ok     ",
-            Standing::Limited => "limited",
-            Standing::No => "NO     ",
+            CheckStatus::Ok => "ok     ",
+            CheckStatus::Limited => "limited",
+            CheckStatus::No => "NO     ",
         };
         let gap = " ".repeat(width - check.topic.chars().count());
         // Writing to a String cannot fail.

@@ -60,16 +60,21 @@ fn describe(engine: &EngineDescription) -> String {
     let can = engine.capabilities;
     let yes = |on: bool| if on { "yes" } else { "no" };
     let files = match can.files {
-        FileUse::Descriptors => "open files and devices",
-        FileUse::Paths => "names of files",
-        FileUse::Devices => "names of devices that it opens itself",
+        FileUse::Descriptors => "files and devices, opened by iolab",
+        FileUse::Paths => "file names",
+        FileUse::Devices => "names of devices, opened by the engine",
         FileUse::Nothing => "none",
     };
-    let queue = if can.synchronous { "one operation at a time" } else { "up to iodepth operations at once" };
+    let queue = if can.synchronous {
+        "synchronous, one operation at a time"
+    } else {
+        "asynchronous, up to iodepth \
+        operations"
+    };
     let _ = writeln!(text, "\n  queue    {queue}\n  files    {files}\n  direct   {}", yes(can.direct));
     let _ = writeln!(text, "  trim     {}\n  fsync    {}", yes(can.trims), yes(can.syncs));
     if !engine.options.is_empty() {
-        text.push_str("\nIts own options:\n");
+        text.push_str("\nEngine options:\n");
     }
     for option in engine.options {
         let _ = writeln!(text, "  {:<20} {}", option.name, option.summary);

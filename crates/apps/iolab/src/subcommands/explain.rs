@@ -58,7 +58,7 @@ fn engine(term: &str) -> Option<String> {
 fn finding(term: &str) -> Option<String> {
     let rule = iolab_findings::all_words().find(|rule| rule.name == term)?;
     Some(format!(
-        "Finding {}\n  Looks at: {}\n  What follows: {}\n  What to do: {}\n",
+        "Finding {}\n  Checks: {}\n  Meaning: {}\n  What to do: {}\n",
         rule.name, rule.looks_at, rule.consequence, rule.advice
     ))
 }

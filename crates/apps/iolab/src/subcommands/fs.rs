@@ -26,43 +26,43 @@ use crate::output;
 /// What to do with a file system.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum FsAction {
-    /// Make an empty file system in a file or on a block device
+    /// Create an empty file system in a file or on a block device
     Mkfs(mkfs::Arguments),
-    /// Check a file system, and mend it with --repair; exit codes are those of fsck(8)
+    /// Check a file system, and repair it with --repair; exit codes as in fsck(8)
     Fsck(fsck::Arguments),
-    /// Show sizes, space, the use of clusters, and what opening found
+    /// Show sizes, free space, cluster use and the result of log recovery
     Info(info::Arguments),
-    /// Mount a file system on a folder
+    /// Mount a file system
     Mount(mount::Arguments),
-    /// Unmount a file system, and wait until its image is closed
+    /// Unmount a file system and wait until its image is closed
     Umount(umount::Arguments),
     /// List a directory of an image
     Ls(ls::Arguments),
-    /// Describe a file of an image
+    /// Show the attributes of a file in an image
     Stat(show::StatArguments),
-    /// Write files of an image to standard output
+    /// Print files of an image to standard output
     Cat(show::CatArguments),
-    /// Draw a directory of an image with all that is below it
+    /// Print a directory of an image as a tree
     Tree(show::TreeArguments),
-    /// Copy into an image, or out of it
+    /// Copy files into or out of an image
     Cp(cp::Arguments),
-    /// Make directories in an image
+    /// Create directories in an image
     Mkdir(change::MkdirArguments),
-    /// Remove files of an image
+    /// Remove files from an image
     Rm(change::RmArguments),
-    /// Rename a file of an image
+    /// Rename or move a file in an image
     Mv(change::MvArguments),
-    /// Measure appends, reads and truncations on images and on folders of other file systems
+    /// Measure appends, reads and truncates on images and on folders of other file systems
     Perf(Box<perf::Arguments>),
     /// Run the jobs of Seastar's io_tester on an image or a folder of another file system
     IoTester(io_tester::Arguments),
-    /// Measure from how much live content on a cluster is better read whole
+    /// Measure when cleaning should read a whole cluster instead of its live ranges
     ClusterReading(cluster_reading::Arguments),
-    /// Change the number of domains, the parts for one processor core each; no content moves
+    /// Change the number of domains (one per processor core); data stays in place
     ResizeCores(resize_cores::Arguments),
-    /// Put the content of files together that lies in pieces
+    /// Defragment files
     Defrag(defrag::Arguments),
-    /// Show every frame and record of the metadata log
+    /// Print every frame and record of the metadata log
     DumpLog(dump_log::Arguments),
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use iolab_outputs::{Kind, make_folder};
+use iolab_outputs::{OutputKind, make_folder};
 
 use crate::exit::Failure;
 use crate::{engine_registry, outputs};
@@ -20,7 +20,7 @@ pub(crate) fn main(folder: &Path) -> Result<u8, Failure> {
         ("ssd-presets.md", iolab_ssd_timing::help::reference_page()),
     ];
     for (name, text) in pages {
-        outputs.place(&folder.join(name), Kind::Report, "a page")?.write(text.as_bytes())?;
+        outputs.place(&folder.join(name), OutputKind::Report, "a page")?.write(text.as_bytes())?;
     }
     Ok(0)
 }

@@ -9,12 +9,12 @@ use crate::output;
 /// What to do with a store.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum KvAction {
-    /// Load a store as db_bench does, with its flags and result lines
+    /// Run db_bench's benchmarks on a store, with its flags and result lines
     #[command(disable_help_flag = true, disable_version_flag = true)]
     Bench(bench::BenchWords),
-    /// Kill a loaded store at any moment, again and again, and see whether it keeps its promises
+    /// Kill a store repeatedly at random moments and check that it loses no acknowledged data
     Check(check::Arguments),
-    /// List the kinds of stores, and what each needs
+    /// List the supported stores and what each needs
     Stores,
 }
 

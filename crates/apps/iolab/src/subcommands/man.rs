@@ -3,7 +3,7 @@
 use anyhow::Context;
 use clap::Command;
 use clap_mangen::Man;
-use iolab_outputs::{Kind, make_folder};
+use iolab_outputs::{OutputKind, make_folder};
 
 use crate::arguments::{ManArguments, command_tree};
 use crate::exit::Failure;
@@ -21,7 +21,7 @@ pub(crate) fn main(arguments: &ManArguments) -> Result<u8, Failure> {
     let mut outputs = outputs::beside(arguments.force, []);
     for command in all(&tree) {
         let path = folder.join(file_name(command));
-        outputs.place(&path, Kind::Report, "a manual page (--folder)")?.write(page(command)?.as_bytes())?;
+        outputs.place(&path, OutputKind::Report, "a manual page (--folder)")?.write(page(command)?.as_bytes())?;
     }
     Ok(0)
 }

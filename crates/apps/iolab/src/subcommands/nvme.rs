@@ -4,9 +4,9 @@ use std::fmt::Write;
 
 use iolab_clock::Clock;
 use iolab_device_catalogue::Catalogue;
-use iolab_engine_nvme::{DeviceError, DeviceName, Opened, Place, open};
+use iolab_engine_nvme::{AnyController, AnyPair, DeviceName, DevicePlace, NvmeDeviceError, Opened, open};
 use iolab_memory::SharedBytes;
-use iolab_nvme_driver::{Controller, DataWindow, Namespace, QueueOptions, QueuePair, Submit};
+use iolab_nvme_driver::{DataWindow, Namespace, QueueOptions, Submit};
 use iolab_nvme_spec::FromBytes;
 use iolab_nvme_spec::log::{HealthLog, LogPage};
 use iolab_observe::System;
@@ -23,6 +23,7 @@ pub(crate) fn main(action: &NvmeAction) -> Result<u8, Failure> {
     let text = match action {
         NvmeAction::List => list()?,
         NvmeAction::Identify { device } => identify(device)?,
+        NvmeAction::Discover { target } => discover(target)?,
         NvmeAction::Smart { device } => smart(device)?,
         NvmeAction::Hello { device, allow_destroy } => hello(device, *allow_destroy)?,
         NvmeAction::Bind { address, restore, force } => bind(address, *restore, *force)?,
@@ -54,8 +55,8 @@ fn opened(device: &str) -> Result<(DeviceName, Opened), Failure> {
 }
 
 /// What is wrong with a device, or with what the user said of it.
-fn trouble(device: &str, error: &DeviceError) -> Failure {
-    let mistaken = matches!(error, DeviceError::Config(_) | DeviceError::Namespace { .. });
+fn trouble(device: &str, error: &NvmeDeviceError) -> Failure {
+    let mistaken = matches!(error, NvmeDeviceError::Config(_) | NvmeDeviceError::Namespace { .. });
     let failure = if mistaken { Failure::mistake } else { Failure::failed };
     failure(format!("iolab: {device}: {error}"))
 }
@@ -89,7 +90,7 @@ fn identify(device: &str) -> Result<String, Failure> {
         facts.version
     );
     let limit = facts.max_transfer_bytes.map_or("none".to_owned(), |bytes| bytes.to_string());
-    let _ = writeln!(text, "longest transfer  {limit} bytes");
+    let _ = writeln!(text, "max transfer      {limit} bytes");
     let _ = writeln!(text, "queue entries     {}", facts.capabilities.max_queue_entries());
     let _ = writeln!(text, "SGLs              {}", if facts.sgl() { "yes" } else { "no" });
     let can = facts.io_capabilities();
@@ -116,6 +117,37 @@ fn identify(device: &str) -> Result<String, Failure> {
             let _ = write!(text, ", zones of {} blocks", zones.zone_blocks);
         }
         text.push('\n');
+    }
+    Ok(text)
+}
+
+/// The subsystems of a target, each as a device name that job files take.
+fn discover(target: &str) -> Result<String, Failure> {
+    let text = match target.split_once(':') {
+        _ if target.contains('=') => target.to_owned(),
+        Some((address, port)) if !port.contains(':') => format!("trtype=TCP traddr={address} trsvcid={port}"),
+        _ => format!("trtype=TCP traddr={target}"),
+    };
+    let mistake = |what: String| Failure::mistake(format!("iolab: {target}: {what}"));
+    let name = DeviceName::parse(&text).map_err(|error| mistake(error.to_string()))?;
+    let DevicePlace::Tcp(place) = &name.place else {
+        return Err(mistake("only targets behind TCP can be asked".into()));
+    };
+    let records = place.discover(&Clock::best().0).map_err(|error| failed(format!("{target}: {error}")))?;
+    let mut text = String::new();
+    for record in &records {
+        let _ = writeln!(
+            text,
+            "trtype={} traddr={} trsvcid={} subnqn={}    {}",
+            record.transport.name().unwrap_or("unknown"),
+            record.address,
+            record.service,
+            record.subsystem,
+            record.kind.name().unwrap_or("unknown kind"),
+        );
+    }
+    if text.is_empty() {
+        text = format!("{target} has no subsystem for this host\n");
     }
     Ok(text)
 }
@@ -155,7 +187,7 @@ fn smart_text(log: &HealthLog) -> String {
 /// SPDK's hello_world, kind to what is on the device.
 fn hello(device: &str, allowed: bool) -> Result<String, Failure> {
     let name = named(device)?;
-    if matches!(name.place, Place::Pcie(_)) && !allowed {
+    if matches!(name.place, DevicePlace::Pcie(_) | DevicePlace::Tcp(_)) && !allowed {
         let why = "it writes to the first block of a real device and then restores it";
         return Err(Failure::refused(format!("iolab: hello: {why}; add --allow-destroy if you want that")));
     }
@@ -169,9 +201,9 @@ fn hello(device: &str, allowed: bool) -> Result<String, Failure> {
 /// One block and a queue pair to move it.
 struct Greeting<'a> {
     opened: &'a Opened,
-    controller: &'a Controller,
+    controller: &'a AnyController,
     namespace: Namespace,
-    pair: QueuePair,
+    pair: AnyPair,
     memory: SharedBytes,
     address: u64,
 }
@@ -201,9 +233,9 @@ impl<'a> Greeting<'a> {
         self.write(&before)?;
         answer?;
         if back != greeting {
-            return Err(failed("the block that was read is not the block that was written"));
+            return Err(failed("the block read back differs from the block written"));
         }
-        Ok("wrote \"Hello world!\" to the first block, read it back, and put the old block back\n".to_owned())
+        Ok("wrote \"Hello world!\" to the first block, read it back and restored the old data\n".to_owned())
     }
 
     fn read(&mut self, to: &mut [u8]) -> Result<(), Failure> {
@@ -224,7 +256,7 @@ impl<'a> Greeting<'a> {
     fn finish(&mut self, submitted: Submit) -> Result<(), Failure> {
         match submitted {
             Submit::Accepted => self.pair.flush(),
-            Submit::Full => return Err(failed("the queue has no room for one command")),
+            Submit::Full => return Err(failed("the queue has no room for a command")),
             Submit::Refused(refusal) => return Err(failed(refusal)),
         }
         let clock = Clock::monotonic();
@@ -234,7 +266,7 @@ impl<'a> Greeting<'a> {
             self.opened.poll();
             self.pair.reap(1, |ended| outcome = Some(ended.outcome)).map_err(failed)?;
             if clock.now_ns() > give_up_ns {
-                return Err(failed("the device does not answer"));
+                return Err(failed("the device does not respond"));
             }
         }
         match outcome {
@@ -258,13 +290,11 @@ fn bind(address: &str, restore: bool, force: bool) -> Result<String, Failure> {
     let sysfs = Sysfs::live();
     if restore {
         let driver = sysfs.restore(parsed).map_err(failed)?;
-        return Ok(format!("{parsed} belongs to {}\n", driver.as_deref().unwrap_or("no driver")));
+        return Ok(format!("{parsed} is now bound to {}\n", driver.as_deref().unwrap_or("no driver")));
     }
     let bound = sysfs.bind(parsed, in_use, force).map_err(|error| Failure::refused(format!("iolab: {error}")))?;
     let before = bound.previous.as_deref().unwrap_or("no driver");
-    Ok(format!(
-        "{parsed} belongs to vfio-pci now (before: {before}). To give it back: iolab nvme bind {parsed} --restore\n"
-    ))
+    Ok(format!("{parsed} is now bound to vfio-pci (before: {before}). To undo: iolab nvme bind {parsed} --restore\n"))
 }
 
 /// Why a disk of the kernel must not vanish.

@@ -1,10 +1,12 @@
 //! `iolab report`: a saved recording in any format, or a study; both also as a page of HTML.
 
 use std::path::Path;
+use std::sync::atomic::AtomicU64;
 
+use iolab_activity::{ProgressUnit, watched};
 use iolab_archive::recordings::{self, Loaded};
 use iolab_html::{Page, recording_page};
-use iolab_outputs::{Kind, Outputs, make_folder};
+use iolab_outputs::{OutputKind, Outputs, make_folder};
 use iolab_recording::Recording;
 use iolab_report::TerseVersion;
 use iolab_study_runner::report as study_report;
@@ -14,7 +16,7 @@ use crate::console;
 use crate::exit::Failure;
 use crate::output::{self, Format};
 use crate::outputs;
-use crate::printing::shown;
+use crate::printing::{StandardError, shown};
 
 pub(crate) fn main(arguments: &ReportArguments) -> Result<u8, Failure> {
     let wants_page = arguments.output_format.iter().any(|word| word == "html")
@@ -22,7 +24,7 @@ pub(crate) fn main(arguments: &ReportArguments) -> Result<u8, Failure> {
         || arguments.figures.is_some();
     let mut outputs = outputs::beside(arguments.force, [(arguments.recording.as_path(), "the recording")]);
     let place = match arguments.output.as_deref().map(Path::new) {
-        Some(path) => Some(outputs.place(path, Kind::Report, "the report (-o)")?),
+        Some(path) => Some(outputs.place(path, OutputKind::Report, "the report (-o)")?),
         None => None,
     };
     let text = match (study_report::is_study(&arguments.recording), wants_page) {
@@ -71,11 +73,14 @@ fn page(arguments: &ReportArguments, outputs: &mut Outputs) -> Result<String, Fa
         return Err(Failure::mistake("iolab: html cannot be combined with other formats or with --intervals"));
     }
     let page = if study_report::is_study(&arguments.recording) {
-        study_report::page(&arguments.recording, &crate::printing::StandardError)?
+        study_report::page(&arguments.recording, &StandardError)?
     } else {
         let Loaded { mut recording, notes } = load(&arguments.recording)?;
-        study_report::with_findings(&mut recording);
-        recording_page(&recording, &arguments.recording.display().to_string(), &notes, env!("CARGO_PKG_VERSION"))
+        let name = arguments.recording.display().to_string();
+        waiting(format!("making the page of {name}"), || {
+            study_report::with_findings(&mut recording);
+            recording_page(&recording, &name, &notes, env!("CARGO_PKG_VERSION"))
+        })
     };
     if let Some(folder) = &arguments.figures {
         write_figures(outputs, folder, &page)?;
@@ -89,14 +94,20 @@ fn write_figures(outputs: &mut Outputs, folder: &Path, page: &Page) -> Result<()
     for figure in &page.figures {
         for (ending, text) in [("svg", figure.standalone()), ("csv", figure.table.csv())] {
             let path = folder.join(format!("{}.{ending}", figure.id));
-            outputs.place(&path, Kind::Report, "a figure (--figures)")?.write(text.as_bytes())?;
+            outputs.place(&path, OutputKind::Report, "a figure (--figures)")?.write(text.as_bytes())?;
         }
     }
     Ok(())
 }
 
+/// Tells whoever waits at a terminal what takes so long.
+fn waiting<T>(what: String, work: impl FnOnce() -> T) -> T {
+    watched(&StandardError, (what, ProgressUnit::Uncounted, None), &AtomicU64::new(0), work)
+}
+
 fn load(path: &Path) -> Result<Loaded, Failure> {
-    let loaded = recordings::load(path).map_err(iolab_activity::Failure::from)?;
+    let loaded = waiting(format!("reading {}", path.display()), || recordings::load(path));
+    let loaded = loaded.map_err(iolab_activity::Failure::from)?;
     loaded.notes.iter().for_each(|note| eprintln!("iolab: warning: {note}"));
     Ok(loaded)
 }
@@ -119,10 +130,10 @@ fn in_formats(arguments: &ReportArguments) -> Result<String, Failure> {
     Ok(match arguments.intervals.as_deref() {
         Some("table") => iolab_report::intervals_table(&recording),
         Some(_) => iolab_report::intervals_json_lines(&recording),
-        None => {
+        None => waiting("making the report".to_owned(), || {
             let has_json = formats.iter().any(|format| matches!(format, Format::Json | Format::JsonPlus));
             formats.into_iter().map(|format| in_format(&recording, &notes, format, (has_json, columns))).collect()
-        }
+        }),
     })
 }
 

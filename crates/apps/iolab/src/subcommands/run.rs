@@ -14,12 +14,13 @@ use iolab_jobfile::Diagnostic;
 use iolab_jobfile::command_line::{self, CommandLine};
 use iolab_jobfile::help;
 use iolab_outputs::Outputs;
-use iolab_pipeline::{Judged, check_device_settings, left_over_settings};
+use iolab_pipeline::{JudgedPlan, check_device_settings, left_over_settings};
 use iolab_plan::Plan;
-use iolab_recording::{Outcome, Recording, Redaction, WorkerRecording};
+use iolab_recording::{Recording, Redaction, WorkerOutcome, WorkerRecording};
 use iolab_report::TerseVersion;
 use iolab_resolve::Mode;
 
+use crate::beside::Beside;
 use crate::exit::{FAILED, Failure, INTERRUPTED};
 use crate::output::{Format, Output};
 use crate::pipeline::{self, Planned};
@@ -63,7 +64,7 @@ pub(crate) fn execute_as(
 ) -> Result<Recording, Failure> {
     let plan = &planned.plan;
     let allowed: Vec<PathBuf> = run.allow_destroy.iter().map(PathBuf::from).collect();
-    let Judged { accepted, guard } = pipeline::judge(plan, mode, &allowed)?;
+    let JudgedPlan { accepted, guard } = pipeline::judge(plan, mode, &allowed)?;
     // What may be lost is said in both modes, although scripts take a word on fio's standard error
     // for a failure.
     let program = if mode == Mode::Fio { "fio" } else { "iolab" };
@@ -87,9 +88,12 @@ pub(crate) fn execute_as(
     };
     let mut terminal = Terminal::new(plan, display, &mut show_snapshot);
     let stream = keeping.as_ref().and_then(Keeping::stream);
+    let beside = run.beside.as_deref().map(Beside::start).transpose()?;
     let ran = pipeline::run(planned, guard, stream, &mut terminal);
+    let beside = beside.map(Beside::end);
     terminal.finish();
-    let (recording, spools) = ran?;
+    let (mut recording, spools) = ran?;
+    recording.warnings.extend(beside);
     // Beyond this point nothing is measured.
     let kept = keep_recording(&redacted(&recording, &planned.redaction), keeping, &mut outputs, (run, mode));
     let kept = keep_logs(kept, &recording, &spools, &mut outputs, run);
@@ -193,14 +197,14 @@ fn keep_logs(
 /// Takes fio-style arguments apart.
 pub(crate) fn take_apart(words: &[String], mode: Mode) -> Result<Asked, Failure> {
     let refused = |diagnostics: &[Diagnostic], sources: &[(String, String)]| {
-        Failure::mistake(iolab_jobfile::render(diagnostics, sources, pipeline::use_color()))
+        Failure::mistake(iolab_jobfile::render(diagnostics, sources, crate::printing::use_color()))
     };
     let line = command_line::parse(words, &run_options::shapes(), &pipeline::here())
         .map_err(|failure| refused(&failure.diagnostics, &failure.sources))?;
     let sources = std::slice::from_ref(&line.source);
     let read = run_options::read(&line, mode).map_err(|errors| refused(&errors, sources))?;
     if !read.warnings.is_empty() {
-        eprint!("{}", iolab_jobfile::render(&read.warnings, sources, pipeline::use_color()));
+        eprint!("{}", iolab_jobfile::render(&read.warnings, sources, crate::printing::use_color()));
     }
     Ok(Asked { run: read.run, line })
 }
@@ -245,25 +249,25 @@ pub(crate) fn without_running(run: &RunOptions, planned: &Planned) -> Result<Opt
 /// Warnings of parsing and resolving, with their places.
 pub(crate) fn show_warnings(planned: &Planned) {
     if !planned.warnings.is_empty() {
-        eprint!("{}", iolab_jobfile::render(&planned.warnings, &planned.jobs.sources, pipeline::use_color()));
+        eprint!("{}", iolab_jobfile::render(&planned.warnings, &planned.jobs.sources, crate::printing::use_color()));
     }
 }
 
 /// What each worker has to say that its figures do not.
 pub(crate) fn show_outcomes(recording: &Recording, program: &str) {
     if recording.interrupted {
-        eprintln!("{program}: interrupted: the figures are of the part that was done; run the job again for the rest");
+        eprintln!("{program}: interrupted: the results cover only the part that ran; run the job again for all of it");
     }
     for (plan, worker) in recording.plan.workers.iter().zip(&recording.workers) {
         match &worker.outcome {
-            Outcome::Failed { errno, message } => eprintln!("{program}: {}: {message} (errno {errno})", plan.job),
-            Outcome::Crashed { message, .. } => eprintln!("{program}: {}: {message}", plan.job),
-            Outcome::NotRun if !recording.interrupted => {
-                eprintln!("{program}: {}: not run, because an earlier job ended the run", plan.job);
+            WorkerOutcome::Failed { errno, message } => eprintln!("{program}: {}: {message} (errno {errno})", plan.job),
+            WorkerOutcome::Crashed { message, .. } => eprintln!("{program}: {}: {message}", plan.job),
+            WorkerOutcome::NotRun if !recording.interrupted => {
+                eprintln!("{program}: {}: did not run, because an earlier job ended the run", plan.job);
             }
             _ => {}
         }
-        if program == "iolab" || !matches!(worker.outcome, Outcome::Finished) || !worker.lost.is_empty() {
+        if program == "iolab" || !matches!(worker.outcome, WorkerOutcome::Finished) || !worker.lost.is_empty() {
             worker.notes.iter().for_each(|note| eprintln!("{program}: {}: {note}", plan.job));
         }
     }

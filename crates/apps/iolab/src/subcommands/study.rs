@@ -8,16 +8,16 @@ use std::path::{Path, PathBuf};
 use clap::Subcommand;
 use iolab_study::Study;
 use iolab_study_runner::{
-    Folder, Form, Permissions, StudyRunner, begin, files_of, folders_of, located, read, report, results_json,
+    Folder, Permissions, StudyForm, StudyRunner, begin, files_of, folders_of, located, read, report, results_json,
 };
 
 use crate::exit::{Failure, INTERRUPTED};
 use crate::{output, pipeline};
 
-/// What each trial is told that the study does not say.
+/// Options for every trial that the study file cannot hold.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Passed {
-    /// Devices and files that may be overwritten, as for `iolab run`
+    /// Allow overwriting this device or file, as for `iolab run`; may be repeated
     #[arg(long, value_name = "PATH")]
     allow_destroy: Vec<String>,
     /// Keep the values of ${VARIABLES} in the recordings, as for `iolab run`
@@ -34,46 +34,46 @@ impl Passed {
 /// What to do with studies.
 #[derive(Debug, Subcommand)]
 pub(crate) enum StudyAction {
-    /// Say what a study would run, how long that takes and how much it writes
+    /// Show what a study would run, how long it takes and how much it writes
     Plan {
-        /// Study file, or a file that names several (TOML)
+        /// Study file (TOML), or a TOML file that lists several
         study: PathBuf,
-        /// Trials of each configuration, instead of what the file says
+        /// Trials per configuration, overriding the study file
         #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
         blocks: Option<u32>,
-        /// The quick form that the file describes
+        /// Use the quick variant that the study file defines
         #[arg(long)]
         quick: bool,
     },
-    /// Run a study; one that was interrupted goes on where it stopped
+    /// Run a study; an interrupted study continues where it stopped
     Run {
-        /// Study file, or a file that names several (TOML)
+        /// Study file (TOML), or a TOML file that lists several
         study: PathBuf,
-        /// Folder for its trials; the file's name without `.toml`, in the current folder, unless
-        /// told
+        /// Folder for the trials; by default the study file's name without `.toml`, in the current
+        /// folder
         #[arg(long)]
         folder: Option<PathBuf>,
-        /// Trials of each configuration, instead of what the file says
+        /// Trials per configuration, overriding the study file
         #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
         blocks: Option<u32>,
-        /// The quick form that the file describes
+        /// Use the quick variant that the study file defines
         #[arg(long)]
         quick: bool,
         #[command(flatten)]
         passed: Passed,
     },
-    /// Go on with a study from its folder
+    /// Continue an interrupted study, from its folder
     Resume {
-        /// Its folder
+        /// Study folder
         folder: PathBuf,
         #[command(flatten)]
         passed: Passed,
     },
-    /// Show what a study has found so far
+    /// Show the results of a study so far
     Show {
-        /// Its folder
+        /// Study folder
         folder: PathBuf,
-        /// JSON instead of text
+        /// Print JSON instead of text
         #[arg(long)]
         json: bool,
     },
@@ -82,12 +82,12 @@ pub(crate) enum StudyAction {
 pub(crate) fn main(action: &StudyAction) -> Result<u8, Failure> {
     match action {
         StudyAction::Plan { study: file, blocks, quick } => {
-            let form = Form { blocks: *blocks, quick: *quick };
+            let form = StudyForm { blocks: *blocks, quick: *quick };
             let (_, files) = files_of(file)?;
             one_after_another(&files, |file| plan(file, form))
         }
         StudyAction::Run { study: file, folder, blocks, quick, passed } => {
-            let form = Form { blocks: *blocks, quick: *quick };
+            let form = StudyForm { blocks: *blocks, quick: *quick };
             let path = folder.clone().unwrap_or_else(|| file.file_stem().map_or_else(PathBuf::new, PathBuf::from));
             let permissions = passed.permissions();
             let begun = begin(&pipeline::pipeline(), file, &path, form)?;
@@ -118,7 +118,7 @@ fn one_after_another<T>(all: &[T], mut each: impl FnMut(&T) -> Result<u8, Failur
     Ok(0)
 }
 
-fn plan(file: &Path, form: Form) -> Result<u8, Failure> {
+fn plan(file: &Path, form: StudyForm) -> Result<u8, Failure> {
     let (study, job) = read(file, form)?;
     announce(&study, &job).map_err(|failure| located_in(file, &study, failure))
 }

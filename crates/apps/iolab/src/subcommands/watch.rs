@@ -4,8 +4,8 @@ mod arguments;
 
 use std::io;
 
-use iolab_iostat::{Layout, Unit};
-use iolab_watch::{Form, Output, Wanted, WatchError};
+use iolab_iostat::{DataUnit, ReportLayout};
+use iolab_watch::{Wanted, WatchError, WatchFormat, WatchOutput};
 
 use crate::exit::Failure;
 use crate::printing::{complain, print_to_reader};
@@ -33,7 +33,7 @@ pub(crate) fn main(arguments: &WatchArguments) -> Result<u8, Failure> {
 /// Standard output for reports, standard error for the rest.
 struct Terminal;
 
-impl Output for Terminal {
+impl WatchOutput for Terminal {
     fn print(&mut self, text: &str) -> io::Result<bool> {
         print_to_reader(text).map_err(io::Error::other)
     }
@@ -43,14 +43,14 @@ impl Output for Terminal {
     }
 }
 
-fn form(arguments: &WatchArguments) -> Form {
+fn form(arguments: &WatchArguments) -> WatchFormat {
     let tables = &arguments.tables;
     let pretty = tables.pretty || tables.for_people || arguments.persistent.is_some();
-    Form {
-        layout: Layout {
+    WatchFormat {
+        layout: ReportLayout {
             extended: tables.extended,
             short: tables.short,
-            unit: if tables.megabytes { Unit::Megabytes } else { Unit::Kilobytes },
+            unit: if tables.megabytes { DataUnit::Megabytes } else { DataUnit::Kilobytes },
             decimals: tables.decimals,
             human: tables.human || tables.for_people,
             name_last: pretty,

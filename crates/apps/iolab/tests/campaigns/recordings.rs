@@ -7,14 +7,15 @@
 use std::io::Write;
 
 use iolab_comparison::{
-    IntervalsFrom, PairingChoice, Request, Run, RunSummary, Side, describe, hold_against, read_fio_json,
+    ComparedRun, ComparisonRequest, IntervalsFrom, PairingChoice, RunSummary, Side, describe, hold_against,
+    read_fio_json,
 };
 use iolab_html::{ComparisonReport, comparison_page, recording_page};
 use iolab_recording::Recording;
 use iolab_recording::partial::{self, Partial};
 use iolab_report::{JsonStyle, Style, TerseVersion};
-use iolab_statistics::Rules;
-use iolab_store::{Filter, Kind, NewEntry, Store};
+use iolab_statistics::DecisionRules;
+use iolab_store::{Database, EntryKind, Filter, NewEntry};
 use serde_json::{Value, json};
 
 use crate::random::{HOSTILE, Random, scrambled};
@@ -116,7 +117,7 @@ fn partial_of(good: &Recording, value: &Value, random: &mut Random) -> Vec<u8> {
 }
 
 /// Everything that is made of a recording, and what it cost is only time.
-fn read(bytes: &[u8], good: &Recording, store: &mut Store) -> bool {
+fn read(bytes: &[u8], good: &Recording, store: &mut Database) -> bool {
     let text = String::from_utf8_lossy(bytes);
     let recording = match Partial::read(bytes) {
         Ok(partial) => partial.into_recording(),
@@ -150,16 +151,16 @@ fn read(bytes: &[u8], good: &Recording, store: &mut Store) -> bool {
     true
 }
 
-fn compare(summary: RunSummary, good: &Recording, store: &mut Store) {
-    let run = |summary| Run { summary, ..Run::default() };
+fn compare(summary: RunSummary, good: &Recording, store: &mut Database) {
+    let run = |summary| ComparedRun { summary, ..ComparedRun::default() };
     let side = |summary| Side { name: "side".to_owned(), runs: vec![run(summary)], ..Side::default() };
     let theirs = side(RunSummary::of_recording("good", good, true));
     let ours = side(summary.clone());
-    let request = Request {
+    let request = ComparisonRequest {
         figures: Vec::new(),
         pairing: PairingChoice::Automatic,
         intervals: IntervalsFrom::Test,
-        rules: Rules::default(),
+        rules: DecisionRules::default(),
         conditions: Vec::new(),
     };
     for (one, other) in [(&theirs, &ours), (&ours, &ours)] {
@@ -171,7 +172,7 @@ fn compare(summary: RunSummary, good: &Recording, store: &mut Store) {
                 .is_empty()
         );
     }
-    let id = store.add(&NewEntry::of_run(Kind::Run, "path".to_owned(), summary));
+    let id = store.add(&NewEntry::of_run(EntryKind::Run, "path".to_owned(), summary));
     assert!(id.and_then(|id| store.entry(id)).is_ok() && store.list(&Filter::default()).is_ok());
 }
 
@@ -184,7 +185,7 @@ fn one_batch() {
     let count = number("IOLAB_CAMPAIGN_COUNT").unwrap_or(5);
     let (lab, seeds) = (Lab::new(), seeds());
     let good = Recording::from_json(&seeds[0].to_string()).unwrap();
-    let mut store = Store::open(&lab.path("runs.db")).unwrap();
+    let mut store = Database::open(&lab.path("runs.db")).unwrap();
     let (mut whole, mut failed) = (0, Vec::new());
     for number in from..from + count {
         let _ = writeln!(std::io::stderr(), "input {number}");

@@ -32,14 +32,14 @@ pub(super) fn check(file: BorrowedFd<'_>, offset: u64, bytes: usize) -> io::Resu
     let refused = |what: String| Err(io::Error::new(io::ErrorKind::InvalidInput, what));
     if !is_sealed(file) {
         return refused(
-            "it is no memfd of ordinary pages that is sealed against shrinking (memfd_create(2))".to_owned(),
+            "it is not a memfd of ordinary pages that is sealed against shrinking (memfd_create(2))".to_owned(),
         );
     }
     // What a file is made of does not change; that it is not shorter tomorrow is what the seal is
     // for.
     let there = std::fs::File::from(file.try_clone_to_owned()?).metadata()?.len();
     if offset.checked_add(bytes as u64).is_none_or(|end| end > there) {
-        return refused(format!("{bytes} bytes at {offset} of a file of {there}"));
+        return refused(format!("{bytes} bytes at {offset} do not fit into a file of {there} bytes"));
     }
     Ok(())
 }

@@ -38,7 +38,7 @@ fn a_memfd_is_seen_by_whoever_maps_its_descriptor() {
     let window = ours.window(4096, 4096).unwrap();
     let (fd, offset) = window.file().unwrap();
     assert_eq!(offset, 4096);
-    let theirs = SharedBytes::of_file(fd.try_clone_to_owned().unwrap(), offset, 4096, Access::Read).unwrap();
+    let theirs = SharedBytes::of_file(fd.try_clone_to_owned().unwrap(), offset, 4096, MappingAccess::Read).unwrap();
     window.write(10, b"seen");
     let mut seen = [0; 4];
     theirs.read(10, &mut seen);
@@ -85,7 +85,7 @@ fn an_access_beyond_the_window_is_a_bug() {
 fn a_write_to_what_may_only_be_read_is_a_bug() {
     let ours = SharedBytes::memfd("iolab-test", 4096).unwrap();
     let fd = ours.file().unwrap().0.try_clone_to_owned().unwrap();
-    SharedBytes::of_file(fd, 0, 4096, Access::Read).unwrap().store_u32(0, 1, Ordering::Relaxed);
+    SharedBytes::of_file(fd, 0, 4096, MappingAccess::Read).unwrap().store_u32(0, 1, Ordering::Relaxed);
 }
 
 #[test]
@@ -128,7 +128,8 @@ fn file_of(bytes: u64) -> (std::fs::File, SharedBytes) {
     let file = unsafe { OwnedFd::from_raw_fd(libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC)) };
     let file = std::fs::File::from(file);
     file.set_len(bytes).unwrap();
-    let memory = SharedBytes::of_watched_file(file.try_clone().unwrap().into(), 0, bytes as usize, Access::ReadWrite);
+    let memory =
+        SharedBytes::of_watched_file(file.try_clone().unwrap().into(), 0, bytes as usize, MappingAccess::ReadWrite);
     (file, memory.unwrap())
 }
 
@@ -183,15 +184,15 @@ fn threads_that_share_a_file_that_shrinks_never_take_an_empty_page_for_it() {
 #[cfg_attr(miri, ignore = "Miri has no memfd_create")]
 fn only_what_its_sender_cannot_shorten_is_mapped() {
     let (file, _memory) = file_of(4096);
-    let refused = SharedBytes::of_peer(file.as_fd(), 0, 4096, Access::Read).unwrap_err().to_string();
+    let refused = SharedBytes::of_peer(file.as_fd(), 0, 4096, MappingAccess::Read).unwrap_err().to_string();
     assert!(refused.contains("sealed"), "{refused}");
     let sealed = SharedBytes::memfd("iolab-test", 4096).unwrap();
     let (fd, _) = sealed.file().unwrap();
     assert!(is_sealed(fd));
     assert!(std::fs::File::from(fd.try_clone_to_owned().unwrap()).set_len(0).is_err());
-    let seen = SharedBytes::of_peer(fd, 0, 4096, Access::ReadWrite).unwrap();
+    let seen = SharedBytes::of_peer(fd, 0, 4096, MappingAccess::ReadWrite).unwrap();
     seen.store_u32(0, 7, Ordering::Relaxed);
     assert_eq!(sealed.load_u32(0, Ordering::Relaxed), 7);
-    assert!(SharedBytes::of_peer(fd, 4096, 4096, Access::Read).is_err(), "behind its end");
-    assert!(SharedBytes::of_peer(fd, u64::MAX - 4095, 4096, Access::Read).is_err());
+    assert!(SharedBytes::of_peer(fd, 4096, 4096, MappingAccess::Read).is_err(), "behind its end");
+    assert!(SharedBytes::of_peer(fd, u64::MAX - 4095, 4096, MappingAccess::Read).is_err());
 }

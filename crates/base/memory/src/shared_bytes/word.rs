@@ -59,7 +59,7 @@ impl fmt::Debug for SharedWord {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Access;
+    use crate::MappingAccess;
 
     #[test]
     fn a_word_is_the_same_bytes_and_outlives_its_window() {
@@ -80,6 +80,6 @@ mod tests {
             assert!(memory.word(offset).is_none(), "{offset}");
         }
         let fd = memory.file().unwrap().0.try_clone_to_owned().unwrap();
-        assert!(SharedBytes::of_file(fd, 0, 4096, Access::Read).unwrap().word(0).is_none());
+        assert!(SharedBytes::of_file(fd, 0, 4096, MappingAccess::Read).unwrap().word(0).is_none());
     }
 }

@@ -6,8 +6,8 @@ use std::panic::catch_unwind;
 
 use super::*;
 use crate::{
-    Capabilities, Completion, Completions, Engine, EngineDescription, FileUse, Lane, LaneError, Op, OpenError,
-    OpenRequest, Submission, Wait,
+    Capabilities, Completion, Completions, Engine, EngineDescription, FileUse, Lane, LaneError, LaneRequest, Op,
+    OpenError, Submission, Wait,
 };
 
 /// A way to break the contract.
@@ -65,7 +65,7 @@ impl<F: Flavour> Engine for Queue<F> {
         trials: &[],
     };
 
-    fn open(request: &OpenRequest<'_>) -> Result<QueueLane, OpenError> {
+    fn open(request: &LaneRequest<'_>) -> Result<QueueLane, OpenError> {
         Ok(QueueLane { fault: F::FAULT, depth: request.depth, queued: Vec::new(), seen: 0 })
     }
 }
@@ -124,7 +124,7 @@ crate::conformance_suite!(sound, Queue<crate::conformance::canaries::None>);
 
 /// The names of the checks that a flavour fails.
 fn failures<F: Flavour + 'static>() -> Vec<&'static str> {
-    type Check = fn(&Setup);
+    type Check = fn(&ConformanceSetup);
     let checks: [(&str, Check); 8] = [
         ("depth", depth_is_held::<Queue<F>>),
         ("once", slots_come_back_exactly_once::<Queue<F>>),
@@ -135,7 +135,7 @@ fn failures<F: Flavour + 'static>() -> Vec<&'static str> {
         ("refusals", refusals_leave_the_slot::<Queue<F>>),
         ("description", description_is_well_formed::<Queue<F>>),
     ];
-    let fails = |check: fn(&Setup)| catch_unwind(|| check(&Setup::default())).is_err();
+    let fails = |check: fn(&ConformanceSetup)| catch_unwind(|| check(&ConformanceSetup::default())).is_err();
     checks.into_iter().filter(|(_, check)| fails(*check)).map(|(name, _)| name).collect()
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Applies to engines that move data to open descriptors; the others return at once.
 
-use super::Setup;
+use super::ConformanceSetup;
 use super::rig::{Access, BLOCK, BLOCKS, Rig, holds_data};
 use crate::{Engine, FileUse, Op, OpKind, Submission};
 
@@ -20,7 +20,7 @@ fn content(block: usize) -> Vec<u8> {
 }
 
 /// Data written through each slot is in the file, and reads through each slot find it.
-pub fn data_reads_back_through_every_slot<E: Engine>(setup: &Setup) {
+pub fn data_reads_back_through_every_slot<E: Engine>(setup: &ConformanceSetup) {
     if !moves_file_data::<E>() {
         return;
     }
@@ -53,7 +53,7 @@ pub fn data_reads_back_through_every_slot<E: Engine>(setup: &Setup) {
 }
 
 /// `buffer_offset` displaces the transfer within the slot, and bytes outside it stay as they were.
-pub fn only_the_named_part_of_a_slot_is_used<E: Engine>(setup: &Setup) {
+pub fn only_the_named_part_of_a_slot_is_used<E: Engine>(setup: &ConformanceSetup) {
     if !moves_file_data::<E>() {
         return;
     }
@@ -74,7 +74,7 @@ pub fn only_the_named_part_of_a_slot_is_used<E: Engine>(setup: &Setup) {
 
 /// A read over the end of the file says how much there was, one past the end says zero. Devices
 /// have no such reads: they refuse what reaches beyond their end.
-pub fn short_reads_are_short<E: Engine>(setup: &Setup) {
+pub fn short_reads_are_short<E: Engine>(setup: &ConformanceSetup) {
     if !moves_file_data::<E>() || E::DESCRIPTION.capabilities.files == FileUse::Devices {
         return;
     }
@@ -94,7 +94,7 @@ pub fn short_reads_are_short<E: Engine>(setup: &Setup) {
 
 /// The three syncs complete with zero, alone and among writes; an engine without them does not
 /// pretend.
-pub fn syncs_complete_with_zero<E: Engine>(setup: &Setup) {
+pub fn syncs_complete_with_zero<E: Engine>(setup: &ConformanceSetup) {
     if E::DESCRIPTION.capabilities.files == FileUse::Paths {
         return;
     }
@@ -117,7 +117,7 @@ pub fn syncs_complete_with_zero<E: Engine>(setup: &Setup) {
 
 /// A trimmed range reads as zeroes and its neighbours stay; an engine without trims does not
 /// pretend.
-pub fn trimmed_ranges_read_as_zeroes<E: Engine>(setup: &Setup) {
+pub fn trimmed_ranges_read_as_zeroes<E: Engine>(setup: &ConformanceSetup) {
     let capabilities = E::DESCRIPTION.capabilities;
     if capabilities.files == FileUse::Paths {
         return;

@@ -1,6 +1,6 @@
 //! What a lane says when an operation fails, and that it goes on afterwards.
 
-use super::Setup;
+use super::ConformanceSetup;
 use super::rig::{Access, BLOCK, BLOCKS, Rig};
 use crate::{Engine, FileUse, Op, OpKind, Submission};
 
@@ -13,7 +13,7 @@ const NOT_PERMITTED: [i32; 2] = [9, 13];
 ///
 /// An engine that touches the files when it opens (as mapping them does) may fail there, with the
 /// errno.
-pub fn errors_are_negative_errnos<E: Engine>(setup: &Setup) {
+pub fn errors_are_negative_errnos<E: Engine>(setup: &ConformanceSetup) {
     let capabilities = E::DESCRIPTION.capabilities;
     if capabilities.files != FileUse::Descriptors || !capabilities.moves_data {
         return;
@@ -61,7 +61,7 @@ fn assert_not_permitted(result: i32, access: Access, kind: OpKind) {
 
 /// A refused operation leaves its slot with the loop: no completion comes, and the slot works at
 /// once.
-pub fn refusals_leave_the_slot<E: Engine>(setup: &Setup) {
+pub fn refusals_leave_the_slot<E: Engine>(setup: &ConformanceSetup) {
     let mut rig = Rig::<E>::new(setup, 2);
     for kind in [OpKind::Trim, OpKind::Sync, OpKind::DataSync, OpKind::SyncFileRange] {
         let op = rig.op(kind, 1, 1);

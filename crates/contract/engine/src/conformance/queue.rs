@@ -2,7 +2,7 @@
 
 use iolab_random::{GOLDEN_GAMMA, Lcg};
 
-use super::Setup;
+use super::ConformanceSetup;
 use super::rig::{BLOCK, BLOCKS, PATIENCE_NS, Rig, holds_data};
 use crate::{Engine, Lane, Op, OpKind, Submission, Wait};
 
@@ -23,7 +23,7 @@ fn fill<E: Engine>(rig: &mut Rig<E>, count: usize) -> usize {
 
 /// An asynchronous lane accepts an operation on each of its slots before any is flushed or reaped,
 /// and is never full while a slot is free; a synchronous lane accepts one.
-pub fn depth_is_held<E: Engine>(setup: &Setup) {
+pub fn depth_is_held<E: Engine>(setup: &ConformanceSetup) {
     for &depth in setup.depths {
         let mut rig = Rig::<E>::new(setup, depth);
         for _round in 0..3 {
@@ -52,7 +52,7 @@ pub fn depth_is_held<E: Engine>(setup: &Setup) {
 }
 
 /// Every accepted operation gives one completion, whatever the mixture of batches and waits.
-pub fn slots_come_back_exactly_once<E: Engine>(setup: &Setup) {
+pub fn slots_come_back_exactly_once<E: Engine>(setup: &ConformanceSetup) {
     for &depth in setup.depths {
         let mut rig = Rig::<E>::new(setup, depth);
         let (mut accepted, mut completed, mut free) = (0, 0, (0..depth).collect::<Vec<usize>>());
@@ -97,7 +97,7 @@ pub fn slots_come_back_exactly_once<E: Engine>(setup: &Setup) {
 
 /// Polling an idle lane gives nothing; polling a busy one returns, and the operations come in the
 /// end.
-pub fn polling_returns<E: Engine>(setup: &Setup) {
+pub fn polling_returns<E: Engine>(setup: &ConformanceSetup) {
     let mut rig = Rig::<E>::new(setup, 4);
     assert!(rig.reap(Wait::POLL).is_empty(), "a completion of nothing");
     assert!(rig.flush_and_reap(Wait::POLL).is_empty(), "a completion of nothing");
@@ -117,7 +117,7 @@ pub fn polling_returns<E: Engine>(setup: &Setup) {
 }
 
 /// `at_least` completions are there when a wait without a deadline in sight returns.
-pub fn at_least_is_honoured<E: Engine>(setup: &Setup) {
+pub fn at_least_is_honoured<E: Engine>(setup: &ConformanceSetup) {
     for &depth in setup.depths {
         let mut rig = Rig::<E>::new(setup, depth);
         for at_least in [1, depth / 2, depth] {
@@ -132,7 +132,7 @@ pub fn at_least_is_honoured<E: Engine>(setup: &Setup) {
 }
 
 /// No more completions are handed out than there is room for, and none is lost.
-pub fn room_is_respected<E: Engine>(setup: &Setup) {
+pub fn room_is_respected<E: Engine>(setup: &ConformanceSetup) {
     let mut rig = Rig::<E>::new(setup, 8);
     let accepted = fill(&mut rig, 8);
     rig.set_room(1);
@@ -147,7 +147,7 @@ pub fn room_is_respected<E: Engine>(setup: &Setup) {
 }
 
 /// A wait for what cannot come returns when its time has passed, at once where it is zero.
-pub fn timeouts_return<E: Engine>(setup: &Setup) {
+pub fn timeouts_return<E: Engine>(setup: &ConformanceSetup) {
     let mut rig = Rig::<E>::new(setup, 2);
     for timeout_ns in [0, 1, 1_000_000] {
         assert!(rig.reap(Wait { at_least: 1, timeout_ns }).is_empty(), "a completion of nothing");
@@ -161,7 +161,7 @@ pub fn timeouts_return<E: Engine>(setup: &Setup) {
 }
 
 /// `flush_and_reap` alone is enough to run operations.
-pub fn flush_and_reap_does_both<E: Engine>(setup: &Setup) {
+pub fn flush_and_reap_does_both<E: Engine>(setup: &ConformanceSetup) {
     for &depth in setup.depths {
         let mut rig = Rig::<E>::new(setup, depth);
         for at_least in [1, depth] {
@@ -181,7 +181,7 @@ pub fn flush_and_reap_does_both<E: Engine>(setup: &Setup) {
 }
 
 /// After draining, the lane holds nothing, stays silent and can be used again.
-pub fn nothing_is_left_after_draining<E: Engine>(setup: &Setup) {
+pub fn nothing_is_left_after_draining<E: Engine>(setup: &ConformanceSetup) {
     let mut rig = Rig::<E>::new(setup, 4);
     for _ in 0..3 {
         let accepted = fill(&mut rig, 4);
@@ -194,7 +194,7 @@ pub fn nothing_is_left_after_draining<E: Engine>(setup: &Setup) {
 
 /// A lane can be dropped whatever it holds: its buffers are the loop's when drop returns, and stay
 /// untouched.
-pub fn dropping_with_operations_in_flight<E: Engine>(setup: &Setup) {
+pub fn dropping_with_operations_in_flight<E: Engine>(setup: &ConformanceSetup) {
     for &depth in setup.depths {
         let mut rig = Rig::<E>::new(setup, depth);
         if holds_data(E::DESCRIPTION.capabilities.files) {

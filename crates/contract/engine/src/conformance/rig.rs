@@ -12,9 +12,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use iolab_memory::SlotPool;
 
-use super::Setup;
+use super::ConformanceSetup;
 use crate::{
-    Completion, Completions, Engine, FileUse, Lane, Op, OpKind, OpenError, OpenRequest, Submission, TargetFile, Wait,
+    Completion, Completions, Engine, FileUse, Lane, LaneRequest, Op, OpKind, OpenError, Submission, TargetFile, Wait,
 };
 
 /// Bytes of one operation.
@@ -131,13 +131,17 @@ pub(super) struct Rig<E: Engine> {
 impl<E: Engine> Rig<E> {
     /// A lane over one zeroed file of [`BLOCKS`] blocks (or many paths, for engines that use only
     /// paths).
-    pub(super) fn new(setup: &Setup, depth: usize) -> Rig<E> {
+    pub(super) fn new(setup: &ConformanceSetup, depth: usize) -> Rig<E> {
         Rig::with_files(setup, depth, &[((BLOCK * BLOCKS) as u64, Access::ReadWrite)])
             .unwrap_or_else(|error| panic!("{} does not open: {}", E::DESCRIPTION.name, error.message))
     }
 
     /// A lane over these files.
-    pub(super) fn with_files(setup: &Setup, depth: usize, files: &[(u64, Access)]) -> Result<Rig<E>, OpenError> {
+    pub(super) fn with_files(
+        setup: &ConformanceSetup,
+        depth: usize,
+        files: &[(u64, Access)],
+    ) -> Result<Rig<E>, OpenError> {
         let mut scratch = Scratch::new();
         match E::DESCRIPTION.capabilities.files {
             FileUse::Descriptors => files.iter().for_each(|&(size, access)| scratch.add(size, access, setup.direct)),
@@ -156,7 +160,7 @@ impl<E: Engine> Rig<E> {
     }
 
     /// Drops the lane, whatever it holds, and opens another over the same files and buffers.
-    pub(super) fn reopen(&mut self, setup: &Setup) {
+    pub(super) fn reopen(&mut self, setup: &ConformanceSetup) {
         self.drop_lane();
         let lane = open_lane::<E>(setup, self.depth, &self.pool, &self.scratch);
         self.lane = Some(lane.unwrap_or_else(|error| panic!("the lane does not open again: {}", error.message)));
@@ -319,8 +323,13 @@ pub(super) fn holds_data(files: FileUse) -> bool {
     matches!(files, FileUse::Descriptors | FileUse::Devices)
 }
 
-fn open_lane<E: Engine>(setup: &Setup, depth: usize, pool: &SlotPool, scratch: &Scratch) -> Result<E::Lane, OpenError> {
-    let request = OpenRequest {
+fn open_lane<E: Engine>(
+    setup: &ConformanceSetup,
+    depth: usize,
+    pool: &SlotPool,
+    scratch: &Scratch,
+) -> Result<E::Lane, OpenError> {
+    let request = LaneRequest {
         files: &scratch.targets,
         depth,
         buffers: pool.view(),

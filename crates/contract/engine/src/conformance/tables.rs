@@ -3,14 +3,14 @@
 
 use std::collections::BTreeSet;
 
-use iolab_options::{DefaultValue, Kind, OptionEntry};
+use iolab_options::{DefaultValue, OptionEntry, ValueKind};
 
-use super::Setup;
+use super::ConformanceSetup;
 use crate::{Engine, FileUse, Lane};
 
 /// Names are words and unique, every option has a summary and a default its own kind accepts, and
 /// the capabilities agree with the lane.
-pub fn description_is_well_formed<E: Engine>(_setup: &Setup) {
+pub fn description_is_well_formed<E: Engine>(_setup: &ConformanceSetup) {
     let description = E::DESCRIPTION;
     let name = description.name;
     let mut names = BTreeSet::new();
@@ -55,12 +55,12 @@ fn assert_default_fits(entry: &OptionEntry) {
         return;
     };
     match entry.kind {
-        Kind::Switch | Kind::Bool => assert!(matches!(default, "0" | "1"), "{name}: default {default:?}"),
-        Kind::Integer { min, max } => {
+        ValueKind::Switch | ValueKind::Bool => assert!(matches!(default, "0" | "1"), "{name}: default {default:?}"),
+        ValueKind::Integer { min, max } => {
             let number: i64 = default.parse().unwrap_or_else(|_| panic!("{name}: default {default:?} is no number"));
             assert!((min..=max).contains(&number), "{name}: default {number} is outside {min}..={max}");
         }
-        Kind::Choice(choices) => {
+        ValueKind::Choice(choices) => {
             assert!(choices.iter().any(|choice| choice.name == default), "{name}: default {default:?} is no choice");
         }
         _ => {}

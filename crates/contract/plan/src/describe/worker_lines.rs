@@ -3,9 +3,9 @@
 use iolab_options::Value;
 use iolab_text::exact_ns as time_ns;
 
-use super::Line;
 use super::amounts::{bytes, list, or, triple, variant, yes};
-use super::target_lines;
+use super::{Line, target_lines, verify_lines};
+use crate::describe::add;
 use crate::{BlockSizes, Distribution, SteadyPlan, WorkerPlan};
 
 /// All lines of a worker, in chapters.
@@ -14,6 +14,7 @@ pub(super) fn of(worker: &WorkerPlan) -> Vec<Line> {
     general(worker, &mut lines);
     workload(worker, &mut lines);
     shape(worker, &mut lines);
+    replay(worker, &mut lines);
     queue(worker, &mut lines);
     pacing(worker, &mut lines);
     limits(worker, &mut lines);
@@ -24,17 +25,8 @@ pub(super) fn of(worker: &WorkerPlan) -> Vec<Line> {
     logs(worker, &mut lines);
     process(worker, &mut lines);
     errors(worker, &mut lines);
+    verify_lines::of(worker, &mut lines);
     lines
-}
-
-/// Adds lines of one chapter.
-pub(super) fn add(lines: &mut Vec<Line>, chapter: &'static str, rows: Vec<(&str, String, &'static [&'static str])>) {
-    lines.extend(rows.into_iter().map(|(label, value, options)| Line {
-        chapter,
-        label: label.to_owned(),
-        value,
-        options,
-    }));
 }
 
 fn general(worker: &WorkerPlan, lines: &mut Vec<Line>) {
@@ -72,16 +64,42 @@ fn workload(worker: &WorkerPlan, lines: &mut Vec<Line>) {
         "operations",
         vec![
             ("rw", pattern.word.clone(), &["rw"]),
-            ("offset decided every", format!("{} operations", pattern.every), &["rw"]),
+            ("new offset every", format!("{} operations", pattern.every), &["rw"]),
             ("skip after each", format!("{} B", pattern.skip_bytes), &["rw"]),
             ("rw_sequencer", variant(pattern.sequencer), &["rw_sequencer"]),
             ("reads of a mix", mix, &["rwmixread", "rwmixwrite"]),
-            ("mix by rate", or(load.mix_by_rate.map(|rates| list(&rates)), "no"), &["rate", "rate_iops"]),
+            ("mix set by rates", or(load.mix_by_rate.map(|rates| list(&rates)), "no"), &["rate", "rate_iops"]),
             ("mix_process", variant(load.mix_process), &["rate_process"]),
             ("bs", triple(&load.block_sizes, block), &["bs", "bsrange", "bssplit"]),
             ("blockalign", triple(&load.align_bytes, |size| bytes(*size)), &["ba"]),
             ("bs_unaligned", yes(load.unaligned_sizes), &["bs_unaligned"]),
             ("bs_is_seq_rand", yes(load.sizes_by_randomness), &["bs_is_seq_rand"]),
+        ],
+    );
+}
+
+fn replay(worker: &WorkerPlan, lines: &mut Vec<Line>) {
+    let Some(replay) = &worker.replay else { return };
+    let rules = &replay.rules;
+    let times = if rules.timed {
+        format!("{} times as fast as the trace", rules.speed)
+    } else {
+        "as fast as its order allows".to_owned()
+    };
+    let kinds = ["reads", "writes", "trims", "syncs"];
+    let skipped = kinds.iter().zip(rules.skip).filter(|(_, skip)| *skip).map(|(kind, _)| *kind).collect::<Vec<_>>();
+    let threads = replay.share_of_thread.iter().filter(|share| **share == replay.share).count();
+    add(
+        lines,
+        "replay",
+        vec![
+            ("trace", replay.paths.join(":"), &["read_iolog"]),
+            ("operations", format!("{} of {threads} threads", replay.operations), &["read_iolog"]),
+            ("times", times, &["replay_no_stall", "replay_time_scale"]),
+            ("left out", if skipped.is_empty() { "nothing".to_owned() } else { skipped.join(", ") }, &["replay_skip"]),
+            ("offsets divided by", rules.divide_offsets.to_string(), &["replay_scale"]),
+            ("offsets aligned to", bytes(rules.align_bytes), &["replay_align"]),
+            ("places", "see the files".to_owned(), &["replay_redirect", "replay_map"]),
         ],
     );
 }
@@ -93,7 +111,7 @@ fn shape(worker: &WorkerPlan, lines: &mut Vec<Line>) {
     let range = sync.file_range.map(|range| format!("flags {:#x}, {}", range.flags, after(range.every)));
     let stride = load.stride.map(|stride| {
         let [zone, work, skip] = [stride.range_bytes, stride.zone_bytes, stride.skip_bytes].map(bytes);
-        format!("{work} in each zone of {zone}, then skip {skip}")
+        format!("{work} per zone of {zone}, then skip {skip}")
     });
     let service = &load.file_service;
     add(
@@ -154,7 +172,7 @@ fn queue(worker: &WorkerPlan, lines: &mut Vec<Line>) {
     let depth = if queue.depth == queue.asked_depth {
         queue.depth.to_string()
     } else {
-        format!("{} ({} asked, the engine is synchronous)", queue.depth, queue.asked_depth)
+        format!("{} ({} requested, but the engine is synchronous)", queue.depth, queue.asked_depth)
     };
     add(
         lines,
@@ -165,17 +183,21 @@ fn queue(worker: &WorkerPlan, lines: &mut Vec<Line>) {
                 "submit",
                 or(
                     queue.batch_submit.map(|batch| match queue.batch_grows {
-                        true => format!("{batch} at once, all free slots while the device has as many"),
-                        false => format!("{batch} at once"),
+                        true => format!("{batch}; all free slots while that many are in flight"),
+                        false => format!("{batch}"),
                     }),
-                    "all free slots at once",
+                    "all free slots",
                 ),
                 &["iodepth_batch"],
             ),
             ("wait for at least", queue.batch_complete_min.to_string(), &["iodepth_batch_complete_min"]),
-            ("collect at most", or(queue.batch_complete_max, "all there are"), &["iodepth_batch_complete_max"]),
+            ("collect at most", or(queue.batch_complete_max, "all available"), &["iodepth_batch_complete_max"]),
             ("serialize_overlap", yes(queue.serialize_overlap), &["serialize_overlap"]),
-            ("refill", or(queue.low_watermark.map(|low| format!("when down to {low}")), "at once"), &["iodepth_low"]),
+            (
+                "refill",
+                or(queue.low_watermark.map(|low| format!("when {low} or fewer are in flight")), "at once"),
+                &["iodepth_low"],
+            ),
         ],
     );
 }
@@ -189,6 +211,7 @@ fn pacing(worker: &WorkerPlan, lines: &mut Vec<Line>) {
         let then = if arrivals.repeat { "then again" } else { "then the job ends" };
         format!("{} from {} in {}, {then}", arrivals.count, arrivals.path, time_ns(arrivals.last_ns))
     });
+    let follow = pacing.follow.as_ref().map(|follow| format!("one for each {} of {}", follow.every, follow.job));
     let think = pacing.think.as_ref().map(|think| {
         let after = match think.io_time_ns {
             0 => format!("{} operations ({})", think.blocks, variant(think.trigger)),
@@ -209,6 +232,7 @@ fn pacing(worker: &WorkerPlan, lines: &mut Vec<Line>) {
             ("rate_cycle", format!("{} ms", pacing.cycle_ms), &["rate_cycle"]),
             ("rate_ignore_thinktime", yes(pacing.ignore_think_time), &["rate_ignore_thinktime"]),
             ("thinktime", or(think, "none"), &["thinktime"]),
+            ("follow", or(follow, "nobody"), &["follow"]),
             ("pace seed", format!("{:#018x}", pacing.seed), &["randseed", "randrepeat"]),
         ],
     );
@@ -225,7 +249,7 @@ fn limits(worker: &WorkerPlan, lines: &mut Vec<Line>) {
             ("runtime", or(limits.runtime_ns.map(time_ns), "no limit"), &["runtime"]),
             ("time_based", yes(limits.time_based), &["time_based"]),
             ("loops", limits.loops.to_string(), &["loops"]),
-            ("bytes of a pass", bytes(limits.io_bytes), &["size", "io_size", "filesize"]),
+            ("bytes per pass", bytes(limits.io_bytes), &["size", "io_size", "filesize"]),
             ("number_ios", or(limits.io_count, "no limit"), &["number_ios"]),
             (
                 "steadystate",
@@ -240,7 +264,7 @@ fn steady_text(steady: &SteadyPlan) -> String {
     let what = if steady.slope { "slope" } else { "deviation from the mean" };
     let (name, limit, unit) = (steady.measure.name(), steady.limit, steady.unit());
     let [window, interval, ramp] = [steady.window_ns(), steady.interval_ns, steady.ramp_ns].map(time_ns);
-    format!("{what} of {name} below {limit}{unit} over {window}, a sample every {interval}, after {ramp}")
+    format!("{what} of {name} below {limit}{unit} over {window}, sampled every {interval}, after {ramp}")
 }
 
 fn measurement(worker: &WorkerPlan, lines: &mut Vec<Line>) {
@@ -263,7 +287,7 @@ fn measurement(worker: &WorkerPlan, lines: &mut Vec<Line>) {
             ("interval", interval(measured.histogram_interval_ns), &["interval"]),
             ("sample_interval", interval(measured.sample_interval_ns), &["sample_interval"]),
             ("trace_block", yes(measured.trace_block), &["trace_block"]),
-            ("rates counted every", time_ns(measured.interval_ns), &["bwavgtime", "iopsavgtime"]),
+            ("rates sampled every", time_ns(measured.interval_ns), &["bwavgtime", "iopsavgtime"]),
             ("bwavgtime", format!("{} ms", measured.bandwidth_window_ms), &["bwavgtime"]),
             ("iopsavgtime", format!("{} ms", measured.iops_window_ms), &["iopsavgtime"]),
             ("percentiles", list(&percentiles.list), &["percentile_list"]),
@@ -273,6 +297,7 @@ fn measurement(worker: &WorkerPlan, lines: &mut Vec<Line>) {
             ("disk_util", yes(measured.disk_util), &["disk_util"]),
             ("clocksource", variant(measured.clock), &["clocksource"]),
             ("calibrate", yes(measured.calibrate), &["calibrate"]),
+            ("commits_per_sync", or(measured.commits_per_sync, "not told"), &["commits_per_sync"]),
             ("kb_base", measured.kb_base.to_string(), &["kb_base"]),
             ("unit_base", measured.unit_base.to_string(), &["unit_base"]),
             ("significant_figures", measured.significant_figures.to_string(), &["significant_figures"]),

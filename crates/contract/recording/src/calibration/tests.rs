@@ -1,5 +1,6 @@
 //! The arithmetic of calibrations, and when it is a reason to warn.
 
+use crate::Recording;
 use iolab_plan::{Plan, WorkerPlan};
 
 use super::*;
@@ -43,7 +44,7 @@ fn recording(calibration: Option<Calibration>, members: Vec<(WorkerPlan, WorkerR
     }
 }
 
-fn overhead(op_ps: u64, engine: &str, ios: u64, runtime_ns: u64) -> Option<Overhead> {
+fn overhead(op_ps: u64, engine: &str, ios: u64, runtime_ns: u64) -> Option<LoopOverhead> {
     let (plan, worker) = (plan(0, engine), worker(0, ios, runtime_ns));
     calibration(&[0], op_ps).overheads(&[(&plan, &worker)]).pop()
 }
@@ -84,7 +85,7 @@ fn lines_say_whose_the_time_is() {
             31_200,
             1000,
             35_000,
-            "all of the 35 ns per I/O is iolab's own: the engine is null (calibrated 31 ns, clock stamp 8 ns, \
+            "all of the 35 ns per I/O is iolab's overhead, because the engine is null (calibrated 31 ns, clock stamp 8 ns, \
              timer jitter p99 54.0 µs)",
         ),
         (
@@ -104,10 +105,10 @@ fn waiting_is_not_work() {
     for (engine, end) in [
         (
             "null",
-            "(clock stamp 8 ns, timer jitter p99 54.0 µs); the rest is the waiting that the job asks for, since \
+            "(clock stamp 8 ns, timer jitter p99 54.0 µs); the rest is waiting that the job asks for, because \
                   the engine is null",
         ),
-        ("psync", "(clock stamp 8 ns, timer jitter p99 54.0 µs); the job's own waiting is in it"),
+        ("psync", "(clock stamp 8 ns, timer jitter p99 54.0 µs); this includes the job's own waiting"),
     ] {
         let mut plan = plan(0, engine);
         plan.pacing.rate_iops = [1000, 0, 0];
@@ -131,7 +132,7 @@ fn more_than_a_quarter_is_too_much() {
         assert_eq!(overhead.limit().is_some(), limited, "{what}: {overhead:?}");
     }
     let text = overhead(33_000, "mmap", 1, 100).unwrap().limit().unwrap();
-    for part in ["33 %", "33 ns of 100 ns", "more than 25 %", "numjobs", "gtod_reduce=1"] {
+    for part in ["33 %", "33 ns of 100 ns", "the limit is 25 %", "numjobs", "gtod_reduce=1"] {
         assert!(text.contains(part), "{part}: {text}");
     }
 }

@@ -21,7 +21,7 @@ const CLAT_EQUALS_LAT: u8 = 8;
 
 /// Which latency a histogram of an entry holds, in the order in which they are added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Latency {
+pub enum LoggedLatency {
     /// reaped - begun.
     Lat = 1,
     /// reaped - submitted.
@@ -77,18 +77,18 @@ impl EntryBuffer {
     }
 
     /// Adds what `histogram` counted since its last entry, if anything.
-    pub fn latency(&mut self, latency: Latency, histogram: &mut Histogram, baseline: &mut Baseline) {
+    pub fn latency(&mut self, latency: LoggedLatency, histogram: &mut Histogram, baseline: &mut Baseline) {
         let at = self.bytes.len();
         if !histogram.difference(baseline, &mut self.bytes) {
             return;
         }
         let (lat, this) = (&self.bytes[self.lat.0..self.lat.1], &self.bytes[at..]);
-        if latency == Latency::Clat && lat == this {
+        if latency == LoggedLatency::Clat && lat == this {
             self.bytes.truncate(at);
             self.bytes[self.latencies_at] |= CLAT_EQUALS_LAT;
             return;
         }
-        if latency == Latency::Lat {
+        if latency == LoggedLatency::Lat {
             self.lat = (at, self.bytes.len());
         }
         self.bytes[self.latencies_at] |= latency as u8;
@@ -134,11 +134,11 @@ fn take_direction(direction: Direction, bytes: &mut &[u8]) -> Option<DirectionIn
     let (ios, moved) = (take_varint(bytes)?, take_varint(bytes)?);
     let latencies = *bytes.split_off_first()?;
     let clat_equals_lat = latencies & CLAT_EQUALS_LAT != 0;
-    let has = |latency: Latency| latencies & latency as u8 != 0;
+    let has = |latency: LoggedLatency| latencies & latency as u8 != 0;
     if ios > MOST
         || moved > MOST_BYTES
         || latencies > 15
-        || (clat_equals_lat && (has(Latency::Clat) || !has(Latency::Lat)))
+        || (clat_equals_lat && (has(LoggedLatency::Clat) || !has(LoggedLatency::Lat)))
     {
         return None;
     }
@@ -146,6 +146,7 @@ fn take_direction(direction: Direction, bytes: &mut &[u8]) -> Option<DirectionIn
         true => PackedHistogram::take(bytes).map(Some),
         false => Some(None),
     };
-    let (lat, clat, response) = (histogram(Latency::Lat)?, histogram(Latency::Clat)?, histogram(Latency::Response)?);
+    let (lat, clat, response) =
+        (histogram(LoggedLatency::Lat)?, histogram(LoggedLatency::Clat)?, histogram(LoggedLatency::Response)?);
     Some(DirectionInterval { direction, ios, bytes: moved, lat, clat, clat_equals_lat, response })
 }

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::{Entry, MARK, is_partial, take};
+use crate::recording::Recording;
 use crate::{
-    DirectionInterval, DirectionRecording, FORMAT, Interval, IntervalLatencies, Observations, Outcome, Recording,
+    DirectionInterval, DirectionRecording, FORMAT, Interval, IntervalLatencies, Observations, WorkerOutcome,
     WorkerRecording,
 };
 
@@ -18,12 +19,12 @@ pub struct Partial {
     intervals: BTreeMap<u32, Vec<IntervalLatencies>>,
     observations: Option<Observations>,
     /// Where and why reading stopped, if not at the end.
-    pub damage: Option<Damage>,
+    pub damage: Option<RecordingDamage>,
 }
 
 /// Where a partial recording stops being readable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Damage {
+pub struct RecordingDamage {
     /// First byte that was not read.
     pub at_byte: u64,
     /// Bytes of the file.
@@ -42,11 +43,11 @@ pub enum PartialError {
     #[error("a partial recording of another format; this version reads format 1")]
     Format,
     /// The plan is missing: without it, nothing that follows has a meaning.
-    #[error("the partial recording has no readable beginning: {0}")]
+    #[error("the start of the partial recording cannot be read: {0}")]
     Start(&'static str),
 }
 
-impl std::fmt::Display for Damage {
+impl std::fmt::Display for RecordingDamage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let lost = self.of_bytes - self.at_byte;
         write!(f, "readable up to byte {} of {} ({}); {lost} bytes are lost", self.at_byte, self.of_bytes, self.reason)
@@ -76,7 +77,7 @@ impl Partial {
             let at_byte = (bytes.len() - rest.len()) as u64;
             let read = take(&mut rest).and_then(|entry| partial.add(entry));
             if let Err(reason) = read {
-                partial.damage = Some(Damage { at_byte, of_bytes: bytes.len() as u64, reason });
+                partial.damage = Some(RecordingDamage { at_byte, of_bytes: bytes.len() as u64, reason });
                 break;
             }
         }
@@ -125,8 +126,8 @@ impl Partial {
         recording.observations = self.observations.take().filter(|seen| seen.check().is_ok());
         recording.devices = recording.observations.iter().flat_map(Observations::device_uses).collect();
         recording.warnings.push(
-            "this run did not come to its end: of jobs that were running there are only complete intervals, without \
-             submission latency, queue depths and CPU use"
+            "this run did not finish: for jobs that were still running there are only the complete intervals, \
+            without submission latency, queue depths and CPU usage"
                 .to_owned(),
         );
         recording.warnings.extend(self.damage.map(|damage| format!("the partial recording is damaged: {damage}")));
@@ -146,7 +147,7 @@ impl Partial {
 pub fn worker_from(number: u32, intervals: Vec<IntervalLatencies>) -> WorkerRecording {
     let mut worker = WorkerRecording { number, ..WorkerRecording::default() };
     let (Some(first), Some(last)) = (intervals.first(), intervals.last()) else { return worker };
-    worker.outcome = Outcome::Interrupted;
+    worker.outcome = WorkerOutcome::Interrupted;
     worker.started_ns = first.start_ns;
     worker.runtime_ns = last.start_ns.saturating_add(last.length_ns) - first.start_ns;
     for interval in &intervals {

@@ -36,12 +36,12 @@ fn check_measurement(plan: &MeasurementPlan, place: &str) -> Verdict {
         (plan.sample_interval_ns, "sample_interval_ns"),
     ] {
         let fits = grid_ns == 0 || (SHORTEST_GRID_NS..=LONGEST_NS).contains(&grid_ns);
-        must(fits, || format!("{place}.{what}"), "intervals cannot be so short or so long")?;
+        must(fits, || format!("{place}.{what}"), "the interval is too short or too long")?;
     }
     within(&[plan.bandwidth_window_ms, plan.iops_window_ms], LONGEST_NS / 1_000_000, || place.to_owned())?;
     let list = &plan.percentiles.list;
     let fits = list.len() <= MOST_PERCENTILES && list.iter().all(|percent| (0.0..=100.0).contains(percent));
-    must(fits, || format!("{place}.percentiles"), "they are too many, or not between 0 and 100")?;
+    must(fits, || format!("{place}.percentiles"), "there are too many, or one is not between 0 and 100")?;
     must(plan.kb_base == 1000 || plan.kb_base == 1024, || format!("{place}.kb_base"), "it is neither 1000 nor 1024")?;
     must([0, 1, 8].contains(&plan.unit_base), || format!("{place}.unit_base"), "it is neither 0, 1 nor 8")?;
     let figures = plan.significant_figures;

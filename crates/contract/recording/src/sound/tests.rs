@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::{ReadError, Recording};
+use crate::RecordingError;
+use crate::recording::Recording;
 
 /// A run of two workers with everything in it, as JSON.
 fn good() -> Value {
@@ -104,7 +105,7 @@ fn impossible_recordings_are_refused_with_the_place() {
         let mut changed = good();
         *changed.pointer_mut(&pointer).unwrap() = value;
         match Recording::from_json(&changed.to_string()) {
-            Err(ReadError::Unsound(unsound)) => assert!(unsound.place.contains(place), "{pointer}: {unsound}"),
+            Err(RecordingError::Unsound(unsound)) => assert!(unsound.place.contains(place), "{pointer}: {unsound}"),
             read => panic!("{pointer}: {read:?}"),
         }
     }

@@ -18,7 +18,7 @@ impl Cycle {
     /// Refuses to guess the load: fio demands it too.
     pub(crate) fn from_options(options: &Settings) -> Result<Cycle, OpenError> {
         let Some(load) = options.integer("cpuload") else {
-            let message = "cpuio does not know how much CPU time to burn; set cpuload, e.g. cpuload=50".to_owned();
+            let message = "cpuio needs cpuload, the share of CPU time to use, e.g. cpuload=50".to_owned();
             return Err(OpenError { message, errno: None });
         };
         let load = load.clamp(1, 100) as u32;
@@ -57,6 +57,6 @@ mod tests {
     #[test]
     fn the_load_must_be_given() {
         let error = cycle(&[("cpuchunks", 10)]).unwrap_err();
-        assert!(error.message.contains("set cpuload"), "{}", error.message);
+        assert!(error.message.contains("cpuio needs cpuload"), "{}", error.message);
     }
 }

@@ -11,9 +11,9 @@ use std::error::Error;
 use std::sync::Arc;
 
 use iolab_clock::Clock;
-use iolab_engine_nvme::{DeviceName, Opened, open, open_inline};
+use iolab_engine_nvme::{AnyPair, DeviceName, Opened, open, open_inline};
 use iolab_memory::SharedBytes;
-use iolab_nvme_driver::{DataWindow, Namespace, QueueOptions, QueuePair, Submit};
+use iolab_nvme_driver::{DataWindow, Namespace, QueueOptions, Submit};
 use iolab_virtual_ssd::{Config, Subsystem};
 
 /// Bytes of a read.
@@ -37,7 +37,7 @@ pub(crate) enum End {
 #[derive(Debug)]
 pub(crate) struct Load {
     // Before the device, which it needs to the end.
-    pair: QueuePair,
+    pair: AnyPair,
     opened: Opened,
     namespace: Namespace,
     clock: Clock,

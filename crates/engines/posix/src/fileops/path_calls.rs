@@ -7,8 +7,8 @@ use std::mem::MaybeUninit;
 use std::os::fd::RawFd;
 
 use iolab_engine::file_calls::retry;
-use iolab_engine::{OpenError, OpenRequest};
-use iolab_options::{Category, Choice, DefaultValue, Kind, OptionEntry};
+use iolab_engine::{LaneRequest, OpenError};
+use iolab_options::{Category, Choice, DefaultValue, OptionEntry, ValueKind};
 
 use crate::fileops::path_lane::PathCall;
 use crate::fileops::prepare::Precondition;
@@ -25,7 +25,7 @@ pub struct Create {
 impl PathCall for Create {
     const NEEDS: Precondition = Precondition::Parent;
 
-    fn open(request: &OpenRequest<'_>) -> Result<Create, OpenError> {
+    fn open(request: &LaneRequest<'_>) -> Result<Create, OpenError> {
         Ok(Create { open: Vec::with_capacity(request.depth.max(1)) })
     }
 
@@ -62,7 +62,7 @@ impl Drop for Create {
 pub const STAT_OPTIONS: &[OptionEntry] = &[OptionEntry {
     name: "stat_type",
     category: Category::Engine,
-    kind: Kind::Choice(&[
+    kind: ValueKind::Choice(&[
         Choice { name: "stat", aliases: &[], summary: "stat(2), which follows symbolic links" },
         Choice { name: "lstat", aliases: &[], summary: "lstat(2), which does not" },
         Choice { name: "statx", aliases: &[], summary: "statx(2) with STATX_ALL" },
@@ -91,7 +91,7 @@ enum StatCall {
 impl<const DIRECTORY: bool> PathCall for Stat<DIRECTORY> {
     const NEEDS: Precondition = if DIRECTORY { Precondition::Directory } else { Precondition::File };
 
-    fn open(request: &OpenRequest<'_>) -> Result<Self, OpenError> {
+    fn open(request: &LaneRequest<'_>) -> Result<Self, OpenError> {
         let which = match request.options.choice("stat_type") {
             Some("lstat") => StatCall::Lstat,
             Some("statx") => StatCall::Statx,
@@ -129,7 +129,7 @@ macro_rules! plain_path_calls {
         impl PathCall for $name {
             const NEEDS: Precondition = Precondition::$needs;
 
-            fn open(_request: &OpenRequest<'_>) -> Result<$name, OpenError> {
+            fn open(_request: &LaneRequest<'_>) -> Result<$name, OpenError> {
                 Ok($name)
             }
 

@@ -8,8 +8,8 @@ use std::ffi::{CStr, CString};
 use std::os::unix::ffi::OsStrExt;
 
 use iolab_engine::{
-    Completion, Completions, Finished, Lane, LaneError, Op, OpKind, OpenError, OpenRequest, Submission, TargetFile,
-    Wait,
+    Completion, CompletionRow, Completions, Lane, LaneError, LaneRequest, Op, OpKind, OpenError, Submission,
+    TargetFile, Wait,
 };
 
 use crate::fileops::prepare::{Precondition, prepare};
@@ -20,7 +20,7 @@ pub trait PathCall: Sized {
     const NEEDS: Precondition;
 
     /// Reads the options and allocates what `call` needs.
-    fn open(request: &OpenRequest<'_>) -> Result<Self, OpenError>;
+    fn open(request: &LaneRequest<'_>) -> Result<Self, OpenError>;
 
     /// Makes the call: 0 or a negative errno.
     fn call(&mut self, path: &CStr) -> i32;
@@ -34,17 +34,17 @@ pub trait PathCall: Sized {
 pub struct PathLane<C> {
     call: C,
     paths: Box<[CString]>,
-    finished: Finished,
+    finished: CompletionRow,
 }
 
 impl<C: PathCall> PathLane<C> {
-    pub(crate) fn open(request: &OpenRequest<'_>) -> Result<PathLane<C>, OpenError> {
+    pub(crate) fn open(request: &LaneRequest<'_>) -> Result<PathLane<C>, OpenError> {
         let call = C::open(request)?;
         for file in request.files {
             prepare(file, C::NEEDS)?;
         }
         let paths = request.files.iter().map(c_path).collect::<Result<_, _>>()?;
-        Ok(PathLane { call, paths, finished: Finished::with_depth(request.depth) })
+        Ok(PathLane { call, paths, finished: CompletionRow::with_depth(request.depth) })
     }
 }
 

@@ -27,7 +27,7 @@ pub(crate) fn prepare(file: &TargetFile, needs: Precondition) -> Result<(), Open
         Precondition::Directory => make_directory(&file.path),
     };
     made.map_err(|error| OpenError {
-        message: format!("preparing {} for its operation: {error}", file.path.display()),
+        message: format!("cannot prepare {} for its operation: {error}", file.path.display()),
         errno: error.raw_os_error(),
     })
 }

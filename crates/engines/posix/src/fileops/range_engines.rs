@@ -1,6 +1,6 @@
 //! The engines on ranges of open files: their descriptions.
 
-use iolab_engine::{Capabilities, Engine, EngineDescription, FileEffect, FileUse, OpenError, OpenRequest, Polling};
+use iolab_engine::{Capabilities, Engine, EngineDescription, FileEffect, FileUse, LaneRequest, OpenError, Polling};
 use iolab_options::{PageCache, Reach};
 
 use crate::fileops::{Allocate, RangeLane, Truncate};
@@ -40,7 +40,7 @@ impl Engine for Falloc {
         trials: &[],
     };
 
-    fn open(request: &OpenRequest<'_>) -> Result<Self::Lane, OpenError> {
+    fn open(request: &LaneRequest<'_>) -> Result<Self::Lane, OpenError> {
         RangeLane::open(request)
     }
 }
@@ -63,7 +63,7 @@ impl Engine for Ftruncate {
         trials: &[],
     };
 
-    fn open(request: &OpenRequest<'_>) -> Result<Self::Lane, OpenError> {
+    fn open(request: &LaneRequest<'_>) -> Result<Self::Lane, OpenError> {
         RangeLane::open(request)
     }
 }

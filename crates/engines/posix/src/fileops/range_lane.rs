@@ -12,8 +12,8 @@ use std::os::fd::{AsRawFd, RawFd};
 
 use iolab_engine::file_calls::{FileTarget, is_writable, perform, reopen_for_writing, retry};
 use iolab_engine::{
-    Completion, Completions, Finished, Lane, LaneError, Op, OpKind, OpenError, OpenRequest, Submission, TargetFile,
-    Wait,
+    Completion, CompletionRow, Completions, Lane, LaneError, LaneRequest, Op, OpKind, OpenError, Submission,
+    TargetFile, Wait,
 };
 
 /// A call on an open file: what the engines of this lane differ in.
@@ -61,7 +61,7 @@ impl RangeCall for Truncate {
 #[derive(Debug)]
 pub struct RangeLane<C> {
     files: Box<[OpenFile]>,
-    finished: Finished,
+    finished: CompletionRow,
     call: std::marker::PhantomData<C>,
 }
 
@@ -76,7 +76,7 @@ impl OpenFile {
     fn of(file: &TargetFile) -> Result<OpenFile, OpenError> {
         let reopen = || if is_writable(file.fd)? { Ok(None) } else { reopen_for_writing(file.fd) };
         let reopened = reopen().map_err(|error: std::io::Error| OpenError {
-            message: format!("opening {} for writing: {error}", file.path.display()),
+            message: format!("cannot open {} for writing: {error}", file.path.display()),
             errno: error.raw_os_error(),
         })?;
         let fd = reopened.as_ref().map_or(file.fd, AsRawFd::as_raw_fd);
@@ -85,10 +85,10 @@ impl OpenFile {
 }
 
 impl<C: RangeCall> RangeLane<C> {
-    pub(crate) fn open(request: &OpenRequest<'_>) -> Result<RangeLane<C>, OpenError> {
+    pub(crate) fn open(request: &LaneRequest<'_>) -> Result<RangeLane<C>, OpenError> {
         Ok(RangeLane {
             files: request.files.iter().map(OpenFile::of).collect::<Result<_, _>>()?,
-            finished: Finished::with_depth(request.depth),
+            finished: CompletionRow::with_depth(request.depth),
             call: std::marker::PhantomData,
         })
     }

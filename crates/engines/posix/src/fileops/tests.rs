@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 
 use iolab_engine::{
-    Completions, Engine, Lane, Op, OpKind, OpenError, OpenRequest, PoolView, Submission, TargetFile, Wait,
+    Completions, Engine, Lane, LaneRequest, Op, OpKind, OpenError, PoolView, Submission, TargetFile, Wait,
 };
 use iolab_options::{Setting, Settings, Value};
 
@@ -19,7 +19,7 @@ fn op(kind: OpKind, file: u32) -> Op {
 }
 
 fn open<E: Engine>(files: &[TargetFile], options: &Settings) -> Result<E::Lane, OpenError> {
-    E::open(&OpenRequest { files, depth: 2, buffers: PoolView::EMPTY, options, direct: false, seed: 0, worker: 0 })
+    E::open(&LaneRequest { files, depth: 2, buffers: PoolView::EMPTY, options, direct: false, seed: 0, worker: 0 })
 }
 
 fn on_paths<E: Engine>(paths: &[PathBuf]) -> E::Lane {
@@ -171,5 +171,5 @@ fn a_descriptor_that_is_none_is_said_at_once() {
     let target = TargetFile { path: "closed".into(), fd: -1, size_bytes: 0, is_block_device: false };
     let error = open::<Falloc>(&[target], &Settings::default()).unwrap_err();
     assert_eq!(error.errno, Some(libc::EBADF));
-    assert!(error.message.starts_with("opening closed for writing: "), "{}", error.message);
+    assert!(error.message.starts_with("cannot open closed for writing: "), "{}", error.message);
 }

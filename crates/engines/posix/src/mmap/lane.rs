@@ -4,7 +4,7 @@
 
 use iolab_engine::file_calls::perform;
 use iolab_engine::{
-    Completions, Finished, Lane, LaneError, Op, OpKind, OpenError, OpenRequest, PoolView, Submission, Wait,
+    CompletionRow, Completions, Lane, LaneError, LaneRequest, Op, OpKind, OpenError, PoolView, Submission, Wait,
 };
 
 use crate::mmap::mapped_file::{MappedFile, MappingPlan, Way, page_bytes};
@@ -14,13 +14,13 @@ use crate::mmap::mapped_file::{MappedFile, MappingPlan, Way, page_bytes};
 pub struct MmapLane {
     files: Box<[MappedFile]>,
     buffers: PoolView,
-    finished: Finished,
+    finished: CompletionRow,
     /// `direct=1`: leave nothing of an operation in the page cache.
     uncached: bool,
 }
 
 impl MmapLane {
-    pub(crate) fn open(request: &OpenRequest<'_>, window_bytes: u64) -> Result<MmapLane, OpenError> {
+    pub(crate) fn open(request: &LaneRequest<'_>, window_bytes: u64) -> Result<MmapLane, OpenError> {
         let huge_pages = request.options.flag("thp").unwrap_or(false);
         let plan = MappingPlan { window_bytes, huge_pages, page_bytes: page_bytes() };
         let map = |file| {
@@ -32,7 +32,7 @@ impl MmapLane {
         Ok(MmapLane {
             files: request.files.iter().map(map).collect::<Result<_, _>>()?,
             buffers: request.buffers,
-            finished: Finished::with_depth(request.depth),
+            finished: CompletionRow::with_depth(request.depth),
             uncached: request.direct,
         })
     }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
 
-use iolab_engine::{Completions, Lane, Op, OpKind, OpenError, OpenRequest, SlotPool, Submission, TargetFile, Wait};
+use iolab_engine::{Completions, Lane, LaneRequest, Op, OpKind, OpenError, SlotPool, Submission, TargetFile, Wait};
 use iolab_memory::Backing;
 use iolab_options::{Setting, Settings, Value};
 
@@ -40,7 +40,7 @@ impl Rig {
         let size_bytes = file.metadata().unwrap().len();
         let target = TargetFile { path: "mapped".into(), fd: file.as_raw_fd(), size_bytes, is_block_device: false };
         let request =
-            OpenRequest { files: &[target], depth: 1, buffers: pool.view(), options, direct, seed: 0, worker: 0 };
+            LaneRequest { files: &[target], depth: 1, buffers: pool.view(), options, direct, seed: 0, worker: 0 };
         Ok(Rig { lane: MmapLane::open(&request, window)?, pool })
     }
 
@@ -140,7 +140,7 @@ fn what_cannot_be_mapped_is_said_at_once() {
         let options = Settings::default();
         let buffers = iolab_engine::PoolView::EMPTY;
         let request =
-            OpenRequest { files: &[target], depth: 1, buffers, options: &options, direct: false, seed: 0, worker: 0 };
+            LaneRequest { files: &[target], depth: 1, buffers, options: &options, direct: false, seed: 0, worker: 0 };
         MmapLane::open(&request, WINDOW_BYTES).unwrap_err()
     };
     let error = request_for(reader.as_raw_fd(), 4096);

@@ -8,7 +8,7 @@
 
 use iolab_engine::file_calls::{FileTarget, perform};
 use iolab_engine::{
-    Completion, Completions, Finished, Lane, LaneError, Op, OpKind, OpenRequest, PoolView, Submission, Wait,
+    Completion, CompletionRow, Completions, Lane, LaneError, LaneRequest, Op, OpKind, PoolView, Submission, Wait,
 };
 
 use crate::posixaio::control_blocks::{ControlBlocks, Request};
@@ -17,18 +17,18 @@ use crate::posixaio::control_blocks::{ControlBlocks, Request};
 #[derive(Debug)]
 pub struct PosixAioLane {
     queued: ControlBlocks,
-    finished: Finished,
+    finished: CompletionRow,
     depth: usize,
     files: Box<[FileTarget]>,
     buffers: PoolView,
 }
 
 impl PosixAioLane {
-    pub(crate) fn open(request: &OpenRequest<'_>) -> PosixAioLane {
+    pub(crate) fn open(request: &LaneRequest<'_>) -> PosixAioLane {
         let depth = request.depth.max(1);
         PosixAioLane {
             queued: ControlBlocks::for_slots(depth),
-            finished: Finished::with_depth(depth),
+            finished: CompletionRow::with_depth(depth),
             depth,
             files: request.files.iter().map(FileTarget::from).collect(),
             buffers: request.buffers,

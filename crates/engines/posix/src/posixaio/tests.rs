@@ -5,7 +5,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
 
 use iolab_engine::{
-    Completion, Completions, Engine, Lane, Op, OpKind, OpenRequest, SlotPool, Submission, TargetFile, Wait,
+    Completion, Completions, Engine, Lane, LaneRequest, Op, OpKind, SlotPool, Submission, TargetFile, Wait,
 };
 use iolab_memory::Backing;
 use iolab_options::Settings;
@@ -39,7 +39,7 @@ impl Rig {
         let target = TargetFile { path: "queued".into(), fd, size_bytes: 0, is_block_device: false };
         let options = Settings::default();
         let buffers = pool.view();
-        let request = OpenRequest {
+        let request = LaneRequest {
             files: &[target],
             depth: DEPTH,
             buffers,

@@ -9,7 +9,7 @@
 //! Unsafe: the kernel is handed addresses of slot buffers.
 
 use iolab_engine::file_calls::retry;
-use iolab_engine::{OpenError, OpenRequest};
+use iolab_engine::{LaneRequest, OpenError};
 
 use crate::read_write::{Stretch, Transfer};
 
@@ -18,7 +18,7 @@ use crate::read_write::{Stretch, Transfer};
 pub struct Pread;
 
 impl Transfer for Pread {
-    fn open(_request: &OpenRequest<'_>) -> Result<Pread, OpenError> {
+    fn open(_request: &LaneRequest<'_>) -> Result<Pread, OpenError> {
         Ok(Pread)
     }
 
@@ -51,7 +51,7 @@ unsafe fn transfer(number: libc::c_long, at: &Stretch) -> isize {
 pub struct Preadv;
 
 impl Transfer for Preadv {
-    fn open(_request: &OpenRequest<'_>) -> Result<Preadv, OpenError> {
+    fn open(_request: &LaneRequest<'_>) -> Result<Preadv, OpenError> {
         Ok(Preadv)
     }
 

@@ -1,7 +1,7 @@
 //! The five engines: their descriptions, and which lane each opens.
 
 use iolab_engine::{
-    Capabilities, Engine, EngineDescription, FileEffect, FileUse, OpenError, OpenRequest, Polling, Trial,
+    Capabilities, Engine, EngineDescription, EngineProbe, FileEffect, FileUse, LaneRequest, OpenError, Polling,
 };
 use iolab_options::{PageCache, Reach};
 
@@ -50,7 +50,7 @@ impl Engine for Sync {
         ..COMMON
     };
 
-    fn open(request: &OpenRequest<'_>) -> Result<Self::Lane, OpenError> {
+    fn open(request: &LaneRequest<'_>) -> Result<Self::Lane, OpenError> {
         PosixLane::open(request)
     }
 }
@@ -67,16 +67,16 @@ impl Engine for Psync {
         summary: "pread(2) and pwrite(2); the default engine",
         details: "One system call per operation: pread64(2) or pwrite64(2). Trim is BLKDISCARD on a block device \
                   and a punched hole (fallocate) in a file; syncs are fsync(2), fdatasync(2), sync_file_range(2).",
-        trials: &[Trial {
+        trials: &[EngineProbe {
             topic: "psync, direct",
             words: &["--ioengine=psync", "--direct=1"],
-            consequence: "direct I/O is refused here: figures would be of the page cache",
-            mend: "use a folder on a disk (TMPDIR chooses the one tried)",
+            consequence: "direct I/O fails here: results would show the page cache",
+            mend: "use a folder on a disk (TMPDIR sets the folder that was tried)",
         }],
         ..COMMON
     };
 
-    fn open(request: &OpenRequest<'_>) -> Result<Self::Lane, OpenError> {
+    fn open(request: &LaneRequest<'_>) -> Result<Self::Lane, OpenError> {
         PosixLane::open(request)
     }
 }
@@ -99,7 +99,7 @@ impl Engine for Vsync {
         ..COMMON
     };
 
-    fn open(request: &OpenRequest<'_>) -> Result<Self::Lane, OpenError> {
+    fn open(request: &LaneRequest<'_>) -> Result<Self::Lane, OpenError> {
         VsyncLane::open(request)
     }
 }
@@ -119,7 +119,7 @@ impl Engine for Pvsync {
         ..COMMON
     };
 
-    fn open(request: &OpenRequest<'_>) -> Result<Self::Lane, OpenError> {
+    fn open(request: &LaneRequest<'_>) -> Result<Self::Lane, OpenError> {
         PosixLane::open(request)
     }
 }
@@ -135,15 +135,15 @@ impl Engine for Pvsync2 {
         name: "pvsync2",
         summary: "preadv2(2) and pwritev2(2), with per-call flags",
         details: "One system call per operation: preadv2(2) or pwritev2(2) with one buffer and the flags that the \
-                  options ask for: RWF_HIPRI (hipri, hipri_percentage), RWF_DONTCACHE (uncached), RWF_NOWAIT \
-                  (nowait), and RWF_ATOMIC on writes for a job with atomic=1. A flag that the file does not \
-                  support fails each operation with EOPNOTSUPP. Trims and syncs as in psync.",
+            options ask for: RWF_HIPRI (hipri, hipri_percentage), RWF_DONTCACHE (uncached), RWF_NOWAIT (nowait), and \
+            RWF_ATOMIC on writes for a job with atomic=1. If the file does not support a flag, each operation fails \
+            with EOPNOTSUPP. Trims and syncs as in psync.",
         options: PVSYNC2_OPTIONS,
         capabilities: Capabilities { polling: Polling::WithOption(&["hipri"]), ..CAPABILITIES },
         ..COMMON
     };
 
-    fn open(request: &OpenRequest<'_>) -> Result<Self::Lane, OpenError> {
+    fn open(request: &LaneRequest<'_>) -> Result<Self::Lane, OpenError> {
         PosixLane::open(request)
     }
 }

@@ -9,7 +9,7 @@ use std::os::fd::RawFd;
 
 use iolab_engine::file_calls::{FileTarget, perform};
 use iolab_engine::{
-    Completions, Finished, Lane, LaneError, Op, OpKind, OpenError, OpenRequest, PoolView, Submission, Wait,
+    CompletionRow, Completions, Lane, LaneError, LaneRequest, Op, OpKind, OpenError, PoolView, Submission, Wait,
 };
 
 /// Where the bytes of one read or write are, in the file and in memory.
@@ -38,7 +38,7 @@ impl Stretch {
 /// Both verbs return the bytes moved, which may be fewer than asked for, or a negative errno.
 pub trait Transfer: Sized {
     /// Reads the options and allocates what the verbs need.
-    fn open(request: &OpenRequest<'_>) -> Result<Self, OpenError>;
+    fn open(request: &LaneRequest<'_>) -> Result<Self, OpenError>;
 
     /// File to slot.
     fn read(&mut self, stretch: &Stretch) -> i32;
@@ -53,16 +53,16 @@ pub struct PosixLane<T> {
     transfer: T,
     files: Box<[FileTarget]>,
     buffers: PoolView,
-    finished: Finished,
+    finished: CompletionRow,
 }
 
 impl<T: Transfer> PosixLane<T> {
-    pub(crate) fn open(request: &OpenRequest<'_>) -> Result<PosixLane<T>, OpenError> {
+    pub(crate) fn open(request: &LaneRequest<'_>) -> Result<PosixLane<T>, OpenError> {
         Ok(PosixLane {
             transfer: T::open(request)?,
             files: request.files.iter().map(FileTarget::from).collect(),
             buffers: request.buffers,
-            finished: Finished::with_depth(request.depth),
+            finished: CompletionRow::with_depth(request.depth),
         })
     }
 

@@ -7,8 +7,8 @@
 //! Unsafe: the kernel is handed addresses of slot buffers.
 
 use iolab_engine::file_calls::retry;
-use iolab_engine::{OpenError, OpenRequest};
-use iolab_options::{Category, DefaultValue, Kind, OptionEntry, Settings};
+use iolab_engine::{LaneRequest, OpenError};
+use iolab_options::{Category, DefaultValue, OptionEntry, Settings, ValueKind};
 use iolab_random::SplitMix64;
 
 use crate::read_write::{Stretch, Transfer};
@@ -18,7 +18,7 @@ pub const PVSYNC2_OPTIONS: &[OptionEntry] = &[
     OptionEntry {
         name: "hipri",
         category: Category::Engine,
-        kind: Kind::Switch,
+        kind: ValueKind::Switch,
         summary: "Poll for completions (RWF_HIPRI)",
         details: "The kernel spins on the device's queue instead of waiting for an interrupt. Needs direct=1 and a \
                   device with poll queues; elsewhere the flag changes nothing.",
@@ -29,7 +29,7 @@ pub const PVSYNC2_OPTIONS: &[OptionEntry] = &[
     OptionEntry {
         name: "hipri_percentage",
         category: Category::Engine,
-        kind: Kind::Integer { min: 0, max: 100 },
+        kind: ValueKind::Integer { min: 0, max: 100 },
         default: DefaultValue::Text("100"),
         summary: "Share of operations that hipri applies to, percent",
         details: "Each operation is chosen at random, by the job's seed.",
@@ -40,11 +40,11 @@ pub const PVSYNC2_OPTIONS: &[OptionEntry] = &[
     OptionEntry {
         name: "uncached",
         category: Category::Engine,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Drop pages from the cache after buffered operations (RWF_DONTCACHE)",
-        details: "Buffered reads and writes that do not stay in the page cache: Linux 6.14 and file systems that \
-                  know the flag (ext4, xfs, btrfs); elsewhere each operation fails with EOPNOTSUPP.",
+        details: "Buffered reads and writes that do not stay in the page cache: needs Linux 6.14 and a file system \
+            with support (ext4, xfs, btrfs); otherwise each operation fails with EOPNOTSUPP.",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes please"],
         ..OptionEntry::BLANK
@@ -52,10 +52,10 @@ pub const PVSYNC2_OPTIONS: &[OptionEntry] = &[
     OptionEntry {
         name: "nowait",
         category: Category::Engine,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Fail with EAGAIN rather than block (RWF_NOWAIT)",
-        details: "An operation that cannot be done at once ends with EAGAIN or with part of its bytes.",
+        details: "An operation that would block ends with EAGAIN or after part of its bytes.",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "never"],
         ..OptionEntry::BLANK
@@ -87,7 +87,7 @@ fn constant_flags(options: &Settings) -> (i32, i32) {
 }
 
 impl Transfer for Preadv2 {
-    fn open(request: &OpenRequest<'_>) -> Result<Preadv2, OpenError> {
+    fn open(request: &LaneRequest<'_>) -> Result<Preadv2, OpenError> {
         let (read_flags, write_flags) = constant_flags(request.options);
         let percent = match request.options.flag("hipri") {
             Some(true) => request.options.integer("hipri_percentage").unwrap_or(100),

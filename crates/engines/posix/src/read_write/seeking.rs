@@ -9,7 +9,7 @@
 use std::os::fd::RawFd;
 
 use iolab_engine::file_calls::retry;
-use iolab_engine::{OpenError, OpenRequest};
+use iolab_engine::{LaneRequest, OpenError};
 
 use crate::read_write::{Stretch, Transfer};
 
@@ -70,7 +70,7 @@ impl Seeking {
 }
 
 impl Transfer for Seeking {
-    fn open(request: &OpenRequest<'_>) -> Result<Seeking, OpenError> {
+    fn open(request: &LaneRequest<'_>) -> Result<Seeking, OpenError> {
         Ok(Seeking { positions: Positions::of(request.files.len()) })
     }
 

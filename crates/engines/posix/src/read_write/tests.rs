@@ -5,7 +5,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 
 use iolab_engine::{
-    Completion, Completions, Engine, Lane, Op, OpKind, OpenRequest, SlotPool, Submission, TargetFile, Wait,
+    Completion, Completions, Engine, Lane, LaneRequest, Op, OpKind, SlotPool, Submission, TargetFile, Wait,
 };
 use iolab_memory::Backing;
 use iolab_options::{Setting, Settings, Value};
@@ -48,7 +48,7 @@ impl<E: Engine> Rig<E> {
         let pool = SlotPool::new(4, BLOCK, 0, &Backing::Anonymous).unwrap();
         let size_bytes = file.metadata().unwrap().len();
         let target = TargetFile { path: "numbered".into(), fd, size_bytes, is_block_device: false };
-        let request = OpenRequest {
+        let request = LaneRequest {
             files: &[target],
             depth: 4,
             buffers: pool.view(),

@@ -12,7 +12,8 @@ use std::os::fd::RawFd;
 
 use iolab_engine::file_calls::{FileTarget, perform, retry};
 use iolab_engine::{
-    Completion, Completions, Finished, Lane, LaneError, Op, OpKind, OpenError, OpenRequest, PoolView, Submission, Wait,
+    Completion, CompletionRow, Completions, Lane, LaneError, LaneRequest, Op, OpKind, OpenError, PoolView, Submission,
+    Wait,
 };
 
 use crate::read_write::lane::{Stretch, stretch_of};
@@ -29,7 +30,7 @@ pub struct VsyncLane {
     positions: Positions,
     files: Box<[FileTarget]>,
     buffers: PoolView,
-    finished: Finished,
+    finished: CompletionRow,
 }
 
 /// Adjacent operations collected for one call; `vectors` and `slots` run in parallel.
@@ -93,7 +94,7 @@ impl Run {
 }
 
 impl VsyncLane {
-    pub(crate) fn open(request: &OpenRequest<'_>) -> Result<VsyncLane, OpenError> {
+    pub(crate) fn open(request: &LaneRequest<'_>) -> Result<VsyncLane, OpenError> {
         let depth = request.depth.max(1);
         Ok(VsyncLane {
             run: Run::with_room(depth),
@@ -101,7 +102,7 @@ impl VsyncLane {
             positions: Positions::of(request.files.len()),
             files: request.files.iter().map(FileTarget::from).collect(),
             buffers: request.buffers,
-            finished: Finished::with_depth(depth),
+            finished: CompletionRow::with_depth(depth),
         })
     }
 

@@ -90,7 +90,7 @@ impl<L: Lane> Exporter<'_, L> {
         let most = if self.limits.trim_zeroes {
             TRIM_BYTES
         } else {
-            super::payload_bytes(self.pool.view().slot_bytes()) as u64
+            crate::payload_bytes(self.pool.view().slot_bytes()) as u64
         };
         let length = if is_whole { whole.min(most) } else { (end - start).min(block - start % block) };
         work.piece = (start, length as u32);

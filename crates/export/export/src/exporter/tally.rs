@@ -5,11 +5,11 @@
 use std::fmt;
 use std::ops::AddAssign;
 
-use crate::{Request, RequestKind};
+use crate::{ExportRequest, RequestKind};
 
 /// What was served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Tally {
+pub struct ServedCounts {
     /// Reads answered.
     pub reads: u64,
     /// Bytes they returned.
@@ -28,9 +28,9 @@ pub struct Tally {
     pub failures: u64,
 }
 
-impl fmt::Display for Tally {
+impl fmt::Display for ServedCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Tally { reads, read_bytes, writes, written_bytes, unaligned, trims, flushes, failures } = self;
+        let ServedCounts { reads, read_bytes, writes, written_bytes, unaligned, trims, flushes, failures } = self;
         write!(
             f,
             "{reads} reads of {read_bytes} bytes, {writes} writes of {written_bytes} bytes ({unaligned} unaligned), "
@@ -39,8 +39,8 @@ impl fmt::Display for Tally {
     }
 }
 
-impl AddAssign for Tally {
-    fn add_assign(&mut self, other: Tally) {
+impl AddAssign for ServedCounts {
+    fn add_assign(&mut self, other: ServedCounts) {
         self.reads += other.reads;
         self.read_bytes += other.read_bytes;
         self.writes += other.writes;
@@ -52,10 +52,10 @@ impl AddAssign for Tally {
     }
 }
 
-impl Tally {
+impl ServedCounts {
     /// A request was answered.
     #[inline]
-    pub(super) fn count(&mut self, request: &Request, result: i32, aligned: bool) {
+    pub(super) fn count(&mut self, request: &ExportRequest, result: i32, aligned: bool) {
         if result < 0 {
             self.failures += 1;
             return;

@@ -4,7 +4,7 @@
 
 use iolab_engine::OpKind;
 
-use crate::{Request, RequestKind};
+use crate::{ExportRequest, RequestKind};
 
 /// What follows when the current transfer is complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl Transfer {
 /// A request and how far it is.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Work {
-    pub(super) request: Request,
+    pub(super) request: ExportRequest,
     pub(super) busy: bool,
     pub(super) step: Step,
     pub(super) transfer: Transfer,
@@ -68,7 +68,7 @@ pub(super) struct Work {
 
 impl Work {
     pub(super) const IDLE: Work = Work {
-        request: Request { kind: RequestKind::Flush, offset: 0, length: 0 },
+        request: ExportRequest { kind: RequestKind::Flush, offset: 0, length: 0 },
         busy: false,
         step: Step::None,
         transfer: Transfer { kind: OpKind::Sync, offset: 0, length: 0, at: 0, done: 0 },
@@ -77,7 +77,7 @@ impl Work {
     };
 
     #[inline]
-    pub(super) fn of(request: Request) -> Work {
+    pub(super) fn of(request: ExportRequest) -> Work {
         Work { request, busy: true, next_piece: request.offset, ..Work::IDLE }
     }
 

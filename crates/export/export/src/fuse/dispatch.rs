@@ -3,7 +3,7 @@
 //! Pure: takes a message, gives an action. Requests about other files than the one there is are
 //! refused here.
 
-use crate::{Request, RequestKind};
+use crate::{ExportRequest, RequestKind};
 
 use crate::fuse::shared_tree::SharedTree;
 use crate::fuse::tree::{Answer, FILE, Tree};
@@ -16,7 +16,7 @@ pub(crate) enum Action {
     /// Reply with as many bytes of the payload, or with an errno.
     Reply(Answer),
     /// Let the device do it, and reply then.
-    Start(Request),
+    Start(ExportRequest),
     /// Nothing; nobody waits for an answer.
     Silence,
 }
@@ -72,25 +72,25 @@ fn metadata(tree: &mut Tree, message: &Message, now: impl Fn() -> u64, payload: 
     }
 }
 
-fn device(request: Result<Request, i32>) -> Action {
+fn device(request: Result<ExportRequest, i32>) -> Action {
     match request {
         Ok(request) => Action::Start(request),
         Err(errno) => Action::Reply(Err(errno)),
     }
 }
 
-fn plain(kind: RequestKind, offset: u64, length: u64) -> Request {
-    Request { kind, offset, length }
+fn plain(kind: RequestKind, offset: u64, length: u64) -> ExportRequest {
+    ExportRequest { kind, offset, length }
 }
 
 #[inline]
-fn read(node: u64, args: &[u8]) -> Result<Request, i32> {
+fn read(node: u64, args: &[u8]) -> Result<ExportRequest, i32> {
     let TransferArgs { offset, size } = TransferArgs::parse(args).ok_or(libc::EINVAL)?;
     if node == FILE { Ok(plain(RequestKind::Read, offset, u64::from(size))) } else { Err(libc::EISDIR) }
 }
 
 #[inline]
-fn write(node: u64, message: &Message) -> Result<Request, i32> {
+fn write(node: u64, message: &Message) -> Result<ExportRequest, i32> {
     let TransferArgs { offset, size } = TransferArgs::parse(message.args()).ok_or(libc::EINVAL)?;
     if node != FILE || size as usize > message.data_bytes {
         return Err(libc::EINVAL);

@@ -42,10 +42,10 @@ impl fmt::Display for ExportError {
             ),
             ExportError::Queue(number, reason) => write!(f, "queue {number}: {reason}"),
             ExportError::Processor(cpu, error) => {
-                write!(f, "cannot serve on processor {cpu} only: {error}; choose one of those this process may use")
+                write!(f, "cannot run on CPU {cpu}: {error}; choose a CPU this process may use")
             }
             ExportError::Lane(error) => {
-                write!(f, "the lane broke: {}: {}", error.call, io::Error::from_raw_os_error(error.errno))
+                write!(f, "the lane failed: {}: {}", error.call, io::Error::from_raw_os_error(error.errno))
             }
         }
     }

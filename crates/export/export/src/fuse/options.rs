@@ -6,8 +6,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::{Limits, PoolShape, Stop, place_thread};
-use iolab_fuse::{Moment, Observer, Transport, abi, possible_cpus};
+use crate::{LaneLimits, PoolShape, Stop, place_thread};
+use iolab_fuse::{FuseEvent, FuseTransport, Observer, abi, possible_cpus};
 
 use crate::fuse::ExportError;
 
@@ -19,7 +19,7 @@ pub struct Options {
     /// The name of the file in it.
     pub name: String,
     /// How requests travel.
-    pub transport: Transport,
+    pub transport: FuseTransport,
     /// Requests in flight: per processor with io_uring, in all with the classic transport.
     pub depth: usize,
     /// The largest transfer, bytes; rounded up to whole pages, at least two of them.
@@ -34,7 +34,7 @@ pub struct Options {
     /// processor to spare.
     pub idle_looks: u32,
     /// What the lane can do.
-    pub limits: Limits,
+    pub limits: LaneLimits,
     /// Asks the server to end. The first time it unmounts, if nobody uses the file; the second time
     /// it ends at once.
     pub stop: Option<Arc<Stop>>,
@@ -64,13 +64,13 @@ impl Options {
         Options {
             mount_point: mount_point.into(),
             name: name.into(),
-            transport: Transport::Auto,
+            transport: FuseTransport::Auto,
             depth: 32,
             transfer_bytes: 128 << 10,
             queues: 1,
             cpus: Vec::new(),
             idle_looks: 0,
-            limits: Limits::default(),
+            limits: LaneLimits::default(),
             stop: None,
             observer: None,
         }
@@ -79,7 +79,7 @@ impl Options {
     /// How many threads serve: with io_uring not more than there are queues, one for each
     /// processor.
     pub(crate) fn threads(&self) -> usize {
-        let most = if self.transport == Transport::Classic { usize::MAX } else { possible_cpus() };
+        let most = if self.transport == FuseTransport::Classic { usize::MAX } else { possible_cpus() };
         self.queues.clamp(1, most)
     }
 
@@ -89,7 +89,7 @@ impl Options {
         // With io_uring each processor has its own requests, and one slot more receives what still
         // comes by reads.
         let share = possible_cpus().div_ceil(self.threads());
-        let slots = if self.transport == Transport::Classic { depth } else { depth * share + 1 };
+        let slots = if self.transport == FuseTransport::Classic { depth } else { depth * share + 1 };
         let transfer_bytes = self.transfer_bytes.max(abi::LEAST_BUFFER_BYTES);
         PoolShape { slots, slot_bytes: crate::slot_bytes(transfer_bytes) }
     }
@@ -99,7 +99,7 @@ impl Options {
         place_thread(&self.cpus, queue).map_err(|(cpu, error)| ExportError::Processor(cpu, error))
     }
 
-    pub(crate) fn tell(&self, moment: &Moment) {
+    pub(crate) fn tell(&self, moment: &FuseEvent) {
         if let Some(observer) = &self.observer {
             observer(moment);
         }

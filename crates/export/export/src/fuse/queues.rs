@@ -10,13 +10,13 @@
 //! Guarantees: all have a lane before the file is announced; when one fails, all end. Deliberately
 //! not here: what a thread does with a request.
 
-use crate::{Exporter, OpenLane, Ready, SharedRanges, Size, Stop, Tally, beside};
+use crate::{Exporter, OpenLane, Ready, ServedCounts, SharedRanges, Size, Stop, beside};
 use iolab_engine::Lane;
 use iolab_memory::SlotPool;
 
 use iolab_fuse::channel::Channel;
 use iolab_fuse::uring::Share;
-use iolab_fuse::{Ending, Transport, classic, uring};
+use iolab_fuse::{Ending, FuseTransport, classic, uring};
 
 use crate::fuse::session::Session;
 use crate::fuse::shared_tree::SharedTree;
@@ -34,10 +34,10 @@ pub(crate) struct Others<'a, L> {
 /// others have served.
 pub(crate) fn serve_beside<L: Lane>(
     others: &Others<'_, L>,
-    (main, transport): (&Channel, Transport),
+    (main, transport): (&Channel, FuseTransport),
     options: &Options,
     first: impl FnOnce(&Stop) -> Result<(), ExportError>,
-) -> Result<Tally, ExportError> {
+) -> Result<ServedCounts, ExportError> {
     let other = |number: usize, halt: &Stop, ready: Ready| {
         serve_one(others, (main, transport), options, ((number, halt), ready))
     };
@@ -47,10 +47,10 @@ pub(crate) fn serve_beside<L: Lane>(
 /// One of the others, from its lane to its end.
 fn serve_one<L: Lane>(
     others: &Others<'_, L>,
-    (main, transport): (&Channel, Transport),
+    (main, transport): (&Channel, FuseTransport),
     options: &Options,
     ((number, halt), ready): ((usize, &Stop), Ready),
-) -> Result<Tally, ExportError> {
+) -> Result<ServedCounts, ExportError> {
     options.bind(number)?;
     let (lane, mut pool): (L, SlotPool) = (others.open)(number).map_err(|reason| ExportError::Queue(number, reason))?;
     let exporter = Exporter::new(lane, &mut pool, others.size, options.limits)
@@ -58,7 +58,7 @@ fn serve_one<L: Lane>(
         .map_err(|error| ExportError::Pool(error, options.pool_shape()))?;
     let mut session = Session::new(exporter, others.tree.clone());
     let ending = Ending { stop: None, halt: Some(halt), wakes: &[] };
-    let served = if transport == Transport::Uring {
+    let served = if transport == FuseTransport::Uring {
         let share = Share { thread: number, threads: options.threads() };
         uring::serve(main, &mut session, options.idle_looks, (ending, share), || ready.tell())
     } else {

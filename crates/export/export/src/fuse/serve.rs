@@ -4,7 +4,7 @@
 //!  mount ─▶ INIT ─▶ classic or io_uring loop, on each thread ─▶ the connection ends ─▶ lanes drained, mount gone
 //! ```
 
-use crate::{Exporter, OpenLane, SharedRanges, Size, Stop, Tally};
+use crate::{Exporter, OpenLane, ServedCounts, SharedRanges, Size, Stop};
 use iolab_clock::Clock;
 use iolab_engine::Lane;
 use iolab_fuse::abi::{LEAST_BUFFER_BYTES, init_flag};
@@ -14,7 +14,8 @@ use iolab_fuse::mount::{MountOptions, Mounted, mount};
 use iolab_fuse::negotiation::Offer;
 use iolab_fuse::uring::Share;
 use iolab_fuse::{
-    Ending, Moment, MountFlags, Service, Transport, Unmounter, UringSwitch, classic, permitted, possible_cpus, uring,
+    Ending, FuseEvent, FuseTransport, MountFlags, Service, Unmounter, UringSwitch, classic, permitted, possible_cpus,
+    uring,
 };
 use iolab_memory::SlotPool;
 
@@ -28,9 +29,9 @@ use crate::fuse::{ExportError, Options};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Summary {
     /// The transport that carried the requests, never `Auto`.
-    pub transport: Transport,
+    pub transport: FuseTransport,
     /// What was served.
-    pub tally: Tally,
+    pub tally: ServedCounts,
 }
 
 /// Mounts, serves until the file system is unmounted or a stop is raised, and cleans up.
@@ -60,7 +61,7 @@ fn run<L: Lane>(
 ) -> Result<Summary, ExportError> {
     let (transport, note) = permitted(options.transport);
     let options = &Options { transport, ..options.clone() };
-    note.into_iter().for_each(|note| options.tell(&Moment::Note(note)));
+    note.into_iter().for_each(|note| options.tell(&FuseEvent::Note(note)));
     let shape = options.pool_shape();
     let unfit = |error| ExportError::Pool(error, shape);
     let mut exporter = Exporter::new(lane, buffers, size, options.limits).map_err(unfit)?;
@@ -79,7 +80,7 @@ fn run<L: Lane>(
         None => None,
     };
     let session = Session::new(exporter, tree);
-    let switch = (options.transport != Transport::Classic).then(UringSwitch::on);
+    let switch = (options.transport != FuseTransport::Classic).then(UringSwitch::on);
     let mounting = MountOptions {
         source: "iolab".to_owned(),
         subtype: "iolab".to_owned(),
@@ -106,9 +107,9 @@ fn check<L: Lane>(exporter: &Exporter<'_, L>, options: &Options) -> Result<(), E
         |reason: &str| Err(ExportError::Unusable { path: options.mount_point.clone(), reason: reason.to_owned() });
     let name = options.name.as_str();
     if name.is_empty() || name.len() > 255 || name == "." || name == ".." || name.contains(['/', '\0']) {
-        return unusable("the file needs a name of 1 to 255 bytes without slashes");
+        return unusable("the file name must have 1 to 255 bytes and no slash");
     }
-    let too_few = options.transport == Transport::Uring && exporter.slots() <= own_queues(options);
+    let too_few = options.transport == FuseTransport::Uring && exporter.slots() <= own_queues(options);
     if exporter.payload_bytes() < LEAST_BUFFER_BYTES || too_few {
         let slot_bytes = crate::slot_bytes(exporter.payload_bytes());
         let given = crate::PoolMismatch { slot_bytes, slots: exporter.slots() };
@@ -131,7 +132,7 @@ fn connect<L: Lane>(
     let mut first = |halt: Option<&Stop>| serve_first(&channel, &mut session, (options, transport), (unmounter, halt));
     let served = match &others {
         Some(others) => serve_beside(others, (&channel, transport), options, |halt| first(Some(halt))),
-        None => first(None).map(|()| Tally::default()),
+        None => first(None).map(|()| ServedCounts::default()),
     };
     let drained = session.exporter.drain().map_err(ExportError::from);
     let mut tally = session.exporter.tally();
@@ -143,13 +144,13 @@ fn connect<L: Lane>(
 fn serve_first<L: Lane>(
     channel: &Channel,
     session: &mut Session<'_, L>,
-    (options, transport): (&Options, Transport),
+    (options, transport): (&Options, FuseTransport),
     (unmounter, halt): (&mut Unmounter, Option<&Stop>),
 ) -> Result<(), ExportError> {
     let path = options.mount_point.join(&options.name);
-    let serving = || options.tell(&Moment::Serving { path, transport });
+    let serving = || options.tell(&FuseEvent::Serving { path, transport });
     let ending = Ending { stop: options.stop.as_deref().map(|stop| (stop, unmounter)), halt, wakes: &[] };
-    if transport == Transport::Uring {
+    if transport == FuseTransport::Uring {
         let share = Share { thread: 0, threads: options.threads() };
         return uring::serve(channel, session, options.idle_looks, (ending, share), serving);
     }
@@ -161,7 +162,7 @@ fn serve_first<L: Lane>(
 fn offer<L: Lane>(exporter: &Exporter<'_, L>, options: &Options) -> Offer {
     Offer {
         payload_bytes: exporter.payload_bytes(),
-        transport: if exporter.slots() > own_queues(options) { options.transport } else { Transport::Classic },
+        transport: if exporter.slots() > own_queues(options) { options.transport } else { FuseTransport::Classic },
         background: u16::try_from(exporter.slots() * options.threads()).unwrap_or(u16::MAX).max(64),
         features: init_flag::DO_READDIRPLUS | init_flag::DIRECT_IO_ALLOW_MMAP,
     }

@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 
-use crate::Command;
+use crate::RingCommand;
 
 use crate::ublk::ExportError;
 use crate::ublk::abi::{self, PARAMETERS_BYTES, Shape};
@@ -97,9 +97,9 @@ impl Control {
         wait_for(driver, operation)
     }
 
-    fn command(&self, operation: u32, data: [u8; 80]) -> Command {
+    fn command(&self, operation: u32, data: [u8; 80]) -> RingCommand {
         let token = CONTROL_TOKEN | u64::from(operation);
-        Command { fd: self.fd(), operation, address: 0, length: 0, data, token }
+        RingCommand { fd: self.fd(), operation, address: 0, length: 0, data, token }
     }
 }
 

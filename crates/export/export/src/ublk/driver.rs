@@ -8,7 +8,7 @@
 use std::io;
 use std::os::fd::RawFd;
 
-use crate::{Command, CommandRing, Event};
+use crate::{CommandRing, RingCommand, RingEvent};
 
 /// Where commands go.
 pub(crate) trait Driver {
@@ -18,7 +18,7 @@ pub(crate) trait Driver {
     /// What the command points to has to stay valid, and be left alone, as long as the driver may
     /// use it: until its event for what belongs to the command, until the next command of a tag for
     /// its payload.
-    unsafe fn push(&mut self, command: &Command) -> io::Result<()>;
+    unsafe fn push(&mut self, command: &RingCommand) -> io::Result<()>;
 
     /// Queues a wait for a descriptor to become readable.
     fn watch(&mut self, fd: RawFd, token: u64) -> io::Result<()>;
@@ -27,12 +27,12 @@ pub(crate) trait Driver {
     fn round(&mut self, busy: bool, looks: u32) -> io::Result<()>;
 
     /// The next event, oldest first.
-    fn next_event(&mut self) -> Option<Event>;
+    fn next_event(&mut self) -> Option<RingEvent>;
 }
 
 impl Driver for CommandRing {
     #[inline]
-    unsafe fn push(&mut self, command: &Command) -> io::Result<()> {
+    unsafe fn push(&mut self, command: &RingCommand) -> io::Result<()> {
         // SAFETY: the caller's promise, passed on.
         unsafe { CommandRing::push(self, command) }
     }
@@ -47,7 +47,7 @@ impl Driver for CommandRing {
     }
 
     #[inline]
-    fn next_event(&mut self) -> Option<Event> {
+    fn next_event(&mut self) -> Option<RingEvent> {
         CommandRing::next_event(self)
     }
 }

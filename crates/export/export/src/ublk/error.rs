@@ -40,10 +40,10 @@ impl fmt::Display for ExportError {
             ),
             ExportError::Device(path, error) => write!(f, "{}: {error}", path.display()),
             ExportError::Refused(command, error) if error.raw_os_error() == Some(libc::EEXIST) => {
-                write!(f, "{command}: there is a device of this number already; delete it or choose another")
+                write!(f, "{command}: a device with this number exists; delete it or choose another number")
             }
-            ExportError::Refused(command, error) => write!(f, "the ublk driver refused {command}: {error}"),
-            ExportError::NoRequests(error) => write!(f, "the ublk driver hands out no requests: {error}"),
+            ExportError::Refused(command, error) => write!(f, "the ublk driver rejected {command}: {error}"),
+            ExportError::NoRequests(error) => write!(f, "the ublk driver delivers no requests: {error}"),
             ExportError::Pool(mismatch, shape) => write!(
                 f,
                 "{mismatch}; these options need {} slots of {} bytes (Options::pool_shape)",
@@ -51,11 +51,11 @@ impl fmt::Display for ExportError {
             ),
             ExportError::Queue(number, reason) => write!(f, "queue {number}: {reason}"),
             ExportError::Processor(cpu, error) => {
-                write!(f, "cannot serve on processor {cpu} only: {error}; choose one of those this process may use")
+                write!(f, "cannot run on CPU {cpu}: {error}; choose a CPU this process may use")
             }
             ExportError::Ring(error) => write!(f, "io_uring: {error}"),
             ExportError::Lane(error) => {
-                write!(f, "the lane broke: {}: {}", error.call, io::Error::from_raw_os_error(error.errno))
+                write!(f, "the lane failed: {}: {}", error.call, io::Error::from_raw_os_error(error.errno))
             }
         }
     }

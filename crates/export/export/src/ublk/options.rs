@@ -6,13 +6,13 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::{Limits, PoolShape, Stop, place_thread};
+use crate::{LaneLimits, PoolShape, Stop, place_thread};
 
 use crate::ublk::ExportError;
 
 /// Something a user would want to know while the export runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Moment {
+pub enum UblkEvent {
     /// The block device is there.
     Serving {
         /// Its path.
@@ -24,7 +24,7 @@ pub enum Moment {
 }
 
 /// Who is told of moments; may be called from another thread.
-pub type Observer = Arc<dyn Fn(&Moment) + Send + Sync>;
+pub type Observer = Arc<dyn Fn(&UblkEvent) + Send + Sync>;
 
 /// How to export.
 #[derive(Clone)]
@@ -43,7 +43,7 @@ pub struct Options {
     /// How often to look for requests again before sleeping; 0 sleeps at once.
     pub idle_looks: u32,
     /// What the lane can do.
-    pub limits: Limits,
+    pub limits: LaneLimits,
     /// Asks the server to end. The first time it does, unless somebody holds the device exclusively
     /// (a mounted file system, for one); the second time it ends at once, and who still uses the
     /// device gets errors.
@@ -61,7 +61,7 @@ impl Default for Options {
             queues: 1,
             cpus: Vec::new(),
             idle_looks: 0,
-            limits: Limits::default(),
+            limits: LaneLimits::default(),
             stop: None,
             observer: None,
         }
@@ -99,7 +99,7 @@ impl Options {
         PoolShape { slots, slot_bytes: crate::slot_bytes(self.transfer_bytes.max(4096)) }
     }
 
-    pub(crate) fn tell(&self, moment: &Moment) {
+    pub(crate) fn tell(&self, moment: &UblkEvent) {
         if let Some(observer) = &self.observer {
             observer(moment);
         }

@@ -15,7 +15,7 @@
 use std::io;
 use std::os::fd::RawFd;
 
-use crate::{Command, Event, Exporter, Request, RequestKind};
+use crate::{ExportRequest, Exporter, RequestKind, RingCommand, RingEvent};
 use iolab_engine::Lane;
 
 use crate::ublk::ExportError;
@@ -57,7 +57,7 @@ impl<'a, L: Lane> Queue<'a, L> {
     fn command<D: Driver>(&self, driver: &mut D, operation: u32, tag: u16, result: i32) -> Result<(), ExportError> {
         let data = abi::io_command((self.number, tag), result, self.exporter.payload_address(tag));
         let token = u64::from(tag);
-        let command = Command { fd: self.fd, operation, address: 0, length: 0, data, token };
+        let command = RingCommand { fd: self.fd, operation, address: 0, length: 0, data, token };
         // SAFETY: the payload is the driver's from here to the tag's next event, and nobody else's:
         // the exporter has handed it out. The pool that holds it outlives the queue.
         unsafe { driver.push(&command) }.map_err(ExportError::Ring)
@@ -65,7 +65,7 @@ impl<'a, L: Lane> Queue<'a, L> {
 
     /// A tag's event: a request has arrived, or the driver gives the tag up.
     #[inline]
-    pub(crate) fn on_event<D: Driver>(&mut self, driver: &mut D, event: Event) -> Result<(), ExportError> {
+    pub(crate) fn on_event<D: Driver>(&mut self, driver: &mut D, event: RingEvent) -> Result<(), ExportError> {
         let tag = event.token as u16;
         match event.result {
             0 => match request(self.descriptors.get(tag)) {
@@ -91,18 +91,18 @@ impl<'a, L: Lane> Queue<'a, L> {
 
 /// What the driver asks for; `None` if it is not known here.
 #[inline]
-fn request(descriptor: Descriptor) -> Option<Request> {
+fn request(descriptor: Descriptor) -> Option<ExportRequest> {
     let kind = match descriptor.operation {
         operation::READ => RequestKind::Read,
         operation::WRITE => RequestKind::Write,
         // A flush is of no range; the driver leaves -1 where the sector would be.
-        operation::FLUSH => return Some(Request { kind: RequestKind::Flush, offset: 0, length: 0 }),
+        operation::FLUSH => return Some(ExportRequest { kind: RequestKind::Flush, offset: 0, length: 0 }),
         operation::DISCARD => RequestKind::Discard,
         operation::WRITE_ZEROES => RequestKind::Zero,
         _ => return None,
     };
     let offset = descriptor.start_sector.checked_mul(512)?;
-    Some(Request { kind, offset, length: u64::from(descriptor.sectors) * 512 })
+    Some(ExportRequest { kind, offset, length: u64::from(descriptor.sectors) * 512 })
 }
 
 #[cfg(test)]
@@ -119,13 +119,13 @@ mod tests {
             (operation::WRITE_ZEROES, RequestKind::Zero),
         ];
         for (operation, kind) in table {
-            assert_eq!(of(operation, 3, 8), Some(Request { kind, offset: 1536, length: 4096 }));
+            assert_eq!(of(operation, 3, 8), Some(ExportRequest { kind, offset: 1536, length: 4096 }));
         }
-        let flush = Request { kind: RequestKind::Flush, offset: 0, length: 0 };
+        let flush = ExportRequest { kind: RequestKind::Flush, offset: 0, length: 0 };
         assert_eq!(of(operation::FLUSH, u64::MAX, 0), Some(flush));
         assert_eq!(of(4, 0, 8), None, "WRITE_SAME is not asked for");
         assert_eq!(of(operation::READ, u64::MAX, 8), None);
-        let most = Request { kind: RequestKind::Discard, offset: 0, length: u64::from(u32::MAX) * 512 };
+        let most = ExportRequest { kind: RequestKind::Discard, offset: 0, length: u64::from(u32::MAX) * 512 };
         assert_eq!(of(operation::DISCARD, 0, u32::MAX), Some(most));
     }
 }

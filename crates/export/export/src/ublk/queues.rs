@@ -7,7 +7,7 @@ use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
-use crate::{CommandRing, Exporter, OpenLane, Ready, SharedRanges, Size, Stop, Tally, beside};
+use crate::{CommandRing, Exporter, OpenLane, Ready, ServedCounts, SharedRanges, Size, Stop, beside};
 use iolab_engine::Lane;
 
 use crate::ublk::descriptors::Descriptors;
@@ -30,7 +30,7 @@ pub(crate) fn serve_beside<L: Lane>(
     device: (&File, &Path),
     options: &Options,
     first: impl FnOnce(&Stop) -> Result<(), ExportError>,
-) -> Result<Tally, ExportError> {
+) -> Result<ServedCounts, ExportError> {
     let other = |number: usize, halt: &Stop, ready: Ready| serve_one(others, device, options, ((number, halt), ready));
     beside(options.threads(), ExportError::Queue, &other, first)
 }
@@ -41,7 +41,7 @@ fn serve_one<L: Lane>(
     (file, path): (&File, &Path),
     options: &Options,
     ((number, halt), ready): ((usize, &Stop), Ready),
-) -> Result<Tally, ExportError> {
+) -> Result<ServedCounts, ExportError> {
     options.bind(number)?;
     let (lane, mut pool) = (others.open)(number).map_err(|reason| ExportError::Queue(number, reason))?;
     let exporter = Exporter::new(lane, &mut pool, others.size, options.limits)

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use crate::{CommandRing, Exporter, OpenLane, SharedRanges, Size, Stop, Tally};
+use crate::{CommandRing, Exporter, OpenLane, ServedCounts, SharedRanges, Size, Stop};
 use iolab_engine::Lane;
 use iolab_memory::SlotPool;
 use rustix::fs::{Mode, OFlags};
@@ -24,7 +24,7 @@ use crate::ublk::abi::{self, MOST_DEPTH, Shape};
 use crate::ublk::control::{CONTROL_TOKEN, Control, outcome};
 use crate::ublk::descriptors::Descriptors;
 use crate::ublk::driver::Driver;
-use crate::ublk::options::Moment;
+use crate::ublk::options::UblkEvent;
 use crate::ublk::queue::Queue;
 use crate::ublk::queues::{Others, serve_beside};
 use crate::ublk::{ExportError, Options};
@@ -40,7 +40,7 @@ pub struct Summary {
     /// The device's number.
     pub number: u32,
     /// What was served.
-    pub tally: Tally,
+    pub tally: ServedCounts,
 }
 
 /// Makes a block device, serves it until a stop is raised (or somebody else stops it), and deletes
@@ -115,7 +115,7 @@ fn open_and_run<L: Lane>(
     ring: &mut CommandRing,
     (exporter, others): (Exporter<'_, L>, Option<Others<'_, L>>),
     (options, number): (&Options, u32),
-) -> Result<Tally, ExportError> {
+) -> Result<ServedCounts, ExportError> {
     let path = PathBuf::from(format!("/dev/ublkc{number}"));
     let failed = |error| ExportError::Device(path.clone(), error);
     let file = File::options().read(true).write(true).open(&path).map_err(failed)?;
@@ -126,7 +126,7 @@ fn open_and_run<L: Lane>(
         Some(others) if options.threads() > 1 => {
             serve_beside(others, (&file, &path), options, |halt| first(Some(halt)))
         }
-        _ => first(None).map(|()| Tally::default()),
+        _ => first(None).map(|()| ServedCounts::default()),
     };
     let drained = queue.exporter.drain().map_err(ExportError::from);
     let mut tally = queue.exporter.tally();
@@ -224,7 +224,7 @@ fn on_control<D: Driver>(
             progress.pending -= 1;
             outcome(operation, result)?;
             if operation == abi::START_DEV {
-                progress.options.tell(&Moment::Serving { path });
+                progress.options.tell(&UblkEvent::Serving { path });
             }
         }
     }
@@ -245,7 +245,7 @@ fn look(path: &Path, progress: &Progress<'_>) -> Result<JoinHandle<()>, ExportEr
         let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC;
         let busy = matches!(rustix::fs::open(&path, flags, Mode::empty()), Err(Errno::BUSY));
         match observer {
-            Some(observer) if busy => observer(&Moment::Busy),
+            Some(observer) if busy => observer(&UblkEvent::Busy),
             _ if busy => {}
             _ => free.raise(),
         }

@@ -13,7 +13,7 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::Arc;
 
-use crate::{Command, Event, Exporter, Limits, RamLane, Size, Stop, slot_bytes};
+use crate::{Exporter, LaneLimits, RamLane, RingCommand, RingEvent, Size, Stop, slot_bytes};
 use iolab_memory::{Backing, SlotPool};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
@@ -44,7 +44,7 @@ struct Simulated {
     payloads: Vec<u64>,
     carries: Vec<Option<Step>>,
     free: Vec<u16>,
-    events: VecDeque<Event>,
+    events: VecDeque<RingEvent>,
     watched: Vec<(RawFd, u64)>,
     started: bool,
     stopped: bool,
@@ -57,7 +57,7 @@ impl Simulated {
     fn take(&mut self, tag: u16, address: u64) {
         self.payloads[usize::from(tag)] = address;
         if self.stopped {
-            self.events.push_back(Event { token: u64::from(tag), result: -libc::ENODEV });
+            self.events.push_back(RingEvent { token: u64::from(tag), result: -libc::ENODEV });
         } else {
             self.free.push(tag);
         }
@@ -96,10 +96,10 @@ impl Simulated {
             unsafe { std::ptr::copy_nonoverlapping(step.data.as_ptr(), address, step.data.len()) };
         }
         self.carries[usize::from(tag)] = Some(step);
-        self.events.push_back(Event { token: u64::from(tag), result: 0 });
+        self.events.push_back(RingEvent { token: u64::from(tag), result: 0 });
     }
 
-    fn control(&mut self, command: &Command) {
+    fn control(&mut self, command: &RingCommand) {
         match command.operation {
             abi::START_DEV => {
                 assert_eq!(self.free.len(), self.payloads.len(), "all tags are fetched before the device is started");
@@ -109,18 +109,18 @@ impl Simulated {
             abi::STOP_DEV => {
                 assert!(self.carries.iter().all(Option::is_none));
                 self.stopped = true;
-                let gone = self.free.drain(..).map(|tag| Event { token: u64::from(tag), result: -libc::ENODEV });
+                let gone = self.free.drain(..).map(|tag| RingEvent { token: u64::from(tag), result: -libc::ENODEV });
                 self.events.extend(gone);
             }
             other => panic!("{other:x} is not expected here"),
         }
         assert_eq!(command.data[..8], [0, 9, 61, 0, 0xff, 0xff, 0, 0], "device 4000000, no queue, no buffer");
-        self.events.push_back(Event { token: command.token, result: 0 });
+        self.events.push_back(RingEvent { token: command.token, result: 0 });
     }
 }
 
 impl Driver for Simulated {
-    unsafe fn push(&mut self, command: &Command) -> io::Result<()> {
+    unsafe fn push(&mut self, command: &RingCommand) -> io::Result<()> {
         if command.token & CONTROL_TOKEN != 0 {
             self.control(command);
             return Ok(());
@@ -152,7 +152,7 @@ impl Driver for Simulated {
             let borrowed = unsafe { BorrowedFd::borrow_raw(fd) };
             let timeout = Timespec { tv_sec: 0, tv_nsec: patience * 1_000_000 };
             if poll(&mut [PollFd::from_borrowed_fd(borrowed, PollFlags::IN)], Some(&timeout))? > 0 {
-                self.events.push_back(Event { token, result: i32::from(libc::POLLIN) });
+                self.events.push_back(RingEvent { token, result: i32::from(libc::POLLIN) });
             } else {
                 self.watched.push((fd, token));
             }
@@ -160,7 +160,7 @@ impl Driver for Simulated {
         Ok(())
     }
 
-    fn next_event(&mut self) -> Option<Event> {
+    fn next_event(&mut self) -> Option<RingEvent> {
         self.events.pop_front()
     }
 }
@@ -191,7 +191,7 @@ fn play(steps: Vec<Step>, block_bytes: u32) {
     let mut pool = SlotPool::new(TAGS, slot_bytes(8192), 0, &Backing::Anonymous).unwrap();
     let size = Size::new(DEVICE_BYTES, block_bytes).unwrap();
     let lane = RamLane::new(size, pool.view()).unwrap();
-    let exporter = Exporter::new(lane, &mut pool, size, Limits { transfer_bytes: 0, trim_zeroes: true }).unwrap();
+    let exporter = Exporter::new(lane, &mut pool, size, LaneLimits { transfer_bytes: 0, trim_zeroes: true }).unwrap();
     let mut queue = Queue::new(exporter, (fd, 0), Descriptors::map(fd, 0, TAGS).unwrap());
     let control = Control::on(File::open("/dev/null").unwrap());
     let options = Options { stop: Some(stop), ..Options::default() };

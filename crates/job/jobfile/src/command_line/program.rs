@@ -1,5 +1,5 @@
 //! Options of the program that reads the command line, as far as the language must know them:
-//! enough to tell them from job options and from job files. What they mean, whoever owns them says.
+//! enough to tell them from job options and from job files. Their owners say what they mean.
 
 /// Whether an option takes a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::test_surroundings::Fixed;
-use crate::{Input, JobSet, Request};
+use crate::{Input, JobSet, ParseRequest};
 
 const fn option(name: &'static str, letter: char, argument: Argument) -> ProgramOption {
     ProgramOption { name, letter: Some(letter), argument }
@@ -23,7 +23,7 @@ const PROGRAM: &[ProgramOption] = &[
     ProgramOption { name: "no-db", letter: None, argument: Argument::None },
 ];
 
-fn line(arguments: &[&str]) -> Result<CommandLine, Failure> {
+fn line(arguments: &[&str]) -> Result<CommandLine, ParseFailure> {
     let arguments: Vec<String> = arguments.iter().map(|argument| (*argument).to_owned()).collect();
     parse(&arguments, PROGRAM, &Fixed)
 }
@@ -53,7 +53,7 @@ fn jobs(arguments: &[&str], files: &[&str]) -> JobSet {
     let line = good(arguments);
     let files: Vec<Input> =
         files.iter().map(|text| Input { name: "f.fio".to_owned(), bytes: text.as_bytes().to_vec() }).collect();
-    crate::parse(&Request { command_line: Some(&line), files: &files, sections: &[] }, &Fixed)
+    crate::parse(&ParseRequest { command_line: Some(&line), files: &files, sections: &[] }, &Fixed)
         .unwrap_or_else(|failure| panic!("{:?}", failure.diagnostics))
 }
 
@@ -147,14 +147,14 @@ fn sections_are_selected() {
     let line = good(&["--section=a", "--section=c", "--name=x"]);
     let files = [Input { name: "f.fio".to_owned(), bytes: file.as_bytes().to_vec() }];
     let sections = ["a".to_owned(), "c".to_owned()];
-    let request = Request { command_line: Some(&line), files: &files, sections: &sections };
+    let request = ParseRequest { command_line: Some(&line), files: &files, sections: &sections };
     let set = crate::parse(&request, &Fixed).expect("sections that are there");
     let names: Vec<&str> = set.jobs.iter().map(|job| job.name.as_str()).collect();
     assert_eq!(names, ["x", "a", "c"]);
     let line = good(&["--section=aa"]);
     let files = [Input { name: "f".to_owned(), bytes: b"[a1]\n".to_vec() }];
     let failure =
-        crate::parse(&Request { command_line: Some(&line), files: &files, sections: &["aa".to_owned()] }, &Fixed)
+        crate::parse(&ParseRequest { command_line: Some(&line), files: &files, sections: &["aa".to_owned()] }, &Fixed)
             .expect_err("no such section");
     assert!(failure.diagnostics[0].reason.contains("`aa`"));
 }
@@ -181,11 +181,13 @@ fn mistakes_are_refused_where_they_stand() {
 #[test]
 fn values_are_checked_with_the_place_on_the_command_line() {
     let line = good(&["--name=a", "--bs=4k,8q"]);
-    let failure = crate::parse(&Request { command_line: Some(&line), ..Request::default() }, &Fixed).expect_err("8q");
+    let failure =
+        crate::parse(&ParseRequest { command_line: Some(&line), ..ParseRequest::default() }, &Fixed).expect_err("8q");
     let (begin, end) = failure.diagnostics[0].span;
     assert_eq!((failure.diagnostics[0].source, &failure.sources[0].1[begin..end]), (0, "8q"));
     let line = good(&["--name=a", "--bs", "4k, 8q"]);
-    let failure = crate::parse(&Request { command_line: Some(&line), ..Request::default() }, &Fixed).expect_err("8q");
+    let failure =
+        crate::parse(&ParseRequest { command_line: Some(&line), ..ParseRequest::default() }, &Fixed).expect_err("8q");
     let (begin, end) = failure.diagnostics[0].span;
     assert_eq!(&failure.sources[0].1[begin..end], "'4k, 8q'");
 }

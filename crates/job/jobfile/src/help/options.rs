@@ -1,6 +1,6 @@
 //! `--cmdhelp`: one line for each option, or all that is known of one.
 
-use iolab_options::{DefaultValue, Kind, OptionEntry, Status, TimeUnit};
+use iolab_options::{DefaultValue, OptionEntry, SupportStatus, TimeUnit, ValueKind};
 
 use crate::values::PATTERNS;
 use crate::{OPTIONS, find_option};
@@ -58,10 +58,10 @@ pub fn describe(entry: &OptionEntry) -> String {
 }
 
 /// Words and meanings of a kind that takes one of several words.
-pub(super) fn choices(kind: &Kind) -> Vec<(String, &'static str)> {
+pub(super) fn choices(kind: &ValueKind) -> Vec<(String, &'static str)> {
     let list = match kind {
-        Kind::Choice(choices) => *choices,
-        Kind::Pattern => PATTERNS,
+        ValueKind::Choice(choices) => *choices,
+        ValueKind::Pattern => PATTERNS,
         _ => return Vec::new(),
     };
     let word = |name: &str, aliases: &[&str]| {
@@ -71,55 +71,57 @@ pub(super) fn choices(kind: &Kind) -> Vec<(String, &'static str)> {
 }
 
 /// Why an option does nothing, if it does nothing.
-pub(super) fn status_words(status: Status) -> Option<String> {
+pub(super) fn status_words(status: SupportStatus) -> Option<String> {
     match status {
-        Status::Supported => None,
-        Status::NoEffect(reason) => Some(format!("accepted, without effect: {reason}")),
-        Status::NotYet => Some("not supported yet".to_owned()),
-        Status::NotYetChangesData => Some("not supported yet; a job that needs it is refused".to_owned()),
+        SupportStatus::Supported => None,
+        SupportStatus::NoEffect(reason) => Some(format!("accepted, without effect: {reason}")),
+        SupportStatus::NotYet => Some("not supported yet".to_owned()),
+        SupportStatus::NotYetChangesData => Some("not supported yet; a job that needs it is refused".to_owned()),
     }
 }
 
 /// What text a kind accepts, in words.
-pub(super) fn kind_words(kind: &Kind) -> String {
+pub(super) fn kind_words(kind: &ValueKind) -> String {
     let bounds = |min: i64, max: i64| match (min, max) {
         (i64::MIN, i64::MAX) => String::new(),
         (_, i64::MAX) => format!(", at least {min}"),
         _ => format!(", {min} to {max}"),
     };
     let words = match kind {
-        Kind::Text => "text",
-        Kind::Switch => "switch: alone, or =0 or =1",
-        Kind::Bool => "0 or 1",
-        Kind::Integer { min, max } => return format!("whole number{}", bounds(*min, *max)),
-        Kind::Integers { min, max } => return format!("whole number[,number][,number]{}", bounds(*min, *max)),
-        Kind::Percent => "percentage, 0 to 100, with up to three decimals",
-        Kind::Size => "size in bytes, with unit",
-        Kind::SizeOrPercent => "size in bytes with unit, percentage or zones (10%, 3z)",
-        Kind::Sizes => "size[,size][,size]",
-        Kind::SizeRange => "size or range of sizes (min-max)",
-        Kind::SizeRanges => "range[,range][,range] of sizes (min-max)",
-        Kind::Splits => "size/percent:size/percent…[,…][,…]",
-        Kind::Time { unit } => return format!("time; a bare number counts {}", unit_words(*unit)),
-        Kind::Times { unit } => return format!("time[,time][,time]; a bare number counts {}", unit_words(*unit)),
-        Kind::TimeRange { unit } => {
+        ValueKind::Text => "text",
+        ValueKind::Switch => "switch: alone, or =0 or =1",
+        ValueKind::Bool => "0 or 1",
+        ValueKind::Integer { min, max } => return format!("whole number{}", bounds(*min, *max)),
+        ValueKind::Integers { min, max } => return format!("whole number[,number][,number]{}", bounds(*min, *max)),
+        ValueKind::Percent => "percentage, 0 to 100, with up to three decimals",
+        ValueKind::Size => "size in bytes, with unit",
+        ValueKind::SizeOrPercent => "size in bytes with unit, percentage or zones (10%, 3z)",
+        ValueKind::Sizes => "size[,size][,size]",
+        ValueKind::SizeRange => "size or range of sizes (min-max)",
+        ValueKind::SizeRanges => "range[,range][,range] of sizes (min-max)",
+        ValueKind::Splits => "size/percent:size/percent…[,…][,…]",
+        ValueKind::Time { unit } => return format!("time; a bare number counts {}", unit_words(*unit)),
+        ValueKind::Times { unit } => return format!("time[,time][,time]; a bare number counts {}", unit_words(*unit)),
+        ValueKind::TimeRange { unit } => {
             return format!("time or range (min-max); a bare number counts {}", unit_words(*unit));
         }
-        Kind::Choice(_) => "one of the words below",
-        Kind::Pattern => "access pattern with optional :N",
-        Kind::Floats { most: 1, min, max } => return format!("number, {min} to {max}"),
-        Kind::Floats { most, min, max } => return format!("up to {most} numbers separated by `:`, {min} to {max}"),
-        Kind::Distribution => "distribution[,distribution][,distribution]",
-        Kind::CpuList => "list of numbers (0,2-4)",
-        Kind::CpuMask => "bit mask (3, 0xff)",
-        Kind::BytePattern => "bytes: \"text\", 0xhex, decimal",
-        Kind::SyncFileRange => "step[,step]:writes",
-        Kind::FileService => "word with optional :number",
-        Kind::SteadyState => "criterion:limit",
-        Kind::ErrorNumbers => "error:error…[,…][,…]",
-        Kind::NumaMemory => "policy with optional :nodes",
-        Kind::BufferMemory => "kind of memory with optional :path",
-        Kind::Words(words) => return format!("comma list of {}", words.join(", ")),
+        ValueKind::Choice(_) => "one of the words below",
+        ValueKind::Pattern => "access pattern with optional :N",
+        ValueKind::Floats { most: 1, min, max } => return format!("number, {min} to {max}"),
+        ValueKind::Floats { most, min, max } => {
+            return format!("up to {most} numbers separated by `:`, {min} to {max}");
+        }
+        ValueKind::Distribution => "distribution[,distribution][,distribution]",
+        ValueKind::CpuList => "list of numbers (0,2-4)",
+        ValueKind::CpuMask => "bit mask (3, 0xff)",
+        ValueKind::BytePattern => "bytes: \"text\", 0xhex, decimal",
+        ValueKind::SyncFileRange => "step[,step]:writes",
+        ValueKind::FileService => "word with optional :number",
+        ValueKind::SteadyState => "criterion:limit",
+        ValueKind::ErrorNumbers => "error:error…[,…][,…]",
+        ValueKind::NumaMemory => "policy with optional :nodes",
+        ValueKind::BufferMemory => "kind of memory with optional :path",
+        ValueKind::Words(words) => return format!("comma list of {}", words.join(", ")),
     };
     words.to_owned()
 }

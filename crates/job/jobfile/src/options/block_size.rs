@@ -2,14 +2,14 @@
 //!
 //! One entry per option, with the texts that test it; see [`OptionEntry`].
 
-use iolab_options::{Category, DefaultValue, Kind, OptionEntry};
+use iolab_options::{Category, DefaultValue, OptionEntry, ValueKind};
 
 pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "bs",
         aliases: &["blocksize"],
         category: Category::BlockSize,
-        kind: Kind::Sizes,
+        kind: ValueKind::Sizes,
         default: DefaultValue::Text("4096"),
         summary: "Block size of reads, writes and trims, bytes",
         details: "A value also applies to the directions after it, unless a comma ends it: `8k,32k,` leaves trims at the default.",
@@ -31,7 +31,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         name: "ba",
         aliases: &["blockalign"],
         category: Category::BlockSize,
-        kind: Kind::Sizes,
+        kind: ValueKind::Sizes,
         default: DefaultValue::Derived("the smallest block size; sequential patterns always use that"),
         summary: "Align random offsets to a multiple of this",
         details: "Turns off the map of visited blocks.",
@@ -43,7 +43,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         name: "bsrange",
         aliases: &["blocksize_range"],
         category: Category::BlockSize,
-        kind: Kind::SizeRanges,
+        kind: ValueKind::SizeRanges,
         summary: "Range of block sizes",
         details: "Sizes are multiples of the smaller end unless bs_unaligned is set.",
         accepts: &[("1k-4k", "1k-4k"), ("4k-1k", "1k-4k"), ("1k:4k", "1k-4k"), ("1k-4k,2k-8k", "1k-4k,2k-8k,2k-8k")],
@@ -53,7 +53,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "bssplit",
         category: Category::BlockSize,
-        kind: Kind::Splits,
+        kind: ValueKind::Splits,
         summary: "Mix of block sizes with percentages",
         details: "Empty percentages share what the others leave. A sum above 100 is refused.",
         accepts: &[
@@ -69,7 +69,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         name: "bs_unaligned",
         aliases: &["blocksize_unaligned"],
         category: Category::BlockSize,
-        kind: Kind::Switch,
+        kind: ValueKind::Switch,
         default: DefaultValue::Text("0"),
         summary: "Allow any size within bsrange",
         accepts: &[("1", "1"), ("0", "0")],
@@ -79,7 +79,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "bs_is_seq_rand",
         category: Category::BlockSize,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Take the read sizes for sequential and the write sizes for random operations",
         accepts: &[("1", "1"), ("0", "0")],

@@ -2,13 +2,13 @@
 //!
 //! One entry per option, with the texts that test it; see [`OptionEntry`].
 
-use iolab_options::{Category, Choice, DefaultValue, Kind, OptionEntry, Status};
+use iolab_options::{Category, Choice, DefaultValue, OptionEntry, SupportStatus, ValueKind};
 
 pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "zero_buffers",
         category: Category::Buffers,
-        kind: Kind::Switch,
+        kind: ValueKind::Switch,
         default: DefaultValue::Text("0"),
         summary: "Write zeroes",
         details: "A drive or file system that compresses or deduplicates makes such a run meaningless.",
@@ -19,7 +19,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "refill_buffers",
         category: Category::Buffers,
-        kind: Kind::Switch,
+        kind: ValueKind::Switch,
         default: DefaultValue::Text("0"),
         summary: "Fill the buffer with new data for every write",
         accepts: &[("1", "1"), ("0", "0")],
@@ -29,7 +29,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "scramble_buffers",
         category: Category::Buffers,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Derived("1, and 0 with zero_buffers"),
         summary: "Change a few bytes of every block, so that no two are equal",
         accepts: &[("1", "1"), ("0", "0")],
@@ -39,7 +39,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "buffer_pattern",
         category: Category::Buffers,
-        kind: Kind::BytePattern,
+        kind: ValueKind::BytePattern,
         summary: "Bytes to fill write buffers with, repeated",
         details: "Quoted text, `0x` and hexadecimal digits, and decimal numbers may follow one another.",
         accepts: &[
@@ -56,7 +56,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "buffer_compress_percentage",
         category: Category::Buffers,
-        kind: Kind::Integer { min: 0, max: 100 },
+        kind: ValueKind::Integer { min: 0, max: 100 },
         default: DefaultValue::Text("0"),
         summary: "Percent by which written data can be compressed",
         details: "Implies refill_buffers, except at 100.",
@@ -67,7 +67,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "buffer_compress_chunk",
         category: Category::Buffers,
-        kind: Kind::Size,
+        kind: ValueKind::Size,
         default: DefaultValue::Text("512"),
         summary: "Size of the piece to which buffer_compress_percentage applies",
         accepts: &[("4k", "4k")],
@@ -77,7 +77,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "dedupe_percentage",
         category: Category::Buffers,
-        kind: Kind::Integer { min: 0, max: 100 },
+        kind: ValueKind::Integer { min: 0, max: 100 },
         default: DefaultValue::Text("0"),
         summary: "Percent of written buffers that repeat an earlier one",
         accepts: &[("30", "30")],
@@ -87,7 +87,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "dedupe_mode",
         category: Category::Buffers,
-        kind: Kind::Choice(&[
+        kind: ValueKind::Choice(&[
             Choice { name: "repeat", aliases: &[], summary: "repeat the previous buffers" },
             Choice { name: "working_set", aliases: &[], summary: "repeat buffers of a working set" },
         ]),
@@ -100,7 +100,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "dedupe_working_set_percentage",
         category: Category::Buffers,
-        kind: Kind::Integer { min: 0, max: 100 },
+        kind: ValueKind::Integer { min: 0, max: 100 },
         default: DefaultValue::Text("5"),
         summary: "Size of the working set, percent of the file",
         accepts: &[("10", "10")],
@@ -110,10 +110,10 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "dedupe_global",
         category: Category::Buffers,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Share the working set between jobs",
-        status: Status::NotYetChangesData,
+        status: SupportStatus::NotYetChangesData,
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -122,7 +122,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         name: "mem",
         aliases: &["iomem"],
         category: Category::Buffers,
-        kind: Kind::BufferMemory,
+        kind: ValueKind::BufferMemory,
         default: DefaultValue::Text("malloc"),
         summary: "Kind of memory for I/O buffers",
         details: "`mmap`, `mmaphuge` and `mmapshared` take `:PATH`, a file to map.",
@@ -134,7 +134,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         name: "iomem_align",
         aliases: &["mem_align"],
         category: Category::Buffers,
-        kind: Kind::Size,
+        kind: ValueKind::Size,
         default: DefaultValue::Text("0"),
         summary: "Offset of each buffer from a page boundary",
         accepts: &[("512", "512")],
@@ -144,7 +144,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "hugepage-size",
         category: Category::Buffers,
-        kind: Kind::Size,
+        kind: ValueKind::Size,
         default: DefaultValue::Derived("the default size of the machine"),
         summary: "Size of one huge page",
         accepts: &[("1g", "1g")],
@@ -154,9 +154,9 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "gpu_dev_id",
         category: Category::Buffers,
-        kind: Kind::Text,
+        kind: ValueKind::Text,
         summary: "GPU whose memory holds the buffers",
-        status: Status::NotYet,
+        status: SupportStatus::NotYet,
         accepts: &[("0", "0")],
         ..OptionEntry::BLANK
     },

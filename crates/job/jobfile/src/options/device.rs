@@ -5,7 +5,7 @@
 //! the file in `/sys/block/DEVICE/queue` (Documentation/ABI/stable/sysfs-block). One entry per
 //! option, with the texts that test it; see [`OptionEntry`].
 
-use iolab_options::{Category, Choice, DefaultValue, Kind, OptionEntry};
+use iolab_options::{Category, Choice, DefaultValue, OptionEntry, ValueKind};
 
 /// What the names of these options begin with.
 pub const DEVICE_PREFIX: &str = "device.";
@@ -17,7 +17,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "device.scheduler",
         category: Category::Device,
-        kind: Kind::Text,
+        kind: ValueKind::Text,
         default: UNTOUCHED,
         summary: "I/O scheduler of the devices under the files",
         details: "`none`, `mq-deadline`, `kyber` or `bfq`, if the kernel has it.",
@@ -27,7 +27,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "device.nomerges",
         category: Category::Device,
-        kind: Kind::Integer { min: 0, max: 2 },
+        kind: ValueKind::Integer { min: 0, max: 2 },
         default: UNTOUCHED,
         summary: "Merging of requests: 0 all, 1 only simple ones, 2 none",
         accepts: &[("2", "2")],
@@ -37,10 +37,10 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "device.max_sectors_kb",
         category: Category::Device,
-        kind: Kind::Integer { min: 1, max: i32::MAX as i64 },
+        kind: ValueKind::Integer { min: 1, max: i32::MAX as i64 },
         default: UNTOUCHED,
-        summary: "Largest request, KiB; larger operations are split",
-        details: "At most what `max_hw_sectors_kb` of the device says.",
+        summary: "Maximum request size, KiB; larger operations are split",
+        details: "At most the device's `max_hw_sectors_kb`.",
         accepts: &[("128", "128")],
         rejects: &["0"],
         ..OptionEntry::BLANK
@@ -48,7 +48,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "device.nr_requests",
         category: Category::Device,
-        kind: Kind::Integer { min: 1, max: i32::MAX as i64 },
+        kind: ValueKind::Integer { min: 1, max: i32::MAX as i64 },
         default: UNTOUCHED,
         summary: "Requests that the block layer keeps in each queue of the device",
         accepts: &[("64", "64")],
@@ -58,7 +58,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "device.read_ahead_kb",
         category: Category::Device,
-        kind: Kind::Integer { min: 0, max: i32::MAX as i64 },
+        kind: ValueKind::Integer { min: 0, max: i32::MAX as i64 },
         default: UNTOUCHED,
         summary: "Read-ahead of the page cache, KiB",
         accepts: &[("0", "0")],
@@ -68,7 +68,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "device.wbt_lat_usec",
         category: Category::Device,
-        kind: Kind::Integer { min: -1, max: i32::MAX as i64 },
+        kind: ValueKind::Integer { min: -1, max: i32::MAX as i64 },
         default: UNTOUCHED,
         summary: "Latency goal of write-back throttling, µs; 0 none, -1 the kernel's choice",
         accepts: &[("0", "0"), ("-1", "-1")],
@@ -78,7 +78,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "device.io_poll",
         category: Category::Device,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: UNTOUCHED,
         summary: "Polling for completions, where the device has queues for it",
         details: "Since Linux 6.0 the driver decides (`nvme.poll_queues`), and the kernel refuses or ignores other values.",
@@ -89,7 +89,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "device.rq_affinity",
         category: Category::Device,
-        kind: Kind::Integer { min: 0, max: 2 },
+        kind: ValueKind::Integer { min: 0, max: 2 },
         default: UNTOUCHED,
         summary: "Where requests complete: 0 anywhere, 1 near the CPU that submitted, 2 on that CPU",
         accepts: &[("2", "2")],
@@ -99,7 +99,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "device.rotational",
         category: Category::Device,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: UNTOUCHED,
         summary: "Whether the kernel treats the device as a rotating disk",
         details: "Schedulers and file systems behave differently on rotating disks.",
@@ -110,7 +110,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "device.add_random",
         category: Category::Device,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: UNTOUCHED,
         summary: "Whether completions add to the kernel's entropy pool",
         accepts: &[("0", "0")],
@@ -120,7 +120,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "device.iostats",
         category: Category::Device,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: UNTOUCHED,
         summary: "Whether the kernel counts requests",
         details: "Without the counters, reports and findings cannot tell what the device did.",
@@ -131,7 +131,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "device.io_timeout",
         category: Category::Device,
-        kind: Kind::Integer { min: 1, max: u32::MAX as i64 },
+        kind: ValueKind::Integer { min: 1, max: u32::MAX as i64 },
         default: UNTOUCHED,
         summary: "Time after which the kernel gives up on a request, ms",
         accepts: &[("30000", "30000")],
@@ -141,7 +141,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "device.write_cache",
         category: Category::Device,
-        kind: Kind::Choice(&[
+        kind: ValueKind::Choice(&[
             Choice { name: "write back", aliases: &["write_back"], summary: "flushes are sent to the device" },
             Choice { name: "write through", aliases: &["write_through"], summary: "flushes are not sent" },
         ]),

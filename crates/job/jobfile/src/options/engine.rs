@@ -2,13 +2,13 @@
 //!
 //! One entry per option, with the texts that test it; see [`OptionEntry`].
 
-use iolab_options::{Category, Choice, DefaultValue, Kind, OptionEntry, Status};
+use iolab_options::{Category, Choice, DefaultValue, OptionEntry, SupportStatus, ValueKind};
 
 pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "ioengine",
         category: Category::Engine,
-        kind: Kind::Text,
+        kind: ValueKind::Text,
         default: DefaultValue::Text("psync"),
         summary: "I/O engine that performs the operations",
         details: "`iolab engines` lists them. Some engines have options of their own.",
@@ -18,9 +18,9 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "iodepth",
         category: Category::Engine,
-        kind: Kind::Integer { min: 1, max: 1_048_576 },
+        kind: ValueKind::Integer { min: 1, max: 1_048_576 },
         default: DefaultValue::Text("1"),
-        summary: "Most operations in flight",
+        summary: "Number of operations to keep in flight",
         details: "Synchronous engines always have one operation in flight, whatever iodepth says.",
         accepts: &[("32", "32"), ("1k", "1024")],
         rejects: &["0", "-1", "5000000", "8q"],
@@ -30,8 +30,8 @@ pub(super) const TABLE: &[OptionEntry] = &[
         name: "iodepth_batch",
         aliases: &["iodepth_batch_submit"],
         category: Category::Engine,
-        kind: Kind::Integer { min: 0, max: 1_048_576 },
-        default: DefaultValue::Derived("a quarter of iodepth, 1 to 16; called as fio, 1 for sequential patterns"),
+        kind: ValueKind::Integer { min: 0, max: 1_048_576 },
+        default: DefaultValue::Derived("a quarter of iodepth, 1 to 16; as fio, 1 for sequential patterns"),
         summary: "Submit as soon as this many operations are queued",
         details: "0 means all of iodepth. By default, all free slots are submitted in one call once the device has as many operations as a batch holds, except for sequential patterns when called as fio.",
         accepts: &[("16", "16")],
@@ -42,7 +42,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         name: "iodepth_batch_complete_min",
         aliases: &["iodepth_batch_complete"],
         category: Category::Engine,
-        kind: Kind::Integer { min: 0, max: 1_048_576 },
+        kind: ValueKind::Integer { min: 0, max: 1_048_576 },
         default: DefaultValue::Text("1"),
         summary: "Wait for at least this many completions at once",
         details: "0 polls without waiting.",
@@ -53,7 +53,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "iodepth_batch_complete_max",
         category: Category::Engine,
-        kind: Kind::Integer { min: 0, max: 1_048_576 },
+        kind: ValueKind::Integer { min: 0, max: 1_048_576 },
         default: DefaultValue::Text("0"),
         summary: "Collect at most this many completions at once; 0 is all there are",
         accepts: &[("32", "32")],
@@ -63,7 +63,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "iodepth_low",
         category: Category::Engine,
-        kind: Kind::Integer { min: 0, max: 1_048_576 },
+        kind: ValueKind::Integer { min: 0, max: 1_048_576 },
         default: DefaultValue::SameAs("iodepth"),
         summary: "Refill the queue only when it has drained to this depth",
         accepts: &[("4", "4")],
@@ -73,13 +73,13 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "io_submit_mode",
         category: Category::Engine,
-        kind: Kind::Choice(&[
+        kind: ValueKind::Choice(&[
             Choice { name: "inline", aliases: &[], summary: "the worker submits by itself" },
             Choice { name: "offload", aliases: &[], summary: "helper threads submit" },
         ]),
         default: DefaultValue::Text("inline"),
         summary: "Which thread submits operations",
-        status: Status::NotYet,
+        status: SupportStatus::NotYet,
         accepts: &[("inline", "inline")],
         rejects: &["async"],
         ..OptionEntry::BLANK
@@ -87,7 +87,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "serialize_overlap",
         category: Category::Engine,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Never have two operations on the same bytes in flight at once at once",
         accepts: &[("1", "1"), ("0", "0")],

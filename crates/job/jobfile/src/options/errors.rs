@@ -2,13 +2,13 @@
 //!
 //! One entry per option, with the texts that test it; see [`OptionEntry`].
 
-use iolab_options::{Category, Choice, DefaultValue, Kind, OptionEntry, TimeUnit};
+use iolab_options::{Category, Choice, DefaultValue, OptionEntry, TimeUnit, ValueKind};
 
 pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "continue_on_error",
         category: Category::Errors,
-        kind: Kind::Choice(&[
+        kind: ValueKind::Choice(&[
             Choice { name: "none", aliases: &["0"], summary: "every error ends the job" },
             Choice { name: "read", aliases: &[], summary: "go on after read errors" },
             Choice { name: "write", aliases: &[], summary: "go on after write errors" },
@@ -25,7 +25,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "ignore_error",
         category: Category::Errors,
-        kind: Kind::ErrorNumbers,
+        kind: ValueKind::ErrorNumbers,
         summary: "Errors to ignore, for reads, writes and verification",
         details: "Names or numbers separated by `:`; commas separate the three lists.",
         accepts: &[("EIO", "EIO"), ("EAGAIN:ENOSPC,122", "EAGAIN:ENOSPC,122")],
@@ -35,7 +35,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "error_dump",
         category: Category::Errors,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Print each error that does not end the job",
         accepts: &[("1", "1"), ("0", "0")],
@@ -45,7 +45,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "max_latency",
         category: Category::Errors,
-        kind: Kind::Times { unit: TimeUnit::Microseconds },
+        kind: ValueKind::Times { unit: TimeUnit::Microseconds },
         default: DefaultValue::Text("0"),
         summary: "End the job if an operation takes longer than this, microseconds",
         accepts: &[("10ms", "10ms"), ("1s,2s", "1s,2s,2s")],

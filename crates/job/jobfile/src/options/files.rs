@@ -2,13 +2,13 @@
 //!
 //! One entry per option, with the texts that test it; see [`OptionEntry`].
 
-use iolab_options::{Category, Choice, DefaultValue, Kind, OptionEntry, Status};
+use iolab_options::{Category, Choice, DefaultValue, OptionEntry, SupportStatus, ValueKind};
 
 pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "filename",
         category: Category::Files,
-        kind: Kind::Text,
+        kind: ValueKind::Text,
         summary: "Files or devices to use, separated by `:`",
         details: "Write `\\:` for a colon in a path. With several files, size is divided among them unless filesize is set. Some engines take other names here, such as the address of a controller.",
         accepts: &[
@@ -21,7 +21,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "filetype",
         category: Category::Files,
-        kind: Kind::Choice(&[
+        kind: ValueKind::Choice(&[
             Choice { name: "none", aliases: &[], summary: "detected" },
             Choice { name: "file", aliases: &[], summary: "regular file" },
             Choice { name: "block", aliases: &[], summary: "block device" },
@@ -29,7 +29,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         ]),
         default: DefaultValue::Text("none"),
         summary: "Assume this kind of file instead of detecting it",
-        status: Status::NotYet,
+        status: SupportStatus::NotYet,
         accepts: &[("block", "block")],
         rejects: &["disk"],
         ..OptionEntry::BLANK
@@ -37,14 +37,14 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "lockfile",
         category: Category::Files,
-        kind: Kind::Choice(&[
+        kind: ValueKind::Choice(&[
             Choice { name: "none", aliases: &[], summary: "no locking" },
             Choice { name: "exclusive", aliases: &[], summary: "one worker at a time" },
             Choice { name: "readwrite", aliases: &[], summary: "many readers or one writer" },
         ]),
         default: DefaultValue::Text("none"),
         summary: "Lock each file during its operations",
-        status: Status::NotYet,
+        status: SupportStatus::NotYet,
         accepts: &[("none", "none")],
         rejects: &["shared"],
         ..OptionEntry::BLANK
@@ -52,7 +52,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "directory",
         category: Category::Files,
-        kind: Kind::Text,
+        kind: ValueKind::Text,
         summary: "Directory in front of generated and relative file names",
         details: "If there are several, separated by `:`, the clones of a job take them in turn.",
         accepts: &[("/mnt/a:/mnt/b", "/mnt/a:/mnt/b")],
@@ -61,7 +61,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "filename_format",
         category: Category::Files,
-        kind: Kind::Text,
+        kind: ValueKind::Text,
         default: DefaultValue::Text("$jobname.$jobnum.$filenum"),
         summary: "Pattern of generated file names",
         details: "`$jobname`, `$jobnum`, `$filenum` and `$clientuid` are replaced for each worker and file. Without `$jobnum`, clones share files.",
@@ -71,10 +71,10 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "unique_filename",
         category: Category::Files,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("1"),
         summary: "Put the client's address in front of generated file names",
-        status: Status::NoEffect("there are no remote clients whose file names could clash"),
+        status: SupportStatus::NoEffect("there are no remote clients whose file names could clash"),
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -82,7 +82,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "opendir",
         category: Category::Files,
-        kind: Kind::Text,
+        kind: ValueKind::Text,
         summary: "Use all files below this directory",
         accepts: &[("/usr/share", "/usr/share")],
         ..OptionEntry::BLANK
@@ -91,7 +91,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         name: "nrfiles",
         aliases: &["nr_files"],
         category: Category::Files,
-        kind: Kind::Integer { min: 1, max: u32::MAX as i64 },
+        kind: ValueKind::Integer { min: 1, max: u32::MAX as i64 },
         default: DefaultValue::Derived("1, or as many as filename names"),
         summary: "Number of files of each worker",
         details: "size is divided equally among the files unless filesize is set. With filename, this many of its names are used.",
@@ -102,7 +102,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "openfiles",
         category: Category::Files,
-        kind: Kind::Integer { min: 1, max: u32::MAX as i64 },
+        kind: ValueKind::Integer { min: 1, max: u32::MAX as i64 },
         default: DefaultValue::Derived("all files"),
         summary: "Number of files in use at once",
         details: "Operations go to this many files at a time. All files stay open: the limit of open files is raised up to the hard limit (`ulimit -Hn`).",
@@ -113,7 +113,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "file_service_type",
         category: Category::Files,
-        kind: Kind::FileService,
+        kind: ValueKind::FileService,
         default: DefaultValue::Text("roundrobin"),
         summary: "How the next file is chosen",
         details: "`roundrobin`, `sequential` and `random` take `:N`, the number of operations before the next file. `zipf`, `pareto` and `normal` take a parameter, as in random_distribution.",
@@ -124,7 +124,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "filesize",
         category: Category::Files,
-        kind: Kind::SizeRange,
+        kind: ValueKind::SizeRange,
         summary: "Size of each file, or a range to draw sizes from",
         accepts: &[("1g", "1g"), ("4k-16k", "4k-16k"), ("16k-4k", "4k-16k")],
         rejects: &["10%", "4k-"],
@@ -133,7 +133,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "size",
         category: Category::Files,
-        kind: Kind::SizeOrPercent,
+        kind: ValueKind::SizeOrPercent,
         default: DefaultValue::Derived("the whole file or device"),
         summary: "Total size of the job's files, and of one pass over them",
         details: "A percentage is of the file or device; `z` counts zones. Without size, the whole of an existing file or device is used.",
@@ -145,7 +145,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         name: "io_size",
         aliases: &["io_limit"],
         category: Category::Files,
-        kind: Kind::SizeOrPercent,
+        kind: ValueKind::SizeOrPercent,
         default: DefaultValue::Derived("one pass over size"),
         summary: "Data to transfer in one pass, if not size",
         details: "If it is larger than size, the job starts over at the beginning of the range.",
@@ -157,7 +157,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         name: "fill_device",
         aliases: &["fill_fs"],
         category: Category::Files,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Write until the device or file system is full",
         accepts: &[("1", "1"), ("0", "0")],
@@ -167,9 +167,9 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "file_append",
         category: Category::Files,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
-        summary: "Begin after the end of existing files",
+        summary: "Start after the end of existing files",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -178,7 +178,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         name: "offset",
         aliases: &["fileoffset"],
         category: Category::Files,
-        kind: Kind::SizeOrPercent,
+        kind: ValueKind::SizeOrPercent,
         default: DefaultValue::Text("0"),
         summary: "First byte of each file to use",
         details: "A percentage of the file is rounded to a whole block, or to offset_align.",
@@ -189,7 +189,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "offset_align",
         category: Category::Files,
-        kind: Kind::Size,
+        kind: ValueKind::Size,
         default: DefaultValue::Text("0"),
         summary: "Multiple to which a percentage offset is rounded up",
         accepts: &[("4k", "4k")],
@@ -199,7 +199,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "offset_increment",
         category: Category::Files,
-        kind: Kind::SizeOrPercent,
+        kind: ValueKind::SizeOrPercent,
         default: DefaultValue::Text("0"),
         summary: "Distance between the offsets of a job's clones",
         details: "Clone n starts at offset + n times this value, so clones can share a device without overlapping.",
@@ -210,9 +210,9 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "number_ios",
         category: Category::Files,
-        kind: Kind::Integer { min: 0, max: i64::MAX },
+        kind: ValueKind::Integer { min: 0, max: i64::MAX },
         default: DefaultValue::Text("0"),
-        summary: "Most operations of one pass; 0 is no limit",
+        summary: "Maximum number of operations per pass; 0 is no limit",
         accepts: &[("1000", "1000"), ("1m", "1048576")],
         rejects: &["-1"],
         ..OptionEntry::BLANK
@@ -220,10 +220,10 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "num_range",
         category: Category::Files,
-        kind: Kind::Integer { min: 1, max: 256 },
+        kind: ValueKind::Integer { min: 1, max: 256 },
         default: DefaultValue::Text("1"),
         summary: "Number of ranges in one discard command",
-        status: Status::NotYetChangesData,
+        status: SupportStatus::NotYetChangesData,
         accepts: &[("8", "8")],
         rejects: &["0"],
         ..OptionEntry::BLANK
@@ -231,7 +231,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "overwrite",
         category: Category::Files,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Write files completely before the job starts",
         details: "Otherwise a write job extends its files while it runs.",
@@ -242,7 +242,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "invalidate",
         category: Category::Files,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("1"),
         summary: "Drop the files from the page cache before starting",
         details: "With direct=0, also whenever the job starts over on a file: on each of the loops, and on each pass of time_based. Jobs whose offsets never come to an end (norandommap, a skewed random_distribution) do not start over. Dirty pages stay; those from before the start are written back first.",
@@ -253,7 +253,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "fallocate",
         category: Category::Files,
-        kind: Kind::Choice(&[
+        kind: ValueKind::Choice(&[
             Choice { name: "none", aliases: &["0"], summary: "reserve nothing" },
             Choice { name: "native", aliases: &[], summary: "fallocate, where the file system has it" },
             Choice { name: "posix", aliases: &["1"], summary: "posix_fallocate" },
@@ -269,7 +269,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "fadvise_hint",
         category: Category::Files,
-        kind: Kind::Choice(&[
+        kind: ValueKind::Choice(&[
             Choice { name: "none", aliases: &["0"], summary: "no advice" },
             Choice { name: "1", aliases: &[], summary: "according to the access pattern" },
             Choice { name: "random", aliases: &[], summary: "random access" },
@@ -285,7 +285,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "write_hint",
         category: Category::Files,
-        kind: Kind::Choice(&[
+        kind: ValueKind::Choice(&[
             Choice { name: "none", aliases: &[], summary: "no particular lifetime" },
             Choice { name: "short", aliases: &[], summary: "short life" },
             Choice { name: "medium", aliases: &[], summary: "medium life" },
@@ -301,7 +301,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "create_serialize",
         category: Category::Files,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("1"),
         summary: "Create the files of one job after those of another",
         accepts: &[("1", "1"), ("0", "0")],
@@ -311,7 +311,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "create_fsync",
         category: Category::Files,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("1"),
         summary: "Flush files to the device after creating them",
         accepts: &[("1", "1"), ("0", "0")],
@@ -321,7 +321,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "create_on_open",
         category: Category::Files,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Create each file when it is first opened",
         accepts: &[("1", "1"), ("0", "0")],
@@ -331,7 +331,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "create_only",
         category: Category::Files,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Create the files, then stop",
         accepts: &[("1", "1"), ("0", "0")],
@@ -341,7 +341,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "allow_file_create",
         category: Category::Files,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("1"),
         summary: "Whether the job may create missing files",
         accepts: &[("1", "1"), ("0", "0")],
@@ -351,7 +351,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "allow_mounted_write",
         category: Category::Files,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Whether the job may write to a mounted device",
         details: "Writing to a mounted device destroys its file system, so iolab refuses it without this option.",
@@ -362,7 +362,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "pre_read",
         category: Category::Files,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Read the files once before starting",
         details: "This fills the page cache, so invalidate is turned off.",
@@ -373,7 +373,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "unlink",
         category: Category::Files,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Remove the files at the end",
         accepts: &[("1", "1"), ("0", "0")],
@@ -383,7 +383,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "unlink_each_loop",
         category: Category::Files,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Remove the files after each loop",
         accepts: &[("1", "1"), ("0", "0")],
@@ -393,16 +393,16 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "ioscheduler",
         category: Category::Files,
-        kind: Kind::Text,
+        kind: ValueKind::Text,
         summary: "I/O scheduler to set for the device",
-        status: Status::NotYet,
+        status: SupportStatus::NotYet,
         accepts: &[("none", "none")],
         ..OptionEntry::BLANK
     },
     OptionEntry {
         name: "direct",
         category: Category::Files,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Bypass the page cache (O_DIRECT)",
         details: "Without it, you may measure RAM. With it, block sizes, offsets and buffers must be multiples of the device's sector size.",
@@ -413,7 +413,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "buffered",
         category: Category::Files,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Derived("the opposite of direct"),
         summary: "Go through the page cache; the opposite of direct",
         accepts: &[("1", "1"), ("0", "0")],
@@ -423,7 +423,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "atomic",
         category: Category::Files,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Use writes that cannot be torn by a power failure (RWF_ATOMIC)",
         details: "Implies direct.",

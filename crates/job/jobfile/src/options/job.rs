@@ -2,13 +2,13 @@
 //!
 //! One entry per option, with the texts that test it; see [`OptionEntry`].
 
-use iolab_options::{Category, Choice, DefaultValue, Kind, OptionEntry, Status};
+use iolab_options::{Category, Choice, DefaultValue, OptionEntry, SupportStatus, ValueKind};
 
 pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "name",
         category: Category::Job,
-        kind: Kind::Text,
+        kind: ValueKind::Text,
         default: DefaultValue::Derived("the name of the section"),
         summary: "Name of the job",
         details: "On the command line, `--name` starts a new job. In a job file it replaces the section's name in reports.",
@@ -18,7 +18,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "description",
         category: Category::Job,
-        kind: Kind::Text,
+        kind: ValueKind::Text,
         summary: "Free text for reports",
         accepts: &[("a b", "a b")],
         ..OptionEntry::BLANK
@@ -26,7 +26,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "loops",
         category: Category::Job,
-        kind: Kind::Integer { min: 1, max: u32::MAX as i64 },
+        kind: ValueKind::Integer { min: 1, max: u32::MAX as i64 },
         default: DefaultValue::Text("1"),
         summary: "Number of passes over the workload",
         details: "With time_based, runtime decides instead.",
@@ -37,7 +37,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "numjobs",
         category: Category::Job,
-        kind: Kind::Integer { min: 1, max: 65_536 },
+        kind: ValueKind::Integer { min: 1, max: 65_536 },
         default: DefaultValue::Text("1"),
         summary: "Number of clones of the job; each is a worker of its own",
         details: "Clones share the job's name and reporting group; group_reporting sums them up.",
@@ -49,7 +49,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         name: "stonewall",
         aliases: &["wait_for_previous"],
         category: Category::Job,
-        kind: Kind::Switch,
+        kind: ValueKind::Switch,
         default: DefaultValue::Text("0"),
         summary: "Start only when all earlier jobs have ended",
         details: "Also starts a new reporting group.",
@@ -60,7 +60,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "new_group",
         category: Category::Job,
-        kind: Kind::Switch,
+        kind: ValueKind::Switch,
         default: DefaultValue::Text("0"),
         summary: "Start a new reporting group with this job",
         accepts: &[("1", "1"), ("0", "0")],
@@ -70,7 +70,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "wait_for",
         category: Category::Job,
-        kind: Kind::Text,
+        kind: ValueKind::Text,
         summary: "Job that must end before this one starts",
         details: "The job must be defined earlier.",
         accepts: &[("fill", "fill")],
@@ -79,7 +79,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "exitall",
         category: Category::Job,
-        kind: Kind::Switch,
+        kind: ValueKind::Switch,
         default: DefaultValue::Text("0"),
         summary: "End other jobs when this one ends",
         details: "exit_what chooses which ones.",
@@ -90,7 +90,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "exit_what",
         category: Category::Job,
-        kind: Kind::Choice(&[
+        kind: ValueKind::Choice(&[
             Choice { name: "group", aliases: &[], summary: "only jobs of the same reporting group" },
             Choice { name: "stonewall", aliases: &[], summary: "jobs of the same stage" },
             Choice { name: "all", aliases: &[], summary: "every job" },
@@ -104,7 +104,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "exitall_on_error",
         category: Category::Job,
-        kind: Kind::Switch,
+        kind: ValueKind::Switch,
         default: DefaultValue::Text("0"),
         summary: "End other jobs when this one ends with an error",
         accepts: &[("1", "1"), ("0", "0")],
@@ -114,13 +114,13 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "profile",
         category: Category::Job,
-        kind: Kind::Choice(&[
+        kind: ValueKind::Choice(&[
             Choice { name: "tiobench", aliases: &[], summary: "threaded file benchmark" },
             Choice { name: "act", aliases: &[], summary: "Aerospike certification load" },
         ]),
         summary: "Built-in workload of another benchmark",
         details: "A profile replaces the whole job, so the job means nothing without it.",
-        status: Status::NotYetChangesData,
+        status: SupportStatus::NotYetChangesData,
         accepts: &[("act", "act")],
         rejects: &["mine"],
         ..OptionEntry::BLANK

@@ -2,13 +2,13 @@
 //!
 //! One entry per option, with the texts that test it; see [`OptionEntry`].
 
-use iolab_options::{Category, Choice, DefaultValue, Kind, OptionEntry, Status, TimeUnit};
+use iolab_options::{Category, Choice, DefaultValue, OptionEntry, SupportStatus, TimeUnit, ValueKind};
 
 pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "write_bw_log",
         category: Category::Logs,
-        kind: Kind::Text,
+        kind: ValueKind::Text,
         summary: "Log bandwidth into files with this prefix",
         accepts: &[("run", "run")],
         ..OptionEntry::BLANK
@@ -16,7 +16,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "write_lat_log",
         category: Category::Logs,
-        kind: Kind::Text,
+        kind: ValueKind::Text,
         summary: "Log latencies into files with this prefix",
         accepts: &[("run", "run")],
         ..OptionEntry::BLANK
@@ -24,7 +24,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "write_iops_log",
         category: Category::Logs,
-        kind: Kind::Text,
+        kind: ValueKind::Text,
         summary: "Log IOPS into files with this prefix",
         accepts: &[("run", "run")],
         ..OptionEntry::BLANK
@@ -32,7 +32,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "write_hist_log",
         category: Category::Logs,
-        kind: Kind::Text,
+        kind: ValueKind::Text,
         summary: "Log histograms of completion latency into files with this prefix",
         accepts: &[("run", "run")],
         ..OptionEntry::BLANK
@@ -40,7 +40,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "per_job_logs",
         category: Category::Logs,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("1"),
         summary: "One log file per worker instead of one per job",
         accepts: &[("1", "1"), ("0", "0")],
@@ -50,7 +50,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "log_avg_msec",
         category: Category::Logs,
-        kind: Kind::Time { unit: TimeUnit::Milliseconds },
+        kind: ValueKind::Time { unit: TimeUnit::Milliseconds },
         default: DefaultValue::Text("0"),
         summary: "Average log entries over this window, milliseconds; 0 logs every operation",
         accepts: &[("1000", "1s"), ("0", "0s")],
@@ -60,7 +60,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "log_hist_msec",
         category: Category::Logs,
-        kind: Kind::Time { unit: TimeUnit::Milliseconds },
+        kind: ValueKind::Time { unit: TimeUnit::Milliseconds },
         default: DefaultValue::Text("0"),
         summary: "Interval of the histogram log",
         accepts: &[("1000", "1s")],
@@ -70,7 +70,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "log_hist_coarseness",
         category: Category::Logs,
-        kind: Kind::Integer { min: 0, max: 6 },
+        kind: ValueKind::Integer { min: 0, max: 6 },
         default: DefaultValue::Text("0"),
         summary: "How coarse the histogram log is: each step halves the number of bins",
         accepts: &[("3", "3")],
@@ -81,7 +81,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         name: "log_window_value",
         aliases: &["log_max_value"],
         category: Category::Logs,
-        kind: Kind::Choice(&[
+        kind: ValueKind::Choice(&[
             Choice { name: "avg", aliases: &["0"], summary: "the mean" },
             Choice { name: "max", aliases: &["1"], summary: "the maximum" },
             Choice { name: "both", aliases: &[], summary: "both" },
@@ -95,7 +95,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "log_offset",
         category: Category::Logs,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Add the offset of each operation",
         accepts: &[("1", "1"), ("0", "0")],
@@ -105,7 +105,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "log_prio",
         category: Category::Logs,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Add the priority of each operation",
         accepts: &[("1", "1"), ("0", "0")],
@@ -115,7 +115,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "log_issue_time",
         category: Category::Logs,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Add the time at which each operation was issued",
         accepts: &[("1", "1"), ("0", "0")],
@@ -126,7 +126,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         name: "log_alternate_epoch",
         aliases: &["log_unix_epoch"],
         category: Category::Logs,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Count time from the Unix epoch instead of the start of the run",
         accepts: &[("1", "1"), ("0", "0")],
@@ -136,10 +136,10 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "log_alternate_epoch_clock_id",
         category: Category::Logs,
-        kind: Kind::Integer { min: 0, max: 15 },
+        kind: ValueKind::Integer { min: 0, max: 15 },
         default: DefaultValue::Text("0"),
         summary: "Clock for log_alternate_epoch",
-        status: Status::NotYet,
+        status: SupportStatus::NotYet,
         accepts: &[("0", "0")],
         rejects: &["-1"],
         ..OptionEntry::BLANK
@@ -147,10 +147,10 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "log_entries",
         category: Category::Logs,
-        kind: Kind::Integer { min: 1, max: u32::MAX as i64 },
+        kind: ValueKind::Integer { min: 1, max: u32::MAX as i64 },
         default: DefaultValue::Text("1024"),
         summary: "Initial size of a log in memory",
-        status: Status::NoEffect("logs grow as needed"),
+        status: SupportStatus::NoEffect("logs grow as needed"),
         accepts: &[("4096", "4096")],
         rejects: &["0"],
         ..OptionEntry::BLANK
@@ -158,9 +158,9 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "log_compression",
         category: Category::Logs,
-        kind: Kind::Size,
+        kind: ValueKind::Size,
         summary: "Compress logs in memory in pieces of this size",
-        status: Status::NotYet,
+        status: SupportStatus::NotYet,
         accepts: &[("64k", "64k")],
         rejects: &["x"],
         ..OptionEntry::BLANK
@@ -168,9 +168,9 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "log_compression_cpus",
         category: Category::Logs,
-        kind: Kind::CpuList,
+        kind: ValueKind::CpuList,
         summary: "CPUs that compress logs",
-        status: Status::NotYet,
+        status: SupportStatus::NotYet,
         accepts: &[("0", "0")],
         rejects: &["x"],
         ..OptionEntry::BLANK
@@ -178,10 +178,10 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "log_store_compressed",
         category: Category::Logs,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Write logs compressed",
-        status: Status::NotYet,
+        status: SupportStatus::NotYet,
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK

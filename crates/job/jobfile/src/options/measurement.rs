@@ -2,13 +2,13 @@
 //!
 //! One entry per option, with the texts that test it; see [`OptionEntry`].
 
-use iolab_options::{Category, Choice, DefaultValue, Kind, OptionEntry, Status, TimeUnit};
+use iolab_options::{Category, Choice, DefaultValue, OptionEntry, SupportStatus, TimeUnit, ValueKind};
 
 pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "group_reporting",
         category: Category::Measurement,
-        kind: Kind::Switch,
+        kind: ValueKind::Switch,
         default: DefaultValue::Text("0"),
         summary: "Report all jobs of a group together",
         accepts: &[("1", "1"), ("0", "0")],
@@ -18,7 +18,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "stats",
         category: Category::Measurement,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("1"),
         summary: "Whether the job appears in reports",
         accepts: &[("1", "1"), ("0", "0")],
@@ -28,7 +28,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "clat_percentiles",
         category: Category::Measurement,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("1"),
         summary: "Report percentiles of completion latency",
         accepts: &[("1", "1"), ("0", "0")],
@@ -38,7 +38,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "lat_percentiles",
         category: Category::Measurement,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Report percentiles of total latency",
         accepts: &[("1", "1"), ("0", "0")],
@@ -48,7 +48,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "slat_percentiles",
         category: Category::Measurement,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Report percentiles of submission latency",
         accepts: &[("1", "1"), ("0", "0")],
@@ -58,7 +58,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "percentile_list",
         category: Category::Measurement,
-        kind: Kind::Floats { most: 20, min: 0.0, max: 100.0 },
+        kind: ValueKind::Floats { most: 20, min: 0.0, max: 100.0 },
         default: DefaultValue::Text("1:5:10:20:30:40:50:60:70:80:90:95:99:99.5:99.9:99.95:99.99"),
         summary: "Which percentiles to report",
         details: "At most 20, separated by `:`.",
@@ -69,7 +69,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "significant_figures",
         category: Category::Measurement,
-        kind: Kind::Integer { min: 1, max: 10 },
+        kind: ValueKind::Integer { min: 1, max: 10 },
         default: DefaultValue::Text("4"),
         summary: "Significant digits in the normal report",
         accepts: &[("6", "6")],
@@ -79,7 +79,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "disk_util",
         category: Category::Measurement,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("1"),
         summary: "Report the utilisation of the devices used",
         accepts: &[("1", "1"), ("0", "0")],
@@ -89,7 +89,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "gtod_reduce",
         category: Category::Measurement,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Read the clock as rarely as possible",
         details: "Turns off latency and bandwidth statistics.",
@@ -100,7 +100,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "disable_lat",
         category: Category::Measurement,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Do not measure total latency",
         accepts: &[("1", "1"), ("0", "0")],
@@ -110,7 +110,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "disable_clat",
         category: Category::Measurement,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Do not measure completion latency",
         accepts: &[("1", "1"), ("0", "0")],
@@ -120,7 +120,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "disable_slat",
         category: Category::Measurement,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Do not measure submission latency",
         accepts: &[("1", "1"), ("0", "0")],
@@ -131,7 +131,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         name: "disable_bw_measurement",
         aliases: &["disable_bw"],
         category: Category::Measurement,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Do not record bandwidth over time",
         accepts: &[("1", "1"), ("0", "0")],
@@ -141,7 +141,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "unified_rw_reporting",
         category: Category::Measurement,
-        kind: Kind::Choice(&[
+        kind: ValueKind::Choice(&[
             Choice { name: "none", aliases: &["0"], summary: "each direction separately" },
             Choice { name: "mixed", aliases: &["1"], summary: "all directions together" },
             Choice { name: "both", aliases: &["2"], summary: "each separately and all together" },
@@ -155,7 +155,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "clocksource",
         category: Category::Measurement,
-        kind: Kind::Choice(&[
+        kind: ValueKind::Choice(&[
             Choice { name: "gettimeofday", aliases: &[], summary: "gettimeofday" },
             Choice { name: "clock_gettime", aliases: &[], summary: "the kernel's monotonic clock" },
             Choice { name: "cpu", aliases: &[], summary: "the processor's time stamp counter" },
@@ -169,7 +169,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "kb_base",
         category: Category::Measurement,
-        kind: Kind::Choice(&[
+        kind: ValueKind::Choice(&[
             Choice { name: "1024", aliases: &[], summary: "k is 1024 and ki is 1000, as old job files expect" },
             Choice { name: "1000", aliases: &[], summary: "k is 1000 and ki is 1024, as the standards say" },
         ]),
@@ -183,7 +183,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "unit_base",
         category: Category::Measurement,
-        kind: Kind::Choice(&[
+        kind: ValueKind::Choice(&[
             Choice { name: "0", aliases: &[], summary: "whatever fits" },
             Choice { name: "8", aliases: &[], summary: "bytes" },
             Choice { name: "1", aliases: &[], summary: "bits" },
@@ -197,7 +197,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "bwavgtime",
         category: Category::Measurement,
-        kind: Kind::Time { unit: TimeUnit::Milliseconds },
+        kind: ValueKind::Time { unit: TimeUnit::Milliseconds },
         default: DefaultValue::Text("500"),
         summary: "Window of the bandwidth summary, milliseconds",
         accepts: &[("1s", "1s")],
@@ -207,7 +207,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "iopsavgtime",
         category: Category::Measurement,
-        kind: Kind::Time { unit: TimeUnit::Milliseconds },
+        kind: ValueKind::Time { unit: TimeUnit::Milliseconds },
         default: DefaultValue::Text("500"),
         summary: "Window of the IOPS summary, milliseconds",
         accepts: &[("250", "250ms")],
@@ -217,10 +217,10 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "job_start_clock_id",
         category: Category::Measurement,
-        kind: Kind::Integer { min: 0, max: 15 },
+        kind: ValueKind::Integer { min: 0, max: 15 },
         default: DefaultValue::Text("0"),
         summary: "Clock for the job's start time in reports",
-        status: Status::NotYet,
+        status: SupportStatus::NotYet,
         accepts: &[("1", "1")],
         rejects: &["-1"],
         ..OptionEntry::BLANK
@@ -228,10 +228,10 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "block_error_percentiles",
         category: Category::Measurement,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Histogram of the errors of discarded blocks",
-        status: Status::NotYet,
+        status: SupportStatus::NotYet,
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -240,7 +240,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         name: "steadystate",
         aliases: &["ss"],
         category: Category::Measurement,
-        kind: Kind::SteadyState,
+        kind: ValueKind::SteadyState,
         default: DefaultValue::Text("iops_slope:0.01%"),
         summary: "End the job when its rate is steady",
         details: "`iops` and `bw` limit the largest deviation from the mean over the window; `iops_slope` and `bw_slope` limit the slope of a line through it, per check. With `%` the limit is a share of the mean, otherwise IOPS or bytes per second. Needs `steadystate_duration`. With `group_reporting`, the sum over the group is checked and all its jobs end together.",
@@ -252,7 +252,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         name: "steadystate_duration",
         aliases: &["ss_dur"],
         category: Category::Measurement,
-        kind: Kind::Time { unit: TimeUnit::Seconds },
+        kind: ValueKind::Time { unit: TimeUnit::Seconds },
         default: DefaultValue::Text("0"),
         summary: "Length of the window in which the rate must be steady",
         details: "0 turns the check off. The window holds one sample per `steadystate_check_interval`.",
@@ -264,7 +264,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         name: "steadystate_ramp_time",
         aliases: &["ss_ramp"],
         category: Category::Measurement,
-        kind: Kind::Time { unit: TimeUnit::Seconds },
+        kind: ValueKind::Time { unit: TimeUnit::Seconds },
         default: DefaultValue::Text("0"),
         summary: "Time to wait before the first check",
         details: "Counted from the start of the measured part, after `ramp_time`. The window starts after it.",
@@ -276,7 +276,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         name: "steadystate_check_interval",
         aliases: &["ss_interval"],
         category: Category::Measurement,
-        kind: Kind::Time { unit: TimeUnit::Seconds },
+        kind: ValueKind::Time { unit: TimeUnit::Seconds },
         default: DefaultValue::Text("1"),
         summary: "How often to check whether the rate is steady",
         details: "Each check takes one sample. 10ms or more. fio 3.33 does not have this option and takes one sample a second.",
@@ -287,7 +287,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "interval",
         category: Category::Measurement,
-        kind: Kind::Time { unit: TimeUnit::Seconds },
+        kind: ValueKind::Time { unit: TimeUnit::Seconds },
         default: DefaultValue::Text("1"),
         summary: "Length of the recorded intervals",
         details: "iolab only. 10ms to 1h; 0 records none. Each interval has a full latency histogram per direction and is saved while the run goes on: a killed run loses only the last one. `iolab report --intervals` shows them.",
@@ -298,7 +298,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "sample_interval",
         category: Category::Measurement,
-        kind: Kind::Time { unit: TimeUnit::Seconds },
+        kind: ValueKind::Time { unit: TimeUnit::Seconds },
         default: DefaultValue::Derived(
             "a twentieth of the runtime, between 100ms and 1s; for runs longer than an hour a 3600th; 1s if the runtime is unknown; 0 when called as fio",
         ),
@@ -311,7 +311,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "trace_block",
         category: Category::Measurement,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Trace every request of the block devices",
         details: "iolab only. For each sample_interval and each block device below the files, records histograms of the time from issue to completion and of the request sizes. Needs root and tracefs; without them, a warning says so. Each request costs two trace events; lost events are counted.",
@@ -322,7 +322,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "calibrate",
         category: Category::Measurement,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Derived("1; 0 when called as fio"),
         summary: "Measure iolab's own cost before the run",
         details: "iolab only. Takes a few milliseconds before the jobs start: iolab's own time per I/O, the cost of a time stamp, how late timers fire. The report shows them, and a warning appears if iolab was the limit instead of the device.",

@@ -2,7 +2,7 @@
 //!
 //! One entry per option, with the texts that test it; see [`OptionEntry`].
 
-use iolab_options::{Category, Choice, DefaultValue, Kind, OptionEntry, Status};
+use iolab_options::{Category, Choice, DefaultValue, OptionEntry, SupportStatus, ValueKind};
 
 /// What holds for both shares of a mix.
 const MIX_FRACTIONS: &str = "A fraction (12.5) is kept to the operation: of every thousand operations, in random order, exactly 125 are of that kind; whole percentages are drawn operation by operation, as fio draws them. fio, and iolab as fio, cut the fraction off.";
@@ -12,7 +12,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         name: "rw",
         aliases: &["readwrite"],
         category: Category::Pattern,
-        kind: Kind::Pattern,
+        kind: ValueKind::Pattern,
         default: DefaultValue::Text("read"),
         summary: "Access pattern",
         details: "Random patterns take `:N`: N operations per random offset (rw_sequencer chooses how). Sequential patterns take `:BYTES`: a gap after every operation, which may be negative.",
@@ -31,7 +31,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "rw_sequencer",
         category: Category::Pattern,
-        kind: Kind::Choice(&[
+        kind: ValueKind::Choice(&[
             Choice { name: "sequential", aliases: &[], summary: "each operation continues where the last one ended" },
             Choice { name: "identical", aliases: &[], summary: "all operations use the same offset" },
         ]),
@@ -42,9 +42,20 @@ pub(super) const TABLE: &[OptionEntry] = &[
         ..OptionEntry::BLANK
     },
     OptionEntry {
+        name: "rewrite",
+        category: Category::Pattern,
+        kind: ValueKind::Integer { min: 1, max: u32::MAX as i64 },
+        default: DefaultValue::Text("1"),
+        summary: "Operations at each place of a sequential pattern before it goes on",
+        details: "As a log is written whose last page is written again with every commit until it is full. iolab only: fio does not have this option; a job file for both has it in a line `#iolab: rewrite=8`.",
+        accepts: &[("8", "8")],
+        rejects: &["0", "-1"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
         name: "rwmixread",
         category: Category::Pattern,
-        kind: Kind::Percent,
+        kind: ValueKind::Percent,
         default: DefaultValue::Text("50"),
         summary: "Percent of reads in a mixed pattern",
         details: MIX_FRACTIONS,
@@ -55,7 +66,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "rwmixwrite",
         category: Category::Pattern,
-        kind: Kind::Percent,
+        kind: ValueKind::Percent,
         default: DefaultValue::Derived("what rwmixread leaves of 100"),
         summary: "Percent of writes in a mixed pattern",
         details: "If rwmixread is set too, the later of the two counts. Fractions as for rwmixread.",
@@ -66,16 +77,16 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "rwmixcycle",
         category: Category::Pattern,
-        kind: Kind::Text,
+        kind: ValueKind::Text,
         summary: "Cycle of the read and write mix",
-        status: Status::NoEffect("fio has dropped it too"),
+        status: SupportStatus::NoEffect("fio has dropped it, too"),
         accepts: &[("500", "500")],
         ..OptionEntry::BLANK
     },
     OptionEntry {
         name: "percentage_random",
         category: Category::Pattern,
-        kind: Kind::Integers { min: 0, max: 100 },
+        kind: ValueKind::Integers { min: 0, max: 100 },
         default: DefaultValue::Text("100"),
         summary: "Percent of operations that are random in a random pattern, per direction",
         accepts: &[("50", "50"), ("0,100", "0,100,100")],
@@ -85,16 +96,16 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "percentage_sequential",
         category: Category::Pattern,
-        kind: Kind::Text,
+        kind: ValueKind::Text,
         summary: "Percent of sequential operations",
-        status: Status::NoEffect("fio has dropped it too"),
+        status: SupportStatus::NoEffect("fio has dropped it, too"),
         accepts: &[("10", "10")],
         ..OptionEntry::BLANK
     },
     OptionEntry {
         name: "random_generator",
         category: Category::Pattern,
-        kind: Kind::Choice(&[
+        kind: ValueKind::Choice(&[
             Choice { name: "tausworthe", aliases: &[], summary: "strong; needs a map of visited blocks" },
             Choice { name: "tausworthe64", aliases: &[], summary: "the same, with 64 bits" },
             Choice { name: "lfsr", aliases: &[], summary: "visits each block once without a map" },
@@ -108,7 +119,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "random_distribution",
         category: Category::Pattern,
-        kind: Kind::Distribution,
+        kind: ValueKind::Distribution,
         default: DefaultValue::Text("random"),
         summary: "Distribution of random offsets",
         details: "`zipf:THETA`, `pareto:POWER` and `normal:DEVIATION` take an optional `:CENTRE` from 0 to 1. `zoned:ACCESS/SIZE:…` sends a percentage of accesses to a percentage of the range, `zoned_abs` to a size in bytes. Every distribution except `random` turns off the map of visited blocks.",
@@ -139,10 +150,10 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "random_sequence_stride",
         category: Category::Pattern,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Give each clone its own part of one random sequence",
-        status: Status::NotYet,
+        status: SupportStatus::NotYet,
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -150,7 +161,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "norandommap",
         category: Category::Pattern,
-        kind: Kind::Switch,
+        kind: ValueKind::Switch,
         default: DefaultValue::Text("0"),
         summary: "Choose random offsets without keeping a map of visited blocks",
         details: "Some blocks are then visited twice and others never, as in most real loads.",
@@ -161,7 +172,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "softrandommap",
         category: Category::Pattern,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Continue without the map if there is not enough memory for it",
         accepts: &[("1", "1"), ("0", "0")],
@@ -172,7 +183,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         name: "randrepeat",
         aliases: &["allrandrepeat"],
         category: Category::Pattern,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("1"),
         summary: "Use the same random numbers in every run",
         accepts: &[("1", "1"), ("0", "0")],
@@ -182,7 +193,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "randseed",
         category: Category::Pattern,
-        kind: Kind::Integer { min: i64::MIN, max: i64::MAX },
+        kind: ValueKind::Integer { min: i64::MIN, max: i64::MAX },
         default: DefaultValue::Text("0x89"),
         summary: "Seed of all random numbers",
         details: "Takes precedence over randrepeat. With randrepeat=0 and no randseed, each run uses another seed.",
@@ -193,10 +204,10 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "sprandom",
         category: Category::Pattern,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Precondition an SSD by writing in the order of its steady state",
-        status: Status::NotYetChangesData,
+        status: SupportStatus::NotYetChangesData,
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -204,10 +215,10 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "spr_num_regions",
         category: Category::Pattern,
-        kind: Kind::Integer { min: 1, max: u32::MAX as i64 },
+        kind: ValueKind::Integer { min: 1, max: u32::MAX as i64 },
         default: DefaultValue::Text("100"),
         summary: "Number of regions of sprandom",
-        status: Status::NotYet,
+        status: SupportStatus::NotYet,
         accepts: &[("50", "50")],
         rejects: &["0"],
         ..OptionEntry::BLANK
@@ -215,10 +226,10 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "spr_op",
         category: Category::Pattern,
-        kind: Kind::Floats { most: 1, min: 0.0, max: 1.0 },
+        kind: ValueKind::Floats { most: 1, min: 0.0, max: 1.0 },
         default: DefaultValue::Text("0.15"),
         summary: "Over-provisioning assumed by sprandom",
-        status: Status::NotYet,
+        status: SupportStatus::NotYet,
         accepts: &[("0.07", "0.07")],
         rejects: &["2"],
         ..OptionEntry::BLANK
@@ -226,10 +237,10 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "spr_cs",
         category: Category::Pattern,
-        kind: Kind::Size,
+        kind: ValueKind::Size,
         default: DefaultValue::Text("0"),
         summary: "Cache size assumed by sprandom",
-        status: Status::NotYet,
+        status: SupportStatus::NotYet,
         accepts: &[("1g", "1g")],
         rejects: &["x"],
         ..OptionEntry::BLANK

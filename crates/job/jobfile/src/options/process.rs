@@ -2,14 +2,14 @@
 //!
 //! One entry per option, with the texts that test it; see [`OptionEntry`].
 
-use iolab_options::{Category, Choice, DefaultValue, Kind, OptionEntry, Status};
+use iolab_options::{Category, Choice, DefaultValue, OptionEntry, SupportStatus, ValueKind};
 
 pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "thread",
         aliases: &["threads"],
         category: Category::Process,
-        kind: Kind::Switch,
+        kind: ValueKind::Switch,
         default: DefaultValue::Text("0"),
         summary: "Run workers as threads instead of processes",
         details: "`threads` is accepted too, because some job files spell it so.",
@@ -20,7 +20,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "comm",
         category: Category::Process,
-        kind: Kind::Text,
+        kind: ValueKind::Text,
         default: DefaultValue::Derived("the name of the job"),
         summary: "Name of the worker in process lists",
         accepts: &[("work", "work")],
@@ -29,7 +29,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "nice",
         category: Category::Process,
-        kind: Kind::Integer { min: -20, max: 19 },
+        kind: ValueKind::Integer { min: -20, max: 19 },
         default: DefaultValue::Text("0"),
         summary: "Nice value",
         accepts: &[("-5", "-5"), ("19", "19")],
@@ -39,7 +39,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "prio",
         category: Category::Process,
-        kind: Kind::Integer { min: 0, max: 7 },
+        kind: ValueKind::Integer { min: 0, max: 7 },
         default: DefaultValue::Derived("inherited; 0 with prioclass"),
         summary: "I/O priority within its class, 0 highest",
         accepts: &[("3", "3")],
@@ -49,7 +49,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "prioclass",
         category: Category::Process,
-        kind: Kind::Integer { min: 0, max: 3 },
+        kind: ValueKind::Integer { min: 0, max: 3 },
         default: DefaultValue::Derived("inherited; 2 with prio"),
         summary: "I/O priority class: 1 real time, 2 best effort, 3 idle",
         accepts: &[("2", "2")],
@@ -59,7 +59,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "priohint",
         category: Category::Process,
-        kind: Kind::Integer { min: 0, max: 1023 },
+        kind: ValueKind::Integer { min: 0, max: 1023 },
         default: DefaultValue::Derived("inherited; 0 with prio"),
         summary: "I/O priority hint",
         accepts: &[("1", "1")],
@@ -69,7 +69,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "cpumask",
         category: Category::Process,
-        kind: Kind::CpuMask,
+        kind: ValueKind::CpuMask,
         summary: "CPUs a worker may run on, as a bit mask",
         accepts: &[("3", "0-1"), ("0xf0", "4-7")],
         rejects: &["0", "cpus"],
@@ -78,7 +78,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "cpus_allowed",
         category: Category::Process,
-        kind: Kind::CpuList,
+        kind: ValueKind::CpuList,
         summary: "CPUs a worker may run on",
         accepts: &[("0,2-4", "0,2-4"), ("3,1,2", "1-3")],
         rejects: &["a", "4-2", "0-"],
@@ -87,7 +87,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "cpus_allowed_policy",
         category: Category::Process,
-        kind: Kind::Choice(&[
+        kind: ValueKind::Choice(&[
             Choice { name: "shared", aliases: &[], summary: "all clones use all of them" },
             Choice { name: "split", aliases: &[], summary: "each clone gets one of them" },
         ]),
@@ -100,7 +100,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "numa_cpu_nodes",
         category: Category::Process,
-        kind: Kind::CpuList,
+        kind: ValueKind::CpuList,
         summary: "NUMA nodes whose CPUs a worker may run on",
         accepts: &[("0-1", "0-1")],
         rejects: &["all-of-them"],
@@ -109,7 +109,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "numa_mem_policy",
         category: Category::Process,
-        kind: Kind::NumaMemory,
+        kind: ValueKind::NumaMemory,
         summary: "Where memory is allocated on a NUMA machine",
         accepts: &[("bind:0-1", "bind:0-1"), ("local", "local"), ("prefer:0", "prefer:0")],
         rejects: &["bind", "prefer:0-1", "local:0", "near"],
@@ -118,7 +118,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "lockmem",
         category: Category::Process,
-        kind: Kind::Size,
+        kind: ValueKind::Size,
         default: DefaultValue::Text("0"),
         summary: "Memory to lock, bytes, so that less is left for caches",
         accepts: &[("1g", "1g")],
@@ -128,7 +128,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "uid",
         category: Category::Process,
-        kind: Kind::Integer { min: 0, max: u32::MAX as i64 },
+        kind: ValueKind::Integer { min: 0, max: u32::MAX as i64 },
         default: DefaultValue::Derived("that of the program"),
         summary: "User to become before starting",
         accepts: &[("1000", "1000")],
@@ -138,7 +138,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "gid",
         category: Category::Process,
-        kind: Kind::Integer { min: 0, max: u32::MAX as i64 },
+        kind: ValueKind::Integer { min: 0, max: u32::MAX as i64 },
         default: DefaultValue::Derived("that of the program"),
         summary: "Group to become before starting",
         accepts: &[("1000", "1000")],
@@ -148,7 +148,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "exec_prerun",
         category: Category::Process,
-        kind: Kind::Text,
+        kind: ValueKind::Text,
         summary: "Command to run before the job",
         accepts: &[("sync", "sync")],
         ..OptionEntry::BLANK
@@ -156,7 +156,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "exec_postrun",
         category: Category::Process,
-        kind: Kind::Text,
+        kind: ValueKind::Text,
         summary: "Command to run after the job",
         accepts: &[("sync", "sync")],
         ..OptionEntry::BLANK
@@ -164,18 +164,18 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "cgroup",
         category: Category::Process,
-        kind: Kind::Text,
+        kind: ValueKind::Text,
         summary: "Control group to run in",
-        status: Status::NotYet,
+        status: SupportStatus::NotYet,
         accepts: &[("bulk", "bulk")],
         ..OptionEntry::BLANK
     },
     OptionEntry {
         name: "cgroup_weight",
         category: Category::Process,
-        kind: Kind::Integer { min: 100, max: 1000 },
+        kind: ValueKind::Integer { min: 100, max: 1000 },
         summary: "I/O weight of the control group",
-        status: Status::NotYet,
+        status: SupportStatus::NotYet,
         accepts: &[("500", "500")],
         rejects: &["99"],
         ..OptionEntry::BLANK
@@ -183,10 +183,10 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "cgroup_nodelete",
         category: Category::Process,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Keep the control group after the job",
-        status: Status::NotYet,
+        status: SupportStatus::NotYet,
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -194,9 +194,11 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "gtod_cpu",
         category: Category::Process,
-        kind: Kind::Integer { min: 0, max: 8191 },
+        kind: ValueKind::Integer { min: 0, max: 8191 },
         summary: "CPU to reserve for keeping the time",
-        status: Status::NoEffect("reading the clock directly is cheaper than fetching the time from another CPU"),
+        status: SupportStatus::NoEffect(
+            "reading the clock directly is cheaper than fetching the time from another CPU",
+        ),
         accepts: &[("1", "1")],
         rejects: &["-1"],
         ..OptionEntry::BLANK

@@ -2,15 +2,15 @@
 //!
 //! One entry per option, with the texts that test it; see [`OptionEntry`].
 
-use iolab_options::{Category, Choice, DefaultValue, Kind, OptionEntry, Status, TimeUnit};
+use iolab_options::{Category, Choice, DefaultValue, OptionEntry, SupportStatus, TimeUnit, ValueKind};
 
 pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "rate",
         category: Category::Rate,
-        kind: Kind::Sizes,
+        kind: ValueKind::Sizes,
         default: DefaultValue::Text("0"),
-        summary: "Most bytes per second, for reads, writes and trims",
+        summary: "Maximum bytes per second, for reads, writes and trims",
         details: "Response time is reported too: it counts from when the schedule wanted the operation, so a stall is not hidden.",
         accepts: &[("1m", "1m"), ("1m,500k", "1m,500k,500k"), (",500k", ",500k,500k"), ("500k,", "500k,,")],
         rejects: &["1q"],
@@ -20,9 +20,9 @@ pub(super) const TABLE: &[OptionEntry] = &[
         name: "rate_min",
         aliases: &["ratemin"],
         category: Category::Rate,
-        kind: Kind::Sizes,
+        kind: ValueKind::Sizes,
         default: DefaultValue::Text("0"),
-        summary: "End the job if it moves fewer bytes per second than this",
+        summary: "End the job if it transfers fewer bytes per second than this",
         accepts: &[("1m", "1m")],
         rejects: &["x"],
         ..OptionEntry::BLANK
@@ -30,9 +30,9 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "rate_iops",
         category: Category::Rate,
-        kind: Kind::Integers { min: 0, max: i64::MAX },
+        kind: ValueKind::Integers { min: 0, max: i64::MAX },
         default: DefaultValue::Text("0"),
-        summary: "Most operations per second, for reads, writes and trims",
+        summary: "Maximum operations per second, for reads, writes and trims",
         accepts: &[("1000", "1000"), ("1k,500", "1024,500,500")],
         rejects: &["-1"],
         ..OptionEntry::BLANK
@@ -40,7 +40,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "rate_iops_min",
         category: Category::Rate,
-        kind: Kind::Integers { min: 0, max: i64::MAX },
+        kind: ValueKind::Integers { min: 0, max: i64::MAX },
         default: DefaultValue::Text("0"),
         summary: "End the job if it does fewer operations per second than this",
         accepts: &[("100", "100")],
@@ -50,7 +50,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "rate_process",
         category: Category::Rate,
-        kind: Kind::Choice(&[
+        kind: ValueKind::Choice(&[
             Choice { name: "linear", aliases: &[], summary: "evenly spaced" },
             Choice { name: "poisson", aliases: &[], summary: "at random, as independent users would" },
         ]),
@@ -63,7 +63,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "arrivals",
         category: Category::Rate,
-        kind: Kind::Text,
+        kind: ValueKind::Text,
         summary: "File with the time at which to send each operation, instead of a rate",
         details: "One time per line, in microseconds from the start of the job's I/O, ascending; fractions are allowed; lines that start with # are skipped. Every clone of the job replays the whole file. If the device falls behind, operations are sent as soon as there is room, and their response time counts from the time in the file. The job ends with the last arrival unless arrivals_repeat is set. iolab only: fio does not have this option.",
         accepts: &[("arrivals.txt", "arrivals.txt")],
@@ -72,7 +72,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "arrivals_repeat",
         category: Category::Rate,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Start over with the first arrival after the last one, until the job ends for another reason",
         details: "An average gap follows the last arrival, so that the rate stays the same. iolab only.",
@@ -84,7 +84,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         name: "rate_cycle",
         aliases: &["ratecycle"],
         category: Category::Rate,
-        kind: Kind::Time { unit: TimeUnit::Milliseconds },
+        kind: ValueKind::Time { unit: TimeUnit::Milliseconds },
         default: DefaultValue::Text("1000"),
         summary: "Time over which minimum rates are checked, milliseconds",
         accepts: &[("500", "500ms"), ("2s", "2s")],
@@ -94,7 +94,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "rate_ignore_thinktime",
         category: Category::Rate,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Do not make up for think time when keeping a rate",
         accepts: &[("1", "1"), ("0", "0")],
@@ -104,7 +104,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "thinktime",
         category: Category::Rate,
-        kind: Kind::Time { unit: TimeUnit::Microseconds },
+        kind: ValueKind::Time { unit: TimeUnit::Microseconds },
         default: DefaultValue::Text("0"),
         summary: "Pause after each thinktime_blocks operations, microseconds",
         accepts: &[("100", "100us"), ("1ms", "1ms")],
@@ -114,7 +114,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "thinktime_spin",
         category: Category::Rate,
-        kind: Kind::Time { unit: TimeUnit::Microseconds },
+        kind: ValueKind::Time { unit: TimeUnit::Microseconds },
         default: DefaultValue::Text("0"),
         summary: "How much of the pause is spent using the CPU, microseconds",
         accepts: &[("10", "10us")],
@@ -124,7 +124,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "thinktime_blocks",
         category: Category::Rate,
-        kind: Kind::Integer { min: 1, max: u32::MAX as i64 },
+        kind: ValueKind::Integer { min: 1, max: u32::MAX as i64 },
         default: DefaultValue::Text("1"),
         summary: "Operations between two pauses",
         accepts: &[("8", "8")],
@@ -134,7 +134,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "thinktime_blocks_type",
         category: Category::Rate,
-        kind: Kind::Choice(&[
+        kind: ValueKind::Choice(&[
             Choice { name: "complete", aliases: &[], summary: "when they complete" },
             Choice { name: "issue", aliases: &[], summary: "when they are issued" },
         ]),
@@ -147,7 +147,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "thinktime_iotime",
         category: Category::Rate,
-        kind: Kind::Time { unit: TimeUnit::Seconds },
+        kind: ValueKind::Time { unit: TimeUnit::Seconds },
         default: DefaultValue::Text("0"),
         summary: "Pause after this much time of I/O instead, seconds",
         accepts: &[("1", "1s"), ("10ms", "10ms")],
@@ -157,21 +157,30 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "thinkcycles",
         category: Category::Rate,
-        kind: Kind::Integer { min: 0, max: i64::MAX },
+        kind: ValueKind::Integer { min: 0, max: i64::MAX },
         default: DefaultValue::Text("0"),
         summary: "Processor cycles to burn before each pause",
-        status: Status::NotYet,
+        status: SupportStatus::NotYet,
         accepts: &[("1000", "1000")],
         rejects: &["-1"],
         ..OptionEntry::BLANK
     },
     OptionEntry {
+        name: "follow",
+        category: Category::Rate,
+        kind: ValueKind::Text,
+        summary: "Job whose operations this one waits for, and how many of them for each of its own",
+        details: "`follow=log:12` lets one read, write or trim go for each 12 that the workers of the job `log` have completed, so that table pages keep their place behind the log. Progress is published every 20 ms, and the numbers that count are of reads, writes and trims, not of syncs. Ends with the job that is followed. iolab only: fio does not have this option; a job file for both has it in a line `#iolab: follow=log:12`.",
+        accepts: &[("log:12", "log:12"), ("log:0.5", "log:0.5")],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
         name: "flow",
         category: Category::Rate,
-        kind: Kind::Integer { min: -1_000_000, max: 1_000_000 },
+        kind: ValueKind::Integer { min: -1_000_000, max: 1_000_000 },
         default: DefaultValue::Text("0"),
         summary: "Weight of this job within its flow",
-        status: Status::NotYet,
+        status: SupportStatus::NotYet,
         accepts: &[("2", "2")],
         rejects: &["x"],
         ..OptionEntry::BLANK
@@ -179,10 +188,10 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "flow_id",
         category: Category::Rate,
-        kind: Kind::Integer { min: 0, max: u32::MAX as i64 },
+        kind: ValueKind::Integer { min: 0, max: u32::MAX as i64 },
         default: DefaultValue::Text("0"),
         summary: "Which flow this job belongs to",
-        status: Status::NotYet,
+        status: SupportStatus::NotYet,
         accepts: &[("1", "1")],
         rejects: &["x"],
         ..OptionEntry::BLANK
@@ -190,19 +199,19 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "flow_watermark",
         category: Category::Rate,
-        kind: Kind::Text,
+        kind: ValueKind::Text,
         summary: "Largest difference between the jobs of a flow",
-        status: Status::NoEffect("fio has dropped it too"),
+        status: SupportStatus::NoEffect("fio has dropped it, too"),
         accepts: &[("1024", "1024")],
         ..OptionEntry::BLANK
     },
     OptionEntry {
         name: "flow_sleep",
         category: Category::Rate,
-        kind: Kind::Integer { min: 0, max: u32::MAX as i64 },
+        kind: ValueKind::Integer { min: 0, max: u32::MAX as i64 },
         default: DefaultValue::Text("0"),
         summary: "Time to sleep when the flow holds the job back, microseconds",
-        status: Status::NotYet,
+        status: SupportStatus::NotYet,
         accepts: &[("100", "100")],
         rejects: &["-1"],
         ..OptionEntry::BLANK
@@ -210,9 +219,9 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "latency_target",
         category: Category::Rate,
-        kind: Kind::Time { unit: TimeUnit::Microseconds },
+        kind: ValueKind::Time { unit: TimeUnit::Microseconds },
         summary: "Find the largest queue depth whose latency stays below this, microseconds",
-        status: Status::NotYet,
+        status: SupportStatus::NotYet,
         accepts: &[("10ms", "10ms")],
         rejects: &["x"],
         ..OptionEntry::BLANK
@@ -220,9 +229,9 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "latency_window",
         category: Category::Rate,
-        kind: Kind::Time { unit: TimeUnit::Microseconds },
+        kind: ValueKind::Time { unit: TimeUnit::Microseconds },
         summary: "Time over which the latency target is checked, microseconds",
-        status: Status::NotYet,
+        status: SupportStatus::NotYet,
         accepts: &[("1s", "1s")],
         rejects: &["x"],
         ..OptionEntry::BLANK
@@ -230,10 +239,10 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "latency_percentile",
         category: Category::Rate,
-        kind: Kind::Floats { most: 1, min: 0.0, max: 100.0 },
+        kind: ValueKind::Floats { most: 1, min: 0.0, max: 100.0 },
         default: DefaultValue::Text("100"),
         summary: "Percent of operations that must meet the latency target",
-        status: Status::NotYet,
+        status: SupportStatus::NotYet,
         accepts: &[("99.9", "99.9")],
         rejects: &["101"],
         ..OptionEntry::BLANK
@@ -241,10 +250,10 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "latency_run",
         category: Category::Rate,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Keep adjusting the queue to the latency target",
-        status: Status::NotYet,
+        status: SupportStatus::NotYet,
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK

@@ -2,34 +2,34 @@
 //!
 //! One entry per option, with the texts that test it; see [`OptionEntry`].
 
-use iolab_options::{Category, DefaultValue, Kind, OptionEntry, Status};
+use iolab_options::{Category, DefaultValue, OptionEntry, SupportStatus, ValueKind};
 
 pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "write_iolog",
         category: Category::Replay,
-        kind: Kind::Text,
+        kind: ValueKind::Text,
         summary: "Record the operations in this file",
-        status: Status::NotYet,
+        status: SupportStatus::NotYet,
         accepts: &[("trace.log", "trace.log")],
         ..OptionEntry::BLANK
     },
     OptionEntry {
         name: "read_iolog",
         category: Category::Replay,
-        kind: Kind::Text,
-        summary: "Replay the operations of this file",
-        status: Status::NotYetChangesData,
+        kind: ValueKind::Text,
+        summary: "Replay the operations of this trace",
+        details: "A trace of `iolab capture`, an iolog of fio (version 2 or 3), text of strace, or the files of one blktrace separated by `:`. The trace says which files, which operations, when, and how many workers: one for each thread that was there at the same time as others. The order within a thread is kept, and so is the order of threads around syncs. rw, bs, size and filename have no meaning.",
         accepts: &[("trace.log", "trace.log")],
         ..OptionEntry::BLANK
     },
     OptionEntry {
         name: "read_iolog_chunked",
         category: Category::Replay,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Read the trace in pieces while replaying",
-        status: Status::NotYet,
+        status: SupportStatus::NoEffect("every trace is read in pieces"),
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -37,10 +37,9 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "replay_no_stall",
         category: Category::Replay,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Replay as fast as possible",
-        status: Status::NotYet,
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -48,19 +47,26 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "replay_redirect",
         category: Category::Replay,
-        kind: Kind::Text,
-        summary: "Device to replay all operations on",
-        status: Status::NotYet,
+        kind: ValueKind::Text,
+        summary: "File or device to replay all operations on",
         accepts: &[("/dev/ram0", "/dev/ram0")],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "replay_map",
+        category: Category::Replay,
+        kind: ValueKind::Text,
+        summary: "Where files of the trace are now: `FROM=TO`, several separated by `:`",
+        details: "A path that is FROM or lies below it is replayed at TO; the longest FROM counts. Other files lie below `directory`, if that is given, and where they were otherwise. iolab only.",
+        accepts: &[("/var/lib/db=/mnt/copy", "/var/lib/db=/mnt/copy")],
         ..OptionEntry::BLANK
     },
     OptionEntry {
         name: "replay_scale",
         category: Category::Replay,
-        kind: Kind::Integer { min: 1, max: u32::MAX as i64 },
+        kind: ValueKind::Integer { min: 1, max: u32::MAX as i64 },
         default: DefaultValue::Text("1"),
         summary: "Divide offsets by this",
-        status: Status::NotYet,
         accepts: &[("2", "2")],
         rejects: &["0"],
         ..OptionEntry::BLANK
@@ -68,9 +74,9 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "replay_align",
         category: Category::Replay,
-        kind: Kind::Size,
+        kind: ValueKind::Size,
+        default: DefaultValue::Text("0"),
         summary: "Align offsets to this",
-        status: Status::NotYet,
         accepts: &[("4k", "4k")],
         rejects: &["x"],
         ..OptionEntry::BLANK
@@ -78,10 +84,10 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "replay_time_scale",
         category: Category::Replay,
-        kind: Kind::Integer { min: 1, max: u32::MAX as i64 },
+        kind: ValueKind::Integer { min: 1, max: u32::MAX as i64 },
         default: DefaultValue::Text("100"),
-        summary: "Percent by which to stretch the time between operations",
-        status: Status::NotYet,
+        summary: "Speed of the replay, percent of the trace's own",
+        details: "200 replays twice as fast, 50 takes twice as long. As fio 3.33 behaves.",
         accepts: &[("50", "50")],
         rejects: &["0"],
         ..OptionEntry::BLANK
@@ -89,9 +95,8 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "replay_skip",
         category: Category::Replay,
-        kind: Kind::Words(&["read", "write", "trim", "flush"]),
+        kind: ValueKind::Words(&["read", "write", "trim", "flush", "sync"]),
         summary: "Kinds of operations to skip",
-        status: Status::NotYet,
         accepts: &[("trim,flush", "trim,flush")],
         rejects: &["erase"],
         ..OptionEntry::BLANK
@@ -99,18 +104,18 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "merge_blktrace_file",
         category: Category::Replay,
-        kind: Kind::Text,
+        kind: ValueKind::Text,
         summary: "File to merge traces into",
-        status: Status::NotYet,
+        status: SupportStatus::NotYet,
         accepts: &[("merged.bin", "merged.bin")],
         ..OptionEntry::BLANK
     },
     OptionEntry {
         name: "merge_blktrace_scalars",
         category: Category::Replay,
-        kind: Kind::Floats { most: 1024, min: 0.0, max: 1_000_000.0 },
+        kind: ValueKind::Floats { most: 1024, min: 0.0, max: 1_000_000.0 },
         summary: "Percent by which to stretch the time of each trace",
-        status: Status::NotYet,
+        status: SupportStatus::NotYet,
         accepts: &[("50:100", "50:100")],
         rejects: &["x"],
         ..OptionEntry::BLANK
@@ -118,9 +123,9 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "merge_blktrace_iters",
         category: Category::Replay,
-        kind: Kind::Floats { most: 1024, min: 0.0, max: 1_000_000.0 },
+        kind: ValueKind::Floats { most: 1024, min: 0.0, max: 1_000_000.0 },
         summary: "Number of passes over each trace",
-        status: Status::NotYet,
+        status: SupportStatus::NotYet,
         accepts: &[("1:2", "1:2")],
         rejects: &["x"],
         ..OptionEntry::BLANK

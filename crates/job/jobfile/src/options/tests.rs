@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use iolab_options::{DefaultValue, Kind, Status};
+use iolab_options::{DefaultValue, SupportStatus, ValueKind};
 
 use super::*;
 use crate::values::{NumberRules, canonical, parse_value};
@@ -15,7 +15,7 @@ fn every_entry_accepts_and_rejects_its_examples() {
             let value = value.unwrap_or_else(|error| panic!("{}={text}: {}", entry.name, error.reason));
             assert_eq!(canonical(&value), *expected, "{}={text}", entry.name);
             // A mask prints as the list of its CPUs, which reads better and is another notation.
-            if entry.kind == Kind::CpuMask {
+            if entry.kind == ValueKind::CpuMask {
                 continue;
             }
             let again = parse_value(&entry.kind, Some(expected), NumberRules::default());
@@ -34,9 +34,13 @@ fn every_entry_is_complete() {
         assert!(!entry.summary.is_empty() && !entry.summary.ends_with('.'), "{}: summary", entry.name);
         assert!(entry.details.is_empty() || entry.details.ends_with('.'), "{}: details", entry.name);
         assert!(!entry.accepts.is_empty(), "{}: an accepted example is missing", entry.name);
-        assert!(!entry.rejects.is_empty() || entry.kind == Kind::Text, "{}: a refused example is missing", entry.name);
+        assert!(
+            !entry.rejects.is_empty() || entry.kind == ValueKind::Text,
+            "{}: a refused example is missing",
+            entry.name
+        );
         assert_default_fits(entry);
-        if let Status::NoEffect(reason) = entry.status {
+        if let SupportStatus::NoEffect(reason) = entry.status {
             assert!(!reason.is_empty(), "{}: why has it no effect?", entry.name);
         }
     }
@@ -62,18 +66,21 @@ fn assert_default_fits(entry: &OptionEntry) {
         DefaultValue::Absent => {
             let says_something = matches!(
                 entry.kind,
-                Kind::Switch
-                    | Kind::Bool
-                    | Kind::Integer { .. }
-                    | Kind::Integers { .. }
-                    | Kind::Size
-                    | Kind::Sizes
-                    | Kind::Time { .. }
-                    | Kind::Times { .. }
-                    | Kind::Choice(_)
-                    | Kind::Pattern
+                ValueKind::Switch
+                    | ValueKind::Bool
+                    | ValueKind::Integer { .. }
+                    | ValueKind::Integers { .. }
+                    | ValueKind::Size
+                    | ValueKind::Sizes
+                    | ValueKind::Time { .. }
+                    | ValueKind::Times { .. }
+                    | ValueKind::Choice(_)
+                    | ValueKind::Pattern
             );
-            assert!(!says_something || entry.status != Status::Supported, "{name}: what holds when it is left out?");
+            assert!(
+                !says_something || entry.status != SupportStatus::Supported,
+                "{name}: what holds when it is left out?"
+            );
         }
     }
 }
@@ -91,7 +98,7 @@ fn no_name_is_given_twice() {
 #[test]
 fn a_choice_word_stands_for_one_choice() {
     for entry in OPTIONS {
-        let Kind::Choice(choices) = entry.kind else { continue };
+        let ValueKind::Choice(choices) = entry.kind else { continue };
         let mut seen = BTreeSet::new();
         for word in choices.iter().flat_map(|choice| std::iter::once(&choice.name).chain(choice.aliases)) {
             assert!(seen.insert(*word), "{}: {word} stands twice", entry.name);

@@ -2,16 +2,16 @@
 //!
 //! One entry per option, with the texts that test it; see [`OptionEntry`].
 
-use iolab_options::{Category, DefaultValue, Kind, OptionEntry, Status, TimeUnit};
+use iolab_options::{Category, DefaultValue, OptionEntry, SupportStatus, TimeUnit, ValueKind};
 
 pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "runtime",
         aliases: &["timeout"],
         category: Category::Time,
-        kind: Kind::Time { unit: TimeUnit::Seconds },
+        kind: ValueKind::Time { unit: TimeUnit::Seconds },
         default: DefaultValue::Text("0"),
-        summary: "Longest time to run",
+        summary: "Maximum run time",
         details: "A bare number counts seconds; 0 is no limit.",
         accepts: &[("60", "1m"), ("1.5s", "1.5s"), ("500ms", "500ms"), ("2h", "2h"), ("(5s+100)", "5.0001s")],
         rejects: &["-1", "5x", "soon"],
@@ -20,7 +20,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "time_based",
         category: Category::Time,
-        kind: Kind::Switch,
+        kind: ValueKind::Switch,
         default: DefaultValue::Text("0"),
         summary: "Start over at the end of the files until the runtime is over",
         accepts: &[("1", "1"), ("0", "0")],
@@ -30,7 +30,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "startdelay",
         category: Category::Time,
-        kind: Kind::TimeRange { unit: TimeUnit::Seconds },
+        kind: ValueKind::TimeRange { unit: TimeUnit::Seconds },
         default: DefaultValue::Text("0"),
         summary: "Wait before starting, or a range from which each worker draws",
         accepts: &[("5", "5s"), ("100ms-1s", "100ms-1s")],
@@ -40,7 +40,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "ramp_time",
         category: Category::Time,
-        kind: Kind::Time { unit: TimeUnit::Seconds },
+        kind: ValueKind::Time { unit: TimeUnit::Seconds },
         default: DefaultValue::Text("0"),
         summary: "Warm-up: time to run before measuring",
         details: "Adds to the runtime.",
@@ -51,9 +51,9 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "ramp_size",
         category: Category::Time,
-        kind: Kind::SizeOrPercent,
+        kind: ValueKind::SizeOrPercent,
         summary: "Warm-up: data to transfer before measuring",
-        status: Status::NotYet,
+        status: SupportStatus::NotYet,
         accepts: &[("1g", "1g")],
         rejects: &["x"],
         ..OptionEntry::BLANK

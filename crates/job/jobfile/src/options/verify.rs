@@ -2,13 +2,13 @@
 //!
 //! One entry per option, with the texts that test it; see [`OptionEntry`].
 
-use iolab_options::{Category, Choice, DefaultValue, Kind, OptionEntry, Status};
+use iolab_options::{Category, Choice, DefaultValue, OptionEntry, SupportStatus, ValueKind};
 
 pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "verify",
         category: Category::Verify,
-        kind: Kind::Choice(&[
+        kind: ValueKind::Choice(&[
             Choice { name: "none", aliases: &["0"], summary: "no verification" },
             Choice { name: "md5", aliases: &[], summary: "MD5" },
             Choice { name: "crc64", aliases: &[], summary: "CRC-64" },
@@ -25,14 +25,13 @@ pub(super) const TABLE: &[OptionEntry] = &[
             Choice { name: "sha3-384", aliases: &[], summary: "SHA3-384" },
             Choice { name: "sha3-512", aliases: &[], summary: "SHA3-512" },
             Choice { name: "xxhash", aliases: &[], summary: "xxHash" },
-            Choice { name: "meta", aliases: &[], summary: "header fields only" },
+            Choice { name: "meta", aliases: &[], summary: "only the header fields" },
             Choice { name: "pattern", aliases: &[], summary: "the pattern of verify_pattern" },
-            Choice { name: "pattern_hdr", aliases: &[], summary: "that pattern and a header" },
+            Choice { name: "pattern_hdr", aliases: &[], summary: "the pattern of verify_pattern and a header" },
             Choice { name: "null", aliases: &[], summary: "pretend to verify" },
         ]),
         default: DefaultValue::Text("none"),
         summary: "Verify written data with this method",
-        status: Status::NotYetChangesData,
         accepts: &[("0", "none"), ("md5", "md5"), ("crc32c-intel", "crc32c-intel")],
         rejects: &["md4"],
         ..OptionEntry::BLANK
@@ -40,10 +39,9 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "do_verify",
         category: Category::Verify,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("1"),
         summary: "Verify after writing, if verify is set",
-        status: Status::NotYet,
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -51,9 +49,9 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "verify_only",
         category: Category::Verify,
-        kind: Kind::Switch,
+        kind: ValueKind::Switch,
+        default: DefaultValue::Text("0"),
         summary: "Verify what an earlier run wrote, without writing",
-        status: Status::NotYetChangesData,
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -61,13 +59,13 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "verify_policy",
         category: Category::Verify,
-        kind: Kind::Choice(&[
+        kind: ValueKind::Choice(&[
             Choice { name: "completed", aliases: &[], summary: "everything that completed" },
             Choice { name: "fsynced", aliases: &[], summary: "only what was flushed" },
         ]),
         default: DefaultValue::Text("completed"),
         summary: "Which writes are verified",
-        status: Status::NotYet,
+        status: SupportStatus::NotYetChangesData,
         accepts: &[("fsynced", "fsynced")],
         rejects: &["some"],
         ..OptionEntry::BLANK
@@ -75,27 +73,27 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "verifysort",
         category: Category::Verify,
-        kind: Kind::Text,
+        kind: ValueKind::Text,
         summary: "Sort blocks before verifying",
-        status: Status::NoEffect("fio has dropped it too"),
+        status: SupportStatus::NoEffect("fio has dropped it, too"),
         accepts: &[("1", "1")],
         ..OptionEntry::BLANK
     },
     OptionEntry {
         name: "verifysort_nr",
         category: Category::Verify,
-        kind: Kind::Text,
+        kind: ValueKind::Text,
         summary: "Number of blocks to sort",
-        status: Status::NoEffect("fio has dropped it too"),
+        status: SupportStatus::NoEffect("fio has dropped it, too"),
         accepts: &[("1024", "1024")],
         ..OptionEntry::BLANK
     },
     OptionEntry {
         name: "verify_interval",
         category: Category::Verify,
-        kind: Kind::Size,
-        summary: "Distance between verification headers",
-        status: Status::NotYet,
+        kind: ValueKind::Size,
+        default: DefaultValue::Text("0"),
+        summary: "Distance between verification headers; 0: what all block sizes and alignments share",
         accepts: &[("512", "512")],
         rejects: &["x"],
         ..OptionEntry::BLANK
@@ -103,9 +101,9 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "verify_offset",
         category: Category::Verify,
-        kind: Kind::Size,
+        kind: ValueKind::Size,
+        default: DefaultValue::Text("0"),
         summary: "Position of the verification header within its interval",
-        status: Status::NotYet,
         accepts: &[("16", "16")],
         rejects: &["x"],
         ..OptionEntry::BLANK
@@ -113,20 +111,18 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "verify_pattern",
         category: Category::Verify,
-        kind: Kind::Text,
+        kind: ValueKind::Text,
         summary: "Bytes that are written and verified",
         details: "As buffer_pattern, and `%o` for the block's offset.",
-        status: Status::NotYetChangesData,
         accepts: &[("0xff%o\"abcd\"-12", "0xff%o\"abcd\"-12")],
         ..OptionEntry::BLANK
     },
     OptionEntry {
         name: "verify_pattern_interval",
         category: Category::Verify,
-        kind: Kind::Size,
+        kind: ValueKind::Size,
         default: DefaultValue::Text("0"),
         summary: "Length after which the pattern starts again",
-        status: Status::NotYet,
         accepts: &[("4k", "4k")],
         rejects: &["x"],
         ..OptionEntry::BLANK
@@ -134,10 +130,9 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "verify_fatal",
         category: Category::Verify,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Stop at the first block that does not verify",
-        status: Status::NotYet,
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -145,10 +140,9 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "verify_dump",
         category: Category::Verify,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Write blocks that do not verify into files",
-        status: Status::NotYet,
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -156,10 +150,10 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "verify_async",
         category: Category::Verify,
-        kind: Kind::Integer { min: 0, max: 1024 },
+        kind: ValueKind::Integer { min: 0, max: 1024 },
         default: DefaultValue::Text("0"),
         summary: "Threads that verify beside the worker",
-        status: Status::NotYet,
+        status: SupportStatus::NotYet,
         accepts: &[("4", "4")],
         rejects: &["-1"],
         ..OptionEntry::BLANK
@@ -167,9 +161,9 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "verify_async_cpus",
         category: Category::Verify,
-        kind: Kind::CpuList,
+        kind: ValueKind::CpuList,
         summary: "CPUs of those threads",
-        status: Status::NotYet,
+        status: SupportStatus::NotYet,
         accepts: &[("0-3", "0-3")],
         rejects: &["x"],
         ..OptionEntry::BLANK
@@ -177,9 +171,9 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "verify_backlog",
         category: Category::Verify,
-        kind: Kind::Integer { min: 0, max: i64::MAX },
+        kind: ValueKind::Integer { min: 0, max: i64::MAX },
+        default: DefaultValue::Text("0"),
         summary: "Verify after this many blocks are written",
-        status: Status::NotYet,
         accepts: &[("1024", "1024")],
         rejects: &["-1"],
         ..OptionEntry::BLANK
@@ -187,9 +181,9 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "verify_backlog_batch",
         category: Category::Verify,
-        kind: Kind::Integer { min: 0, max: u32::MAX as i64 },
-        summary: "Blocks to verify at a time",
-        status: Status::NotYet,
+        kind: ValueKind::Integer { min: 0, max: u32::MAX as i64 },
+        default: DefaultValue::Text("0"),
+        summary: "Blocks to verify at a time; 0: as many as verify_backlog",
         accepts: &[("64", "64")],
         rejects: &["-1"],
         ..OptionEntry::BLANK
@@ -197,10 +191,10 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "experimental_verify",
         category: Category::Verify,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Replay the random generator instead of remembering writes",
-        status: Status::NotYet,
+        status: SupportStatus::NoEffect("iolab always makes the operations again instead of remembering them"),
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -208,10 +202,10 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "verify_state_load",
         category: Category::Verify,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Load the state that an interrupted run saved",
-        status: Status::NotYet,
+        status: SupportStatus::NotYetChangesData,
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -219,10 +213,10 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "verify_state_save",
         category: Category::Verify,
-        kind: Kind::Bool,
-        default: DefaultValue::Text("1"),
+        kind: ValueKind::Bool,
+        default: DefaultValue::Text("0"),
         summary: "Save the state when a run is interrupted",
-        status: Status::NoEffect("iolab does not verify data yet, so there is no state to save"),
+        status: SupportStatus::NotYet,
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -230,10 +224,9 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "verify_write_sequence",
         category: Category::Verify,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("1"),
         summary: "Verify the order of writes",
-        status: Status::NotYet,
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -241,10 +234,9 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "verify_header_seed",
         category: Category::Verify,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("1"),
         summary: "Verify the seed in the header",
-        status: Status::NotYet,
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -252,10 +244,9 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "trim_percentage",
         category: Category::Verify,
-        kind: Kind::Integer { min: 0, max: 100 },
+        kind: ValueKind::Integer { min: 0, max: 100 },
         default: DefaultValue::Text("0"),
         summary: "Percent of verified blocks to discard",
-        status: Status::NotYetChangesData,
         accepts: &[("10", "10")],
         rejects: &["101"],
         ..OptionEntry::BLANK
@@ -263,10 +254,9 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "trim_verify_zero",
         category: Category::Verify,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("1"),
         summary: "Expect zeroes from discarded blocks",
-        status: Status::NotYet,
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -274,9 +264,9 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "trim_backlog",
         category: Category::Verify,
-        kind: Kind::Integer { min: 0, max: i64::MAX },
+        kind: ValueKind::Integer { min: 0, max: i64::MAX },
+        default: DefaultValue::Text("0"),
         summary: "Discard after this many blocks are written",
-        status: Status::NotYet,
         accepts: &[("512", "512")],
         rejects: &["-1"],
         ..OptionEntry::BLANK
@@ -284,9 +274,9 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "trim_backlog_batch",
         category: Category::Verify,
-        kind: Kind::Integer { min: 0, max: u32::MAX as i64 },
-        summary: "Blocks to discard at a time",
-        status: Status::NotYet,
+        kind: ValueKind::Integer { min: 0, max: u32::MAX as i64 },
+        default: DefaultValue::Text("0"),
+        summary: "Blocks to discard at a time; 0: as many as trim_backlog",
         accepts: &[("64", "64")],
         rejects: &["-1"],
         ..OptionEntry::BLANK

@@ -2,13 +2,13 @@
 //!
 //! One entry per option, with the texts that test it; see [`OptionEntry`].
 
-use iolab_options::{Category, Choice, DefaultValue, Kind, OptionEntry, Status};
+use iolab_options::{Category, Choice, DefaultValue, OptionEntry, SupportStatus, ValueKind};
 
 pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "zonemode",
         category: Category::Zones,
-        kind: Kind::Choice(&[
+        kind: ValueKind::Choice(&[
             Choice { name: "none", aliases: &[], summary: "no zones" },
             Choice { name: "strided", aliases: &[], summary: "work in stripes of the range" },
             Choice { name: "zbd", aliases: &[], summary: "zoned block device" },
@@ -22,7 +22,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "zonerange",
         category: Category::Zones,
-        kind: Kind::Size,
+        kind: ValueKind::Size,
         default: DefaultValue::SameAs("zonesize"),
         summary: "Size of a stripe, for zonemode=strided",
         accepts: &[("1m", "1m")],
@@ -32,7 +32,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "zonesize",
         category: Category::Zones,
-        kind: Kind::Size,
+        kind: ValueKind::Size,
         default: DefaultValue::Text("0"),
         summary: "Data to transfer in a zone before moving to the next; for zoned devices, the size of a zone",
         accepts: &[("256m", "256m")],
@@ -42,10 +42,10 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "zonecapacity",
         category: Category::Zones,
-        kind: Kind::Size,
+        kind: ValueKind::Size,
         default: DefaultValue::Text("0"),
         summary: "Usable size of a zone",
-        status: Status::NotYet,
+        status: SupportStatus::NotYet,
         accepts: &[("128m", "128m")],
         rejects: &["x"],
         ..OptionEntry::BLANK
@@ -53,7 +53,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "zoneskip",
         category: Category::Zones,
-        kind: Kind::SizeOrPercent,
+        kind: ValueKind::SizeOrPercent,
         default: DefaultValue::Text("0"),
         summary: "Distance between zones",
         details: "Bytes, or zones with `z`.",
@@ -64,10 +64,10 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "read_beyond_wp",
         category: Category::Zones,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Allow reads beyond a zone's write pointer",
-        status: Status::NotYet,
+        status: SupportStatus::NotYet,
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -75,10 +75,10 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "max_open_zones",
         category: Category::Zones,
-        kind: Kind::Integer { min: 0, max: u32::MAX as i64 },
+        kind: ValueKind::Integer { min: 0, max: u32::MAX as i64 },
         default: DefaultValue::Text("0"),
-        summary: "Most zones open for writing, over all jobs",
-        status: Status::NotYet,
+        summary: "Maximum number of open zones, over all jobs",
+        status: SupportStatus::NotYet,
         accepts: &[("16", "16")],
         rejects: &["-1"],
         ..OptionEntry::BLANK
@@ -86,10 +86,10 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "job_max_open_zones",
         category: Category::Zones,
-        kind: Kind::Integer { min: 0, max: u32::MAX as i64 },
+        kind: ValueKind::Integer { min: 0, max: u32::MAX as i64 },
         default: DefaultValue::Text("0"),
-        summary: "Most zones open for writing, of one job",
-        status: Status::NotYet,
+        summary: "Maximum number of open zones, per job",
+        status: SupportStatus::NotYet,
         accepts: &[("4", "4")],
         rejects: &["-1"],
         ..OptionEntry::BLANK
@@ -97,10 +97,10 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "ignore_zone_limits",
         category: Category::Zones,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Ignore the device's own limits of open zones",
-        status: Status::NotYet,
+        status: SupportStatus::NotYet,
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -108,9 +108,9 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "zone_reset_threshold",
         category: Category::Zones,
-        kind: Kind::Floats { most: 1, min: 0.0, max: 1.0 },
+        kind: ValueKind::Floats { most: 1, min: 0.0, max: 1.0 },
         summary: "Share of written blocks from which zones are reset",
-        status: Status::NotYet,
+        status: SupportStatus::NotYet,
         accepts: &[("0.5", "0.5")],
         rejects: &["2"],
         ..OptionEntry::BLANK
@@ -118,9 +118,9 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "zone_reset_frequency",
         category: Category::Zones,
-        kind: Kind::Floats { most: 1, min: 0.0, max: 1.0 },
+        kind: ValueKind::Floats { most: 1, min: 0.0, max: 1.0 },
         summary: "How often a zone is reset beyond the threshold",
-        status: Status::NotYet,
+        status: SupportStatus::NotYet,
         accepts: &[("0.1", "0.1")],
         rejects: &["2"],
         ..OptionEntry::BLANK
@@ -128,10 +128,10 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "recover_zbd_write_error",
         category: Category::Zones,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Resynchronise the write pointer after a failed write",
-        status: Status::NotYet,
+        status: SupportStatus::NotYet,
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -139,10 +139,10 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "write_zone_remainder",
         category: Category::Zones,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Fill the rest of a zone with a smaller write",
-        status: Status::NotYet,
+        status: SupportStatus::NotYet,
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -150,10 +150,10 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "fdp",
         category: Category::Zones,
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Use flexible data placement",
-        status: Status::NotYet,
+        status: SupportStatus::NotYet,
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -162,14 +162,14 @@ pub(super) const TABLE: &[OptionEntry] = &[
         name: "dataplacement",
         aliases: &["data_placement"],
         category: Category::Zones,
-        kind: Kind::Choice(&[
+        kind: ValueKind::Choice(&[
             Choice { name: "none", aliases: &[], summary: "no placement" },
             Choice { name: "fdp", aliases: &[], summary: "flexible data placement" },
             Choice { name: "streams", aliases: &[], summary: "write streams" },
         ]),
         default: DefaultValue::Text("none"),
         summary: "Kind of data placement",
-        status: Status::NotYet,
+        status: SupportStatus::NotYet,
         accepts: &[("fdp", "fdp")],
         rejects: &["tapes"],
         ..OptionEntry::BLANK
@@ -178,14 +178,14 @@ pub(super) const TABLE: &[OptionEntry] = &[
         name: "plid_select",
         aliases: &["fdp_pli_select"],
         category: Category::Zones,
-        kind: Kind::Choice(&[
+        kind: ValueKind::Choice(&[
             Choice { name: "random", aliases: &[], summary: "at random" },
             Choice { name: "roundrobin", aliases: &[], summary: "in turn" },
             Choice { name: "scheme", aliases: &[], summary: "by dp_scheme" },
         ]),
         default: DefaultValue::Text("roundrobin"),
         summary: "How the placement identifier is chosen",
-        status: Status::NotYet,
+        status: SupportStatus::NotYet,
         accepts: &[("random", "random")],
         rejects: &["best"],
         ..OptionEntry::BLANK
@@ -194,9 +194,9 @@ pub(super) const TABLE: &[OptionEntry] = &[
         name: "plids",
         aliases: &["fdp_pli"],
         category: Category::Zones,
-        kind: Kind::CpuList,
+        kind: ValueKind::CpuList,
         summary: "Placement identifiers to use",
-        status: Status::NotYet,
+        status: SupportStatus::NotYet,
         accepts: &[("0,2-4", "0,2-4")],
         rejects: &["x"],
         ..OptionEntry::BLANK
@@ -204,9 +204,9 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "dp_scheme",
         category: Category::Zones,
-        kind: Kind::Text,
+        kind: ValueKind::Text,
         summary: "File that maps offsets to placement identifiers",
-        status: Status::NotYet,
+        status: SupportStatus::NotYet,
         accepts: &[("scheme.txt", "scheme.txt")],
         ..OptionEntry::BLANK
     },

@@ -103,7 +103,7 @@ fn a_comment_without_a_blank_is_pointed_out() {
 #[test]
 fn comments_may_hold_any_bytes() {
     let files = [crate::Input { name: "x".to_owned(), bytes: b"; caf\xe9\n[a]\niodepth=2 # \xff\n".to_vec() }];
-    let request = crate::Request { files: &files, ..crate::Request::default() };
+    let request = crate::ParseRequest { files: &files, ..crate::ParseRequest::default() };
     let set = crate::parse(&request, &crate::test_surroundings::Fixed).unwrap_or_default();
     assert_eq!(depths(&set), [Some(2)]);
 }

@@ -5,7 +5,7 @@ use iolab_options::OptionEntry;
 use super::good;
 use crate::help::{EngineHelp, cmdhelp, cmdhelp_all, enghelp, reference_page, showcmd, to_command_line};
 use crate::test_surroundings::Fixed;
-use crate::{OPTIONS, Request, command_line, parse};
+use crate::{OPTIONS, ParseRequest, command_line, parse};
 
 #[test]
 fn every_option_has_help_and_an_article() {
@@ -43,7 +43,8 @@ fn a_shown_command_line_means_the_same_jobs() {
     );
     let arguments: Vec<String> = set.jobs.iter().flat_map(to_command_line).collect();
     let line = command_line::parse(&arguments, &[], &Fixed).expect("shown arguments parse");
-    let again = parse(&Request { command_line: Some(&line), ..Request::default() }, &Fixed).expect("shown jobs parse");
+    let again = parse(&ParseRequest { command_line: Some(&line), ..ParseRequest::default() }, &Fixed)
+        .expect("shown jobs parse");
     assert_eq!(again.jobs.len(), set.jobs.len());
     for (one, other) in set.jobs.iter().zip(&again.jobs) {
         assert_eq!(one.name, other.name);

@@ -2,7 +2,7 @@
 
 use super::{bad, parse_texts};
 use crate::test_surroundings::Fixed;
-use crate::{Input, Request, parse, render};
+use crate::{Input, ParseRequest, parse, render};
 
 #[test]
 fn nonsense_is_refused_where_it_stands() {
@@ -11,17 +11,17 @@ fn nonsense_is_refused_where_it_stands() {
         ("[a]\nbs=4k,8q\n", "8q", "not a unit of size"),
         ("[a\nbs=4k\n", "[a", "closing `]`"),
         ("[]\n", "[]", "no name"),
-        ("[a]junk\n", "junk", "nothing may follow"),
+        ("[a]junk\n", "junk", "unexpected text after"),
         ("[a]\ninclude missing.inc\n", "missing.inc", "cannot be included"),
         ("[a]\ninclude loop.inc\n", "loop.inc", "nested too deeply"),
-        ("[a]\ninclude section.inc\n", "[inner]", "cannot begin a section"),
+        ("[a]\ninclude section.inc\n", "[inner]", "must not begin a section"),
         ("[a]\ninclude bad.inc\n", "8q", "not a unit of size"),
         ("[a]\niodepth=5000000\n", "5000000", "above the largest value"),
         ("[a]\nbssplit=4k/60:8k/60\n", "4k/60:8k/60", "add up to 120"),
         ("[a]\nbssplit=4k/50:8k/50,2k/101\n", "101", "not a whole percentage"),
         ("[a]\nbuffered\n", "buffered", "a value is missing"),
         ("[a]\nbs=\n", "bs=", "the value is empty"),
-        ("[a]\nrw=Read\n", "Read", "not one of the values"),
+        ("[a]\nrw=Read\n", "Read", "is not a known value"),
         ("[a]\ndirect=yes\n", "yes", "neither 0 nor 1"),
         ("bs=4k\n[a]\n", "bs=4k", "outside any section"),
         ("[a]\nioedpth=4\n", "ioedpth", "neither a job option"),
@@ -34,7 +34,7 @@ fn nonsense_is_refused_where_it_stands() {
         ("[a]\nruntime=(2s*3s)\n", "(2s*3s)", "the result of the expression is not a time"),
         ("[a]\nrwmixread=101\n", "101", "above the largest value"),
         ("[a]\npercentile_list=50:99:abc\n", "abc", "is not a number"),
-        ("[a]\ncpus_allowed=4-2\n", "4-2", "runs backwards"),
+        ("[a]\ncpus_allowed=4-2\n", "4-2", "is reversed"),
         ("[a]\nrandom_distribution=zoned:60/10:50/90\n", "60/10:50/90", "add up to 110"),
     ];
     for (text, marked, reason) in cases {
@@ -83,7 +83,7 @@ fn binary_files_are_refused_with_the_place() {
     ];
     for (bytes, reason) in cases {
         let files = [Input { name: "x".to_owned(), bytes: bytes.to_vec() }];
-        let failure = parse(&Request { files: &files, ..Request::default() }, &Fixed).expect_err(reason);
+        let failure = parse(&ParseRequest { files: &files, ..ParseRequest::default() }, &Fixed).expect_err(reason);
         assert_eq!(failure.diagnostics.len(), 1);
         assert!(failure.diagnostics[0].reason.contains(reason), "{:?}", failure.diagnostics);
     }

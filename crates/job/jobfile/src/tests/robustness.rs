@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use crate::test_surroundings::Fixed;
 use crate::values::{NumberRules, canonical, parse_value};
-use crate::{Diagnostic, OPTIONS, Severity, fuzz_entry, render};
+use crate::{Diagnostic, DiagnosticSeverity, OPTIONS, fuzz_entry, render};
 
 /// Pieces from which nearly-right job files are made.
 const PIECES: &[&str] = &[
@@ -89,7 +89,7 @@ proptest! {
     #[test]
     fn any_place_can_be_rendered(text in ".{0,80}", begin in 0..120_usize, end in 0..120_usize, color in any::<bool>()) {
         let finding = Diagnostic {
-            severity: Severity::Warning, source: 0, span: (begin, end), reason: text.clone(), suggestion: Some(text.clone()),
+            severity: DiagnosticSeverity::Warning, source: 0, span: (begin, end), reason: text.clone(), suggestion: Some(text.clone()),
         };
         let _ = render(&[finding], &[("x".to_owned(), format!("{text}\n{text}\n"))], color);
     }

@@ -13,8 +13,10 @@ pub(super) fn pattern(whole: Piece<'_>) -> Result<Vec<u8>, ValueError> {
     while !rest.is_empty() {
         let used = match rest.text.as_bytes()[0] {
             b'"' => quoted(rest, &mut bytes)?,
-            b'\'' => return Err(rest.refuse_with("a pattern from a file is not built yet", "give the bytes as `0x…`")),
-            b'%' => return Err(rest.refuse("format letters such as %o belong to verify_pattern only")),
+            b'\'' => {
+                return Err(rest.refuse_with("patterns from files are not supported yet", "give the bytes as `0x…`"));
+            }
+            b'%' => return Err(rest.refuse("formats such as %o are only for verify_pattern")),
             b'0' if rest.text[1..].starts_with(['x', 'X']) => hexadecimal(rest, &mut bytes)?,
             b'-' | b'0'..=b'9' => decimal(rest, &mut bytes)?,
             _ => {

@@ -13,7 +13,7 @@ pub(super) fn list(whole: Piece<'_>) -> Result<Vec<usize>, ValueError> {
             Some((low, high)) => {
                 let (first, last) = (number(low)?, number(high)?);
                 if first > last {
-                    return Err(part.refuse(format!("the range `{}` runs backwards", part.text)));
+                    return Err(part.refuse(format!("the range `{}` is reversed", part.text)));
                 }
                 cpus.extend(first..=last);
             }

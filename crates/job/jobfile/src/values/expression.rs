@@ -36,7 +36,7 @@ pub(super) fn evaluate(text: &str, measure: Measure) -> Result<i128, String> {
     let value = parser.sum()?;
     parser.skip_blanks();
     if !parser.rest.is_empty() {
-        return Err(format!("`{}` is not understood in an expression", first_word(parser.rest)));
+        return Err(format!("`{}` is not valid in an expression", first_word(parser.rest)));
     }
     match (measure, value.dimension) {
         (Measure::Count(_), _) | (Measure::Time { .. }, 1) => Ok(value.number),

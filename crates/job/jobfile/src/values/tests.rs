@@ -1,6 +1,6 @@
 //! Values by kind: what the examples of the table do not show.
 
-use iolab_options::{Kind, TimeUnit, Value};
+use iolab_options::{TimeUnit, Value, ValueKind};
 use iolab_units::KbBase;
 
 use super::*;
@@ -29,7 +29,7 @@ fn expressions_count_exactly() {
         ("(5%0)", None),
         ("(1.5)", None),
     ];
-    let kind = Kind::Integer { min: i64::MIN, max: i64::MAX };
+    let kind = ValueKind::Integer { min: i64::MIN, max: i64::MAX };
     for (text, expected) in cases {
         let value = parse_value(&kind, Some(text), NumberRules::default()).ok();
         assert_eq!(value, expected.map(Value::Integer), "{text}");
@@ -38,7 +38,7 @@ fn expressions_count_exactly() {
 
 #[test]
 fn times_in_parentheses_count_in_microseconds() {
-    let kind = Kind::Time { unit: TimeUnit::Seconds };
+    let kind = ValueKind::Time { unit: TimeUnit::Seconds };
     let cases = [
         ("(10)", 10_000),
         ("(2*3s)", 6_000_000_000),
@@ -66,21 +66,25 @@ fn triples_inherit_as_the_manual_says() {
     ];
     for (text, expected) in cases {
         let expected = expected.map(|kib: Option<u64>| kib.map(|kib| kib << 10));
-        assert_eq!(parse_value(&Kind::Sizes, Some(text), NumberRules::default()), Ok(Value::Sizes(expected)), "{text}");
+        assert_eq!(
+            parse_value(&ValueKind::Sizes, Some(text), NumberRules::default()),
+            Ok(Value::Sizes(expected)),
+            "{text}"
+        );
     }
 }
 
 #[test]
 fn refusals_point_at_the_part() {
-    let cases: &[(Kind, &str, &str)] = &[
-        (Kind::Splits, "4k/50:8q/50", "8q"),
-        (Kind::Splits, "4k/50:8k/5x", "5x"),
-        (Kind::SizeRanges, "1k-4k, 2k-8q", "8q"),
-        (Kind::Distribution, "zipf:1.2:7", "7"),
-        (Kind::CpuList, "0,x-3", "x"),
-        (Kind::ErrorNumbers, "EIO,ENOSUCH", "ENOSUCH"),
-        (Kind::BytePattern, "0xabq", "q"),
-        (Kind::SizeOrPercent, "120%", "120"),
+    let cases: &[(ValueKind, &str, &str)] = &[
+        (ValueKind::Splits, "4k/50:8q/50", "8q"),
+        (ValueKind::Splits, "4k/50:8k/5x", "5x"),
+        (ValueKind::SizeRanges, "1k-4k, 2k-8q", "8q"),
+        (ValueKind::Distribution, "zipf:1.2:7", "7"),
+        (ValueKind::CpuList, "0,x-3", "x"),
+        (ValueKind::ErrorNumbers, "EIO,ENOSUCH", "ENOSUCH"),
+        (ValueKind::BytePattern, "0xabq", "q"),
+        (ValueKind::SizeOrPercent, "120%", "120"),
     ];
     for (kind, text, part) in cases {
         let error = parse_value(kind, Some(text), NumberRules::default()).expect_err(text);
@@ -90,10 +94,10 @@ fn refusals_point_at_the_part() {
 
 #[test]
 fn only_switches_may_stand_alone() {
-    assert_eq!(parse_value(&Kind::Switch, None, NumberRules::default()), Ok(Value::Flag(true)));
-    assert!(parse_value(&Kind::Bool, None, NumberRules::default()).is_err());
-    assert!(parse_value(&Kind::Text, None, NumberRules::default()).is_err());
-    assert!(parse_value(&Kind::Switch, Some(""), NumberRules::default()).is_err());
+    assert_eq!(parse_value(&ValueKind::Switch, None, NumberRules::default()), Ok(Value::Flag(true)));
+    assert!(parse_value(&ValueKind::Bool, None, NumberRules::default()).is_err());
+    assert!(parse_value(&ValueKind::Text, None, NumberRules::default()).is_err());
+    assert!(parse_value(&ValueKind::Switch, Some(""), NumberRules::default()).is_err());
 }
 
 #[test]

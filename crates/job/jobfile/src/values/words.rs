@@ -37,7 +37,7 @@ pub(super) fn list(whole: Piece<'_>, known: &[&'static str]) -> Result<Value, Va
 
 /// The refusal of a word, with the nearest known one or the list of all.
 pub(super) fn unknown_word<'a>(piece: Piece<'_>, known: impl Iterator<Item = &'a str> + Clone) -> ValueError {
-    let reason = format!("`{}` is not one of the values known here", piece.text);
+    let reason = format!("`{}` is not a known value", piece.text);
     match closest(piece.text, known.clone()) {
         Some(near) => piece.refuse_with(reason, format!("did you mean `{near}`?")),
         None => piece.refuse_with(reason, format!("one of: {}", known.collect::<Vec<_>>().join(", "))),

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use iolab_engine::{Capabilities, DeviceFacts, EngineDescription, FileEffect, FileUse, OpenError, Polling};
 use iolab_jobfile::{Diagnostic, JobSet};
-use iolab_options::{Category, DefaultValue, Kind, OptionEntry, PageCache, Reach, Status};
-use iolab_plan::{Plan, WorkerPlan};
-use iolab_resolve::{Machine, Mode, Overrides, PathKind, Request, Resolved, resolve};
+use iolab_options::{Category, DefaultValue, OptionEntry, PageCache, Reach, SupportStatus, ValueKind};
+use iolab_plan::{Plan, ReplayFile, ReplayRules, ReplayShare, ReplaySurvey, WorkerPlan};
+use iolab_resolve::{MachineFacts, Mode, Overrides, PathKind, ResolveRequest, Resolved, resolve};
 
 mod text;
 
@@ -19,10 +19,10 @@ pub(crate) const GIB: u64 = 1 << 30;
 /// Four CPUs, a disk of 8 GiB, an existing file of 1 GiB, a directory with two files.
 pub(crate) struct Lab;
 
-impl Machine for Lab {
+impl MachineFacts for Lab {
     fn at(&self, path: &Path) -> PathKind {
         match path.to_str().unwrap_or_default() {
-            "/dev/disk" | "/dev/other" => PathKind::BlockDevice(8 * GIB),
+            "/dev/disk" | "/dev/other" | "/dev/ram0" => PathKind::BlockDevice(8 * GIB),
             "/dev/odd" => PathKind::BlockDevice(10_000),
             "/dev/char" => PathKind::CharacterDevice,
             "/data/big" => PathKind::File(GIB),
@@ -55,6 +55,37 @@ impl Machine for Lab {
             _ => Err(OpenError { message: format!("{name}: there is no such drive"), errno: None }),
         }
     }
+    fn survey(&self, paths: &[String], _rules: &ReplayRules) -> Result<ReplaySurvey, String> {
+        if paths != ["trace.log"] {
+            return Err(format!("{}: no such file", paths.join(":")));
+        }
+        let file = |number, path: &str, read_end_bytes| ReplayFile {
+            number,
+            path: path.to_owned(),
+            size_bytes: Some(4096),
+            end_bytes: 1 << 20,
+            read_end_bytes,
+            ..ReplayFile::default()
+        };
+        let share = |files: &[u32], most_in_flight| ReplayShare {
+            files: files.to_vec(),
+            operations: 30,
+            bytes: [40_960, 81_920, 0],
+            counts: [10, 10, 0, 10],
+            longest_bytes: 8192,
+            most_in_flight,
+            span_ns: 7_000_000,
+            ..ReplayShare::default()
+        };
+        Ok(ReplaySurvey {
+            shares: vec![share(&[1], 1), share(&[1, 4], 5)],
+            share_of_thread: vec![0, 1, 0],
+            files: vec![file(1, "/var/lib/db/log", 0), file(4, "/srv/table", 65_536)],
+            span_ns: 7_000_000,
+            left_out: vec![("calls".to_owned(), 3)],
+            ..ReplaySurvey::default()
+        })
+    }
     fn text(&self, path: &Path) -> Result<String, String> {
         match path.to_str() {
             Some("trace") => Ok("# us\n0\n250.5\n1000\n".into()),
@@ -86,20 +117,20 @@ const SYNCHRONOUS: Capabilities = Capabilities {
 };
 
 static RING_OPTIONS: [OptionEntry; 4] = [
-    OptionEntry { name: "fixedbufs", kind: Kind::Switch, default: DefaultValue::Automatic, ..OptionEntry::BLANK },
+    OptionEntry { name: "fixedbufs", kind: ValueKind::Switch, default: DefaultValue::Automatic, ..OptionEntry::BLANK },
     OptionEntry {
         name: "hipri",
-        kind: Kind::Switch,
+        kind: ValueKind::Switch,
         default: DefaultValue::Text("0"),
         category: Category::Engine,
         ..OptionEntry::BLANK
     },
-    OptionEntry { name: "sqthread_poll_cpu", kind: Kind::Integer { min: 0, max: 1024 }, ..OptionEntry::BLANK },
+    OptionEntry { name: "sqthread_poll_cpu", kind: ValueKind::Integer { min: 0, max: 1024 }, ..OptionEntry::BLANK },
     OptionEntry {
         name: "uncached",
-        kind: Kind::Bool,
+        kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
-        status: Status::NotYet,
+        status: SupportStatus::NotYet,
         ..OptionEntry::BLANK
     },
 ];
@@ -123,8 +154,8 @@ pub(crate) static ENGINES: [&EngineDescription; 8] =
     [&PSYNC, &MMAP, &LIBAIO, &URING, &NULL, &CPUIO, &FILECREATE, &DRIVES];
 
 /// A job set read with everything at its defaults.
-pub(crate) fn request(jobs: &JobSet) -> Request<'_> {
-    Request {
+pub(crate) fn request(jobs: &JobSet) -> ResolveRequest<'_> {
+    ResolveRequest {
         jobs,
         options: iolab_jobfile::OPTIONS,
         engines: &ENGINES,
@@ -135,7 +166,7 @@ pub(crate) fn request(jobs: &JobSet) -> Request<'_> {
 }
 
 /// Resolves text, which must be accepted.
-pub(crate) fn resolved(text: &str, change: impl FnOnce(&mut Request<'_>)) -> Resolved {
+pub(crate) fn resolved(text: &str, change: impl FnOnce(&mut ResolveRequest<'_>)) -> Resolved {
     let jobs = jobs(text);
     let mut request = request(&jobs);
     change(&mut request);
@@ -160,7 +191,7 @@ pub(crate) fn section(options: &str) -> String {
 }
 
 /// The errors of a text, which must be refused.
-pub(crate) fn refusals(text: &str, change: impl FnOnce(&mut Request<'_>)) -> Vec<Diagnostic> {
+pub(crate) fn refusals(text: &str, change: impl FnOnce(&mut ResolveRequest<'_>)) -> Vec<Diagnostic> {
     let jobs = jobs(text);
     let mut request = request(&jobs);
     change(&mut request);

@@ -33,6 +33,6 @@ pub(crate) fn jobs(text: &str) -> JobSet {
     let parts = text.split("---\n").enumerate();
     let files: Vec<Input> =
         parts.map(|(index, text)| Input { name: format!("{index}.fio"), bytes: text.as_bytes().to_vec() }).collect();
-    let request = iolab_jobfile::Request { files: &files, ..iolab_jobfile::Request::default() };
+    let request = iolab_jobfile::ParseRequest { files: &files, ..iolab_jobfile::ParseRequest::default() };
     parse(&request, &World).unwrap_or_else(|failure| panic!("{text}\ndoes not parse: {:#?}", failure.diagnostics))
 }

@@ -79,6 +79,18 @@ pub(super) fn numbers_of<'a>(argument: &'a str, key: &'a str) -> impl Iterator<I
     pieces.filter_map(move |(at, _)| {
         let rest = argument[at + key.len()..].strip_prefix('=')?;
         let end = rest.find([',', '}', ']']).unwrap_or(rest.len());
-        super::line::number(rest[..end].split('<').next()?).map(|number| number as u64)
+        number(rest[..end].split('<').next()?).map(|number| number as u64)
     })
+}
+
+/// A number as strace prints it.
+pub(crate) fn number(word: &str) -> Option<i64> {
+    let word = word.trim();
+    if let Some(digits) = word.strip_prefix("0x") {
+        return u64::from_str_radix(digits, 16).ok().map(|number| number as i64);
+    }
+    if word.len() > 1 && word.starts_with('0') && word.bytes().all(|digit| digit.is_ascii_digit()) {
+        return i64::from_str_radix(word, 8).ok();
+    }
+    word.parse::<i64>().ok().or_else(|| word.parse::<u64>().ok().map(|number| number as i64))
 }

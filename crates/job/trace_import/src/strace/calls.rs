@@ -7,7 +7,7 @@ use iolab_trace::{Call as Kind, Flags, NO_FILE, Operation};
 use super::arguments::numbers_of;
 use super::descriptors::{Descriptors, Known};
 use super::line::Call;
-use crate::ImportError;
+use crate::sink::ImportError;
 use crate::sink::{Imported, Sink};
 
 /// Takes calls one by one.
@@ -56,9 +56,10 @@ impl<W: Write> Calls<W> {
 
     pub(super) fn finish(mut self) -> Result<Imported, ImportError> {
         self.sink.unseen("entries of io_uring, which strace does not show", self.ring_entries);
-        self.sink.unseen("mappings of files: what was read and written through memory is not here", self.mappings);
-        self.sink.unseen("operations of native AIO whose end strace does not show", self.aio);
-        self.sink.unseen("the text has no durations (-T): they are 0 in the trace", u64::from(self.no_durations));
+        self.sink.unseen("mapped files: reads and writes through memory are missing", self.mappings);
+        self.sink.unseen("native AIO operations whose completion strace does not show", self.aio);
+        self.sink
+            .unseen("the text has no durations (strace -T): they are 0 in the trace", u64::from(self.no_durations));
         self.sink.finish("lines")
     }
 
@@ -237,7 +238,8 @@ impl<W: Write> Calls<W> {
             let Some((fd, path)) = call.descriptor(side) else { continue };
             // `[0]`, or `[0] => [4096]`: before and after.
             let given = offset_at.and_then(|at| call.arguments.get(at)).and_then(|word| word.strip_prefix('['));
-            let given = given.and_then(|word| super::line::number(word.split(']').next()?)).map(|offset| offset as u64);
+            let given =
+                given.and_then(|word| super::arguments::number(word.split(']').next()?)).map(|offset| offset as u64);
             let known = self.descriptors.known(thread, fd, path);
             let offset = given.or(known.position);
             if given.is_none() {

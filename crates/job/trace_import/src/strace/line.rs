@@ -2,6 +2,7 @@
 
 use super::arguments;
 use crate::errno;
+use crate::strace::arguments::number;
 
 /// When, in one of strace's forms; ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,18 +120,6 @@ impl<'t> Call<'t> {
     pub(super) fn descriptor(&self, index: usize) -> Option<(i32, Option<&'t str>)> {
         arguments::descriptor(self.arguments.get(index)?)
     }
-}
-
-/// A number as strace prints it.
-pub(super) fn number(word: &str) -> Option<i64> {
-    let word = word.trim();
-    if let Some(digits) = word.strip_prefix("0x") {
-        return u64::from_str_radix(digits, 16).ok().map(|number| number as i64);
-    }
-    if word.len() > 1 && word.starts_with('0') && word.bytes().all(|digit| digit.is_ascii_digit()) {
-        return i64::from_str_radix(word, 8).ok();
-    }
-    word.parse::<i64>().ok().or_else(|| word.parse::<u64>().ok().map(|number| number as i64))
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use io_uring::{IoUring, cqueue, opcode, squeue, types};
 
 /// One command to a driver.
 #[derive(Debug, Clone, Copy)]
-pub struct Command {
+pub struct RingCommand {
     /// The driver's descriptor.
     pub fd: RawFd,
     /// `cmd_op`: what the driver is asked for.
@@ -28,13 +28,13 @@ pub struct Command {
     pub length: u32,
     /// The command's own bytes.
     pub data: [u8; 80],
-    /// Comes back in the [`Event`].
+    /// Comes back in the [`RingEvent`].
     pub token: u64,
 }
 
 /// A command or a watched descriptor that the kernel has something to say about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Event {
+pub struct RingEvent {
     /// The token it was queued with.
     pub token: u64,
     /// The driver's result, or a negative errno; for watched descriptors the `poll(2)` events.
@@ -84,7 +84,7 @@ impl CommandRing {
     /// # Safety
     /// What the command points to has to stay valid, and be left alone, for as long as the driver
     /// may use it.
-    pub unsafe fn push(&mut self, command: &Command) -> io::Result<()> {
+    pub unsafe fn push(&mut self, command: &RingCommand) -> io::Result<()> {
         let entry = entry(command, self.held == Some(command.fd));
         // SAFETY: the caller's promise about the addresses, passed on.
         unsafe { self.push_entry(&entry) }
@@ -156,13 +156,13 @@ impl CommandRing {
 
     /// The next event, oldest first.
     #[inline]
-    pub fn next_event(&mut self) -> Option<Event> {
+    pub fn next_event(&mut self) -> Option<RingEvent> {
         let entry: cqueue::Entry = self.ring.completion().next()?;
-        Some(Event { token: entry.user_data(), result: entry.result() })
+        Some(RingEvent { token: entry.user_data(), result: entry.result() })
     }
 }
 
-fn entry(command: &Command, is_held: bool) -> squeue::Entry128 {
+fn entry(command: &RingCommand, is_held: bool) -> squeue::Entry128 {
     let built = if is_held {
         opcode::UringCmd80::new(types::Fixed(0), command.operation)
     } else {
@@ -186,7 +186,7 @@ mod tests {
         data[0] = 0xa0;
         data[79] = 0xaf;
         let command =
-            Command { fd: 7, operation: 0x0102_0304, address: 0x1122_3344_5566_7788, length: 2, data, token: 9 };
+            RingCommand { fd: 7, operation: 0x0102_0304, address: 0x1122_3344_5566_7788, length: 2, data, token: 9 };
         let entry = entry(&command, false);
         // SAFETY: an entry is 128 initialised bytes.
         let bytes = unsafe { (&raw const entry).cast::<[u8; 128]>().read() };

@@ -15,9 +15,9 @@ use std::sync::Arc;
 use std::task::{Poll, Waker};
 
 use iolab_clock::Clock;
-use iolab_engine::{Completions, Engine, Lane, Op, OpKind, OpenRequest, SlotPool, Submission, TargetFile, Wait};
+use iolab_engine::{Completions, Engine, Lane, LaneRequest, Op, OpKind, SlotPool, Submission, TargetFile, Wait};
 use iolab_engine_uring::{Uring, UringLane};
-use iolab_executor::{Driver, Executor, Order};
+use iolab_executor::{Driver, Executor, ReadyOrder};
 use iolab_logfs::Activity;
 use iolab_memory::Backing;
 use iolab_options::Settings;
@@ -85,10 +85,11 @@ pub(super) fn run<L: Load>(parent: &Path, parts: Vec<(Shape, L)>) -> Result<Vec<
 fn run_part<L: Load>(folder: &Path, (shape, load): (Shape, L), gate: Arc<Gate>) -> Result<L::Output, BenchError> {
     let store = FolderStore::open(folder, shape)?;
     let mut driver = RingDriver(Rc::clone(&store.ring));
-    let mut executor = Executor::new(Order::Fair);
+    let mut executor = Executor::new(ReadyOrder::Fair);
     let stage = Stage { clock: Clock::monotonic(), spawner: executor.spawner(), gate };
     let ended = executor.run(&mut driver, load.run(Rc::new(store), stage));
-    let stalled = |_| BenchError::Unfit("every worker waits for another one; please report this".to_owned());
+    let stalled =
+        |_| BenchError::Unfit("deadlock: every worker waits for another one; please report this bug".to_owned());
     ended.map_err(stalled)?
 }
 
@@ -98,21 +99,21 @@ impl FolderStore {
             let path = folder.join(format!("file{number}"));
             let mut options = OpenOptions::new();
             options.create_new(true).read(true).write(true).custom_flags(OFlags::DIRECT.bits() as i32);
-            let file = options.open(&path).map_err(failed(&path, "making a file without the page cache (O_DIRECT)"))?;
+            let file = options.open(&path).map_err(failed(&path, "creating a file with O_DIRECT"))?;
             Ok((TargetFile { path, fd: file.as_raw_fd(), size_bytes: 0, is_block_device: false }, file))
         };
         let opened: Result<Vec<(TargetFile, File)>, BenchError> = (0..shape.files).map(open).collect();
         let (targets, files): (Vec<TargetFile>, Vec<File>) = opened?.into_iter().unzip();
         let no_memory = |error: iolab_memory::PoolError| BenchError::Folder {
             path: folder.to_owned(),
-            doing: "taking memory for buffers",
+            doing: "allocating buffers",
             source: error.source,
         };
         let pool = SlotPool::new(shape.workers, shape.most_bytes as usize, 0, &Backing::Anonymous);
         let mut pool = pool.map_err(no_memory)?;
         let mut random = Random::new(shape.seed);
         (0..shape.workers).for_each(|slot| random.fill(pool.slot_mut(slot)));
-        let request = OpenRequest {
+        let request = LaneRequest {
             files: &targets,
             depth: shape.workers,
             buffers: pool.view(),

@@ -7,9 +7,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use iolab_clock::Clock;
-use iolab_disk::{Buffer, Divided, Opening, open_disk};
-use iolab_executor::{Executor, Order};
-use iolab_image::{Access, Image, ImageError};
+use iolab_disk::{Buffer, DiskOptions, Divided, open_disk};
+use iolab_executor::{Executor, ReadyOrder};
+use iolab_image::{Image, ImageAccess, ImageError};
 use iolab_logfs::{Activity, Disk, InodeId, LogFs, MkfsOptions, Owner, mkfs, open_domain};
 
 use super::{ImageStore, Load, Shape, Span, Stage, Store, on_threads};
@@ -28,13 +28,13 @@ pub(crate) struct LogStore {
 
 pub(super) fn run<L: Load>(image: &ImageStore, parts: Vec<(Shape, L)>) -> Result<Vec<L::Output>, BenchError> {
     // Open until all threads have ended: with it goes the lock.
-    let mut opened = Image::open(&image.path, Access::Write)?;
+    let mut opened = Image::open(&image.path, ImageAccess::Write)?;
     let domains = u32::try_from(parts.len()).unwrap_or(u32::MAX);
     let made = opened.run(async |disk, (clock, _)| {
         let options = MkfsOptions { domains, ..fresh(&image.mkfs, &clock) };
         mkfs(&disk, &options).await
     })?;
-    made.map_err(wrong(&image.path, "making the file system"))?;
+    made.map_err(wrong(&image.path, "creating the file system"))?;
     on_threads(parts, |domain, part, gate| run_domain(image, domain, part, gate))
 }
 
@@ -47,8 +47,8 @@ fn run_domain<L: Load>(
 ) -> Result<L::Output, BenchError> {
     let wrong = |doing| wrong(&image.path, doing);
     let unopened = |source| BenchError::Folder { path: image.path.clone(), doing: "opening it", source };
-    let (device, _) = open_disk(&image.path, &Opening::default()).map_err(unopened)?;
-    let (disk, clock, mut executor) = (Disk::new(device), Clock::monotonic(), Executor::new(Order::Fair));
+    let (device, _) = open_disk(&image.path, &DiskOptions::default()).map_err(unopened)?;
+    let (disk, clock, mut executor) = (Disk::new(device), Clock::monotonic(), Executor::new(ReadyOrder::Fair));
     let spawner = executor.spawner();
     let running = executor.run(&mut disk.clone(), async {
         let context = (clock.clone(), spawner.clone());

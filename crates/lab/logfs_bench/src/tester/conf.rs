@@ -7,7 +7,7 @@ use super::fields::{Fields, Known, number, text, word};
 
 /// What a job does again and again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum JobKind {
     /// Reads from the begin to the end of its file, and again.
     SeqRead,
     /// Overwrites its file from the begin to the end, and again.
@@ -22,16 +22,16 @@ pub enum Kind {
     Cpu,
 }
 
-const KINDS: [(&str, Kind); 6] = [
-    ("seqread", Kind::SeqRead),
-    ("seqwrite", Kind::SeqWrite),
-    ("randread", Kind::RandRead),
-    ("randwrite", Kind::RandWrite),
-    ("append", Kind::Append),
-    ("cpu", Kind::Cpu),
+const KINDS: [(&str, JobKind); 6] = [
+    ("seqread", JobKind::SeqRead),
+    ("seqwrite", JobKind::SeqWrite),
+    ("randread", JobKind::RandRead),
+    ("randwrite", JobKind::RandWrite),
+    ("append", JobKind::Append),
+    ("cpu", JobKind::Cpu),
 ];
 
-impl Kind {
+impl JobKind {
     /// As it is written.
     pub fn name(self) -> &'static str {
         KINDS.iter().find(|(_, kind)| *kind == self).map_or("", |(name, _)| name)
@@ -58,7 +58,7 @@ impl Shards {
 
 /// When the next request is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pace {
+pub enum ArrivalPacing {
     /// When the last one has ended, and a pause is over.
     Closed {
         /// The pause, ns.
@@ -86,7 +86,7 @@ pub struct Job {
     /// Where it is described.
     pub line: usize,
     /// What it does.
-    pub kind: Kind,
+    pub kind: JobKind,
     /// Where it runs.
     pub shards: Shards,
     /// Bytes of its files on all shards together; nothing: of each.
@@ -94,12 +94,12 @@ pub struct Job {
     /// Workers, each with one request (or batch) under way at most.
     pub parallel: usize,
     /// When they send.
-    pub pace: Pace,
-    /// It ends after so many requests.
+    pub pace: ArrivalPacing,
+    /// It ends after this many requests.
     pub limit: Option<u64>,
     /// Bytes of a request.
     pub request_bytes: u64,
-    /// How long a request of [`Kind::Cpu`] takes, ns.
+    /// How long a request of [`JobKind::Cpu`] takes, ns.
     pub execution_ns: u64,
 }
 
@@ -116,9 +116,9 @@ const MOST_DATA_BYTES: u64 = 1 << 50;
 const MOST_REQUEST_BYTES: u64 = 64 << 20;
 
 const NO_SCHEDULER: Option<&str> =
-    Some("the thread of a shard sends the requests of all its jobs as they come; no scheduler weighs them");
-const NO_UNLINK: &str = "all files stay open until the run ends, so that removing one would free nothing";
-const ONE_BUFFER: Option<&str> = Some("a request has one buffer");
+    Some("a shard's thread sends the requests of all its jobs as they come, without a scheduler");
+const NO_UNLINK: &str = "all files stay open until the run ends, so removing one would free nothing";
+const ONE_BUFFER: Option<&str> = Some("a request always has one buffer");
 
 const JOB: &[Known] = &[
     ("name", None),
@@ -150,7 +150,7 @@ const SHARD_INFO: &[Known] = &[
 const OPTIONS: &[Known] = &[
     ("pause_distribution", None),
     ("sleep_type", None),
-    ("dsync", Some("no write waits until it is durable; `iolab fs perf` measures with a sync at the end")),
+    ("dsync", Some("writes do not wait for durability; `iolab fs perf` measures with a sync at the end")),
 ];
 
 impl TesterConf {
@@ -159,17 +159,17 @@ impl TesterConf {
     /// # Errors
     /// The first thing that is wrong, refused or unknown.
     pub fn parse(yaml: &str) -> Result<TesterConf, ConfError> {
-        let nothing = || ConfError::new(1, "a list of jobs is needed: `- name: …`");
+        let nothing = || ConfError::new(1, "expected a list of jobs: `- name: …`");
         let root = read(yaml)?.ok_or_else(nothing)?;
         let Value::List(items) = &root.value else {
-            let message = format!("a list of jobs is needed (`- name: …`), not {}", root.value.kind());
+            let message = format!("expected a list of jobs (`- name: …`), found {}", root.value.kind());
             return Err(ConfError::new(root.line, message));
         };
         let mut jobs: Vec<Job> = Vec::new();
         for item in items {
             let job = job(item)?;
             if let Some(other) = jobs.iter().find(|other| other.name == job.name) {
-                let message = format!("the job of line {} has the name {} already", other.line, job.name);
+                let message = format!("the job in line {} is already named {}", other.line, job.name);
                 return Err(ConfError::new(job.line, message));
             }
             jobs.push(job);
@@ -203,16 +203,16 @@ fn job(node: &Node) -> Result<Job, ConfError> {
     let info = Fields::of(fields.get("shard_info").unwrap_or(&nothing), SHARD_INFO, "shard_info")?;
     let options = Fields::of(fields.get("options").unwrap_or(&nothing), OPTIONS, "options")?;
     let kind = kind(fields.need("type")?)?;
-    if kind == Kind::Cpu {
+    if kind == JobKind::Cpu {
         info.refuse("reqsize", "a cpu job has no requests to a file")?;
         fields.refuse("data_size", "a cpu job has no file")?;
     } else {
         info.refuse("execution_time", "only a cpu job has one")?;
     }
     // The only way to pause there is.
-    let only = "busyloop (the only one here: the thread asks the devices until a pause is over)";
+    let only = "busyloop (the only supported one: the thread polls the devices during pauses)";
     if let Some(node) = options.get("sleep_type").filter(|node| node.value != Value::Text("busyloop".into())) {
-        return Err(ConfError::new(node.line, format!("sleep_type has to be {only}")));
+        return Err(ConfError::new(node.line, format!("sleep_type must be {only}")));
     }
     let name = fields.need("name")?;
     let job = Job {
@@ -230,9 +230,9 @@ fn job(node: &Node) -> Result<Job, ConfError> {
     Ok(job)
 }
 
-fn kind(node: &Node) -> Result<Kind, ConfError> {
+fn kind(node: &Node) -> Result<JobKind, ConfError> {
     if node.value == Value::Text("unlink".into()) {
-        return Err(ConfError::new(node.line, format!("unlink has no meaning here: {NO_UNLINK}")));
+        return Err(ConfError::new(node.line, format!("unlink is not supported: {NO_UNLINK}")));
     }
     word(node, "type", &KINDS)
 }
@@ -247,32 +247,35 @@ fn shards(node: &Node) -> Result<Shards, ConfError> {
     for item in items {
         let shard = number(item, "shards", (0, MOST_SHARDS - 1))? as u32;
         if named.contains(&shard) {
-            return Err(ConfError::new(item.line, format!("shards: {shard} is there twice")));
+            return Err(ConfError::new(item.line, format!("shards: {shard} is listed twice")));
         }
         named.push(shard);
     }
     match named.len() {
-        0 => Err(ConfError::new(node.line, "shards: a job that runs nowhere")),
+        0 => Err(ConfError::new(node.line, "shards: the list is empty, so the job would not run")),
         _ => Ok(Shards::Listed(named)),
     }
 }
 
-fn pace(info: &Fields<'_>, options: &Fields<'_>) -> Result<Pace, ConfError> {
+fn pace(info: &Fields<'_>, options: &Fields<'_>) -> Result<ArrivalPacing, ConfError> {
     let poisson = options.word("pause_distribution", &[("uniform", false), ("poisson", true)])?;
     match info.number("rps", (1, 10_000_000))? {
         None => {
-            info.refuse("batch", "without rps the next request is sent when the last one has ended")?;
-            options.refuse("pause_distribution", "without rps the next request is sent when the last one has ended")?;
+            info.refuse("batch", "without rps, the next request is sent when the previous one completes")?;
+            options.refuse(
+                "pause_distribution",
+                "without rps, the next request is sent when the previous one completes",
+            )?;
             let think_ns = info.duration("think_time")?.unwrap_or(0);
-            Ok(Pace::Closed { think_ns, think_after_ns: info.duration("think_after")?.unwrap_or(0) })
+            Ok(ArrivalPacing::Closed { think_ns, think_after_ns: info.duration("think_after")?.unwrap_or(0) })
         }
         Some(rate) => {
             if info.duration("think_time")?.unwrap_or(0) > 0 {
-                info.refuse("think_time", "with rps the clock says when the next request is sent")?;
+                info.refuse("think_time", "with rps, the clock sets when the next request is sent")?;
             }
-            info.refuse("think_after", "with rps the clock says when the next request is sent")?;
+            info.refuse("think_after", "with rps, the clock sets when the next request is sent")?;
             let batch = info.number("batch", (1, 256))?.unwrap_or(1) as usize;
-            Ok(Pace::Open { rate, poisson: poisson.unwrap_or(false), batch })
+            Ok(ArrivalPacing::Open { rate, poisson: poisson.unwrap_or(false), batch })
         }
     }
 }
@@ -280,7 +283,7 @@ fn pace(info: &Fields<'_>, options: &Fields<'_>) -> Result<Pace, ConfError> {
 fn data_bytes(fields: &Fields<'_>) -> Result<Option<u64>, ConfError> {
     match (fields.bytes("data_size")?, fields.get("data_size")) {
         (Some(bytes), Some(node)) if !(1..=MOST_DATA_BYTES).contains(&bytes) => {
-            Err(ConfError::new(node.line, format!("data_size: {bytes}: from 1 byte to 1024 TB is needed")))
+            Err(ConfError::new(node.line, format!("data_size: {bytes}: expected 1 byte to 1024 TB")))
         }
         (bytes, _) => Ok(bytes),
     }
@@ -292,7 +295,7 @@ fn request_bytes(info: &Fields<'_>) -> Result<u64, ConfError> {
         return Ok(bytes);
     }
     let line = info.get("reqsize").map_or(info.line, |node| node.line);
-    Err(ConfError::new(line, format!("reqsize: {bytes}: a multiple of 512 up to 64MB is needed")))
+    Err(ConfError::new(line, format!("reqsize: {bytes}: expected a multiple of 512 up to 64MB")))
 }
 
 #[cfg(test)]

@@ -50,7 +50,7 @@ pub(super) fn read(text: &str) -> Result<Option<Node>, ConfError> {
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|error| ConfError::new(error.marker().line(), error.info()))?;
         let line = span.start.line();
-        let refuse = |what| Err(ConfError::new(line, format!("{what} are not understood here")));
+        let refuse = |what| Err(ConfError::new(line, format!("{what} are not supported")));
         let ended = match event {
             Event::Scalar(_, _, _, Some(_)) | Event::SequenceStart(_, Some(_)) | Event::MappingStart(_, Some(_)) => {
                 return refuse("tags");
@@ -58,7 +58,7 @@ pub(super) fn read(text: &str) -> Result<Option<Node>, ConfError> {
             Event::Alias(_) => return refuse("aliases"),
             Event::DocumentStart(_) if root.is_some() => return refuse("several documents"),
             Event::SequenceStart(..) | Event::MappingStart(..) if open.len() == DEEPEST => {
-                return refuse("values so deep in others");
+                return refuse("values nested this deeply");
             }
             Event::SequenceStart(..) => {
                 open.push(Open { line, items: Vec::new(), is_map: false });

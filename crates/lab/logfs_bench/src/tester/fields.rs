@@ -20,7 +20,7 @@ impl<'node> Fields<'node> {
     /// Looks at every key. `what` is the map, for messages.
     pub(super) fn of(node: &'node Node, known: &[Known], what: &str) -> Result<Fields<'node>, ConfError> {
         let Value::Map(pairs) = &node.value else {
-            let message = format!("{what} has to be a map of keys and values, not {}", node.value.kind());
+            let message = format!("{what} must be a map of keys and values, not {}", node.value.kind());
             return Err(ConfError::new(node.line, message));
         };
         let mut fields = Fields { pairs: Vec::new(), line: node.line };
@@ -29,10 +29,10 @@ impl<'node> Fields<'node> {
             match known.iter().find(|(known, _)| *known == name) {
                 None => return Err(ConfError::new(key.line, unknown(name, known, what))),
                 Some((_, Some(reason))) => {
-                    return Err(ConfError::new(key.line, format!("{name} has no meaning here: {reason}")));
+                    return Err(ConfError::new(key.line, format!("{name} is not supported: {reason}")));
                 }
                 Some((_, None)) if fields.get(name).is_some() => {
-                    return Err(ConfError::new(key.line, format!("{name} is there twice")));
+                    return Err(ConfError::new(key.line, format!("{name} is set twice")));
                 }
                 Some((_, None)) => fields.pairs.push((name, value)),
             }
@@ -52,7 +52,7 @@ impl<'node> Fields<'node> {
     /// Refuses a key where another one has taken its meaning away.
     pub(super) fn refuse(&self, name: &str, why: &str) -> Result<(), ConfError> {
         match self.get(name) {
-            Some(node) => Err(ConfError::new(node.line, format!("{name} has no meaning here: {why}"))),
+            Some(node) => Err(ConfError::new(node.line, format!("{name} is not supported: {why}"))),
             None => Ok(()),
         }
     }
@@ -68,7 +68,7 @@ impl<'node> Fields<'node> {
         let written = text(node, name)?;
         let wrong = |why: String| ConfError::new(node.line, format!("{name}: {why}"));
         if written.contains(['i', 'I']) {
-            return Err(wrong(format!("{written}: write kB, MB or GB, which count in powers of 1024")));
+            return Err(wrong(format!("{written}: use kB, MB or GB, which are powers of 1024")));
         }
         parse_bytes(written, KbBase::K1024).map(Some).map_err(|error| wrong(error.to_string()))
     }
@@ -79,7 +79,7 @@ impl<'node> Fields<'node> {
         let written = text(node, name)?;
         let wrong = |why: String| ConfError::new(node.line, format!("{name}: {why}"));
         if written != "0" && !written.ends_with('s') {
-            return Err(wrong(format!("{written}: a unit is needed: ns, us, ms or s")));
+            return Err(wrong(format!("{written}: add a unit: ns, us, ms or s")));
         }
         parse_ns(written, 1).map(Some).map_err(|error| wrong(error.to_string()))
     }
@@ -94,7 +94,7 @@ impl<'node> Fields<'node> {
 pub(super) fn text<'node>(node: &'node Node, what: &str) -> Result<&'node str, ConfError> {
     match &node.value {
         Value::Text(text) => Ok(text),
-        other => Err(ConfError::new(node.line, format!("{what} has to be a plain value, not {}", other.kind()))),
+        other => Err(ConfError::new(node.line, format!("{what} must be a plain value, not {}", other.kind()))),
     }
 }
 
@@ -103,7 +103,7 @@ pub(super) fn number(node: &Node, name: &str, (least, most): (u64, u64)) -> Resu
     match written.parse() {
         Ok(number) if (least..=most).contains(&number) => Ok(number),
         _ => {
-            let message = format!("{name}: {written}: a whole number from {least} to {most} is needed");
+            let message = format!("{name}: {written}: expected a whole number from {least} to {most}");
             Err(ConfError::new(node.line, message))
         }
     }
@@ -115,13 +115,13 @@ pub(super) fn word<T: Copy>(node: &Node, name: &str, words: &[(&'static str, T)]
         return Ok(*value);
     }
     let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-    let message = format!("{name}: {written}: one of {} is needed{}", known.join(", "), hint(written, &known));
+    let message = format!("{name}: {written}: expected one of {}{}", known.join(", "), hint(written, &known));
     Err(ConfError::new(node.line, message))
 }
 
 fn unknown(name: &str, known: &[Known], what: &str) -> String {
     let meant: Vec<&str> = known.iter().filter(|(_, refused)| refused.is_none()).map(|(name, _)| *name).collect();
-    format!("{name} is no key of {what}: there are {}{}", meant.join(", "), hint(name, &meant))
+    format!("{name} is not a key of {what}; known keys are {}{}", meant.join(", "), hint(name, &meant))
 }
 
 /// `; is name meant?`
@@ -133,6 +133,6 @@ fn hint(written: &str, known: &[&str]) -> String {
     let near = known.iter().map(|known| (strsim::damerau_levenshtein(written, known), known)).min();
     let allowed = (written.len() / 3).clamp(1, 3);
     near.filter(|(distance, _)| *distance <= allowed)
-        .map(|(_, known)| format!("; is {known} meant?"))
+        .map(|(_, known)| format!("; did you mean {known}?"))
         .unwrap_or_default()
 }

@@ -14,10 +14,10 @@ use std::sync::Arc;
 use iolab_clock::Clock;
 use iolab_executor::Spawner;
 
-use super::{Job, JobResult, Kind, Pace, TesterConf, TesterResult};
+use super::{ArrivalPacing, Job, JobKind, JobResult, TesterConf, TesterResult};
 use crate::gate::{Gate, pass};
 use crate::random::Random;
-use crate::store::{Load, Shape, Span, Stage, Store, Target, run_on};
+use crate::store::{BenchTarget, Load, Shape, Span, Stage, Store, run_on};
 use crate::{BenchError, Class};
 
 /// How long, and on how many shards.
@@ -42,7 +42,11 @@ const MOST_BUFFER_BYTES: u64 = 1 << 30;
 ///
 /// # Errors
 /// What the target answers; [`BenchError::Unfit`] for jobs that do not fit it.
-pub fn run_tester(target: &Target, conf: &TesterConf, options: &TesterOptions) -> Result<TesterResult, BenchError> {
+pub fn run_tester(
+    target: &BenchTarget,
+    conf: &TesterConf,
+    options: &TesterOptions,
+) -> Result<TesterResult, BenchError> {
     let mut seeds = Random::new(options.seed);
     let shard_jobs = (0..options.shards).map(|shard| shard_jobs(conf, options, shard, &mut seeds));
     let shards: Vec<Vec<ShardJob>> = shard_jobs.collect::<Result<_, _>>()?;
@@ -51,7 +55,8 @@ pub fn run_tester(target: &Target, conf: &TesterConf, options: &TesterOptions) -
     let most_bytes = requests.fold(PIECE_BYTES, u64::max).next_multiple_of(4096);
     if workers > MOST_WORKERS || workers as u64 * most_bytes > MOST_BUFFER_BYTES {
         return Err(BenchError::Unfit(format!(
-            "{workers} requests under way at once with buffers of {most_bytes} bytes: at most {MOST_WORKERS} and {MOST_BUFFER_BYTES} bytes altogether are possible"
+            "{workers} requests in flight with buffers of {most_bytes} bytes: the limits are {MOST_WORKERS} requests \
+            and {MOST_BUFFER_BYTES} bytes in total"
         )));
     }
     refuse_what_is_too_large(target, &shards)?;
@@ -68,20 +73,23 @@ pub fn run_tester(target: &Target, conf: &TesterConf, options: &TesterOptions) -
 }
 
 /// Files have to fit the target; on an image, those of each shard its part of it.
-fn refuse_what_is_too_large(target: &Target, shards: &[Vec<ShardJob>]) -> Result<(), BenchError> {
+fn refuse_what_is_too_large(target: &BenchTarget, shards: &[Vec<ShardJob>]) -> Result<(), BenchError> {
     let needed =
         |shard_jobs: &[ShardJob]| shard_jobs.iter().fold(0, |sum: u64, shard_job| sum.saturating_add(shard_job.size));
     let (capacity, place) = (target.capacity_bytes()?, target.path().display());
     let all = shards.iter().fold(0, |sum: u64, shard_jobs| sum.saturating_add(needed(shard_jobs)));
     if all > capacity {
-        let text = format!("{place}: the files of all jobs take {all} bytes, but there are {capacity}: set data_size");
+        let text = format!(
+            "{place}: the files of all jobs need {all} bytes, but only {capacity} are available: set \
+            data_size"
+        );
         return Err(BenchError::Unfit(text));
     }
     let part = capacity / shards.len().max(1) as u64;
     let most = shards.iter().map(|shard_jobs| needed(shard_jobs)).max().unwrap_or(0);
-    if matches!(target, Target::Image(_)) && most > part {
+    if matches!(target, BenchTarget::Image(_)) && most > part {
         let text =
-            format!("{place}: the files of one shard take {most} bytes, but its domain has {part}: set data_size");
+            format!("{place}: the files of one shard need {most} bytes, but its domain has {part}: set data_size");
         return Err(BenchError::Unfit(text));
     }
     Ok(())
@@ -96,12 +104,12 @@ fn shard_jobs(
 ) -> Result<Vec<ShardJob>, BenchError> {
     let (mut shard_jobs, mut files, mut first_worker) = (Vec::new(), 0, 0);
     for (place, job) in conf.jobs.iter().enumerate().filter(|(_, job)| job.shards.has(shard)) {
-        let has_file = job.kind != Kind::Cpu;
+        let has_file = job.kind != JobKind::Cpu;
         let share = job.data_bytes.map_or(1 << 30, |bytes| bytes.div_ceil(u64::from(options.shards.max(1))));
         let size = if has_file { share.next_multiple_of(FILE_UNIT_BYTES) } else { 0 };
         if has_file && job.request_bytes > size {
             let (name, line, request) = (&job.name, job.line, job.request_bytes);
-            let text = format!("line {line}: {name}: a request has {request} bytes, but the file only {size}");
+            let text = format!("line {line}: {name}: a request has {request} bytes, but the file has only {size}");
             return Err(BenchError::Unfit(text));
         }
         let progress = Progress { random: Random::new(seeds.next()), next: 0, sent: 0, class: Class::new(&job.name) };
@@ -150,8 +158,8 @@ impl ShardJob {
 
     fn batch(&self) -> usize {
         match self.job.pace {
-            Pace::Open { batch, .. } => batch,
-            Pace::Closed { .. } => 1,
+            ArrivalPacing::Open { batch, .. } => batch,
+            ArrivalPacing::Closed { .. } => 1,
         }
     }
 
@@ -172,8 +180,8 @@ impl ShardJob {
     fn position(&self) -> u64 {
         let (progress, length) = (&mut *self.progress.borrow_mut(), self.job.request_bytes);
         let at = match self.job.kind {
-            Kind::RandRead | Kind::RandWrite => return progress.random.below(self.size / length) * length,
-            Kind::SeqRead | Kind::SeqWrite if progress.next + length > self.size => 0,
+            JobKind::RandRead | JobKind::RandWrite => return progress.random.below(self.size / length) * length,
+            JobKind::SeqRead | JobKind::SeqWrite if progress.next + length > self.size => 0,
             _ => progress.next,
         };
         progress.next = at + length;
@@ -214,7 +222,8 @@ impl Load for TesterLoad {
         common.failed.take().map_or(Ok(()), Err)?;
         store.sync().await?;
         for shard_job in &common.shard_jobs {
-            shard_job.progress.borrow_mut().next = if shard_job.job.kind == Kind::Append { shard_job.size } else { 0 };
+            shard_job.progress.borrow_mut().next =
+                if shard_job.job.kind == JobKind::Append { shard_job.size } else { 0 };
         }
         let begun = gate.pass(&clock).await?;
         common.begun_ns.set(begun);
@@ -293,8 +302,8 @@ impl<S: Store + 'static> Worker<S> {
 
     async fn work(self) {
         match self.shard_job().job.pace {
-            Pace::Closed { think_ns, think_after_ns } => self.work_closed(think_ns, think_after_ns).await,
-            Pace::Open { rate, poisson, batch } => self.work_open(1e9 / rate as f64, poisson, batch).await,
+            ArrivalPacing::Closed { think_ns, think_after_ns } => self.work_closed(think_ns, think_after_ns).await,
+            ArrivalPacing::Open { rate, poisson, batch } => self.work_open(1e9 / rate as f64, poisson, batch).await,
         }
         let ended = &self.shard_job().ended_ns;
         ended.set(ended.get().max(self.common.clock.now_ns()));
@@ -357,7 +366,7 @@ impl<S: Store + 'static> Worker<S> {
         let result = {
             let mut moving = pin!(async {
                 match shard_job.job.kind {
-                    Kind::SeqRead | Kind::RandRead => self.store.read(span).await,
+                    JobKind::SeqRead | JobKind::RandRead => self.store.read(span).await,
                     _ => self.store.write(span).await,
                 }
             });

@@ -1,8 +1,8 @@
-//! What came of jobs: on each shard, and on all together.
+//! The results of jobs: on each shard, and on all together.
 
 use crate::Class;
 
-/// What came of a job on a shard, or on all of its shards together.
+/// The result of a job on a shard, or on all of its shards together.
 #[derive(Debug)]
 pub struct JobResult {
     /// The shard; nothing: all together.
@@ -19,7 +19,7 @@ pub struct JobResult {
     pub bytes_per_second: f64,
 }
 
-/// What came of all jobs.
+/// The results of all jobs.
 #[derive(Debug)]
 pub struct TesterResult {
     /// By shard, then by job.

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use iolab_iostat::{Activity, Column, EXTENDED, Unit};
+use iolab_iostat::{DataUnit, DeviceActivity, DeviceColumn, EXTENDED};
 use iolab_recording::RequestInterval;
 
 use super::super::looks::Look;
@@ -30,7 +30,7 @@ const LONGEST: usize = 512;
 /// One interval of a device.
 #[derive(Debug, Clone)]
 pub(super) struct Point {
-    pub(super) activity: Activity,
+    pub(super) activity: DeviceActivity,
     pub(super) requests: Option<RequestInterval>,
 }
 
@@ -47,10 +47,10 @@ pub(super) struct Device {
 impl Device {
     /// The latest figure of the column with this name.
     pub(super) fn value_of(&self, name: &str) -> f64 {
-        EXTENDED.iter().find(|column| column.name == name).map_or(0.0, |column| self.value(column, Unit::Kilobytes))
+        EXTENDED.iter().find(|column| column.name == name).map_or(0.0, |column| self.value(column, DataUnit::Kilobytes))
     }
 
-    pub(super) fn value(&self, column: &Column, unit: Unit) -> f64 {
+    pub(super) fn value(&self, column: &DeviceColumn, unit: DataUnit) -> f64 {
         self.course.back().map_or(0.0, |point| (column.value)(&point.activity, unit))
     }
 }
@@ -59,7 +59,7 @@ impl Device {
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) hostname: String,
-    pub(super) unit: Unit,
+    pub(super) unit: DataUnit,
     pub(super) help: bool,
     /// The first line of the help that is shown.
     pub(super) help_line: u16,
@@ -81,7 +81,7 @@ pub(super) struct State {
 }
 
 impl State {
-    pub(super) fn new(hostname: String, unit: Unit) -> State {
+    pub(super) fn new(hostname: String, unit: DataUnit) -> State {
         State {
             hostname,
             unit,
@@ -100,7 +100,7 @@ impl State {
         }
     }
 
-    pub(super) fn columns() -> impl Iterator<Item = &'static Column> {
+    pub(super) fn columns() -> impl Iterator<Item = &'static DeviceColumn> {
         EXTENDED.iter()
     }
 
@@ -161,8 +161,8 @@ impl State {
             }
             Key::LastColumn => self.sorted_by = self.sorted_by.map_or(Some(columns - 1), |at| at.checked_sub(1)),
             Key::Reverse => self.reversed = !self.reversed,
-            Key::Unit if self.unit == Unit::Kilobytes => self.unit = Unit::Megabytes,
-            Key::Unit => self.unit = Unit::Kilobytes,
+            Key::Unit if self.unit == DataUnit::Kilobytes => self.unit = DataUnit::Megabytes,
+            Key::Unit => self.unit = DataUnit::Kilobytes,
             Key::Pause => self.paused = !self.paused,
             Key::Other => {}
         }

@@ -14,7 +14,7 @@ fn read(at: u64, length: usize) -> Action {
 fn flights(actions: Vec<Action>) -> Flights {
     let mut flights = Flights::new(64);
     for (tag, action) in (0..).zip(actions) {
-        flights.admit(Request { tag, action }).unwrap();
+        flights.admit(DiskRequest { tag, action }).unwrap();
     }
     flights
 }
@@ -128,9 +128,9 @@ fn pieces_say_where_each_buffer_is() {
 fn a_full_house_gives_requests_back_and_a_lost_one_ends_them_all() {
     let mut flights = Flights::new(2);
     for tag in 0..2 {
-        flights.admit(Request { tag, action: write(tag * 512, 512) }).unwrap();
+        flights.admit(DiskRequest { tag, action: write(tag * 512, 512) }).unwrap();
     }
-    assert_eq!(flights.admit(Request { tag: 2, action: Action::Flush }).unwrap_err().tag, 2);
+    assert_eq!(flights.admit(DiskRequest { tag: 2, action: Action::Flush }).unwrap_err().tag, 2);
     flights.lose();
     assert_eq!(ended(&mut flights), [(0, Err(DeviceError::Gone)), (1, Err(DeviceError::Gone))]);
     assert!(!flights.is_waiting() && flights.under_way() == 0);

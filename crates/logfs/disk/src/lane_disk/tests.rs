@@ -33,7 +33,7 @@ fn many_requests_come_back_each_once_with_their_own_bytes() {
     for tag in 0..50_u64 {
         let mut buffer = Buffer::zeroed(10_240);
         buffer.fill(tag as u8);
-        disk.submit(Request { tag, action: Action::Write { at: tag * 10_240, buffer } }).unwrap();
+        disk.submit(DiskRequest { tag, action: Action::Write { at: tag * 10_240, buffer } }).unwrap();
     }
     while done.len() < 50 {
         disk.reap(true, &mut done);

@@ -7,7 +7,7 @@ use crate::{Buffer, RamDisk};
 
 /// io_uring may be forbidden where tests run: then there is nothing to test here, and the test says
 /// so.
-fn open(path: &Path, opening: &Opening) -> Option<UringDisk> {
+fn open(path: &Path, opening: &DiskOptions) -> Option<UringDisk> {
     match UringDisk::open(path, opening) {
         Ok(disk) => Some(disk),
         Err(error) if matches!(error.raw_os_error(), Some(libc::EPERM | libc::ENOSYS | libc::EACCES)) => {
@@ -20,8 +20,8 @@ fn open(path: &Path, opening: &Opening) -> Option<UringDisk> {
     }
 }
 
-fn with_depth(depth: u32) -> Opening {
-    Opening { depth, block_bytes: Some(512), caching: Caching::PageCache, ..Opening::default() }
+fn with_depth(depth: u32) -> DiskOptions {
+    DiskOptions { depth, block_bytes: Some(512), caching: Caching::PageCache, ..DiskOptions::default() }
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn it_agrees_with_a_disk_in_memory() {
 #[test]
 fn direct_transfers_work_on_whole_units() {
     let file = scratch();
-    let Some(mut disk) = open(file.path(), &Opening::default()) else { return };
+    let Some(mut disk) = open(file.path(), &DiskOptions::default()) else { return };
     let unit = disk.geometry().block_bytes as usize;
     let bytes: Vec<u8> = (0..unit * 5).map(|at| (at / 7) as u8).collect();
     let at = 3 * unit as u64;
@@ -58,7 +58,7 @@ fn more_requests_than_places_are_given_back_and_all_come_back_once() {
     for tag in 0..60_u64 {
         let mut buffer = Buffer::zeroed(8192);
         buffer.fill(tag as u8 + 1);
-        let mut request = Request { tag, action: Action::Write { at: tag * 8192, buffer } };
+        let mut request = DiskRequest { tag, action: Action::Write { at: tag * 8192, buffer } };
         while let Err(back) = disk.submit(request) {
             refused += 1;
             disk.reap(true, &mut done);
@@ -96,7 +96,7 @@ fn dropping_waits_for_what_is_under_way() {
     for tag in 0..8_u64 {
         let mut buffer = Buffer::zeroed(65_536);
         buffer.fill(9);
-        disk.submit(Request { tag, action: Action::Write { at: tag * 65_536, buffer } }).unwrap();
+        disk.submit(DiskRequest { tag, action: Action::Write { at: tag * 65_536, buffer } }).unwrap();
     }
     drop(disk);
     assert!(std::fs::read(file.path()).unwrap()[..8 * 65_536].iter().all(|&byte| byte == 9));

@@ -17,21 +17,21 @@ use rustix::io::{Errno, Result};
 /// Where a copy goes: a folder that is there, and the name below it that what is copied gets;
 /// without one, what is in a directory goes into the folder.
 #[derive(Debug, Clone, Copy)]
-pub struct Target<'a> {
+pub struct CopyTarget<'a> {
     /// The folder, found as any path is.
     pub folder: &'a Path,
     /// One name, not a path.
     pub name: Option<&'a OsStr>,
 }
 
-impl<'a> Target<'a> {
+impl<'a> CopyTarget<'a> {
     /// A path whose last name is that of the copy; without one, as of `/` and `..`, it is the
     /// folder itself.
-    pub fn at(path: &'a Path) -> Target<'a> {
+    pub fn at(path: &'a Path) -> CopyTarget<'a> {
         let parent = path.parent().map(|parent| if parent.as_os_str().is_empty() { Path::new(".") } else { parent });
         match (parent, path.file_name()) {
-            (Some(folder), Some(name)) => Target { folder, name: Some(name) },
-            _ => Target { folder: path, name: None },
+            (Some(folder), Some(name)) => CopyTarget { folder, name: Some(name) },
+            _ => CopyTarget { folder: path, name: None },
         }
     }
 }

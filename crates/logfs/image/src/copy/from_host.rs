@@ -7,15 +7,15 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use iolab_logfs::{AttributeChange, Error, InodeId, Kind, Owner, Volume};
+use iolab_logfs::{AttributeChange, Error, InodeId, InodeKind, Owner, Volume};
 use rustix::fs::SeekFrom;
 use rustix::io::Errno;
 
-use super::{Copied, CopyError, PIECE_BYTES, Told, host, inside};
+use super::{Copied, CopyError, CopyProgress, PIECE_BYTES, host, inside};
 
 /// What to copy.
 #[derive(Debug, Clone, Copy)]
-pub struct Source<'a> {
+pub struct CopySource<'a> {
     /// A file, or a folder when `recursive`.
     pub path: &'a Path,
     /// Whether folders are copied with all that is in them.
@@ -29,7 +29,7 @@ pub struct Source<'a> {
 /// The first of [`CopyError`].
 pub async fn from_host(
     fs: &Volume,
-    source: Source<'_>,
+    source: CopySource<'_>,
     place: (InodeId, &[u8]),
     path: &[u8],
 ) -> Result<Copied, CopyError> {
@@ -42,10 +42,10 @@ pub async fn from_host(
 /// The first of [`CopyError`].
 pub async fn from_host_told(
     fs: &Volume,
-    source: Source<'_>,
+    source: CopySource<'_>,
     (directory, name): (InodeId, &[u8]),
     path: &[u8],
-    told: Told<'_>,
+    told: CopyProgress<'_>,
 ) -> Result<Copied, CopyError> {
     let mut copy = Copy { fs, recursive: source.recursive, done: Copied::default(), linked: HashMap::new(), told };
     let top = Item { from: source.path.to_owned(), directory, name: name.to_vec(), path: path.to_vec() };
@@ -53,7 +53,7 @@ pub async fn from_host_told(
     // Directories whose times are set when they are full.
     let mut filled = Vec::new();
     while let Some(item) = open.pop() {
-        let metadata = std::fs::symlink_metadata(&item.from).map_err(host(&item.from, "looking at it"))?;
+        let metadata = std::fs::symlink_metadata(&item.from).map_err(host(&item.from, "examining it"))?;
         if metadata.is_dir() {
             let made = copy.directory(&item, &metadata).await?;
             open.extend(below(&item, made)?);
@@ -95,7 +95,7 @@ struct Copy<'a> {
     done: Copied,
     /// What has several names: by device and inode number.
     linked: HashMap<(u64, u64), InodeId>,
-    told: Told<'a>,
+    told: CopyProgress<'a>,
 }
 
 impl Copy<'_> {
@@ -105,7 +105,7 @@ impl Copy<'_> {
         }
         self.done.directories += 1;
         match self.fs.lookup(item.directory, &item.name).await {
-            Ok(entry) if entry.kind == Kind::Directory => Ok(entry.inode),
+            Ok(entry) if entry.kind == InodeKind::Directory => Ok(entry.inode),
             Ok(_) => Err(inside(&item.path)(Error::NotDirectory)),
             Err(_) => {
                 let made = self.fs.make_directory(item.directory, &item.name, owner(metadata)).await;
@@ -122,7 +122,7 @@ impl Copy<'_> {
         }
         let key = (metadata.dev(), metadata.ino());
         let existing = self.fs.lookup(item.directory, &item.name).await.ok();
-        if existing.as_ref().is_some_and(|entry| entry.kind == Kind::Directory) {
+        if existing.as_ref().is_some_and(|entry| entry.kind == InodeKind::Directory) {
             return Err(inside(&item.path)(Error::IsDirectory));
         }
         self.done.files += 1;
@@ -153,7 +153,7 @@ impl Copy<'_> {
         let file = File::open(&item.from).map_err(host(&item.from, "opening it"))?;
         let mut buffer = vec![0; PIECE_BYTES as usize];
         let mut at = 0;
-        while let Some((start, end)) = next_data(&file, at, size).map_err(host(&item.from, "looking for its holes"))? {
+        while let Some((start, end)) = next_data(&file, at, size).map_err(host(&item.from, "finding its holes"))? {
             at = start;
             while at < end {
                 let wanted = PIECE_BYTES.min(end - at) as usize;

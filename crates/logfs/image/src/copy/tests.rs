@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 
-use iolab_logfs::{FaultKind, InodeId, MkfsOptions, Repair, mkfs};
+use iolab_logfs::{InconsistencyKind, InodeId, MkfsOptions, Repair, mkfs};
 use tempfile::TempDir;
 
 use super::*;
-use crate::{Access, Image, ImageError, make_file};
+use crate::{Image, ImageAccess, ImageError, make_file};
 
 /// Any error, said.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ impl From<ImageError> for Trouble {
 fn image(folder: &TempDir) -> Image {
     let path = folder.path().join("image");
     make_file(&path, 64 << 20).unwrap();
-    let mut image = Image::open(&path, Access::Write).unwrap();
+    let mut image = Image::open(&path, ImageAccess::Write).unwrap();
     let made = image.run(async |disk, _| mkfs(&disk, &MkfsOptions::new([1; 16], 5)).await);
     made.unwrap().unwrap();
     image
@@ -80,7 +80,7 @@ fn what_went_in_comes_out_again() {
     sample(&source);
     let mut image = image(&folder);
     let went = image.with_fs(async |fs| {
-        let source = Source { path: &source, recursive: true };
+        let source = CopySource { path: &source, recursive: true };
         let copied = from_host(fs, source, (InodeId::ROOT, b"copy"), b"/copy").await.map_err(Trouble::copy)?;
         // Once more: everything is replaced, nothing is doubled.
         from_host(fs, source, (InodeId::ROOT, b"copy"), b"/copy").await.map_err(Trouble::copy)?;
@@ -89,8 +89,9 @@ fn what_went_in_comes_out_again() {
     let went = went.unwrap();
     assert_eq!((went.directories, went.files), (3, 5));
     assert!(went.bytes < 6 << 20, "holes are not copied: {went:?}");
-    let came =
-        image.with_fs(async |fs| to_host(fs, b"/copy", Target::at(&back), true).await.map_err(Trouble::copy)).unwrap();
+    let came = image
+        .with_fs(async |fs| to_host(fs, b"/copy", CopyTarget::at(&back), true).await.map_err(Trouble::copy))
+        .unwrap();
     assert_eq!((came.directories, came.files), (3, 5));
     assert_eq!(facts(&source), facts(&back));
     let sparse = File::open(back.join("sparse")).unwrap();
@@ -110,7 +111,7 @@ fn whoever_looks_on_sees_it_grow_and_may_end_it() {
     let mut image = image(&folder);
     let (seen, ended) = image
         .with_fs(async |fs| {
-            let source = Source { path: &source, recursive: false };
+            let source = CopySource { path: &source, recursive: false };
             let mut seen = Vec::new();
             let told = &mut |done: &Copied| {
                 seen.push(done.bytes / PIECE_BYTES);
@@ -119,14 +120,14 @@ fn whoever_looks_on_sees_it_grow_and_may_end_it() {
             let whole = from_host_told(fs, source, (InodeId::ROOT, b"copy"), b"/copy", told).await;
             whole.map_err(Trouble::copy)?;
             let ended =
-                to_host_told(fs, b"/copy", Target::at(&back), false, &mut |done| done.bytes < PIECE_BYTES).await;
+                to_host_told(fs, b"/copy", CopyTarget::at(&back), false, &mut |done| done.bytes < PIECE_BYTES).await;
             Ok::<_, Trouble>((seen, ended))
         })
         .unwrap();
     assert_eq!(seen, [1, 2, 3]);
     let error = ended.unwrap_err();
     assert!(matches!(&error, CopyError::Ended(done) if done.bytes == PIECE_BYTES), "{error}");
-    assert!(error.to_string().contains("the same command copies all again"), "{error}");
+    assert!(error.to_string().contains("running the command again copies everything"), "{error}");
 }
 
 #[test]
@@ -139,14 +140,14 @@ fn what_cannot_be_copied_is_said() {
     let answers = image.with_fs(async |fs| {
         let (none, socket, file) = (host.join("none"), host.join("socket"), host.join("file"));
         let into = |name: &'static [u8]| (InodeId::ROOT, name);
-        let directory = from_host(fs, Source { path: &host, recursive: false }, into(b"a"), b"/a").await;
-        let missing = from_host(fs, Source { path: &none, recursive: false }, into(b"a"), b"/a").await;
-        let socket = from_host(fs, Source { path: &socket, recursive: false }, into(b"a"), b"/a")
+        let directory = from_host(fs, CopySource { path: &host, recursive: false }, into(b"a"), b"/a").await;
+        let missing = from_host(fs, CopySource { path: &none, recursive: false }, into(b"a"), b"/a").await;
+        let socket = from_host(fs, CopySource { path: &socket, recursive: false }, into(b"a"), b"/a")
             .await
             .map_err(Trouble::copy)?;
-        from_host(fs, Source { path: &file, recursive: false }, into(b"a"), b"/a").await.map_err(Trouble::copy)?;
-        let over = to_host(fs, b"/a", Target::at(&host), false).await;
-        let root = to_host(fs, b"/", Target::at(&host.join("b")), false).await;
+        from_host(fs, CopySource { path: &file, recursive: false }, into(b"a"), b"/a").await.map_err(Trouble::copy)?;
+        let over = to_host(fs, b"/a", CopyTarget::at(&host), false).await;
+        let root = to_host(fs, b"/", CopyTarget::at(&host.join("b")), false).await;
         Ok::<_, Trouble>((directory, missing, socket, over, root))
     });
     let (directory, missing, socket, over, root) = answers.unwrap();
@@ -172,7 +173,7 @@ fn names_that_lead_elsewhere_are_never_used() {
         fs::write(source.join("good"), "good").unwrap();
         let mut image = image(&folder);
         let copied = image.with_fs(async |fs| {
-            let source = Source { path: &source, recursive: true };
+            let source = CopySource { path: &source, recursive: true };
             from_host(fs, source, (InodeId::ROOT, b"copy"), b"/copy").await.map_err(Trouble::copy)
         });
         copied.unwrap();
@@ -184,16 +185,16 @@ fn names_that_lead_elsewhere_are_never_used() {
         let before = listing(folder.path());
         let target = folder.path().join("one/two/three");
         fs::create_dir_all(&target).unwrap();
-        let mut image = Image::open(&path, Access::Write).unwrap();
+        let mut image = Image::open(&path, ImageAccess::Write).unwrap();
         let opened = image.with_fs(async |fs| {
-            to_host(fs, b"/copy", Target::at(&target.join("copy")), true).await.map_err(Trouble::copy)
+            to_host(fs, b"/copy", CopyTarget::at(&target.join("copy")), true).await.map_err(Trouble::copy)
         });
         opened.unwrap_err();
         let fsck = image.run(async |disk, context| iolab_logfs::fsck(&disk, Repair::Yes, context).await);
         let report = fsck.unwrap().unwrap();
-        assert!(report.faults.iter().any(|fault| fault.kind == FaultKind::ImpossibleName), "{report:?}");
+        assert!(report.faults.iter().any(|fault| fault.kind == InconsistencyKind::ImpossibleName), "{report:?}");
         let came = image.with_fs(async |fs| {
-            to_host(fs, b"/copy", Target::at(&target.join("copy")), true).await.map_err(Trouble::copy)
+            to_host(fs, b"/copy", CopyTarget::at(&target.join("copy")), true).await.map_err(Trouble::copy)
         });
         assert_eq!((came.as_ref().unwrap().files, came.unwrap().directories), (2, 2));
         let after: Vec<PathBuf> = listing(folder.path()).into_iter().filter(|path| !path.starts_with("one")).collect();
@@ -213,7 +214,7 @@ fn links_of_this_machine_are_not_followed_out_of_the_target() {
     fs::write(outside.join("file"), "old").unwrap();
     let mut image = image(&folder);
     let copied = image.with_fs(async |fs| {
-        let source = Source { path: &source, recursive: true };
+        let source = CopySource { path: &source, recursive: true };
         from_host(fs, source, (InodeId::ROOT, b"copy"), b"/copy").await.map_err(Trouble::copy)
     });
     copied.unwrap();
@@ -222,12 +223,14 @@ fn links_of_this_machine_are_not_followed_out_of_the_target() {
     // A file is replaced where it has its name; a folder is not entered through a link.
     std::os::unix::fs::symlink(outside.join("file"), target.join("copy/file")).unwrap();
     std::os::unix::fs::symlink(&outside, target.join("copy/deep")).unwrap();
-    let refused = image
-        .with_fs(async |fs| to_host(fs, b"/copy", Target::at(&target.join("copy")), true).await.map_err(Trouble::copy));
+    let refused = image.with_fs(async |fs| {
+        to_host(fs, b"/copy", CopyTarget::at(&target.join("copy")), true).await.map_err(Trouble::copy)
+    });
     refused.unwrap_err();
     fs::remove_file(target.join("copy/deep")).unwrap();
-    let came = image
-        .with_fs(async |fs| to_host(fs, b"/copy", Target::at(&target.join("copy")), true).await.map_err(Trouble::copy));
+    let came = image.with_fs(async |fs| {
+        to_host(fs, b"/copy", CopyTarget::at(&target.join("copy")), true).await.map_err(Trouble::copy)
+    });
     came.unwrap();
     assert_eq!(fs::read(outside.join("file")).unwrap(), b"old");
     assert_eq!(listing(&outside), [Path::new(""), Path::new("file")]);

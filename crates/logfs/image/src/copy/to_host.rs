@@ -8,12 +8,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use iolab_logfs::{Attributes, Error, InodeId, Kind, Volume};
+use iolab_logfs::{Attributes, Error, InodeId, InodeKind, Volume};
 use rustix::fs::{Gid, Mode, Timespec, Timestamps, Uid};
 use rustix::io::Errno;
 
-use super::beneath::{Beneath, Target, is_one_name};
-use super::{Copied, CopyError, PIECE_BYTES, Told, host, inside};
+use super::beneath::{Beneath, CopyTarget, is_one_name};
+use super::{Copied, CopyError, CopyProgress, PIECE_BYTES, host, inside};
 
 /// Copies what is at `from` in the image to a target on this machine: with `recursive`, directories
 /// with all that is in them. An existing file is replaced, an existing folder filled. What cannot
@@ -22,7 +22,7 @@ use super::{Copied, CopyError, PIECE_BYTES, Told, host, inside};
 ///
 /// # Errors
 /// The first of [`CopyError`].
-pub async fn to_host(fs: &Volume, from: &[u8], target: Target<'_>, recursive: bool) -> Result<Copied, CopyError> {
+pub async fn to_host(fs: &Volume, from: &[u8], target: CopyTarget<'_>, recursive: bool) -> Result<Copied, CopyError> {
     to_host_told(fs, from, target, recursive, &mut |_| true).await
 }
 
@@ -33,9 +33,9 @@ pub async fn to_host(fs: &Volume, from: &[u8], target: Target<'_>, recursive: bo
 pub async fn to_host_told(
     fs: &Volume,
     from: &[u8],
-    target: Target<'_>,
+    target: CopyTarget<'_>,
     recursive: bool,
-    told: Told<'_>,
+    told: CopyProgress<'_>,
 ) -> Result<Copied, CopyError> {
     let inode = fs.resolve(from).await.map_err(inside(from))?;
     let opened = Beneath::open(target.folder);
@@ -48,7 +48,7 @@ pub async fn to_host_told(
     let mut visited = HashSet::new();
     while let Some((inode, from, to)) = open.pop() {
         let attributes = fs.stat(inode).await.map_err(inside(&from))?;
-        if attributes.kind != Kind::Directory {
+        if attributes.kind != InodeKind::Directory {
             copy.one((inode, &attributes), &from, &to).await?;
             continue;
         }
@@ -56,17 +56,17 @@ pub async fn to_host_told(
             return Err(CopyError::Directory(from.escape_ascii().to_string()));
         }
         if !visited.insert(inode) {
-            return Err(inside(&from)(Error::Corrupt("a directory with two names".to_owned())));
+            return Err(inside(&from)(Error::Corrupt("a directory has two names".to_owned())));
         }
         let made = copy.beneath.make_folder(&to);
-        made.map_err(copy.failed(&to, "making the folder"))?;
+        made.map_err(copy.failed(&to, "creating the folder"))?;
         copy.done.directories += 1;
         for entry in fs.read_directory(inode, b"", usize::MAX).await.map_err(inside(&from))? {
             let path = [&from, &b"/"[..], &entry.name].concat();
             if is_one_name(&entry.name) {
                 open.push((entry.inode, path, to.join(OsStr::from_bytes(&entry.name))));
             } else {
-                copy.done.left_out.push(format!("{}: its name is none", path.escape_ascii()));
+                copy.done.left_out.push(format!("{}: its name is invalid", path.escape_ascii()));
             }
         }
         filled.push((to, attributes));
@@ -85,7 +85,7 @@ struct Copy<'a> {
     done: Copied,
     /// What has several names.
     linked: HashMap<InodeId, PathBuf>,
-    told: Told<'a>,
+    told: CopyProgress<'a>,
 }
 
 impl Copy<'_> {
@@ -100,7 +100,7 @@ impl Copy<'_> {
         from: &[u8],
         to: &Path,
     ) -> Result<(), CopyError> {
-        if !matches!(attributes.kind, Kind::File | Kind::Symlink) {
+        if !matches!(attributes.kind, InodeKind::File | InodeKind::Symlink) {
             let text = format!("{}: neither a file, a directory nor a symbolic link", from.escape_ascii());
             self.done.left_out.push(text);
             return Ok(());
@@ -114,10 +114,10 @@ impl Copy<'_> {
             self.done.files += 1;
             return Ok(());
         }
-        if attributes.kind == Kind::Symlink {
+        if attributes.kind == InodeKind::Symlink {
             let target = self.fs.read_link(inode).await.map_err(inside(from))?;
             let made = self.beneath.make_symlink(&target, to);
-            made.map_err(self.failed(to, "making the link"))?;
+            made.map_err(self.failed(to, "creating the link"))?;
         } else {
             let made = self.beneath.make_file(to);
             let file = made.map_err(self.failed(to, "making it"))?;
@@ -126,7 +126,7 @@ impl Copy<'_> {
                     // Nothing of it: a file with a part of its content is easily taken for all of
                     // it.
                     let removed = self.beneath.remove(to);
-                    removed.map_err(self.failed(to, "removing what is not complete"))?;
+                    removed.map_err(self.failed(to, "removing the incomplete copy"))?;
                     self.done.left_out.push(format!("{}: {error}", from.escape_ascii()));
                     return Ok(());
                 }
@@ -172,7 +172,7 @@ impl Copy<'_> {
             Ok(()) | Err(Errno::PERM) => {}
             Err(errno) => return Err(self.failed(to, "setting its owner")(errno)),
         }
-        if attributes.kind != Kind::Symlink {
+        if attributes.kind != InodeKind::Symlink {
             let mode = Mode::from_raw_mode(u32::from(attributes.mode));
             self.beneath.set_mode(to, mode).map_err(self.failed(to, "setting its mode"))?;
         }

@@ -5,7 +5,7 @@ use iolab_logfs::MkfsOptions;
 use iolab_logfs::mkfs;
 
 use super::*;
-use crate::{Access, Image, ImageError, make_file};
+use crate::{Image, ImageAccess, ImageError, make_file};
 
 /// Any error, said.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ fn with_two<T>(work: impl AsyncFnOnce(&Volume, InodeId, InodeId) -> Result<T, Er
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("image");
     make_file(&path, 64 << 20).unwrap();
-    let mut image = Image::open(&path, Access::Write).unwrap();
+    let mut image = Image::open(&path, ImageAccess::Write).unwrap();
     let options = MkfsOptions { domains: 2, ..MkfsOptions::new([1; 16], 5) };
     image.run(async |disk, _| mkfs(&disk, &options).await).unwrap().unwrap();
     let worked = image.with_fs(async |fs: &Volume| {
@@ -47,11 +47,11 @@ fn with_two<T>(work: impl AsyncFnOnce(&Volume, InodeId, InodeId) -> Result<T, Er
 fn extended_attributes_and_special_files_are_moved_too() {
     with_two(async |fs, one, two| {
         let tree = fs.make_directory(one, b"tree", Owner { mode: 0o710, uid: 3, gid: 4 }).await?;
-        fs.set_extended(tree, b"user.of", b"the directory", Setting::Any).await?;
-        let device = (Kind::BlockDevice, 0x803);
+        fs.set_extended(tree, b"user.of", b"the directory", SetCondition::Any).await?;
+        let device = (InodeKind::BlockDevice, 0x803);
         let special = fs.make_special(tree, b"device", device, Owner { mode: 0o660, uid: 1, gid: 2 }).await?;
-        fs.set_extended(special, b"security.x", &[7; 100], Setting::Any).await?;
-        fs.make_special(tree, b"pipe", (Kind::Fifo, 0), Owner::default()).await?;
+        fs.set_extended(special, b"security.x", &[7; 100], SetCondition::Any).await?;
+        fs.make_special(tree, b"pipe", (InodeKind::Fifo, 0), Owner::default()).await?;
         let (before, of_special) = (fs.stat(tree).await?, fs.stat(special).await?);
 
         move_within(fs, (one, b"tree"), (two, b"moved"), Occupied::Refuse).await?;
@@ -64,10 +64,10 @@ fn extended_attributes_and_special_files_are_moved_too() {
         assert_eq!(facts(&after), facts(&before));
         assert_eq!(fs.extended(moved, b"user.of").await?, b"the directory");
         let device = fs.lookup(moved, b"device").await?;
-        assert_eq!((device.kind, fs.device_number(device.inode).await?), (Kind::BlockDevice, 0x803));
+        assert_eq!((device.kind, fs.device_number(device.inode).await?), (InodeKind::BlockDevice, 0x803));
         assert_eq!(facts(&fs.stat(device.inode).await?), facts(&of_special));
         assert_eq!(fs.extended(device.inode, b"security.x").await?, [7; 100]);
-        assert_eq!(fs.lookup(moved, b"pipe").await?.kind, Kind::Fifo);
+        assert_eq!(fs.lookup(moved, b"pipe").await?.kind, InodeKind::Fifo);
         Ok(())
     });
 }

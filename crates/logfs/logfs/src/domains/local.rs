@@ -6,8 +6,8 @@
 use std::ops::Deref;
 
 use super::volume::{Volume, root_of, sum_of};
-use crate::names::Entry;
-use crate::record::{Attributes, InodeId, Kind};
+use crate::names::DirectoryEntry;
+use crate::record::{Attributes, InodeId, InodeKind};
 use crate::{Activity, Error, LogFs, Space};
 
 /// A [`Volume`] on a core that serves all domains. What changes something, or waits, is the
@@ -88,23 +88,23 @@ impl LocalVolume {
     ///
     /// # Errors
     /// As [`LogFs::lookup`].
-    pub fn lookup(&self, directory: InodeId, name: &[u8]) -> Result<Entry, Error> {
+    pub fn lookup(&self, directory: InodeId, name: &[u8]) -> Result<DirectoryEntry, Error> {
         if directory != InodeId::ROOT {
             return self.owner(directory)?.lookup(directory, name);
         }
         let found = match name {
-            b".." => Some((InodeId::ROOT, Kind::Directory)),
+            b".." => Some((InodeId::ROOT, InodeKind::Directory)),
             _ => self.0.worker.root.borrow().get(name),
         };
         let (inode, kind) = found.ok_or(Error::NotFound)?;
-        Ok(Entry { name: name.to_vec(), inode, kind })
+        Ok(DirectoryEntry { name: name.to_vec(), inode, kind })
     }
 
     /// As [`LogFs::read_directory`].
     ///
     /// # Errors
     /// As [`LogFs::read_directory`].
-    pub fn read_directory(&self, directory: InodeId, after: &[u8], most: usize) -> Result<Vec<Entry>, Error> {
+    pub fn read_directory(&self, directory: InodeId, after: &[u8], most: usize) -> Result<Vec<DirectoryEntry>, Error> {
         if directory == InodeId::ROOT {
             return Ok(self.0.worker.root.borrow().after(after, most));
         }

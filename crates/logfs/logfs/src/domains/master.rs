@@ -4,15 +4,13 @@
 //! Locks of top-level names are taken here, before any lock of a domain: the order of
 //! [`crate::locks`] goes on across cores.
 
-use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::root::Change;
 use super::worker::Worker;
-use crate::locks::{Held, Key, Locks, Mode};
+use crate::locks::{Held, Key, Mode};
 use crate::names::{Occupied, Owner};
-use crate::record::{InodeId, Kind};
+use crate::record::{InodeId, InodeKind};
 use crate::{Error, LogFs, Space};
 
 /// So many names that were given up are remembered before all domains are synced, so that they can
@@ -32,14 +30,6 @@ pub enum Placement {
     LeastFull,
 }
 
-#[derive(Debug, Default)]
-pub(super) struct Master {
-    locks: Locks,
-    /// Names that a domain has given up, perhaps not durably yet.
-    departed: RefCell<BTreeMap<Vec<u8>, u32>>,
-    turn: Cell<u32>,
-}
-
 /// What stands first is emptier. Directories that are still empty must not all go to the domain
 /// that has one cluster more than the others.
 fn emptiness(space: Space) -> (std::cmp::Reverse<u64>, u64) {
@@ -52,7 +42,7 @@ fn emptiness(space: Space) -> (std::cmp::Reverse<u64>, u64) {
 #[derive(Debug, Clone)]
 pub(super) struct Fresh {
     pub(super) name: Vec<u8>,
-    pub(super) kind: Kind,
+    pub(super) kind: InodeKind,
     pub(super) owner: Owner,
     /// Of a symbolic link.
     pub(super) target: Vec<u8>,
@@ -168,7 +158,7 @@ impl Worker {
         if self.root.borrow().get(&name).is_some_and(|(other, _)| other.domain() != inode.domain()) {
             let found = self.in_domain(inode.domain(), async move |fs: LogFs| fs.stat(inode)).await?;
             return match (found.kind, found.links) {
-                (Kind::Directory, _) => Err(Error::IsDirectory),
+                (InodeKind::Directory, _) => Err(Error::IsDirectory),
                 (_, 0) => Err(Error::NotFound),
                 _ => Err(Error::Exists),
             };
@@ -184,12 +174,12 @@ impl Worker {
     }
 
     /// Takes a name at top level from a file, or removes an empty directory.
-    pub(super) async fn remove_top(self: Rc<Self>, name: Vec<u8>, removed: Kind) -> Result<(), Error> {
+    pub(super) async fn remove_top(self: Rc<Self>, name: Vec<u8>, removed: InodeKind) -> Result<(), Error> {
         let _held = self.lock_top([&name[..]]).await;
         let (inode, _) = self.root.borrow().get(&name).ok_or(Error::NotFound)?;
         let wanted = name.clone();
         let remove = async move |fs: LogFs| match removed {
-            Kind::Directory => fs.remove_directory(InodeId::ROOT, &wanted).await,
+            InodeKind::Directory => fs.remove_directory(InodeId::ROOT, &wanted).await,
             _ => fs.unlink(InodeId::ROOT, &wanted).await,
         };
         self.in_domain(inode.domain(), remove).await?;
@@ -245,11 +235,11 @@ impl Worker {
         self: &Rc<Self>,
         wanted: Move,
         domain: u32,
-        (name, replaced, kind): (Vec<u8>, InodeId, Kind),
+        (name, replaced, kind): (Vec<u8>, InodeId, InodeKind),
     ) -> Result<(), Error> {
         let from = wanted.from.clone();
         let source = self.in_domain(domain, async move |fs: LogFs| fs.lookup(from.0, &from.1)).await?;
-        match (wanted.occupied, source.kind == Kind::Directory, kind == Kind::Directory) {
+        match (wanted.occupied, source.kind == InodeKind::Directory, kind == InodeKind::Directory) {
             (Occupied::Refuse, ..) => return Err(Error::Exists),
             (_, true, false) => return Err(Error::NotDirectory),
             (_, false, true) => return Err(Error::IsDirectory),

@@ -108,9 +108,7 @@ pub(crate) async fn write_owners(disk: &Disk, layout: &Layout, owners: &Owners) 
     for (place, room) in layout.map_places() {
         if bytes.len() as u64 > room {
             let runs = owners.runs();
-            return Err(Error::Unusable(format!(
-                "clusters in {runs} runs of one owner each: the owner map has no room"
-            )));
+            return Err(Error::Unusable(format!("clusters have {runs} runs of owners, too many for the owner map")));
         }
         disk.write(place, Buffer::padded(&bytes, layout.block_bytes as usize)).await?;
     }

@@ -1,8 +1,9 @@
 //! A domain's part of the root directory, and the changes of it that need an intent.
 
-use super::root::{HIDDEN, Intent, Part};
+use super::root::{Intent, Part};
+use crate::name_rules::HIDDEN;
 use crate::names::Occupied;
-use crate::record::{InodeId, Kind, Node, Record, Spot};
+use crate::record::{InodeId, InodeKind, Node, Record, Spot};
 use crate::space::Need;
 use crate::tree::{Content, Tree};
 use crate::{Error, LogFs};
@@ -13,7 +14,7 @@ pub(crate) fn part_of(tree: &Tree) -> Part {
     let names = tree.get(InodeId::ROOT).and_then(|root| root.names());
     for (name, inode, kind) in names.into_iter().flat_map(|names| names.iter()) {
         if name.first() != Some(&HIDDEN) {
-            part.names.push(crate::names::Entry { name: name.to_vec(), inode, kind });
+            part.names.push(crate::names::DirectoryEntry { name: name.to_vec(), inode, kind });
             continue;
         }
         let Some(Content::Symlink(target)) = tree.get(inode).map(|node| &node.content) else { continue };
@@ -34,12 +35,12 @@ impl LogFs {
         &self,
         from: (InodeId, &[u8]),
         (name, replaced): (&[u8], InodeId),
-    ) -> Result<(Intent, InodeId, Kind), Error> {
+    ) -> Result<(Intent, InodeId, InodeKind), Error> {
         let spots = [from, (InodeId::ROOT, name)];
         let _held = self.lock_names(&spots).await;
         self.0.admit(|_| Need::Clusters(0)).await?;
         let entry = self.lookup(from.0, from.1)?;
-        if entry.kind == Kind::Directory {
+        if entry.kind == InodeKind::Directory {
             return Err(Error::CrossDomain);
         }
         let (intent, ticket) = {
@@ -53,7 +54,7 @@ impl LogFs {
             let link = format!("{}{serial}", char::from(HIDDEN)).into_bytes();
             let intent = Intent { link: link.clone(), inode: replaced, name: name.to_vec() };
             let fresh = Tree::root(0o600, self.0.now());
-            let attributes = crate::Attributes { kind: Kind::Symlink, links: 1, ..fresh.attributes };
+            let attributes = crate::Attributes { kind: InodeKind::Symlink, links: 1, ..fresh.attributes };
             let node = Node { inode: InodeId(serial), attributes, parent: InodeId(0), target: intent.encode() };
             records.push(Record::Create { spot: Spot { directory: InodeId::ROOT, name: link }, node });
             (intent, self.0.commit(&records)?)
@@ -65,7 +66,7 @@ impl LogFs {
     /// Takes the name from an inode that has it; passes over one that has not.
     pub(super) async fn lose_name(&self, name: &[u8], inode: InodeId) -> Result<(), Error> {
         match self.lookup(InodeId::ROOT, name) {
-            Ok(entry) if entry.inode == inode && entry.kind != Kind::Directory => {
+            Ok(entry) if entry.inode == inode && entry.kind != InodeKind::Directory => {
                 self.unlink(InodeId::ROOT, name).await
             }
             _ => Ok(()),

@@ -31,7 +31,7 @@ pub(crate) fn unite(parts: &[Part]) -> (RootCopy, Vec<Double>) {
     let all: BTreeSet<&[u8]> = parts.iter().flat_map(|part| &part.names).map(|entry| &entry.name[..]).collect();
     let (mut root, mut doubles) = (RootCopy::default(), Vec::new());
     for (part, domain) in parts.iter().zip(0..) {
-        let left = |entry: &&crate::Entry| !gone.contains(&(entry.inode, &entry.name[..]));
+        let left = |entry: &&crate::DirectoryEntry| !gone.contains(&(entry.inode, &entry.name[..]));
         for entry in part.names.iter().filter(left) {
             if root.claim(&entry.name, entry.inode, entry.kind) {
                 continue;

@@ -23,10 +23,10 @@ use super::part::part_of;
 use super::reconcile::{Double, is_open, unite};
 use crate::clusters::{ClusterTable, Role};
 use crate::record::{InodeId, Record, Rename, Spot};
-use crate::recovery::{Loaded, OnLoss, load, read_layout};
+use crate::recovery::{Loaded, OnLoss, claim_clusters, load, read_layout};
 use crate::sums::Sums;
 use crate::tree::Tree;
-use crate::{Disk, Error, Layout, checkpoint, open};
+use crate::{Disk, Error, Layout, checkpoint};
 use groups::Groups;
 use shares::Shares;
 
@@ -73,7 +73,7 @@ pub async fn resize_cores(disk: &Disk, domains: u32) -> Result<Resized, Error> {
     }
     settle_names(&mut loaded)?;
     for domain in &loaded {
-        tables.push(open::claim(domain)?.0);
+        tables.push(claim_clusters(domain)?.0);
     }
     let groups = Groups::find(&loaded, domains)?;
     let shares = Shares::plan((&old, domains), (&tables, &owners), &groups)?;
@@ -127,7 +127,7 @@ fn settle_names(loaded: &mut [Loaded]) -> Result<(), Error> {
     Ok(())
 }
 
-fn top(tree: &Tree, name: &[u8]) -> Option<(InodeId, crate::Kind)> {
+fn top(tree: &Tree, name: &[u8]) -> Option<(InodeId, crate::InodeKind)> {
     tree.get(InodeId::ROOT).and_then(|root| root.names()).and_then(|names| names.get(name))
 }
 

@@ -3,21 +3,18 @@
 use std::collections::BTreeMap;
 use std::ops::Bound::{Excluded, Unbounded};
 
-use crate::names::Entry;
-use crate::record::{InodeId, Kind};
-
-/// First byte of names in a part that are not for users: no name of theirs has it.
-pub(crate) const HIDDEN: u8 = b'/';
+use crate::names::DirectoryEntry;
+use crate::record::{InodeId, InodeKind};
 
 /// All top-level names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct RootCopy(BTreeMap<Vec<u8>, (InodeId, Kind)>);
+pub(crate) struct RootCopy(BTreeMap<Vec<u8>, (InodeId, InodeKind)>);
 
 /// A change of a top-level name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Change {
     /// It is there, whatever was there before.
-    Leads(Vec<u8>, InodeId, Kind),
+    Leads(Vec<u8>, InodeId, InodeKind),
     Gone(Vec<u8>),
 }
 
@@ -31,18 +28,18 @@ impl RootCopy {
         }
     }
 
-    pub(super) fn get(&self, name: &[u8]) -> Option<(InodeId, Kind)> {
+    pub(super) fn get(&self, name: &[u8]) -> Option<(InodeId, InodeKind)> {
         self.0.get(name).copied()
     }
 
     /// Up to `most` behind a name.
-    pub(super) fn after(&self, name: &[u8], most: usize) -> Vec<Entry> {
+    pub(super) fn after(&self, name: &[u8], most: usize) -> Vec<DirectoryEntry> {
         let behind = self.0.range::<[u8], _>((Excluded(name), Unbounded)).take(most);
-        behind.map(|(name, (inode, kind))| Entry { name: name.clone(), inode: *inode, kind: *kind }).collect()
+        behind.map(|(name, (inode, kind))| DirectoryEntry { name: name.clone(), inode: *inode, kind: *kind }).collect()
     }
 
     /// Adds a name of a part; false when another part has it.
-    pub(super) fn claim(&mut self, name: &[u8], inode: InodeId, kind: Kind) -> bool {
+    pub(super) fn claim(&mut self, name: &[u8], inode: InodeId, kind: InodeKind) -> bool {
         let is_free = !self.0.contains_key(name);
         if is_free {
             self.0.insert(name.to_vec(), (inode, kind));
@@ -55,7 +52,7 @@ impl RootCopy {
     pub(super) fn another(&self, name: &[u8], is_free: impl Fn(&[u8]) -> bool) -> Vec<u8> {
         let endings = (1_u64..).map(|number| format!(".~{number}"));
         let mut names = endings.map(|ending| {
-            let kept = name.len().min(crate::names::NAME_BYTES - ending.len());
+            let kept = name.len().min(crate::name_rules::NAME_BYTES - ending.len());
             [&name[..kept], ending.as_bytes()].concat()
         });
         names.find(|name| !self.0.contains_key(name) && is_free(name)).unwrap_or_default()
@@ -88,6 +85,6 @@ impl Intent {
 /// What one domain has of the root directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Part {
-    pub(crate) names: Vec<Entry>,
+    pub(crate) names: Vec<DirectoryEntry>,
     pub(crate) intents: Vec<Intent>,
 }

@@ -2,7 +2,7 @@
 
 use super::volume::Volume;
 use crate::record::InodeId;
-use crate::{Error, LogFs, Setting};
+use crate::{Error, LogFs, SetCondition};
 
 impl Volume {
     /// As [`LogFs::extended`].
@@ -26,7 +26,13 @@ impl Volume {
     ///
     /// # Errors
     /// As [`LogFs::set_extended`].
-    pub async fn set_extended(&self, inode: InodeId, name: &[u8], value: &[u8], setting: Setting) -> Result<(), Error> {
+    pub async fn set_extended(
+        &self,
+        inode: InodeId,
+        name: &[u8],
+        value: &[u8],
+        setting: SetCondition,
+    ) -> Result<(), Error> {
         let (name, value) = (name.to_vec(), value.to_vec());
         self.with_owner(inode, async move |fs: LogFs| fs.set_extended(inode, &name, &value, setting).await).await
     }

@@ -5,7 +5,7 @@ use iolab_disk::Buffer;
 
 use super::volume::Volume;
 use crate::record::InodeId;
-use crate::{Error, LogFs, Progress};
+use crate::{DefragmentProgress, Error, LogFs};
 
 /// What a call with a buffer answers, and the buffer, unless the device or the other core lost it.
 type WithBuffer<T> = (Result<T, Error>, Option<Buffer>);
@@ -125,7 +125,11 @@ impl Volume {
     ///
     /// # Errors
     /// As [`Defragmentation::step`](crate::Defragmentation::step).
-    pub async fn defragment_step(&self, inode: InodeId, progress: Progress) -> Result<Progress, Error> {
+    pub async fn defragment_step(
+        &self,
+        inode: InodeId,
+        progress: DefragmentProgress,
+    ) -> Result<DefragmentProgress, Error> {
         self.with_owner(inode, async move |fs: LogFs| fs.defragment(inode).behind(progress).step().await).await
     }
 }

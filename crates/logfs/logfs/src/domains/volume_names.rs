@@ -5,8 +5,8 @@ use std::rc::Rc;
 use super::master::{Fresh, Move};
 use super::volume::Volume;
 use super::worker::Worker;
-use crate::names::{Entry, Occupied, Owner};
-use crate::record::{InodeId, Kind};
+use crate::names::{DirectoryEntry, Occupied, Owner};
+use crate::record::{InodeId, InodeKind};
 use crate::{Error, LogFs};
 
 impl Volume {
@@ -14,14 +14,14 @@ impl Volume {
     ///
     /// # Errors
     /// As [`LogFs::lookup`].
-    pub async fn lookup(&self, directory: InodeId, name: &[u8]) -> Result<Entry, Error> {
+    pub async fn lookup(&self, directory: InodeId, name: &[u8]) -> Result<DirectoryEntry, Error> {
         if directory == InodeId::ROOT {
             let name = name.to_vec();
             if name == b".." {
-                return Ok(Entry { name, inode: InodeId::ROOT, kind: Kind::Directory });
+                return Ok(DirectoryEntry { name, inode: InodeId::ROOT, kind: InodeKind::Directory });
             }
             let (inode, kind) = self.worker.root.borrow().get(&name).ok_or(Error::NotFound)?;
-            return Ok(Entry { name, inode, kind });
+            return Ok(DirectoryEntry { name, inode, kind });
         }
         let name = name.to_vec();
         self.with_owner(directory, async move |fs: LogFs| fs.lookup(directory, &name)).await
@@ -31,7 +31,12 @@ impl Volume {
     ///
     /// # Errors
     /// As [`LogFs::read_directory`].
-    pub async fn read_directory(&self, directory: InodeId, after: &[u8], most: usize) -> Result<Vec<Entry>, Error> {
+    pub async fn read_directory(
+        &self,
+        directory: InodeId,
+        after: &[u8],
+        most: usize,
+    ) -> Result<Vec<DirectoryEntry>, Error> {
         if directory == InodeId::ROOT {
             return Ok(self.worker.root.borrow().after(after, most));
         }
@@ -44,7 +49,7 @@ impl Volume {
     /// # Errors
     /// As [`LogFs::create`].
     pub async fn create(&self, directory: InodeId, name: &[u8], owner: Owner) -> Result<InodeId, Error> {
-        let fresh = Fresh { name: name.to_vec(), kind: Kind::File, owner, target: Vec::new() };
+        let fresh = Fresh { name: name.to_vec(), kind: InodeKind::File, owner, target: Vec::new() };
         self.make(directory, fresh).await
     }
 
@@ -53,7 +58,7 @@ impl Volume {
     /// # Errors
     /// As [`LogFs::make_directory`].
     pub async fn make_directory(&self, directory: InodeId, name: &[u8], owner: Owner) -> Result<InodeId, Error> {
-        let fresh = Fresh { name: name.to_vec(), kind: Kind::Directory, owner, target: Vec::new() };
+        let fresh = Fresh { name: name.to_vec(), kind: InodeKind::Directory, owner, target: Vec::new() };
         self.make(directory, fresh).await
     }
 
@@ -68,8 +73,8 @@ impl Volume {
         target: &[u8],
         owner: Owner,
     ) -> Result<InodeId, Error> {
-        crate::names::check_target(target)?;
-        let fresh = Fresh { name: name.to_vec(), kind: Kind::Symlink, owner, target: target.to_vec() };
+        crate::name_rules::check_target(target)?;
+        let fresh = Fresh { name: name.to_vec(), kind: InodeKind::Symlink, owner, target: target.to_vec() };
         self.make(directory, fresh).await
     }
 
@@ -81,11 +86,11 @@ impl Volume {
         &self,
         directory: InodeId,
         name: &[u8],
-        (kind, number): (Kind, u32),
+        (kind, number): (InodeKind, u32),
         owner: Owner,
     ) -> Result<InodeId, Error> {
         if !kind.is_special() {
-            return Err(Error::Invalid("not a kind of special file"));
+            return Err(Error::Invalid("not a special file type"));
         }
         let fresh = Fresh { name: name.to_vec(), kind, owner, target: number.to_le_bytes().to_vec() };
         self.make(directory, fresh).await
@@ -151,7 +156,7 @@ impl Volume {
     pub async fn unlink(&self, directory: InodeId, name: &[u8]) -> Result<(), Error> {
         let name = name.to_vec();
         if directory == InodeId::ROOT {
-            return self.on_master(async move |first: Rc<Worker>| first.remove_top(name, Kind::File).await).await;
+            return self.on_master(async move |first: Rc<Worker>| first.remove_top(name, InodeKind::File).await).await;
         }
         self.with_owner(directory, async move |fs: LogFs| fs.unlink(directory, &name).await).await
     }
@@ -163,7 +168,9 @@ impl Volume {
     pub async fn remove_directory(&self, directory: InodeId, name: &[u8]) -> Result<(), Error> {
         let name = name.to_vec();
         if directory == InodeId::ROOT {
-            return self.on_master(async move |first: Rc<Worker>| first.remove_top(name, Kind::Directory).await).await;
+            return self
+                .on_master(async move |first: Rc<Worker>| first.remove_top(name, InodeKind::Directory).await)
+                .await;
         }
         self.with_owner(directory, async move |fs: LogFs| fs.remove_directory(directory, &name).await).await
     }
@@ -174,8 +181,8 @@ impl Volume {
     /// # Errors
     /// As [`LogFs::rename`], and [`Error::CrossDomain`].
     pub async fn rename(&self, from: (InodeId, &[u8]), to: (InodeId, &[u8]), occupied: Occupied) -> Result<(), Error> {
-        crate::names::check_name(from.1)?;
-        crate::names::check_name(to.1)?;
+        crate::name_rules::check_name(from.1)?;
+        crate::name_rules::check_name(to.1)?;
         let wanted = Move { from: (from.0, from.1.to_vec()), to: (to.0, to.1.to_vec()), occupied };
         if from.0 == InodeId::ROOT || to.0 == InodeId::ROOT {
             return self.on_master(async move |first: Rc<Worker>| first.rename_top(wanted).await).await;
@@ -212,13 +219,13 @@ impl Volume {
     }
 
     /// As [`LogFs::tree`].
-    pub async fn tree(&self) -> Vec<(Vec<u8>, Entry)> {
+    pub async fn tree(&self) -> Vec<(Vec<u8>, DirectoryEntry)> {
         let mut found = Vec::new();
         let mut open = vec![(Vec::new(), InodeId::ROOT)];
         while let Some((path, directory)) = open.pop() {
             for entry in self.read_directory(directory, b"", usize::MAX).await.unwrap_or_default() {
                 let path = [&path[..], b"/", &entry.name].concat();
-                if entry.kind == Kind::Directory {
+                if entry.kind == InodeKind::Directory {
                     open.push((path.clone(), entry.inode));
                 }
                 found.push((path, entry));

@@ -1,5 +1,5 @@
 //! What a core has to itself: the domains it serves, its copy of the root directory, and its
-//! letters.
+//! messages.
 //!
 //! Domain `d` is served by core `d` modulo the number of cores: with fewer cores than domains one
 //! serves several, with more some serve none and only forward.
@@ -7,16 +7,19 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
 use std::future::poll_fn;
+use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Poll, Waker};
 
-use iolab_executor::{Event, Spawner};
+use iolab_executor::{Notify, Spawner};
 
-use super::mail::{Letter, Mailbox, Slit, Value};
-use super::master::Master;
+use super::messages::{Answer, Message, MessageReceiver, MessageSender};
 use super::root::RootCopy;
-use super::seat::Gathering;
+use crate::locks::Locks;
 use crate::{Error, Layout, LogFs};
+
+/// Something that a core does for another one, on its own thread.
+pub(super) type Work = Box<dyn FnOnce(Rc<Worker>) -> Pin<Box<dyn Future<Output = Answer>>> + Send>;
 
 #[derive(Debug)]
 pub(crate) struct Worker {
@@ -28,20 +31,39 @@ pub(crate) struct Worker {
     pub(super) root: RefCell<RootCopy>,
     /// Used on the first core only, as what follows.
     pub(super) master: Master,
-    pub(super) gathering: Gathering,
+    pub(super) startup: Startup,
     pub(super) spawner: Spawner,
-    slits: Vec<Slit>,
-    mailbox: Mailbox,
+    senders: Vec<MessageSender<Work>>,
+    receiver: MessageReceiver<Work>,
     expected: RefCell<HashMap<u64, Rc<RefCell<Expected>>>>,
     next_token: Cell<u64>,
     pub(super) is_stopped: Cell<bool>,
-    pub(super) stopped: Event,
+    pub(super) stopped: Notify,
+}
+
+/// What the first core keeps as the master of the root directory (`master.rs`).
+#[derive(Debug, Default)]
+pub(super) struct Master {
+    pub(super) locks: Locks,
+    /// Names that a domain has given up, perhaps not durably yet.
+    pub(super) departed: RefCell<BTreeMap<Vec<u8>, u32>>,
+    pub(super) turn: Cell<u32>,
+}
+
+/// Who has come, on the first core; the others wait for what becomes of it.
+#[derive(Debug, Default)]
+pub(super) struct Startup {
+    pub(super) arrived: Cell<usize>,
+    pub(super) settled: Cell<usize>,
+    pub(super) refused: RefCell<Option<Error>>,
+    pub(super) outcome: RefCell<Option<Result<RootCopy, Error>>>,
+    pub(super) changed: Notify,
 }
 
 /// An answer that somebody waits for.
 #[derive(Default)]
 struct Expected {
-    value: Option<Value>,
+    value: Option<Answer>,
     waker: Option<Waker>,
 }
 
@@ -53,7 +75,7 @@ impl std::fmt::Debug for Expected {
 
 impl Worker {
     pub(super) fn new(
-        (number, slits, mailbox): (usize, Vec<Slit>, Mailbox),
+        (number, senders, receiver): (usize, Vec<MessageSender<Work>>, MessageReceiver<Work>),
         layout: Layout,
         domains: BTreeMap<u32, LogFs>,
         spawner: Spawner,
@@ -64,19 +86,19 @@ impl Worker {
             domains,
             root: RefCell::default(),
             master: Master::default(),
-            gathering: Gathering::default(),
+            startup: Startup::default(),
             spawner,
-            slits,
-            mailbox,
+            senders,
+            receiver,
             expected: RefCell::default(),
             next_token: Cell::new(0),
             is_stopped: Cell::new(false),
-            stopped: Event::default(),
+            stopped: Notify::default(),
         }
     }
 
     pub(super) fn cores(&self) -> usize {
-        self.slits.len()
+        self.senders.len()
     }
 
     /// The core that serves a domain.
@@ -99,10 +121,8 @@ impl Worker {
         let token = self.next_token.replace(self.next_token.get() + 1);
         let expected = Rc::<RefCell<Expected>>::default();
         self.expected.borrow_mut().insert(token, Rc::clone(&expected));
-        let job = Box::new(|worker| -> std::pin::Pin<Box<dyn Future<Output = Value>>> {
-            Box::pin(async move { Box::new(work(worker).await) as Value })
-        });
-        self.slits[core].post(Letter::Ask { from: self.number, token, job })?;
+        let work: Work = Box::new(|worker| Box::pin(async move { Box::new(work(worker).await) as Answer }));
+        self.senders[core].send(Message::Request { from: self.number, token, work })?;
         let value = poll_fn(|context| {
             let mut expected = expected.borrow_mut();
             match expected.value.take() {
@@ -166,38 +186,38 @@ impl Worker {
         result
     }
 
-    /// Tells every core that no more letters will come.
+    /// Tells every core that no more messages will come.
     pub(super) fn stop_all(&self) {
-        for slit in &self.slits {
+        for sender in &self.senders {
             // A core that is gone has stopped.
-            let _gone = slit.post(Letter::Stop);
+            let _gone = sender.send(Message::Stop);
         }
     }
 
     /// Tells this core the same.
     pub(super) fn stop(&self) {
-        let _gone = self.slits[self.number].post(Letter::Stop);
+        let _gone = self.senders[self.number].send(Message::Stop);
     }
 
-    /// The task that reads the letters.
+    /// The task that handles the messages.
     pub(super) async fn serve(self: Rc<Self>) {
         loop {
-            match poll_fn(|context| self.mailbox.next(context)).await {
-                Letter::Ask { from, token, job } => {
+            match poll_fn(|context| self.receiver.next(context)).await {
+                Message::Request { from, token, work } => {
                     let worker = Rc::clone(&self);
                     self.spawner.spawn(async move {
-                        let value = job(Rc::clone(&worker)).await;
+                        let answer = work(Rc::clone(&worker)).await;
                         // Nobody waits any more on a core that is gone.
-                        let _gone = worker.slits[from].post(Letter::Answer { token, value });
+                        let _gone = worker.senders[from].send(Message::Answer { token, answer });
                     });
                 }
-                Letter::Answer { token, value } => {
+                Message::Answer { token, answer } => {
                     let Some(expected) = self.expected.borrow_mut().remove(&token) else { continue };
                     let mut expected = expected.borrow_mut();
-                    expected.value = Some(value);
+                    expected.value = Some(answer);
                     expected.waker.take().into_iter().for_each(Waker::wake);
                 }
-                Letter::Stop => break,
+                Message::Stop => break,
             }
         }
         self.is_stopped.set(true);

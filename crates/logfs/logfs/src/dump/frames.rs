@@ -53,9 +53,9 @@ async fn walk_from(
         visited += 1;
         let moved = FramePlace { cluster: spare, offset: 0, ..place };
         let there = if !layout.is_usable(spare) {
-            Err("no frame names a next cluster".to_owned())
+            Err("no frame points to a next cluster".to_owned())
         } else if visited > layout.clusters {
-            Err("the clusters of the log go round in a circle".to_owned())
+            Err("the clusters of the log form a loop".to_owned())
         } else {
             look(disk, layout, (moved, epoch..=anchor.epoch), &mut bytes, sink).await?
         };
@@ -73,11 +73,11 @@ async fn walk_from(
 fn end(place: &FramePlace, here: &str, spare: u32, there: &str, anchor: &Anchor) -> DumpLine {
     let last = place.sequence - 1;
     let verdict = if last < anchor.flushed.max(anchor.newest.end) {
-        "frames are missing that the anchor says were durable"
+        "frames are missing that were durable according to the anchor"
     } else if anchor.closed && last == anchor.flushed {
-        "this is where the log was closed"
+        "the log was closed here"
     } else {
-        "nothing says that there was more"
+        "nothing indicates that there was more"
     };
     DumpLine {
         kind: "end",
@@ -119,8 +119,8 @@ async fn look(
     if !frame::belongs(&header, &place, epochs.clone()) {
         let (sequence, previous, epoch) = (header.sequence, header.previous, header.epoch);
         return Ok(Err(format!(
-            "a whole frame, but another: sequence {sequence} (wanted {}), checksum before {previous:08x} (wanted {:08x}), epoch {epoch} (wanted {} \
-             to {})",
+            "a complete frame, but a different one: sequence {sequence} (expected {}), previous checksum \
+            {previous:08x} (expected {:08x}), epoch {epoch} (expected {} to {})",
             place.sequence,
             place.previous,
             epochs.start(),
@@ -144,10 +144,10 @@ fn objection(bytes: &[u8], layout: &Layout) -> String {
     let mut take = Take(bytes);
     let (magic, checksum) = (take.array::<4>().unwrap_or_default(), take.u32().unwrap_or_default());
     if magic == [0; 4] {
-        return "nothing is written there".to_owned();
+        return "nothing was written there".to_owned();
     }
     if magic != *b"LFFR" {
-        return format!("no frame begins there: the bytes are {}", magic.escape_ascii());
+        return format!("no frame starts there: the bytes are {}", magic.escape_ascii());
     }
     let id = take.array::<8>().unwrap_or_default();
     if id != layout.id[..8] {
@@ -155,10 +155,10 @@ fn objection(bytes: &[u8], layout: &Layout) -> String {
     }
     let length = bytes.get(40..44).and_then(|bytes| Take(bytes).u32()).unwrap_or_default() as usize;
     if length > bytes.len().saturating_sub(HEADER_BYTES) {
-        return format!("a frame whose payload of {length} bytes would not fit into the cluster");
+        return format!("a frame with a payload of {length} bytes, which does not fit into the cluster");
     }
     format!(
-        "a frame that is torn, damaged or of another domain: what it holds does not match its checksum {checksum:08x}"
+        "a frame that is torn, damaged or from another domain: its contents do not match its checksum {checksum:08x}"
     )
 }
 

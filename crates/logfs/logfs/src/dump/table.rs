@@ -1,7 +1,7 @@
 //! The fields of every record, as docs/logfs/format.md lists them.
 
 use super::{DumpValue, word};
-use crate::attributes::Kind;
+use crate::attributes::InodeKind;
 use crate::bytes::Take;
 
 /// What a field is.
@@ -121,7 +121,7 @@ const HEAD_BYTES: usize = 4;
 pub(super) fn parse_record(bytes: &[u8]) -> Parsed {
     let damaged = |why: String, length| Parsed::Damaged { why, length };
     let Some((&[code, a, b, c], rest)) = bytes.split_first_chunk::<HEAD_BYTES>() else {
-        return damaged("a record's head is cut off".to_owned(), bytes.len());
+        return damaged("the header of a record is cut off".to_owned(), bytes.len());
     };
     let body_bytes = u32::from_le_bytes([a, b, c, 0]) as usize;
     let Some(body) = rest.get(..body_bytes) else {
@@ -156,7 +156,7 @@ fn take_field(field: Field, take: &mut Take<'_>) -> Option<DumpValue> {
         },
         KindByte => {
             let byte = take.u8()?;
-            Kind::from_byte(byte).map_or(Number(u64::from(byte)), |kind| word(format!("{kind:?}").to_lowercase()))
+            InodeKind::from_byte(byte).map_or(Number(u64::from(byte)), |kind| word(format!("{kind:?}").to_lowercase()))
         }
         Name => {
             let length = take.u8()?;

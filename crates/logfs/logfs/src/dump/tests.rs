@@ -1,7 +1,7 @@
 //! The dump beside what opening reads, and of images that are damaged.
 
 use iolab_disk::RamDisk;
-use iolab_executor::{Executor, Order};
+use iolab_executor::{Executor, ReadyOrder};
 
 use super::*;
 use crate::bytes::Take;
@@ -11,7 +11,7 @@ use crate::record::Record;
 fn dump(image: Vec<u8>) -> Result<Vec<DumpLine>, Error> {
     let disk = Disk::new(RamDisk::with_contents(image, 512));
     let mut lines = Vec::new();
-    let ended = Executor::new(Order::Fair)
+    let ended = Executor::new(ReadyOrder::Fair)
         .run(&mut disk.clone(), async { dump_log(&disk, 0, &mut |line| lines.push(line)).await });
     ended.unwrap().map(|()| lines)
 }
@@ -38,7 +38,7 @@ fn a_sound_log_is_told_to_its_last_record() {
     let named = |line: &&&DumpLine| line.fields.contains(&("to_name", DumpValue::Name(b"renamed".to_vec())));
     assert_eq!(records.iter().filter(named).count(), 1);
     let last = lines.last().unwrap();
-    assert_eq!((last.kind, field(last, "verdict")), ("end", &word("nothing says that there was more")));
+    assert_eq!((last.kind, field(last, "verdict")), ("end", &word("nothing indicates that there was more")));
 }
 
 #[test]
@@ -73,10 +73,10 @@ fn damage_is_told_with_place_and_reason() {
     let cluster_bytes = Layout::decode(&image).unwrap().cluster_bytes as usize;
     let at = number(second, "cluster") * cluster_bytes + number(second, "offset");
     for (place, byte, why) in [
-        (at, 0, "no frame begins there: the bytes are \\x00FFR"),
-        (at + 70, 0xff, "torn, damaged or of another domain"),
+        (at, 0, "no frame starts there: the bytes are \\x00FFR"),
+        (at + 70, 0xff, "torn, damaged or from another domain"),
         (at + 9, 0xff, "a frame of another file system"),
-        (at + 42, 0xff, "would not fit into the cluster"),
+        (at + 42, 0xff, "does not fit into the cluster"),
     ] {
         let mut damaged = image.clone();
         damaged[place] = byte;
@@ -102,7 +102,7 @@ fn damage_is_told_with_place_and_reason() {
 #[test]
 fn records_that_are_none_are_damage() {
     for (bytes, why) in [
-        (&b"\x01\x08"[..], "head is cut off"),
+        (&b"\x01\x08"[..], "header of a record is cut off"),
         (b"\x01\x08\0\0\x01", "longer than its frame"),
         (b"\x77\x01\0\0\x01", "the unknown type 77"),
         (b"\x01\x01\0\0\x01", "do not fit its length"),

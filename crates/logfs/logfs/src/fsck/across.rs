@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use super::{Fault, FaultKind};
+use super::{Inconsistency, InconsistencyKind};
 use crate::domains::{Double, part_of, unite};
 use crate::record::{InodeId, Record, Rename, Spot};
 use crate::recovery::Loaded;
 
 /// Every inode of a domain has a number of that domain, apart from the root.
-pub(super) fn foreign_numbers(loaded: &mut Loaded) -> Vec<Fault> {
+pub(super) fn foreign_numbers(loaded: &mut Loaded) -> Vec<Inconsistency> {
     let domain = loaded.layout.domain;
     let is_own =
         |inode: InodeId| inode == InodeId::ROOT || (inode.domain() == domain && inode > InodeId::first(domain));
@@ -26,7 +26,7 @@ pub(super) fn foreign_numbers(loaded: &mut Loaded) -> Vec<Fault> {
         loaded.tree.serial += 1;
         numbers.insert(inode, InodeId(loaded.tree.serial));
         let what = format!("inode {} is in domain {domain}", inode.0);
-        faults.push(Fault { kind: FaultKind::ForeignNumber, what });
+        faults.push(Inconsistency { kind: InconsistencyKind::ForeignNumber, what });
     }
     if !numbers.is_empty() {
         loaded.tree.renumber(|inode| numbers.get(&inode).copied().unwrap_or(inode));
@@ -35,7 +35,7 @@ pub(super) fn foreign_numbers(loaded: &mut Loaded) -> Vec<Fault> {
 }
 
 /// A top-level name is in one domain only, intents taken as carried out.
-pub(super) fn double_names(domains: &mut [Loaded]) -> Vec<Fault> {
+pub(super) fn double_names(domains: &mut [Loaded]) -> Vec<Inconsistency> {
     let parts: Vec<_> = domains.iter().map(|loaded| part_of(&loaded.tree)).collect();
     let (_, doubles) = unite(&parts);
     let mut faults = Vec::new();
@@ -44,7 +44,7 @@ pub(super) fn double_names(domains: &mut [Loaded]) -> Vec<Fault> {
         let names = tree.get(InodeId::ROOT).and_then(|root| root.names());
         let Some((inode, kind)) = names.and_then(|names| names.get(&name)) else { continue };
         let what = format!("{} of domain {domain} is in another domain too", name.escape_ascii());
-        faults.push(Fault { kind: FaultKind::DoubleName, what });
+        faults.push(Inconsistency { kind: InconsistencyKind::DoubleName, what });
         let spot = |name| Spot { directory: InodeId::ROOT, name };
         let (from, to) = (spot(name), spot(another));
         let rename = Rename { from, to, inode, kind, replaced: InodeId(0), time: 0 };

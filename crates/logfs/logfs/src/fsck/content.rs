@@ -6,7 +6,7 @@ use std::collections::{HashMap, VecDeque};
 
 use crate::disk::Transfer;
 use crate::extents::Place;
-use crate::record::{InodeId, Kind};
+use crate::record::{InodeId, InodeKind};
 use crate::recovery::{Loaded, OnLoss, load, read_map};
 use crate::{Disk, Error};
 
@@ -153,7 +153,7 @@ fn paths(loaded: &Loaded) -> HashMap<InodeId, Vec<u8>> {
             let path = [&paths[&directory][..], b"/", name].concat();
             if let Entry::Vacant(vacant) = paths.entry(inode) {
                 vacant.insert(path);
-                open.extend((kind == Kind::Directory).then_some(inode));
+                open.extend((kind == InodeKind::Directory).then_some(inode));
             }
         }
     }

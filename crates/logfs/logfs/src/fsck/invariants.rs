@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Fault, FaultKind};
+use super::{Inconsistency, InconsistencyKind};
 use crate::clusters::ClusterTable;
 use crate::extents::Place;
-use crate::names::NAME_BYTES;
-use crate::record::{InodeId, Kind, Node, Record, Spot, Stretch};
+use crate::name_rules::NAME_BYTES;
+use crate::record::{InodeId, InodeKind, Node, Record, Spot, Stretch};
 use crate::recovery::Loaded;
 use crate::tree::{Tree, is_name, shown};
 
@@ -14,7 +14,7 @@ use crate::tree::{Tree, is_name, shown};
 const LOST_AND_FOUND: &[u8] = b"lost+found";
 
 /// Mends everything in memory and tells what it was.
-pub(super) fn mend(loaded: &mut Loaded) -> Vec<Fault> {
+pub(super) fn mend(loaded: &mut Loaded) -> Vec<Inconsistency> {
     let mut faults = root(&mut loaded.tree);
     faults.extend(impossible_names(&mut loaded.tree));
     faults.extend(bad_names(&mut loaded.tree));
@@ -26,29 +26,29 @@ pub(super) fn mend(loaded: &mut Loaded) -> Vec<Fault> {
     faults
 }
 
-fn fault(kind: FaultKind, what: String) -> Fault {
-    Fault { kind, what }
+fn fault(kind: InconsistencyKind, what: String) -> Inconsistency {
+    Inconsistency { kind, what }
 }
 
 /// There is a root, and it is a directory. Everything else here begins at it.
-fn root(tree: &mut Tree) -> Vec<Fault> {
+fn root(tree: &mut Tree) -> Vec<Inconsistency> {
     let found = tree.get(InodeId::ROOT).map(|node| node.attributes.kind);
-    if found == Some(Kind::Directory) {
+    if found == Some(InodeKind::Directory) {
         return Vec::new();
     }
     // It cannot fail: a node says all about its inode, whatever was there.
     let _made = tree.apply(&Record::Node(Tree::root(0o755, 0)), &mut Vec::new());
     let was = found.map_or_else(|| "is missing".to_owned(), |_| "is not a directory".to_owned());
-    vec![fault(FaultKind::Root, format!("inode {}, the root directory, {was}", InodeId::ROOT.0))]
+    vec![fault(InconsistencyKind::Root, format!("inode {}, the root directory, {was}", InodeId::ROOT.0))]
 }
 
 /// Names are names: a reader of this disk may hand them to a system that takes `..` and `/` for
 /// something else.
-fn impossible_names(tree: &mut Tree) -> Vec<Fault> {
+fn impossible_names(tree: &mut Tree) -> Vec<Inconsistency> {
     let mut bad: Vec<(InodeId, Vec<u8>)> = Vec::new();
     for (directory, node) in tree.iter() {
         let names = node.names().into_iter().flat_map(|names| names.iter());
-        let is_bad = |(name, _, kind): &(&[u8], InodeId, Kind)| !is_name(directory, name, *kind);
+        let is_bad = |(name, _, kind): &(&[u8], InodeId, InodeKind)| !is_name(directory, name, *kind);
         bad.extend(names.filter(is_bad).map(|(name, ..)| (directory, name.to_vec())));
     }
     let rename = |(directory, name): (InodeId, Vec<u8>)| {
@@ -63,15 +63,15 @@ fn impossible_names(tree: &mut Tree) -> Vec<Fault> {
             }
             names.insert(&new, inode, kind)
         });
-        let what = format!("inode {} has an entry {}, which is no name", directory.0, shown(&name));
-        fault(FaultKind::ImpossibleName, what)
+        let what = format!("inode {} has the entry {}, which is not a valid name", directory.0, shown(&name));
+        fault(InconsistencyKind::ImpossibleName, what)
     };
     bad.into_iter().map(rename).collect()
 }
 
 /// Names lead to inodes of their kind, and to each directory leads one name. Walks from the root,
 /// so that the first name found counts.
-fn bad_names(tree: &mut Tree) -> Vec<Fault> {
+fn bad_names(tree: &mut Tree) -> Vec<Inconsistency> {
     let mut bad: Vec<(InodeId, Vec<u8>)> = Vec::new();
     let mut named = BTreeSet::from([InodeId::ROOT]);
     let everything: Vec<InodeId> = tree.iter().map(|(inode, _)| inode).collect();
@@ -85,10 +85,10 @@ fn bad_names(tree: &mut Tree) -> Vec<Fault> {
             let names = tree.get(directory).and_then(|node| node.names());
             for (name, inode, kind) in names.into_iter().flat_map(|names| names.iter()) {
                 let found = tree.get(inode).map(|node| node.attributes.kind);
-                let is_second = kind == Kind::Directory && !named.insert(inode);
+                let is_second = kind == InodeKind::Directory && !named.insert(inode);
                 if found != Some(kind) || is_second {
                     bad.push((directory, name.to_vec()));
-                } else if kind == Kind::Directory {
+                } else if kind == InodeKind::Directory {
                     open.push(inode);
                 }
             }
@@ -96,13 +96,16 @@ fn bad_names(tree: &mut Tree) -> Vec<Fault> {
     }
     let remove = |(directory, name): (InodeId, Vec<u8>)| {
         tree.repair(directory, |node| node.names_mut().and_then(|names| names.remove(&name)));
-        fault(FaultKind::BadName, format!("inode {}: the name {} leads astray", directory.0, name.escape_ascii()))
+        fault(
+            InconsistencyKind::BadName,
+            format!("inode {}: the name {} leads to a wrong inode", directory.0, name.escape_ascii()),
+        )
     };
     bad.into_iter().map(remove).collect()
 }
 
 /// Every inode can be reached from the root.
-fn nameless(tree: &mut Tree) -> Vec<Fault> {
+fn nameless(tree: &mut Tree) -> Vec<Inconsistency> {
     let mut faults = Vec::new();
     loop {
         let mut reached = BTreeSet::from([InodeId::ROOT]);
@@ -110,7 +113,7 @@ fn nameless(tree: &mut Tree) -> Vec<Fault> {
         while let Some(directory) = open.pop() {
             let names = tree.get(directory).and_then(|node| node.names());
             for (_, inode, kind) in names.into_iter().flat_map(|names| names.iter()) {
-                if reached.insert(inode) && kind == Kind::Directory {
+                if reached.insert(inode) && kind == InodeKind::Directory {
                     open.push(inode);
                 }
             }
@@ -120,7 +123,7 @@ fn nameless(tree: &mut Tree) -> Vec<Fault> {
         let lost = lost.max_by_key(|(inode, node)| (node.names().is_some(), std::cmp::Reverse(*inode)));
         let Some((inode, node)) = lost else { return faults };
         let kind = node.attributes.kind;
-        faults.push(fault(FaultKind::NoName, format!("no name leads to inode {}", inode.0)));
+        faults.push(fault(InconsistencyKind::NoName, format!("no directory entry refers to inode {}", inode.0)));
         // A circle of directories: the one that is taken out loses the name that it has in the
         // circle.
         let holders: Vec<(InodeId, Vec<u8>)> = names_of(tree, inode);
@@ -148,7 +151,7 @@ fn lost_and_found(tree: &mut Tree) -> InodeId {
     let mut name = LOST_AND_FOUND.to_vec();
     loop {
         match found(tree, &name) {
-            Some((inode, Kind::Directory)) => return inode,
+            Some((inode, InodeKind::Directory)) => return inode,
             // Taken by something else.
             Some(_) => name.push(b'+'),
             None => break,
@@ -166,16 +169,17 @@ fn lost_and_found(tree: &mut Tree) -> InodeId {
 }
 
 /// Directories know the directory they are in.
-fn parents(tree: &mut Tree) -> Vec<Fault> {
+fn parents(tree: &mut Tree) -> Vec<Inconsistency> {
     let mut right = BTreeMap::from([(InodeId::ROOT, InodeId::ROOT)]);
     for (directory, node) in tree.iter() {
         let names = node.names().into_iter().flat_map(|names| names.iter());
-        right.extend(names.filter(|(_, _, kind)| *kind == Kind::Directory).map(|(_, inode, _)| (inode, directory)));
+        right
+            .extend(names.filter(|(_, _, kind)| *kind == InodeKind::Directory).map(|(_, inode, _)| (inode, directory)));
     }
     let mut faults = Vec::new();
     for (inode, parent) in right {
         if tree.get(inode).is_some_and(|node| node.parent != parent) {
-            faults.push(fault(FaultKind::Parent, format!("inode {} is in directory {}", inode.0, parent.0)));
+            faults.push(fault(InconsistencyKind::Parent, format!("inode {} is in directory {}", inode.0, parent.0)));
             tree.repair(inode, |node| node.parent = parent);
         }
     }
@@ -183,13 +187,13 @@ fn parents(tree: &mut Tree) -> Vec<Fault> {
 }
 
 /// Link counts are what they count.
-fn link_counts(tree: &mut Tree) -> Vec<Fault> {
+fn link_counts(tree: &mut Tree) -> Vec<Inconsistency> {
     let mut right: BTreeMap<InodeId, u32> = BTreeMap::new();
     for (inode, node) in tree.iter() {
         let Some(names) = node.names() else { continue };
         *right.entry(inode).or_default() += 2;
         for (_, named, kind) in names.iter() {
-            let counted = if kind == Kind::Directory { inode } else { named };
+            let counted = if kind == InodeKind::Directory { inode } else { named };
             *right.entry(counted).or_default() += 1;
         }
     }
@@ -197,7 +201,8 @@ fn link_counts(tree: &mut Tree) -> Vec<Fault> {
     for (inode, links) in right {
         let found = tree.get(inode).map(|node| node.attributes.links);
         if let Some(found) = found.filter(|found| *found != links) {
-            faults.push(fault(FaultKind::LinkCount, format!("inode {}: {found} links, {links} names", inode.0)));
+            faults
+                .push(fault(InconsistencyKind::LinkCount, format!("inode {}: {found} links, {links} names", inode.0)));
             tree.repair(inode, |node| node.attributes.links = links);
         }
     }
@@ -205,7 +210,7 @@ fn link_counts(tree: &mut Tree) -> Vec<Fault> {
 }
 
 /// Content ends where the file ends.
-fn beyond_end(tree: &mut Tree) -> Vec<Fault> {
+fn beyond_end(tree: &mut Tree) -> Vec<Inconsistency> {
     let too_long = |(inode, node): (InodeId, &crate::tree::Inode)| {
         let end = node.file().map_or(0, crate::extents::ExtentMap::end);
         (end > node.attributes.size).then_some((inode, node.attributes.size))
@@ -213,14 +218,17 @@ fn beyond_end(tree: &mut Tree) -> Vec<Fault> {
     let found: Vec<(InodeId, u64)> = tree.iter().filter_map(too_long).collect();
     let mut faults = Vec::new();
     for (inode, size) in found {
-        faults.push(fault(FaultKind::BeyondEnd, format!("inode {} has content beyond its {size} bytes", inode.0)));
+        faults.push(fault(
+            InconsistencyKind::BeyondEnd,
+            format!("inode {} has content beyond its {size} bytes", inode.0),
+        ));
         tree.repair(inode, |node| node.file_mut().map(|file| file.clear(size, u64::MAX)));
     }
     faults
 }
 
 /// Every byte of the disk belongs to one stretch of one file, or to the log.
-fn overlaps(loaded: &mut Loaded) -> Vec<Fault> {
+fn overlaps(loaded: &mut Loaded) -> Vec<Inconsistency> {
     let mut clusters = ClusterTable::new(&loaded.layout, &loaded.owners);
     for cluster in loaded.end.clusters() {
         // A log that uses a cluster twice is refused when the file system is put to work.
@@ -246,8 +254,12 @@ fn overlaps(loaded: &mut Loaded) -> Vec<Fault> {
     let mut faults = Vec::new();
     for (inode, stretch) in bad {
         let Stretch { offset, length, place } = stretch;
-        let what = format!("inode {}: {length} bytes at {offset} lie at byte {place}, which is not theirs", inode.0);
-        faults.push(fault(FaultKind::Overlap, what));
+        let what = format!(
+            "inode {}: {length} bytes at {offset} are stored at byte {place}, which belongs to \
+            something else",
+            inode.0
+        );
+        faults.push(fault(InconsistencyKind::Overlap, what));
         loaded.tree.repair(inode, |node| node.file_mut().map(|file| file.clear(offset, offset + length)));
     }
     faults

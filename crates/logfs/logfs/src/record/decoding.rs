@@ -1,8 +1,7 @@
 //! Bodies of records, read from their bytes; what is none is `None`.
 
-use super::{Attributes, InodeId, Kind, Node, Proof, Record, Relocate, Rename, Spot, Stretch};
+use super::{Attributes, InodeId, InodeKind, Node, Proof, Record, Relocate, Rename, SUMS, Spot, Stretch, SumList};
 use crate::bytes::Take;
-use crate::sums::{SUMS, take_sums};
 
 pub(super) fn body(code: u8, take: &mut Take<'_>) -> Option<Record> {
     Some(match code {
@@ -75,7 +74,7 @@ fn content(code: u8, take: &mut Take<'_>) -> Option<Record> {
         0x24 => Record::Attributes {
             inode,
             attributes: Attributes {
-                kind: Kind::File,
+                kind: InodeKind::File,
                 mode: take.u16()?,
                 uid: take.u32()?,
                 gid: take.u32()?,
@@ -125,14 +124,14 @@ fn take_name(take: &mut Take<'_>) -> Option<Vec<u8>> {
 }
 
 /// One of the entries of a directory, as a checkpoint lists them.
-pub(crate) fn take_entry<'a>(take: &mut Take<'a>) -> Option<(&'a [u8], InodeId, Kind)> {
+pub(crate) fn take_entry<'a>(take: &mut Take<'a>) -> Option<(&'a [u8], InodeId, InodeKind)> {
     let (inode, kind) = (take_inode(take)?, take_kind(take)?);
     let length = take.u8()?;
     Some((take.bytes(usize::from(length))?, inode, kind))
 }
 
-fn take_kind(take: &mut Take<'_>) -> Option<Kind> {
-    take.u8().and_then(Kind::from_byte)
+fn take_kind(take: &mut Take<'_>) -> Option<InodeKind> {
+    take.u8().and_then(InodeKind::from_byte)
 }
 
 fn take_node(take: &mut Take<'_>) -> Option<Node> {
@@ -149,4 +148,10 @@ fn take_node(take: &mut Take<'_>) -> Option<Node> {
 
 pub(crate) fn take_stretch(take: &mut Take<'_>) -> Option<Stretch> {
     Some(Stretch { offset: take.u64()?, length: take.u64()?, place: take.u64()? })
+}
+
+/// The rest of a body, as checksums.
+fn take_sums(take: &mut Take<'_>) -> Option<SumList> {
+    let (sums, rest) = take.rest().as_chunks::<4>();
+    rest.is_empty().then(|| sums.iter().map(|sum| u32::from_le_bytes(*sum)).collect())
 }

@@ -1,8 +1,10 @@
 //! How the bodies of records are written.
 
-use super::{InodeId, Kind, Node, Proof, Record, Spot, Stretch};
+use super::{InodeId, InodeKind, Node, Proof, Record, Spot, Stretch};
 use crate::bytes::Put;
-use crate::sums::put_sums;
+
+/// The code of the record by which checkpoints describe checksums.
+pub(crate) const SUMS: u8 = 0x08;
 
 /// Appends a record's head and its body.
 pub(crate) fn with_head<T>(out: &mut Vec<u8>, code: u8, body: impl FnOnce(&mut Vec<u8>) -> T) -> T {
@@ -39,7 +41,7 @@ pub(crate) fn put_stretch(out: &mut Vec<u8>, stretch: &Stretch) {
     out.put_all(&[stretch.offset, stretch.length, stretch.place]);
 }
 
-pub(crate) fn put_entry(out: &mut Vec<u8>, (name, inode, kind): (&[u8], InodeId, Kind)) {
+pub(crate) fn put_entry(out: &mut Vec<u8>, (name, inode, kind): (&[u8], InodeId, InodeKind)) {
     out.put_u64(inode.0);
     out.put_u8(kind as u8);
     put_name(out, name);
@@ -138,4 +140,9 @@ impl Record {
             other => unreachable!("{other:?} has its body written elsewhere"),
         }
     }
+}
+
+pub(crate) fn put_sums(out: &mut Vec<u8>, place: u64, sums: &[u32]) {
+    out.put_u64(place);
+    sums.iter().for_each(|sum| out.put_u32(*sum));
 }

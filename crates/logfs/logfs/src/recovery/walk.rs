@@ -1,13 +1,16 @@
 //! The walk along the log: frame after frame from a checkpoint on, each taking effect when it is
 //! known to have been durable.
 
+mod gaps;
+
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::rc::Rc;
 
 use iolab_disk::Buffer;
 
-use super::gaps::Gaps;
+use gaps::Gaps;
+
 use super::reader::Reader;
 use super::{How, Loaded, OnLoss, Recovery};
 use crate::anchor::{Anchor, FramePlace};
@@ -192,7 +195,7 @@ impl Walk<'_> {
                 if self.tree.tolerant {
                     break;
                 }
-                return Err(corrupt("a record that is none".to_owned()));
+                return Err(corrupt("an invalid record".to_owned()));
             };
             self.recovery.records += 1;
             changes += u32::from(!Record::is_checkpoint(code));
@@ -211,7 +214,7 @@ impl Walk<'_> {
                     self.tree.apply(&record, &mut self.deltas)
                 }),
             };
-            let none = || Contradiction("a record that is none".to_owned());
+            let none = || Contradiction("an invalid record".to_owned());
             let applied = applied.unwrap_or_else(|| Err(none()));
             if let Err(contradiction) = applied
                 && !self.tree.tolerant
@@ -235,11 +238,11 @@ impl Walk<'_> {
 
     pub(super) fn finish(mut self, owners: Rc<Owners>, on_loss: OnLoss) -> Result<Loaded, Error> {
         if let (Some(what), OnLoss::Refuse) = (&self.tree.bad_name, on_loss) {
-            return Err(Error::Corrupt(format!("{what}, which is no name")));
+            return Err(Error::Corrupt(format!("{what}, which is not a valid name")));
         }
         let is_lossy = self.tree.tolerant;
         if std::mem::take(&mut self.tree.loading) && !is_lossy {
-            return Err(Error::Corrupt("the log ends inside of the checkpoint that the anchor names".to_owned()));
+            return Err(Error::Corrupt("the log ends inside the checkpoint that the anchor points to".to_owned()));
         }
         let root_is_there = self.tree.get(InodeId::ROOT).is_some_and(|root| root.names().is_some());
         if !root_is_there && on_loss == OnLoss::Refuse {

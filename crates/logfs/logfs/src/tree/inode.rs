@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::extended::Extended;
 use crate::extents::ExtentMap;
-use crate::record::{Attributes, InodeId, Kind, Node};
+use crate::record::{Attributes, InodeId, InodeKind, Node};
 
 /// Bytes that a node takes in a checkpoint at most, its target left out.
 const NODE_BYTES: u64 = 96;
@@ -41,12 +41,12 @@ pub(crate) enum Content {
 /// The entries of a directory, in the order of their bytes.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
-    map: BTreeMap<Box<[u8]>, (InodeId, Kind)>,
+    map: BTreeMap<Box<[u8]>, (InodeId, InodeKind)>,
     bytes: u64,
 }
 
 impl Names {
-    pub(crate) fn get(&self, name: &[u8]) -> Option<(InodeId, Kind)> {
+    pub(crate) fn get(&self, name: &[u8]) -> Option<(InodeId, InodeKind)> {
         self.map.get(name).copied()
     }
 
@@ -58,18 +58,18 @@ impl Names {
         self.map.len()
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&[u8], InodeId, Kind)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&[u8], InodeId, InodeKind)> {
         self.map.iter().map(|(name, (inode, kind))| (&name[..], *inode, *kind))
     }
 
     /// Those behind `name`; all for the empty name.
-    pub(crate) fn after(&self, name: &[u8]) -> impl Iterator<Item = (&[u8], InodeId, Kind)> {
+    pub(crate) fn after(&self, name: &[u8]) -> impl Iterator<Item = (&[u8], InodeId, InodeKind)> {
         use std::ops::Bound::{Excluded, Unbounded};
         let range = self.map.range::<[u8], _>((Excluded(name), Unbounded));
         range.map(|(name, (inode, kind))| (&name[..], *inode, *kind))
     }
 
-    pub(crate) fn insert(&mut self, name: &[u8], inode: InodeId, kind: Kind) -> Option<(InodeId, Kind)> {
+    pub(crate) fn insert(&mut self, name: &[u8], inode: InodeId, kind: InodeKind) -> Option<(InodeId, InodeKind)> {
         let replaced = self.map.insert(name.into(), (inode, kind));
         if replaced.is_none() {
             self.bytes += 10 + name.len() as u64;
@@ -79,7 +79,7 @@ impl Names {
 
     /// Fills an empty directory at once; quick when the names are in order. False when a name is
     /// there twice.
-    pub(crate) fn fill<'a>(&mut self, entries: impl Iterator<Item = (&'a [u8], InodeId, Kind)>) -> bool {
+    pub(crate) fn fill<'a>(&mut self, entries: impl Iterator<Item = (&'a [u8], InodeId, InodeKind)>) -> bool {
         let mut count = 0;
         let counted = entries.inspect(|_| count += 1);
         self.map = counted.map(|(name, inode, kind)| (name.into(), (inode, kind))).collect();
@@ -87,7 +87,7 @@ impl Names {
         self.map.len() == count
     }
 
-    pub(crate) fn remove(&mut self, name: &[u8]) -> Option<(InodeId, Kind)> {
+    pub(crate) fn remove(&mut self, name: &[u8]) -> Option<(InodeId, InodeKind)> {
         let removed = self.map.remove(name)?;
         self.bytes -= 10 + name.len() as u64;
         Some(removed)
@@ -101,13 +101,13 @@ impl Names {
 }
 
 /// Attributes of something new that belongs to root.
-pub(crate) fn fresh(kind: Kind, mode: u16, time: u64) -> Attributes {
+pub(crate) fn fresh(kind: InodeKind, mode: u16, time: u64) -> Attributes {
     Attributes {
         kind,
         mode,
         uid: 0,
         gid: 0,
-        links: if kind == Kind::Directory { 2 } else { 1 },
+        links: if kind == InodeKind::Directory { 2 } else { 1 },
         size: 0,
         accessed_ns: time,
         modified_ns: time,
@@ -119,9 +119,9 @@ pub(crate) fn fresh(kind: Kind, mode: u16, time: u64) -> Attributes {
 impl Inode {
     pub(crate) fn new(node: &Node) -> Inode {
         let content = match node.attributes.kind {
-            Kind::File => Content::File(ExtentMap::default()),
-            Kind::Directory => Content::Directory(Names::default()),
-            Kind::Symlink => Content::Symlink(node.target.clone()),
+            InodeKind::File => Content::File(ExtentMap::default()),
+            InodeKind::Directory => Content::Directory(Names::default()),
+            InodeKind::Symlink => Content::Symlink(node.target.clone()),
             _ => Content::Special(node.target.first_chunk().map_or(0, |number| u32::from_le_bytes(*number))),
         };
         Inode {

@@ -6,7 +6,7 @@ use super::names::is_name;
 use super::{Applied, Contradiction, Delta, Tree};
 use crate::bytes::Take;
 use crate::extents::Extent;
-use crate::record::{InodeId, Kind, take_entry, take_inode, take_stretch};
+use crate::record::{InodeId, InodeKind, take_entry, take_inode, take_stretch};
 
 /// Codes of the records that are read without being made: those that a checkpoint consists of,
 /// apart from nodes.
@@ -49,7 +49,7 @@ impl Tree {
     pub(super) fn load_entries<'a>(
         &mut self,
         directory: InodeId,
-        entries: impl Iterator<Item = (&'a [u8], InodeId, Kind)>,
+        entries: impl Iterator<Item = (&'a [u8], InodeId, InodeKind)>,
     ) -> Applied {
         let mut bad = None;
         let mut entries = entries.inspect(|(name, _, kind)| {
@@ -72,7 +72,7 @@ impl Tree {
         }
         match loaded {
             None | Some(Some(true)) => Ok(()),
-            Some(_) => Err(Contradiction(format!("inode {}: an entry that cannot be", directory.0))),
+            Some(_) => Err(Contradiction(format!("inode {}: an impossible entry", directory.0))),
         }
     }
 }

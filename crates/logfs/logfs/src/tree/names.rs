@@ -1,9 +1,8 @@
 //! What records do to names and link counts.
 
 use super::{Applied, Contradiction, Tree};
-use crate::domains::HIDDEN;
-use crate::names::check_name;
-use crate::record::{InodeId, Kind, Record, Rename, Spot};
+use crate::name_rules::{HIDDEN, check_name};
+use crate::record::{InodeId, InodeKind, Record, Rename, Spot};
 
 impl Tree {
     pub(super) fn apply_name(&mut self, record: &Record) -> Applied {
@@ -14,7 +13,7 @@ impl Tree {
                 }
                 self.insert(node);
                 self.add_entry(spot, node.inode, node.attributes.kind, node.attributes.changed_ns)?;
-                if node.attributes.kind == Kind::Directory { self.count(spot.directory, 1) } else { Ok(()) }
+                if node.attributes.kind == InodeKind::Directory { self.count(spot.directory, 1) } else { Ok(()) }
             }
             Record::Link { spot, inode, kind, time } => {
                 self.add_entry(spot, *inode, *kind, *time)?;
@@ -25,7 +24,7 @@ impl Tree {
             }
             Record::Unlink { spot, inode, kind, time } => {
                 self.remove_entry(spot, *inode, *time)?;
-                if *kind == Kind::Directory {
+                if *kind == InodeKind::Directory {
                     self.count(spot.directory, -1)?;
                 }
                 self.lose_name(*inode, *kind, *time)
@@ -41,24 +40,24 @@ impl Tree {
         if replaced.0 != 0 {
             self.remove_entry(to, *replaced, *time)?;
             self.lose_name(*replaced, *kind, *time)?;
-            if *kind == Kind::Directory {
+            if *kind == InodeKind::Directory {
                 self.count(to.directory, -1)?;
             }
         }
         self.add_entry(to, *inode, *kind, *time)?;
-        if *kind == Kind::Directory {
+        if *kind == InodeKind::Directory {
             self.count(from.directory, -1)?;
             self.count(to.directory, 1)?;
         }
         self.edit(*inode, |node| {
             node.attributes.changed_ns = *time;
-            if *kind == Kind::Directory {
+            if *kind == InodeKind::Directory {
                 node.parent = to.directory;
             }
         })
     }
 
-    fn add_entry(&mut self, spot: &Spot, inode: InodeId, kind: Kind, time: u64) -> Applied {
+    fn add_entry(&mut self, spot: &Spot, inode: InodeId, kind: InodeKind, time: u64) -> Applied {
         self.look_at_name((spot.directory, &spot.name), kind);
         let added = self.edit_with(spot.directory, |node| {
             node.modified(time);
@@ -69,7 +68,7 @@ impl Tree {
 
     /// Notes a name that no operation would have made. What to do about it is decided when
     /// everything has been read.
-    pub(super) fn look_at_name(&mut self, (directory, name): (InodeId, &[u8]), kind: Kind) {
+    pub(super) fn look_at_name(&mut self, (directory, name): (InodeId, &[u8]), kind: InodeKind) {
         if self.bad_name.is_none() && !is_name(directory, name, kind) {
             self.bad_name = Some(format!("inode {} has an entry {}", directory.0, shown(name)));
         }
@@ -97,10 +96,10 @@ impl Tree {
         }
     }
 
-    fn lose_name(&mut self, inode: InodeId, kind: Kind, time: u64) -> Applied {
+    fn lose_name(&mut self, inode: InodeId, kind: InodeKind, time: u64) -> Applied {
         self.edit(inode, |node| {
             let links = &mut node.attributes.links;
-            *links = if kind == Kind::Directory { 0 } else { links.saturating_sub(1) };
+            *links = if kind == InodeKind::Directory { 0 } else { links.saturating_sub(1) };
             node.attributes.changed_ns = time;
         })
     }
@@ -115,11 +114,11 @@ impl Tree {
 
 /// Whether a directory may have such an entry: a name, or in the root directory what stands for an
 /// intent.
-pub(crate) fn is_name(directory: InodeId, name: &[u8], kind: Kind) -> bool {
+pub(crate) fn is_name(directory: InodeId, name: &[u8], kind: InodeKind) -> bool {
     let is_intent = || {
         let number = name.strip_prefix(&[HIDDEN]).filter(|number| !number.is_empty());
         let is_number = number.is_some_and(|number| number.iter().all(u8::is_ascii_digit));
-        is_number && directory == InodeId::ROOT && kind == Kind::Symlink
+        is_number && directory == InodeId::ROOT && kind == InodeKind::Symlink
     };
     check_name(name).is_ok() || is_intent()
 }

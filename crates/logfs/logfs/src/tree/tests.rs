@@ -6,7 +6,7 @@ use crate::record::{Proof, SumList};
 #[test]
 fn content_beyond_any_file_or_disk_is_a_contradiction() {
     const FILE: InodeId = InodeId(2);
-    let attributes = inode::fresh(Kind::File, 0o644, 1);
+    let attributes = inode::fresh(InodeKind::File, 0o644, 1);
     let node = Node { inode: FILE, attributes, parent: InodeId(0), target: Vec::new() };
     let (most, mut deltas) = (MOST_BYTES, Vec::new());
     for (offset, length, place, is_possible) in [

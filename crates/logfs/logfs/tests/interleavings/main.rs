@@ -1,29 +1,24 @@
-//! The mail between cores under a model checker (loom): every order in which a core that posts and
-//! one that reads, and goes to sleep, can act, and every value that a weakly ordered processor may
-//! show them.
+//! Messages between cores under a model checker (loom): every order in which a core that sends and
+//! one that receives, and goes to sleep, can act, and every value that a weakly ordered processor
+//! may show them.
 //!
-//! The sources of the mail and of the executor's ready list are compiled here again, over loom's
+//! The sources of the messages and of the executor's ready list are compiled here again, over loom's
 //! channel, atomics and threads. In the canary a fence does nothing.
 
 mod sync;
 
-#[path = "../../src/domains/mail.rs"]
+#[path = "../../src/domains/messages.rs"]
 #[allow(dead_code, unreachable_pub, reason = "not all of it is modelled, and nobody is outside of a test")]
-mod mail;
+mod messages;
 #[path = "../../../../base/executor/src/ready.rs"]
 #[allow(dead_code, reason = "not all of it is modelled")]
 mod ready;
-
-/// What a core does when it is asked; here nobody is.
-mod worker {
-    pub(crate) struct Worker;
-}
 
 use std::task::{Context, Poll, Waker};
 
 use iolab_executor::Driver;
 use iolab_logfs::Error;
-use mail::{Letter, Mailbox};
+use messages::{Message, MessageReceiver};
 use ready::{Queue, Ready, Token};
 use sync::{model, model_without_fences};
 
@@ -42,44 +37,44 @@ impl Disk {
 /// The number of the task that reads.
 const READER: usize = 7;
 
-/// A core that reads so many letters as `Executor::run` would have it: polls the reader while it is
+/// A core that reads so many messages as `Executor::run` would have it: polls the reader while it is
 /// ready, and otherwise gives the driver the turn, which sleeps.
-fn read(mailbox: &Mailbox, letters: usize) -> Vec<u64> {
+fn read(receiver: &MessageReceiver<()>, messages: usize) -> Vec<u64> {
     let ready = std::sync::Arc::<Ready>::default();
     let mut queue = Queue::new(&ready);
     let token = Token::new(READER, &ready);
     let waker = Waker::from(std::sync::Arc::clone(&token));
     waker.wake_by_ref();
-    let (mut driver, mut batch, mut seen) = (mailbox.driver(&Disk), Vec::new(), Vec::new());
+    let (mut driver, mut batch, mut seen) = (receiver.driver(&Disk), Vec::new(), Vec::new());
     loop {
         queue.take(&mut batch);
         for _ in batch.drain(..) {
             token.seen();
-            while let Poll::Ready(letter) = mailbox.next(&Context::from_waker(&waker)) {
-                let Letter::Answer { token, .. } = letter else { panic!("only answers are sent") };
+            while let Poll::Ready(message) = receiver.next(&Context::from_waker(&waker)) {
+                let Message::Answer { token, .. } = message else { panic!("only answers are sent") };
                 seen.push(token);
             }
         }
-        if seen.len() == letters {
+        if seen.len() == messages {
             return seen;
         }
         driver.turn(queue.is_empty());
     }
 }
 
-/// So many other cores post a letter each. One that is lost leaves the reader asleep.
-fn letters_from(cores: u64) {
-    let (slit, mailbox) = Mailbox::new();
+/// So many other cores post a message each. One that is lost leaves the reader asleep.
+fn messages_from(cores: u64) {
+    let (sender, receiver) = MessageReceiver::<()>::new();
     let posting: Vec<_> = (0..cores)
         .map(|token| {
-            let slit = slit.clone();
+            let sender = sender.clone();
             loom::thread::spawn(move || {
-                slit.post(Letter::Answer { token, value: Box::new(()) }).unwrap();
+                sender.send(Message::Answer { token, answer: Box::new(()) }).unwrap();
                 sync::thread::has_posted();
             })
         })
         .collect();
-    let mut seen = read(&mailbox, cores as usize);
+    let mut seen = read(&receiver, cores as usize);
     seen.sort_unstable();
     assert_eq!(seen, (0..cores).collect::<Vec<u64>>());
     for posting in posting {
@@ -88,14 +83,14 @@ fn letters_from(cores: u64) {
 }
 
 #[test]
-fn no_letter_is_lost() {
-    model(1, letters_from);
-    model(2, letters_from);
+fn no_message_is_lost() {
+    model(1, messages_from);
+    model(2, messages_from);
 }
 
 /// The canary.
 #[test]
-#[should_panic = "a letter is lost"]
+#[should_panic = "a message is lost"]
 fn mail_without_fences_is_found_out() {
-    model_without_fences(1, letters_from);
+    model_without_fences(1, messages_from);
 }

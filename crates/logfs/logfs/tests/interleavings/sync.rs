@@ -1,4 +1,4 @@
-//! What the mail and the ready list consist of, as loom has it; a cell that is set once, which loom
+//! What messages and the ready list are made of, as loom has it; a cell that is set once, which loom
 //! has not; and sleep that says when it would be for ever.
 //!
 //! Loom runs all threads of a model on one thread, so that one flag says whether fences do anything.
@@ -98,11 +98,11 @@ pub(crate) mod thread {
 
     pub(crate) fn park() {
         loop {
-            let all_posted = POSTED.load(Ordering::Acquire) == super::CORES.get();
+            let all_sent = POSTED.load(Ordering::Acquire) == super::CORES.get();
             if IS_WOKEN.swap(false, Ordering::AcqRel) {
                 return;
             }
-            assert!(!all_posted, "a letter is lost: the reader sleeps for ever");
+            assert!(!all_sent, "a message is lost: the receiver sleeps forever");
             yield_now();
         }
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use iolab_disk::{CrashPoints, RamDisk, Shuffled, Survival, Trace, Traced};
-use iolab_executor::Order;
+use iolab_executor::ReadyOrder;
 use iolab_logfs::{Error, InodeId, Repair};
 
 use super::load::{Step, perform};
@@ -32,7 +32,7 @@ pub(crate) fn tell(
 ) -> Story {
     let disk = RamDisk::with_contents(image.clone(), BLOCK);
     let (device, trace) = Traced::new(Shuffled::new(disk, seed));
-    let order = if seed.is_multiple_of(2) { Order::Fair } else { Order::Shuffled(seed) };
+    let order = if seed.is_multiple_of(2) { ReadyOrder::Fair } else { ReadyOrder::Shuffled(seed) };
     let mut bench = Bench::new(device, order);
     let mut states = vec![model.clone()];
     let (mut begun, mut promises) = (vec![0], Vec::new());
@@ -90,7 +90,7 @@ impl Story {
     pub(crate) fn check(&self, points: &CrashPoints<'_>, events: usize, survival: Survival) -> (RamDisk, usize) {
         let disk = RamDisk::with_contents(points.image(survival), BLOCK);
         let mut context = format!("crash after event {events} of {}, {survival:?}", self.trace.events());
-        let mut bench = Bench::new(disk.clone(), Order::Fair);
+        let mut bench = Bench::new(disk.clone(), ReadyOrder::Fair);
         let report = bench.fsck(Repair::No).unwrap_or_else(|error| panic!("{context}: fsck: {error}"));
         assert!(report.is_sound(), "{context}: {:?}", report.faults);
         let opened: Result<_, Error> = bench.try_open(small_memory());

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use iolab_disk::{CrashPoints, RamDisk, Shuffled, Survival, Trace, Traced};
-use iolab_executor::Order;
+use iolab_executor::ReadyOrder;
 use iolab_logfs::{InodeId, Placement, Repair};
 
 use super::crash::touches;
@@ -52,7 +52,7 @@ pub(crate) fn tell(
 ) -> Story {
     let disk = RamDisk::with_contents(image.clone(), BLOCK);
     let (device, trace) = Traced::new(Shuffled::new(disk, seed));
-    let order = if seed.is_multiple_of(2) { Order::Fair } else { Order::Shuffled(seed) };
+    let order = if seed.is_multiple_of(2) { ReadyOrder::Fair } else { ReadyOrder::Shuffled(seed) };
     let mut random = Random(seed);
     let mut bench = Bench::new(device, order);
     let cores = random.below(u64::from(domains) + 1) + 1;
@@ -120,7 +120,7 @@ impl Story {
     pub(crate) fn check(&self, points: &CrashPoints<'_>, events: usize, survival: Survival) {
         let disk = RamDisk::with_contents(points.image(survival), BLOCK);
         let context = format!("crash after event {events} of {}, {survival:?}", self.trace.events());
-        let mut bench = Bench::new(disk, Order::Fair);
+        let mut bench = Bench::new(disk, ReadyOrder::Fair);
         let report = bench.fsck(Repair::No).unwrap_or_else(|error| panic!("{context}: fsck: {error}"));
         assert!(report.is_sound(), "{context}: {:?}", report.faults);
         let handles = bench.try_open_all(1 + events % 2, small_memory());

@@ -12,10 +12,10 @@ use std::future::Future;
 
 use iolab_clock::Clock;
 use iolab_disk::{BlockDevice, RamDisk};
-use iolab_executor::{Executor, Order};
+use iolab_executor::{Executor, ReadyOrder};
 use iolab_logfs::{
-    Disk, Error, FsckReport, LogFs, MkfsOptions, OpenOptions, ReadingCost, Recovery, Repair, Seat, VerifyReads, Volume,
-    fsck, mkfs, open, seats,
+    CoreSetup, Disk, Error, FsckReport, LogFs, MkfsOptions, OpenOptions, ReadingCost, Recovery, Repair, VerifyReads,
+    Volume, core_setups, fsck, mkfs, open,
 };
 
 /// Blocks of all tests' disks, bytes.
@@ -31,7 +31,7 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
-    pub(crate) fn new(device: impl BlockDevice + 'static, order: Order) -> Bench {
+    pub(crate) fn new(device: impl BlockDevice + 'static, order: ReadyOrder) -> Bench {
         Bench { executor: Executor::new(order), disk: Disk::new(device), clock: Clock::simulated(1_000) }
     }
 
@@ -61,11 +61,11 @@ impl Bench {
     /// handles.
     pub(crate) fn try_open_all(&mut self, cores: usize, options: OpenOptions) -> Result<Vec<Volume>, Error> {
         let spawner = self.executor.spawner();
-        let open = |seat: Seat| {
+        let open = |setup: CoreSetup| {
             let (disk, clock, spawner) = (self.disk.clone(), self.clock.clone(), spawner.clone());
-            self.executor.spawner().spawn(async move { seat.open(&disk, options, (clock, spawner)).await })
+            self.executor.spawner().spawn(async move { setup.open(&disk, options, (clock, spawner)).await })
         };
-        let opening: Vec<_> = seats(cores).into_iter().map(open).collect();
+        let opening: Vec<_> = core_setups(cores).into_iter().map(open).collect();
         self.run(async {
             let mut opened = Vec::new();
             for core in opening {
@@ -107,7 +107,7 @@ pub(crate) fn small_memory() -> OpenOptions {
 /// The image of an empty file system of so many clusters.
 pub(crate) fn empty_image(clusters: u64) -> Vec<u8> {
     let disk = RamDisk::new(clusters * u64::from(CLUSTER), BLOCK);
-    Bench::new(disk.clone(), Order::Fair).mkfs();
+    Bench::new(disk.clone(), ReadyOrder::Fair).mkfs();
     disk.with(|bytes| bytes.to_vec())
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use iolab_logfs::{Error, InodeId, Kind, LogFs, Volume};
+use iolab_logfs::{Error, InodeId, InodeKind, LogFs, Volume};
 
 /// What somebody who looks at every path sees.
 pub(crate) type Snapshot = BTreeMap<Vec<u8>, Seen>;
@@ -163,7 +163,7 @@ impl Model {
         let old = self.names(to.0)?.get(to.1).copied();
         let is_directory = self.names(inode).is_ok();
         if is_directory && self.is_above(inode, to.0) {
-            return Err(Error::Invalid("a directory would be moved into itself"));
+            return Err(Error::Invalid("a directory cannot be moved into itself"));
         }
         if let Some(old) = old {
             if old == inode {
@@ -307,9 +307,9 @@ pub(crate) async fn snapshot(fs: &LogFs) -> Snapshot {
         let attributes = fs.stat(entry.inode).unwrap();
         assert_eq!(attributes.kind, entry.kind, "{}", path.escape_ascii());
         let content = match entry.kind {
-            Kind::Directory => What::Directory,
-            Kind::Symlink => What::Symlink(fs.read_link(entry.inode).unwrap()),
-            Kind::File => {
+            InodeKind::Directory => What::Directory,
+            InodeKind::Symlink => What::Symlink(fs.read_link(entry.inode).unwrap()),
+            InodeKind::File => {
                 let content = fs.read(entry.inode, 0, usize::MAX / 2).await.unwrap();
                 assert_eq!(content.len() as u64, attributes.size);
                 What::File(content)
@@ -330,9 +330,9 @@ pub(crate) async fn snapshot_all(fs: &Volume) -> Snapshot {
         let attributes = fs.stat(entry.inode).await.unwrap();
         assert_eq!(attributes.kind, entry.kind, "{}", path.escape_ascii());
         let content = match entry.kind {
-            Kind::Directory => What::Directory,
-            Kind::Symlink => What::Symlink(fs.read_link(entry.inode).await.unwrap()),
-            Kind::File => What::File(fs.read(entry.inode, 0, usize::MAX / 2).await.unwrap()),
+            InodeKind::Directory => What::Directory,
+            InodeKind::Symlink => What::Symlink(fs.read_link(entry.inode).await.unwrap()),
+            InodeKind::File => What::File(fs.read(entry.inode, 0, usize::MAX / 2).await.unwrap()),
             kind => panic!("no load makes a {kind:?}"),
         };
         seen.insert(path, Seen { inode: entry.inode, links: attributes.links, content });

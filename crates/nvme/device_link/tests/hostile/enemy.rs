@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use iolab_device_link::MOST_MAPPINGS;
-use iolab_device_link::message::{Kind, Message, VERSION};
-use iolab_memory::{Access, SharedBytes};
+use iolab_device_link::message::{Message, MessageKind, VERSION};
+use iolab_memory::{MappingAccess, SharedBytes};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::fs::{CWD, MemfdFlags, Mode, OFlags, ftruncate, memfd_create, openat};
 use rustix::net::{
@@ -82,12 +82,12 @@ impl Enemy {
 
     /// Becomes a driver; the registers.
     pub(crate) fn hello(&self) -> Option<SharedBytes> {
-        let request = Message { address: VERSION, ..Message::new(Kind::Hello) };
+        let request = Message { address: VERSION, ..Message::new(MessageKind::Hello) };
         assert!(self.send(&request.encode(), &[]));
         let (welcome, bar) = self.answer()?;
         let bar = bar?;
         assert!(ftruncate(&bar, 0).is_err(), "the registers are sealed");
-        Some(SharedBytes::of_file(bar, 0, welcome.bytes as usize, Access::ReadWrite).unwrap())
+        Some(SharedBytes::of_file(bar, 0, welcome.bytes as usize, MappingAccess::ReadWrite).unwrap())
     }
 
     /// As many mappings as it gets; how many that were.
@@ -95,7 +95,7 @@ impl Enemy {
         let memory = SharedBytes::memfd("iolab-enemy", 4096).unwrap();
         let (fd, _) = memory.file().unwrap();
         let map = |number: u64| {
-            let request = Message { address: (number + 1) << 16, bytes: 4096, ..Message::new(Kind::Map) };
+            let request = Message { address: (number + 1) << 16, bytes: 4096, ..Message::new(MessageKind::Map) };
             self.ask(&request, Some(fd)).is_some_and(|answer| answer.status == 0)
         };
         let mapped = (0..wanted).filter(|number| map(*number)).count();
@@ -108,9 +108,9 @@ impl Enemy {
     pub(crate) fn never_take_interrupts(&self, commands: u32) {
         let Some(registers) = self.hello() else { return };
         let (near, far) = socketpair(AddressFamily::UNIX, SocketType::DGRAM, SocketFlags::CLOEXEC, None).unwrap();
-        self.ask(&Message::new(Kind::Interrupt), Some(far.as_fd())).expect("an answer");
+        self.ask(&Message::new(MessageKind::Interrupt), Some(far.as_fd())).expect("an answer");
         let memory = SharedBytes::memfd("iolab-enemy", 4 * 4096).unwrap();
-        let map = Message { address: 1 << 20, bytes: 4 * 4096, ..Message::new(Kind::Map) };
+        let map = Message { address: 1 << 20, bytes: 4 * 4096, ..Message::new(MessageKind::Map) };
         self.ask(&map, memory.file().map(|(fd, _)| fd)).expect("an answer");
         let set = |offset: usize, value: u32| registers.store_u32(offset, value, Ordering::Release);
         for (offset, value) in [(0x24, 0x000f_000f), (0x28, 1 << 20), (0x2c, 0), (0x30, (1 << 20) + 4096), (0x34, 0)] {

@@ -7,7 +7,7 @@ use iolab_clock::Clock;
 use iolab_device_link::Link;
 use iolab_memory::SharedBytes;
 use iolab_nvme_driver::{
-    Controller, ControllerOptions, DataWindow, Namespace, Outcome, QueueOptions, QueuePair, Submit,
+    CommandOutcome, Controller, ControllerOptions, DataWindow, Namespace, QueueOptions, QueuePair, Submit,
 };
 
 /// How long one command may take before the device is said to hang.
@@ -51,7 +51,7 @@ impl Friend {
     fn done(&mut self) {
         self.pair.flush();
         assert!(self.pair.wait(PATIENCE_NS).unwrap(), "the device does not answer");
-        let ended = self.pair.reap(2, |completion| assert_eq!(completion.outcome, Outcome::Done));
+        let ended = self.pair.reap(2, |completion| assert_eq!(completion.outcome, CommandOutcome::Done));
         assert_eq!(ended.unwrap(), 1);
     }
 }

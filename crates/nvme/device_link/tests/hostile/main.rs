@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use iolab_clock::Clock;
-use iolab_device_link::message::{Kind, Message};
+use iolab_device_link::message::{Message, MessageKind};
 use iolab_device_link::{MOST_DRIVERS, MOST_MAPPED_BYTES, MOST_MAPPINGS, ask};
 use iolab_device_link::{ServeOptions, Service, serve};
 use iolab_virtual_ssd::{Config, Subsystem};
@@ -67,13 +67,13 @@ fn attack(path: &Path, random: &mut Random, descriptors: &Descriptors) -> Option
         }
         // Asks, and never reads.
         4 => {
-            let question = Message { text: "stats json".into(), ..Message::new(Kind::Ask) };
+            let question = Message { text: "stats json".into(), ..Message::new(MessageKind::Ask) };
             while enemy.send(&question.encode(), &[]) {}
             return Some(enemy);
         }
         // Half a message, or nothing at all.
         5 => {
-            enemy.send(&Message::new(Kind::Hello).encode()[..random.below(32) as usize], &[]);
+            enemy.send(&Message::new(MessageKind::Hello).encode()[..random.below(32) as usize], &[]);
             return Some(enemy);
         }
         6 => enemy.never_take_interrupts(random.below(3_000) as u32),
@@ -111,7 +111,7 @@ fn a_good_driver_is_served_whatever_others_do_and_the_service_ends() {
     assert!(resident_kib() < 1 << 20, "{} KiB", resident_kib());
     // The last ones never read and never close: the service ends all the same.
     let last = Enemy::connect(&path);
-    while last.send(&Message { text: "stats".into(), ..Message::new(Kind::Ask) }.encode(), &[]) {}
+    while last.send(&Message { text: "stats".into(), ..Message::new(MessageKind::Ask) }.encode(), &[]) {}
     friend.reads_what_it_writes(0);
     drop(friend);
     end(service);
@@ -132,22 +132,22 @@ fn each_driver_has_its_share_and_no_more() {
     large.hello();
     let memory = iolab_memory::SharedBytes::memfd("iolab-enemy", MOST_MAPPED_BYTES as usize).unwrap();
     let (fd, _) = memory.file().unwrap();
-    let map = |address, bytes| Message { address, bytes, ..Message::new(Kind::Map) };
+    let map = |address, bytes| Message { address, bytes, ..Message::new(MessageKind::Map) };
     let refused = |request: &Message, fd| {
         let answer = large.ask(request, Some(fd)).unwrap();
         assert_ne!(answer.status, 0, "{request:?}");
         answer.text
     };
     assert_eq!(large.ask(&map(1 << 40, MOST_MAPPED_BYTES), Some(fd)).unwrap().status, 0);
-    assert!(refused(&map(1 << 20, 4096), fd).contains("bytes mapped at a time"));
-    assert_eq!(large.ask(&Message { address: 1 << 40, ..Message::new(Kind::Unmap) }, None).unwrap().status, 0);
+    assert!(refused(&map(1 << 20, 4096), fd).contains("mapped bytes per driver"));
+    assert_eq!(large.ask(&Message { address: 1 << 40, ..Message::new(MessageKind::Unmap) }, None).unwrap().status, 0);
     assert!(refused(&map(1 << 20, 4096), unsealed).contains("sealed"));
-    assert!(refused(&Message::new(Kind::Interrupt), full).contains("datagram"));
+    assert!(refused(&Message::new(MessageKind::Interrupt), full).contains("datagram"));
     // Connections, too.
     let mut crowd: Vec<Enemy> = (0..MOST_DRIVERS).map(|_| Enemy::connect(&path)).collect();
     let late = Enemy::connect(&path);
     let (answer, _) = late.answer().expect("a word of why");
-    assert!(answer.status != 0 && answer.text.contains("takes no more"), "{answer:?}");
+    assert!(answer.status != 0 && answer.text.contains("the maximum"), "{answer:?}");
     friend.reads_what_it_writes(7);
     crowd.clear();
     drop(friend);

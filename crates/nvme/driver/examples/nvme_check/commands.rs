@@ -1,6 +1,6 @@
 //! Every command of the NVM command set, on every namespace that is not zoned.
 
-use iolab_nvme_driver::{Controller, DataPointer, DataWindow, Namespace, Outcome, QueueOptions};
+use iolab_nvme_driver::{CommandOutcome, Controller, DataPointer, DataWindow, Namespace, QueueOptions};
 use iolab_nvme_spec::Status;
 use iolab_pci_device::DmaBuffer;
 
@@ -45,12 +45,12 @@ fn check_namespace(session: &mut Session, namespace: &Namespace, buffer: &DmaBuf
     session.done("compare", |queue| queue.compare(0, namespace, 0, blocks, whole(buffer)))?;
     buffer.memory.write(BYTES / 2, &[!bytes[BYTES / 2]]);
     let different = session.one(|queue| queue.compare(0, namespace, 0, blocks, whole(buffer)))?.outcome;
-    let is_difference = matches!(different, Outcome::Failed(status) if status.code() == Status::COMPARE_FAILURE);
+    let is_difference = matches!(different, CommandOutcome::Failed(status) if status.code() == Status::COMPARE_FAILURE);
     expect(is_difference, &format!("compare finds the same and a difference ({})", told(different)))?;
     session.done("verify", |queue| queue.verify(0, namespace, 0, blocks))?;
     check_deallocation(session, namespace, buffer)?;
     let beyond = session.one(|queue| queue.read(0, namespace, namespace.blocks(), 1, whole(buffer)))?.outcome;
-    let is_beyond = matches!(beyond, Outcome::Failed(status) if status.code() == Status::LBA_OUT_OF_RANGE);
+    let is_beyond = matches!(beyond, CommandOutcome::Failed(status) if status.code() == Status::LBA_OUT_OF_RANGE);
     expect(is_beyond, "a read behind the end is refused by the device")
 }
 
@@ -100,7 +100,7 @@ fn check_scatter(session: &mut Session, namespace: &Namespace, buffer: &DmaBuffe
     let blocks = length / namespace.block_bytes();
     for data_pointer in [DataPointer::Prp, DataPointer::Sgl] {
         if data_pointer == DataPointer::Sgl && !session.controller.facts().sgl() {
-            println!("the controller has no SGLs");
+            println!("the controller does not support SGLs");
             continue;
         }
         let options = QueueOptions { data_pointer, ..QueueOptions::with_slots(4) };

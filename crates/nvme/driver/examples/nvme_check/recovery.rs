@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use iolab_nvme_driver::Outcome;
+use iolab_nvme_driver::CommandOutcome;
 use iolab_nvme_spec::{Status, StatusCodeType};
 
 use crate::expect;
@@ -55,9 +55,9 @@ pub(crate) fn check(session: &mut Session) -> crate::Outcome {
 }
 
 /// The specification's name of an error.
-pub(crate) fn told(outcome: Outcome) -> String {
+pub(crate) fn told(outcome: CommandOutcome) -> String {
     match outcome {
-        Outcome::Failed(status) => status.name().map_or_else(|| format!("{status:?}"), str::to_owned),
+        CommandOutcome::Failed(status) => status.name().map_or_else(|| format!("{status:?}"), str::to_owned),
         other => format!("{other:?}"),
     }
 }
@@ -79,7 +79,7 @@ pub(crate) fn check_errors(session: &mut Session, read: u64, write: u64) -> crat
     let namespace = session.first_namespace()?;
     let buffer = session.buffer(namespace.block_bytes() as usize)?;
     let bytes = pattern(5, 0, buffer.memory.len());
-    let is_media_error = |outcome: Outcome, code: Status| matches!(outcome, Outcome::Failed(status) if status.code() == code && status.sct() == StatusCodeType::MEDIA.0);
+    let is_media_error = |outcome: CommandOutcome, code: Status| matches!(outcome, CommandOutcome::Failed(status) if status.code() == code && status.sct() == StatusCodeType::MEDIA.0);
     for round in 0..3 {
         let failed = session.one(|queue| queue.read(0, &namespace, read, 1, whole(&buffer)))?.outcome;
         expect(

@@ -4,7 +4,7 @@ use std::error::Error;
 
 use iolab_clock::Clock;
 use iolab_nvme_driver::{
-    Completion, Controller, ControllerOptions, DataWindow, Namespace, Outcome, QueueOptions, QueuePair, Submit,
+    CommandOutcome, Completion, Controller, ControllerOptions, DataWindow, Namespace, QueueOptions, QueuePair, Submit,
 };
 use iolab_pci_device::{DmaBuffer, SharedBytes};
 pub(crate) use iolab_random::mix;
@@ -65,7 +65,7 @@ impl Session {
     ) -> Result<u64, Box<dyn Error>> {
         let completion = self.one(submit)?;
         match completion.outcome {
-            Outcome::Done => Ok(completion.result),
+            CommandOutcome::Done => Ok(completion.result),
             other => Err(format!("{what}: {other:?}").into()),
         }
     }

@@ -1,6 +1,6 @@
 //! A zoned namespace: report, sequential writes, appends, and the states of a zone.
 
-use iolab_nvme_driver::{Namespace, Outcome, QueuePair, Submit, ZoneReport};
+use iolab_nvme_driver::{CommandOutcome, Namespace, QueuePair, Submit, ZoneReport};
 use iolab_nvme_spec::Status;
 use iolab_nvme_spec::zone::{ReportedZones, ZoneDescriptor, ZoneSendAction, ZoneState};
 use iolab_pci_device::DmaBuffer;
@@ -30,7 +30,7 @@ pub(crate) fn check(session: &mut Session) -> crate::Outcome {
         session.write(&namespace, start + number * u64::from(chunk), &buffer)?;
     }
     let refused = session.one(|queue| queue.write(0, &namespace, start + 1, 1, whole(&buffer)))?.outcome;
-    let is_refused = matches!(refused, Outcome::Failed(status) if status.code() == Status::ZONE_INVALID_WRITE);
+    let is_refused = matches!(refused, CommandOutcome::Failed(status) if status.code() == Status::ZONE_INVALID_WRITE);
     expect(is_refused, &format!("a write beside the write pointer: {}", told(refused)))?;
     buffer.memory.write(0, &pattern(1, 2 * BYTES as u64, BYTES));
     let at = session.done("append", |queue| queue.append(0, &namespace, start, chunk, whole(&buffer)))?;

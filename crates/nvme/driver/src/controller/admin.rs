@@ -1,77 +1,17 @@
 //! Admin commands: sending them, waiting for them, and handling their failure.
 
-use iolab_nvme_spec::command::{FeatureDword10, IdentifyDword10, IdentifyDword11, LogDword10, LogDword11, LogDword14};
+use iolab_nvme_spec::command::{FeatureDword10, LogDword10, LogDword11, LogDword14};
 use iolab_nvme_spec::feature::Feature;
 use iolab_nvme_spec::identify::{Cns, IDENTIFY_BYTES};
 use iolab_nvme_spec::log::LogPage;
 use iolab_nvme_spec::opcode::CommandSet;
 use iolab_nvme_spec::{AdminOpcode, CompletionEntry, FromBytes, SubmissionEntry};
 
+use super::admin_command::{AdminCommand, Payload};
 use super::{Cold, Controller, Shared};
 use crate::admin_queue::Ticket;
-use crate::error::{DriverError, Fault};
+use crate::error::{DriverError, ResetCause};
 use crate::transport::{ADMIN_DATA_BYTES, AdminCommands, Transport};
-
-/// Data of an admin command: at most a page.
-#[derive(Debug)]
-pub(crate) enum Payload<'a> {
-    /// None.
-    None,
-    /// From the device.
-    In(&'a mut [u8]),
-    /// To the device.
-    Out(&'a [u8]),
-}
-
-/// An admin command with its data.
-#[derive(Debug)]
-pub(crate) struct AdminCommand<'a> {
-    pub(crate) entry: SubmissionEntry,
-    pub(crate) data: Payload<'a>,
-    /// Whether it may take minutes.
-    pub(crate) long: bool,
-}
-
-impl<'a> AdminCommand<'a> {
-    pub(crate) fn new(entry: SubmissionEntry, data: Payload<'a>) -> AdminCommand<'a> {
-        AdminCommand { entry, data, long: false }
-    }
-
-    pub(crate) fn identify(cns: Cns, nsid: u32, set: CommandSet, data: &'a mut [u8; IDENTIFY_BYTES]) -> Self {
-        let entry = SubmissionEntry::new(AdminOpcode::IDENTIFY.0, 0)
-            .with_nsid(nsid)
-            .with_cdw(10, IdentifyDword10(0).with_cns(cns.0).0)
-            .with_cdw(11, IdentifyDword11(0).with_csi(set.0).0);
-        AdminCommand::new(entry, Payload::In(data))
-    }
-
-    /// Asks for what concerns the controller that is asked, where the subsystem has several (CNTID,
-    /// Base, section 5.15).
-    pub(crate) fn of_this_controller(&mut self) {
-        let dword10 = IdentifyDword10(self.entry.cdw(10)).with_cntid(u16::MAX);
-        self.entry = self.entry.with_cdw(10, dword10.0);
-    }
-
-    fn opcode(&self) -> AdminOpcode {
-        AdminOpcode(self.entry.opc())
-    }
-
-    /// What is copied to the command's page before it is sent; `None` if it needs no page.
-    fn out(&self) -> Option<&[u8]> {
-        match &self.data {
-            Payload::Out(bytes) => Some(bytes),
-            Payload::In(_) => Some(&[]),
-            Payload::None => None,
-        }
-    }
-
-    fn room(&mut self) -> &mut [u8] {
-        match &mut self.data {
-            Payload::In(bytes) => bytes,
-            Payload::None | Payload::Out(_) => &mut [],
-        }
-    }
-}
 
 /// A command that was sent or waits for a free slot, and when it times out.
 struct Pending {
@@ -137,14 +77,14 @@ impl<T: Transport> Cold<T> {
     fn handle_failure(&mut self, error: &DriverError, pending: &Pending) {
         let fault = match error {
             DriverError::Protocol(fault) => *fault,
-            DriverError::Fatal => Fault::FatalStatus,
-            DriverError::Disconnected(_) => Fault::Disconnected,
+            DriverError::Fatal => ResetCause::FatalStatus,
+            DriverError::Disconnected(_) => ResetCause::Disconnected,
             DriverError::AdminTimeout { command, .. } => {
                 let cid = pending.ticket.map_or(0, |ticket| self.admin.cid(ticket));
-                Fault::NoAnswer { queue: 0, cid, opcode: command.0 }
+                ResetCause::NoAnswer { queue: 0, cid, opcode: command.0 }
             }
             DriverError::Gone { .. } => {
-                self.give_up(Fault::FatalStatus, error.clone());
+                self.give_up(ResetCause::FatalStatus, error.clone());
                 return;
             }
             _ => return,
@@ -185,7 +125,7 @@ impl<T: Transport> Shared<T> {
         self.command(AdminCommand::identify(cns, nsid, set, &mut data))?;
         D::read_from_bytes(&data[..])
             .map(Box::new)
-            .map_err(|_| DriverError::BadRequest("a structure of another size was asked of Identify".into()))
+            .map_err(|_| DriverError::BadRequest("the Identify data structure has an unexpected size".into()))
     }
 }
 
@@ -258,6 +198,6 @@ fn page_at_most(bytes: usize) -> Result<(), DriverError> {
     if bytes <= ADMIN_DATA_BYTES {
         return Ok(());
     }
-    let what = format!("{bytes} bytes of data for an admin command; send at most {ADMIN_DATA_BYTES} at once");
+    let what = format!("{bytes} bytes of data for an admin command exceed the limit of {ADMIN_DATA_BYTES}");
     Err(DriverError::BadRequest(what))
 }

@@ -10,7 +10,7 @@ use iolab_clock::Clock;
 use iolab_nvme_spec::registers::Capabilities;
 
 use crate::admin_queue::AdminQueue;
-use crate::error::{DriverError, Fault};
+use crate::error::{DriverError, ResetCause};
 use crate::options::ControllerOptions;
 use crate::transport::{QueueLife, Transport};
 
@@ -21,9 +21,9 @@ const RECOVERIES_KEPT: usize = 256;
 
 /// A reset of the controller and why it was done.
 #[derive(Debug, Clone)]
-pub struct Recovery {
+pub struct ControllerReset {
     /// Why.
-    pub fault: Fault,
+    pub fault: ResetCause,
     /// How it ended: `None` if the controller works again.
     pub failure: Option<DriverError>,
 }
@@ -42,6 +42,15 @@ impl QueueIds {
     }
 }
 
+/// What a controller is configured with each time it was enabled.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Preparation {
+    pub(super) event_requests: usize,
+    pub(super) events: u32,
+    /// I/O queue pairs that the device has granted.
+    pub(crate) granted: u16,
+}
+
 /// Transport, admin commands and book-keeping.
 pub(crate) struct Cold<T: Transport> {
     pub(crate) transport: T,
@@ -53,10 +62,10 @@ pub(crate) struct Cold<T: Transport> {
     pub(crate) epoch: Arc<AtomicU32>,
     /// Why the controller was given up.
     pub(crate) dead: Option<Arc<DriverError>>,
-    pub(crate) recoveries: VecDeque<Recovery>,
+    pub(crate) recoveries: VecDeque<ControllerReset>,
     pub(crate) queue_ids: QueueIds,
     /// What is needed to prepare the controller again after a reset.
-    pub(crate) preparation: super::enable::Preparation,
+    pub(crate) preparation: Preparation,
 }
 
 impl<T: Transport> fmt::Debug for Cold<T> {
@@ -73,7 +82,7 @@ impl<T: Transport> Cold<T> {
     pub(crate) fn new(mut transport: T, clock: Clock, options: ControllerOptions) -> Result<Cold<T>, DriverError> {
         let capabilities = transport.capabilities()?;
         if capabilities.max_queue_entries() < 2 {
-            return Err(DriverError::Unsupported("its queues have one entry, of which none is usable".into()));
+            return Err(DriverError::Unsupported("its queues have only one entry, so none is usable".into()));
         }
         Ok(Cold {
             transport,
@@ -86,7 +95,7 @@ impl<T: Transport> Cold<T> {
             dead: None,
             recoveries: VecDeque::new(),
             queue_ids: QueueIds::default(),
-            preparation: super::enable::Preparation::default(),
+            preparation: Preparation::default(),
         })
     }
 
@@ -104,7 +113,7 @@ impl<T: Transport> Cold<T> {
         let taken = &mut self.queue_ids.taken;
         taken.resize(granted.max(taken.len()), false);
         let Some(free) = taken[..granted].iter().position(|taken| !taken) else {
-            let what = format!("the controller grants {granted} queue pairs, and all are in use");
+            let what = format!("all {granted} queue pairs that the controller granted are in use");
             return Err(DriverError::BadRequest(what));
         };
         taken[free] = true;
@@ -129,7 +138,7 @@ impl<T: Transport> Cold<T> {
 
     /// Resets the controller and prepares it as before. If that fails, the controller is dead, and
     /// queue pairs learn of it in the same way as of a reset.
-    pub(crate) fn recover(&mut self, fault: Fault) -> Result<(), DriverError> {
+    pub(crate) fn recover(&mut self, fault: ResetCause) -> Result<(), DriverError> {
         // First of all: from here on, queue pairs ignore completions from before the reset.
         self.epoch.fetch_add(1, Ordering::AcqRel);
         // The second attempt is for transient failures, such as a lost answer. A device that is
@@ -142,7 +151,7 @@ impl<T: Transport> Cold<T> {
         if self.recoveries.len() == RECOVERIES_KEPT {
             self.recoveries.pop_front();
         }
-        self.recoveries.push_back(Recovery { fault, failure: outcome.as_ref().err().cloned() });
+        self.recoveries.push_back(ControllerReset { fault, failure: outcome.as_ref().err().cloned() });
         if let Err(error) = &outcome {
             self.dead = Some(Arc::new(error.clone()));
         }
@@ -166,20 +175,20 @@ impl<T: Transport> Cold<T> {
     pub(crate) fn check_status(&mut self) -> Result<(), DriverError> {
         match self.status() {
             Ok(()) => Ok(()),
-            Err(DriverError::Fatal) => self.recover(Fault::FatalStatus),
-            Err(DriverError::Disconnected(_)) => self.recover(Fault::Disconnected),
+            Err(DriverError::Fatal) => self.recover(ResetCause::FatalStatus),
+            Err(DriverError::Disconnected(_)) => self.recover(ResetCause::Disconnected),
             Err(error) => {
-                self.give_up(Fault::FatalStatus, error.clone());
+                self.give_up(ResetCause::FatalStatus, error.clone());
                 Err(error)
             }
         }
     }
 
     /// Gives the controller up without trying to reset it.
-    pub(crate) fn give_up(&mut self, fault: Fault, error: DriverError) {
+    pub(crate) fn give_up(&mut self, fault: ResetCause, error: DriverError) {
         if self.dead.is_none() {
             self.epoch.fetch_add(1, Ordering::AcqRel);
-            self.recoveries.push_back(Recovery { fault, failure: Some(error.clone()) });
+            self.recoveries.push_back(ControllerReset { fault, failure: Some(error.clone()) });
             self.dead = Some(Arc::new(error));
         }
     }

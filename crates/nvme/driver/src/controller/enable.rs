@@ -7,8 +7,9 @@ use iolab_nvme_spec::registers::{
 };
 use iolab_nvme_spec::{AdminOpcode, SubmissionEntry};
 
-use super::admin::{AdminCommand, Payload};
-use super::{Cold, Facts};
+use super::admin_command::{AdminCommand, Payload};
+use super::cold::Preparation;
+use super::{Cold, ControllerFacts};
 use crate::error::DriverError;
 use crate::transport::Transport;
 
@@ -16,15 +17,6 @@ use crate::transport::Transport;
 const SHORTEST_WAIT_NS: u64 = 1_000_000_000;
 /// How long a shutdown may take if the controller does not specify it.
 const SHUTDOWN_NS: u64 = 5_000_000_000;
-
-/// What a controller is configured with each time it was enabled.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Preparation {
-    event_requests: usize,
-    events: u32,
-    /// I/O queue pairs that the device has granted.
-    pub(crate) granted: u16,
-}
 
 impl<T: Transport> Cold<T> {
     /// Clears CC.EN and waits until the controller has stopped. It touches no memory after that.
@@ -67,7 +59,7 @@ impl<T: Transport> Cold<T> {
         } else if css & Capabilities::CSS_NVM != 0 {
             Ok(ControllerConfiguration::CSS_NVM)
         } else {
-            Err(DriverError::Unsupported("it has no I/O command set".into()))
+            Err(DriverError::Unsupported("it supports no I/O command set".into()))
         }
     }
 
@@ -104,7 +96,7 @@ impl<T: Transport> Cold<T> {
     }
 
     /// Configures a controller that was just enabled and identified.
-    pub(crate) fn prepare(&mut self, facts: &Facts) -> Result<(), DriverError> {
+    pub(crate) fn prepare(&mut self, facts: &ControllerFacts) -> Result<(), DriverError> {
         let optional = EventConfiguration(facts.identify.oaes.get());
         let events = EventConfiguration(0)
             .with_health(0x1f)
@@ -156,14 +148,14 @@ impl<T: Transport> Cold<T> {
     }
 
     /// Normal shutdown; the controller is dead afterwards.
-    pub(crate) fn shut_down(&mut self, facts: &Facts) -> Result<(), DriverError> {
+    pub(crate) fn shut_down(&mut self, facts: &ControllerFacts) -> Result<(), DriverError> {
         self.alive()?;
         let cc = ControllerConfiguration(self.transport.property(Register::CC)?);
         self.transport.set_property(Register::CC, cc.with_shn(ShutdownNotification::NORMAL.0).0)?;
         let limit_ns = (u64::from(facts.identify.rtd3e.get()) * 1000).max(SHUTDOWN_NS);
         let outcome = self.wait_status("shut down", limit_ns, |csts| Ok(csts.shst() == ShutdownStatus::COMPLETE.0));
         let reason = DriverError::BadRequest("the controller was shut down".into());
-        self.give_up(crate::error::Fault::Requested, reason);
+        self.give_up(crate::error::ResetCause::Requested, reason);
         outcome
     }
 }

@@ -16,7 +16,7 @@ const ERRORS_READ: usize = 16;
 
 /// An asynchronous event.
 #[derive(Debug, Clone)]
-pub struct Event {
+pub struct AsyncEvent {
     /// What the device reported.
     pub reported: AsynchronousEvent,
     /// What its log page says.
@@ -40,7 +40,7 @@ pub enum EventDetail {
 
 impl<T: Transport> Controller<T> {
     /// The next event, if there is one. Polls the admin queue once and does not wait.
-    pub fn next_event(&self) -> Result<Option<Event>, DriverError> {
+    pub fn next_event(&self) -> Result<Option<AsyncEvent>, DriverError> {
         let reported = {
             let mut cold = self.shared.lock();
             cold.alive()?;
@@ -57,7 +57,7 @@ impl<T: Transport> Controller<T> {
             Err(DriverError::Admin { .. }) => EventDetail::Unread,
             Err(error) => return Err(error),
         };
-        Ok(Some(Event { reported, detail }))
+        Ok(Some(AsyncEvent { reported, detail }))
     }
 
     fn detail(&self, event: AsynchronousEvent) -> Result<EventDetail, DriverError> {
@@ -114,6 +114,6 @@ impl<T: Transport> Controller<T> {
         self.log_page(page, nsid, false, &mut bytes)?;
         D::read_from_bytes(&bytes)
             .map(Box::new)
-            .map_err(|_| DriverError::BadRequest("a structure of another size was asked of a log page".into()))
+            .map_err(|_| DriverError::BadRequest("the log page data structure has an unexpected size".into()))
     }
 }

@@ -9,13 +9,13 @@ use iolab_nvme_spec::opcode::CommandSet;
 use iolab_nvme_spec::registers::{Capabilities, Register, Version};
 
 use super::Cold;
-use super::admin::AdminCommand;
+use super::admin_command::AdminCommand;
 use crate::error::DriverError;
 use crate::transport::Transport;
 
 /// Facts about a controller, as of its opening.
 #[derive(Debug, Clone)]
-pub struct Facts {
+pub struct ControllerFacts {
     /// CAP.
     pub capabilities: Capabilities,
     /// VS.
@@ -30,7 +30,7 @@ pub struct Facts {
     pub max_append_bytes: Option<u64>,
 }
 
-impl Facts {
+impl ControllerFacts {
     /// Whether data may be described by SGLs.
     pub fn sgl(&self) -> bool {
         matches!(SglSupport(self.identify.sgls.get()).supported(), 1 | 2)
@@ -76,15 +76,15 @@ fn limit(power: u8, capabilities: Capabilities) -> Option<u64> {
 
 impl<T: Transport> Cold<T> {
     /// Identifies an enabled controller.
-    pub(crate) fn identify(&mut self) -> Result<Facts, DriverError> {
+    pub(crate) fn identify(&mut self) -> Result<ControllerFacts, DriverError> {
         let mut data = Box::new([0; IDENTIFY_BYTES]);
         self.command(AdminCommand::identify(Cns::CONTROLLER, 0, CommandSet::NVM, &mut data))?;
         let identify = IdentifyController::read_from_bytes(&data[..])
-            .map_err(|_| DriverError::BadDescription("Identify Controller has another size".into()))?;
+            .map_err(|_| DriverError::BadDescription("the Identify Controller data has an unexpected size".into()))?;
         for (what, sizes, needed) in [("submission", identify.sqes, 6), ("completion", identify.cqes, 4)] {
             let (required, maximum) = (sizes & 0xf, sizes >> 4);
             if required > needed || maximum < needed {
-                let what = format!("its {what} entries have 2^{required} to 2^{maximum} bytes");
+                let what = format!("its {what} queue entries have 2^{required} to 2^{maximum} bytes");
                 return Err(DriverError::Unsupported(what));
             }
         }
@@ -92,7 +92,7 @@ impl<T: Transport> Cold<T> {
         let capabilities = self.capabilities;
         let zoned = capabilities.css() & Capabilities::CSS_IDENTIFIED != 0;
         let max_append_bytes = if zoned { self.append_limit()? } else { None };
-        Ok(Facts {
+        Ok(ControllerFacts {
             capabilities,
             version,
             max_transfer_bytes: limit(identify.mdts, capabilities),

@@ -18,7 +18,7 @@ use super::device::DeviceHandle;
 use super::doorbell::Doorbell;
 use super::lists::{self, ListArea};
 use super::ring::{CompletionRing, Room, SubmissionRing};
-use crate::error::{DriverError, Fault};
+use crate::error::{DriverError, ResetCause};
 use crate::queue_pair::Refusal;
 use crate::transport::{AdminCommands, Completions, DataPointerWords, DataWindow, QueueLife, SlotMemory, Submission};
 
@@ -221,12 +221,12 @@ impl Completions for PcieQueue {
     }
 
     #[inline(always)]
-    fn check(&mut self, entry: &CompletionEntry) -> Result<(), Fault> {
+    fn check(&mut self, entry: &CompletionEntry) -> Result<(), ResetCause> {
         if entry.sqid() != self.id {
-            return Err(Fault::WrongQueue { queue: self.id, sqid: entry.sqid() });
+            return Err(ResetCause::WrongQueue { queue: self.id, sqid: entry.sqid() });
         }
         if !self.sq.fetched(entry.sqhd()) {
-            return Err(Fault::BadHead { queue: self.id, sqhd: entry.sqhd() });
+            return Err(ResetCause::BadHead { queue: self.id, sqhd: entry.sqhd() });
         }
         Ok(())
     }
@@ -251,7 +251,7 @@ impl Completions for PcieQueue {
     fn sleep(&self, at_most: Duration) -> Result<bool, DriverError> {
         let Some((_, interrupt)) = &self.parts.interrupt else { return Ok(true) };
         interrupt.wait(at_most).map_err(|source| {
-            let what = "waiting for an interrupt of the device".into();
+            let what = "waiting for an interrupt".into();
             PciError::System { what, source }.into()
         })
     }

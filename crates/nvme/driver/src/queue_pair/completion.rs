@@ -19,31 +19,31 @@ pub enum Submit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// The queue pair has no such slot.
-    #[error("the queue pair has no such slot")]
+    #[error("the queue pair does not have this slot")]
     NoSlot,
     /// The slot's last command has not been reaped.
-    #[error("the slot's last command has not been reaped")]
+    #[error("the previous command of the slot has not been reaped")]
     SlotTaken,
     /// No blocks, or more than the device takes at once.
-    #[error("no blocks, or more than one command may transfer")]
+    #[error("zero blocks, or more than one command can transfer")]
     Length,
     /// The data is shorter than the blocks.
-    #[error("the data is shorter than the blocks")]
+    #[error("the data buffer is smaller than the blocks")]
     ShortData,
     /// The address of the data is not a multiple of four, or parts do not meet at page boundaries.
-    #[error("the data is not aligned as the device needs it")]
+    #[error("the data buffer is not aligned as the device requires")]
     Misaligned,
     /// The namespace keeps metadata in a buffer of its own, and none was given.
     #[error("the namespace needs a metadata buffer")]
     Metadata,
     /// More parts than the list memory of a slot describes.
-    #[error("more parts than a command can name")]
+    #[error("more parts than a command can describe")]
     TooManyParts,
     /// The namespace has no zones.
     #[error("the namespace has no zones")]
     NotZoned,
     /// The controller was given up.
-    #[error("the controller was given up")]
+    #[error("the controller was shut down after a failure")]
     Dead,
 }
 
@@ -53,14 +53,14 @@ pub struct Completion {
     /// Its slot, which is free again.
     pub slot: u16,
     /// How it ended.
-    pub outcome: Outcome,
+    pub outcome: CommandOutcome,
     /// The command specific result: of Zone Append the LBA.
     pub result: u64,
 }
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum CommandOutcome {
     /// Successfully.
     Done,
     /// With an error of the device.
@@ -73,29 +73,29 @@ pub enum Outcome {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Loss {
     /// It took too long and was aborted, or was sent again after resets as often as allowed.
-    #[error("it took too long")]
+    #[error("the command timed out")]
     TimedOut,
     /// The controller was reset, and doing the command twice could do harm.
-    #[error("the controller was reset while it was in flight")]
+    #[error("the controller was reset while the command was in flight")]
     Reset,
     /// The controller was given up.
-    #[error("the controller was given up while it was in flight")]
+    #[error("the controller was shut down while the command was in flight")]
     Dead,
 }
 
-impl std::fmt::Display for Outcome {
+impl std::fmt::Display for CommandOutcome {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Outcome::Done => write!(out, "done"),
-            Outcome::Failed(status) => write!(out, "the device answered: {status}"),
-            Outcome::Lost(loss) => write!(out, "no answer: {loss}"),
+            CommandOutcome::Done => write!(out, "done"),
+            CommandOutcome::Failed(status) => write!(out, "the device answered: {status}"),
+            CommandOutcome::Lost(loss) => write!(out, "no answer: {loss}"),
         }
     }
 }
 
-impl Outcome {
+impl CommandOutcome {
     /// Whether the command succeeded.
     pub const fn is_done(self) -> bool {
-        matches!(self, Outcome::Done)
+        matches!(self, CommandOutcome::Done)
     }
 }

@@ -86,11 +86,11 @@ fn longest_transfer<T: Transport>(shared: &Shared<T>) -> u64 {
 fn check<T: Transport>(shared: &Shared<T>, options: &QueueOptions) -> Result<(), DriverError> {
     let most = shared.facts.capabilities.max_queue_entries();
     if options.entries < 2 || options.entries > most {
-        let what = format!("a queue of {} entries; the controller takes 2 to {most}", options.entries);
+        let what = format!("a queue of {} entries; the controller supports 2 to {most}", options.entries);
         return Err(DriverError::BadRequest(what));
     }
     if options.slots == 0 || options.slots > MOST_SLOTS {
-        return Err(DriverError::BadRequest(format!("{} slots; choose 1 to {MOST_SLOTS}", options.slots)));
+        return Err(DriverError::BadRequest(format!("{} slots; use 1 to {MOST_SLOTS}", options.slots)));
     }
     Ok(())
 }

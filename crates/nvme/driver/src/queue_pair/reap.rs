@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 use iolab_nvme_spec::{CompletionEntry, Status};
 
 use super::slot::AbortState;
-use super::{Completion, Loss, Outcome, QueuePair};
-use crate::error::{DriverError, Fault};
+use super::{CommandOutcome, Completion, Loss, QueuePair};
+use crate::error::{DriverError, ResetCause};
 use crate::transport::{Completions, QueueLife, Submission, Transport};
 
 impl<T: Transport> QueuePair<T> {
@@ -58,15 +58,15 @@ impl<T: Transport> QueuePair<T> {
 
     /// Checks that an entry answers a command in flight, and ends that command.
     #[inline(always)]
-    pub(super) fn check(&mut self, entry: &CompletionEntry) -> Result<Completion, Fault> {
+    pub(super) fn check(&mut self, entry: &CompletionEntry) -> Result<Completion, ResetCause> {
         let cid = entry.cid();
         let index = cid & self.slot_mask;
         let Some(slot) = self.slots.get_mut(usize::from(index)).filter(|slot| slot.expects(cid)) else {
-            return Err(Fault::NotInFlight { queue: self.queue.id(), cid });
+            return Err(ResetCause::NotInFlight { queue: self.queue.id(), cid });
         };
         self.queue.check(entry)?;
         let status = entry.status();
-        let outcome = if status.is_success() { Outcome::Done } else { failure(status, slot.abort) };
+        let outcome = if status.is_success() { CommandOutcome::Done } else { failure(status, slot.abort) };
         slot.finish(self.cid_step);
         // Nearly always zero already. A store is cheaper than a comparison.
         (slot.abort, slot.replays) = (AbortState::NotSent, 0);
@@ -92,9 +92,9 @@ impl<T: Transport> QueuePair<T> {
 }
 
 #[cold]
-fn failure(status: Status, abort: AbortState) -> Outcome {
+fn failure(status: Status, abort: AbortState) -> CommandOutcome {
     if abort == AbortState::Sent && status.code() == Status::ABORT_REQUESTED {
-        return Outcome::Lost(Loss::TimedOut);
+        return CommandOutcome::Lost(Loss::TimedOut);
     }
-    Outcome::Failed(status)
+    CommandOutcome::Failed(status)
 }

@@ -16,9 +16,9 @@ use iolab_nvme_spec::command::AbortDword10;
 use iolab_nvme_spec::{AdminOpcode, IoOpcode, SubmissionEntry};
 
 use super::slot::AbortState;
-use super::{Completion, Loss, Outcome, QueuePair};
+use super::{CommandOutcome, Completion, Loss, QueuePair};
 use crate::controller::{AdminCommand, Payload};
-use crate::error::{DriverError, Fault};
+use crate::error::{DriverError, ResetCause};
 use crate::transport::{Completions, QueueLife, Submission, Transport};
 
 /// The longest time between two checks.
@@ -95,7 +95,7 @@ impl<T: Transport> QueuePair<T> {
     fn escalate_timeout(&mut self, index: u16) {
         let slot = &mut self.slots[usize::from(index)];
         let (cid, opcode) = (slot.cid(), slot.entry[0] as u8);
-        let fault = Fault::NoAnswer { queue: self.queue.id(), cid, opcode };
+        let fault = ResetCause::NoAnswer { queue: self.queue.id(), cid, opcode };
         if slot.abort == AbortState::NotSent {
             slot.abort = AbortState::Sent;
             if self.send_abort(cid).is_ok() {
@@ -128,7 +128,7 @@ impl<T: Transport> QueuePair<T> {
 
     /// A completion is invalid: ignores all after it, and resets the controller.
     #[cold]
-    pub(super) fn reject_completion(&mut self, fault: Fault) {
+    pub(super) fn reject_completion(&mut self, fault: ResetCause) {
         self.cold.reject_completion = true;
         // `resume_after_reset` finds out whether that worked.
         let _ = self.shared.recover(self.epoch, fault);
@@ -185,12 +185,12 @@ impl<T: Transport> QueuePair<T> {
                 }
             } else {
                 // The controller works, but refuses queues that it had before.
-                let reason = DriverError::BadDescription("it refuses to create its queues again after a reset".into());
-                self.shared.lock().give_up(Fault::Requested, reason);
+                let reason = DriverError::BadDescription("it rejects creating its queues after a reset".into());
+                self.shared.lock().give_up(ResetCause::Requested, reason);
             }
         }
-        let reason = DriverError::BadDescription("it has to be reset again and again".into());
-        self.shared.lock().give_up(Fault::Requested, reason);
+        let reason = DriverError::BadDescription("it needed too many resets".into());
+        self.shared.lock().give_up(ResetCause::Requested, reason);
         self.epoch = self.current_epoch.load(Ordering::Acquire);
         self.fail_everything();
     }
@@ -229,7 +229,7 @@ impl<T: Transport> QueuePair<T> {
             if let Some(loss) = loss {
                 slot.replays = 0;
                 self.in_flight -= 1;
-                self.pending.push(Completion { slot: index, outcome: Outcome::Lost(loss), result: 0 });
+                self.pending.push(Completion { slot: index, outcome: CommandOutcome::Lost(loss), result: 0 });
                 continue;
             }
             slot.replays += 1;
@@ -272,7 +272,7 @@ impl<T: Transport> QueuePair<T> {
             slot.finish(self.cid_step);
             (slot.abort, slot.replays) = (AbortState::NotSent, 0);
             self.in_flight -= 1;
-            self.pending.push(Completion { slot: index, outcome: Outcome::Lost(Loss::Dead), result: 0 });
+            self.pending.push(Completion { slot: index, outcome: CommandOutcome::Lost(Loss::Dead), result: 0 });
         }
     }
 }

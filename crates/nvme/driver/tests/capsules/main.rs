@@ -62,7 +62,7 @@ impl Rig {
 
     fn done(&mut self, submit: Submit) -> u64 {
         let ended = self.ended(submit);
-        assert_eq!(ended.outcome, Outcome::Done);
+        assert_eq!(ended.outcome, CommandOutcome::Done);
         ended.result
     }
 
@@ -98,7 +98,7 @@ fn a_drive_is_identified_written_and_read() {
     rig.done(submit);
     assert_eq!((rig.read(10, 1), rig.read(11, 9), rig.read(20, 2)), ((0, 0), (7, 7), (0, 0)));
     let misses = rig.queue.read(0, &rig.namespace, 4096, 1, rig.data(0, 4096));
-    assert!(matches!(rig.ended(misses).outcome, Outcome::Failed(_)));
+    assert!(matches!(rig.ended(misses).outcome, CommandOutcome::Failed(_)));
     assert_eq!(rig.controller.resets(), 0);
 }
 
@@ -141,7 +141,7 @@ fn a_connection_that_broke_is_made_again_and_nothing_is_lost() {
         assert_eq!(rig.controller.resets(), 2 * round, "an admin command fails, and is the reason to connect again");
         assert_eq!(rig.controller.namespaces().unwrap().len(), 1);
     }
-    assert!(rig.controller.recoveries().iter().any(|recovery| recovery.fault == Fault::Disconnected));
+    assert!(rig.controller.recoveries().iter().any(|recovery| recovery.fault == ResetCause::Disconnected));
     assert_eq!(rig.read(8, 8), (3, 3));
 }
 
@@ -158,7 +158,7 @@ fn a_wire_that_is_cut_loses_what_is_in_flight_and_then_says_so() {
         rig.queue.wait(SECOND).unwrap();
         rig.queue.reap(4, |completion| ended.push(completion.outcome)).unwrap();
     }
-    assert_eq!(ended, [Outcome::Lost(Loss::Dead); 4]);
+    assert_eq!(ended, [CommandOutcome::Lost(Loss::Dead); 4]);
     assert!(matches!(rig.queue.reap(4, |_| panic!("nothing is left")), Err(DriverError::Dead(_))));
     assert!(rig.controller.is_given_up());
 }

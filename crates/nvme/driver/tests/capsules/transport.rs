@@ -307,7 +307,7 @@ impl Completions for CapsuleQueue {
         self.popped += 1;
     }
 
-    fn check(&mut self, _: &CompletionEntry) -> Result<(), Fault> {
+    fn check(&mut self, _: &CompletionEntry) -> Result<(), ResetCause> {
         self.room += 1;
         Ok(())
     }

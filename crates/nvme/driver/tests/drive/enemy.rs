@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use iolab_clock::Clock;
 use iolab_nvme_driver::{
-    Controller, ControllerOptions, DataWindow, DriverError, Namespace, Outcome, QueueOptions, QueuePair, Refusal,
-    Submit,
+    CommandOutcome, Controller, ControllerOptions, DataWindow, DriverError, Namespace, QueueOptions, QueuePair,
+    Refusal, Submit,
 };
 use iolab_nvme_spec::registers::Register;
 use iolab_pci_device::{DmaBuffer, DmaMapper, Interrupt, MapError, PciError, PciFunction, SharedBytes};
@@ -220,9 +220,9 @@ impl Session {
             let slot = usize::from(completion.slot);
             assert!(std::mem::replace(&mut busy[slot], false), "slot {slot} came back twice");
             match completion.outcome {
-                Outcome::Done => summary.done += 1,
-                Outcome::Failed(_) => summary.failed += 1,
-                Outcome::Lost(_) => summary.lost += 1,
+                CommandOutcome::Done => summary.done += 1,
+                CommandOutcome::Failed(_) => summary.failed += 1,
+                CommandOutcome::Lost(_) => summary.lost += 1,
             }
         });
         let in_flight = busy.iter().filter(|busy| **busy).count();

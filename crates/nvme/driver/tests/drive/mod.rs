@@ -122,14 +122,14 @@ pub(crate) fn one(queue: &mut QueuePair, submit: Submit) -> Completion {
 /// Does one accepted command that works.
 pub(crate) fn done(queue: &mut QueuePair, submit: Submit) -> u64 {
     let completion = one(queue, submit);
-    assert_eq!(completion.outcome, Outcome::Done);
+    assert_eq!(completion.outcome, CommandOutcome::Done);
     completion.result
 }
 
 /// Does one accepted command that the device refuses.
 pub(crate) fn refused(queue: &mut QueuePair, submit: Submit) -> iolab_nvme_spec::Status {
     match one(queue, submit).outcome {
-        Outcome::Failed(status) => status.code(),
+        CommandOutcome::Failed(status) => status.code(),
         other => panic!("{other:?}"),
     }
 }

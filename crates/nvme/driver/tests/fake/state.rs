@@ -9,7 +9,7 @@ use iolab_nvme_spec::identify::*;
 use iolab_nvme_spec::registers::{ControllerConfiguration, ControllerStatus};
 use iolab_nvme_spec::sgl::{SglDescriptor, SglType};
 use iolab_nvme_spec::*;
-use iolab_pci_device::{Access, DmaTable, HostMemory, InterruptTable, SharedBytes};
+use iolab_pci_device::{DmaTable, HostMemory, InterruptTable, MappingAccess, SharedBytes};
 
 use super::script::{Act, Script};
 
@@ -177,7 +177,7 @@ impl State {
         let Some(queue) = self.completion.get_mut(&qid) else { return };
         let entry = entry.with_phase(queue.phase != entry.phase());
         let at = queue.address + u64::from(queue.at) * 16;
-        let window = self.dma.window(at, 16, Access::ReadWrite).unwrap();
+        let window = self.dma.window(at, 16, MappingAccess::ReadWrite).unwrap();
         window.store_words(0, entry.words, Ordering::Release);
         queue.at = (queue.at + 1) % queue.entries;
         queue.phase ^= queue.at == 0;

@@ -5,7 +5,7 @@
 //! as it was. Deliberately not here: quoting. No field of these needs it.
 
 use iolab_ssd_timing::study::{Overwriting, overwrite_at_random};
-use iolab_ssd_timing::{Capacity, Model, ParameterError, Preset};
+use iolab_ssd_timing::{Capacity, ParameterError, Preset, TimingModel};
 
 const HEADER: &str = "preset,spare_percent,visible_bytes,drive_writes,seconds,iops,write_amplification";
 
@@ -42,7 +42,7 @@ pub(crate) fn measure(
     for &spare_percent in spares {
         let mut parameters = preset.parameters();
         parameters.set("spare", &spare_percent.to_string())?;
-        let mut drive = Model::build(&parameters, Capacity::Visible(visible))?;
+        let mut drive = TimingModel::build(&parameters, Capacity::Visible(visible))?;
         let visible_bytes = drive.visible_bytes();
         overwrite_at_random(&mut drive, how, |point| {
             rows.push(Row {

@@ -18,7 +18,7 @@ use std::path::Path;
 
 use iolab_ssd_timing::presets::PRESETS;
 use iolab_ssd_timing::study::{Age, Load, Overwriting, age, run};
-use iolab_ssd_timing::{Capacity, Kind, Model, ParameterError, Preset};
+use iolab_ssd_timing::{Capacity, CommandKind, ParameterError, Preset, TimingModel};
 use iolab_units::{KbBase, parse_bytes};
 
 /// The drive of the picture, and its spares: consumer, enterprise for reading, enterprise for
@@ -55,8 +55,8 @@ fn print_table(capacity: u64) -> Result<(), ParameterError> {
     for preset in PRESETS {
         let Some(sheet) = preset.sheet.filter(|sheet| sheet.write_iops > 0) else { continue };
         let count = capacity / 4096 / 4;
-        let writes = Load { kind: Kind::Write, random: true, bytes: 4096, depth: 32, count, seed: 2 };
-        let mut drive = Model::build(&preset.parameters(), Capacity::Visible(capacity))?;
+        let writes = Load { kind: CommandKind::Write, random: true, bytes: 4096, depth: 32, count, seed: 2 };
+        let mut drive = TimingModel::build(&preset.parameters(), Capacity::Visible(capacity))?;
         let fresh = run(&mut drive.clone(), 0, &writes);
         age(&mut drive, Age::Overwritten { drive_writes: 2, seed: 1 });
         let steady = run(&mut drive, 0, &writes);

@@ -15,31 +15,11 @@
 //! Guarantees: ends, because a victim has an invalid page; loses nothing, because lines assert that
 //! what they erase is empty. Deliberately not here: when the device is idle.
 
-use super::partition::Partition;
+use super::partition::{Collection, Partition, Unprogrammed};
 use crate::flash::Flash;
 use crate::geometry::{PAGE_BYTES, PageLocation};
 
-/// A line that is being emptied.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Job {
-    line: u32,
-    next_row: u32,
-    /// Pages of the line that were invalid when it was chosen.
-    invalid: i64,
-    /// When everything read so far is in memory.
-    read_ns: u64,
-}
-
-/// A one-shot page of moved data that is not programmed yet.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Waiting {
-    row: u32,
-    die: u32,
-    /// When its data has been read.
-    read_ns: u64,
-}
-
-impl Job {
+impl Collection {
     /// What was read has been read, and time may start anew.
     pub(super) fn settle(&mut self) {
         self.read_ns = 0;
@@ -101,7 +81,7 @@ impl Partition {
         let Some(line) = self.lines.take_victim(written, most_valid) else { return false };
         let invalid = i64::from(self.geometry.pages_per_line - self.lines.valid(line));
         self.refill = invalid;
-        self.job = Some(Job { line, next_row: 0, invalid, read_ns: 0 });
+        self.job = Some(Collection { line, next_row: 0, invalid, read_ns: 0 });
         true
     }
 
@@ -147,7 +127,7 @@ impl Partition {
 
     /// Reads what is valid of one flash page and writes it elsewhere. Returns when the last
     /// operation ends.
-    fn collect_flash_page(&mut self, flash: &mut Flash, now_ns: u64, job: &mut Job, spot: PageLocation) -> u64 {
+    fn collect_flash_page(&mut self, flash: &mut Flash, now_ns: u64, job: &mut Collection, spot: PageLocation) -> u64 {
         let first = job.line * self.geometry.pages_per_line + self.geometry.first_page(spot);
         let pages = first..first + self.geometry.flash_pages;
         let valid = pages.clone().filter(|page| self.valid_owner(*page).is_some()).count() as u64;
@@ -166,7 +146,7 @@ impl Partition {
             }
             let die = self.spot(new).die;
             if self.mended {
-                self.waiting.push(Waiting { row: spot.flash, die, read_ns: job.read_ns });
+                self.waiting.push(Unprogrammed { row: spot.flash, die, read_ns: job.read_ns });
             } else {
                 // NVMeVirt programs at once, without waiting for what it programs.
                 end_ns = end_ns.max(flash.program(now_ns, now_ns, die));

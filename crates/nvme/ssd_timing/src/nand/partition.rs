@@ -16,7 +16,6 @@
 
 use std::ops::Range;
 
-use super::collector::{Job, Waiting};
 use super::lines::Lines;
 use crate::flash::Flash;
 use crate::geometry::{Geometry, PAGE_BYTES, PageLocation};
@@ -52,6 +51,26 @@ pub(super) struct PageCounts {
     pub(super) collected_idle: u64,
 }
 
+/// A line that is being emptied.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Collection {
+    pub(super) line: u32,
+    pub(super) next_row: u32,
+    /// Pages of the line that were invalid when it was chosen.
+    pub(super) invalid: i64,
+    /// When everything read so far is in memory.
+    pub(super) read_ns: u64,
+}
+
+/// A one-shot page of moved data that is not programmed yet.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Unprogrammed {
+    pub(super) row: u32,
+    pub(super) die: u32,
+    /// When its data has been read.
+    pub(super) read_ns: u64,
+}
+
 /// One translation layer.
 #[derive(Debug, Clone)]
 pub(super) struct Partition {
@@ -70,8 +89,8 @@ pub(super) struct Partition {
     credits: i64,
     /// What the compatible fidelity refills them with: the invalid pages of the last victim.
     pub(super) refill: i64,
-    pub(super) job: Option<Job>,
-    pub(super) waiting: Vec<Waiting>,
+    pub(super) job: Option<Collection>,
+    pub(super) waiting: Vec<Unprogrammed>,
     pub(super) taken: PageCounts,
     /// All pages ever written, for the host and by collection: the clock of cost-benefit.
     written: u64,

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::Nand;
 use crate::parameters::{Capacity, Fidelity, ParameterError, Parameters, VictimPolicy};
 use crate::presets;
-use crate::request::{Kind, Request, Verdict};
+use crate::request::{CommandKind, CompletionTime, TimedCommand};
 use iolab_random::SplitMix64;
 
 use crate::study::ClosedLoop;
@@ -42,14 +42,14 @@ fn assert_one_to_one(drive: &Nand) {
 
 /// Gives commands one after the other, waiting where the buffer is full; every target must be in
 /// the future.
-fn give(drive: &mut Nand, now_ns: &mut u64, request: &Request) -> u64 {
+fn give(drive: &mut Nand, now_ns: &mut u64, request: &TimedCommand) -> u64 {
     loop {
         match drive.schedule(*now_ns, request) {
-            Verdict::At(target_ns) => {
+            CompletionTime::At(target_ns) => {
                 assert!(target_ns >= *now_ns, "{request:?} at {now_ns} completes at {target_ns}");
                 return target_ns;
             }
-            Verdict::Retry { not_before_ns } => {
+            CompletionTime::Retry { not_before_ns } => {
                 assert!(not_before_ns > *now_ns, "{request:?} at {now_ns} is retried at {not_before_ns}");
                 assert_eq!(drive.buffer.next_release_ns(), Some(not_before_ns));
                 *now_ns = not_before_ns;
@@ -58,18 +58,18 @@ fn give(drive: &mut Nand, now_ns: &mut u64, request: &Request) -> u64 {
     }
 }
 
-fn command() -> impl Strategy<Value = (Request, u64)> {
+fn command() -> impl Strategy<Value = (TimedCommand, u64)> {
     let kinds = prop_oneof![
-        12 => Just(Kind::Write),
-        4 => Just(Kind::Read),
-        2 => Just(Kind::Trim),
-        1 => Just(Kind::WriteZeroes),
-        1 => Just(Kind::Flush),
+        12 => Just(CommandKind::Write),
+        4 => Just(CommandKind::Read),
+        2 => Just(CommandKind::Trim),
+        1 => Just(CommandKind::WriteZeroes),
+        1 => Just(CommandKind::Flush),
     ];
     let passed = prop_oneof![8 => 0u64..20_000, 1 => 0u64..400_000_000];
     // Beyond the end, too: that part is ignored.
     (kinds, 0u64..(10 << 11), 1u64..200, any::<bool>(), passed).prop_map(|(kind, block, blocks, fua, passed)| {
-        (Request { kind, offset_bytes: block * 512, length_bytes: blocks * 512, fua }, passed)
+        (TimedCommand { kind, offset_bytes: block * 512, length_bytes: blocks * 512, fua }, passed)
     })
 }
 
@@ -143,7 +143,7 @@ proptest! {
         prop_assert_eq!(drive.visible_bytes(), pages * 4096);
         let (mut now_ns, mut random) = (0, SplitMix64::new(pages));
         for page in (0..pages).chain((0..3 * pages).map(|_| random.below(pages))) {
-            give(&mut drive, &mut now_ns, &Request::write(page * 4096, 4096));
+            give(&mut drive, &mut now_ns, &TimedCommand::write(page * 4096, 4096));
         }
         assert_one_to_one(&drive);
         let statistics = drive.statistics();
@@ -157,7 +157,7 @@ fn steady(change: impl FnOnce(&mut Parameters)) -> (Nand, u64) {
     let mut now_ns = 0;
     let mut random = SplitMix64::new(7);
     for page in (0..2304).chain((0..20_000).map(|_| random.below(2304))) {
-        give(&mut drive, &mut now_ns, &Request::write(page * 4096, 4096));
+        give(&mut drive, &mut now_ns, &TimedCommand::write(page * 4096, 4096));
     }
     (drive, now_ns)
 }
@@ -167,10 +167,10 @@ fn overwriting_amplifies_and_trimming_relieves() {
     let (mut drive, mut now_ns) = steady(|_| {});
     let before = drive.statistics();
     assert!(before.write_amplification().unwrap() > 1.5, "{before:?}");
-    give(&mut drive, &mut now_ns, &Request::trim(0, 9 << 20));
+    give(&mut drive, &mut now_ns, &TimedCommand::trim(0, 9 << 20));
     assert_eq!(drive.statistics().trimmed_bytes, 9 << 20);
     for page in 0..2304 {
-        give(&mut drive, &mut now_ns, &Request::write(page * 4096, 4096));
+        give(&mut drive, &mut now_ns, &TimedCommand::write(page * 4096, 4096));
     }
     let after = drive.statistics().since(&before);
     assert_eq!(after.flash_moved_bytes, 0, "nothing was valid: {after:?}");
@@ -186,7 +186,7 @@ fn trimming_unmaps_what_it_covers_and_nothing_else() {
             drive.partitions[(page % partitions) as usize].lookup(page / partitions).is_some()
         };
         let before: Vec<bool> = (0..2304).map(|page| mapped(&drive, page)).collect();
-        give(&mut drive, &mut now_ns, &Request::trim(offset, length));
+        give(&mut drive, &mut now_ns, &TimedCommand::trim(offset, length));
         for page in 0..2304 {
             let covered = page * 4096 >= offset && (page + 1) * 4096 <= offset + length;
             assert_eq!(mapped(&drive, page), before[page as usize] && !covered, "{offset} {length}: page {page}");
@@ -205,7 +205,7 @@ fn a_host_that_writes_hot_and_cold_data_is_served_better_by_cost_benefit() {
             if random.below(10) < 9 { random.below(230) } else { 230 + random.below(2074) }
         }));
         for page in places {
-            give(&mut drive, &mut now_ns, &Request::write(page * 4096, 4096));
+            give(&mut drive, &mut now_ns, &TimedCommand::write(page * 4096, 4096));
         }
         drive.statistics().write_amplification().unwrap()
     };
@@ -237,7 +237,7 @@ fn events_and_one_long_leap_come_to_the_same() {
     while let Some(event_ns) = stepped.next_event_ns() {
         stepped.advance(event_ns);
     }
-    let later = Request::write(0, 4096);
+    let later = TimedCommand::write(0, 4096);
     let at_ns = now_ns + 100_000_000_000;
     assert_eq!(leapt.schedule(at_ns, &later), stepped.schedule(at_ns, &later));
     assert_eq!(leapt.statistics(), stepped.statistics());
@@ -246,10 +246,12 @@ fn events_and_one_long_leap_come_to_the_same() {
 #[test]
 fn unwritten_pages_cost_firmware_and_link() {
     let mut mended = small(|_| {});
-    let Verdict::At(target_ns) = mended.schedule(1000, &Request::read(0, 4096)) else { panic!("reads never wait") };
+    let CompletionTime::At(target_ns) = mended.schedule(1000, &TimedCommand::read(0, 4096)) else {
+        panic!("reads never wait")
+    };
     assert!((1000 + 21_500 + 1_000..1000 + 21_500 + 2_000).contains(&target_ns), "{target_ns}");
     let mut compatible = small(|parameters| parameters.fidelity = Fidelity::Compatible);
-    assert_eq!(compatible.schedule(1000, &Request::read(0, 4096)), Verdict::At(1000));
+    assert_eq!(compatible.schedule(1000, &TimedCommand::read(0, 4096)), CompletionTime::At(1000));
 }
 
 #[test]
@@ -258,15 +260,15 @@ fn a_wide_link_is_wide_in_the_mended_model_only() {
         let mut parameters = presets::SAMSUNG_970_PRO.parameters();
         parameters.fidelity = fidelity;
         parameters.pcie_mib_per_second = 9000;
-        let mut drive = crate::Model::build(&parameters, Capacity::Visible(1 << 30)).unwrap();
+        let mut drive = crate::TimingModel::build(&parameters, Capacity::Visible(1 << 30)).unwrap();
         let mut host = ClosedLoop::new(8, 0);
         for offset in (0..1 << 30).step_by(128 << 10) {
-            host.issue(&mut drive, &Request::write(offset, 128 << 10));
+            host.issue(&mut drive, &TimedCommand::write(offset, 128 << 10));
         }
         let start_ns = host.drain() + 1_000_000_000;
         let mut host = ClosedLoop::new(32, start_ns);
         for offset in (0..1 << 30).step_by(128 << 10) {
-            host.issue(&mut drive, &Request::read(offset, 128 << 10));
+            host.issue(&mut drive, &TimedCommand::read(offset, 128 << 10));
         }
         1024.0 * 1e9 / (host.drain() - start_ns) as f64
     };
@@ -280,11 +282,11 @@ fn flush_and_fua_reach_the_flash_of_a_volatile_drive() {
     for (volatile, least_ns) in [(true, 185_000), (false, 0)] {
         let mut drive = small(|parameters| parameters.volatile_cache = volatile);
         let mut now_ns = 0;
-        let written_ns = give(&mut drive, &mut now_ns, &Request::write(0, 4096));
+        let written_ns = give(&mut drive, &mut now_ns, &TimedCommand::write(0, 4096));
         assert!(written_ns < 20_000, "{written_ns}");
-        let flushed_ns = give(&mut drive, &mut now_ns, &Request::flush());
+        let flushed_ns = give(&mut drive, &mut now_ns, &TimedCommand::flush());
         assert!(flushed_ns >= least_ns, "{flushed_ns}");
-        let fua = Request { fua: true, ..Request::write(8192, 4096) };
+        let fua = TimedCommand { fua: true, ..TimedCommand::write(8192, 4096) };
         assert!(give(&mut drive, &mut now_ns, &fua) >= least_ns);
         assert_eq!(drive.statistics().flash_filler_bytes > 0, volatile);
         assert_one_to_one(&drive);
@@ -298,6 +300,6 @@ fn memory_is_for_what_was_written() {
     let parameters = presets::SAMSUNG_970_PRO.parameters();
     let mut drive = Nand::new(&parameters, Capacity::Visible(1 << 40)).unwrap();
     let last = drive.visible_bytes() - 4096;
-    assert!(matches!(drive.schedule(0, &Request::write(last, 4096)), Verdict::At(_)));
+    assert!(matches!(drive.schedule(0, &TimedCommand::write(last, 4096)), CompletionTime::At(_)));
     assert_eq!(drive.visible_bytes(), 1 << 40);
 }

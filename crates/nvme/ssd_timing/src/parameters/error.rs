@@ -2,8 +2,6 @@
 
 use thiserror::Error;
 
-use super::table::TABLE;
-
 /// What is wrong with parameters, and what would do.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ParameterError {
@@ -24,7 +22,7 @@ pub enum ParameterError {
         hint: String,
     },
     /// The text is no value of this parameter.
-    #[error("`{text}` is not a value of the timing parameter `{name}`: {reason}")]
+    #[error("`{text}` is not a valid value of the timing parameter `{name}`: {reason}")]
     BadValue {
         /// The parameter.
         name: &'static str,
@@ -44,7 +42,7 @@ pub enum ParameterError {
         reason: String,
     },
     /// There is too little flash for the geometry.
-    #[error("{asked_bytes} bytes are too few for this geometry, which needs at least {least_bytes}; {hint}")]
+    #[error("{asked_bytes} bytes are too few: this geometry needs at least {least_bytes}; {hint}")]
     TooSmall {
         /// What was asked for.
         asked_bytes: u64,
@@ -54,7 +52,7 @@ pub enum ParameterError {
         hint: &'static str,
     },
     /// There is more flash than pages can be numbered.
-    #[error("{asked_bytes} bytes are too many: a model holds at most {most_bytes}")]
+    #[error("{asked_bytes} bytes are too many: a model supports at most {most_bytes}")]
     TooLarge {
         /// What was asked for.
         asked_bytes: u64,
@@ -70,10 +68,6 @@ pub(crate) fn hint<'a>(written: &str, known: impl Iterator<Item = &'a str> + Clo
         Some(nearest) if distance(nearest) <= 1 + written.len() / 3 => format!("did you mean `{nearest}`?"),
         _ => format!("known are: {}", known.collect::<Vec<_>>().join(", ")),
     }
-}
-
-pub(super) fn unknown(name: &str) -> ParameterError {
-    ParameterError::Unknown { name: name.to_owned(), hint: hint(name, TABLE.iter().map(|entry| entry.name)) }
 }
 
 /// A value that cannot be.

@@ -3,12 +3,12 @@
 
 use iolab_units::{KbBase, format_bytes, format_ns, parse_bytes, parse_count, parse_ns};
 
-use super::error::hint;
+use super::error::{ParameterError, hint};
 use super::{Fidelity, ModelKind, Parameters, VictimPolicy};
 
 /// In what a value counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Unit {
+pub enum ParameterUnit {
     /// A number of things.
     Count,
     /// Bytes, written with binary prefixes.
@@ -25,7 +25,7 @@ pub enum Unit {
     Word,
 }
 
-impl Unit {
+impl ParameterUnit {
     /// As it stands in tables.
     pub const fn label(self) -> &'static str {
         match self {
@@ -76,19 +76,19 @@ fn word<T: Copy + PartialEq>(choices: &[(&str, T)], value: T) -> String {
 
 /// Reading and printing, kept apart from the public enum.
 pub(super) trait Place {
-    fn read(self, unit: Unit, text: &str) -> Result<(), String>;
-    fn print(self, unit: Unit) -> String;
+    fn read(self, unit: ParameterUnit, text: &str) -> Result<(), String>;
+    fn print(self, unit: ParameterUnit) -> String;
 }
 
 impl Place for Field<'_> {
-    fn read(self, unit: Unit, text: &str) -> Result<(), String> {
+    fn read(self, unit: ParameterUnit, text: &str) -> Result<(), String> {
         match self {
             Field::Number(place) => *place = read_number(unit, text)?,
             Field::Switch(place) => {
                 *place = match text {
                     "yes" | "true" | "on" | "1" => true,
                     "no" | "false" | "off" | "0" => false,
-                    _ => return Err("it takes yes or no".to_owned()),
+                    _ => return Err("it must be yes or no".to_owned()),
                 }
             }
             Field::Model(place) => *place = choose(&MODELS, text)?,
@@ -98,11 +98,11 @@ impl Place for Field<'_> {
         Ok(())
     }
 
-    fn print(self, unit: Unit) -> String {
+    fn print(self, unit: ParameterUnit) -> String {
         match self {
             Field::Number(place) => match unit {
-                Unit::Bytes => format_bytes(*place),
-                Unit::Nanoseconds => format_ns(*place),
+                ParameterUnit::Bytes => format_bytes(*place),
+                ParameterUnit::Nanoseconds => format_ns(*place),
                 _ => place.to_string(),
             },
             Field::Switch(place) => if *place { "yes" } else { "no" }.to_owned(),
@@ -113,10 +113,10 @@ impl Place for Field<'_> {
     }
 }
 
-fn read_number(unit: Unit, text: &str) -> Result<u64, String> {
+fn read_number(unit: ParameterUnit, text: &str) -> Result<u64, String> {
     let number = match unit {
-        Unit::Bytes => parse_bytes(text, KbBase::K1024),
-        Unit::Nanoseconds => parse_ns(text, 1),
+        ParameterUnit::Bytes => parse_bytes(text, KbBase::K1024),
+        ParameterUnit::Nanoseconds => parse_ns(text, 1),
         _ => match parse_count(text, KbBase::K1024).map(u64::try_from) {
             Ok(Ok(count)) => Ok(count),
             Ok(Err(_)) => return Err("it is negative".to_owned()),
@@ -125,17 +125,17 @@ fn read_number(unit: Unit, text: &str) -> Result<u64, String> {
     };
     let number = number.map_err(|error| error.to_string())?;
     // Sums of a few values must never overflow: an hour and an exbibyte are far beyond sense.
-    let most = if unit == Unit::Nanoseconds { 3_600_000_000_000 } else { 1 << 50 };
+    let most = if unit == ParameterUnit::Nanoseconds { 3_600_000_000_000 } else { 1 << 50 };
     if number > most { Err(format!("it is larger than {most}")) } else { Ok(number) }
 }
 
 /// One parameter.
 #[derive(Debug, Clone, Copy)]
-pub struct Entry {
+pub struct ParameterEntry {
     /// Name by which it is set.
     pub name: &'static str,
     /// In what it counts.
-    pub unit: Unit,
+    pub unit: ParameterUnit,
     /// The models that use it.
     pub models: &'static str,
     /// One or two sentences.
@@ -144,12 +144,12 @@ pub struct Entry {
     pub place: fn(&mut Parameters) -> Field<'_>,
 }
 
-/// `entry!(Number, field, "name", Unit, "models", "meaning")`
+/// `entry!(Number, field, "name", ParameterUnit, "models", "meaning")`
 macro_rules! entry {
     ($kind:ident, $field:ident, $name:literal, $unit:ident, $models:literal, $meaning:literal) => {
-        Entry {
+        ParameterEntry {
             name: $name,
-            unit: Unit::$unit,
+            unit: ParameterUnit::$unit,
             models: $models,
             meaning: $meaning,
             place: |parameters| Field::$kind(&mut parameters.$field),
@@ -158,25 +158,25 @@ macro_rules! entry {
 }
 
 /// All parameters, in the order of help.
-pub const TABLE: &[Entry] = &[
-    entry!(Model, model, "model", Word, "all", "What computes times: ideal, simple, nand or zoned."),
+pub const TABLE: &[ParameterEntry] = &[
+    entry!(Model, model, "model", Word, "all", "Timing model: ideal, simple, nand or zoned."),
     entry!(
         Fidelity,
         fidelity,
         "fidelity",
         Word,
         "nand, zoned",
-        "mended, or nvmevirt-compatible: NVMeVirt's formulas to the nanosecond with its oddities."
+        "mended (default), or nvmevirt-compatible: NVMeVirt's exact formulas with their quirks."
     ),
-    entry!(Number, read_delay_ns, "read_delay", Nanoseconds, "simple", "Once for each read, before its first piece."),
-    entry!(Number, read_time_ns, "read_time", Nanoseconds, "simple", "For each piece of a read."),
+    entry!(Number, read_delay_ns, "read_delay", Nanoseconds, "simple", "Delay once per read, before its first piece."),
+    entry!(Number, read_time_ns, "read_time", Nanoseconds, "simple", "Time per piece of a read."),
     entry!(
         Number,
         read_trailing_ns,
         "read_trailing",
         Nanoseconds,
         "simple",
-        "How long a unit stays busy after its piece of a read."
+        "Time a unit stays busy after a piece of a read."
     ),
     entry!(
         Number,
@@ -184,26 +184,26 @@ pub const TABLE: &[Entry] = &[
         "write_delay",
         Nanoseconds,
         "simple",
-        "Once for each write, before its first piece."
+        "Delay once per write, before its first piece."
     ),
-    entry!(Number, write_time_ns, "write_time", Nanoseconds, "simple", "For each piece of a write."),
+    entry!(Number, write_time_ns, "write_time", Nanoseconds, "simple", "Time per piece of a write."),
     entry!(
         Number,
         write_trailing_ns,
         "write_trailing",
         Nanoseconds,
         "simple",
-        "How long a unit stays busy after its piece of a write."
+        "Time a unit stays busy after a piece of a write."
     ),
-    entry!(Number, io_units, "io_units", Count, "simple", "Units that work side by side."),
-    entry!(Number, io_unit_shift, "io_unit_shift", Count, "simple", "Size of a piece as a power of two: 12 is 4 KiB."),
+    entry!(Number, io_units, "io_units", Count, "simple", "Number of units that work in parallel."),
+    entry!(Number, io_unit_shift, "io_unit_shift", Count, "simple", "Piece size as a power of two: 12 is 4 KiB."),
     entry!(
         Number,
         partitions,
         "partitions",
         Count,
         "nand",
-        "Independent translation layers; pages are dealt out to them in turn, channels are divided among them."
+        "Independent translation layers; pages are assigned to them in turn, and channels are divided among them."
     ),
     entry!(Number, channels, "channels", Count, "nand, zoned", "Flash channels."),
     entry!(
@@ -212,7 +212,7 @@ pub const TABLE: &[Entry] = &[
         "luns_per_channel",
         Count,
         "nand, zoned",
-        "Dies on a channel, each of which does one thing at a time."
+        "Dies per channel; each does one operation at a time."
     ),
     entry!(
         Number,
@@ -220,16 +220,16 @@ pub const TABLE: &[Entry] = &[
         "cell_bits",
         Count,
         "nand, zoned",
-        "Bits of a cell (1 to 4): flash pages take turns at the read times of LSB, MSB and CSB."
+        "Bits per cell (1 to 4): flash pages alternate between the read times of LSB, MSB and CSB."
     ),
-    entry!(Number, flash_page_bytes, "flash_page", Bytes, "nand, zoned", "What one read of a die fetches at most."),
+    entry!(Number, flash_page_bytes, "flash_page", Bytes, "nand, zoned", "Most that one read of a die can fetch."),
     entry!(
         Number,
         one_shot_page_bytes,
         "one_shot_page",
         Bytes,
         "nand, zoned",
-        "What a die programs at once: a multiple of flash_page."
+        "What a die programs at once; a multiple of flash_page."
     ),
     entry!(
         Number,
@@ -237,7 +237,7 @@ pub const TABLE: &[Entry] = &[
         "block",
         Bytes,
         "nand",
-        "What a die erases at once. It shrinks on devices too small for 128 lines of this size."
+        "What a die erases at once. Smaller on devices too small for 128 lines of this size."
     ),
     entry!(
         Number,
@@ -245,7 +245,7 @@ pub const TABLE: &[Entry] = &[
         "blocks_per_lun",
         Count,
         "nand",
-        "If not 0, the number of blocks is fixed and their size follows from the capacity, as in NVMeVirt."
+        "If not 0, fixes the number of blocks; their size then follows from the capacity, as in NVMeVirt."
     ),
     entry!(
         Number,
@@ -253,22 +253,22 @@ pub const TABLE: &[Entry] = &[
         "spare",
         Percent,
         "nand",
-        "Flash beyond the visible capacity, in percent of the latter."
+        "Over-provisioning: flash beyond the visible capacity, in percent of that capacity."
     ),
-    entry!(Number, read_4k_lsb_ns, "read_4k_lsb", Nanoseconds, "nand, zoned", "Sensing 4 KiB of an LSB page."),
+    entry!(Number, read_4k_lsb_ns, "read_4k_lsb", Nanoseconds, "nand, zoned", "Time to sense 4 KiB of an LSB page."),
     entry!(
         Number,
         read_4k_csb_ns,
         "read_4k_csb",
         Nanoseconds,
         "nand, zoned",
-        "Sensing 4 KiB of a CSB page (3 bits up)."
+        "Time to sense 4 KiB of a CSB page (3 bits and more)."
     ),
-    entry!(Number, read_4k_msb_ns, "read_4k_msb", Nanoseconds, "nand, zoned", "Sensing 4 KiB of an MSB page."),
-    entry!(Number, read_lsb_ns, "read_lsb", Nanoseconds, "nand, zoned", "Sensing more of an LSB page."),
-    entry!(Number, read_csb_ns, "read_csb", Nanoseconds, "nand, zoned", "Sensing more of a CSB page."),
-    entry!(Number, read_msb_ns, "read_msb", Nanoseconds, "nand, zoned", "Sensing more of an MSB page."),
-    entry!(Number, program_ns, "program", Nanoseconds, "nand, zoned", "Programming a one-shot page."),
+    entry!(Number, read_4k_msb_ns, "read_4k_msb", Nanoseconds, "nand, zoned", "Time to sense 4 KiB of an MSB page."),
+    entry!(Number, read_lsb_ns, "read_lsb", Nanoseconds, "nand, zoned", "Time to sense more of an LSB page."),
+    entry!(Number, read_csb_ns, "read_csb", Nanoseconds, "nand, zoned", "Time to sense more of a CSB page."),
+    entry!(Number, read_msb_ns, "read_msb", Nanoseconds, "nand, zoned", "Time to sense more of an MSB page."),
+    entry!(Number, program_ns, "program", Nanoseconds, "nand, zoned", "Time to program a one-shot page."),
     entry!(Number, erase_ns, "erase", Nanoseconds, "nand, zoned", "Erasing a block."),
     entry!(
         Number,
@@ -276,7 +276,7 @@ pub const TABLE: &[Entry] = &[
         "firmware_read_4k",
         Nanoseconds,
         "nand, zoned",
-        "Firmware time of a read of at most 4 KiB for each partition."
+        "Firmware time of a read of at most 4 KiB, per partition."
     ),
     entry!(Number, firmware_read_ns, "firmware_read", Nanoseconds, "nand, zoned", "Firmware time of a longer read."),
     entry!(Number, firmware_write_ns, "firmware_write", Nanoseconds, "nand, zoned", "Firmware time of a write."),
@@ -286,7 +286,7 @@ pub const TABLE: &[Entry] = &[
         "firmware_write_4k",
         Nanoseconds,
         "nand, zoned",
-        "Firmware time of a write for each 4 KiB, on top."
+        "Additional firmware time of a write per 4 KiB."
     ),
     entry!(
         Number,
@@ -294,7 +294,7 @@ pub const TABLE: &[Entry] = &[
         "firmware_channel_4k",
         Nanoseconds,
         "nand, zoned",
-        "Firmware time of a channel for each 4 KiB transferred."
+        "Firmware time of a channel per 4 KiB transferred."
     ),
     entry!(
         Number,
@@ -312,7 +312,7 @@ pub const TABLE: &[Entry] = &[
         "nand, zoned",
         "Time of a flush that writes nothing."
     ),
-    entry!(Number, channel_mib_per_second, "channel_bandwidth", MibPerSecond, "nand, zoned", "Of each flash channel."),
+    entry!(Number, channel_mib_per_second, "channel_bandwidth", MibPerSecond, "nand, zoned", "Per flash channel."),
     entry!(Number, pcie_mib_per_second, "pcie_bandwidth", MibPerSecond, "nand, zoned", "Of the link to the host."),
     entry!(
         Number,
@@ -320,7 +320,7 @@ pub const TABLE: &[Entry] = &[
         "channel_chunk",
         Bytes,
         "nand, zoned",
-        "Reads cross channel and link in chunks of this size, overlapping."
+        "Reads use channel and link in overlapping chunks of this size."
     ),
     entry!(
         Number,
@@ -328,7 +328,7 @@ pub const TABLE: &[Entry] = &[
         "write_buffer",
         Bytes,
         "nand, zoned",
-        "Memory for data that is not programmed; a write that finds no room stalls its queue."
+        "Write buffer for data not yet programmed; a write that finds it full stalls its queue."
     ),
     entry!(
         Switch,
@@ -344,16 +344,16 @@ pub const TABLE: &[Entry] = &[
         "volatile_cache",
         YesNo,
         "nand",
-        "The buffer does not survive a loss of power: flush and FUA program what is in it, filling word lines up."
+        "The buffer is lost at power loss: flush and FUA program its contents, padding word lines."
     ),
-    entry!(Victim, victim_policy, "victim", Word, "nand", "Which line collection empties: greedy or cost-benefit."),
+    entry!(Victim, victim_policy, "victim", Word, "nand", "Which line to collect: greedy or cost-benefit."),
     entry!(
         Number,
         collect_below_lines,
         "collect_below",
         Count,
         "nand",
-        "Writes wait for collection when a partition has this many free lines or fewer."
+        "Writes wait for garbage collection when a partition has this many free lines or fewer."
     ),
     entry!(
         Switch,
@@ -361,7 +361,7 @@ pub const TABLE: &[Entry] = &[
         "paced_collection",
         YesNo,
         "nand",
-        "Collection goes on a row at a time between writes, instead of a whole line at once."
+        "Garbage collection proceeds one row at a time between writes, instead of a whole line at once."
     ),
     entry!(
         Number,
@@ -369,7 +369,7 @@ pub const TABLE: &[Entry] = &[
         "idle_collect_below",
         Count,
         "nand",
-        "Collection goes on while idle up to this many free lines; 0 is never."
+        "While idle, garbage collection continues up to this many free lines; 0 is never."
     ),
     entry!(
         Number,
@@ -377,16 +377,21 @@ pub const TABLE: &[Entry] = &[
         "idle_before_collect",
         Nanoseconds,
         "nand",
-        "How long nothing has to happen before collection while idle starts."
+        "Idle time before garbage collection starts."
     ),
     entry!(Number, zone_bytes, "zone", Bytes, "zoned", "Size of a zone."),
-    entry!(Number, luns_per_zone, "luns_per_zone", Count, "zoned", "Dies over which a zone is striped."),
+    entry!(Number, luns_per_zone, "luns_per_zone", Count, "zoned", "Number of dies a zone is striped over."),
     entry!(
         Number,
         zone_write_buffer_bytes,
         "zone_write_buffer",
         Bytes,
         "zoned",
-        "If not 0, each zone has its own write buffer of this size instead of the common one."
+        "If not 0, each zone has its own write buffer of this size instead of the shared one."
     ),
 ];
+
+/// The error for a name that is not in the table.
+pub(super) fn unknown(name: &str) -> ParameterError {
+    ParameterError::Unknown { name: name.to_owned(), hint: hint(name, TABLE.iter().map(|entry| entry.name)) }
+}

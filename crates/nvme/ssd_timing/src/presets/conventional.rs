@@ -4,10 +4,10 @@
 //! they are assumed. Deliberately not here: SLC caches, which the model does not have: sequential
 //! writes are what the flash takes.
 
-use super::{BLANK, Preset, Sheet};
+use super::{BLANK, DataSheet, Preset};
 use crate::parameters::{Fidelity, ModelKind, Parameters};
 
-const SHEET_970_PRO: Sheet = Sheet {
+const SHEET_970_PRO: DataSheet = DataSheet {
     read_mb_per_second: 3_500,
     write_mb_per_second: 2_300,
     read_iops: 370_000,
@@ -82,7 +82,7 @@ pub static GEN4_TLC: Preset = Preset {
     name: "gen4-tlc",
     summary: "a TLC drive of PCIe 4.0 x4, without SLC cache",
     source: "assumed: a composite of its class, no particular product",
-    sheet: Some(Sheet {
+    sheet: Some(DataSheet {
         read_mb_per_second: 7_000,
         write_mb_per_second: 5_500,
         read_iops: 700_000,
@@ -130,7 +130,7 @@ pub static GEN5_TLC: Preset = Preset {
     name: "gen5-tlc",
     summary: "a TLC drive of PCIe 5.0 x4 with power-loss protection",
     source: "assumed: a composite of its class, no particular product",
-    sheet: Some(Sheet {
+    sheet: Some(DataSheet {
         read_mb_per_second: 14_000,
         write_mb_per_second: 10_000,
         read_iops: 1_700_000,
@@ -163,7 +163,7 @@ pub static SATA_TLC: Preset = Preset {
     name: "sata-tlc",
     summary: "a TLC drive with the bandwidth of SATA 6 Gbit/s",
     source: "assumed: a composite of its class, no particular product",
-    sheet: Some(Sheet {
+    sheet: Some(DataSheet {
         read_mb_per_second: 560,
         write_mb_per_second: 520,
         read_iops: 95_000,

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::Zoned;
 use crate::parameters::{Capacity, Parameters};
 use crate::presets;
-use crate::request::{Kind, Request, Verdict};
+use crate::request::{CommandKind, CompletionTime, TimedCommand};
 use crate::statistics::Statistics;
 
 fn prototype(change: impl FnOnce(&mut Parameters)) -> Zoned {
@@ -14,20 +14,20 @@ fn prototype(change: impl FnOnce(&mut Parameters)) -> Zoned {
     Zoned::new(&parameters, Capacity::Visible(1 << 30)).unwrap()
 }
 
-fn target(drive: &mut Zoned, now_ns: u64, request: &Request) -> u64 {
+fn target(drive: &mut Zoned, now_ns: u64, request: &TimedCommand) -> u64 {
     match drive.schedule(now_ns, request) {
-        Verdict::At(target_ns) => target_ns,
-        Verdict::Retry { not_before_ns } => panic!("the buffer is full until {not_before_ns}"),
+        CompletionTime::At(target_ns) => target_ns,
+        CompletionTime::Retry { not_before_ns } => panic!("the buffer is full until {not_before_ns}"),
     }
 }
 
-const RESET: Request = Request { kind: Kind::ZoneReset, offset_bytes: 0, length_bytes: 0, fua: false };
+const RESET: TimedCommand = TimedCommand { kind: CommandKind::ZoneReset, offset_bytes: 0, length_bytes: 0, fua: false };
 
 #[test]
 fn a_late_write_ends_with_its_program() {
     // Link: 1024 units at 38 ns; channel: 1024 units at 152 + 12 ns; then the program.
     let mut drive = prototype(|parameters| parameters.fidelity = crate::Fidelity::Compatible);
-    let end_ns = target(&mut drive, 0, &Request::write(0, 128 << 10));
+    let end_ns = target(&mut drive, 0, &TimedCommand::write(0, 128 << 10));
     assert!((1_913_640 + 1024 * 38 + 1024 * 164..1_913_640 + 1024 * 38 + 1024 * 164 + 8_000).contains(&end_ns));
 }
 
@@ -35,9 +35,9 @@ fn a_late_write_ends_with_its_program() {
 fn an_early_write_ends_in_the_buffer() {
     let parameters = presets::ZN540.parameters();
     let mut drive = Zoned::new(&parameters, Capacity::Visible(8 << 30)).unwrap();
-    let early = target(&mut drive, 0, &Request::write(0, 96 << 10));
+    let early = target(&mut drive, 0, &TimedCommand::write(0, 96 << 10));
     assert!(early < 100_000, "{early}");
-    let fua = Request { fua: true, ..Request::write(96 << 10, 96 << 10) };
+    let fua = TimedCommand { fua: true, ..TimedCommand::write(96 << 10, 96 << 10) };
     assert!(target(&mut drive, 0, &fua) > 561_000);
 }
 
@@ -46,7 +46,7 @@ fn zones_of_different_dies_do_not_disturb_each_other() {
     let end_of = |zones: [u64; 2]| {
         let mut drive = prototype(|_| {});
         zones
-            .map(|zone| target(&mut drive, 0, &Request::write(zone * (32 << 20), 128 << 10)))
+            .map(|zone| target(&mut drive, 0, &TimedCommand::write(zone * (32 << 20), 128 << 10)))
             .into_iter()
             .max()
             .unwrap()
@@ -56,8 +56,8 @@ fn zones_of_different_dies_do_not_disturb_each_other() {
         parameters.channels = 1;
         parameters.luns_per_channel = 1;
     });
-    target(&mut one_die, 0, &Request::write(0, 128 << 10));
-    assert!(target(&mut one_die, 0, &Request::write(32 << 20, 128 << 10)) > 3_800_000, "one die");
+    target(&mut one_die, 0, &TimedCommand::write(0, 128 << 10));
+    assert!(target(&mut one_die, 0, &TimedCommand::write(32 << 20, 128 << 10)) > 3_800_000, "one die");
 }
 
 #[test]
@@ -65,33 +65,33 @@ fn a_full_zone_buffer_stalls_its_zone_only() {
     let parameters = presets::ZN540.parameters();
     let mut drive = Zoned::new(&parameters, Capacity::Visible(8 << 30)).unwrap();
     for step in 0..10 {
-        target(&mut drive, 0, &Request::write(step * (96 << 10), 96 << 10));
+        target(&mut drive, 0, &TimedCommand::write(step * (96 << 10), 96 << 10));
     }
-    let next = Request::write(10 * (96 << 10), 96 << 10);
-    let Verdict::Retry { not_before_ns } = drive.schedule(0, &next) else { panic!("the zone's buffer is full") };
+    let next = TimedCommand::write(10 * (96 << 10), 96 << 10);
+    let CompletionTime::Retry { not_before_ns } = drive.schedule(0, &next) else { panic!("the zone's buffer is full") };
     assert_eq!(drive.next_event_ns(), Some(not_before_ns));
-    target(&mut drive, 0, &Request::write(2 << 30, 96 << 10));
+    target(&mut drive, 0, &TimedCommand::write(2 << 30, 96 << 10));
     target(&mut drive, not_before_ns, &next);
 }
 
 #[test]
 fn what_was_not_written_costs_firmware_and_link() {
     let mut drive = prototype(|_| {});
-    assert!(target(&mut drive, 0, &Request::read(0, 4096)) < 32_150 + 2_000);
-    target(&mut drive, 0, &Request::write(0, 128 << 10));
-    assert!(target(&mut drive, 10_000_000, &Request::read(0, 4096)) > 10_000_000 + 32_150 + 25_485);
+    assert!(target(&mut drive, 0, &TimedCommand::read(0, 4096)) < 32_150 + 2_000);
+    target(&mut drive, 0, &TimedCommand::write(0, 128 << 10));
+    assert!(target(&mut drive, 10_000_000, &TimedCommand::read(0, 4096)) > 10_000_000 + 32_150 + 25_485);
     target(&mut drive, 20_000_000, &RESET);
-    assert!(target(&mut drive, 40_000_000, &Request::read(0, 4096)) < 40_000_000 + 32_150 + 2_000);
+    assert!(target(&mut drive, 40_000_000, &TimedCommand::read(0, 4096)) < 40_000_000 + 32_150 + 2_000);
 }
 
 #[test]
 fn a_reset_erases_behind_its_own_completion() {
     let mut drive = prototype(|_| {});
-    target(&mut drive, 0, &Request::write(0, 192 << 10));
+    target(&mut drive, 0, &TimedCommand::write(0, 192 << 10));
     assert_eq!(drive.statistics().buffer_used_bytes, 192 << 10);
     let reset_ns = target(&mut drive, 10_000_000, &RESET);
     assert!(reset_ns < 10_100_000, "{reset_ns}");
-    let written_ns = target(&mut drive, reset_ns, &Request::write(0, 128 << 10));
+    let written_ns = target(&mut drive, reset_ns, &TimedCommand::write(0, 128 << 10));
     assert!(written_ns > 15_000_000, "{written_ns}");
     drive.advance(written_ns);
     let Statistics { buffer_used_bytes, erased_blocks, free_lines, .. } = drive.statistics();
@@ -131,35 +131,35 @@ proptest! {
             let start = zone << 20;
             let pointer = &mut write_pointers[zone as usize];
             let request = match what {
-                0 => Request { kind: Kind::ZoneReset, ..Request::read(start, 0) },
-                1 => Request::flush(),
-                2..4 => Request::read(start, pages * 4096),
-                _ if *pointer < 1 << 20 => Request::write(start + *pointer, (pages * 4096).min((1 << 20) - *pointer)),
+                0 => TimedCommand { kind: CommandKind::ZoneReset, ..TimedCommand::read(start, 0) },
+                1 => TimedCommand::flush(),
+                2..4 => TimedCommand::read(start, pages * 4096),
+                _ if *pointer < 1 << 20 => TimedCommand::write(start + *pointer, (pages * 4096).min((1 << 20) - *pointer)),
                 _ => continue,
             };
             loop {
                 let verdict = drive.schedule(now_ns, &request);
                 prop_assert_eq!(verdict, again.schedule(now_ns, &request));
                 match verdict {
-                    Verdict::At(target_ns) => {
+                    CompletionTime::At(target_ns) => {
                         prop_assert!(target_ns >= now_ns);
                         break;
                     }
-                    Verdict::Retry { not_before_ns } => {
+                    CompletionTime::Retry { not_before_ns } => {
                         prop_assert!(not_before_ns > now_ns);
                         now_ns = not_before_ns;
                     }
                 }
             }
             match request.kind {
-                Kind::ZoneReset => *pointer = 0,
-                Kind::Write => *pointer += request.length_bytes,
+                CommandKind::ZoneReset => *pointer = 0,
+                CommandKind::Write => *pointer += request.length_bytes,
                 _ => {}
             }
         }
         drive.advance(now_ns + 10_000_000_000);
         for (zone, pointer) in (0..).zip(write_pointers) {
-            drive.schedule(now_ns + 10_000_000_000, &Request { kind: Kind::ZoneReset, ..Request::read(zone << 20, 0) });
+            drive.schedule(now_ns + 10_000_000_000, &TimedCommand { kind: CommandKind::ZoneReset, ..TimedCommand::read(zone << 20, 0) });
             prop_assert_eq!(drive.written_bytes[zone as usize], 0, "it was written up to {}", pointer);
         }
         drive.advance(now_ns + 20_000_000_000);

@@ -15,9 +15,10 @@ use iolab_nvme_spec::{ALL_NAMESPACES, FromZeros, IntoBytes, Status};
 use super::events::REQUEST_LIMIT;
 use super::{ABORT_LIMIT, AdminCommand, AdminExecutor, AdminReply};
 use crate::command_error::{CommandError, place};
+use crate::config::FORMAT_SHIFTS;
 use crate::controller_record::ERROR_LOG_ENTRIES;
 use crate::io::{MOST_COPY_BLOCKS, MOST_COPY_RANGES};
-use crate::namespace::{FORMAT_SHIFTS, Namespace};
+use crate::namespace::Namespace;
 
 /// Which namespaces a list has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

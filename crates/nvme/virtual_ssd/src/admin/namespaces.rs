@@ -9,8 +9,9 @@ use iolab_nvme_spec::{ALL_NAMESPACES, FromBytes, FromZeros, IntoBytes, Status};
 
 use super::{AdminCommand, AdminExecutor, AdminReply};
 use crate::command_error::{CommandError, place};
+use crate::config::FORMAT_SHIFTS;
 use crate::controller_record::Notice;
-use crate::namespace::{FORMAT_SHIFTS, Namespace};
+use crate::namespace::Namespace;
 
 const fn invalid_namespace() -> CommandError {
     CommandError::permanent(Status::INVALID_NAMESPACE).at(place::NSID, 0)

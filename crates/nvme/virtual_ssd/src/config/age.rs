@@ -81,7 +81,7 @@ impl Config {
         let in_order = self.zones.is_some() || self.timing.model == ModelKind::Zoned;
         match age {
             Age::Fresh => Ok(()),
-            _ if !has_flash => Err(ConfigError::AgeWithoutFlash { age, model: self.model_name() }),
+            _ if !has_flash => Err(ConfigError::AgeWithoutFlash { age: age.to_string(), model: self.model_name() }),
             Age::Steady { .. } if in_order => Err(ConfigError::SteadyInZones),
             _ => Ok(()),
         }
@@ -119,7 +119,7 @@ mod tests {
         {
             let error = refused(text);
             assert!(
-                matches!(&error, ConfigError::AgeWithoutFlash { age, model } if *age == expected && model == name),
+                matches!(&error, ConfigError::AgeWithoutFlash { age, model } if *age == expected.to_string() && model == name),
                 "{text}: {error}"
             );
             assert!(error.to_string().contains("preset=970pro"), "{error}");

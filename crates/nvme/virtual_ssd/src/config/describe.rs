@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use iolab_ssd_timing::parameters::{TABLE, Unit};
+use iolab_ssd_timing::parameters::{ParameterUnit, TABLE};
 
 use super::{Config, ConfigError, KEYS};
 use crate::media::MediaKind;
@@ -85,7 +85,7 @@ impl Config {
         for entry in TABLE.iter().filter(|entry| entry.models == "all" || entry.models.contains(model.as_str())) {
             // Bytes and times are printed with their units.
             let unit = match entry.unit {
-                Unit::MibPerSecond | Unit::Percent => entry.unit.label(),
+                ParameterUnit::MibPerSecond | ParameterUnit::Percent => entry.unit.label(),
                 _ => "",
             };
             all.push((entry.name, self.timing.get(entry.name).unwrap_or_default(), unit));

@@ -4,11 +4,10 @@ use iolab_ssd_timing::parameters::TABLE;
 use iolab_ssd_timing::{ModelKind, Preset};
 use iolab_units::{KbBase, parse_bytes};
 
-use super::{Config, ConfigError};
+use super::{Config, ConfigError, ZoneLayout};
 use crate::fault::Fault;
 use crate::media::MediaKind;
 use crate::timing::preset_of;
-use crate::zones::ZoneLayout;
 
 type Setter = fn(&mut Config, &'static str, &str) -> Result<(), ConfigError>;
 
@@ -30,7 +29,7 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "size",
         values: "bytes",
-        help: "size of each namespace",
+        help: "namespace size",
         set: |config, key, text| {
             config.size_bytes = bytes(key, text)?;
             Ok(())
@@ -39,7 +38,7 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "namespaces",
         values: "count",
-        help: "how many namespaces",
+        help: "number of namespaces",
         set: |config, key, text| {
             config.namespaces = number(key, text)?;
             Ok(())
@@ -48,7 +47,7 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "lba",
         values: "512|4096",
-        help: "bytes of a block",
+        help: "block size in bytes",
         set: |config, key, text| {
             config.lba_bytes = bytes(key, text)?;
             Ok(())
@@ -57,7 +56,7 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "media",
         values: "ram|null|file:PATH",
-        help: "what keeps the blocks",
+        help: "where data is stored",
         set: |config, key, text| {
             config.media = media(key, text)?;
             Ok(())
@@ -66,7 +65,8 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "huge_pages",
         values: "auto|on|off",
-        help: "pages of media=ram: huge ones if populate=yes and half of the free memory holds them, huge ones, small ones",
+        help: "huge pages for media=ram: on, off, or auto (on if populate=yes and they fit into half of the free \
+            memory)",
         set: |config, key, text| {
             config.memory.huge = text.parse().map_err(|reason| ConfigError::BadValue { key, reason })?;
             Ok(())
@@ -75,7 +75,7 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "populate",
         values: "yes|no",
-        help: "take all memory of media=ram at once, instead of with the first write to it",
+        help: "allocate all memory of media=ram at the start, instead of at the first write",
         set: |config, key, text| {
             config.memory.populate = yes_no(key, text)?;
             Ok(())
@@ -84,7 +84,7 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "zoned",
         values: "yes|no",
-        help: "zones that are written in order",
+        help: "zoned namespaces, whose zones are written sequentially",
         set: |config, key, text| {
             config.zones = if yes_no(key, text)? { Some(*zones(config)) } else { None };
             Ok(())
@@ -93,7 +93,7 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "zone",
         values: "bytes",
-        help: "size of a zone (zoned)",
+        help: "zone size (with zoned)",
         set: |config, key, text| {
             let bytes = bytes(key, text)?;
             let zones = zones(config);
@@ -104,7 +104,7 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "zone_capacity",
         values: "bytes",
-        help: "what of a zone can be written (after zone)",
+        help: "zone capacity: the writable part of a zone (after zone)",
         set: |config, key, text| {
             zones(config).capacity_bytes = bytes(key, text)?;
             Ok(())
@@ -113,7 +113,7 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "max_open",
         values: "count",
-        help: "most open zones, 0 for no limit",
+        help: "maximum number of open zones, 0 for no limit",
         set: |config, key, text| {
             zones(config).max_open = number(key, text)?;
             Ok(())
@@ -122,7 +122,7 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "max_active",
         values: "count",
-        help: "most active zones, 0 for no limit",
+        help: "maximum number of active zones, 0 for no limit",
         set: |config, key, text| {
             zones(config).max_active = number(key, text)?;
             Ok(())
@@ -141,7 +141,7 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "model",
         values: "ideal|simple|nand|zoned",
-        help: "timing model; with its best known preset, unless the preset has that model",
+        help: "timing model; uses the model's default preset, unless preset= names one of that model",
         set: |config, _, text| {
             if config.timing.get("model").is_some_and(|model| model != text)
                 && let Some(preset) = preset_of(text)
@@ -156,7 +156,7 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "age",
         values: "fresh|filled|steady|steady:DRIVE_WRITES",
-        help: "what the flash has been through before: nothing, written once, overwritten at random (twice)",
+        help: "state of the flash: never written, written once, or overwritten at random (by default twice)",
         set: |config, key, text| {
             config.age = text.parse().map_err(|reason| ConfigError::BadValue { key, reason })?;
             Ok(())
@@ -165,7 +165,7 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "mdts",
         values: "bytes",
-        help: "most bytes of a command, 0 for no limit",
+        help: "maximum transfer size of a command in bytes, 0 for no limit",
         set: |config, key, text| {
             config.most_bytes = bytes(key, text)?;
             Ok(())
@@ -174,7 +174,7 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "queues",
         values: "count",
-        help: "most pairs of I/O queues",
+        help: "maximum number of I/O queue pairs",
         set: |config, key, text| {
             config.queue_pairs = number(key, text)?;
             Ok(())
@@ -183,7 +183,7 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "queue_entries",
         values: "count",
-        help: "most entries of a queue",
+        help: "maximum queue entries",
         set: |config, key, text| {
             config.queue_entries = number(key, text)?;
             Ok(())
@@ -192,7 +192,7 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "fault",
         values: "KIND[:NAME=VALUE,...]",
-        help: "something that goes wrong; may be given again",
+        help: "inject a fault; may be repeated",
         set: |config, _, text| {
             config.faults.push(text.parse::<Fault>()?);
             Ok(())
@@ -201,7 +201,7 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "seed",
         values: "number",
-        help: "makes identifiers, and the places that age=steady overwrites",
+        help: "seed for identifiers and for the blocks that age=steady overwrites",
         set: |config, key, text| {
             config.seed = number(key, text)?;
             Ok(())
@@ -267,7 +267,7 @@ fn bytes(key: &'static str, text: &str) -> Result<u64, ConfigError> {
 }
 
 fn number<T: std::str::FromStr>(key: &'static str, text: &str) -> Result<T, ConfigError> {
-    let refused = |_| ConfigError::BadValue { key, reason: format!("`{text}` is not a number that fits") };
+    let refused = |_| ConfigError::BadValue { key, reason: format!("`{text}` is not a number in range") };
     text.parse().map_err(refused)
 }
 
@@ -275,7 +275,7 @@ fn yes_no(key: &'static str, text: &str) -> Result<bool, ConfigError> {
     match text {
         "yes" | "1" | "on" | "true" => Ok(true),
         "no" | "0" | "off" | "false" => Ok(false),
-        _ => Err(ConfigError::BadValue { key, reason: format!("`{text}` is neither yes nor no") }),
+        _ => Err(ConfigError::BadValue { key, reason: format!("`{text}` is not yes or no") }),
     }
 }
 
@@ -356,7 +356,7 @@ mod tests {
             ("zoned=maybe", "zoned:"),
             ("age=old preset=970pro", "age: `old` is not fresh, filled"),
             ("age=steady", "age: the model `ideal` has no flash"),
-            ("zone=3M", "whole zones"),
+            ("zone=3M", "multiple of the zone size"),
             ("zone=1M zone_capacity=2M", "zone_capacity:"),
             ("zoned=yes max_active=2", "max_open:"),
             ("serial=1234567890123456789012", "serial:"),

@@ -11,7 +11,7 @@ use std::str::FromStr;
 
 use iolab_units::{KbBase, parse_bytes, parse_ns};
 
-use super::{Fault, FaultKind, Operation, Stripe};
+use super::{Fault, FaultKind, FaultOperation, Stripe};
 
 const KINDS: [(&str, FaultKind); 9] = [
     ("media-error", FaultKind::MediaError),
@@ -37,7 +37,7 @@ pub enum FaultError {
     #[error("there is no fault `{0}`{1}")]
     UnknownKind(String, Hint),
     /// No such selector.
-    #[error("a fault has no `{0}`{1}")]
+    #[error("a fault has no parameter `{0}`{1}")]
     UnknownName(String, Hint),
     /// A value that does not fit.
     #[error("`{name}={value}`: {reason}")]
@@ -50,7 +50,7 @@ pub enum FaultError {
         reason: &'static str,
     },
     /// A selector that only `slow` has, or that `slow` lacks.
-    #[error("`extra=TIME` belongs to `slow`, which needs it")]
+    #[error("`slow` needs `extra=TIME`, and no other fault takes it")]
     Extra,
 }
 
@@ -90,18 +90,18 @@ fn select(fault: &mut Fault, name: &str, value: &str) -> Result<(), FaultError> 
     match name {
         "op" => {
             fault.operation = match value {
-                "read" => Operation::Read,
-                "write" => Operation::Write,
-                "any" => Operation::Any,
+                "read" => FaultOperation::Read,
+                "write" => FaultOperation::Write,
+                "any" => FaultOperation::Any,
                 _ => return Err(bad("read, write or any")),
             }
         }
-        "opcode" => fault.opcode = Some(number(value).ok_or_else(|| bad("a number from 0 to 255"))?),
-        "queue" => fault.queue = Some(number(value).ok_or_else(|| bad("the number of a submission queue"))?),
+        "opcode" => fault.opcode = Some(number(value).ok_or_else(|| bad("expected a number from 0 to 255"))?),
+        "queue" => fault.queue = Some(number(value).ok_or_else(|| bad("expected the number of a submission queue"))?),
         "ns" => fault.namespace = Some(number(value).ok_or_else(|| bad("a namespace identifier"))?),
-        "lba" => fault.blocks = Some(range(value).ok_or_else(|| bad("FIRST, FIRST-LAST or FIRST+COUNT"))?),
+        "lba" => fault.blocks = Some(range(value).ok_or_else(|| bad("expected FIRST, FIRST-LAST or FIRST+COUNT"))?),
         "lun" => {
-            let (unit, units) = unit(value).ok_or_else(|| bad("UNIT/UNITS, as 3/16"))?;
+            let (unit, units) = unit(value).ok_or_else(|| bad("expected UNIT/UNITS, as in 3/16"))?;
             fault.stripe = Some(Stripe { unit, units, bytes: fault.stripe.map_or(DEFAULT_STRIPE, |old| old.bytes) });
         }
         "stripe" => {
@@ -110,12 +110,12 @@ fn select(fault: &mut Fault, name: &str, value: &str) -> Result<(), FaultError> 
             let old = fault.stripe.unwrap_or(Stripe { unit: 0, units: 1, bytes });
             fault.stripe = Some(Stripe { bytes, ..old });
         }
-        "after" => fault.after = number(value).ok_or_else(|| bad("a number of commands"))?,
-        "times" => fault.times = number(value).ok_or_else(|| bad("a number of commands"))?,
+        "after" => fault.after = number(value).ok_or_else(|| bad("expected a number of commands"))?,
+        "times" => fault.times = number(value).ok_or_else(|| bad("expected a number of commands"))?,
         "extra" => {
             let FaultKind::Slow { extra_ns } = &mut fault.kind else { return Err(FaultError::Extra) };
             let time = parse_ns(value, 1).ok().filter(|time| *time > 0);
-            *extra_ns = time.ok_or_else(|| bad("a time, as 2ms"))?;
+            *extra_ns = time.ok_or_else(|| bad("expected a time, such as 2ms"))?;
         }
         _ => return Err(FaultError::UnknownName(name.to_owned(), hint(name, NAMES.into_iter()))),
     }
@@ -156,7 +156,7 @@ mod tests {
             ("media-error", media),
             (
                 "media-error:op=read,lba=1000+8,times=3",
-                Fault { operation: Operation::Read, blocks: Some((1000, 8)), times: 3, ..media },
+                Fault { operation: FaultOperation::Read, blocks: Some((1000, 8)), times: 3, ..media },
             ),
             ("media-error:lba=5-9,ns=2", Fault { blocks: Some((5, 5)), namespace: Some(2), ..media }),
             ("media-error:lba=7", Fault { blocks: Some((7, 1)), ..media }),
@@ -182,8 +182,8 @@ mod tests {
         let cases = [
             ("", "there is no fault"),
             ("dorp", "did you mean `drop`"),
-            ("slow", "needs it"),
-            ("drop:extra=1ms", "belongs to `slow`"),
+            ("slow", "`slow` needs"),
+            ("drop:extra=1ms", "`slow` needs"),
             ("slow:extra=0", "a time"),
             ("drop:quueue=1", "did you mean `queue`"),
             ("drop:lba=9-5", "FIRST-LAST"),

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use iolab_nvme_spec::{IoOpcode, SubmissionEntry};
 
-use super::{Fault, FaultKind, Operation};
+use super::{Fault, FaultKind, FaultOperation};
 
 /// When a fault is applied to a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,9 +85,9 @@ fn point_of(kind: FaultKind) -> FaultPoint {
 
 fn hits(fault: &Fault, subject: &Subject) -> bool {
     let is_meant = match fault.operation {
-        Operation::Any => true,
-        Operation::Read => subject.is_read,
-        Operation::Write => subject.is_write,
+        FaultOperation::Any => true,
+        FaultOperation::Read => subject.is_read,
+        FaultOperation::Write => subject.is_write,
     };
     // Admin commands are hit by faults that name their queue and by no others.
     let queue = fault.queue.map_or(subject.queue != 0, |queue| queue == subject.queue);

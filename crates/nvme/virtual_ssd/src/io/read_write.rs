@@ -4,11 +4,11 @@ use std::sync::MutexGuard;
 
 use iolab_nvme_spec::Status;
 use iolab_nvme_spec::command::ReadWriteDword12;
-use iolab_ssd_timing::{Kind, Verdict};
+use iolab_ssd_timing::{CommandKind, CompletionTime};
 
-use super::{Execution, MediaAccess, Range, Step, copy_error, media_error};
+use super::{Execution, ExecutionStep, MediaAccess, Range, copy_error, media_error};
 use crate::command_error::{CommandError, place};
-use crate::data_window::{DataWindow, Direction};
+use crate::data_window::{DataDirection, DataWindow};
 use crate::namespace::Namespace;
 use crate::zones::{Placement, ZoneTable, ZoneWrite};
 
@@ -45,22 +45,22 @@ impl<'a> ZonedWrite<'a> {
 
 impl<D: DataWindow> Execution<'_, D> {
     #[inline]
-    pub(super) fn read(&mut self, namespace: &Namespace) -> Result<Step, CommandError> {
+    pub(super) fn read(&mut self, namespace: &Namespace) -> Result<ExecutionStep, CommandError> {
         let range = self.range(namespace)?;
-        self.locate(range, Direction::ToHost)?;
+        self.locate(range, DataDirection::ToHost)?;
         self.check_readable(namespace, range)?;
-        let at_ns = match self.schedule(namespace, range, Kind::Read) {
-            Verdict::At(at_ns) => at_ns,
-            Verdict::Retry { not_before_ns } => return Ok(Step::Stall { not_before_ns }),
+        let at_ns = match self.schedule(namespace, range, CommandKind::Read) {
+            CompletionTime::At(at_ns) => at_ns,
+            CompletionTime::Retry { not_before_ns } => return Ok(ExecutionStep::Stall { not_before_ns }),
         };
         let extra_ns = self.meet_media_faults(Some(namespace), &range, MediaAccess::Read)?;
-        self.copy(Direction::ToHost, range.offset(namespace), range.lba)?;
+        self.copy(DataDirection::ToHost, range.offset(namespace), range.lba)?;
         self.executor.counters.count_read(range.bytes());
-        Ok(Step::Done { at_ns: at_ns + extra_ns, result: 0 })
+        Ok(ExecutionStep::Done { at_ns: at_ns + extra_ns, result: 0 })
     }
 
     #[inline]
-    pub(super) fn write(&mut self, namespace: &Namespace) -> Result<Step, CommandError> {
+    pub(super) fn write(&mut self, namespace: &Namespace) -> Result<ExecutionStep, CommandError> {
         // No directives (Base, section 9): their type must be zero.
         if ReadWriteDword12(self.command.cdw(12)).dtype() != 0 {
             return Err(CommandError::field(place::CDW12 + 2, 4));
@@ -76,24 +76,24 @@ impl<D: DataWindow> Execution<'_, D> {
         namespace: &Namespace,
         range: Range,
         placement: Placement,
-    ) -> Result<Step, CommandError> {
-        self.locate(range, Direction::FromHost)?;
+    ) -> Result<ExecutionStep, CommandError> {
+        self.locate(range, DataDirection::FromHost)?;
         self.check_writable(namespace)?;
         let zoned = ZonedWrite::check(namespace, range, placement)?;
         let range = Range { lba: zoned.as_ref().map_or(range.lba, ZonedWrite::lba), ..range };
-        let at_ns = match self.schedule(namespace, range, Kind::Write) {
-            Verdict::At(at_ns) => at_ns,
-            Verdict::Retry { not_before_ns } => return Ok(Step::Stall { not_before_ns }),
+        let at_ns = match self.schedule(namespace, range, CommandKind::Write) {
+            CompletionTime::At(at_ns) => at_ns,
+            CompletionTime::Retry { not_before_ns } => return Ok(ExecutionStep::Stall { not_before_ns }),
         };
         let extra_ns = self.meet_media_faults(Some(namespace), &range, MediaAccess::Write)?;
-        self.copy(Direction::FromHost, range.offset(namespace), range.lba)?;
+        self.copy(DataDirection::FromHost, range.offset(namespace), range.lba)?;
         namespace.clear_uncorrectable(range.lba, range.blocks);
         if let Some(zoned) = zoned {
             zoned.commit();
         }
         self.executor.counters.count_write(range.bytes());
         let result = if placement == Placement::Append { range.lba } else { 0 };
-        Ok(Step::Done { at_ns: at_ns + extra_ns, result })
+        Ok(ExecutionStep::Done { at_ns: at_ns + extra_ns, result })
     }
 
     #[inline]
@@ -109,20 +109,20 @@ impl<D: DataWindow> Execution<'_, D> {
         }
     }
 
-    pub(super) fn compare(&mut self, namespace: &Namespace) -> Result<Step, CommandError> {
+    pub(super) fn compare(&mut self, namespace: &Namespace) -> Result<ExecutionStep, CommandError> {
         let range = self.range(namespace)?;
-        self.locate(range, Direction::FromHost)?;
+        self.locate(range, DataDirection::FromHost)?;
         self.check_readable(namespace, range)?;
-        let at_ns = match self.schedule(namespace, range, Kind::Read) {
-            Verdict::At(at_ns) => at_ns,
-            Verdict::Retry { not_before_ns } => return Ok(Step::Stall { not_before_ns }),
+        let at_ns = match self.schedule(namespace, range, CommandKind::Read) {
+            CompletionTime::At(at_ns) => at_ns,
+            CompletionTime::Retry { not_before_ns } => return Ok(ExecutionStep::Stall { not_before_ns }),
         };
         let extra_ns = self.meet_media_faults(Some(namespace), &range, MediaAccess::Read)?;
         self.executor.counters.count_read(range.bytes());
         if !self.subsystem.media.is_null() && !self.is_equal(namespace, range)? {
             return Err(CommandError::permanent(Status::COMPARE_FAILURE).on_block(range.lba));
         }
-        Ok(Step::Done { at_ns: at_ns + extra_ns, result: 0 })
+        Ok(ExecutionStep::Done { at_ns: at_ns + extra_ns, result: 0 })
     }
 
     fn is_equal(&mut self, namespace: &Namespace, range: Range) -> Result<bool, CommandError> {
@@ -137,14 +137,14 @@ impl<D: DataWindow> Execution<'_, D> {
         Ok(is_equal)
     }
 
-    pub(super) fn verify(&mut self, namespace: &Namespace) -> Result<Step, CommandError> {
+    pub(super) fn verify(&mut self, namespace: &Namespace) -> Result<ExecutionStep, CommandError> {
         let range = self.range(namespace)?;
         self.check_readable(namespace, range)?;
-        let at_ns = match self.schedule(namespace, range, Kind::Read) {
-            Verdict::At(at_ns) => at_ns,
-            Verdict::Retry { not_before_ns } => return Ok(Step::Stall { not_before_ns }),
+        let at_ns = match self.schedule(namespace, range, CommandKind::Read) {
+            CompletionTime::At(at_ns) => at_ns,
+            CompletionTime::Retry { not_before_ns } => return Ok(ExecutionStep::Stall { not_before_ns }),
         };
         let extra_ns = self.meet_media_faults(Some(namespace), &range, MediaAccess::Read)?;
-        Ok(Step::Done { at_ns: at_ns + extra_ns, result: 0 })
+        Ok(ExecutionStep::Done { at_ns: at_ns + extra_ns, result: 0 })
     }
 }

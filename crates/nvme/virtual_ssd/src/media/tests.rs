@@ -25,7 +25,7 @@ impl Host {
 }
 
 impl DataWindow for Host {
-    fn locate(&mut self, _: &SubmissionEntry, _: Direction, bytes: usize) -> Result<(), CommandError> {
+    fn locate(&mut self, _: &SubmissionEntry, _: DataDirection, bytes: usize) -> Result<(), CommandError> {
         self.bytes = bytes;
         Ok(())
     }

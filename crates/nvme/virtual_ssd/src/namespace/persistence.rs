@@ -13,8 +13,9 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{FORMAT_SHIFTS, Namespace};
+use super::Namespace;
 use crate::ConfigError;
+use crate::config::FORMAT_SHIFTS;
 use crate::state_file::StateFile;
 
 /// The size is stored in units of this shift.
@@ -33,7 +34,7 @@ impl Namespace {
             let (flags, pieces) = (cells.load(0)?, cells.load(1)?);
             let shift = (flags >> 8 & 0xff) as u32;
             if !FORMAT_SHIFTS.contains(&shift) || pieces << PIECE_SHIFT > self.most_bytes {
-                return Err(cells.invalid(0, "no namespace of this device"));
+                return Err(cells.invalid(0, "not a namespace of this device"));
             }
             self.shift = u64::from(shift).into();
             self.bytes = (pieces << PIECE_SHIFT).into();

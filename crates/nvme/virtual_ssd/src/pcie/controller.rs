@@ -57,13 +57,13 @@ pub struct Wiring<M> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ControllerError {
     /// The subsystem has as many as it can have.
-    #[error("the subsystem has {MOST_CONTROLLERS} controllers already: end one")]
+    #[error("the subsystem already has {MOST_CONTROLLERS} controllers: close one")]
     TooMany,
     /// Memory that is too small for the registers.
     #[error("registers need {REGISTER_BYTES} bytes of memory")]
     FewRegisters,
     /// A controller without dispatchers.
-    #[error("a controller needs a dispatcher: ask for one or more")]
+    #[error("a controller needs at least one dispatcher")]
     NoDispatcher,
 }
 

@@ -14,7 +14,7 @@ use iolab_nvme_spec::submission::DataPointerKind;
 use iolab_pci_device::{HostMemory, SharedBytes};
 
 use crate::command_error::{CommandError, place};
-use crate::data_window::{DataWindow, Direction, Unreachable};
+use crate::data_window::{DataDirection, DataWindow, Unreachable};
 
 /// Consecutive bytes of the host's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +56,12 @@ impl<M> PcieData<M> {
 
 impl<M: HostMemory> DataWindow for PcieData<M> {
     #[inline(always)]
-    fn locate(&mut self, command: &SubmissionEntry, direction: Direction, bytes: usize) -> Result<(), CommandError> {
+    fn locate(
+        &mut self,
+        command: &SubmissionEntry,
+        direction: DataDirection,
+        bytes: usize,
+    ) -> Result<(), CommandError> {
         self.pieces.clear();
         let (kind, first) = (DataPointerKind(command.cdw0().psdt()), command.prp1());
         let page_mask = (1u64 << self.page_shift) - 1;
@@ -124,7 +129,7 @@ impl<M: HostMemory> PcieData<M> {
     fn locate_several(
         &mut self,
         command: &SubmissionEntry,
-        direction: Direction,
+        direction: DataDirection,
         bytes: usize,
     ) -> Result<(), CommandError> {
         let PcieData { memory, page_shift, pieces } = self;

@@ -35,7 +35,7 @@ use crate::admin::Coalescing;
 use crate::command_error::{CommandError, place};
 use crate::controller_record::{Answer, Notice};
 use crate::fault::{FaultKind, PlannedFaults};
-use crate::io::{IoExecutor, Step};
+use crate::io::{ExecutionStep, IoExecutor};
 use crate::mailbox::Mailbox;
 use crate::pcie::controller::ControllerShared;
 use crate::pcie::copier::Port;
@@ -271,8 +271,8 @@ impl<M: HostMemory> Dispatcher<M> {
             return self.fail_at_fetch(place, &command, kind);
         }
         let (at_ns, answer) = match self.executor.execute(&self.subsystem, queue_id, &command, now_ns) {
-            Ok(Step::Done { at_ns, result }) => (at_ns, Answer::success(result)),
-            Ok(Step::Stall { not_before_ns }) => {
+            Ok(ExecutionStep::Done { at_ns, result }) => (at_ns, Answer::success(result)),
+            Ok(ExecutionStep::Stall { not_before_ns }) => {
                 queue.stalled_until_ns = not_before_ns.max(now_ns + 1);
                 self.has_stalled = true;
                 return false;

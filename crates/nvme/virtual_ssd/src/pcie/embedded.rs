@@ -137,7 +137,7 @@ impl PciFunction for Embedded {
 
     fn reset(&mut self) -> Result<(), PciError> {
         if self.registers.is_gone() {
-            return Err(PciError::Gone("it was pulled out".to_owned()));
+            return Err(PciError::Gone("it was removed".to_owned()));
         }
         self.controller.borrow_mut().reset_function();
         while self.poll() {}

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use iolab_memory::{Access, SharedBytes};
+use iolab_memory::{MappingAccess, SharedBytes};
 use iolab_nvme_spec::registers::Register;
 use iolab_pci_device::{DmaMapper, DmaTable, InterruptTable};
 
@@ -89,8 +89,8 @@ impl Machine {
     /// Maps most pages and enables the controller with queues in the first ones, so that scripts
     /// get somewhere.
     fn boot(&mut self) {
-        (0..FORBIDDEN - 4).for_each(|page| self.map(page, Access::ReadWrite));
-        (FORBIDDEN..FORBIDDEN + 4).for_each(|page| self.map(page, Access::Read));
+        (0..FORBIDDEN - 4).for_each(|page| self.map(page, MappingAccess::ReadWrite));
+        (FORBIDDEN..FORBIDDEN + 4).for_each(|page| self.map(page, MappingAccess::Read));
         self.registers.write(Register::AQA.0, 0x000f_000f);
         self.registers.write(Register::ASQ.0, BASE as u32);
         self.registers.write(Register::ACQ.0, BASE as u32 + PAGE as u32);
@@ -105,8 +105,8 @@ impl Machine {
         self.controller.poll(self.now_ns);
     }
 
-    fn map(&mut self, page: usize, access: Access) {
-        let access = if page >= FORBIDDEN { Access::Read } else { access };
+    fn map(&mut self, page: usize, access: MappingAccess) {
+        let access = if page >= FORBIDDEN { MappingAccess::Read } else { access };
         let file = self.memory.file().and_then(|(file, _)| file.try_clone_to_owned().ok());
         let Some(Ok(piece)) = file.map(|file| SharedBytes::of_file(file, (page * PAGE) as u64, PAGE, access)) else {
             return;
@@ -134,8 +134,8 @@ impl Machine {
                 self.registers.memory().store_u32(usize::from(place % 64) * 4, script.word() as u32, Ordering::Relaxed)
             }
             9 => self.unmap(page),
-            10 => self.map(page, Access::Read),
-            11 => self.map(page, Access::ReadWrite),
+            10 => self.map(page, MappingAccess::Read),
+            11 => self.map(page, MappingAccess::ReadWrite),
             12 => {
                 let offset = page % FORBIDDEN * PAGE + usize::from(script.byte()) * 16;
                 let words = [self.address(script), script.word()];

@@ -16,20 +16,20 @@ mod submission;
 pub(crate) use completion::{CompletionQueue, CompletionSpec};
 pub(crate) use submission::{SubmissionQueue, SubmissionSpec};
 
-use iolab_pci_device::{Access, DmaFault, HostMemory, SharedBytes};
+use iolab_pci_device::{DmaFault, HostMemory, MappingAccess, SharedBytes};
 
 /// The memory of a ring.
 #[derive(Debug)]
 pub(crate) struct Ring {
     base: u64,
     bytes: usize,
-    access: Access,
+    access: MappingAccess,
     /// All of it, where one mapping holds it.
     window: Option<SharedBytes>,
 }
 
 impl Ring {
-    pub(crate) fn new<M: HostMemory>(memory: &mut M, base: u64, bytes: usize, access: Access) -> Ring {
+    pub(crate) fn new<M: HostMemory>(memory: &mut M, base: u64, bytes: usize, access: MappingAccess) -> Ring {
         let mut ring = Ring { base, bytes, access, window: None };
         ring.look_up(memory);
         ring

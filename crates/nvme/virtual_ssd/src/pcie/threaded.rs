@@ -32,7 +32,7 @@ const PATIENCE: (u32, u32) = (20_000, 20);
 
 /// How many threads a device has beside the one of its controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Threads {
+pub struct ThreadCounts {
     /// Dispatchers: one or more.
     pub dispatchers: usize,
     /// Copiers of each dispatcher that copy data; without them it copies itself.
@@ -53,7 +53,7 @@ pub struct Threaded {
 
 impl Threaded {
     /// A new controller of `subsystem` with so many threads.
-    pub fn new(subsystem: &Arc<Subsystem>, clock: &Clock, threads: Threads) -> Result<Threaded, EmbeddedError> {
+    pub fn new(subsystem: &Arc<Subsystem>, clock: &Clock, threads: ThreadCounts) -> Result<Threaded, EmbeddedError> {
         let registers = SharedBytes::anonymous(REGISTER_BYTES).map_err(EmbeddedError::Memory)?;
         let table = DmaTable::new();
         let interrupts = InterruptTable::with_vectors(VECTORS);
@@ -130,7 +130,7 @@ impl PciFunction for Threaded {
 
     fn reset(&mut self) -> Result<(), PciError> {
         if self.registers.is_gone() {
-            return Err(PciError::Gone("it was pulled out".to_owned()));
+            return Err(PciError::Gone("it was removed".to_owned()));
         }
         self.registers.write_power_on();
         while self.read_u32(Register::CSTS.0) & 1 != 0 && !self.registers.is_gone() {

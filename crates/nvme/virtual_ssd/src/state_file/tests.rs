@@ -93,7 +93,7 @@ fn foreign_torn_and_other_files_are_refused() {
     assert!(refusal(&config("size=16M zone=2M"), false).contains("zones of 1048576 bytes"));
 
     std::fs::write(&path, &good[..good.len() - 8]).unwrap();
-    assert!(refusal(&plain, false).contains("shorter or longer"));
+    assert!(refusal(&plain, false).contains("does not match its header"));
     let mut other = good.clone();
     other[8] = 9;
     std::fs::write(&path, &other).unwrap();
@@ -102,7 +102,7 @@ fn foreign_torn_and_other_files_are_refused() {
         std::fs::write(&path, foreign).unwrap();
         for new in [false, true] {
             let said = refusal(&plain, new);
-            assert!(said.contains("not the state of a virtual SSD") && said.contains("disk.state"), "{said}");
+            assert!(said.contains("not a state file of a virtual SSD") && said.contains("disk.state"), "{said}");
         }
         assert_eq!(std::fs::read(&path).unwrap(), foreign, "it is left as it is");
     }

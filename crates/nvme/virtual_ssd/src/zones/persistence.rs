@@ -33,7 +33,7 @@ impl ZoneTable {
             let payload = cells.load(place)?;
             let (state, written) = (ZoneState((payload & 0xf) as u8), payload >> STATE_BITS);
             if written > capacity || state.name().is_none() {
-                return Err(cells.invalid(place, "no zone of this device"));
+                return Err(cells.invalid(place, "not a zone of this device"));
             }
             self.zones[place] = match state {
                 ZoneState::EMPTY => EMPTY,

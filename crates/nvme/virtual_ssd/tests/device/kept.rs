@@ -141,7 +141,7 @@ fn another_device_and_a_torn_file_are_refused() {
     let said = kept.refusal(ZONES);
     assert!(said.contains("cell 4") && said.contains("damaged"), "{said}");
     std::fs::write(kept.state(), "a shopping list").unwrap();
-    assert!(kept.refusal(ZONES).contains("not the state of a virtual SSD"));
+    assert!(kept.refusal(ZONES).contains("not a state file of a virtual SSD"));
     std::fs::remove_file(kept.state()).unwrap();
     let mut host = kept.host(ZONES);
     assert_eq!(zone(&mut host, 0), (ZoneState::EMPTY.0, 0), "without the file it starts anew");

@@ -7,7 +7,7 @@ use iolab_clock::Clock;
 use iolab_memory::SharedBytes;
 use iolab_nvme_spec::registers::Register;
 use iolab_nvme_spec::{CompletionEntry, IoOpcode, Status, SubmissionEntry};
-use iolab_pci_device::{Access, DmaMapper, DmaTable, InterruptTable};
+use iolab_pci_device::{DmaMapper, DmaTable, InterruptTable, MappingAccess};
 use iolab_virtual_ssd::{Config, Controller, REGISTER_BYTES, Registers, Subsystem, Wiring};
 
 use crate::host::{Host, transfer};
@@ -118,7 +118,7 @@ impl Machine {
         for offset in (0..LEGACY_BYTES).step_by(PIECE) {
             let address = LEGACY + offset as u64;
             self.mapped.push(address);
-            let access = if is_read_only(address) { Access::Read } else { Access::ReadWrite };
+            let access = if is_read_only(address) { MappingAccess::Read } else { MappingAccess::ReadWrite };
             let (file, _) = self.ram.file().unwrap();
             let file = file.try_clone_to_owned().unwrap();
             self.table.map_at(address, SharedBytes::of_file(file, offset as u64, PIECE, access).unwrap()).unwrap();

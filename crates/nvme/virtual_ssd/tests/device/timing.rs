@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use iolab_nvme_spec::{AdminOpcode, IoOpcode, Status};
 use iolab_pci_device::PciFunction;
-use iolab_ssd_timing::{Capacity, Model, Preset, Request, Verdict};
+use iolab_ssd_timing::{Capacity, CompletionTime, Preset, TimedCommand, TimingModel};
 
 use crate::host::{Host, admin, transfer};
 
@@ -13,13 +13,15 @@ fn the_device_takes_exactly_as_long_as_the_model() {
     let config = "size=1G model=nand preset=970pro media=null";
     let mut host = Host::new(config, 1);
     let parameters = Preset::named("970pro").unwrap().parameters();
-    let mut model = Model::build(&parameters, Capacity::Visible(1 << 30)).unwrap();
+    let mut model = TimingModel::build(&parameters, Capacity::Visible(1 << 30)).unwrap();
     for step in 0..500u64 {
         let lba = step * 8 * 7919 % (1 << 20);
         let is_write = step % 3 != 0;
         let command = if is_write { host.write(lba, 8) } else { host.read(lba, 8) };
-        let request = if is_write { Request::write(lba << 9, 4096) } else { Request::read(lba << 9, 4096) };
-        let Verdict::At(target_ns) = model.schedule(host.clock.now_ns(), &request) else { panic!("a full buffer") };
+        let request = if is_write { TimedCommand::write(lba << 9, 4096) } else { TimedCommand::read(lba << 9, 4096) };
+        let CompletionTime::At(target_ns) = model.schedule(host.clock.now_ns(), &request) else {
+            panic!("a full buffer")
+        };
         assert_eq!(host.io(command), Ok(0));
         assert_eq!(host.clock.now_ns(), target_ns, "step {step}");
     }

@@ -32,7 +32,7 @@ mod ring;
 #[allow(dead_code, reason = "not all of it is modelled")]
 mod shadow;
 
-pub use iolab_memory::Access;
+pub use iolab_memory::MappingAccess;
 pub use memory::{HostMemory, PciDevice, SharedBytes, SharedWord};
 pub use real_pci_device::DmaFault;
 

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
-use crate::{Access, DmaFault};
+use crate::{DmaFault, MappingAccess};
 
 #[path = "../../../../base/memory/src/shared_bytes/words.rs"]
 #[allow(dead_code, reason = "not all of it is modelled")]
@@ -90,7 +90,7 @@ impl SharedWord {
 
 /// What a device needs of its host's memory here.
 pub trait HostMemory {
-    fn window(&mut self, address: u64, bytes: usize, access: Access) -> Result<SharedBytes, DmaFault>;
+    fn window(&mut self, address: u64, bytes: usize, access: MappingAccess) -> Result<SharedBytes, DmaFault>;
 }
 
 /// Some memory of a host, mapped.
@@ -104,7 +104,7 @@ impl Host {
 }
 
 impl HostMemory for Host {
-    fn window(&mut self, address: u64, bytes: usize, access: Access) -> Result<SharedBytes, DmaFault> {
+    fn window(&mut self, address: u64, bytes: usize, access: MappingAccess) -> Result<SharedBytes, DmaFault> {
         let found = self.0.iter().find(|(start, _)| *start == address);
         found.and_then(|(_, memory)| memory.window(0, bytes)).ok_or(DmaFault { address, bytes, access })
     }

@@ -1,11 +1,11 @@
 //! Load, tails, comparisons.
 
 use iolab_charts::{
-    DecileSeries, Deciles, Estimate, Figure, Forest, ForestRow, Heading, LatencyLoad, LoadCurve, LoadPoint, Outcome,
-    Slo, Spacing, Spectrum, SpectrumPoint, SpectrumSeries,
+    DecileSeries, Deciles, DrawnChart, Estimate, Forest, ForestRow, Heading, LatencyLoad, LoadCurve, LoadPoint,
+    SloTarget, Spacing, Spectrum, SpectrumPoint, SpectrumSeries, VerdictClass,
 };
 
-pub(super) fn figures() -> Vec<Figure> {
+pub(super) fn figures() -> Vec<DrawnChart> {
     vec![latency_load(), spectrum(), deciles(), forest()]
 }
 
@@ -16,7 +16,7 @@ pub(super) fn around(value: f64, spread: f64) -> Estimate {
     Estimate::within(value, value * (1.0 - 0.7 * spread), value * (1.0 + 0.8 * spread)).from_trials(&trials)
 }
 
-fn latency_load() -> Figure {
+fn latency_load() -> DrawnChart {
     let most = 210_000.0;
     let level = |share: f64, base_ns: f64, queues: bool| {
         let throughput = (share * most * 0.98).min(most);
@@ -40,13 +40,13 @@ fn latency_load() -> Figure {
         },
         curves: vec![curve("p50", 82e3), curve("p99", 150e3), curve("p99.9", 420e3)],
         knee: Some(164_000.0),
-        slo: Some(Slo { name: "p99 ≤ 1 ms".to_owned(), target_ns: 1e6, capacity: Some(181_000.0) }),
+        slo: Some(SloTarget { name: "p99 ≤ 1 ms".to_owned(), target_ns: 1e6, capacity: Some(181_000.0) }),
         latency: Spacing::Log,
     };
     chart.draw()
 }
 
-fn spectrum() -> Figure {
+fn spectrum() -> DrawnChart {
     let series = |name: &str, base_ns: f64, tail: f64| {
         let points = (0..60).map(|n| {
             let rarity = 10f64.powf(f64::from(n) / 12.0);
@@ -72,7 +72,7 @@ fn spectrum() -> Figure {
     chart.draw()
 }
 
-fn deciles() -> Figure {
+fn deciles() -> DrawnChart {
     let series = |name: &str, base_ns: f64, growth: f64| DecileSeries {
         name: name.to_owned(),
         latencies_ns: (1..=10).map(|tenth| around(base_ns * growth.powi(tenth), 0.12)).collect(),
@@ -89,8 +89,8 @@ fn deciles() -> Figure {
     chart.draw()
 }
 
-fn forest() -> Figure {
-    let row = |name: &str, ratio: f64, half: f64, verdict: &str, outcome: Outcome| ForestRow {
+fn forest() -> DrawnChart {
+    let row = |name: &str, ratio: f64, half: f64, verdict: &str, outcome: VerdictClass| ForestRow {
         name: name.to_owned(),
         ratio: Estimate::within(ratio, ratio - half, ratio + half).from_trials(&[
             ratio - half * 1.3,
@@ -105,15 +105,15 @@ fn forest() -> Figure {
     let chart = Forest {
         heading: Heading::new("forest", "io_uring against libaio, ratio of IOPS"),
         rows: vec![
-            row("randread, depth 1", 1.012, 0.006, "equivalent", Outcome::Same),
-            row("randread, depth 32", 1.21, 0.03, "better", Outcome::Better),
-            row("randwrite, depth 1", 0.93, 0.02, "worse", Outcome::Worse),
-            row("randwrite, depth 32", 1.04, 0.06, "undecided: 9 more repeats", Outcome::Open),
+            row("randread, depth 1", 1.012, 0.006, "equivalent", VerdictClass::Same),
+            row("randread, depth 32", 1.21, 0.03, "better", VerdictClass::Better),
+            row("randwrite, depth 1", 0.93, 0.02, "worse", VerdictClass::Worse),
+            row("randwrite, depth 32", 1.04, 0.06, "undecided: 9 more repeats", VerdictClass::Open),
             ForestRow {
                 name: "trim, depth 1".to_owned(),
                 ratio: Estimate::default(),
                 verdict: "no verdict".to_owned(),
-                outcome: Outcome::Open,
+                outcome: VerdictClass::Open,
             },
         ],
         zone: 0.02,

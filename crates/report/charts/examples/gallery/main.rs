@@ -11,19 +11,19 @@ mod words;
 use std::fs;
 use std::path::Path;
 
-use iolab_charts::{Figure, STYLE};
+use iolab_charts::{DrawnChart, STYLE};
 
 fn main() -> std::io::Result<()> {
     let folder = std::env::args().nth(1).unwrap_or_else(|| ".".to_owned());
     let folder = Path::new(&folder);
-    let figures: Vec<Figure> = [load::figures(), time::figures(), settings::figures(), words::figures()].concat();
+    let figures: Vec<DrawnChart> = [load::figures(), time::figures(), settings::figures(), words::figures()].concat();
     for figure in &figures {
         fs::write(folder.join(format!("{}.svg", figure.id)), figure.standalone())?;
     }
     fs::write(folder.join("gallery.html"), page(&figures))
 }
 
-fn page(figures: &[Figure]) -> String {
+fn page(figures: &[DrawnChart]) -> String {
     let mut page = format!(
         "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>Figures</title>\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><style>{STYLE}{PAGE}</style></head><body><h1>Figures</h1>"

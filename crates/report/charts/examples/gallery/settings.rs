@@ -1,13 +1,13 @@
 //! What settings do: block sizes, depth and jobs, interfaces, shares, merging.
 
 use iolab_charts::{
-    BlockSizePoint, BlockSizeSeries, BlockSizes, Estimate, Figure, GroupSeries, Groups, Heading, Matrix, Measure,
-    Roofline, Spacing, Stacked, StackedBar, Sweep, SweepAxis, SweepPoint, SweepSeries, Unit,
+    AxisMeasure, AxisUnit, BlockSizeChart, BlockSizePoint, BlockSizeSeries, DrawnChart, Estimate, GroupSeries, Groups,
+    Heading, Matrix, Roofline, Spacing, Stacked, StackedBar, Sweep, SweepAxis, SweepPoint, SweepSeries,
 };
 
 use super::load::around;
 
-pub(super) fn figures() -> Vec<Figure> {
+pub(super) fn figures() -> Vec<DrawnChart> {
     vec![
         block_sizes(Spacing::Log),
         block_sizes(Spacing::Linear),
@@ -21,7 +21,7 @@ pub(super) fn figures() -> Vec<Figure> {
     ]
 }
 
-fn block_sizes(spacing: Spacing) -> Figure {
+fn block_sizes(spacing: Spacing) -> DrawnChart {
     let roofline = Roofline { name: "virtual SSD, data sheet".to_owned(), iops: 640_000.0, bandwidth: 3.4e9 };
     let series = |name: &str, share: f64| {
         let point = |power: i32| {
@@ -36,7 +36,7 @@ fn block_sizes(spacing: Spacing) -> Figure {
     } else {
         ("block-sizes-linear", "Speed against block size, linear")
     };
-    BlockSizes {
+    BlockSizeChart {
         heading: Heading::new(id, title),
         series: vec![series("random read", 0.92), series("random write", 0.55)],
         roofline: Some(roofline.clone()),
@@ -45,7 +45,7 @@ fn block_sizes(spacing: Spacing) -> Figure {
     .draw()
 }
 
-fn matrix() -> Figure {
+fn matrix() -> DrawnChart {
     let (depths, jobs) = ([1, 2, 4, 8, 16, 32, 64, 128], [1, 2, 4, 8]);
     let cell = |depth: i32, jobs: i32| {
         let load = f64::from(depth * jobs);
@@ -53,7 +53,7 @@ fn matrix() -> Figure {
     };
     let chart = Matrix {
         heading: Heading::new("matrix", "IOPS by depth and jobs"),
-        measure: Measure::log("operations", Unit::PerSecond),
+        measure: AxisMeasure::log("operations", AxisUnit::PerSecond),
         row_title: "jobs".to_owned(),
         column_title: "depth".to_owned(),
         rows: jobs.map(|jobs| jobs.to_string()).to_vec(),
@@ -63,7 +63,7 @@ fn matrix() -> Figure {
     chart.draw()
 }
 
-fn groups() -> Figure {
+fn groups() -> DrawnChart {
     let loads = [
         "randread, 1 job",
         "randread, 4 jobs",
@@ -81,7 +81,7 @@ fn groups() -> Figure {
     posix.values[4] = Estimate::default();
     let chart = Groups {
         heading: Heading::new("groups", "Interfaces by load, 4 KiB, depth 1"),
-        measure: Measure::linear("operations", Unit::PerSecond),
+        measure: AxisMeasure::linear("operations", AxisUnit::PerSecond),
         group_title: "load".to_owned(),
         groups: loads.map(str::to_owned).to_vec(),
         series: vec![
@@ -94,14 +94,14 @@ fn groups() -> Figure {
     chart.draw()
 }
 
-fn many_groups() -> Figure {
+fn many_groups() -> DrawnChart {
     let series = |name: &str, height: f64| GroupSeries {
         name: name.to_owned(),
         values: (0..23).map(|n| around(height * (1.0 + f64::from(n % 5)), 0.2)).collect(),
     };
     let chart = Groups {
         heading: Heading::new("many-groups", "Latency of many workloads, logarithmic"),
-        measure: Measure::log("p99 latency", Unit::Nanoseconds),
+        measure: AxisMeasure::log("p99 latency", AxisUnit::Nanoseconds),
         group_title: "workload".to_owned(),
         groups: (0..23).map(|n| format!("workload number {n}")).collect(),
         series: vec![series("before", 100e3), series("after", 60e3)],
@@ -109,7 +109,7 @@ fn many_groups() -> Figure {
     chart.draw()
 }
 
-fn write_share() -> Figure {
+fn write_share() -> DrawnChart {
     let series = |name: &str, height: f64, fall: f64| SweepSeries {
         name: name.to_owned(),
         points: (0..=8)
@@ -120,36 +120,36 @@ fn write_share() -> Figure {
     let chart = Sweep {
         heading: Heading::new("write-share", "Bandwidth over the share of writes"),
         axis_title: "share of writes".to_owned(),
-        axis: SweepAxis::Linear(Unit::Share),
-        measure: Measure::linear("bandwidth", Unit::BytesPerSecond),
+        axis: SweepAxis::Linear(AxisUnit::Share),
+        measure: AxisMeasure::linear("bandwidth", AxisUnit::BytesPerSecond),
         series: vec![series("sequential", 2.1e9, 0.4), series("random", 1.3e9, 0.6)],
         beside: Vec::new(),
     };
     chart.draw()
 }
 
-fn jobs() -> Figure {
+fn jobs() -> DrawnChart {
     let points = [1.0, 2.0, 4.0, 6.0, 8.0]
         .map(|jobs| SweepPoint { x: jobs, y: around(180e3 * jobs / (1.0 + 0.12 * jobs), 0.06) });
     let chart = Sweep {
         heading: Heading::new("jobs", "Operations over parallel jobs"),
         axis_title: "jobs".to_owned(),
-        axis: SweepAxis::Doubling(Unit::Count),
-        measure: Measure::linear("operations", Unit::PerSecond),
+        axis: SweepAxis::Doubling(AxisUnit::Count),
+        measure: AxisMeasure::linear("operations", AxisUnit::PerSecond),
         series: vec![SweepSeries { name: "randrw".to_owned(), points: points.to_vec() }],
         beside: Vec::new(),
     };
     chart.draw()
 }
 
-fn merges() -> Figure {
+fn merges() -> DrawnChart {
     let bar = |name: &str, merged: f64, whole: f64| StackedBar {
         name: name.to_owned(),
         parts: vec![Estimate::of(whole * merged), Estimate::of(whole * (1.0 - merged))],
     };
     let chart = Stacked {
         heading: Heading::new("merges", "Requests merged before the device"),
-        measure: Measure::linear("requests", Unit::Count),
+        measure: AxisMeasure::linear("requests", AxisUnit::Count),
         parts: vec!["merged".to_owned(), "not merged".to_owned()],
         bars: vec![
             bar("random reads", 0.0, 1.2e6),
@@ -162,12 +162,12 @@ fn merges() -> Figure {
     chart.draw()
 }
 
-fn sizes() -> Figure {
+fn sizes() -> DrawnChart {
     let bar =
         |name: &str, counts: [f64; 5]| StackedBar { name: name.to_owned(), parts: counts.map(Estimate::of).to_vec() };
     let chart = Stacked {
         heading: Heading::new("request-sizes", "Requests at the device by size"),
-        measure: Measure::linear("requests", Unit::Count),
+        measure: AxisMeasure::linear("requests", AxisUnit::Count),
         parts: ["4 KiB", "8 KiB to 32 KiB", "64 KiB to 256 KiB", "512 KiB to 1 MiB", "larger"]
             .map(str::to_owned)
             .to_vec(),

@@ -2,11 +2,11 @@
 //! steady state.
 
 use iolab_charts::{
-    Figure, Heading, HeatCell, HeatColumn, HeatMap, LatencyBand, LatencyMoment, Measure, Panel, Rounds, Spacing,
-    SteadyRounds, TimeMark, TimeSeries, Timeline, Unit, Window,
+    AxisMeasure, AxisUnit, DrawnChart, Heading, HeatCell, HeatColumn, HeatMap, LatencyBand, LatencyMoment, Panel,
+    Rounds, Spacing, SteadyRounds, TimeMark, TimeSeries, Timeline, Window,
 };
 
-pub(super) fn figures() -> Vec<Figure> {
+pub(super) fn figures() -> Vec<DrawnChart> {
     vec![timeline(), heat_map(), steady_rounds()]
 }
 
@@ -16,7 +16,7 @@ fn wave(second: f64, height: f64) -> f64 {
     height * (1.0 + 0.12 * ripple)
 }
 
-fn timeline() -> Figure {
+fn timeline() -> DrawnChart {
     let seconds = || (0..60).map(|n| f64::from(n) + 0.5);
     let stalled = |second: f64| (34.0..37.0).contains(&second);
     let moment = |second: f64, base_ns: f64| LatencyMoment {
@@ -33,18 +33,18 @@ fn timeline() -> Figure {
         name: name.to_owned(),
         points: seconds().map(|at| (at * 1e9, if stalled(at) { height * 0.05 } else { wave(at, height) })).collect(),
     };
-    let panel = |name: &str, unit, series| Panel { measure: Measure::linear(name, unit), series };
+    let panel = |name: &str, unit, series| Panel { measure: AxisMeasure::linear(name, unit), series };
     let chart = Timeline {
         heading: Heading::new("timeline", "A run of a minute with a stall, and what the block layer saw"),
         latency: Spacing::Log,
         latencies: vec![band("read", 90e3), band("write", 24e3)],
         panels: vec![
-            panel("device bandwidth", Unit::BytesPerSecond, vec![series("read", 420e6), series("write", 180e6)]),
-            panel("requests in flight", Unit::Count, vec![series("depth", 29.0)]),
-            panel("mean request size", Unit::Bytes, vec![series("read", 16384.0), series("write", 9000.0)]),
+            panel("device bandwidth", AxisUnit::BytesPerSecond, vec![series("read", 420e6), series("write", 180e6)]),
+            panel("requests in flight", AxisUnit::Count, vec![series("depth", 29.0)]),
+            panel("mean request size", AxisUnit::Bytes, vec![series("read", 16384.0), series("write", 9000.0)]),
             panel(
                 "share of time",
-                Unit::Share,
+                AxisUnit::Share,
                 vec![series("device busy", 0.86), series("host CPU", 0.31), series("stolen by the hypervisor", 0.02)],
             ),
         ],
@@ -56,7 +56,7 @@ fn timeline() -> Figure {
     chart.draw()
 }
 
-fn heat_map() -> Figure {
+fn heat_map() -> DrawnChart {
     let columns = (0..90).map(|n| {
         let second = f64::from(n);
         let cells = (0..60).filter_map(|step| {
@@ -72,7 +72,7 @@ fn heat_map() -> Figure {
     HeatMap { heading: Heading::new("heat-map", "Read latency over time"), columns: columns.collect() }.draw()
 }
 
-fn steady_rounds() -> Figure {
+fn steady_rounds() -> DrawnChart {
     let values = |height: f64, fresh: f64| {
         (0..12)
             .map(|round| {
@@ -83,7 +83,7 @@ fn steady_rounds() -> Figure {
     let series = |name: &str, height, fresh| Rounds { name: name.to_owned(), values: values(height, fresh) };
     let chart = SteadyRounds {
         heading: Heading::new("steady-rounds", "Steady state, random writes"),
-        measure: Measure::linear("operations", Unit::PerSecond),
+        measure: AxisMeasure::linear("operations", AxisUnit::PerSecond),
         series: vec![series("4 KiB", 41_000.0, 2.4), series("8 KiB", 22_000.0, 2.2), series("64 KiB", 3_100.0, 1.9)],
         tracked: 0,
         window: Some(Window {

@@ -1,17 +1,17 @@
 //! Titles and names in other scripts, text that looks like markup, and data that are missing.
 
 use iolab_charts::{
-    Estimate, Figure, GroupSeries, Groups, Heading, HeatMap, LatencyLoad, LoadCurve, LoadPoint, Measure, Spacing,
-    Spectrum, Sweep, SweepAxis, SweepPoint, SweepSeries, Unit,
+    AxisMeasure, AxisUnit, DrawnChart, Estimate, GroupSeries, Groups, Heading, HeatMap, LatencyLoad, LoadCurve,
+    LoadPoint, Spacing, Spectrum, Sweep, SweepAxis, SweepPoint, SweepSeries,
 };
 
 use super::load::around;
 
-pub(super) fn figures() -> Vec<Figure> {
+pub(super) fn figures() -> Vec<DrawnChart> {
     vec![persian(), chinese(), polish(), single(), nothing(), no_spectrum()]
 }
 
-fn persian() -> Figure {
+fn persian() -> DrawnChart {
     let series = |name: &str, factor: f64| GroupSeries {
         name: name.to_owned(),
         values: [80e3, 120e3, 310e3].map(|ns| around(ns * factor, 0.1)).to_vec(),
@@ -22,7 +22,7 @@ fn persian() -> Figure {
             title: "تأخیر p99.9 رابط‌های ورودی/خروجی در بارهای گوناگون (4 KiB، عمق 1)".to_owned(),
             note: String::new(),
         },
-        measure: Measure::linear("تأخیر p99.9", Unit::Nanoseconds),
+        measure: AxisMeasure::linear("تأخیر p99.9", AxisUnit::Nanoseconds),
         group_title: "نوع بار".to_owned(),
         groups: ["خواندن تصادفی", "نوشتن تصادفی", "خواندن و نوشتن تصادفی با 4 کار"].map(str::to_owned).to_vec(),
         series: vec![series("io_uring", 1.0), series("libaio (هسته)", 1.2), series("SPDK در فضای کاربر", 0.4)],
@@ -30,7 +30,7 @@ fn persian() -> Figure {
     chart.draw()
 }
 
-fn chinese() -> Figure {
+fn chinese() -> DrawnChart {
     let series = |name: &str, most: f64| SweepSeries {
         name: name.to_owned(),
         points: (0..8)
@@ -44,15 +44,15 @@ fn chinese() -> Figure {
             "单核 4 KiB 随机读的 IOPS 与队列深度的关系:内核路径与用户态驱动的比较,以及它们各自在什么深度达到饱和状态",
         ),
         axis_title: "队列深度".to_owned(),
-        axis: SweepAxis::Doubling(Unit::Count),
-        measure: Measure::linear("每秒操作数", Unit::PerSecond),
+        axis: SweepAxis::Doubling(AxisUnit::Count),
+        measure: AxisMeasure::linear("每秒操作数", AxisUnit::PerSecond),
         series: vec![series("内核驱动", 310e3), series("用户态驱动", 520e3)],
         beside: Vec::new(),
     };
     chart.draw()
 }
 
-fn polish() -> Figure {
+fn polish() -> DrawnChart {
     let names = [
         "zapis sekwencyjny 128 KiB",
         "zapis sekwencyjny 4 KiB",
@@ -70,7 +70,7 @@ fn polish() -> Figure {
         heading: Heading::new("polish", "Opóźnienie p99.9 w źródłowych obciążeniach: <SeastarFS> & \"XFS\""),
         axis_title: "obciążenie".to_owned(),
         axis: SweepAxis::Named(names.map(str::to_owned).to_vec()),
-        measure: Measure::log("opóźnienie p99.9", Unit::Nanoseconds),
+        measure: AxisMeasure::log("opóźnienie p99.9", AxisUnit::Nanoseconds),
         series: vec![
             series("logfs", 1.0),
             series("XFS", 2.1),
@@ -81,7 +81,7 @@ fn polish() -> Figure {
     chart.draw()
 }
 
-fn single() -> Figure {
+fn single() -> DrawnChart {
     let point = LoadPoint { offered: None, throughput: 1234.0, latency_ns: Estimate::of(81e3) };
     let chart = LatencyLoad {
         heading: Heading::new("single", "A single level without an interval"),
@@ -93,11 +93,11 @@ fn single() -> Figure {
     chart.draw()
 }
 
-fn nothing() -> Figure {
+fn nothing() -> DrawnChart {
     HeatMap { heading: Heading::new("nothing", "A heat map of nothing"), columns: Vec::new() }.draw()
 }
 
-fn no_spectrum() -> Figure {
+fn no_spectrum() -> DrawnChart {
     Spectrum { heading: Heading::new("no-spectrum", ""), series: Vec::new(), latency: Spacing::Log, beside: Vec::new() }
         .draw()
 }

@@ -12,11 +12,11 @@ use crate::scale::{Scale, Span};
 use crate::seeing::{Spot, extremes};
 use crate::series::{Look, Style};
 use crate::sheet::{Entry, Sheet};
-use crate::{Datum, Estimate, Figure, Heading, Measure, Spacing, Table, Unit};
+use crate::{AxisMeasure, AxisUnit, Datum, DrawnChart, Estimate, Heading, Spacing, Table};
 
 /// Speed over block size.
 #[derive(Debug, Clone, PartialEq)]
-pub struct BlockSizes {
+pub struct BlockSizeChart {
     /// What it is called.
     pub heading: Heading,
     /// One for each load.
@@ -85,19 +85,19 @@ impl Speed {
         roofline.iops_at(block_bytes) * if self == Speed::Bandwidth { block_bytes } else { 1.0 }
     }
 
-    fn measure(self, spacing: Spacing) -> Measure {
+    fn measure(self, spacing: Spacing) -> AxisMeasure {
         let (name, unit) = if self == Speed::Bandwidth {
-            ("bandwidth", Unit::BytesPerSecond)
+            ("bandwidth", AxisUnit::BytesPerSecond)
         } else {
-            ("operations", Unit::PerSecond)
+            ("operations", AxisUnit::PerSecond)
         };
-        Measure { name: name.to_owned(), unit, spacing }
+        AxisMeasure { name: name.to_owned(), unit, spacing }
     }
 }
 
-impl BlockSizes {
+impl BlockSizeChart {
     /// Draws it.
-    pub fn draw(&self) -> Figure {
+    pub fn draw(&self) -> DrawnChart {
         let mut sheet = Sheet::new(&self.heading);
         let sizes = Span::of(self.points().map(|point| point.block_bytes));
         let speeds = [Speed::Bandwidth, Speed::Iops].map(|speed| (speed, self.span(speed)));
@@ -107,7 +107,7 @@ impl BlockSizes {
             return sheet.finish("Speed against block size.", self.table());
         }
         self.legend(&mut sheet);
-        let x = Scale::new(sizes, Spacing::Log, Unit::Bytes, 14).aired();
+        let x = Scale::new(sizes, Spacing::Log, AxisUnit::Bytes, 14).aired();
         let scales: Vec<Scale> = shown.iter().map(|(speed, span)| self.scale(*speed, *span, &x)).collect();
         let left = gutter(&scales);
         for (number, ((speed, _), y)) in shown.iter().zip(scales).enumerate() {
@@ -172,7 +172,12 @@ impl BlockSizes {
         let unit = speed.measure(self.spacing).unit;
         for (number, series) in self.series.iter().enumerate().take(MOST_SERIES) {
             let tip = |point: &BlockSizePoint| {
-                format!("{}, {}: {}", series.name, Unit::Bytes.format(point.block_bytes), say(speed.of(point), unit))
+                format!(
+                    "{}, {}: {}",
+                    series.name,
+                    AxisUnit::Bytes.format(point.block_bytes),
+                    say(speed.of(point), unit)
+                )
             };
             let points = series.points.iter();
             let points = points.map(|point| Point { x: point.block_bytes, estimate: speed.of(point), tip: tip(point) });
@@ -185,7 +190,7 @@ impl BlockSizes {
         let measure = speed.measure(self.spacing);
         let of = |series: &BlockSizeSeries| -> Vec<Spot> {
             let spot = |point: &BlockSizePoint| {
-                let place = [series.name.clone(), Unit::Bytes.format(point.block_bytes)];
+                let place = [series.name.clone(), AxisUnit::Bytes.format(point.block_bytes)];
                 Some(Spot::new(&[&place[0], &place[1]], speed.of(point).sound().value?))
             };
             series.points.iter().filter_map(spot).collect()
@@ -198,13 +203,13 @@ impl BlockSizes {
         let mut text = "Bandwidth and operations per second against block size.".to_owned();
         for series in self.series.iter().take(MOST_SERIES) {
             let bandwidth =
-                ranging(series.points.iter().filter_map(|point| point.bandwidth.value), Unit::BytesPerSecond);
-            let iops = ranging(series.points.iter().filter_map(|point| point.iops.value), Unit::PerSecond);
+                ranging(series.points.iter().filter_map(|point| point.bandwidth.value), AxisUnit::BytesPerSecond);
+            let iops = ranging(series.points.iter().filter_map(|point| point.iops.value), AxisUnit::PerSecond);
             text.push_str(&format!(" {}: bandwidth {bandwidth}, operations {iops}.", series.name));
         }
         if let Some(roofline) = self.roofline() {
             let (iops, bandwidth) =
-                (Unit::PerSecond.format(roofline.iops), Unit::BytesPerSecond.format(roofline.bandwidth));
+                (AxisUnit::PerSecond.format(roofline.iops), AxisUnit::BytesPerSecond.format(roofline.bandwidth));
             text.push_str(&format!(" Limits of {}: {iops} and {bandwidth}.", roofline.name));
         }
         text
@@ -225,10 +230,10 @@ impl BlockSizes {
         for series in &self.series {
             for point in &series.points {
                 let limit = self.roofline().map(|roofline| roofline.iops_at(point.block_bytes));
-                let mut rest = vec![Datum::Number(Some(point.block_bytes), Unit::Bytes)];
-                rest.extend(cells(&point.bandwidth, Unit::BytesPerSecond));
-                rest.extend(cells(&point.iops, Unit::PerSecond));
-                rest.push(Datum::Number(limit, Unit::PerSecond));
+                let mut rest = vec![Datum::Number(Some(point.block_bytes), AxisUnit::Bytes)];
+                rest.extend(cells(&point.bandwidth, AxisUnit::BytesPerSecond));
+                rest.extend(cells(&point.iops, AxisUnit::PerSecond));
+                rest.push(Datum::Number(limit, AxisUnit::PerSecond));
                 table.row(&[&series.name], rest);
             }
         }

@@ -2,7 +2,7 @@
 
 use super::groups::{GroupSeries, Groups};
 use crate::seeing::times;
-use crate::{Estimate, Figure, Heading, Measure, Spacing, Unit};
+use crate::{AxisMeasure, AxisUnit, DrawnChart, Estimate, Heading, Spacing};
 
 /// Latency at each tenth of the operations.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,19 +26,19 @@ pub struct DecileSeries {
 
 impl Deciles {
     /// Draws it.
-    pub fn draw(&self) -> Figure {
+    pub fn draw(&self) -> DrawnChart {
         let series = |one: &DecileSeries| GroupSeries {
             name: one.name.clone(),
             values: one.latencies_ns.iter().take(10).cloned().collect(),
         };
         let groups = Groups {
             heading: self.heading.clone(),
-            measure: Measure { name: "latency".to_owned(), unit: Unit::Nanoseconds, spacing: self.latency },
+            measure: AxisMeasure { name: "latency".to_owned(), unit: AxisUnit::Nanoseconds, spacing: self.latency },
             group_title: "decile of operations".to_owned(),
             groups: (1..=10).map(|tenth| format!("{}\u{A0}%", tenth * 10)).collect(),
             series: self.series.iter().map(series).collect(),
         };
-        Figure { caption: self.seen(), ..groups.draw() }
+        DrawnChart { caption: self.seen(), ..groups.draw() }
     }
 
     /// How far the slowest operation is from the middle one.
@@ -46,7 +46,7 @@ impl Deciles {
         let tail = |one: &DecileSeries| {
             let value = |tenth: usize| one.latencies_ns.get(tenth)?.sound().value.filter(|value| *value > 0.0);
             let (fast, half, slow, all) = (value(0)?, value(4)?, value(8)?, value(9)?);
-            let unit = Unit::Nanoseconds;
+            let unit = AxisUnit::Nanoseconds;
             Some(format!(
                 "{}: eight in ten operations took between {} and {}; the slowest took {} as long as the median.",
                 one.name,

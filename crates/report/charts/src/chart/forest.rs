@@ -8,7 +8,7 @@ use crate::series::Style;
 use crate::sheet::{LINE, MARGIN, Sheet, WIDTH};
 use crate::svg::{Anchor, Path, Rect};
 use crate::text::{Face, fit, width};
-use crate::{Datum, Estimate, Figure, Heading, Table, Unit};
+use crate::{AxisUnit, Datum, DrawnChart, Estimate, Heading, Table};
 
 /// Ratios of candidate to baseline.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,12 +35,12 @@ pub struct ForestRow {
     /// The verdict in words.
     pub verdict: String,
     /// What the verdict means for the reader.
-    pub outcome: Outcome,
+    pub outcome: VerdictClass,
 }
 
 /// What a verdict means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum VerdictClass {
     /// The candidate is better.
     Better,
     /// The candidate is worse.
@@ -51,23 +51,23 @@ pub enum Outcome {
     Open,
 }
 
-impl Outcome {
+impl VerdictClass {
     fn class(self) -> &'static str {
         match self {
-            Outcome::Better => "good",
-            Outcome::Worse => "bad",
-            Outcome::Same => "same",
-            Outcome::Open => "open",
+            VerdictClass::Better => "good",
+            VerdictClass::Worse => "bad",
+            VerdictClass::Same => "same",
+            VerdictClass::Open => "open",
         }
     }
 
     /// Filled circle, square, diamond; open circle where nothing is known.
     fn style(self) -> Style {
         let shape = match self {
-            Outcome::Better => 2,
-            Outcome::Worse => 4,
-            Outcome::Same => 1,
-            Outcome::Open => 0,
+            VerdictClass::Better => 2,
+            VerdictClass::Worse => 4,
+            VerdictClass::Same => 1,
+            VerdictClass::Open => 0,
         };
         Style::of(shape)
     }
@@ -88,7 +88,7 @@ struct Columns {
 
 impl Forest {
     /// Draws it.
-    pub fn draw(&self) -> Figure {
+    pub fn draw(&self) -> DrawnChart {
         let mut sheet = Sheet::new(&self.heading);
         let zone = crate::data::sound(self.zone).unwrap_or(0.0).clamp(0.0, 10.0);
         let numbers = self.rows.iter().take(MOST_ROWS).flat_map(|row| row.ratio.numbers());
@@ -108,7 +108,7 @@ impl Forest {
             sheet.svg.rect(
                 &[("class", "z")],
                 Rect { x: from, y: top, width: to - from, height: bottom - top },
-                "no difference that matters",
+                "no important difference",
             );
         }
         if let Some(one) = x(1.0) {
@@ -170,14 +170,11 @@ impl Forest {
             }
             sheet.svg.leaf("path", &[("class", "e"), ("d", &path.d)]);
         }
-        let tip = format!("{}: {}, {}", row.name, say(&ratio, Unit::Ratio), row.verdict);
+        let tip = format!("{}: {}, {}", row.name, say(&ratio, AxisUnit::Ratio), row.verdict);
         match ratio.value.map(x) {
             Some(Some(at)) => {
-                Style { hollow: ratio.interval.is_none() || row.outcome == Outcome::Open, ..row.outcome.style() }.mark(
-                    sheet,
-                    (at, middle),
-                    &tip,
-                )
+                Style { hollow: ratio.interval.is_none() || row.outcome == VerdictClass::Open, ..row.outcome.style() }
+                    .mark(&mut sheet.svg, (at, middle), &tip)
             }
             Some(None) => sheet.hidden += 1,
             None => {}
@@ -215,11 +212,11 @@ impl Forest {
             }
         }
         if let [only] = self.rows.as_slice() {
-            return format!("{}: {}.", only.verdict, say(&only.ratio, Unit::Ratio));
+            return format!("{}: {}.", only.verdict, say(&only.ratio, AxisUnit::Ratio));
         }
         let told: Vec<String> = counts.iter().map(|(verdict, count)| format!("{count} {verdict}")).collect();
-        let open = if self.rows.iter().any(|row| row.outcome == Outcome::Open) {
-            " An interval that crosses the line at 1 does not say which side is more."
+        let open = if self.rows.iter().any(|row| row.outcome == VerdictClass::Open) {
+            " An interval that crosses the line at 1 leaves the direction undecided."
         } else {
             ""
         };
@@ -229,7 +226,7 @@ impl Forest {
     fn describe(&self) -> String {
         let mut text = format!("Ratios of candidate to baseline for {}.", counted(self.rows.len(), "comparison"));
         for row in self.rows.iter().take(20) {
-            text.push_str(&format!(" {}: {}, {}.", row.name, say(&row.ratio, Unit::Ratio), row.verdict));
+            text.push_str(&format!(" {}: {}, {}.", row.name, say(&row.ratio, AxisUnit::Ratio), row.verdict));
         }
         text
     }
@@ -237,9 +234,9 @@ impl Forest {
     fn table(&self) -> Table {
         let mut table = Table::new(&["comparison", "ratio", "low", "high", "blocks", "verdict"]);
         for row in &self.rows {
-            let blocks = Datum::Number(Some(row.ratio.trials.len() as f64), Unit::Count);
+            let blocks = Datum::Number(Some(row.ratio.trials.len() as f64), AxisUnit::Count);
             let rest = [blocks, Datum::Text(row.verdict.clone())];
-            table.row(&[&row.name], cells(&row.ratio, Unit::Ratio).into_iter().chain(rest));
+            table.row(&[&row.name], cells(&row.ratio, AxisUnit::Ratio).into_iter().chain(rest));
         }
         table
     }
@@ -248,7 +245,7 @@ impl Forest {
 /// Ratio and interval with three decimals: what is compared lies near one.
 fn numbers(ratio: &Estimate) -> String {
     let ratio = ratio.sound();
-    let number = |value: f64| if value.abs() < 100.0 { format!("{value:.3}") } else { Unit::Count.format(value) };
+    let number = |value: f64| if value.abs() < 100.0 { format!("{value:.3}") } else { AxisUnit::Count.format(value) };
     match (ratio.value, ratio.interval) {
         (Some(value), Some((low, high))) => format!("{} [{} … {}]", number(value), number(low), number(high)),
         (Some(value), None) => number(value),

@@ -14,7 +14,7 @@ use crate::seeing::{Spot, extremes};
 use crate::series::{Look, Style, missing};
 use crate::sheet::{Entry, Sheet};
 use crate::svg::Rect;
-use crate::{Estimate, Figure, Heading, Measure, Spacing, Table};
+use crate::{AxisMeasure, DrawnChart, Estimate, Heading, Spacing, Table};
 
 /// One measure for every pair of group and series.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,7 +22,7 @@ pub struct Groups {
     /// What it is called.
     pub heading: Heading,
     /// What is measured.
-    pub measure: Measure,
+    pub measure: AxisMeasure,
     /// What the groups are, e.g. `load`.
     pub group_title: String,
     /// Names of the groups, e.g. loads.
@@ -50,7 +50,7 @@ const MOST_TOLD: usize = 8;
 
 impl Groups {
     /// Draws it.
-    pub fn draw(&self) -> Figure {
+    pub fn draw(&self) -> DrawnChart {
         let mut sheet = Sheet::new(&self.heading);
         let numbers = self
             .series
@@ -137,7 +137,7 @@ impl Groups {
                     sheet.interval_and_trials(plot, x, &sound);
                     sheet.svg.close("g");
                 }
-                (None, _) if sound.value.is_none() => missing(sheet, (x, plot.bottom), &tip),
+                (None, _) if sound.value.is_none() => missing(&mut sheet.svg, (x, plot.bottom), &tip),
                 _ => sheet.estimate(plot, x, &sound, (style, &tip)),
             }
         }

@@ -11,7 +11,7 @@ use crate::plot::{Frame, Plot, gutter};
 use crate::scale::{Scale, Span};
 use crate::sheet::Sheet;
 use crate::svg::{Attributes, Path};
-use crate::{Datum, Figure, Heading, Spacing, Table, Unit, viridis};
+use crate::{AxisUnit, Datum, DrawnChart, Heading, Spacing, Table, viridis};
 
 /// Counts of operations by time and latency.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,18 +46,18 @@ pub struct HeatCell {
 
 /// Columns and rows at most.
 const COLUMNS: usize = 120;
-const ROWS: usize = 36;
+pub(super) const ROWS: usize = 36;
 
 /// Counts on an even raster.
-struct Raster {
-    columns: usize,
-    counts: Vec<f64>,
-    most: f64,
+pub(super) struct Raster {
+    pub(super) columns: usize,
+    pub(super) counts: Vec<f64>,
+    pub(super) most: f64,
 }
 
 impl HeatMap {
     /// Draws it.
-    pub fn draw(&self) -> Figure {
+    pub fn draw(&self) -> DrawnChart {
         let mut sheet = Sheet::new(&self.heading);
         let up = Span::of(self.cells().flat_map(|(_, cell)| [cell.low_ns.max(1.0), cell.high_ns]));
         let along = Span::of(
@@ -67,10 +67,10 @@ impl HeatMap {
             sheet.nothing(NO_DATA);
             return sheet.finish("Latency heat map.", self.table());
         }
-        let y = Scale::new(up, Spacing::Log, Unit::Nanoseconds, 7);
-        let x = Scale::close(along, Unit::Nanoseconds, 9);
+        let y = Scale::new(up, Spacing::Log, AxisUnit::Nanoseconds, 7);
+        let x = Scale::close(along, AxisUnit::Nanoseconds, 9);
         let raster = self.raster(&x, &y);
-        sheet.gradient("operations in a cell:", "1", &Unit::Count.format(raster.most));
+        sheet.gradient("operations in a cell:", "1", &AxisUnit::Count.format(raster.most));
         let frame = Frame {
             left: gutter([&y]),
             x,
@@ -132,7 +132,7 @@ impl HeatMap {
         let (Some(low), Some(high), Some((column, slow))) = (reach(0.05), reach(0.95), slowest) else {
             return String::new();
         };
-        let shown = |ns: f64| Unit::Nanoseconds.format(ns);
+        let shown = |ns: f64| AxisUnit::Nanoseconds.format(ns);
         format!(
             "Nine in ten operations took {} to {}; the slowest, {}, came {} after the start.",
             shown(low.0),
@@ -144,10 +144,10 @@ impl HeatMap {
 
     fn describe(&self) -> String {
         let total: f64 = self.cells().map(|(_, cell)| cell.count).sum();
-        let lows = ranging(self.cells().flat_map(|(_, cell)| [cell.low_ns, cell.high_ns]), Unit::Nanoseconds);
+        let lows = ranging(self.cells().flat_map(|(_, cell)| [cell.low_ns, cell.high_ns]), AxisUnit::Nanoseconds);
         format!(
             "Heat map of {} operations by time and latency, {lows}; the lighter, the more operations.",
-            Unit::Count.format(total)
+            AxisUnit::Count.format(total)
         )
     }
 
@@ -159,12 +159,12 @@ impl HeatMap {
             let fastest = cells().map(|cell| cell.low_ns).reduce(f64::min);
             let slowest = cells().map(|cell| cell.high_ns).reduce(f64::max);
             let frequent = cells().max_by(|a, b| a.count.total_cmp(&b.count)).map(|cell| cell.high_ns);
-            let time = |ns: Option<f64>| Datum::Number(ns, Unit::Nanoseconds);
+            let time = |ns: Option<f64>| Datum::Number(ns, AxisUnit::Nanoseconds);
             let (from, to) = (Some(column.start_ns), Some(column.start_ns + column.length_ns));
             let cells = [
                 time(from),
                 time(to),
-                Datum::Number(Some(count), Unit::Count),
+                Datum::Number(Some(count), AxisUnit::Count),
                 time(fastest),
                 time(frequent),
                 time(slowest),
@@ -186,7 +186,7 @@ fn level(count: f64, most: f64) -> usize {
 
 impl Raster {
     /// One path for each colour; neighbours in a row are one rectangle.
-    fn draw(&self, sheet: &mut Sheet<'_>, plot: &Plot) {
+    pub(super) fn draw(&self, sheet: &mut Sheet<'_>, plot: &Plot) {
         let mut paths: Vec<Path> = (0..COLOURS).map(|_| Path::default()).collect();
         let (wide, high) = ((plot.right - plot.left) / self.columns as f64, (plot.bottom - plot.top) / ROWS as f64);
         for row in 0..ROWS {

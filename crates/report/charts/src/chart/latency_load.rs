@@ -12,7 +12,7 @@ use crate::scale::{Scale, Span};
 use crate::seeing::times;
 use crate::series::{Look, Style};
 use crate::sheet::{Entry, Sheet};
-use crate::{Datum, Estimate, Figure, Heading, Spacing, Table, Unit};
+use crate::{AxisUnit, Datum, DrawnChart, Estimate, Heading, Spacing, Table};
 
 /// Percentiles of latency over throughput.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,7 +24,7 @@ pub struct LatencyLoad {
     /// Throughput at the knee, operations/s.
     pub knee: Option<f64>,
     /// The service-level objective.
-    pub slo: Option<Slo>,
+    pub slo: Option<SloTarget>,
     /// How the latency axis is divided; logarithmic suits queues.
     pub latency: Spacing,
 }
@@ -53,7 +53,7 @@ pub struct LoadPoint {
 
 /// What is promised to clients.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Slo {
+pub struct SloTarget {
     /// E.g. `p99 ≤ 1 ms`.
     pub name: String,
     /// Latency, ns.
@@ -64,7 +64,7 @@ pub struct Slo {
 
 impl LatencyLoad {
     /// Draws it.
-    pub fn draw(&self) -> Figure {
+    pub fn draw(&self) -> DrawnChart {
         let mut sheet = Sheet::new(&self.heading);
         let points = || self.curves.iter().flat_map(|curve| curve.response.iter().chain(&curve.service));
         let marks = [self.knee, self.slo.as_ref().and_then(|slo| slo.capacity)].into_iter().flatten();
@@ -78,8 +78,8 @@ impl LatencyLoad {
             up.add(slo.target_ns);
         }
         self.legend(&mut sheet);
-        let x = Scale::new(along, Spacing::Linear, Unit::PerSecond, 8);
-        let y = Scale::new(up, self.latency, Unit::Nanoseconds, 6);
+        let x = Scale::new(along, Spacing::Linear, AxisUnit::PerSecond, 8);
+        let y = Scale::new(up, self.latency, AxisUnit::Nanoseconds, 6);
         let frame = Frame {
             left: gutter([&y]),
             x,
@@ -129,10 +129,13 @@ impl LatencyLoad {
     }
 
     fn marks(&self) -> Vec<Mark> {
-        let knee = self.knee.map(|at| Mark { at, label: format!("knee {}", Unit::PerSecond.format(at)), dash: 2 });
+        let knee = self.knee.map(|at| Mark { at, label: format!("knee {}", AxisUnit::PerSecond.format(at)), dash: 2 });
         let slo = self.slo.as_ref().and_then(|slo| slo.capacity);
-        let capacity =
-            slo.map(|at| Mark { at, label: format!("objective holds up to {}", Unit::PerSecond.format(at)), dash: 1 });
+        let capacity = slo.map(|at| Mark {
+            at,
+            label: format!("objective holds up to {}", AxisUnit::PerSecond.format(at)),
+            dash: 1,
+        });
         knee.into_iter().chain(capacity).collect()
     }
 
@@ -151,13 +154,13 @@ impl LatencyLoad {
                 }
                 let price = cost.ln() / gain.ln().max(1e-6);
                 if worst.as_ref().is_none_or(|(most, _)| price > *most) {
-                    let [at, next] = [&pair[0], &pair[1]].map(|point| Unit::PerSecond.format(point.throughput));
-                    let gain = Unit::Share.format(((gain - 1.0) * 100.0).round() / 100.0);
+                    let [at, next] = [&pair[0], &pair[1]].map(|point| AxisUnit::PerSecond.format(point.throughput));
+                    let gain = AxisUnit::Share.format(((gain - 1.0) * 100.0).round() / 100.0);
                     let name = if self.curves.len() > 1 { format!("{}, ", curve.name) } else { String::new() };
                     worst = Some((
                         price,
                         format!(
-                            "The dearest step: {name}from {at} to {next}, {gain} more, latency is {} as long.",
+                            "The most expensive step: {name}from {at} to {next}: {gain} more, at {} the latency.",
                             times(cost)
                         ),
                     ));
@@ -165,8 +168,8 @@ impl LatencyLoad {
             }
         }
         let promise = match &self.slo {
-            Some(Slo { name, capacity: Some(capacity), .. }) => {
-                format!(" {name} holds up to {}.", Unit::PerSecond.format(*capacity))
+            Some(SloTarget { name, capacity: Some(capacity), .. }) => {
+                format!(" {name} holds up to {}.", AxisUnit::PerSecond.format(*capacity))
             }
             Some(slo) => format!(" {} holds at no level.", slo.name),
             None => String::new(),
@@ -177,19 +180,19 @@ impl LatencyLoad {
     fn describe(&self) -> String {
         let levels = self.curves.iter().map(|curve| curve.response.len().max(curve.service.len())).max().unwrap_or(0);
         let all = || self.curves.iter().flat_map(|curve| curve.response.iter().chain(&curve.service));
-        let load = ranging(all().map(|point| point.throughput), Unit::PerSecond);
+        let load = ranging(all().map(|point| point.throughput), AxisUnit::PerSecond);
         let mut text = format!("Latency against load at {}, throughput {load}.", counted(levels, "level"));
         for curve in self.curves.iter().take(MOST_SERIES) {
             let points = if curve.response.is_empty() { &curve.service } else { &curve.response };
             let values = points.iter().filter_map(|point| point.latency_ns.value);
-            text.push_str(&format!(" {}: {}.", curve.name, ranging(values, Unit::Nanoseconds)));
+            text.push_str(&format!(" {}: {}.", curve.name, ranging(values, AxisUnit::Nanoseconds)));
         }
         if let Some(knee) = self.knee {
-            text.push_str(&format!(" Knee at {}.", Unit::PerSecond.format(knee)));
+            text.push_str(&format!(" Knee at {}.", AxisUnit::PerSecond.format(knee)));
         }
         match &self.slo {
-            Some(Slo { name, capacity: Some(capacity), .. }) => {
-                text.push_str(&format!(" {name} holds up to {}.", Unit::PerSecond.format(*capacity)));
+            Some(SloTarget { name, capacity: Some(capacity), .. }) => {
+                text.push_str(&format!(" {name} holds up to {}.", AxisUnit::PerSecond.format(*capacity)));
             }
             Some(slo) => text.push_str(&format!(" {} holds at no level.", slo.name)),
             None => {}
@@ -203,10 +206,10 @@ impl LatencyLoad {
             for (which, points) in [("response", &curve.response), ("service", &curve.service)] {
                 for point in points {
                     let rates = [point.offered, Some(point.throughput)];
-                    let rates = rates.map(|rate| Datum::Number(rate, Unit::PerSecond));
+                    let rates = rates.map(|rate| Datum::Number(rate, AxisUnit::PerSecond));
                     table.row(
                         &[&curve.name, which],
-                        rates.into_iter().chain(cells(&point.latency_ns, Unit::Nanoseconds)),
+                        rates.into_iter().chain(cells(&point.latency_ns, AxisUnit::Nanoseconds)),
                     );
                 }
             }
@@ -218,9 +221,9 @@ impl LatencyLoad {
 fn tips<'p>(name: &str, which: &str, points: &'p [LoadPoint]) -> Vec<Point<'p>> {
     let tip = |point: &LoadPoint| {
         let offered =
-            point.offered.map_or(String::new(), |rate| format!(" (offered {})", Unit::PerSecond.format(rate)));
-        let latency = say(&point.latency_ns, Unit::Nanoseconds);
-        format!("{name} {which} {latency} at {}{offered}", Unit::PerSecond.format(point.throughput))
+            point.offered.map_or(String::new(), |rate| format!(" (offered {})", AxisUnit::PerSecond.format(rate)));
+        let latency = say(&point.latency_ns, AxisUnit::Nanoseconds);
+        format!("{name} {which} {latency} at {}{offered}", AxisUnit::PerSecond.format(point.throughput))
     };
     points.iter().map(|point| Point { x: point.throughput, estimate: &point.latency_ns, tip: tip(point) }).collect()
 }

@@ -8,7 +8,7 @@ use crate::seeing::{Spot, extremes};
 use crate::sheet::{LINE, MARGIN, Sheet, WIDTH};
 use crate::svg::{Anchor, Rect, escaped, px};
 use crate::text::{Face, fit, width};
-use crate::{Estimate, Figure, Heading, Measure, Spacing, Table, viridis};
+use crate::{AxisMeasure, DrawnChart, Estimate, Heading, Spacing, Table, viridis};
 
 /// Values by row and column.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,7 +16,7 @@ pub struct Matrix {
     /// What it is called.
     pub heading: Heading,
     /// What is measured; a logarithmic spacing makes equal ratios equal steps of colour.
-    pub measure: Measure,
+    pub measure: AxisMeasure,
     /// What the rows are, e.g. `jobs`.
     pub row_title: String,
     /// What the columns are, e.g. `depth`.
@@ -36,7 +36,7 @@ const HIGH: f64 = 34.0;
 
 impl Matrix {
     /// Draws it.
-    pub fn draw(&self) -> Figure {
+    pub fn draw(&self) -> DrawnChart {
         let mut sheet = Sheet::new(&self.heading);
         let values =
             || self.cells.iter().take(MOST).flat_map(|row| row.iter().take(MOST)).filter_map(|one| one.sound().value);

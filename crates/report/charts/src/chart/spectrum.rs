@@ -11,7 +11,7 @@ use crate::scale::{Scale, Span, Tick};
 use crate::seeing::times;
 use crate::series::{Look, Style};
 use crate::sheet::{Entry, Sheet};
-use crate::{Datum, Estimate, Figure, Heading, Spacing, Table, Unit};
+use crate::{AxisUnit, Datum, DrawnChart, Estimate, Heading, Spacing, Table};
 
 /// Latency over percentiles.
 #[derive(Debug, Clone, PartialEq)]
@@ -65,7 +65,7 @@ fn rarity(percentile: f64) -> Option<f64> {
 
 impl Spectrum {
     /// Draws it.
-    pub fn draw(&self) -> Figure {
+    pub fn draw(&self) -> DrawnChart {
         let mut sheet = Sheet::new(&self.heading);
         let shown =
             || self.series.iter().flat_map(|series| &series.points).filter(|point| rarity(point.percentile).is_some());
@@ -86,12 +86,12 @@ impl Spectrum {
             names.map(|(number, series)| Entry::of(number, &series.name, Look::Line(styles(number)))).collect();
         sheet.legend(&entries);
         let rarest = shown().chain(others()).filter_map(|point| rarity(point.percentile)).fold(100.0, f64::max);
-        let y = Scale::new(up, self.latency, Unit::Nanoseconds, 6);
+        let y = Scale::new(up, self.latency, AxisUnit::Nanoseconds, 6);
         let frame = Frame {
             left: gutter([&y]),
             x: axis(rarest),
             y,
-            x_title: "percentile, each step one nine more".to_owned(),
+            x_title: "percentile, one more nine per step".to_owned(),
             y_title: "latency".to_owned(),
             height: 300.0,
             says_x: true,
@@ -123,7 +123,7 @@ impl Spectrum {
             (series.name.clone(), last, last / middle(series).unwrap_or(last))
         };
         let tails: Vec<(String, f64, f64)> = self.series.iter().map(tail).collect();
-        let shown = |ns: f64| Unit::Nanoseconds.format(ns);
+        let shown = |ns: f64| AxisUnit::Nanoseconds.format(ns);
         let slowest = tails.iter().max_by(|one, other| one.1.total_cmp(&other.1));
         let fastest = tails.iter().min_by(|one, other| one.1.total_cmp(&other.1));
         match (tails.as_slice(), slowest, fastest) {
@@ -149,10 +149,10 @@ impl Spectrum {
     }
 
     fn describe(&self) -> String {
-        let mut text = "Latency by percentile on an axis where each further nine takes the same room.".to_owned();
+        let mut text = "Latency by percentile, on an axis where each additional nine has the same width.".to_owned();
         for series in self.series.iter().take(MOST_SERIES) {
             let values = series.points.iter().filter_map(|point| point.latency_ns.value);
-            text.push_str(&format!(" {}: {}.", series.name, ranging(values, Unit::Nanoseconds)));
+            text.push_str(&format!(" {}: {}.", series.name, ranging(values, AxisUnit::Nanoseconds)));
         }
         text
     }
@@ -163,7 +163,7 @@ impl Spectrum {
             for point in &series.points {
                 table.row(
                     &[&series.name],
-                    [percent(point.percentile)].into_iter().chain(cells(&point.latency_ns, Unit::Nanoseconds)),
+                    [percent(point.percentile)].into_iter().chain(cells(&point.latency_ns, AxisUnit::Nanoseconds)),
                 );
             }
         }
@@ -180,7 +180,7 @@ fn middle(series: &SpectrumSeries) -> Option<f64> {
 
 /// A percentile as a cell: a share of one for programs.
 fn percent(percentile: f64) -> Datum {
-    Datum::Labelled(format!("{}\u{A0}%", short(percentile)), percentile / 100.0, Unit::Share)
+    Datum::Labelled(format!("{}\u{A0}%", short(percentile)), percentile / 100.0, AxisUnit::Share)
 }
 
 /// As many decimals as tell it from 100.
@@ -193,7 +193,7 @@ fn short(percentile: f64) -> String {
 
 fn place<'p>(series: &SpectrumSeries, point: &'p SpectrumPoint) -> Option<Point<'p>> {
     let x = rarity(point.percentile)?;
-    let tip = format!("{} p{} {}", series.name, short(point.percentile), say(&point.latency_ns, Unit::Nanoseconds));
+    let tip = format!("{} p{} {}", series.name, short(point.percentile), say(&point.latency_ns, AxisUnit::Nanoseconds));
     Some(Point { x, estimate: &point.latency_ns, tip })
 }
 

@@ -9,7 +9,7 @@ use crate::series::Look;
 use crate::sheet::{Entry, LINE, MARGIN, Sheet, WIDTH};
 use crate::svg::{Anchor, Path, Rect};
 use crate::text::{Face, fit, width};
-use crate::{Datum, Estimate, Figure, Heading, Measure, Spacing, Table, Unit};
+use crate::{AxisMeasure, AxisUnit, Datum, DrawnChart, Estimate, Heading, Spacing, Table};
 
 /// Wholes and their parts.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,7 +17,7 @@ pub struct Stacked {
     /// What it is called.
     pub heading: Heading,
     /// What the parts are counted in; zero is the foot of every bar, so the axis is always linear.
-    pub measure: Measure,
+    pub measure: AxisMeasure,
     /// Names of the parts, in the order of the stack.
     pub parts: Vec<String>,
     /// One for each whole.
@@ -56,7 +56,7 @@ struct Columns {
 
 impl Stacked {
     /// Draws it.
-    pub fn draw(&self) -> Figure {
+    pub fn draw(&self) -> DrawnChart {
         let mut sheet = Sheet::new(&self.heading);
         let parts = self.parts.len().min(MOST_SERIES);
         let whole = |bar: &StackedBar| bar.values(parts).iter().sum::<f64>();
@@ -114,7 +114,7 @@ impl Stacked {
         for (number, value) in values.iter().enumerate().filter(|(_, value)| **value > 0.0) {
             let (from, to) = (x(below), x(below + value));
             below += value;
-            let share = Unit::Share.format(value / whole);
+            let share = AxisUnit::Share.format(value / whole);
             let tip = format!(
                 "{}, {}: {}, {share} of all",
                 bar.name,
@@ -171,9 +171,9 @@ impl Stacked {
         let Some(part) = part else { return String::new() };
         let spots = shares(part);
         match spots.as_slice() {
-            [only] => format!("{}: {}.", self.parts[part], Unit::Share.format(only.value)),
+            [only] => format!("{}: {}.", self.parts[part], AxisUnit::Share.format(only.value)),
             several => {
-                let told = extremes(several, Unit::Share);
+                let told = extremes(several, AxisUnit::Share);
                 if told.is_empty() {
                     told
                 } else {
@@ -192,7 +192,7 @@ impl Stacked {
         for bar in self.bars.iter().take(20) {
             let values = bar.values(self.parts.len());
             let whole: f64 = values.iter().sum();
-            let share = |(name, value): (&String, &f64)| format!("{name} {}", Unit::Share.format(value / whole));
+            let share = |(name, value): (&String, &f64)| format!("{name} {}", AxisUnit::Share.format(value / whole));
             let shares: Vec<String> = self.parts.iter().zip(&values).filter(|_| whole > 0.0).map(share).collect();
             let shares = if shares.is_empty() { "no data".to_owned() } else { shares.join(", ") };
             text.push_str(&format!(" {}: {shares}.", bar.name));
@@ -206,7 +206,7 @@ impl Stacked {
             let whole: f64 = bar.values(self.parts.len()).iter().sum();
             for (name, part) in self.parts.iter().zip(&bar.parts) {
                 let share = part.sound().value.filter(|_| whole > 0.0).map(|value| value.max(0.0) / whole);
-                let share = Datum::Number(share, Unit::Share);
+                let share = Datum::Number(share, AxisUnit::Share);
                 table.row(&[&bar.name, name], cells(part, self.measure.unit).into_iter().chain([share]));
             }
         }

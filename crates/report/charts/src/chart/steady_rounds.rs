@@ -9,7 +9,7 @@ use crate::series::{Look, Style};
 use crate::sheet::{Entry, LINE, MARGIN, Sheet, WIDTH};
 use crate::svg::Anchor;
 use crate::text::{Face, fit};
-use crate::{Datum, Figure, Heading, Measure, Table, Unit};
+use crate::{AxisMeasure, AxisUnit, Datum, DrawnChart, Heading, Table};
 
 /// Rounds and whether they settled.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,7 +17,7 @@ pub struct SteadyRounds {
     /// What it is called.
     pub heading: Heading,
     /// What was measured in each round.
-    pub measure: Measure,
+    pub measure: AxisMeasure,
     /// One for each load of a round.
     pub series: Vec<Rounds>,
     /// Number of the series that was judged.
@@ -78,7 +78,7 @@ impl Window {
 
 impl SteadyRounds {
     /// Draws it.
-    pub fn draw(&self) -> Figure {
+    pub fn draw(&self) -> DrawnChart {
         let mut sheet = Sheet::new(&self.heading);
         self.verdict(&mut sheet);
         let values = self.series.iter().flat_map(|series| &series.values).flatten().copied();
@@ -86,7 +86,7 @@ impl SteadyRounds {
         let rounds = self.series.iter().map(|series| series.values.len()).max().unwrap_or(0);
         if up.is_empty(self.measure.spacing) {
             sheet.nothing(NO_DATA);
-            return sheet.finish("Rounds towards a steady state.", self.table());
+            return sheet.finish("Rounds until steady state.", self.table());
         }
         let window =
             self.window.filter(|window| window.start < rounds && window.end <= rounds && sound(window.mean).is_some());
@@ -96,7 +96,7 @@ impl SteadyRounds {
         }
         self.legend(&mut sheet, window.is_some());
         let y = Scale::new(up, self.measure.spacing, self.measure.unit, 6);
-        let x = Scale::close(Span::of([1.0, rounds.max(2) as f64]), Unit::Count, 12).aired();
+        let x = Scale::close(Span::of([1.0, rounds.max(2) as f64]), AxisUnit::Count, 12).aired();
         let frame = Frame {
             left: gutter([&y]),
             x,
@@ -140,7 +140,7 @@ impl SteadyRounds {
         let mut entries: Vec<Entry> =
             names.map(|(number, series)| Entry::of(number, &series.name, Look::Line(self.style(number)))).collect();
         if judged {
-            let percent = Unit::Share.format(self.range_limit);
+            let percent = AxisUnit::Share.format(self.range_limit);
             entries.push(Entry::new("window", Look::Zone));
             entries.push(Entry::new(&format!("{percent} band around the mean"), Look::Rule(2)));
             entries.push(Entry::new("least-squares line", Look::Rule(0)));
@@ -180,7 +180,7 @@ impl SteadyRounds {
                 let Some(value) = value else { continue };
                 let (Some(x), Some(y)) = (plot.x(*round), plot.y(*value)) else { continue };
                 let tip = format!("{} round {round}: {}", series.name, self.measure.unit.format(*value));
-                style.mark(sheet, (x, y), &tip);
+                style.mark(&mut sheet.svg, (x, y), &tip);
             }
             sheet.svg.close("g");
         }
@@ -188,10 +188,10 @@ impl SteadyRounds {
 
     /// The verdict, and by how much.
     fn seen(&self) -> String {
-        let share = |value: f64| Unit::Share.format(value);
+        let share = |value: f64| AxisUnit::Share.format(value);
         let window = self.window.map(|window| {
             format!(
-                ": values {} of the mean apart ({} allowed), the line moves by {} ({} allowed)",
+                ": values spread over {} of the mean ({} allowed), trend {} ({} allowed)",
                 share(window.range_share),
                 share(self.range_limit),
                 share(window.slope_share),
@@ -208,11 +208,16 @@ impl SteadyRounds {
             text.push('.');
         }
         if let Some(window) = &self.window {
-            let share = |value: f64| Unit::Share.format(value);
+            let share = |value: f64| AxisUnit::Share.format(value);
             text.push_str(&format!(
-                " Window: rounds {} to {}, mean {}, largest less smallest {} of the mean (limit {}), line {} (limit {}).",
-                window.from(), window.to(), self.measure.unit.format(window.mean), share(window.range_share), share(self.range_limit),
-                share(window.slope_share), share(self.slope_limit)
+                " Window: rounds {} to {}, mean {}, range {} of the mean (limit {}), trend {} (limit {}).",
+                window.from(),
+                window.to(),
+                self.measure.unit.format(window.mean),
+                share(window.range_share),
+                share(self.range_limit),
+                share(window.slope_share),
+                share(self.slope_limit)
             ));
         }
         text
@@ -227,7 +232,7 @@ impl SteadyRounds {
                 let inside = number == self.tracked
                     && self.window.is_some_and(|window| (window.start..window.end).contains(&round));
                 let cells = [
-                    Datum::Number(Some((round + 1) as f64), Unit::Count),
+                    Datum::Number(Some((round + 1) as f64), AxisUnit::Count),
                     Datum::Text(series.name.clone()),
                     Datum::Number(value, self.measure.unit),
                     Datum::Text(if inside { "yes" } else { "no" }.to_owned()),

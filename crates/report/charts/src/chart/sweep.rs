@@ -8,7 +8,7 @@ use crate::scale::{Scale, Span};
 use crate::seeing::{Spot, extremes};
 use crate::series::{Look, Style};
 use crate::sheet::{Entry, Sheet};
-use crate::{Datum, Estimate, Figure, Heading, Measure, Spacing, Table, Unit};
+use crate::{AxisMeasure, AxisUnit, Datum, DrawnChart, Estimate, Heading, Spacing, Table};
 
 /// Lines with intervals over an axis.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,7 +20,7 @@ pub struct Sweep {
     /// What its places are.
     pub axis: SweepAxis,
     /// What is measured.
-    pub measure: Measure,
+    pub measure: AxisMeasure,
     /// One for each line.
     pub series: Vec<SweepSeries>,
     /// Values of other pictures that this one is to be compared with: its axis holds them, too.
@@ -33,11 +33,11 @@ pub enum SweepAxis {
     /// Names; `x` of a point is the number of its name, from 0.
     Named(Vec<String>),
     /// Numbers, equally spaced.
-    Linear(Unit),
+    Linear(AxisUnit),
     /// Numbers, each power of two as far from the next.
-    Doubling(Unit),
+    Doubling(AxisUnit),
     /// Numbers on a logarithmic axis.
-    Log(Unit),
+    Log(AxisUnit),
 }
 
 /// One line.
@@ -60,7 +60,7 @@ pub struct SweepPoint {
 
 impl Sweep {
     /// Draws it.
-    pub fn draw(&self) -> Figure {
+    pub fn draw(&self) -> DrawnChart {
         let mut sheet = Sheet::new(&self.heading);
         let points = || self.series.iter().flat_map(|series| &series.points);
         let up = Span::of(points().flat_map(|point| point.y.numbers()).chain(self.beside.iter().copied()));

@@ -9,7 +9,7 @@ use crate::seeing::middle;
 use crate::series::{Look, Style};
 use crate::sheet::{Entry, Sheet};
 use crate::svg::Rect;
-use crate::{Datum, Figure, Heading, Measure, Spacing, Table, Unit};
+use crate::{AxisMeasure, AxisUnit, Datum, DrawnChart, Heading, Spacing, Table};
 
 /// Latencies and other series on one axis of time.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,7 +53,7 @@ pub struct LatencyMoment {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Panel {
     /// What is shown.
-    pub measure: Measure,
+    pub measure: AxisMeasure,
     /// The lines.
     pub series: Vec<TimeSeries>,
 }
@@ -92,7 +92,7 @@ impl LatencyBand {
 
 impl Timeline {
     /// Draws it.
-    pub fn draw(&self) -> Figure {
+    pub fn draw(&self) -> DrawnChart {
         let mut sheet = Sheet::new(&self.heading);
         let time = self.time();
         let (has_latencies, has_panels) =
@@ -101,14 +101,14 @@ impl Timeline {
             sheet.nothing(NO_DATA);
             return sheet.finish("Latency and other series over time.", self.table());
         }
-        let y = Scale::new(has_latencies, self.latency, Unit::Nanoseconds, 6);
+        let y = Scale::new(has_latencies, self.latency, AxisUnit::Nanoseconds, 6);
         // A plot in which nothing can be drawn is left out.
         let panels: Vec<&Panel> =
             self.panels.iter().filter(|panel| !span(panel).is_empty(panel.measure.spacing)).collect();
         let draws_latencies = !has_latencies.is_empty(self.latency);
         let scales: Vec<Scale> = panels.iter().map(|panel| panel_scale(panel)).collect();
         let left = gutter(scales.iter().chain([&y]));
-        let x = Scale::close(time, Unit::Nanoseconds, 9);
+        let x = Scale::close(time, AxisUnit::Nanoseconds, 9);
         let marks: Vec<Mark> =
             self.marks.iter().map(|mark| Mark { at: mark.at_ns, label: mark.label.clone(), dash: 2 }).collect();
         let tips = MOST_TIPS / (panels.len() + usize::from(draws_latencies)).max(1);
@@ -189,7 +189,7 @@ impl Timeline {
             sheet.curve(&plot, &band.line(|moment| moment.p50_ns), "l");
             sheet.svg.close("g");
         }
-        tell(sheet, &plot, &self.latency_lines(), Unit::Nanoseconds, tips);
+        tell(sheet, &plot, &self.latency_lines(), AxisUnit::Nanoseconds, tips);
         note_left_out(sheet, self.latencies.len(), MOST_SERIES);
     }
 
@@ -216,7 +216,7 @@ impl Timeline {
         let moments = self.latencies.iter().flat_map(|band| &band.moments);
         let known = moments.filter_map(|moment| Some((moment.at_ns, moment.max_ns.and_then(sound)?)));
         if let Some((at, slowest)) = known.max_by(|one, other| one.1.total_cmp(&other.1)) {
-            let shown = |ns: f64| Unit::Nanoseconds.format(ns);
+            let shown = |ns: f64| AxisUnit::Nanoseconds.format(ns);
             said.push(format!("The slowest operation, {}, ended about {} after the start.", shown(slowest), shown(at)));
         }
         if let Some((panel, line)) = self.panels.first().and_then(|panel| Some((panel, panel.series.first()?)))
@@ -233,7 +233,7 @@ impl Timeline {
                     "{name}: usually {}, but {} at {}.",
                     unit.format(usual),
                     unit.format(*least),
-                    Unit::Nanoseconds.format(*at)
+                    AxisUnit::Nanoseconds.format(*at)
                 ),
                 false => format!("{name}: within {spread:.0} % of {}.", unit.format(usual)),
             });
@@ -266,8 +266,8 @@ impl Timeline {
             counted(self.panels.len() + usize::from(!self.latencies.is_empty()), "plot")
         );
         for band in self.latencies.iter().take(MOST_SERIES) {
-            let median = ranging(band.moments.iter().filter_map(|moment| moment.p50_ns), Unit::Nanoseconds);
-            let largest = ranging(band.moments.iter().filter_map(|moment| moment.max_ns), Unit::Nanoseconds);
+            let median = ranging(band.moments.iter().filter_map(|moment| moment.p50_ns), AxisUnit::Nanoseconds);
+            let largest = ranging(band.moments.iter().filter_map(|moment| moment.max_ns), AxisUnit::Nanoseconds);
             text.push_str(&format!(" {} latency: median {median}, largest {largest}.", band.name));
         }
         for panel in &self.panels {
@@ -277,22 +277,25 @@ impl Timeline {
             }
         }
         for mark in self.marks.iter().filter(|mark| !mark.label.is_empty()) {
-            text.push_str(&format!(" {} at {}.", mark.label, Unit::Nanoseconds.format(mark.at_ns)));
+            text.push_str(&format!(" {} at {}.", mark.label, AxisUnit::Nanoseconds.format(mark.at_ns)));
         }
         text
     }
 
     fn table(&self) -> Table {
         let mut table = Table::new(&["measure", "series", "time", "value"]);
-        let mut add = |measure: &str, name: &str, unit: Unit, values: &[(f64, Option<f64>)]| {
+        let mut add = |measure: &str, name: &str, unit: AxisUnit, values: &[(f64, Option<f64>)]| {
             for (at, value) in values {
-                table.row(&[measure, name], [Datum::Number(Some(*at), Unit::Nanoseconds), Datum::Number(*value, unit)]);
+                table.row(
+                    &[measure, name],
+                    [Datum::Number(Some(*at), AxisUnit::Nanoseconds), Datum::Number(*value, unit)],
+                );
             }
         };
         for band in &self.latencies {
-            add("median latency", &band.name, Unit::Nanoseconds, &band.line(|moment| moment.p50_ns));
-            add("p99 latency", &band.name, Unit::Nanoseconds, &band.line(|moment| moment.p99_ns));
-            add("largest latency", &band.name, Unit::Nanoseconds, &band.line(|moment| moment.max_ns));
+            add("median latency", &band.name, AxisUnit::Nanoseconds, &band.line(|moment| moment.p50_ns));
+            add("p99 latency", &band.name, AxisUnit::Nanoseconds, &band.line(|moment| moment.p99_ns));
+            add("largest latency", &band.name, AxisUnit::Nanoseconds, &band.line(|moment| moment.max_ns));
         }
         for panel in &self.panels {
             for line in lines(panel, usize::MAX) {
@@ -328,7 +331,7 @@ fn lines(panel: &Panel, most: usize) -> Vec<Line> {
 const MOST_TIPS: usize = 110;
 
 /// Strips over the whole height of a plot that tell the values of all lines at a moment.
-fn tell(sheet: &mut Sheet<'_>, plot: &Plot, lines: &[Line], unit: Unit, most: usize) {
+fn tell(sheet: &mut Sheet<'_>, plot: &Plot, lines: &[Line], unit: AxisUnit, most: usize) {
     let mut moments: Vec<f64> = lines.iter().flat_map(|line| &line.values).map(|value| value.0).collect();
     moments.retain(|at| plot.x(*at).is_some());
     moments.sort_by(f64::total_cmp);
@@ -345,7 +348,7 @@ fn tell(sheet: &mut Sheet<'_>, plot: &Plot, lines: &[Line], unit: Unit, most: us
         };
         let values: Vec<String> = lines.iter().filter_map(value).collect();
         if !values.is_empty() {
-            let tip = format!("{}: {}", Unit::Nanoseconds.format(*at), values.join(", "));
+            let tip = format!("{}: {}", AxisUnit::Nanoseconds.format(*at), values.join(", "));
             let place = Rect { x: from, y: plot.top, width: to - from, height: plot.bottom - plot.top };
             sheet.svg.rect(&[("class", "i")], place, &tip);
         }

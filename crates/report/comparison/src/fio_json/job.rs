@@ -6,7 +6,7 @@ use iolab_histogram::{SparseHistogram, bucket_low, bucket_of, check_buckets};
 use serde_json::Value;
 
 use crate::summary::gather;
-use crate::{DirectionSummary, JobSummary, Latencies, Operations, RunSummary};
+use crate::{DirectionSummary, JobSummary, Latencies, OperationType, RunSummary};
 
 /// The jobs of a report; those of all clients, without their sum.
 pub(super) fn jobs(document: &Value) -> Vec<&Value> {
@@ -70,11 +70,11 @@ fn options(value: &Value) -> BTreeMap<String, String> {
 fn job(value: &Value, global: &BTreeMap<String, String>) -> JobSummary {
     let mut all = global.clone();
     all.extend(options(&value["job options"]));
-    let kinds = [("read", Operations::Read), ("write", Operations::Write), ("trim", Operations::Trim)];
-    let of = |(key, operations): (&str, Operations)| direction(value.get(key)?, operations);
+    let kinds = [("read", OperationType::Read), ("write", OperationType::Write), ("trim", OperationType::Trim)];
+    let of = |(key, operations): (&str, OperationType)| direction(value.get(key)?, operations);
     let mut directions: Vec<DirectionSummary> = kinds.into_iter().filter_map(of).collect();
     if directions.is_empty() {
-        directions.extend(of(("mixed", Operations::Mixed)));
+        directions.extend(of(("mixed", OperationType::Mixed)));
     }
     let share = value["usr_cpu"].as_f64().zip(value["sys_cpu"].as_f64()).map(|(user, system)| (user + system) / 100.0);
     let cpu_ns = share.zip(value["job_runtime"].as_f64()).map(|(share, runtime_ms)| share * runtime_ms * 1e6);
@@ -91,7 +91,7 @@ fn job(value: &Value, global: &BTreeMap<String, String>) -> JobSummary {
 }
 
 /// `None` when nothing was done.
-fn direction(value: &Value, operations: Operations) -> Option<DirectionSummary> {
+fn direction(value: &Value, operations: OperationType) -> Option<DirectionSummary> {
     let number = |key: &str| value[key].as_f64();
     let lat = latencies(value, "lat");
     let ios = value["total_ios"].as_u64().unwrap_or(lat.count);

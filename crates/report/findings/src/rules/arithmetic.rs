@@ -3,7 +3,7 @@
 use iolab_plan::BlockSizes;
 use iolab_recording::Severity;
 
-use super::{Seen, of_jobs};
+use super::{RuleMatch, of_jobs};
 use crate::facts::{Facts, Member};
 use crate::wording::{bytes, count};
 
@@ -12,7 +12,7 @@ const TOLERANCE: f64 = 1.05;
 
 /// Rate times latency cannot be more than the queue holds (Little, "A proof for the queuing formula
 /// L = λW", 1961).
-pub(crate) fn littles_law(facts: &Facts<'_>) -> Vec<Seen> {
+pub(crate) fn littles_law(facts: &Facts<'_>) -> Vec<RuleMatch> {
     of_jobs(facts, Severity::Invalid, |job| {
         let worst = job.members.iter().find(|member| breaks_littles_law(member))?;
         let depth = worst.mean_depth().unwrap_or(0.0);
@@ -32,7 +32,7 @@ fn breaks_littles_law(member: &Member<'_>) -> bool {
 }
 
 /// Bytes must be operations times size.
-pub(crate) fn bandwidth(facts: &Facts<'_>) -> Vec<Seen> {
+pub(crate) fn bandwidth(facts: &Facts<'_>) -> Vec<RuleMatch> {
     of_jobs(facts, Severity::Invalid, |job| job.members.iter().find_map(odd_bytes))
 }
 

@@ -4,7 +4,7 @@
 use iolab_plan::Direction;
 use iolab_recording::Severity;
 
-use super::{Seen, of_jobs};
+use super::{RuleMatch, of_jobs};
 use crate::facts::{Facts, Job, Stage};
 use crate::traffic::{DATA, Traffic, is_top};
 use crate::wording::{bytes, percent};
@@ -19,7 +19,7 @@ const HARDLY: f64 = 0.5;
 const NOT_ALL: f64 = 0.95;
 
 /// Buffered I/O of which the device saw little.
-pub(crate) fn page_cache(facts: &Facts<'_>) -> Vec<Seen> {
+pub(crate) fn page_cache(facts: &Facts<'_>) -> Vec<RuleMatch> {
     let mut seen = Vec::new();
     for (stage, traffic) in observed(facts) {
         for direction in DATA {
@@ -45,7 +45,7 @@ pub(crate) fn page_cache(facts: &Facts<'_>) -> Vec<Seen> {
                 bytes(device),
                 percent(device / asked)
             );
-            let found = Seen::of_several(severity, names(facts, stage, direction, Job::is_buffered), &evidence);
+            let found = RuleMatch::of_several(severity, names(facts, stage, direction, Job::is_buffered), &evidence);
             seen.push(match (severity, direction) {
                 (Severity::Invalid, Direction::Read) => found,
                 (Severity::Invalid, _) => {
@@ -60,7 +60,7 @@ pub(crate) fn page_cache(facts: &Facts<'_>) -> Vec<Seen> {
 }
 
 /// Direct reads that no device was asked for.
-pub(crate) fn unwritten_blocks(facts: &Facts<'_>) -> Vec<Seen> {
+pub(crate) fn unwritten_blocks(facts: &Facts<'_>) -> Vec<RuleMatch> {
     let mut seen = Vec::new();
     for (stage, traffic) in observed(facts) {
         let asked = sum(facts, stage, Direction::Read, Job::is_direct);
@@ -73,14 +73,14 @@ pub(crate) fn unwritten_blocks(facts: &Facts<'_>) -> Vec<Seen> {
                 percent(device / asked)
             );
             let jobs = names(facts, stage, Direction::Read, Job::is_direct);
-            seen.push(Seen::of_several(Severity::Invalid, jobs, &evidence));
+            seen.push(RuleMatch::of_several(Severity::Invalid, jobs, &evidence));
         }
     }
     seen
 }
 
 /// Direct writes that did not become writes of the device.
-pub(crate) fn device_bytes(facts: &Facts<'_>) -> Vec<Seen> {
+pub(crate) fn device_bytes(facts: &Facts<'_>) -> Vec<RuleMatch> {
     let mut seen = Vec::new();
     for (stage, traffic) in observed(facts) {
         let asked = sum(facts, stage, Direction::Write, Job::is_direct);
@@ -93,14 +93,14 @@ pub(crate) fn device_bytes(facts: &Facts<'_>) -> Vec<Seen> {
                 percent(device / asked)
             );
             let jobs = names(facts, stage, Direction::Write, Job::is_direct);
-            seen.push(Seen::of_several(Severity::Invalid, jobs, &evidence));
+            seen.push(RuleMatch::of_several(Severity::Invalid, jobs, &evidence));
         }
     }
     seen
 }
 
 /// A device made of others that did less than it did.
-pub(crate) fn cache_beneath(facts: &Facts<'_>) -> Vec<Seen> {
+pub(crate) fn cache_beneath(facts: &Facts<'_>) -> Vec<RuleMatch> {
     let devices = &facts.recording.devices;
     let mut seen = Vec::new();
     for device in devices.iter().filter(|device| !device.parts.is_empty() && is_top(&device.name, facts.recording)) {
@@ -120,7 +120,7 @@ pub(crate) fn cache_beneath(facts: &Facts<'_>) -> Vec<Seen> {
                     bytes(below),
                     percent(below / above)
                 );
-                seen.push(Seen::of_run(Severity::Invalid, evidence));
+                seen.push(RuleMatch::of_run(Severity::Invalid, evidence));
             }
         }
     }
@@ -128,7 +128,7 @@ pub(crate) fn cache_beneath(facts: &Facts<'_>) -> Vec<Seen> {
 }
 
 /// Buffered reads of small files where no counters say what reached a device.
-pub(crate) fn fits_in_memory(facts: &Facts<'_>) -> Vec<Seen> {
+pub(crate) fn fits_in_memory(facts: &Facts<'_>) -> Vec<RuleMatch> {
     if !facts.recording.devices.is_empty() {
         return Vec::new();
     }
@@ -147,7 +147,7 @@ pub(crate) fn fits_in_memory(facts: &Facts<'_>) -> Vec<Seen> {
 }
 
 /// Direct I/O on a file system of which no device is known.
-pub(crate) fn no_device(facts: &Facts<'_>) -> Vec<Seen> {
+pub(crate) fn no_device(facts: &Facts<'_>) -> Vec<RuleMatch> {
     if !facts.recording.devices.is_empty() {
         return Vec::new();
     }

@@ -3,11 +3,11 @@
 use iolab_recording::Severity;
 use iolab_units::rounded_ns;
 
-use super::Seen;
+use super::RuleMatch;
 use crate::facts::Facts;
 
 /// A run that somebody ended, or that was killed.
-pub(crate) fn interrupted(facts: &Facts<'_>) -> Vec<Seen> {
+pub(crate) fn interrupted(facts: &Facts<'_>) -> Vec<RuleMatch> {
     let recording = facts.recording;
     if !recording.interrupted {
         return Vec::new();
@@ -21,5 +21,5 @@ pub(crate) fn interrupted(facts: &Facts<'_>) -> Vec<Seen> {
     let asked = asked.collect::<Option<Vec<u64>>>().filter(|_| is_one_stage).and_then(|all| all.into_iter().max());
     let of = asked.map(|asked_ns| format!(" of {}", rounded_ns(asked_ns as f64))).unwrap_or_default();
     let evidence = format!("the run ended after {}{of}", rounded_ns(recording.elapsed_ns as f64));
-    vec![Seen::of_run(Severity::Warning, evidence)]
+    vec![RuleMatch::of_run(Severity::Warning, evidence)]
 }

@@ -4,7 +4,7 @@
 use iolab_recording::{HostSample, QuotaUse, Severity};
 use iolab_units::rounded_ns;
 
-use super::Seen;
+use super::RuleMatch;
 use crate::facts::{Facts, Job, Member};
 use crate::traffic::DATA;
 use crate::wording::{bytes, count, percent};
@@ -68,7 +68,7 @@ pub(crate) fn processors(facts: &Facts<'_>) -> Option<Processors> {
 }
 
 /// Other tasks that took the CPUs.
-pub(crate) fn host_busy(facts: &Facts<'_>) -> Vec<Seen> {
+pub(crate) fn host_busy(facts: &Facts<'_>) -> Vec<RuleMatch> {
     let Some(seen) = processors(facts) else { return Vec::new() };
     // The measured part of a worker is not all of its life: its rate of CPU time stands for the
     // rest.
@@ -87,21 +87,21 @@ pub(crate) fn host_busy(facts: &Facts<'_>) -> Vec<Seen> {
         percent(idle),
         waited.unwrap_or_default()
     );
-    vec![Seen::of_run(Severity::Warning, evidence)]
+    vec![RuleMatch::of_run(Severity::Warning, evidence)]
 }
 
 /// CPU time that the hypervisor gave to others.
-pub(crate) fn steal(facts: &Facts<'_>) -> Vec<Seen> {
+pub(crate) fn steal(facts: &Facts<'_>) -> Vec<RuleMatch> {
     let Some(seen) = processors(facts) else { return Vec::new() };
     let share = seen.stolen_ns / seen.total_ns;
     if share < STOLEN {
         return Vec::new();
     }
-    vec![Seen::of_run(Severity::Warning, format!("the hypervisor took away {} of the CPU time", percent(share)))]
+    vec![RuleMatch::of_run(Severity::Warning, format!("the hypervisor took away {} of the CPU time", percent(share)))]
 }
 
 /// CPU time that a quota of the run's control group took away.
-pub(crate) fn cpu_quota(facts: &Facts<'_>) -> Vec<Seen> {
+pub(crate) fn cpu_quota(facts: &Facts<'_>) -> Vec<RuleMatch> {
     let Some((throttled, length_ns)) = throttled(facts) else { return Vec::new() };
     let length_ns = length_ns as f64;
     if throttled.throttled_periods == 0 || (throttled.throttled_ns as f64) < THROTTLED * length_ns {
@@ -119,7 +119,7 @@ pub(crate) fn cpu_quota(facts: &Facts<'_>) -> Vec<Seen> {
         rounded_ns(throttled.throttled_ns as f64),
         rounded_ns(length_ns)
     );
-    vec![Seen::of_run(Severity::Warning, evidence)]
+    vec![RuleMatch::of_run(Severity::Warning, evidence)]
 }
 
 /// What quotas did between the first and the last sample, and the time between them, ns; `None`
@@ -137,7 +137,7 @@ pub(crate) fn throttled(facts: &Facts<'_>) -> Option<(QuotaUse, u64)> {
 }
 
 /// Processors that slowed themselves down.
-pub(crate) fn thermal(facts: &Facts<'_>) -> Vec<Seen> {
+pub(crate) fn thermal(facts: &Facts<'_>) -> Vec<RuleMatch> {
     let host = facts.recording.observations.as_ref().map(|seen| &seen.host[..]).unwrap_or_default();
     let (Some(first), Some(last)) = (host.first(), host.last()) else { return Vec::new() };
     let events = first.thermal_events.zip(last.thermal_events).map_or(0, |(from, to)| to.saturating_sub(from));
@@ -146,12 +146,12 @@ pub(crate) fn thermal(facts: &Facts<'_>) -> Vec<Seen> {
     }
     let length = rounded_ns(last.at_ns.saturating_sub(first.at_ns) as f64);
     let evidence = format!("CPUs slowed down {} times in {length} because they were too hot", count(events));
-    vec![Seen::of_run(Severity::Warning, evidence)]
+    vec![RuleMatch::of_run(Severity::Warning, evidence)]
 }
 
 /// Traffic on the device that no job asked for. Only of direct I/O: what the page cache adds is its
 /// own.
-pub(crate) fn other_traffic(facts: &Facts<'_>) -> Vec<Seen> {
+pub(crate) fn other_traffic(facts: &Facts<'_>) -> Vec<RuleMatch> {
     let mut seen = Vec::new();
     for stage in &facts.stages {
         let Some(traffic) = stage.traffic else { continue };
@@ -174,10 +174,12 @@ pub(crate) fn other_traffic(facts: &Facts<'_>) -> Vec<Seen> {
                 bytes(asked)
             );
             seen.push(match facts.stages.len() {
-                1 => Seen::of_run(Severity::Warning, evidence),
-                _ => {
-                    Seen::of_several(Severity::Warning, jobs.iter().map(|job| job.name.to_owned()).collect(), &evidence)
-                }
+                1 => RuleMatch::of_run(Severity::Warning, evidence),
+                _ => RuleMatch::of_several(
+                    Severity::Warning,
+                    jobs.iter().map(|job| job.name.to_owned()).collect(),
+                    &evidence,
+                ),
             });
         }
     }

@@ -3,7 +3,7 @@
 use iolab_recording::Severity;
 use iolab_units::rounded_ns;
 
-use super::{Seen, of_jobs, together};
+use super::{RuleMatch, of_jobs, together};
 use crate::facts::{Facts, Job, Member};
 use crate::wording::{count, percent};
 
@@ -14,7 +14,7 @@ const BUSY: f64 = 0.95;
 const LEAST_NS: u64 = 200_000_000;
 
 /// Workers that never waited.
-pub(crate) fn cpu_bound(facts: &Facts<'_>) -> Vec<Seen> {
+pub(crate) fn cpu_bound(facts: &Facts<'_>) -> Vec<RuleMatch> {
     of_jobs(facts, Severity::Warning, |job| {
         is_cpu_bound(job).then(|| {
             let busy = job.members.iter().map(Member::cpu_share).fold(f64::INFINITY, f64::min);
@@ -36,7 +36,7 @@ pub(crate) fn is_cpu_bound(job: &Job<'_>) -> bool {
 }
 
 /// The tool's own work as a large part of every operation.
-pub(crate) fn tool_bound(facts: &Facts<'_>) -> Vec<Seen> {
+pub(crate) fn tool_bound(facts: &Facts<'_>) -> Vec<RuleMatch> {
     let Some(calibration) = &facts.recording.calibration else { return Vec::new() };
     of_jobs(facts, Severity::Warning, |job| {
         let members: Vec<_> = job.members.iter().map(|member| (member.plan, member.worker)).collect();
@@ -51,7 +51,7 @@ pub(crate) fn tool_bound(facts: &Facts<'_>) -> Vec<Seen> {
 }
 
 /// Workers that are bound to one CPU together.
-pub(crate) fn shared_core(facts: &Facts<'_>) -> Vec<Seen> {
+pub(crate) fn shared_core(facts: &Facts<'_>) -> Vec<RuleMatch> {
     let mut seen = Vec::new();
     for job in facts.shown() {
         let on_one = |member: &Member<'_>| match member.plan.process.cpus.as_deref() {
@@ -72,7 +72,7 @@ pub(crate) fn shared_core(facts: &Facts<'_>) -> Vec<Seen> {
 }
 
 /// More workers than CPUs, which all were used up.
-pub(crate) fn more_workers_than_cpus(facts: &Facts<'_>) -> Vec<Seen> {
+pub(crate) fn more_workers_than_cpus(facts: &Facts<'_>) -> Vec<RuleMatch> {
     let cpus = facts.recording.host.cpus;
     let all: Vec<Member<'_>> = facts.jobs.iter().flat_map(|job| job.members.iter().copied()).collect();
     // Only workers of the same time share the CPUs: the sum over groups that ran one after another
@@ -87,7 +87,7 @@ pub(crate) fn more_workers_than_cpus(facts: &Facts<'_>) -> Vec<Seen> {
         return Vec::new();
     };
     let evidence = format!("{} workers used {used:.1} of {cpus} CPUs", count(workers));
-    vec![Seen::of_run(Severity::Warning, evidence)]
+    vec![RuleMatch::of_run(Severity::Warning, evidence)]
 }
 
 fn overlap(one: &Member<'_>, other: &Member<'_>) -> bool {

@@ -3,7 +3,7 @@
 use iolab_plan::Reach;
 use iolab_recording::Severity;
 
-use super::{Seen, of_jobs};
+use super::{RuleMatch, of_jobs};
 use crate::facts::{Facts, Job, Member};
 use crate::wording::percent;
 
@@ -17,7 +17,7 @@ const ROUNDS: u64 = 10;
 const MOSTLY: f64 = 0.8;
 
 /// `iodepth` with an engine that does one thing at a time.
-pub(crate) fn synchronous_engine(facts: &Facts<'_>) -> Vec<Seen> {
+pub(crate) fn synchronous_engine(facts: &Facts<'_>) -> Vec<RuleMatch> {
     of_jobs(facts, Severity::Warning, |job| {
         let plan = job.first().plan;
         let (asked, depth) = (plan.queue.asked_depth, plan.queue.depth);
@@ -28,7 +28,7 @@ pub(crate) fn synchronous_engine(facts: &Facts<'_>) -> Vec<Seen> {
 }
 
 /// A queue that was never as full as asked.
-pub(crate) fn depth_not_reached(facts: &Facts<'_>) -> Vec<Seen> {
+pub(crate) fn depth_not_reached(facts: &Facts<'_>) -> Vec<RuleMatch> {
     of_jobs(facts, Severity::Warning, |job| {
         if !keeps_queue_full(job) {
             return None;
@@ -43,7 +43,7 @@ pub(crate) fn depth_not_reached(facts: &Facts<'_>) -> Vec<Seen> {
 }
 
 /// An asynchronous engine whose submissions do the I/O themselves.
-pub(crate) fn submission_blocks(facts: &Facts<'_>) -> Vec<Seen> {
+pub(crate) fn submission_blocks(facts: &Facts<'_>) -> Vec<RuleMatch> {
     of_jobs(facts, Severity::Warning, |job| {
         if !keeps_queue_full(job) || !job.is_kernel() {
             return None;

@@ -4,7 +4,7 @@
 use iolab_plan::Direction;
 use iolab_recording::Severity;
 
-use super::Seen;
+use super::RuleMatch;
 use crate::facts::{Facts, Job, Stage};
 use crate::traffic::{DATA, Traffic, is_top, setting, uncounted as uncounted_devices};
 use crate::wording::{bytes, percent};
@@ -22,17 +22,17 @@ const WELL_BELOW: f64 = 0.6;
 const MERGED: f64 = 0.1;
 
 /// Devices that do not count.
-pub(crate) fn uncounted(facts: &Facts<'_>) -> Vec<Seen> {
+pub(crate) fn uncounted(facts: &Facts<'_>) -> Vec<RuleMatch> {
     let names = uncounted_devices(facts.recording);
     if names.is_empty() {
         return Vec::new();
     }
-    vec![Seen::of_run(Severity::Note, format!("queue/iostats of {} is 0", names.join(", ")))]
+    vec![RuleMatch::of_run(Severity::Note, format!("queue/iostats of {} is 0", names.join(", ")))]
 }
 
 /// Operations that became several requests. Reads and writes of a stage are cut alike: one finding
 /// is enough.
-pub(crate) fn split(facts: &Facts<'_>) -> Vec<Seen> {
+pub(crate) fn split(facts: &Facts<'_>) -> Vec<RuleMatch> {
     let mut seen = Vec::new();
     for (stage, traffic) in direct_only(facts) {
         let cut = DATA.into_iter().find_map(|direction| {
@@ -51,14 +51,14 @@ pub(crate) fn split(facts: &Facts<'_>) -> Vec<Seen> {
                 bytes(request),
                 largest_request(facts, request)
             );
-            seen.push(Seen::of_several(Severity::Note, names(facts, stage, direction), &evidence));
+            seen.push(RuleMatch::of_several(Severity::Note, names(facts, stage, direction), &evidence));
         }
     }
     seen
 }
 
 /// Requests that were joined before the device saw them.
-pub(crate) fn merged(facts: &Facts<'_>) -> Vec<Seen> {
+pub(crate) fn merged(facts: &Facts<'_>) -> Vec<RuleMatch> {
     let mut seen = Vec::new();
     for (stage, traffic) in direct_only(facts) {
         for direction in DATA {
@@ -77,14 +77,14 @@ pub(crate) fn merged(facts: &Facts<'_>) -> Vec<Seen> {
                 if direction == Direction::Read { "read" } else { "write" },
                 bytes(traffic.bytes[way] / traffic.requests[way].max(1.0))
             );
-            seen.push(Seen::of_several(Severity::Note, names(facts, stage, direction), &evidence));
+            seen.push(RuleMatch::of_several(Severity::Note, names(facts, stage, direction), &evidence));
         }
     }
     seen
 }
 
 /// Writes that a device may have kept in memory that forgets, with nobody asking it not to.
-pub(crate) fn volatile_cache(facts: &Facts<'_>) -> Vec<Seen> {
+pub(crate) fn volatile_cache(facts: &Facts<'_>) -> Vec<RuleMatch> {
     let cached = facts.recording.devices.iter().find(|device| {
         device.parts.is_empty() && setting(facts.recording, &device.name, "write_cache") == Some("write back")
     });
@@ -98,7 +98,7 @@ pub(crate) fn volatile_cache(facts: &Facts<'_>) -> Vec<Seen> {
         return Vec::new();
     }
     let evidence = format!("{} has a volatile write cache, and the job never flushes it", device.name);
-    vec![Seen::of_several(Severity::Note, jobs, &evidence)]
+    vec![RuleMatch::of_several(Severity::Note, jobs, &evidence)]
 }
 
 /// What limits requests: their size, or, where they stay well below it, the number of separate

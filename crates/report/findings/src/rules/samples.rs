@@ -5,7 +5,7 @@ use iolab_recording::Severity;
 use iolab_statistics::samples_needed;
 use iolab_units::rounded_ns;
 
-use super::{Seen, of_jobs, together};
+use super::{RuleMatch, of_jobs, together};
 use crate::facts::{Facts, Job, Member};
 use crate::wording::count;
 
@@ -16,7 +16,7 @@ const SHORT_NS: u64 = 1_000_000_000;
 const P99: f64 = 99.0;
 
 /// A measured part that is over before anything has settled.
-pub(crate) fn too_short(facts: &Facts<'_>) -> Vec<Seen> {
+pub(crate) fn too_short(facts: &Facts<'_>) -> Vec<RuleMatch> {
     of_jobs(facts, Severity::Warning, |job| {
         let ios = count(job.sum(Member::ios));
         is_too_short(job).then(|| format!("measured for {}, {ios} operations", rounded_ns(longest_ns(job) as f64)))
@@ -33,7 +33,7 @@ fn longest_ns(job: &Job<'_>) -> u64 {
 
 /// Percentiles that rest on too few samples. Of a job that was too short for anything, that is told
 /// instead.
-pub(crate) fn too_few_samples(facts: &Facts<'_>) -> Vec<Seen> {
+pub(crate) fn too_few_samples(facts: &Facts<'_>) -> Vec<RuleMatch> {
     let (mut grave, mut minor) = (Vec::new(), Vec::new());
     for job in facts.shown().filter(|job| !is_too_short(job)) {
         let weak = Direction::ALL.into_iter().filter_map(|direction| weak_percentiles(job, direction));

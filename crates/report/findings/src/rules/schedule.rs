@@ -4,7 +4,7 @@ use iolab_plan::ClockChoice;
 use iolab_recording::Severity;
 use iolab_units::rounded_ns;
 
-use super::{Seen, of_jobs};
+use super::{RuleMatch, of_jobs};
 use crate::facts::{Facts, Member};
 use crate::wording::{count, percent};
 
@@ -18,7 +18,7 @@ const LATE: f64 = 0.2;
 const STAMP: f64 = 0.05;
 
 /// A schedule that could not be kept.
-pub(crate) fn rate_not_reached(facts: &Facts<'_>) -> Vec<Seen> {
+pub(crate) fn rate_not_reached(facts: &Facts<'_>) -> Vec<RuleMatch> {
     of_jobs(facts, Severity::Warning, |job| {
         if let Some(sentence) = job.members.iter().find_map(|member| member.worker.saturation()) {
             return Some(sentence);
@@ -35,7 +35,7 @@ pub(crate) fn rate_not_reached(facts: &Facts<'_>) -> Vec<Seen> {
 }
 
 /// Operations that were sent late although the device was ready.
-pub(crate) fn generator_late(facts: &Facts<'_>) -> Vec<Seen> {
+pub(crate) fn generator_late(facts: &Facts<'_>) -> Vec<RuleMatch> {
     of_jobs(facts, Severity::Warning, |job| {
         let (mut late, mut response, mut worst) = (0.0, 0.0, 0);
         for direction in job.members.iter().flat_map(|member| &member.worker.directions) {
@@ -51,7 +51,7 @@ pub(crate) fn generator_late(facts: &Facts<'_>) -> Vec<Seen> {
 }
 
 /// Time stamps from a slower clock than the processor's.
-pub(crate) fn clock(facts: &Facts<'_>) -> Vec<Seen> {
+pub(crate) fn clock(facts: &Facts<'_>) -> Vec<RuleMatch> {
     let recording = facts.recording;
     let chosen = |member: &Member<'_>| member.plan.measurement.clock != ClockChoice::Best;
     if recording.host.clock == "tsc" || facts.jobs.iter().flat_map(|job| &job.members).any(chosen) {

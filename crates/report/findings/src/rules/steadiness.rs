@@ -4,7 +4,7 @@ use iolab_plan::Direction;
 use iolab_recording::Severity;
 use iolab_statistics::{Line, change_points, median, noise_variance};
 
-use super::{Seen, of_jobs, together};
+use super::{RuleMatch, of_jobs, together};
 use crate::facts::{Facts, Job};
 use crate::wording::{count, percent};
 
@@ -22,7 +22,7 @@ const FALL: f64 = 0.3;
 const LASTS: f64 = 0.15;
 
 /// A rate that rises or falls from beginning to end.
-pub(crate) fn drift(facts: &Facts<'_>) -> Vec<Seen> {
+pub(crate) fn drift(facts: &Facts<'_>) -> Vec<RuleMatch> {
     of_jobs(facts, Severity::Warning, |job| {
         let rates = rates(job)?;
         if cliff_in(&rates).is_some() {
@@ -43,7 +43,7 @@ pub(crate) fn drift(facts: &Facts<'_>) -> Vec<Seen> {
 }
 
 /// A level that was left for good, as when a cache or a credit is used up.
-pub(crate) fn cliff(facts: &Facts<'_>) -> Vec<Seen> {
+pub(crate) fn cliff(facts: &Facts<'_>) -> Vec<RuleMatch> {
     let seen = facts.shown().filter_map(|job| {
         let rates = rates(job)?;
         let (at, before, after) = cliff_in(&rates)?;

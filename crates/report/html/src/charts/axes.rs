@@ -1,6 +1,6 @@
 //! What an axis varies, and how configurations fall into lines along it.
 
-use iolab_charts::{SweepAxis, Unit};
+use iolab_charts::{AxisUnit, SweepAxis};
 use iolab_study::{Axis, Study};
 use iolab_units::{KbBase, parse_bytes};
 
@@ -83,10 +83,10 @@ pub(super) fn scale(axis: &Axis) -> SweepAxis {
     let doubles = places.len() > 2 && places.windows(2).all(|pair| pair[0] > 0.0 && pair[1] >= 1.9 * pair[0]);
     match (kind(axis), doubles) {
         (Kind::Mix | Kind::Names, _) => SweepAxis::Named(axis.points.iter().map(|point| point.name.clone()).collect()),
-        (Kind::BlockSize, _) => SweepAxis::Doubling(Unit::Bytes),
-        (Kind::Share, _) => SweepAxis::Linear(Unit::Share),
-        (_, true) => SweepAxis::Doubling(Unit::Count),
-        (_, false) => SweepAxis::Linear(Unit::Count),
+        (Kind::BlockSize, _) => SweepAxis::Doubling(AxisUnit::Bytes),
+        (Kind::Share, _) => SweepAxis::Linear(AxisUnit::Share),
+        (_, true) => SweepAxis::Doubling(AxisUnit::Count),
+        (_, false) => SweepAxis::Linear(AxisUnit::Count),
     }
 }
 

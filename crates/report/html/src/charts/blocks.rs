@@ -1,12 +1,14 @@
 //! What the block layer made of the operations: merges and sizes of requests.
 
-use iolab_charts::{Estimate, Heading, Measure, Spacing, Stacked, StackedBar, Sweep, SweepPoint, SweepSeries, Unit};
+use iolab_charts::{
+    AxisMeasure, AxisUnit, Estimate, Heading, Spacing, Stacked, StackedBar, Sweep, SweepPoint, SweepSeries,
+};
 use iolab_statistics::median_interval;
-use iolab_study::Side;
+use iolab_study::FigureDirection;
 
 use super::Gallery;
 use super::axes::{self, Kind, Line, MOST_PANELS, panels, place};
-use super::choice::Shape;
+use super::shape::Shape;
 use super::values::Material;
 use crate::digest::DeviceDigest;
 
@@ -16,7 +18,7 @@ const LEAST_SHARE: f64 = 0.01;
 /// The directions in which the study did something, with their places in what the block layer
 /// counts. What else the device did was of others.
 fn used(material: &Material<'_>) -> Vec<(usize, &'static str)> {
-    let place = |side: Side| if side == Side::Read { (0, "reads") } else { (1, "writes") };
+    let place = |side: FigureDirection| if side == FigureDirection::Read { (0, "reads") } else { (1, "writes") };
     material.sides().into_iter().map(place).collect()
 }
 
@@ -45,7 +47,7 @@ pub(super) fn merges(gallery: &mut Gallery, shape: &Shape<'_>) {
         }
         let stacked = Stacked {
             heading: Heading::new(&gallery.id(&format!("merged-{name}")), &format!("Share of {name} that were merged")),
-            measure: Measure::linear(name, Unit::Share),
+            measure: AxisMeasure::linear(name, AxisUnit::Share),
             parts: ["reached the device", "merged"].map(str::to_owned).to_vec(),
             bars,
             as_shares: true,
@@ -81,7 +83,7 @@ pub(super) fn sizes(gallery: &mut Gallery, shape: &Shape<'_>) {
                 heading: Heading::new(&gallery.id(&format!("request-size-{name}")), &title),
                 axis_title: axes::title(axis),
                 axis: axes::scale(axis),
-                measure: Measure { name: "request size".to_owned(), unit: Unit::Bytes, spacing: Spacing::Log },
+                measure: AxisMeasure { name: "request size".to_owned(), unit: AxisUnit::Bytes, spacing: Spacing::Log },
                 series,
                 beside: Vec::new(),
             };

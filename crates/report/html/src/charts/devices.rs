@@ -7,10 +7,11 @@
 use std::collections::BTreeMap;
 
 use iolab_charts::{
-    Estimate, Heading, Measure, Spacing, Spectrum, SpectrumSeries, Stacked, StackedBar, TimeSeries, Timeline, Unit,
+    AxisMeasure, AxisUnit, Estimate, Heading, Spacing, Spectrum, SpectrumSeries, Stacked, StackedBar, TimeSeries,
+    Timeline,
 };
 use iolab_histogram::{SparseHistogram, bucket_low};
-use iolab_iostat::{Activity, find};
+use iolab_iostat::{DeviceActivity, find};
 use iolab_recording::{DeviceSeries, RequestInterval};
 use iolab_units::format_bytes;
 
@@ -34,27 +35,32 @@ pub(crate) fn device_galleries(devices: &[DeviceSeries]) -> [Gallery; 2] {
 fn note(device: &DeviceSeries) -> &'static str {
     match (device.requests.is_empty(), device.settings.contains_key("scheduler")) {
         (true, _) => {
-            "Columns of iostat -x between two looks at the device's counters; of everybody, not of the jobs alone."
+            "Columns of iostat -x between two samples of the device's counters; they include all programs, not only \
+            the jobs."
         }
         (false, true) => {
-            "Columns of iostat -x between two looks at the device's counters; of everybody, not of the jobs alone. Times of requests are from issue to completion (tracepoints block_rq_issue and block_rq_complete)."
+            "Columns of iostat -x between two samples of the device's counters; they include all programs, not only \
+            the jobs. Times of requests are from issue to completion (tracepoints block_rq_issue and \
+            block_rq_complete)."
         }
         (false, false) => {
-            "Columns of iostat -x between two looks at the device's counters; of everybody, not of the jobs alone. The device has no queue of requests: times are from what it was handed to completion (tracepoints block_bio_queue and block_bio_complete)."
+            "Columns of iostat -x between two samples of the device's counters; they include all programs, not only \
+            the jobs. The device has no queue of requests: times are from what it was handed to completion \
+            (tracepoints block_bio_queue and block_bio_complete)."
         }
     }
 }
 
 /// One panel: name, unit, how many of that unit one of the columns is, and the columns.
-type Rows = (&'static str, Unit, f64, &'static [&'static str]);
+type Rows = (&'static str, AxisUnit, f64, &'static [&'static str]);
 
 const PANELS: [Rows; 6] = [
-    ("requests", Unit::PerSecond, 1.0, &["r/s", "w/s", "rrqm/s", "wrqm/s", "d/s", "f/s"]),
-    ("bandwidth", Unit::BytesPerSecond, 1024.0, &["rkB/s", "wkB/s"]),
-    ("request size", Unit::Bytes, 1024.0, &["rareq-sz", "wareq-sz"]),
-    ("wait", Unit::Nanoseconds, 1e6, &["r_await", "w_await", "f_await"]),
-    ("aqu-sz", Unit::Count, 1.0, &["aqu-sz"]),
-    ("%util", Unit::Share, 0.01, &["%util"]),
+    ("requests", AxisUnit::PerSecond, 1.0, &["r/s", "w/s", "rrqm/s", "wrqm/s", "d/s", "f/s"]),
+    ("bandwidth", AxisUnit::BytesPerSecond, 1024.0, &["rkB/s", "wkB/s"]),
+    ("request size", AxisUnit::Bytes, 1024.0, &["rareq-sz", "wareq-sz"]),
+    ("wait", AxisUnit::Nanoseconds, 1e6, &["r_await", "w_await", "f_await"]),
+    ("aqu-sz", AxisUnit::Count, 1.0, &["aqu-sz"]),
+    ("%util", AxisUnit::Share, 0.01, &["%util"]),
 ];
 
 fn over_time(gallery: &mut Gallery, device: &DeviceSeries) {
@@ -69,7 +75,8 @@ fn over_time(gallery: &mut Gallery, device: &DeviceSeries) {
     let line = |name: &str, factor: f64, is_mean: bool| {
         let column = find(name)?;
         let point = |pair: &[iolab_recording::DeviceSample]| {
-            let value = (column.value)(&Activity::between(&pair[0], &pair[1]), iolab_iostat::Unit::Kilobytes) * factor;
+            let value = (column.value)(&DeviceActivity::between(&pair[0], &pair[1]), iolab_iostat::DataUnit::Kilobytes)
+                * factor;
             // A mean of no requests is nothing, not zero.
             (middle(pair[0].at_ns, pair[1].at_ns), if is_mean && value == 0.0 { f64::NAN } else { value })
         };
@@ -78,9 +85,9 @@ fn over_time(gallery: &mut Gallery, device: &DeviceSeries) {
         is_used.then(|| TimeSeries { name: name.to_owned(), points })
     };
     let panel = |(name, unit, factor, columns): &Rows| {
-        let is_mean = matches!(unit, Unit::Bytes | Unit::Nanoseconds);
+        let is_mean = matches!(unit, AxisUnit::Bytes | AxisUnit::Nanoseconds);
         let series: Vec<TimeSeries> = columns.iter().filter_map(|column| line(column, *factor, is_mean)).collect();
-        (!series.is_empty()).then(|| iolab_charts::Panel { measure: Measure::linear(name, *unit), series })
+        (!series.is_empty()).then(|| iolab_charts::Panel { measure: AxisMeasure::linear(name, *unit), series })
     };
     let panels: Vec<iolab_charts::Panel> = PANELS.iter().filter_map(panel).collect();
     if !panels.is_empty() {
@@ -148,7 +155,7 @@ fn shares(heading: Heading, sizes: &[(&str, BTreeMap<u64, u64>)]) -> Stacked {
     let others = has_others.then(|| "other sizes".to_owned());
     Stacked {
         heading,
-        measure: Measure::linear("requests", Unit::Share),
+        measure: AxisMeasure::linear("requests", AxisUnit::Share),
         parts: frequent.iter().map(|(size, _)| format!("to {}", format_bytes(*size))).chain(others).collect(),
         bars: sizes.iter().map(bar).collect(),
         as_shares: true,
@@ -200,7 +207,7 @@ mod tests {
     fn every_device_has_its_figures_and_parts_stand_apart() {
         let devices = [device("md0", &["sda"]), device("sda", &[])];
         let [wholes, parts] = device_galleries(&devices).map(Gallery::into_figures);
-        let ids = |figures: &[iolab_charts::Figure]| figures.iter().map(|one| one.id.clone()).collect::<Vec<_>>();
+        let ids = |figures: &[iolab_charts::DrawnChart]| figures.iter().map(|one| one.id.clone()).collect::<Vec<_>>();
         assert_eq!(ids(&wholes), ["device-md0", "device-md0-times", "device-md0-sizes"]);
         assert_eq!(ids(&parts), ["part-sda", "part-sda-times", "part-sda-sizes"]);
         let cells: Vec<String> =

@@ -6,11 +6,11 @@
 use iolab_charts::{DecileSeries, Deciles, Estimate, Heading, Spacing, Spectrum, SpectrumPoint, SpectrumSeries};
 use iolab_histogram::SparseHistogram;
 use iolab_statistics::{median_interval, samples_needed};
-use iolab_study::{Figure, Measure, Side};
+use iolab_study::{Figure, FigureDirection, Measure};
 
 use super::Gallery;
 use super::axes::{MOST_PANELS, Panel, panels};
-use super::choice::Shape;
+use super::shape::Shape;
 use super::sweeps::sides;
 use super::values::{Material, capital, side_words};
 
@@ -52,7 +52,7 @@ pub(super) fn spectra(gallery: &mut Gallery, shape: &Shape<'_>) {
     let beside: Vec<SpectrumSeries> = all.iter().flat_map(|(_, series)| series).cloned().collect();
     for (title, series) in all.into_iter().filter(|(_, series)| !series.is_empty()) {
         let heading = Heading::new(&gallery.id("spectrum"), &title);
-        let about = Figure { side: Side::All, measure: Measure::Latency(99.0) };
+        let about = Figure { side: FigureDirection::All, measure: Measure::Latency(99.0) };
         let about = material
             .outcome
             .analysis
@@ -90,7 +90,7 @@ pub(super) fn deciles(gallery: &mut Gallery, shape: &Shape<'_>) {
     }
 }
 
-fn tenths(material: &Material<'_>, side: Side, configuration: usize) -> Vec<Estimate> {
+fn tenths(material: &Material<'_>, side: FigureDirection, configuration: usize) -> Vec<Estimate> {
     let all = material.latencies(side, configuration);
     let of = |percent: f64| {
         if all.is_empty() {

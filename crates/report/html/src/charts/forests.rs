@@ -1,7 +1,7 @@
 //! Forest plots: the comparisons of a study, or of two sides, as ratios with their intervals.
 
-use iolab_charts::{Estimate, Forest, ForestRow, Heading, Outcome as Meaning};
-use iolab_comparison::{Basis, Row};
+use iolab_charts::{Estimate, Forest, ForestRow, Heading, VerdictClass as Meaning};
+use iolab_comparison::{Basis, ComparisonRow};
 use iolab_statistics::Verdict;
 use iolab_study::{Contrast, word};
 
@@ -11,7 +11,7 @@ use crate::standing::Outcome;
 use crate::verdicts::of_figure;
 
 /// The comparisons of one figure.
-pub(crate) fn forest(outcome: &Outcome<'_>, number: usize, prefix: &str) -> iolab_charts::Figure {
+pub(crate) fn forest(outcome: &Outcome<'_>, number: usize, prefix: &str) -> iolab_charts::DrawnChart {
     let figure = &outcome.analysis.figures[number];
     let judged = figure.is_judged();
     let row = |contrast: &Contrast| {
@@ -49,10 +49,10 @@ fn meaning(verdict: Verdict, judged: bool) -> Meaning {
     }
 }
 
-/// Rows of one figure of two sides held against each other; `None` where no row has a ratio.
-pub(crate) fn forest_of_rows(rows: &[&Row], zone: f64, number: usize) -> Option<iolab_charts::Figure> {
+/// Rows of one figure of two sides compared with each other; `None` where no row has a ratio.
+pub(crate) fn forest_of_rows(rows: &[&ComparisonRow], zone: f64, number: usize) -> Option<iolab_charts::DrawnChart> {
     let figure = &rows.first()?.of;
-    let row = |row: &&Row| {
+    let row = |row: &&ComparisonRow| {
         let ratio = row.ratio?;
         let (verdict, outcome) = match &row.comparison {
             Some(comparison) => (word(figure, comparison.verdict), meaning(comparison.verdict, figure.is_judged())),

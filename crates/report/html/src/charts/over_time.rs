@@ -3,8 +3,8 @@
 
 use iolab_aggregate::{IntervalFigures, figures, interval_figures, summed_series};
 use iolab_charts::{
-    DecileSeries, Deciles, Heading, HeatCell, HeatColumn, HeatMap, LatencyBand, LatencyMoment, Measure, Panel, Spacing,
-    Spectrum, SpectrumSeries, TimeMark, TimeSeries, Timeline, Unit,
+    AxisMeasure, AxisUnit, DecileSeries, Deciles, Heading, HeatCell, HeatColumn, HeatMap, LatencyBand, LatencyMoment,
+    Panel, Spacing, Spectrum, SpectrumSeries, TimeMark, TimeSeries, Timeline,
 };
 use iolab_histogram::{BUCKETS, SparseHistogram, bucket_low};
 use iolab_recording::{DeviceSample, DeviceSeries, HostSample, Recording};
@@ -21,12 +21,12 @@ pub(crate) fn run_charts(gallery: &mut Gallery, recording: &Recording, of: &str)
     if of.is_empty() {
         gallery.group(
             "Percentile spectrum",
-            "Each nine to the right is ten times rarer; a percentile with too few samples is not drawn.",
+            "Each nine to the right is ten times rarer; percentiles with too few samples are omitted.",
         );
         spectrum(gallery, recording);
     }
     if of.is_empty() {
-        gallery.group("Over time", "Everything below each other happened at the same time.");
+        gallery.group("Over time", "All charts share the same time axis.");
     }
     timeline(gallery, recording, &intervals, &of);
     heat_maps(gallery, &intervals, &of);
@@ -153,7 +153,7 @@ fn rates(recording: &Recording) -> Panel {
     let workers: Vec<_> = recording.workers.iter().collect();
     let series = iolab_plan::Direction::ALL.map(|direction| {
         let samples = summed_series(&workers, &[direction], interval_ns);
-        let point = |sample: &iolab_aggregate::Sample| {
+        let point = |sample: &iolab_aggregate::RateSample| {
             (middle(sample.start_ns, sample.end_ns), sample.kib_per_second() * 1024.0)
         };
         // The rate of a few milliseconds at an end is chance, and would look like a collapse.
@@ -163,7 +163,7 @@ fn rates(recording: &Recording) -> Panel {
     });
     let is_used = |series: &TimeSeries| series.points.iter().any(|(_, value)| *value > 0.0);
     let series = series.into_iter().filter(is_used).collect();
-    Panel { measure: Measure::linear("bandwidth of the jobs", Unit::BytesPerSecond), series }
+    Panel { measure: AxisMeasure::linear("bandwidth of the jobs", AxisUnit::BytesPerSecond), series }
 }
 
 pub(super) fn middle(start_ns: u64, end_ns: u64) -> f64 {
@@ -184,15 +184,15 @@ fn device_panels(device: &DeviceSeries) -> Vec<Panel> {
         });
         TimeSeries { name: name.to_owned(), points: points.collect() }
     };
-    let panel = |name: &str, unit: Unit, series: Vec<TimeSeries>| {
+    let panel = |name: &str, unit: AxisUnit, series: Vec<TimeSeries>| {
         let is_used = |series: &TimeSeries| series.points.iter().any(|(_, value)| *value > 0.0);
         let series = series.into_iter().filter(is_used).collect();
-        Panel { measure: Measure::linear(&format!("{name} of {}", device.name), unit), series }
+        Panel { measure: AxisMeasure::linear(&format!("{name} of {}", device.name), unit), series }
     };
     vec![
         panel(
             "requests",
-            Unit::PerSecond,
+            AxisUnit::PerSecond,
             vec![
                 line("reads", |one, next, seconds| gain(next.counters.read_ios, one.counters.read_ios) / seconds),
                 line("writes", |one, next, seconds| gain(next.counters.write_ios, one.counters.write_ios) / seconds),
@@ -206,7 +206,7 @@ fn device_panels(device: &DeviceSeries) -> Vec<Panel> {
         ),
         panel(
             "request size",
-            Unit::Bytes,
+            AxisUnit::Bytes,
             vec![
                 line("reads", |one, next, _| {
                     let requests = gain(next.counters.read_ios, one.counters.read_ios);
@@ -220,7 +220,7 @@ fn device_panels(device: &DeviceSeries) -> Vec<Panel> {
         ),
         panel(
             "queue",
-            Unit::Count,
+            AxisUnit::Count,
             vec![line("mean length", |one, next, seconds| {
                 gain(next.counters.time_in_queue_ms, one.counters.time_in_queue_ms) / (seconds * 1e3)
             })],
@@ -262,7 +262,10 @@ fn host_panel(host: &[HostSample]) -> Panel {
         line("stopped by a quota", |sample| sample.quota.map_or(0, |quota| quota.throttled_ns)),
     ];
     let is_used = |series: &TimeSeries| series.points.iter().any(|(_, value)| *value > 0.001);
-    Panel { measure: Measure::linear("CPU time", Unit::Share), series: series.into_iter().filter(is_used).collect() }
+    Panel {
+        measure: AxisMeasure::linear("CPU time", AxisUnit::Share),
+        series: series.into_iter().filter(is_used).collect(),
+    }
 }
 
 /// The end of the ramp, where all workers have the same.

@@ -1,12 +1,14 @@
 //! Figures of what was done to find a load or a steady state: rate ladders, rounds of
 //! preconditioning.
 
-use iolab_charts::{Estimate, Heading, LatencyLoad, LoadCurve, LoadPoint, Rounds, Slo, Spacing, SteadyRounds, Window};
+use iolab_charts::{
+    Estimate, Heading, LatencyLoad, LoadCurve, LoadPoint, Rounds, SloTarget, Spacing, SteadyRounds, Window,
+};
 use iolab_statistics::{Interval, Line, SteadyState};
 use iolab_study::{Before, LadderResult, LevelResult, Preconditioned};
 
 use super::Gallery;
-use super::choice::Shape;
+use super::shape::Shape;
 use super::values::{self, measure};
 use crate::standing::Outcome;
 
@@ -21,7 +23,7 @@ pub(super) fn ladders(gallery: &mut Gallery, shape: &Shape<'_>) {
             format!("Latency against offered load; {name}")
         };
         let capacity = ladder.capacity.as_ref();
-        let slo = outcome.study.ladder.as_ref().and_then(|asked| asked.slo.as_ref()).map(|slo| Slo {
+        let slo = outcome.study.ladder.as_ref().and_then(|asked| asked.slo.as_ref()).map(|slo| SloTarget {
             name: format!("p{} ≤ {}", slo.percent, crate::number::time(slo.limit_ns as f64)),
             target_ns: slo.limit_ns as f64,
             capacity: capacity.map(|capacity| capacity.iops),
@@ -111,27 +113,27 @@ fn verdict(done: &Preconditioned) -> String {
 
 #[cfg(test)]
 mod tests {
-    use iolab_statistics::{Rules, SniaRules};
+    use iolab_statistics::{DecisionRules, SniaRules};
     use iolab_study::{
-        Analysis, Capacity, Design, Knee, KneeRule, LevelPercentile, PreconditionKind, Results, Study, analyse, design,
-        read,
+        Analysis, Design, Knee, KneeRule, LevelPercentile, PreconditionKind, SloCapacity, Study, TrialResults, analyse,
+        design, read,
     };
 
     use super::*;
     use crate::charts::Material;
 
     /// A study with a ladder, before any trial.
-    fn study() -> (Study, Design, Analysis, Rules) {
+    fn study() -> (Study, Design, Analysis, DecisionRules) {
         let text = "title = \"t\"\njob_text = \"[j]\\nrw=randread\\nruntime=1s\\ntime_based\\n\"\nfigures = [\"iops\"]\nblocks = 5\n\
                     [ladder]\nlevels = [50, 100, 110]\nslo = \"p99<=1ms\"\n[[axis]]\noption = \"bs\"\nvalues = [\"4k\", \"8k\"]\n";
         let study = read(text).expect("a study");
         let design = design(&study).expect("a design");
-        let rules = Rules::default();
-        let analysis = analyse(&study, &design, &Results::default(), &rules);
+        let rules = DecisionRules::default();
+        let analysis = analyse(&study, &design, &TrialResults::default(), &rules);
         (study, design, analysis, rules)
     }
 
-    fn drawn(analysis: &Analysis, draw: impl Fn(&mut Gallery, &Outcome<'_>)) -> Vec<iolab_charts::Figure> {
+    fn drawn(analysis: &Analysis, draw: impl Fn(&mut Gallery, &Outcome<'_>)) -> Vec<iolab_charts::DrawnChart> {
         let (study, design, _, rules) = study();
         let mut gallery = Gallery::new("");
         gallery.group("", "");
@@ -160,7 +162,7 @@ mod tests {
         let figures = drawn(&analysis, |gallery, outcome| {
             round_figures(gallery, outcome, &|before| format!("block {:?}", before.block));
         });
-        let judged = |figure: &iolab_charts::Figure| {
+        let judged = |figure: &iolab_charts::DrawnChart| {
             let rows = figure.table.rows.iter().filter(|row| row[3].shown() == "yes");
             rows.map(|row| row[0].shown()).collect()
         };
@@ -224,7 +226,7 @@ mod tests {
         let levels = vec![level(50.0, 400_000.0), level(100.0, 900_000.0), level(110.0, 50e6)];
         let (study, design, empty, rules) = study();
         let slo = study.ladder.as_ref().and_then(|ladder| ladder.slo).expect("a target");
-        let capacity = Capacity {
+        let capacity = SloCapacity {
             slo,
             level: 1,
             iops: 10_000.0,
@@ -233,7 +235,7 @@ mod tests {
             lower_misses: 0,
             limited_by_generator: false,
         };
-        let of = |configuration: usize, levels: Vec<LevelResult>, capacity: Option<Capacity>| LadderResult {
+        let of = |configuration: usize, levels: Vec<LevelResult>, capacity: Option<SloCapacity>| LadderResult {
             configuration,
             maximum_iops: Some(10_000.0),
             closed_loop: Some(interval(10_000.0)),

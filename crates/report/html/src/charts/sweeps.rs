@@ -2,14 +2,14 @@
 //! matrices, groups.
 
 use iolab_charts::{
-    BlockSizePoint, BlockSizeSeries, BlockSizes, Estimate, GroupSeries, Groups, Heading, LatencyLoad, LoadCurve,
+    BlockSizeChart, BlockSizePoint, BlockSizeSeries, Estimate, GroupSeries, Groups, Heading, LatencyLoad, LoadCurve,
     LoadPoint, Matrix, Roofline, Spacing, Sweep, SweepPoint, SweepSeries,
 };
-use iolab_study::{Axis, Figure, Measure, Side};
+use iolab_study::{Axis, Figure, FigureDirection, Measure};
 
 use super::Gallery;
 use super::axes::{self, Kind, Line, MOST_PANELS, Panel, panels, place};
-use super::choice::Shape;
+use super::shape::Shape;
 use super::values::{self, Material, measure, short, side_words};
 
 /// Latency over throughput, along the depth or the jobs.
@@ -55,10 +55,10 @@ pub(super) fn latency_load(gallery: &mut Gallery, shape: &Shape<'_>) {
 }
 
 /// Reads and writes where there are both, else everything.
-pub(super) fn sides(material: &Material<'_>) -> Vec<Side> {
+pub(super) fn sides(material: &Material<'_>) -> Vec<FigureDirection> {
     match material.sides() {
         both if both.len() == 2 => both,
-        _ => vec![Side::All],
+        _ => vec![FigureDirection::All],
     }
 }
 
@@ -93,7 +93,7 @@ pub(super) fn block_sizes(gallery: &mut Gallery, shape: &Shape<'_>) {
             let title = titled(&format!("Bandwidth and IOPS{} over block size", side_words(side)), panel);
             let heading = Heading::new(&gallery.id("block-sizes"), &title);
             let series = panel.lines.iter().map(series).collect();
-            gallery.add(BlockSizes { heading, series, roofline: roofline(), spacing: Spacing::Log }.draw());
+            gallery.add(BlockSizeChart { heading, series, roofline: roofline(), spacing: Spacing::Log }.draw());
         }
     }
 }
@@ -184,7 +184,7 @@ pub(super) fn matrices(gallery: &mut Gallery, shape: &Shape<'_>) {
                         axes::title(depth_axis)
                     ),
                 ),
-                measure: iolab_charts::Measure { spacing: Spacing::Log, ..measure(figure) },
+                measure: iolab_charts::AxisMeasure { spacing: Spacing::Log, ..measure(figure) },
                 row_title: axes::title(jobs_axis),
                 column_title: axes::title(depth_axis),
                 cells: rows.iter().map(|row| columns.iter().map(|column| cell(row, column)).collect()).collect(),

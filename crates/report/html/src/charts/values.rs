@@ -5,10 +5,10 @@
 //! median with its interval.
 
 use iolab_aggregate::Throughput;
-use iolab_charts::{Estimate, Measure as Shown, Spacing, Unit};
+use iolab_charts::{AxisMeasure as Shown, AxisUnit, Estimate, Spacing};
 use iolab_histogram::SparseHistogram;
 use iolab_statistics::median_interval;
-use iolab_study::{Figure, Measure, Operations, Side, known_percentile};
+use iolab_study::{Figure, FigureDirection, Measure, OperationFigures, known_percentile};
 
 use crate::digest::{Digest, DirectionDigest};
 use crate::number::meaning;
@@ -41,11 +41,11 @@ impl<'a> Material<'a> {
     }
 
     /// Directions in which anything was done: reads, writes.
-    pub(super) fn sides(&self) -> Vec<Side> {
-        let is_used = |side: &Side| {
+    pub(super) fn sides(&self) -> Vec<FigureDirection> {
+        let is_used = |side: &FigureDirection| {
             self.digests.iter().any(|digest| directions(digest, *side).iter().any(|one| one.done.ios > 0))
         };
-        [Side::Read, Side::Write].into_iter().filter(is_used).collect()
+        [FigureDirection::Read, FigureDirection::Write].into_iter().filter(is_used).collect()
     }
 
     /// A figure of all operations as one of each direction, where there are two: a sum would hide
@@ -56,7 +56,7 @@ impl<'a> Material<'a> {
             Measure::Iops | Measure::Bandwidth | Measure::MeanLatency | Measure::Latency(_) | Measure::Response(_)
         );
         match self.sides().as_slice() {
-            [one, other] if of_directions && figure.side == Side::All => {
+            [one, other] if of_directions && figure.side == FigureDirection::All => {
                 [one, other].map(|side| Figure { side: *side, measure: figure.measure.clone() }).to_vec()
             }
             _ => vec![figure.clone()],
@@ -80,7 +80,7 @@ impl<'a> Material<'a> {
     }
 
     /// The latencies of a configuration in all of its trials together.
-    pub(super) fn latencies(&self, side: Side, configuration: usize) -> SparseHistogram {
+    pub(super) fn latencies(&self, side: FigureDirection, configuration: usize) -> SparseHistogram {
         let mut all = SparseHistogram::default();
         for digest in self.of(configuration) {
             directions(digest, side).iter().for_each(|one| all.merge(&one.lat));
@@ -89,26 +89,26 @@ impl<'a> Material<'a> {
     }
 }
 
-fn directions(digest: &Digest, side: Side) -> &[DirectionDigest] {
+fn directions(digest: &Digest, side: FigureDirection) -> &[DirectionDigest] {
     match side {
-        Side::All => &digest.directions,
-        Side::Read => &digest.directions[..1],
-        Side::Write => &digest.directions[1..2],
+        FigureDirection::All => &digest.directions,
+        FigureDirection::Read => &digest.directions[..1],
+        FigureDirection::Write => &digest.directions[1..2],
     }
 }
 
 /// The operations of one side of a trial.
 struct Reduced<'a> {
     digest: &'a Digest,
-    side: Side,
+    side: FigureDirection,
 }
 
 impl Reduced<'_> {
     fn done(&self) -> Throughput {
         match self.side {
-            Side::All => self.digest.done,
-            Side::Read => self.digest.directions[0].done,
-            Side::Write => self.digest.directions[1].done,
+            FigureDirection::All => self.digest.done,
+            FigureDirection::Read => self.digest.directions[0].done,
+            FigureDirection::Write => self.digest.directions[1].done,
         }
     }
 
@@ -119,7 +119,7 @@ impl Reduced<'_> {
     }
 }
 
-impl Operations for Reduced<'_> {
+impl OperationFigures for Reduced<'_> {
     fn count(&self) -> u64 {
         self.done().ios
     }
@@ -153,13 +153,13 @@ fn value(digest: &Digest, figure: &Figure) -> Option<f64> {
 /// What an axis of values says. Latencies are logarithmic: what matters of them is the factor.
 pub(super) fn measure(figure: &Figure) -> Shown {
     let unit = match figure.unit() {
-        "ns" => Unit::Nanoseconds,
-        "B/s" => Unit::BytesPerSecond,
-        "B" => Unit::Bytes,
-        _ if figure.measure == Measure::Iops => Unit::PerSecond,
-        _ => Unit::Count,
+        "ns" => AxisUnit::Nanoseconds,
+        "B/s" => AxisUnit::BytesPerSecond,
+        "B" => AxisUnit::Bytes,
+        _ if figure.measure == Measure::Iops => AxisUnit::PerSecond,
+        _ => AxisUnit::Count,
     };
-    let spacing = if unit == Unit::Nanoseconds { Spacing::Log } else { Spacing::Linear };
+    let spacing = if unit == AxisUnit::Nanoseconds { Spacing::Log } else { Spacing::Linear };
     let unit_word = match figure.unit() {
         "" | "ns" | "B/s" | "B" => String::new(),
         other => format!(", {other}"),
@@ -182,11 +182,11 @@ pub(super) fn short(figure: &Figure) -> String {
 }
 
 /// ` of reads`, ` of writes`, or nothing.
-pub(super) fn side_words(side: Side) -> &'static str {
+pub(super) fn side_words(side: FigureDirection) -> &'static str {
     match side {
-        Side::All => "",
-        Side::Read => " of reads",
-        Side::Write => " of writes",
+        FigureDirection::All => "",
+        FigureDirection::Read => " of reads",
+        FigureDirection::Write => " of writes",
     }
 }
 

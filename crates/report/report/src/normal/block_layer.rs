@@ -2,14 +2,14 @@
 
 use std::fmt::Write;
 
-use iolab_iostat::{Activity, EXTENDED, Unit};
+use iolab_iostat::{DataUnit, DeviceActivity, EXTENDED};
 use iolab_recording::{DeviceSeries, Recording};
 
 /// Nothing when the machine was not looked at.
 pub(super) fn write(text: &mut String, recording: &Recording) {
     let devices: Vec<&DeviceSeries> = recording.observations.iter().flat_map(|seen| &seen.devices).collect();
     let told = |device: &&DeviceSeries| match recording.has_several_hosts() {
-        // What a device did is held against the workers of its own host.
+        // What a device did is compared with the workers of its own host.
         true => line(device, &recording.device_name(device.host, &device.name), &recording.of_host(device.host)),
         false => line(device, &device.name, recording),
     };
@@ -23,10 +23,10 @@ pub(super) fn write(text: &mut String, recording: &Recording) {
 
 fn line(device: &DeviceSeries, name: &str, recording: &Recording) -> Option<String> {
     let (first, last) = (device.samples.first()?, device.samples.last()?);
-    let activity = Activity::between(first, last);
+    let activity = DeviceActivity::between(first, last);
     let value = |name: &str| {
         let column = EXTENDED.iter().find(|column| column.name == name);
-        column.map_or(0.0, |column| (column.value)(&activity, Unit::Megabytes))
+        column.map_or(0.0, |column| (column.value)(&activity, DataUnit::Megabytes))
     };
     let deepest = device.samples.iter().map(|sample| sample.reads_in_flight + sample.writes_in_flight).max()?;
     let mut text = format!(

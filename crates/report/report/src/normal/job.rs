@@ -21,6 +21,7 @@ pub(super) fn write_job(text: &mut String, job: &JobFigures<'_>, date: &str) {
         direction::write_direction(text, figures, &job.plan.measurement);
     }
     write_schedule(text, job);
+    write_drift(text, job);
     write_bands(text, &job.bands);
     write_sync(text, job);
     let cpu = &job.cpu;
@@ -77,6 +78,13 @@ fn write_title(text: &mut String, job: &JobFigures<'_>, date: &str) {
         };
     }
     let _ = writeln!(text, ": pid={}: {date}", job.pid);
+}
+
+/// How the times of a trace were kept; nothing for other loads.
+fn write_drift(text: &mut String, job: &JobFigures<'_>) {
+    if let Some(drift) = &job.drift {
+        let _ = writeln!(text, "  replay       : {}", drift.line());
+    }
 }
 
 /// How the schedule of a paced load was kept; nothing for other loads.

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::{Scalar, settings};
 use crate::axis::expand;
-use crate::{Axis, Point, Setting, StudyError};
+use crate::{Axis, JobSetting, Point, StudyError};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -49,12 +49,13 @@ pub(super) fn axis(table: &AxisTable) -> Result<Axis, StudyError> {
         (None, None, None) if !table.point.is_empty() => (Vec::new(), named(&table.point)),
         _ => {
             return Err(StudyError::meaning(
-                "an axis has option = \"bs\" with values, options = [\"bs\", \"iodepth\"] with a list of lists, or [[axis.point]] tables with name and set",
+                "an axis needs option = \"bs\" with values, options = [\"bs\", \"iodepth\"] with a list of lists, or \
+                [[axis.point]] tables with name and set",
             ));
         }
     };
     if !table.point.is_empty() && !options.is_empty() {
-        return Err(StudyError::meaning("an axis has values or points, not both"));
+        return Err(StudyError::meaning("an axis takes values or points, not both"));
     }
     let name = match &table.name {
         Some(name) => name.clone(),
@@ -74,7 +75,7 @@ pub(super) fn axis(table: &AxisTable) -> Result<Axis, StudyError> {
 
 fn single(option: &str, values: Vec<String>) -> Vec<Point> {
     let point = |value: String| {
-        let settings = vec![Setting { option: option.to_owned(), value: value.clone() }];
+        let settings = vec![JobSetting { option: option.to_owned(), value: value.clone() }];
         Point { name: value, settings }
     };
     values.into_iter().map(point).collect()
@@ -88,7 +89,8 @@ fn zipped(options: &[String], rows: &[Vec<Scalar>]) -> Result<Vec<Point>, StudyE
         }
         let values: Vec<String> = row.iter().map(Scalar::text).collect();
         let pairs = options.iter().zip(&values);
-        let settings = pairs.map(|(option, value)| Setting { option: option.clone(), value: value.clone() }).collect();
+        let settings =
+            pairs.map(|(option, value)| JobSetting { option: option.clone(), value: value.clone() }).collect();
         Ok(Point { name: values.join("/"), settings })
     };
     rows.iter().map(point).collect()

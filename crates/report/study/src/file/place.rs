@@ -3,12 +3,12 @@
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::Place;
+use crate::TextPlace;
 
 /// The place of `option`'s `value` in the text of a study file: of the value itself where it is
 /// written out, of the range that it comes from, or, with `at_option`, of the option's name. `None`
 /// when the study does not set it.
-pub fn place_of(text: &str, option: &str, value: &str, at_option: bool) -> Option<Place> {
+pub fn place_of(text: &str, option: &str, value: &str, at_option: bool) -> Option<TextPlace> {
     let file = DeTable::parse(text).ok()?;
     let file = file.get_ref();
     let quick = table_of(file, "quick").and_then(|quick| table_of(quick, "settings"));
@@ -19,7 +19,7 @@ pub fn place_of(text: &str, option: &str, value: &str, at_option: bool) -> Optio
     let at = tables
         .find_map(|table| in_table(table, option, value, at_option))
         .or_else(|| axes.iter().find_map(|axis| in_axis(axis, option, value, at_option)))?;
-    Some(Place::of(text, at))
+    Some(TextPlace::of(text, at))
 }
 
 fn in_table(table: &DeTable<'_>, option: &str, value: &str, at_option: bool) -> Option<usize> {
@@ -113,7 +113,7 @@ set = { buffered = 2 }
         ];
         for (option, value, at_option, (line, column)) in cases {
             let place = place_of(STUDY, option, value, at_option);
-            assert_eq!(place, Some(Place { line, column }), "{option}={value}");
+            assert_eq!(place, Some(TextPlace { line, column }), "{option}={value}");
         }
         assert_eq!(place_of(STUDY, "rw", "read", false), None);
     }

@@ -7,7 +7,10 @@ use toml::Spanned;
 
 use super::{AutoBlocks, Scalar};
 use crate::axis::expand;
-use crate::{Figure, JobSource, Ladder, Measure, Once, Precondition, PreconditionKind, Side, Slo, StudyError};
+use crate::{
+    Figure, FigureDirection, JobSource, Ladder, Measure, PreconditionFrequency, PreconditionKind, Preconditioning, Slo,
+    StudyError,
+};
 
 /// `blocks = 7` or `blocks = "auto"`.
 #[derive(Deserialize)]
@@ -38,7 +41,7 @@ impl Blocks {
                 Ok((MOST_BLOCKS, Some(AutoBlocks { start: FIRST_LOOK, half_width: half_width.unwrap_or(HALF_WIDTH) })))
             }
             Some(Blocks::Word(word)) => {
-                Err(StudyError::meaning(format!("blocks = \"{word}\": a number of blocks, or \"auto\"")))
+                Err(StudyError::meaning(format!("blocks = \"{word}\": expected a number of blocks, or \"auto\"")))
             }
             _ if half_width.is_some() => {
                 Err(StudyError::meaning("half_width needs blocks = \"auto\", and ends it: use both or neither"))
@@ -54,7 +57,7 @@ impl Blocks {
 
 fn share(value: &Scalar) -> Result<f64, StudyError> {
     let text = value.text();
-    let refused = || StudyError::meaning(format!("half_width = \"{text}\": a percentage, as in \"3%\""));
+    let refused = || StudyError::meaning(format!("half_width = \"{text}\": expected a percentage, as in \"3%\""));
     let percent: f64 = text.trim().strip_suffix('%').and_then(|word| word.trim().parse().ok()).ok_or_else(refused)?;
     if percent > 0.0 && percent < 100.0 { Ok(percent / 100.0) } else { Err(refused()) }
 }
@@ -82,54 +85,55 @@ pub(super) struct PreconditionTable {
     most_rounds: Option<usize>,
 }
 
-impl Default for Precondition {
-    fn default() -> Precondition {
-        Precondition {
+impl Default for Preconditioning {
+    fn default() -> Preconditioning {
+        Preconditioning {
             kind: PreconditionKind::Snia,
             job: None,
-            once: Once::Study,
+            once: PreconditionFrequency::Study,
             round: "60s".to_owned(),
-            figure: Figure { side: Side::All, measure: Measure::Iops },
+            figure: Figure { side: FigureDirection::All, measure: Measure::Iops },
             rules: SniaRules::default(),
         }
     }
 }
 
-impl Precondition {
+impl Preconditioning {
     /// Reads the short form: `snia`, `fill`, `none`, or the name of a job file.
     ///
     /// # Errors
     /// A word that is none of them.
-    pub fn from_word(word: &str) -> Result<Option<Precondition>, StudyError> {
+    pub fn from_word(word: &str) -> Result<Option<Preconditioning>, StudyError> {
         let kind = match word {
             "none" => return Ok(None),
             "snia" => PreconditionKind::Snia,
             "fill" => PreconditionKind::Fill,
             file if file.contains(['.', '/']) => {
                 let job = Some(JobSource::File(file.to_owned()));
-                return Ok(Some(Precondition { kind: PreconditionKind::Job, job, ..Precondition::default() }));
+                return Ok(Some(Preconditioning { kind: PreconditionKind::Job, job, ..Preconditioning::default() }));
             }
             other => {
                 return Err(StudyError::meaning(format!(
-                    "precondition = \"{other}\": \"snia\", \"fill\", \"none\", or a job file such as \"fill.fio\""
+                    "precondition = \"{other}\": expected \"snia\", \"fill\", \"none\", or a job file such as \
+                    \"fill.fio\""
                 )));
             }
         };
-        Ok(Some(Precondition { kind, ..Precondition::default() }))
+        Ok(Some(Preconditioning { kind, ..Preconditioning::default() }))
     }
 }
 
 impl PreconditionKey {
-    pub(super) fn read(&self) -> Result<Option<Precondition>, StudyError> {
+    pub(super) fn read(&self) -> Result<Option<Preconditioning>, StudyError> {
         match self {
-            PreconditionKey::Word(word) => Precondition::from_word(word),
+            PreconditionKey::Word(word) => Preconditioning::from_word(word),
             PreconditionKey::Table(table) => table.read(),
         }
     }
 }
 
 impl PreconditionTable {
-    fn read(&self) -> Result<Option<Precondition>, StudyError> {
+    fn read(&self) -> Result<Option<Preconditioning>, StudyError> {
         let job = match (&self.job, &self.job_text) {
             (Some(_), Some(_)) => return Err(StudyError::meaning("precondition: job or job_text, not both")),
             (Some(file), None) => Some(JobSource::File(file.clone())),
@@ -149,23 +153,26 @@ impl PreconditionTable {
             }
         };
         let once = match self.once.as_deref() {
-            None | Some("study") => Once::Study,
-            Some("block") => Once::Block,
-            Some("trial") => Once::Trial,
+            None | Some("study") => PreconditionFrequency::Study,
+            Some("block") => PreconditionFrequency::Block,
+            Some("trial") => PreconditionFrequency::Trial,
             Some(other) => {
-                let message = format!("precondition: once = \"{other}\": \"study\", \"block\" or \"trial\"");
+                let message = format!("precondition: once = \"{other}\": expected \"study\", \"block\" or \"trial\"");
                 return Err(StudyError::meaning(message));
             }
         };
-        let usual = Precondition::default();
+        let usual = Preconditioning::default();
         let figure = self.figure.as_deref().map(Figure::from_name).transpose()?.unwrap_or(usual.figure);
         let round = self.round.as_ref().map_or(usual.round, Scalar::text);
         let most_rounds = self.most_rounds.unwrap_or(usual.rules.most_rounds);
         if most_rounds < usual.rules.window {
             let window = usual.rules.window;
-            return Err(StudyError::meaning(format!("precondition: most_rounds: a window has {window} rounds")));
+            return Err(StudyError::meaning(format!(
+                "precondition: most_rounds must be at least {window}, the size of \
+                the window"
+            )));
         }
-        Ok(Some(Precondition { kind, job, once, round, figure, rules: SniaRules { most_rounds, ..usual.rules } }))
+        Ok(Some(Preconditioning { kind, job, once, round, figure, rules: SniaRules { most_rounds, ..usual.rules } }))
     }
 }
 
@@ -189,17 +196,20 @@ impl LadderTable {
             None => usual.levels,
             Some(super::Values::Range(range)) => numbers(&expand(range)?)?,
             Some(super::Values::List(list)) => numbers(&list.iter().map(Scalar::text).collect::<Vec<_>>())?,
-            Some(super::Values::Rows(_)) => return Err(StudyError::meaning("ladder: levels are percentages")),
+            Some(super::Values::Rows(_)) => return Err(StudyError::meaning("ladder: levels must be percentages")),
         };
         let process = match self.process.as_deref() {
             None => usual.process,
             Some(word @ ("poisson" | "linear")) => word.to_owned(),
             Some(other) => {
-                return Err(StudyError::meaning(format!("ladder: process = \"{other}\": \"poisson\" or \"linear\"")));
+                return Err(StudyError::meaning(format!(
+                    "ladder: process = \"{other}\": expected \"poisson\" or \
+                    \"linear\""
+                )));
             }
         };
         if self.maximum_iops.is_some_and(|rate| !(rate.is_finite() && rate > 0.0)) {
-            return Err(StudyError::meaning("ladder: maximum_iops: operations per second, above 0"));
+            return Err(StudyError::meaning("ladder: maximum_iops must be above 0"));
         }
         let slo = self.slo.as_ref().map(|text| Slo::from_text(text.get_ref())).transpose()?;
         Ok(Ladder { levels, process, slo, maximum_iops: self.maximum_iops })
@@ -211,7 +221,7 @@ fn numbers(words: &[String]) -> Result<Vec<f64>, StudyError> {
         let percent: Option<f64> = word.trim().trim_end_matches('%').parse().ok();
         percent.filter(|percent| *percent > 0.0 && *percent <= MOST_PERCENT).ok_or_else(|| {
             StudyError::meaning(format!(
-                "ladder: level '{word}': a percentage of the maximum, as in levels = \"10..110 +10\""
+                "ladder: level '{word}': expected a percentage of the maximum, as in levels = \"10..110 +10\""
             ))
         })
     };
@@ -219,7 +229,7 @@ fn numbers(words: &[String]) -> Result<Vec<f64>, StudyError> {
     levels.sort_by(f64::total_cmp);
     levels.dedup();
     match levels.is_empty() {
-        true => Err(StudyError::meaning("ladder: it has no levels")),
+        true => Err(StudyError::meaning("ladder: levels are missing")),
         false => Ok(levels),
     }
 }

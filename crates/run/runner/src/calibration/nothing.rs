@@ -3,17 +3,17 @@
 //!
 //! It holds its depth as every lane does: an operation is in flight until it is reaped.
 
-use iolab_engine::{Completion, Completions, Finished, Lane, LaneError, Op, OpKind, Submission, Wait};
+use iolab_engine::{Completion, CompletionRow, Completions, Lane, LaneError, Op, OpKind, Submission, Wait};
 
 /// The lane that does nothing.
 #[derive(Debug)]
 pub(crate) struct Nothing<const SYNCHRONOUS: bool, const FUSES: bool> {
-    in_flight: Finished,
+    in_flight: CompletionRow,
 }
 
 impl<const SYNCHRONOUS: bool, const FUSES: bool> Nothing<SYNCHRONOUS, FUSES> {
     pub(crate) fn new(depth: usize) -> Self {
-        Nothing { in_flight: Finished::with_depth(depth) }
+        Nothing { in_flight: CompletionRow::with_depth(depth) }
     }
 }
 

@@ -15,8 +15,8 @@ use iolab_memory::{Backing, SlotPool};
 use iolab_plan::{BlockSizes, FileOrigin, Plan, RandomMap, WorkerPlan};
 use iolab_workload::BufferFiller;
 
-use super::LaneKind;
 use crate::registry::EngineEntry;
+use crate::registry::LaneKind;
 use crate::trouble::Fatal;
 use crate::{changes, open_files};
 
@@ -88,7 +88,8 @@ impl Trial {
             let most = FILLED_BYTES / plan.buffers.slot_bytes.max(1);
             plan.queue.depth = plan.queue.depth.min(u32::try_from(most).unwrap_or(u32::MAX));
         }
-        let possible = plan.queue.depth > 0 && !plan.layout.create_only;
+        // A replay's loop waits for what a trace says.
+        let possible = plan.queue.depth > 0 && !plan.layout.create_only && plan.replay.is_none();
         possible.then(|| Trial { plan, lane: entry.lane, workers: Vec::new(), filled })
     }
 
@@ -114,7 +115,7 @@ fn nameless(worker: &WorkerPlan) -> WorkerPlan {
     plan.group_reporting = false;
     plan.job.clear();
     plan.job_options.clear();
-    (plan.description, plan.wait_for) = (None, None);
+    (plan.description, plan.wait_for, plan.verify) = (None, None, None);
     plan.engine.options = Default::default();
     (plan.workload.seed, plan.workload.buffer_seed, plan.pacing.seed) = (1, 1, 1);
     for file in &mut plan.files {

@@ -1,12 +1,14 @@
-//! What is checked when a read completes, besides that it moved all its bytes.
+//! What is checked when a read completes, besides that it moved all its bytes, and what has to be
+//! known of writes for that.
 //!
 //! A type parameter of the loop, so that a job without checks ([`Unchecked`]) pays nothing. A check
 //! that fails turns the completion into an error, which the loop then treats as any other: it is
-//! counted, and ends the job or not as `continue_on_error` says. A checker never sees a write, a
-//! short transfer or an error of the device.
+//! counted, and ends the job or not as `continue_on_error` says. A checker is shown whole reads
+//! only, never a part of one or an error of the device.
 
 use iolab_engine::{Completion, Lane, Op, OpKind};
 use iolab_measure::Recorder;
+use iolab_recording::VerificationRecording;
 
 use crate::hot_loop::HotLoop;
 use crate::pacing::Pacer;
@@ -22,6 +24,30 @@ pub(crate) trait Checker {
     /// The errno that the operation fails with, such as `EILSEQ` for bytes that are not the
     /// expected ones.
     fn check(&mut self, read: &Op, bytes: &[u8]) -> Result<(), i32>;
+
+    /// Whether the operation may be sent now; else it is asked again soon.
+    fn admit(&mut self, _op: &Op) -> bool {
+        true
+    }
+
+    /// The operation is about to be offered to the lane with this buffer.
+    fn prepare(&mut self, _op: &Op, _buffer: &mut [u8]) {}
+
+    /// The lane has taken the operation.
+    fn accepted(&mut self, _op: &Op) {}
+
+    /// The operation is over.
+    fn done(&mut self, _op: &Op, _succeeded: bool) {}
+
+    /// What it has to say of the read in this slot, which it has refused.
+    fn complaint(&mut self, _slot: u32) -> Option<String> {
+        None
+    }
+
+    /// The job is over. What was verified.
+    fn finish(&mut self) -> Option<VerificationRecording> {
+        None
+    }
 }
 
 /// Takes what comes.
@@ -43,7 +69,11 @@ impl<L: Lane, R: Recorder, P: Pacer, C: Checker> HotLoop<'_, L, R, P, C> {
         let HotLoop { done, slots, pool, checker, .. } = self;
         for completion in done.as_mut_slice() {
             let slot = slots.get(completion.slot);
-            if slot.op.kind != OpKind::Read || !slot.is_plain(completion.result) {
+            if !slot.is_plain(completion.result) {
+                continue;
+            }
+            checker.done(&slot.op, true);
+            if slot.op.kind != OpKind::Read {
                 continue;
             }
             let bytes = &pool.slot_mut(completion.slot as usize)[..slot.bytes() as usize];
@@ -64,14 +94,14 @@ mod tests {
     use crate::control::Control;
     use crate::deliver::Mailbox;
     use crate::pacing::Unpaced;
+    use crate::task::Task;
     use crate::watch::{Stop, Watch};
-    use crate::worker::Task;
     use iolab_clock::Clock;
-    use iolab_guard::{Guard, Rules};
-    use iolab_measure::{CountingRecorder, FullRecorder, IntervalSeries, Tally};
+    use iolab_guard::{Guard, GuardRules};
+    use iolab_measure::{CountingRecorder, FullRecorder, IntervalSeries, WorkerCounters};
     use iolab_memory::{Backing, SlotPool};
     use iolab_observe::System;
-    use iolab_plan::{ErrorKind, WorkerPlan};
+    use iolab_plan::{ContinuableError, WorkerPlan};
     use iolab_recording::ErrorCount;
 
     /// Refuses every third read, and notes the first byte of each.
@@ -98,15 +128,15 @@ mod tests {
         plan.limits.runtime_ns = None;
         plan.limits.time_based = false;
         plan.limits.io_count = Some(operations);
-        plan.errors.continue_on = vec![ErrorKind::Read];
+        plan.errors.continue_on = vec![ContinuableError::Read];
         plan
     }
 
-    fn run<R: Recorder>(depth: u32, recorder: impl Fn(Tally) -> R) {
+    fn run<R: Recorder>(depth: u32, recorder: impl Fn(WorkerCounters) -> R) {
         let plan = plan(depth, 600);
         let (control, mailbox) = (Control::new(1).unwrap(), Mailbox::new(0).unwrap());
         let (clock, _) = Clock::best();
-        let guard = Guard::new(&System::live(), Rules::default());
+        let guard = Guard::new(&System::live(), GuardRules::default());
         let none: Option<&File> = None;
         let worker_control = control.worker_control(0);
         let task = Task {
@@ -117,14 +147,18 @@ mod tests {
             spool: none,
             stream: None,
             mailbox: &mailbox,
+            supply: None,
+            progress: None,
             peers: None,
+            others: None,
+            verify: None,
         };
         let mut pool = SlotPool::new(depth as usize, 1 << 20, 0, &Backing::Anonymous).unwrap();
         for slot in 0..depth as usize {
             pool.slot_mut(slot).fill(slot as u8 + 1);
         }
         let now_ns = clock.now_ns();
-        let tally = Tally::new(depth as usize, IntervalSeries::new(now_ns, 1 << 40, 4));
+        let tally = WorkerCounters::new(depth as usize, IntervalSeries::new(now_ns, 1 << 40, 4));
         let parts = Parts {
             lane: Nothing::<false, false>::new(depth as usize),
             recorder: recorder(tally),

@@ -18,6 +18,9 @@ impl<L: Lane, R: Recorder, P: Pacer, C: Checker> HotLoop<'_, L, R, P, C> {
                 return false;
             }
             self.stream.restart();
+            if let Some(paced) = self.pacer.paced() {
+                paced.begin_pass();
+            }
             // A pass without operations would be followed by passes without operations, for ever.
             if self.stream.fill(&mut self.batch) == 0 {
                 return false;
@@ -45,6 +48,18 @@ impl<L: Lane, R: Recorder, P: Pacer, C: Checker> HotLoop<'_, L, R, P, C> {
             return;
         }
         let sendable_ns = self.pacer.completed(&slot, now);
+        if C::CHECKS {
+            if let Some(complaint) = self.checker.complaint(completion.slot) {
+                // The read itself has succeeded.
+                self.recorder.completed(&slot.sample(Self::intended_ns(&slot), sendable_ns, now));
+                self.trouble.mismatch(complaint);
+                self.watch.look_at_once();
+                self.slots.take_back(completion.slot);
+                self.in_flight -= 1;
+                return;
+            }
+            self.checker.done(&slot.op, completion.result >= 0 && sync);
+        }
         let done = short || (completion.result >= 0 && sync);
         if sync && (done || self.trouble.failed(&slot.op, completion.result, &mut self.recorder)) {
             self.recorder.tally().sync.add(now.saturating_sub(slot.begun_ns));
@@ -104,6 +119,9 @@ impl<L: Lane, R: Recorder, P: Pacer, C: Checker> HotLoop<'_, L, R, P, C> {
         if let Submission::Refused(errno) = answer
             && let Some(op) = self.batch.pop_front()
         {
+            if let Some(paced) = self.pacer.paced() {
+                paced.pass_over();
+            }
             self.trouble.refused(&op, errno, &mut self.recorder);
             self.watch.look_at_once();
         }

@@ -1,18 +1,56 @@
 //! `serialize_overlap`: an operation waits while another one on the same bytes of the same file is
-//! in flight.
+//! in flight. `follow`: a transfer waits until another job is so far.
 //!
 //! A pacer around the job's own pacer, so that jobs that do not ask for it pay nothing.
 
 use iolab_engine::Op;
+use iolab_plan::WorkerPlan;
+use iolab_recording::State;
 
+use crate::control::Control;
 use crate::hot_loop::slots::Slot;
 use crate::pacing::{Paced, Pacer, Release};
 
-/// Holds back operations that overlap one in flight.
+/// How often to look for progress of the job that is followed, ns.
+const LOOK_NS: u64 = 1_000_000;
+
+/// Holds back operations that overlap one in flight, and those that another job is not ready for.
 #[derive(Debug)]
-pub(crate) struct Serialized<P> {
+pub(crate) struct Serialized<'a, P> {
     inner: P,
+    serializes: bool,
     in_flight: Vec<Range>,
+    followed: Option<Followed<'a>>,
+}
+
+/// The workers that one worker follows.
+#[derive(Debug)]
+pub(crate) struct Followed<'a> {
+    control: &'a Control,
+    places: Vec<usize>,
+    every: f64,
+    /// Transfers let go so far.
+    gone: u64,
+}
+
+impl<'a> Followed<'a> {
+    /// Those that the worker at `place` follows; `None` when it follows nobody.
+    pub(crate) fn of(control: &'a Control, workers: &[WorkerPlan], place: usize) -> Option<Followed<'a>> {
+        let plan = workers[place].pacing.follow.as_ref()?;
+        let places = (0..workers.len()).filter(|other| workers[*other].job == plan.job).collect();
+        Some(Followed { control, places, every: plan.every, gone: 0 })
+    }
+
+    /// Whether the next transfer may go: `None` when it never may, since those that are followed have
+    /// ended.
+    fn lets_go(&self) -> Option<bool> {
+        let done: u64 = self.places.iter().map(|place| self.control.progress(*place).0.iter().sum::<u64>()).sum();
+        if (self.gone + 1) as f64 * self.every <= done as f64 {
+            return Some(true);
+        }
+        let has_ended = |place: &usize| self.control.state(*place) == State::Done;
+        (!self.places.iter().all(has_ended)).then_some(false)
+    }
 }
 
 /// The bytes an operation works on.
@@ -35,14 +73,15 @@ impl Range {
     }
 }
 
-impl<P> Serialized<P> {
-    /// Around `inner`, for at most `depth` operations in flight.
-    pub(crate) fn new(inner: P, depth: usize) -> Serialized<P> {
-        Serialized { inner, in_flight: Vec::with_capacity(depth) }
+impl<'a, P> Serialized<'a, P> {
+    /// Around `inner`, for at most `depth` operations in flight where overlapping ones wait.
+    pub(crate) fn new(inner: P, depth: Option<usize>, followed: Option<Followed<'a>>) -> Serialized<'a, P> {
+        let in_flight = Vec::with_capacity(depth.unwrap_or(0));
+        Serialized { inner, serializes: depth.is_some(), in_flight, followed }
     }
 }
 
-impl<P: Pacer> Pacer for Serialized<P> {
+impl<P: Pacer> Pacer for Serialized<'_, P> {
     const PACED: bool = true;
 
     fn start(&mut self, now_ns: u64) {
@@ -50,6 +89,15 @@ impl<P: Pacer> Pacer for Serialized<P> {
     }
 
     fn release(&mut self, op: &Op, now_ns: u64) -> Release {
+        if !op.kind.is_sync()
+            && let Some(followed) = &self.followed
+        {
+            match followed.lets_go() {
+                None => return Release::Over,
+                Some(false) => return Release::Wait(now_ns + LOOK_NS),
+                Some(true) => {}
+            }
+        }
         let wanted = Range::of(op);
         if !op.kind.is_sync() && self.in_flight.iter().any(|range| range.overlaps(&wanted)) {
             // Until a completion frees the bytes: the loop collects meanwhile and asks again.
@@ -60,7 +108,12 @@ impl<P: Pacer> Pacer for Serialized<P> {
 
     fn released(&mut self, op: &Op, intended_ns: u64, begun_ns: u64) {
         if !op.kind.is_sync() {
-            self.in_flight.push(Range::of(op));
+            if self.serializes {
+                self.in_flight.push(Range::of(op));
+            }
+            if let Some(followed) = &mut self.followed {
+                followed.gone += 1;
+            }
         }
         self.inner.released(op, intended_ns, begun_ns);
     }
@@ -101,7 +154,7 @@ mod tests {
 
     #[test]
     fn only_overlapping_operations_wait_and_only_until_the_bytes_are_free() {
-        let mut pacer = Serialized::new(Unpaced, 4);
+        let mut pacer = Serialized::new(Unpaced, Some(4), None);
         let first = write(0, 4096, 4096);
         assert_eq!(pacer.release(&first, 0), Release::Now);
         pacer.released(&first, 0, 0);
@@ -120,5 +173,27 @@ mod tests {
         let slot = Slot { begun_ns: 5, submitted_ns: 6, ..Slot::new(rest) };
         assert_eq!(pacer.completed(&slot, 7), 5);
         assert_eq!(pacer.release(&first, 0), Release::Now);
+    }
+
+    #[test]
+    fn who_follows_goes_as_far_as_the_others_are_and_ends_with_them() {
+        let control = Control::new(2).unwrap();
+        let followed = Followed { control: &control, places: vec![0, 1], every: 2.5, gone: 0 };
+        let mut pacer = Serialized::new(Unpaced, None, Some(followed));
+        let op = write(0, 0, 512);
+        let publish = |worker: usize, ios: u64| control.worker_control(worker).publish(&[0, ios, 0], &[0; 3], 1);
+        assert_eq!(pacer.release(&op, 7), Release::Wait(7 + LOOK_NS));
+        publish(0, 1);
+        publish(1, 2);
+        assert_eq!(pacer.release(&op, 7), Release::Now);
+        pacer.released(&op, 7, 7);
+        assert!(pacer.in_flight.is_empty());
+        assert_eq!(pacer.release(&op, 8), Release::Wait(8 + LOOK_NS), "the second needs five");
+        control.declare_done(0);
+        publish(1, 4);
+        assert_eq!(pacer.release(&op, 9), Release::Now);
+        pacer.released(&op, 9, 9);
+        control.declare_done(1);
+        assert_eq!(pacer.release(&op, 9), Release::Over);
     }
 }

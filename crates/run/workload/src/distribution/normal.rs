@@ -24,7 +24,7 @@ impl Normal {
     pub(crate) fn new(count: u64, deviation_percent: f64, center: f64) -> Result<Normal, String> {
         if !(deviation_percent.is_finite() && deviation_percent >= 0.0) {
             return Err(format!(
-                "normal wants a deviation in percent of the range, such as 10, not {deviation_percent}"
+                "normal needs a deviation in percent of the range, such as 10, not {deviation_percent}"
             ));
         }
         let range = count as f64;

@@ -23,7 +23,7 @@ impl Pareto {
     /// Rank 0 is the most frequent, of some `count`.
     pub(crate) fn new(count: u64, h: f64) -> Result<Pareto, String> {
         if !(h > 0.0 && h < 1.0) {
-            return Err(format!("pareto wants a power between 0 and 1, such as 0.2, not {h}"));
+            return Err(format!("pareto needs a power between 0 and 1, such as 0.2, not {h}"));
         }
         let exponent = ln(1.0 - h) / ln(h);
         // A rising law is likeliest at its end, which must not overflow; any other is the same for

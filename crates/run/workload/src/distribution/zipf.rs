@@ -17,7 +17,7 @@ impl Zipf {
     /// Rank 0 is the most frequent.
     pub(crate) fn new(theta: f64) -> Result<Zipf, String> {
         if !(theta.is_finite() && theta > 0.0) {
-            return Err(format!("zipf wants a theta above 0, such as 1.2, not {theta}"));
+            return Err(format!("zipf needs a theta above 0, such as 1.2, not {theta}"));
         }
         Ok(Zipf { theta })
     }

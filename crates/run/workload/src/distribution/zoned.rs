@@ -49,7 +49,7 @@ impl Zoned {
         for share in shares {
             let sane = |value: f64| value.is_finite() && value >= 0.0;
             if !sane(share.access_percent) || !sane(share.size_percent) {
-                return Err("zones want percentages of 0 or more".to_owned());
+                return Err("zones need percentages of 0 or more".to_owned());
             }
             let past = (end(share) as u64).min(domain.count);
             // A zone too small for a block of its own takes the next one whole.
@@ -61,7 +61,7 @@ impl Zoned {
         }
         let total: f64 = zones.iter().map(|zone| zone.0).sum();
         if total <= 0.0 {
-            return Err("no zone within the file gets any access; give one a share above 0".to_owned());
+            return Err("no zone within the file has a share above 0; give one an access share".to_owned());
         }
         let mut sum = 0.0;
         let mut zones: Vec<Zone> = zones

@@ -1,23 +1,23 @@
 //! Entries as text for a terminal.
 
 use iolab_report::iso_text;
-use iolab_store::{Entry, EntryFigure, Kind};
+use iolab_store::{DatabaseEntry, EntryFigure, EntryKind};
 use iolab_study::Figure;
-use iolab_text::{Side, aligned};
+use iolab_text::{Alignment, aligned};
 use iolab_units::rounded_ns;
 
 /// A line for each entry.
-pub(super) fn table(entries: &[Entry]) -> String {
+pub(super) fn table(entries: &[DatabaseEntry]) -> String {
     if entries.is_empty() {
         return "nothing\n".to_owned();
     }
     let head = ["id", "started (UTC)", "kind", "title", "engine", "bs", "iops", "p99", "host", "tags", ""];
     let mut lines = vec![head.map(str::to_owned).to_vec()];
     lines.extend(entries.iter().map(line));
-    aligned(&lines, |_| Side::Left)
+    aligned(&lines, |_| Alignment::Left)
 }
 
-fn line(entry: &Entry) -> Vec<String> {
+fn line(entry: &DatabaseEntry) -> Vec<String> {
     let figure = |name: &str| entry.figure(name).map_or("-".to_owned(), value);
     let options = |name: &str| match entry.option_values(name)[..] {
         [] => "-".to_owned(),
@@ -44,15 +44,15 @@ fn line(entry: &Entry) -> Vec<String> {
     ]
 }
 
-fn kind(kind: Kind) -> &'static str {
+fn kind(kind: EntryKind) -> &'static str {
     match kind {
-        Kind::Run => "run",
-        Kind::Study => "study",
-        Kind::Fio => "fio",
+        EntryKind::Run => "run",
+        EntryKind::Study => "study",
+        EntryKind::Fio => "fio",
     }
 }
 
-fn started(entry: &Entry) -> String {
+fn started(entry: &DatabaseEntry) -> String {
     entry.started_unix_ns.map_or("-".to_owned(), |ns| iso_text(ns / 1_000_000_000))
 }
 
@@ -63,8 +63,8 @@ fn value(figure: &EntryFigure) -> String {
     }
 }
 
-/// Everything about an entry, and the trials of a study.
-pub(super) fn whole(entry: &Entry, trials: &[Entry]) -> String {
+/// Show everything about an entry, and the trials of a study.
+pub(super) fn whole(entry: &DatabaseEntry, trials: &[DatabaseEntry]) -> String {
     let mut text = format!("@{}  {}: {}\n", entry.id, kind(entry.kind), entry.title);
     let mut fact = |name: &str, value: Option<String>| {
         if let Some(value) = value.filter(|value| !value.is_empty()) {
@@ -94,7 +94,7 @@ pub(super) fn whole(entry: &Entry, trials: &[Entry]) -> String {
             vec![job.to_owned(), figure.name.clone(), value(figure), of]
         };
         text += "\n";
-        text += &aligned(&entry.figures.iter().map(cells).collect::<Vec<_>>(), |_| Side::Left);
+        text += &aligned(&entry.figures.iter().map(cells).collect::<Vec<_>>(), |_| Alignment::Left);
     }
     if !trials.is_empty() {
         text += &format!("\n{}", table(trials));

@@ -7,33 +7,33 @@ use clap::Subcommand;
 /// What to do with virtual SSDs.
 #[derive(Debug, Subcommand)]
 pub(crate) enum DeviceAction {
-    /// Describe a new device; `iolab device serve` brings it to life
+    /// Define a new device; `iolab device serve` runs it
     Create {
-        /// Its name
+        /// Device name
         name: String,
         #[command(flatten)]
         parameters: DeviceParameters,
     },
-    /// All devices
+    /// List all devices
     List,
-    /// Everything about a device
+    /// Show everything about a device
     Info {
-        /// Its name
+        /// Device name
         name: String,
     },
-    /// What a served device has done: commands, bytes, write amplification
+    /// Show statistics of a served device: commands, bytes, write amplification
     Stats {
-        /// Its name
+        /// Device name
         name: String,
-        /// JSON instead of text
+        /// Print JSON instead of text
         #[arg(long)]
         json: bool,
     },
-    /// Forget a device
+    /// Remove a device
     Destroy {
-        /// Its name
+        /// Device name
         name: String,
-        /// Remove the file that keeps its data, too
+        /// Also remove the file with its data
         #[arg(long)]
         data: bool,
     },
@@ -41,36 +41,35 @@ pub(crate) enum DeviceAction {
     Serve(ServeArguments),
     /// Show a device to the kernel as a file (FUSE) or a block device (ublk) until interrupted
     Attach(AttachArguments),
-    /// Every parameter a device can be given
+    /// List all parameters of a device
     Parameters,
-    /// Put back the settings of kernel devices (`device.scheduler`, …) that a killed run has left
+    /// Restore kernel device settings (`device.scheduler`, …) that a killed run left changed
     Restore,
 }
 
 /// What a virtual SSD is like.
 #[derive(Debug, clap::Args)]
 pub(crate) struct DeviceParameters {
-    /// Timing: `ideal` answers at once, `simple` has units with a delay, `nand` is flash behind a
-    /// translation layer, `zoned` flash in zones
+    /// Timing model: `ideal` (no delay), `simple` (parallel units with fixed delays), `nand` (flash
+    /// with a translation layer), `zoned` (flash with zones)
     #[arg(long)]
     pub(crate) model: Option<String>,
-    /// A known drive's parameters: `970pro`, `optane`, `zn540`, …
+    /// Use the parameters of a known drive: `970pro`, `optane`, `zn540`, …
     #[arg(long)]
     pub(crate) preset: Option<String>,
     /// Size of each namespace (`8G`)
     #[arg(long)]
     pub(crate) size: Option<String>,
-    /// What keeps the data: `ram`, `null` or `file:PATH`
+    /// Where data is stored: `ram`, `null` (nowhere) or `file:PATH`
     #[arg(long)]
     pub(crate) media: Option<String>,
-    /// Something that goes wrong (`media-error:op=read,lba=100+8,times=3`); may be given several
-    /// times
+    /// Inject a fault (`media-error:op=read,lba=100+8,times=3`); may be repeated
     #[arg(long)]
     pub(crate) fault: Vec<String>,
-    /// A file named by --media that somebody else has made and whose contents may be lost
+    /// Allow overwriting this file, named by --media, although iolab did not create it
     #[arg(long, value_name = "FILE")]
     pub(crate) allow_destroy: Vec<PathBuf>,
-    /// Any other parameter (`iolab device parameters` lists them)
+    /// Other parameters (`iolab device parameters` lists them)
     #[arg(value_name = "KEY=VALUE")]
     pub(crate) more: Vec<String>,
 }
@@ -78,21 +77,39 @@ pub(crate) struct DeviceParameters {
 /// How a device is served.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ServeArguments {
-    /// Its name
-    pub(crate) name: String,
-    /// CPUs for its threads, dispatchers first
+    /// Device name
+    #[arg(required_unless_present_any = ["null", "file"])]
+    pub(crate) name: Option<String>,
+    /// Also serve hosts on the network, by NVMe/TCP: `tcp://127.0.0.1:4420`, `tcp://[::]:4420`; may
+    /// be given several times
+    #[arg(long, value_name = "URL")]
+    pub(crate) listen: Vec<String>,
+    /// Hosts that may connect by --listen, by their NVMe names (`cat /etc/nvme/hostnqn`); without
+    /// it, all
+    #[arg(long, value_name = "NQN", value_delimiter = ',', requires = "listen")]
+    pub(crate) hosts: Vec<String>,
+    /// NVMe name of the subsystem on the network, instead of `nqn.2026-11.invalid.iolab:NAME`
+    #[arg(long, value_name = "NQN", requires = "listen")]
+    pub(crate) nqn: Option<String>,
+    /// Instead of a created device, serve one of this size that keeps nothing and answers at once
+    #[arg(long, value_name = "SIZE", requires = "listen", conflicts_with = "name")]
+    pub(crate) null: Option<String>,
+    /// Instead of a created device, serve this file, as it is
+    #[arg(long, value_name = "PATH", requires = "listen", conflicts_with_all = ["name", "null"])]
+    pub(crate) file: Option<PathBuf>,
+    /// CPUs for its threads; dispatchers come first
     #[arg(long, value_delimiter = ',')]
     pub(crate) cpus: Vec<usize>,
     /// Threads that fetch commands
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     pub(crate) dispatchers: u16,
-    /// Threads that move data; without them dispatchers do
+    /// Threads that copy data; with 0, dispatchers copy it
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=64))]
     pub(crate) workers: u16,
-    /// Something that goes wrong, besides the faults the device was created with
+    /// Inject a fault, in addition to those the device was created with
     #[arg(long)]
     pub(crate) fault: Vec<String>,
-    /// A file for its data that somebody else has made and whose contents may be lost
+    /// Allow overwriting this data file, although iolab did not create it
     #[arg(long, value_name = "FILE")]
     pub(crate) allow_destroy: Vec<PathBuf>,
 }
@@ -100,24 +117,24 @@ pub(crate) struct ServeArguments {
 /// How a device is shown to the kernel.
 #[derive(Debug, clap::Args)]
 pub(crate) struct AttachArguments {
-    /// Its name, or a device as job files name it (`trtype=VIRT model=nand size=8G`)
+    /// Device name, or a device as in job files (`trtype=VIRT model=nand size=8G`)
     pub(crate) name: String,
-    /// Where the file appears: an empty folder. Not needed for ublk
+    /// Empty folder where the file appears; not needed for ublk
     pub(crate) mount_point: Option<PathBuf>,
-    /// The kernel's way to it
+    /// Kernel interface
     #[arg(long, default_value = "fuse", value_parser = ["fuse", "fuse-classic", "fuse-uring", "ublk"])]
     pub(crate) by: String,
-    /// Requests at once on each queue
+    /// Requests in flight per queue
     #[arg(long, default_value_t = 64)]
     pub(crate) depth: u16,
-    /// Queues, each served by a thread of its own over a queue pair of its own
+    /// Number of queues; each has its own thread and queue pair
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     pub(crate) queues: u16,
-    /// CPUs for the threads that serve, in turn; programs pinned to the same one are answered
-    /// fastest
+    /// CPUs for the serving threads, assigned in turn; programs pinned to the same CPU get the
+    /// fastest answers
     #[arg(long, value_delimiter = ',')]
     pub(crate) cpu: Vec<usize>,
-    /// A file for its data that somebody else has made and whose contents may be lost
+    /// Allow overwriting this data file, although iolab did not create it
     #[arg(long, value_name = "FILE")]
     pub(crate) allow_destroy: Vec<PathBuf>,
 }

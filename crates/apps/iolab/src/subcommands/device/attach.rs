@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use iolab_device_catalogue::Catalogue;
-use iolab_engine::{Engine, OpenRequest, TargetFile};
-use iolab_engine_nvme::{DeviceName, Nvme, Place};
-use iolab_export::fuse::{PoolShape, Size, Stop, Transport};
+use iolab_engine::{Engine, LaneRequest, TargetFile};
+use iolab_engine_nvme::{DeviceName, DevicePlace, Nvme};
+use iolab_export::fuse::{FuseTransport, PoolShape, Size, Stop};
 use iolab_memory::{Backing, SlotPool};
 use iolab_options::Settings;
 
@@ -57,7 +57,7 @@ fn device_name(given: &str) -> Result<String, Failure> {
 /// Whether trimmed blocks surely read as zeroes: those of the virtual SSD do; a real device may do
 /// as it likes.
 fn trims_to_zeroes(name: &str) -> bool {
-    DeviceName::parse(name).is_ok_and(|name| !matches!(name.place, Place::Pcie(_)))
+    DeviceName::parse(name).is_ok_and(|name| !matches!(name.place, DevicePlace::Pcie(_) | DevicePlace::Tcp(_)))
 }
 
 /// A lane on the device and the slots it works on.
@@ -65,7 +65,7 @@ fn open(name: &str, shape: PoolShape) -> Result<(<Nvme as Engine>::Lane, SlotPoo
     let pool = SlotPool::new(shape.slots, shape.slot_bytes, 0, &Backing::Memfd)
         .map_err(|error| format!("{}: {}", error.message, error.source))?;
     let target = TargetFile { path: name.into(), fd: -1, size_bytes: 0, is_block_device: true };
-    let request = OpenRequest {
+    let request = LaneRequest {
         files: &[target],
         depth: shape.slots,
         buffers: pool.view(),
@@ -85,25 +85,27 @@ fn file(
     size: Size,
     stop: Arc<Stop>,
 ) -> Result<String, Failure> {
-    use iolab_export::fuse::{Moment, Options, serve_queues};
+    use iolab_export::fuse::{FuseEvent, Options, serve_queues};
     let mut options = Options::new(folder, "disk");
     options.transport = match arguments.by.as_str() {
-        "fuse-classic" => Transport::Classic,
-        "fuse-uring" => Transport::Uring,
-        _ => Transport::Auto,
+        "fuse-classic" => FuseTransport::Classic,
+        "fuse-uring" => FuseTransport::Uring,
+        _ => FuseTransport::Auto,
     };
     options.depth = usize::from(arguments.depth);
     options.queues = usize::from(arguments.queues);
     options.cpus.clone_from(&arguments.cpu);
     options.limits.trim_zeroes = trims_to_zeroes(name);
     options.stop = Some(stop);
-    options.observer = Some(Arc::new(|moment: &Moment| match moment {
-        Moment::Serving { path, transport } => tell(&format!("{} by {transport}; end with Ctrl-C", path.display())),
-        Moment::Note(text) => eprintln!("iolab: {text}"),
-        Moment::Busy => {
+    options.observer = Some(Arc::new(|moment: &FuseEvent| match moment {
+        FuseEvent::Serving { path, transport } => {
+            tell(&format!("{} over {transport}; end with Ctrl-C", path.display()))
+        }
+        FuseEvent::Note(text) => eprintln!("iolab: {text}"),
+        FuseEvent::Busy => {
             eprintln!("iolab: the file is in use: it stays mounted until you unmount it; press Ctrl-C again to end now")
         }
-        Moment::CannotUnmount(reason) => {
+        FuseEvent::CannotUnmount(reason) => {
             eprintln!("iolab: cannot unmount: {reason}; press Ctrl-C again to end anyway")
         }
     }));
@@ -114,14 +116,14 @@ fn file(
 }
 
 fn block_device(arguments: &AttachArguments, name: &str, size: Size, stop: Arc<Stop>) -> Result<String, Failure> {
-    use iolab_export::ublk::{Moment, Options, serve_queues};
+    use iolab_export::ublk::{Options, UblkEvent, serve_queues};
     let (depth, queues) = (usize::from(arguments.depth), usize::from(arguments.queues));
     let mut options = Options { depth, queues, cpus: arguments.cpu.clone(), ..Options::default() };
     options.limits.trim_zeroes = trims_to_zeroes(name);
     options.stop = Some(stop);
-    options.observer = Some(Arc::new(|moment: &Moment| match moment {
-        Moment::Serving { path } => tell(&format!("{}; end with Ctrl-C", path.display())),
-        Moment::Busy => eprintln!("iolab: the device is in use; press Ctrl-C again to end anyway"),
+    options.observer = Some(Arc::new(|moment: &UblkEvent| match moment {
+        UblkEvent::Serving { path } => tell(&format!("{}; end with Ctrl-C", path.display())),
+        UblkEvent::Busy => eprintln!("iolab: the device is in use; press Ctrl-C again to end anyway"),
     }));
     let shape = options.pool_shape();
     let open = |_| open(name, shape);

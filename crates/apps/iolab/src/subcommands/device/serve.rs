@@ -1,57 +1,100 @@
 //! `iolab device serve`: brings a device to life until it is interrupted.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use iolab_clock::Clock;
 use iolab_device_catalogue::Catalogue;
-use iolab_device_link::{ServeError, ServeOptions};
+use iolab_device_link::{ServeError, ServeOptions, Service};
 use iolab_engine_nvme::{DriveError, MediaError, allow_media, make_drive, make_socket_folder};
+use iolab_virtual_ssd::{Config, Subsystem};
 
 use super::arguments::ServeArguments;
+use super::listen::listen;
 use super::socket;
 use crate::exit::Failure;
 use crate::output;
 
 pub(super) fn main(arguments: &ServeArguments) -> Result<u8, Failure> {
-    let entry = Catalogue::of_user()?.find(&arguments.name)?;
-    let mut pairs = entry.parameters;
-    pairs.extend(arguments.fault.iter().map(|fault| ("fault".to_owned(), fault.clone())));
-    let config = super::config(&pairs)?;
-    let described = super::summary(&config);
-    let socket = socket(&arguments.name)?;
-    if super::is_served(&socket) {
-        return Err(Failure::refused(format!("iolab: device {} is already running", arguments.name)));
-    }
-    make_socket_folder(&socket).map_err(|error| Failure::refused(format!("iolab: {error}")))?;
+    let (name, config) = described(arguments)?;
+    let summary = super::summary(&config);
     allow_media(arguments.allow_destroy.iter().map(PathBuf::as_path));
+    if let Some(name) = &arguments.name {
+        make_place(name)?;
+    }
     let drive = make_drive(config).map_err(|error| match error {
-        DriveError::Media(MediaError::Refused { .. }) => {
-            Failure::refused(format!("iolab: {}: {error}", arguments.name))
-        }
-        error => Failure::failed(format!("iolab: {}: {error}", arguments.name)),
+        DriveError::Media(MediaError::Refused { .. }) => Failure::refused(format!("iolab: {name}: {error}")),
+        error => Failure::failed(format!("iolab: {name}: {error}")),
     })?;
+    iolab_process::count_signals();
+    // Every driver has sockets and interrupts of its own.
+    iolab_process::raise_open_files_limit();
+    let (clock, _) = Clock::best();
+    let mut text = format!("serving {name}: {summary}\n");
+    let targets = listen(arguments, &name, &drive, &clock, &mut text)?;
+    let service =
+        arguments.name.as_deref().map(|name| serve(arguments, name, &drive, &clock, &mut text)).transpose()?;
+    text += "end with Ctrl-C\n";
+    output::print(&text)?;
+    while iolab_process::INTERRUPTS.load(Ordering::Relaxed) == 0 {
+        // A signal ends the sleep at once.
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    drop((service, targets));
+    drive.flush().map_err(|error| Failure::failed(format!("iolab: {name}: cannot write its data: {error}")))?;
+    output::print(&drive.statistics().text())?;
+    Ok(0)
+}
+
+/// The device that is meant, and what it is called.
+fn described(arguments: &ServeArguments) -> Result<(String, Config), Failure> {
+    let pair = |key: &str, value: String| (key.to_owned(), value);
+    let (name, mut pairs) = match (&arguments.name, &arguments.null, &arguments.file) {
+        (Some(name), ..) => (name.clone(), Catalogue::of_user()?.find(name)?.parameters),
+        (None, Some(size), _) => ("null".to_owned(), vec![pair("size", size.clone()), pair("media", "null".into())]),
+        (None, None, Some(path)) => {
+            let wrong = |what: String| Failure::mistake(format!("iolab: {}: {what}", path.display()));
+            let bytes = std::fs::metadata(path).map_err(|error| wrong(error.to_string()))?.len();
+            if bytes == 0 || !bytes.is_multiple_of(4096) {
+                return Err(wrong(format!(
+                    "it has {bytes} bytes; a device has a multiple of 4096, and more than none"
+                )));
+            }
+            let stem = path.file_stem().map_or("file".into(), |stem| stem.to_string_lossy().into_owned());
+            (stem, vec![pair("size", bytes.to_string()), pair("media", format!("file:{}", path.display()))])
+        }
+        (None, None, None) => return Err(Failure::mistake("iolab: name a device, or use --null or --file")),
+    };
+    pairs.extend(arguments.fault.iter().map(|fault| pair("fault", fault.clone())));
+    Ok((name, super::config(&pairs)?))
+}
+
+/// The folder of the socket, unless the device is running already.
+fn make_place(name: &str) -> Result<(), Failure> {
+    let socket = socket(name)?;
+    if super::is_served(&socket) {
+        return Err(Failure::refused(format!("iolab: device {name} is already running")));
+    }
+    make_socket_folder(&socket).map_err(|error| Failure::refused(format!("iolab: {error}")))
+}
+
+/// Serves it to drivers of this machine through shared memory.
+fn serve(
+    arguments: &ServeArguments,
+    name: &str,
+    drive: &Arc<Subsystem>,
+    clock: &Clock,
+    text: &mut String,
+) -> Result<Service, Failure> {
+    let socket = socket(name)?;
     let options = ServeOptions {
         dispatchers: usize::from(arguments.dispatchers),
         workers: usize::from(arguments.workers),
         cpus: arguments.cpus.clone(),
     };
-    iolab_process::count_signals();
-    // Every driver has sockets and interrupts of its own.
-    iolab_process::raise_open_files_limit();
-    let (clock, _) = Clock::best();
-    let service = iolab_device_link::serve(&socket, &arguments.name, &drive, &clock, &options);
-    let service = service.map_err(|error: ServeError| Failure::failed(format!("iolab: {error}")))?;
-    output::print(&format!("serving {}: {described}\nat {}; end with Ctrl-C\n", arguments.name, socket.display()))?;
-    while iolab_process::INTERRUPTS.load(Ordering::Relaxed) == 0 {
-        // A signal ends the sleep at once.
-        std::thread::sleep(Duration::from_millis(200));
-    }
-    drop(service);
-    drive
-        .flush()
-        .map_err(|error| Failure::failed(format!("iolab: {}: cannot write its data: {error}", arguments.name)))?;
-    output::print(&drive.statistics().text())?;
-    Ok(0)
+    let service = iolab_device_link::serve(&socket, name, drive, clock, &options);
+    *text += &format!("at {}\n", socket.display());
+    service.map_err(|error: ServeError| Failure::failed(format!("iolab: {error}")))
 }

@@ -11,12 +11,12 @@ use crate::exit::Failure;
 /// What to make.
 #[derive(Debug, clap::Args)]
 pub(crate) struct MkdirArguments {
-    /// Regular file or block device
+    /// Image: a regular file or block device
     image: PathBuf,
-    /// Paths inside of the image
+    /// Paths in the image
     #[arg(required = true)]
     paths: Vec<OsString>,
-    /// Parents, too; a directory that exists already is no error
+    /// Create parent directories as needed; ignore directories that exist
     #[arg(short, long)]
     parents: bool,
 }
@@ -29,15 +29,15 @@ pub(crate) fn mkdir(arguments: &MkdirArguments) -> Result<u8, Failure> {
 /// What to remove.
 #[derive(Debug, clap::Args)]
 pub(crate) struct RmArguments {
-    /// Regular file or block device
+    /// Image: a regular file or block device
     image: PathBuf,
-    /// Paths inside of the image
+    /// Paths in the image
     #[arg(required = true)]
     paths: Vec<OsString>,
-    /// Directories with all that is in them
+    /// Include directories and everything in them
     #[arg(short, long)]
     recursive: bool,
-    /// What does not exist is no error
+    /// Ignore files that do not exist
     #[arg(short, long)]
     force: bool,
 }
@@ -50,13 +50,13 @@ pub(crate) fn rm(arguments: &RmArguments) -> Result<u8, Failure> {
 /// What to rename.
 #[derive(Debug, clap::Args)]
 pub(crate) struct MvArguments {
-    /// Regular file or block device
+    /// Image: a regular file or block device
     image: PathBuf,
-    /// Path inside of the image
+    /// Path in the image
     from: OsString,
-    /// New path inside of the image; a directory takes it in
+    /// New path in the image; into an existing directory the file is moved
     to: OsString,
-    /// Do not replace what exists
+    /// Do not overwrite existing files
     #[arg(short, long)]
     no_clobber: bool,
 }

@@ -11,31 +11,31 @@ use crate::output;
 /// What to try, and where.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Folder, or a file or device that holds content: nothing is written to it
+    /// A folder (gets a temporary file), or a file or device to read (nothing is written to it)
     target: PathBuf,
-    /// Bytes of a cluster
+    /// Cluster size
     #[arg(long, value_parser = super::size, default_value = "1m")]
     cluster_size: u64,
-    /// Numbers of ranges
+    /// Numbers of live ranges to try
     #[arg(long, value_delimiter = ',', default_values_t = [1_u64, 2, 4, 8, 16, 32, 64])]
     counts: Vec<u64>,
-    /// Lengths of a range
+    /// Range lengths to try
     #[arg(long, value_delimiter = ',', value_parser = super::size, default_values = ["4k", "16k", "64k", "256k"])]
     lengths: Vec<u64>,
-    /// How: `ranges`, the live ranges one by one; `whole`, the whole cluster; `planned`, as
-    /// cleaning does, neighbours together
+    /// Ways to read: `ranges` (each live range), `whole` (the whole cluster), `planned` (as
+    /// cleaning does, with neighbouring ranges merged)
     #[arg(long, value_delimiter = ',', value_parser = reading_way, default_values = ["ranges", "whole", "planned"])]
     ways: Vec<ReadingWay>,
-    /// Clusters read for each case and way
+    /// Clusters to read per case and way
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
     samples: u32,
-    /// Bytes of the file that is made in a folder
+    /// Size of the temporary file
     #[arg(long, value_parser = super::size, default_value = "1g")]
     file_size: u64,
-    /// Everything random follows from it
+    /// Seed of all random numbers
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// JSON instead of text
+    /// Print JSON instead of text
     #[arg(long)]
     json: bool,
 }

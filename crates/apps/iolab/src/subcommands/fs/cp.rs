@@ -14,21 +14,20 @@ use crate::printing::StandardError;
 /// What to copy where.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Paths that begin with a colon are inside of the image:\n  iolab fs cp disk.img notes.txt :/            into the \
-                        image\n  iolab fs cp -r disk.img :/project ./copy     out of it\nA file of this machine whose name begins with a colon is \
-                        ./:name."
+    after_help = "Paths that begin with a colon are in the image:\n  iolab fs cp disk.img notes.txt :/            \
+        into the image\n  iolab fs cp -r disk.img :/project ./copy     out of it\nFor a file on this machine whose \
+        name begins with a colon, write ./:name."
 )]
 pub(crate) struct Arguments {
-    /// Regular file or block device
+    /// Image: a regular file or block device
     image: PathBuf,
-    /// What is copied, one or several, and last where to; inside of the image with a colon before
-    /// the path
+    /// One or more sources, then the destination; paths in the image begin with a colon
     #[arg(required = true, num_args = 2.., value_name = "SOURCE… DESTINATION")]
     paths: Vec<OsString>,
-    /// Directories with all that is in them
+    /// Include directories and everything in them
     #[arg(short, long)]
     recursive: bool,
-    /// Say what was copied
+    /// Print what was copied
     #[arg(short, long)]
     verbose: bool,
 }
@@ -39,7 +38,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
     iolab_process::count_signals();
     let request = CopyRequest { image, paths, recursive: *recursive };
     let Copied { files, directories, bytes, left_out } = copy(&request, &StandardError)?;
-    left_out.iter().for_each(|left_out| eprintln!("iolab: left out {left_out}"));
+    left_out.iter().for_each(|left_out| eprintln!("iolab: skipped {left_out}"));
     if *verbose {
         output::print(&format!("{files} files and {directories} directories, {}\n", size_text(bytes)))?;
     }

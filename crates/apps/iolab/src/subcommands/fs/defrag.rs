@@ -10,12 +10,11 @@ use crate::exit::Failure;
 /// What to put together.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Regular file or block device
+    /// Image: a regular file or block device
     image: PathBuf,
-    /// Files and directories inside of the image, with all that is below them; everything when
-    /// there are none
+    /// Files and directories in the image, including subdirectories; by default everything
     paths: Vec<OsString>,
-    /// Most bytes to move in a second: 64m
+    /// Limit on bytes moved per second (`64m`)
     #[arg(long, value_parser = super::size)]
     rate: Option<u64>,
 }

@@ -11,15 +11,15 @@ use crate::exit::Failure;
 /// What to show.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Regular file or block device
+    /// Image: a regular file or block device
     image: PathBuf,
-    /// Whose log, in an image of several domains
+    /// Domain whose log to print
     #[arg(long, default_value_t = 0)]
     domain: u32,
-    /// Frames without their records
+    /// Print only frames, not their records
     #[arg(long)]
     frames: bool,
-    /// A JSON object on each line
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
 }

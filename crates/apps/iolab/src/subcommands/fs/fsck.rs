@@ -11,16 +11,15 @@ use crate::printing::StandardError;
 /// What to check.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Regular file or block device
+    /// Image: a regular file or block device
     image: PathBuf,
-    /// Mend what can be mended; without it nothing is changed
+    /// Repair what can be repaired; without this option, nothing is changed
     #[arg(long, short)]
     repair: bool,
-    /// Read the content of all files too, and hold it against its checksums; what is wrong there
-    /// cannot be mended
+    /// Also read all file data and verify its checksums; errors found there cannot be repaired
     #[arg(long)]
     content: bool,
-    /// JSON instead of text
+    /// Print JSON instead of text
     #[arg(long)]
     json: bool,
 }

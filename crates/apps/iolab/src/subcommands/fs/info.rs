@@ -8,9 +8,9 @@ use crate::output;
 /// What to show.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Regular file or block device
+    /// Image: a regular file or block device
     image: PathBuf,
-    /// JSON instead of text
+    /// Print JSON instead of text
     #[arg(long)]
     json: bool,
 }

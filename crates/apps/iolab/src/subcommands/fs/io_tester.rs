@@ -12,34 +12,35 @@ use crate::output;
 /// The jobs, and what they run on.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "An image is made anew, and what it holds is lost; in a folder a folder is made and removed. The files of all jobs are written before the \
-                        time begins. Every shard has a thread of its own and, on an image, a domain. Several targets run one after another."
+    after_help = "Images are created anew, so their contents are lost. In a folder, a temporary folder is created \
+        and removed. The files of all jobs are written before measuring starts. Each shard has its own thread and, \
+        on an image, its own domain. Several targets run one after another."
 )]
 pub(crate) struct Arguments {
-    /// Jobs in YAML; what has no meaning here is refused with its line
+    /// Jobs in YAML; unsupported keys are rejected with their line number
     conf: PathBuf,
-    /// Images (regular files, block devices) and folders
+    /// Images (regular files or block devices) and folders
     #[arg(required = true)]
     targets: Vec<PathBuf>,
-    /// How long the jobs run, unless their limits end them before
+    /// Run time of the jobs, unless their own limits end them earlier
     #[arg(long, value_parser = duration, default_value = "10s")]
     duration: u64,
-    /// Domains, io_tester's shards; as many as processors unless told, fewer on small images, and
-    /// as many as the jobs name if that is more
+    /// Number of domains (io_tester's shards); by default one per processor, fewer on small images,
+    /// more if the jobs name more
     #[arg(long, alias = "shards", value_parser = clap::value_parser!(u32).range(1..=1024))]
     domains: Option<u32>,
-    /// Only these of the jobs
+    /// Run only the job with this name; may be repeated
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     only: Vec<String>,
-    /// One job after another, each on a target made anew, instead of all side by side
+    /// Run the jobs one after another, each on a freshly created target, instead of all together
     #[arg(long)]
     alone: bool,
-    /// Everything random follows from it
+    /// Seed of all random numbers
     #[arg(long, default_value_t = 1)]
     seed: u64,
     #[command(flatten)]
     logfs: LogfsArguments,
-    /// JSON instead of text
+    /// Print JSON instead of text
     #[arg(long)]
     json: bool,
 }

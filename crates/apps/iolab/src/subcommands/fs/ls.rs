@@ -11,18 +11,18 @@ use crate::output;
 /// What to list.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Regular file or block device
+    /// Image: a regular file or block device
     image: PathBuf,
-    /// Path inside of the image
+    /// Path in the image
     #[arg(default_value = "/")]
     path: OsString,
-    /// Kind, mode, links, owner, group, size and time of each
+    /// Show type, mode, links, owner, group, size and time
     #[arg(short = 'l', long)]
     long: bool,
-    /// What is in directories, too
+    /// List subdirectories recursively
     #[arg(short = 'R', long)]
     recursive: bool,
-    /// A JSON object for each, on a line of its own
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
 }

@@ -10,32 +10,31 @@ use crate::output;
 /// How to make a file system.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Regular file or block device
+    /// Image: a regular file or block device
     image: PathBuf,
-    /// Size of the file, which is made when it does not exist (`1g`)
+    /// Create the file with this size (`1g`)
     #[arg(long, value_parser = super::size)]
     size: Option<u64>,
-    /// Unit in which space is given away: a power of two from 16k to 16m
+    /// Allocation unit: a power of two from 16k to 16m
     #[arg(long, value_parser = super::size, default_value = "1m")]
     cluster_size: u64,
-    /// Unit of every write: a power of two from 512 to 64k
+    /// Write unit: a power of two from 512 to 64k
     #[arg(long, value_parser = super::size, default_value = "4k")]
     block_size: u64,
-    /// Writes up to this length go into the metadata log; one byte less than a block unless told
+    /// Store writes up to this length in the metadata log; by default one byte less than a block
     #[arg(long, value_parser = super::size)]
     small: Option<u64>,
-    /// Parts of the disk for one thread each, or `cores`: one for each processor. A file cannot be
-    /// longer than its part
+    /// Number of domains (parts of the disk, one thread each), or `cores` for one per processor. A
+    /// file cannot be larger than its domain
     #[arg(long, value_parser = domains, default_value = "1")]
     domains: u32,
-    /// The file system's id, 32 hexadecimal digits, which no file system on this disk ever had;
-    /// random unless told
+    /// File system ID: 32 hexadecimal digits never used before on this disk; random by default
     #[arg(long, value_parser = id)]
     id: Option<[u8; 16]>,
-    /// Overwrite what the file or device holds
+    /// Overwrite the current contents of the file or device
     #[arg(long, short)]
     force: bool,
-    /// JSON instead of text
+    /// Print JSON instead of text
     #[arg(long)]
     json: bool,
 }
@@ -59,7 +58,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
 fn id(text: &str) -> Result<[u8; 16], String> {
     let digits: String = text.chars().filter(|character| *character != '-').collect();
     let number = u128::from_str_radix(&digits, 16).ok().filter(|_| digits.len() == 32);
-    number.map(u128::to_be_bytes).ok_or_else(|| "32 hexadecimal digits are needed".to_owned())
+    number.map(u128::to_be_bytes).ok_or_else(|| "expected 32 hexadecimal digits".to_owned())
 }
 
 fn domains(text: &str) -> Result<u32, String> {

@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use iolab_fs_commands::{ServeRequest, serve_image};
-use iolab_logfs_fuse::{Moment, Options};
+use iolab_logfs_fuse::{FuseEvent, Options};
 use rustix::fs::OFlags;
 
 use crate::exit::Failure;
@@ -21,21 +21,21 @@ use crate::printing::shown;
 /// What to mount, where and how.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Regular file or block device
+    /// Image: a regular file or block device
     image: PathBuf,
-    /// Folder to mount on
+    /// Mount point
     folder: PathBuf,
-    /// Options, separated by commas: ro, suid, dev, noexec, sync, writeback, noverify,
+    /// Mount options, separated by commas: ro, suid, dev, noexec, sync, writeback, noverify,
     /// commit=SECONDS, max_write=BYTES, depth=N, transport=…
     #[arg(short = 'o', value_name = "OPTIONS")]
     options: Vec<String>,
-    /// Most bytes of small writes that are kept in memory (`64m`)
+    /// Memory limit for small writes (`64m`)
     #[arg(long, value_parser = super::size)]
     inline: Option<u64>,
-    /// Serve in this process until it is unmounted or interrupted
+    /// Run in the foreground until unmounted or interrupted
     #[arg(long, short)]
     foreground: bool,
-    /// In the background, write what there is to say to this file
+    /// Write messages of the background server to this file
     #[arg(long)]
     log: Option<PathBuf>,
     /// Started by another process that waits for one line
@@ -79,25 +79,25 @@ fn options(arguments: &Arguments) -> Result<Options, Failure> {
 fn foreground(arguments: &Arguments, options: &Options) -> Result<(), Failure> {
     let request = ServeRequest { image: &arguments.image, options, inline_bytes: arguments.inline };
     let (image, log, behind) = (arguments.image.clone(), arguments.log.clone(), arguments.behind);
-    serve_image(&request, Arc::new(move |moment: &Moment| observe(moment, &image, behind, log.as_deref())))?;
+    serve_image(&request, Arc::new(move |moment: &FuseEvent| observe(moment, &image, behind, log.as_deref())))?;
     Ok(())
 }
 
-fn observe(moment: &Moment, image: &Path, behind: bool, log: Option<&Path>) {
+fn observe(moment: &FuseEvent, image: &Path, behind: bool, log: Option<&Path>) {
     match moment {
-        Moment::Serving { transport, .. } if behind => {
+        FuseEvent::Serving { transport, .. } if behind => {
             let _unheard = output::print(&format!("{SERVING} {transport}\n"));
         }
-        Moment::Serving { path, transport } => {
+        FuseEvent::Serving { path, transport } => {
             let _unheard = output::print(&format!(
-                "{} is on {} by {transport}; end with Ctrl-C or `iolab fs umount`\n",
+                "{} is mounted on {} over {transport}; end with Ctrl-C or `iolab fs umount`\n",
                 image.display(),
                 path.display()
             ));
         }
-        Moment::Note(text) => pass_on(text, behind, log),
-        Moment::Busy => say("in use: it stays mounted until you unmount it; press Ctrl-C again to end now", log),
-        Moment::CannotUnmount(reason) => {
+        FuseEvent::Note(text) => pass_on(text, behind, log),
+        FuseEvent::Busy => say("in use: it stays mounted until you unmount it; press Ctrl-C again to end now", log),
+        FuseEvent::CannotUnmount(reason) => {
             say(&format!("cannot unmount: {reason}; press Ctrl-C again to end anyway"), log);
         }
     }
@@ -163,7 +163,7 @@ fn start_behind(arguments: &Arguments, options: &Options) -> Result<u8, Failure>
     if let Some(transport) = said.strip_prefix(SERVING) {
         let (image, folder) = (arguments.image.display(), options.mount_point.display());
         output::print(&format!(
-            "{image} is on {folder} by{}; end with `iolab fs umount {folder}`\n",
+            "{image} is mounted on {folder} over{}; run `iolab fs umount {folder}` to unmount it\n",
             transport.trim_end()
         ))?;
         return Ok(0);

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use iolab_fs_commands::{Series, Setting, VolumeRequest, measure_volumes, volumes_json, volumes_text};
+use iolab_fs_commands::{Series, SweepSetting, VolumeRequest, measure_volumes, volumes_json, volumes_text};
 use iolab_logfs_bench::VolumeLoad;
 use serde_json::Value;
 
@@ -14,70 +14,70 @@ use crate::output;
 /// The load, and what it runs on.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "An image is made anew for every run, and what it holds is lost; in a folder a folder is made and removed. Several targets run \
-                        in turn, the order reversed from round to round, and ratios are those of the same round.\n\nSweeps: small=0,10,50 \
-                        write=40,80 domains=1,2 parallel=1,8 cluster-size=256k,1m,4m policy=greedy:0.7,dynamic:0.9 cleaning-memory=2m,8m"
+    after_help = "Images are created anew for every run, so their contents are lost. In a folder, a temporary folder \
+        is created and removed. Several targets run in turn, in reversed order every other round; ratios compare \
+        results of the same round.\n\nSweeps: small=0,10,50 write=40,80 domains=1,2 parallel=1,8 \
+        cluster-size=256k,1m,4m policy=greedy:0.7,dynamic:0.9 cleaning-memory=2m,8m"
 )]
 pub(crate) struct Arguments {
-    /// Images (regular files, block devices) and folders
+    /// Images (regular files or block devices) and folders
     #[arg(required = true)]
     targets: Vec<PathBuf>,
-    /// Bytes to write in the measured part
+    /// Bytes to write while measuring
     #[arg(long, value_parser = super::size, default_value = "4g")]
     volume: u64,
-    /// Operations that write, percent
+    /// Share of operations that write, percent
     #[arg(long, default_value_t = 80, value_parser = clap::value_parser!(u32).range(1..=100))]
     write: u32,
-    /// Of the writes, the small ones, percent
+    /// Share of writes that are small, percent
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(0..=100))]
     small: u32,
-    /// Of the reads, the small ones, percent
+    /// Share of reads that are small, percent
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(0..=100))]
     small_reads: u32,
-    /// Files for small operations, and as many for large ones, of each domain
+    /// Files per domain for small operations, and as many for large ones
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=4096))]
     files: u32,
-    /// Small sizes, from and to
+    /// Range of small sizes
     #[arg(long, value_parser = range, default_value = "8k-128k")]
     small_size: (u64, u64),
-    /// Large sizes
+    /// Range of large sizes
     #[arg(long, value_parser = range, default_value = "16m-20m")]
     large_size: (u64, u64),
-    /// All sizes and offsets are multiples of this
+    /// Sizes and offsets are multiples of this
     #[arg(long, value_parser = super::size, default_value = "4k")]
     unit: u64,
-    /// Live data at which files are cut, percent of the capacity
+    /// Start truncating files at this much live data, percent of capacity
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=95))]
     upper: u32,
-    /// Live data at which that ends
+    /// Stop truncating at this much live data, percent of capacity
     #[arg(long, default_value_t = 25, value_parser = clap::value_parser!(u32).range(0..=94))]
     lower: u32,
-    /// Bytes written before the measured part, percent of the capacity
+    /// Bytes to write before measuring, percent of capacity
     #[arg(long, default_value_t = 100)]
     fill: u32,
-    /// Bytes that a target is taken to hold; the smallest target's unless told
+    /// Capacity to assume for every target; by default that of the smallest one
     #[arg(long, value_parser = super::size)]
     capacity: Option<u64>,
-    /// Domains, each with a thread, files and a part of the disk (or a folder) of its own, which
-    /// share capacity and volume; as many as processors unless told, and fewer where there is no
-    /// room for so many
+    /// Number of domains, each with its own thread, files and part of the disk (or folder); they
+    /// share capacity and volume. By default one per processor, fewer on small targets
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1024))]
     domains: Option<u32>,
-    /// Operations under way at once in each domain
+    /// Operations in flight per domain
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=1024))]
     parallel: u32,
-    /// Everything random follows from it
+    /// Seed of all random numbers
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Rounds; each runs every target once, with a seed of its own
+    /// Number of rounds; each round runs every target once, with its own seed
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: u32,
-    /// Run once for each value of a parameter
+    /// Run once per value of a parameter
     #[arg(long, value_name = "NAME=VALUE,…")]
     sweep: Option<String>,
     #[command(flatten)]
     logfs: LogfsArguments,
-    /// JSON instead of text
+    /// Print JSON instead of text
     #[arg(long)]
     json: bool,
 }
@@ -92,7 +92,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
         logfs: arguments.logfs.setting(),
     };
     let mut document = Vec::new();
-    measure_volumes(&request, |setting: &Setting, series: &[Series]| {
+    measure_volumes(&request, |setting: &SweepSetting, series: &[Series]| {
         if arguments.json {
             document.push(volumes_json(setting, series));
             return Ok(());
@@ -127,10 +127,10 @@ fn load(arguments: &Arguments) -> VolumeLoad {
 
 /// `8k-128k`.
 fn range(text: &str) -> Result<(u64, u64), String> {
-    let (from, to) = text.split_once('-').ok_or("FROM-TO is needed, as in 8k-128k")?;
+    let (from, to) = text.split_once('-').ok_or("expected FROM-TO, as in 8k-128k")?;
     let range = (super::size(from)?, super::size(to)?);
     if range.0 == 0 || range.0 > range.1 {
-        Err("from at least 1 byte up to something larger".to_owned())
+        Err("the range must start at 1 byte or more and end above its start".to_owned())
     } else {
         Ok(range)
     }

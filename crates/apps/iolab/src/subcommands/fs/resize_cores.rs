@@ -7,14 +7,14 @@ use iolab_fs_commands::resize_cores;
 use crate::exit::Failure;
 use crate::output;
 
-/// How many domains there shall be.
+/// The new number of domains.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Regular file or block device
+    /// Image: a regular file or block device
     image: PathBuf,
-    /// Parts of the disk for one processor core each
+    /// New number of domains
     domains: u32,
-    /// JSON instead of text
+    /// Print JSON instead of text
     #[arg(long)]
     json: bool,
 }

@@ -12,11 +12,11 @@ use crate::output;
 /// What to describe.
 #[derive(Debug, clap::Args)]
 pub(crate) struct StatArguments {
-    /// Regular file or block device
+    /// Image: a regular file or block device
     image: PathBuf,
-    /// Path inside of the image
+    /// Path in the image
     path: OsString,
-    /// JSON instead of text
+    /// Print JSON instead of text
     #[arg(long)]
     json: bool,
 }
@@ -29,15 +29,15 @@ pub(crate) fn stat(arguments: &StatArguments) -> Result<u8, Failure> {
 /// What to write to standard output.
 #[derive(Debug, clap::Args)]
 pub(crate) struct CatArguments {
-    /// Regular file or block device
+    /// Image: a regular file or block device
     image: PathBuf,
-    /// Paths inside of the image
+    /// Paths in the image
     #[arg(required = true)]
     paths: Vec<OsString>,
-    /// First byte
+    /// First byte to print
     #[arg(long, value_parser = super::size, default_value = "0")]
     offset: u64,
-    /// Bytes; all that follow unless told
+    /// Number of bytes; by default all that follow
     #[arg(long, value_parser = super::size)]
     length: Option<u64>,
 }
@@ -60,12 +60,12 @@ fn pass_on(bytes: &[u8]) -> Result<bool, iolab_activity::Failure> {
 /// What to draw.
 #[derive(Debug, clap::Args)]
 pub(crate) struct TreeArguments {
-    /// Regular file or block device
+    /// Image: a regular file or block device
     image: PathBuf,
-    /// Directory inside of the image
+    /// Directory in the image
     #[arg(default_value = "/")]
     path: OsString,
-    /// Size of each file
+    /// Print file sizes
     #[arg(short, long)]
     size: bool,
 }

@@ -6,24 +6,24 @@ use iolab_logfs::Policy;
 /// How logfs is made and used; folders are as they are.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct LogfsArguments {
-    /// logfs: unit in which space is given away
+    /// logfs: allocation unit
     #[arg(long, value_parser = super::size, default_value = "1m")]
     pub(super) cluster_size: u64,
-    /// logfs: writes up to this length go into the metadata log; one byte less than a block unless
-    /// told
+    /// logfs: store writes up to this length in the metadata log; by default one byte less than a
+    /// block
     #[arg(long, value_parser = super::size)]
     pub(super) log_writes: Option<u64>,
-    /// logfs: which clusters are cleaned: `greedy:K` (live share below K), `dynamic:MOST` (K grows
-    /// as space runs out), `cost-benefit`
+    /// logfs: cleaning policy: `greedy:K` (clusters with a live share below K), `dynamic:MOST` (K
+    /// grows as space runs out), or `cost-benefit`
     #[arg(long, value_parser = cleaning_policy, default_value = "cost-benefit")]
     pub(super) policy: Policy,
-    /// logfs: most bytes that one pass of cleaning holds in memory (M)
+    /// logfs: memory limit of one cleaning pass
     #[arg(long, value_parser = super::size, default_value = "8m")]
     pub(super) cleaning_memory: u64,
-    /// Size of an image that does not exist yet
+    /// Size of new images
     #[arg(long, value_parser = super::size)]
     pub(super) image_size: Option<u64>,
-    /// Overwrite what images hold
+    /// Overwrite existing images
     #[arg(long, short)]
     pub(super) force: bool,
 }

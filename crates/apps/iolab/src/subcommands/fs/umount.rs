@@ -13,7 +13,7 @@ use crate::exit::Failure;
 /// What to unmount.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Folder that it is mounted on
+    /// Mount point
     folder: PathBuf,
 }
 

@@ -9,11 +9,11 @@ use std::process::Command;
 use iolab_html::recording_page;
 use iolab_kv_bench::{BenchmarkResult, Ended, Session, Settings, TellError};
 use iolab_observe::System;
-use iolab_outputs::{Kind, Outputs};
+use iolab_outputs::{OutputKind, Outputs};
 use iolab_recording::Recording;
 
 use crate::exit::{Failure, INTERRUPTED};
-use crate::{output, outputs, pipeline};
+use crate::{console, output, outputs, pipeline};
 
 /// Flags, read by their own table.
 #[derive(Debug, clap::Args)]
@@ -33,11 +33,13 @@ pub(crate) fn main(words: &BenchWords) -> Result<u8, Failure> {
     match settings.text("via") {
         "" => bench(&settings),
         "db_bench" => via_db_bench(&settings),
-        other => Err(Failure::mistake(format!("iolab kv bench: --via={other}: only db_bench can be called"))),
+        other => Err(Failure::mistake(format!("iolab kv bench: --via={other}: must be db_bench"))),
     }
 }
 
-/// An error of a session as an exit code: refusals and the user's mistakes are told from failures.
+/// An error of a session as an exit code: refusals and the user's mistakes are told from failures. What
+/// only the user can decide about, a damaged store or a full disk, counts as a refusal: nothing of it
+/// is changed.
 fn failure(error: TellError) -> Failure {
     match error {
         TellError::Refused(message) => Failure::refused(format!("iolab kv bench: refused: {message}")),
@@ -45,7 +47,9 @@ fn failure(error: TellError) -> Failure {
         TellError::Store(error) => {
             let message = format!("iolab kv bench: {error}");
             match error.kind {
-                iolab_kv::ErrorKind::Folder => Failure::refused(message),
+                iolab_kv::ErrorKind::Folder | iolab_kv::ErrorKind::Corrupt | iolab_kv::ErrorKind::Full => {
+                    Failure::refused(message)
+                }
                 kind if kind.is_mistake() => Failure::mistake(message),
                 _ => Failure::failed(message),
             }
@@ -109,17 +113,18 @@ struct Names {
 fn tell_findings(results: &[BenchmarkResult], memory_bytes: u64) -> Result<(), Failure> {
     for finding in iolab_kv_bench::all_findings(results, memory_bytes) {
         let text = format!("{} {} {}", finding.evidence, finding.consequence, finding.advice);
-        output::print(&format!("  finding ({}): {text}\n", finding.jobs.join(", ")))?;
+        let named = format!("  finding ({}): ", finding.jobs.join(", "));
+        output::print_for_people(&iolab_text::paragraph(&named, &text, console::columns()))?;
     }
     Ok(())
 }
 
 fn place_outputs(outputs: &mut Outputs, record: &str, page: &str) -> Result<(), Failure> {
     if !record.is_empty() {
-        outputs.place(Path::new(record), Kind::Recording, "the recording (--record)")?;
+        outputs.place(Path::new(record), OutputKind::Recording, "the recording (--record)")?;
     }
     if !page.is_empty() {
-        outputs.place(Path::new(page), Kind::Report, "the page (--page)")?;
+        outputs.place(Path::new(page), OutputKind::Report, "the page (--page)")?;
     }
     Ok(())
 }
@@ -132,7 +137,7 @@ fn recording(
 ) -> Result<Recording, Failure> {
     let words = iolab_kv_bench::job_words(settings, results, names.kind, &names.folder);
     if words.is_empty() {
-        return Err(Failure::mistake("iolab kv bench: nothing was measured that a recording could hold"));
+        return Err(Failure::mistake("iolab kv bench: nothing was measured, so there is no recording to save"));
     }
     let plan = pipeline::pipeline().plan_words(&words)?.plan;
     let host = System::live().host_facts(clock, std::env::args().collect());
@@ -141,13 +146,13 @@ fn recording(
 
 fn save(outputs: &mut Outputs, recording: &Recording, record: &str, page: &str) -> Result<(), Failure> {
     if !record.is_empty() {
-        let place = outputs.place(Path::new(record), Kind::Recording, "the recording (--record)")?;
+        let place = outputs.place(Path::new(record), OutputKind::Recording, "the recording (--record)")?;
         place.write(recording.to_json().as_bytes())?;
     }
     if !page.is_empty() {
         let name = if record.is_empty() { "iolab kv bench" } else { record };
         let made = recording_page(recording, name, &[], env!("CARGO_PKG_VERSION"));
-        outputs.place(Path::new(page), Kind::Report, "the page (--page)")?.write(made.html.as_bytes())?;
+        outputs.place(Path::new(page), OutputKind::Report, "the page (--page)")?.write(made.html.as_bytes())?;
     }
     Ok(())
 }
@@ -155,23 +160,21 @@ fn save(outputs: &mut Outputs, recording: &Recording, record: &str, page: &str) 
 /// Runs the installed program with the flags that it knows, and reads what it prints.
 fn via_db_bench(settings: &Settings) -> Result<u8, Failure> {
     let Some(folder) = &settings.db else {
-        return Err(Failure::mistake(
-            "iolab kv bench: --via=db_bench needs --db=FOLDER: db_bench would use a folder of its own",
-        ));
+        return Err(Failure::mistake("iolab kv bench: --via=db_bench needs --db=FOLDER"));
     };
     iolab_kv_bench::may_replace(settings, folder).map_err(failure)?;
     let mut program = Command::new("db_bench");
     program.args(iolab_kv_bench::their_words(settings));
     let answer = program.output().map_err(|error| {
         let mend = "install it with: apt-get install rocksdb-tools";
-        Failure::mistake(format!("iolab kv bench: db_bench cannot be run ({error}); {mend}"))
+        Failure::mistake(format!("iolab kv bench: cannot run db_bench ({error}); {mend}"))
     })?;
     let text = String::from_utf8_lossy(&answer.stdout);
     let lines = iolab_kv_bench::their_lines(&text);
     if !answer.status.success() || lines.is_empty() {
         let words = String::from_utf8_lossy(&answer.stderr);
-        let last = words.trim().lines().last().unwrap_or("it gave no reason").to_owned();
-        return Err(Failure::failed(format!("iolab kv bench: db_bench ended with {}: {last}", answer.status)));
+        let last = words.trim().lines().last().unwrap_or("no reason given").to_owned();
+        return Err(Failure::failed(format!("iolab kv bench: db_bench failed ({}): {last}", answer.status)));
     }
     if settings.is_on("json") {
         output::print(&iolab_kv_bench::json_of_theirs(&lines, "installed"))?;

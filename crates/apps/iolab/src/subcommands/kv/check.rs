@@ -16,35 +16,36 @@ use crate::output;
 /// Which store, and how it is treated.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Kind of store (`iolab kv stores` lists them); without it the best one of this machine
+    /// Store (`iolab kv stores` lists them); by default RocksDB if installed, else fjall
     #[arg(long)]
     store: Option<String>,
-    /// Folder for the store; it must not exist or be empty, and stays afterwards
+    /// Folder for the store; must be new or empty, and is kept afterwards
     #[arg(long)]
     db: PathBuf,
-    /// Options of the store, in its own language; %ROUND% is the number of the round
+    /// Options for the store, in its own syntax; %ROUND% is replaced by the round number
     #[arg(long, default_value = "")]
     options: String,
-    /// Kills
+    /// Number of kills
     #[arg(long, default_value_t = 20)]
     rounds: u64,
-    /// Decides operations, syncs, and when to kill
+    /// Seed for operations, syncs and kill times
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Different keys
+    /// Number of keys
     #[arg(long, default_value_t = Shape::default().keys)]
     keys: u64,
-    /// Longest value, bytes
+    /// Maximum value length, bytes
     #[arg(long, default_value_t = Shape::default().value_bytes)]
     value_bytes: u64,
-    /// One of so many operations is synced, the others are only logged
+    /// Sync one of this many operations; the others are only logged
     #[arg(long, default_value_t = Shape::default().sync_every, value_parser = clap::value_parser!(u64).range(1..))]
     sync_every: u64,
-    /// Shell command between kill and opening, e.g. one that takes a mount away and brings it back; ROUND is in its
-    /// environment
+    /// Shell command to run between kill and reopening, for example to unmount and remount; the
+    /// environment variable ROUND holds the round number
     #[arg(long, value_name = "COMMAND")]
     crash: Option<String>,
-    /// Acknowledge each operation before the store has it: a check that this passes checks nothing
+    /// Self-test: acknowledge operations before the store has them. The check must fail; if it
+    /// passes, it detects nothing
     #[arg(long)]
     canary: bool,
     /// Print every round
@@ -64,9 +65,7 @@ impl Arguments {
         let Some(name) = &self.store else { return Ok(iolab_kv_catalogue::preferred().0) };
         iolab_kv_catalogue::kind(name).ok_or_else(|| {
             let known = iolab_kv_catalogue::names();
-            Failure::mistake(format!(
-                "iolab kv check: --store={name}: there is no such kind of store; there are {known}"
-            ))
+            Failure::mistake(format!("iolab kv check: --store={name}: unknown store; known are {known}"))
         })
     }
 
@@ -116,7 +115,7 @@ impl World for Here<'_> {
         match ended {
             Ok(status) if status.success() => Ok(()),
             Ok(status) => Err(format!("`{text}` ended with {status}")),
-            Err(error) => Err(format!("`{text}` cannot be run: {error}")),
+            Err(error) => Err(format!("cannot run `{text}`: {error}")),
         }
     }
 
@@ -134,7 +133,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
     if !description.keeps_data {
         let name = description.name;
         return Err(Failure::mistake(format!(
-            "iolab kv check: the store {name} keeps nothing: there is nothing to check"
+            "iolab kv check: the store {name} stores nothing, so there is nothing to check"
         )));
     }
     let empty = arguments.open(kind, 0, Existing::Forbidden).map_err(|error| failure(&error))?;
@@ -153,15 +152,15 @@ pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
     match ended {
         Ok(sum) => {
             let text = format!(
-                "{name}: {} kills survived: {} operations acknowledged, {} of them synced and all there; {} unsynced ones lost in {} rounds, \
-                 each time the last ones\n",
+                "{name}: survived {} kills: {} operations acknowledged; all {} synced ones present; {} unsynced ones \
+                lost in {} rounds, always the most recent ones\n",
                 sum.rounds, sum.acknowledged, sum.synced, sum.lost, sum.lossy_rounds
             );
             output::print(&text)?;
             Ok(0)
         }
         Err(stopped @ (Stopped::Broken { .. } | Stopped::Unusable { .. })) => {
-            let again = format!("--seed={seed}; the store is left as it is in {}", arguments.db.display());
+            let again = format!("--seed={seed}; the store is kept in {}", arguments.db.display());
             output::print(&format!("{name}: FAILED: {stopped} ({again})\n"))?;
             Ok(FAILED)
         }

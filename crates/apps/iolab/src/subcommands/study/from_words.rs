@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use iolab_jobfile::command_line::CommandLine;
-use iolab_jobfile::{Diagnostic, OPTIONS, Severity, find_option, suggest};
+use iolab_jobfile::{Diagnostic, DiagnosticSeverity, OPTIONS, find_option, suggest};
 use iolab_pipeline::read_job_file;
-use iolab_study::{Figure, JobSource, Ladder, Precondition, Slo, Study, StudyError, axis_of_words};
+use iolab_study::{Figure, JobSource, Ladder, Preconditioning, Slo, Study, StudyError, axis_of_words};
 use iolab_study_runner::{Folder, Permissions, StudyRunner, complete};
 
 use crate::engine_registry;
@@ -40,7 +40,13 @@ fn read(asked: &Asked) -> Result<(Study, String, PathBuf), Failure> {
     study.job = JobSource::Text(job.clone());
     for vary in &words.vary {
         let misplaced = |reason: String, suggestion: Option<String>| {
-            asked.refused(&[Diagnostic { severity: Severity::Error, source: 0, span: vary.span, reason, suggestion }])
+            asked.refused(&[Diagnostic {
+                severity: DiagnosticSeverity::Error,
+                source: 0,
+                span: vary.span,
+                reason,
+                suggestion,
+            }])
         };
         let axis = axis_of_words(&vary.text).map_err(|error| misplaced(format!("--vary: {error}"), None))?;
         if !is_option(&axis.name) {
@@ -53,7 +59,7 @@ fn read(asked: &Asked) -> Result<(Study, String, PathBuf), Failure> {
         study.begin_from(name).map_err(|error| mistake("--drive-profile", &error))?;
     }
     if let Some(word) = &words.precondition {
-        study.precondition = Precondition::from_word(word).map_err(|error| mistake("--precondition", &error))?;
+        study.precondition = Preconditioning::from_word(word).map_err(|error| mistake("--precondition", &error))?;
     }
     complete(&mut study, &job, Path::new(""))?;
     let folder = words.folder.clone().map_or_else(|| PathBuf::from(format!("{stem}-study")), PathBuf::from);

@@ -11,51 +11,50 @@ use clap::{Arg, ArgAction, ArgMatches, Command, Error};
 pub(crate) struct WatchArguments {
     #[command(flatten)]
     pub(super) tables: TableArguments,
-    /// Devices only
+    /// Show only devices
     #[arg(short = 'd')]
     pub(super) devices_only: bool,
-    /// CPUs only, unless -d or -x is given, too
+    /// Show only CPUs, unless -d or -x is given
     #[arg(short = 'c')]
     pub(super) cpu_only: bool,
-    /// The time before each report (UTC)
+    /// Print the time before each report (UTC)
     #[arg(short = 't')]
     pub(super) timestamps: bool,
-    /// Leave out the first report, which is of the time since boot
+    /// Skip the first report, which covers the time since boot
     #[arg(short = 'y')]
     pub(super) skip_first: bool,
-    /// Leave out devices that did nothing
+    /// Skip devices without activity
     #[arg(short = 'z')]
     pub(super) omit_idle: bool,
-    /// Partitions, too: of these devices (with commas), of all used ones, or `ALL`
+    /// Include partitions: of these devices (comma-separated), of all used devices, or `ALL`
     #[arg(short = 'p', value_name = "DEVICES", num_args = 0..=1, default_missing_value = "")]
     pub(super) partitions: Option<String>,
     #[command(flatten)]
     pub(super) groups: GroupArguments,
-    /// Show and take names of the device mapper (LVM, dm-crypt) instead of dm-0
+    /// Use device-mapper names (LVM, dm-crypt) instead of dm-0
     #[arg(short = 'N', conflicts_with = "persistent")]
     pub(super) mapper_names: bool,
-    /// Show and take persistent names: ID, LABEL, PATH, UUID or what else is in /dev/disk; --pretty
-    /// is implied
+    /// Use persistent names: ID, LABEL, PATH, UUID or any other type in /dev/disk; implies --pretty
     #[arg(short = 'j', value_name = "TYPE")]
     pub(super) persistent: Option<String>,
-    /// iostat's JSON, a document that ends when watching ends
+    /// Print iostat's JSON: one document that ends when watching ends
     #[arg(short = 'o', value_name = "JSON", value_parser = ["JSON"], conflicts_with = "json")]
     pub(super) output: Option<String>,
-    /// JSON lines: an object for each device and one for the machine at each interval
+    /// Print JSON lines: at each interval one object per device and one for the machine
     #[arg(long)]
     pub(super) json: bool,
-    /// Lines of iolab's own: requests in flight, settings, latencies and sizes of requests (by
+    /// Show more than iostat: requests in flight, settings, request latencies and sizes (from
     /// tracepoints, as root), pressure, page cache
     #[arg(long)]
     pub(super) more: bool,
-    /// The whole terminal: a table to sort and select in, and the course of the selected device;
-    /// `?` shows the keys
+    /// Use the full terminal: a table with sorting and selection, and charts of the selected
+    /// device; `?` shows the keys
     #[arg(short = 'f', long, conflicts_with_all = ["output", "json"])]
     pub(super) full_screen: bool,
     /// Print help
     #[arg(long, action = clap::ArgAction::Help)]
     help: Option<bool>,
-    /// Devices, or `ALL`; then the interval in seconds (`1`, `0.2`) and how many reports
+    /// Devices, or `ALL`; then the interval in seconds (`1`, `0.2`) and the number of reports
     #[arg(value_name = "DEVICE | INTERVAL | COUNT")]
     pub(super) words: Vec<String>,
 }
@@ -63,38 +62,38 @@ pub(crate) struct WatchArguments {
 /// How the tables look.
 #[derive(Debug, clap::Args)]
 pub(super) struct TableArguments {
-    /// All columns
+    /// Show all columns
     #[arg(short = 'x')]
     pub(super) extended: bool,
-    /// Few columns, for terminals of 80 characters: reads, writes and discards together
+    /// Short report for 80-column terminals: reads, writes and discards combined
     #[arg(short = 's')]
     pub(super) short: bool,
-    /// Kilobytes, which is what is shown anyway
+    /// Show kilobytes (the default)
     #[arg(short = 'k', conflicts_with = "megabytes")]
     kilobytes: bool,
-    /// Megabytes
+    /// Show megabytes
     #[arg(short = 'm')]
     pub(super) megabytes: bool,
-    /// --human and --pretty
+    /// Same as --human --pretty
     #[arg(short = 'h')]
     pub(super) for_people: bool,
-    /// Sizes with a letter (1.2M), shares with their sign
+    /// Print sizes with a unit letter (1.2M) and percentages with %
     #[arg(long)]
     pub(super) human: bool,
-    /// The device's name on the right, the columns of -x in four tables
+    /// Print the device name on the right, and the columns of -x in four tables
     #[arg(long)]
     pub(super) pretty: bool,
-    /// The columns of -x on one line even so
+    /// With --pretty, keep the columns of -x on one line
     #[arg(long)]
     pub(super) compact: bool,
-    /// Digits after the point, 0 to 2
+    /// Number of decimals, 0 to 2
     #[arg(long = "dec", value_name = "DIGITS", default_value = "2", hide_default_value = true, value_parser = parse_decimals)]
     pub(super) decimals: usize,
 }
 
 fn parse_decimals(text: &str) -> Result<usize, String> {
     let digits = text.parse::<usize>().ok().filter(|digits| *digits <= 2);
-    digits.ok_or_else(|| "digits after the point are 0, 1 or 2".to_owned())
+    digits.ok_or_else(|| "the number of decimals is 0, 1 or 2".to_owned())
 }
 
 const GROUP: &str = "group";
@@ -126,11 +125,11 @@ impl clap::Args for GroupArguments {
         let group = Arg::new(GROUP).short('g').value_name("NAME DEVICES").num_args(1..).action(ArgAction::Append);
         let only = Arg::new(ONLY_GROUPS).short('H').action(ArgAction::SetTrue).requires(GROUP);
         command
-            .arg(
-                group
-                    .help("These devices (all that follow, or all used ones), and a line of their sum under this name"),
-            )
-            .arg(only.help("With -g: the sums only"))
+            .arg(group.help(
+                "Group these devices (all that follow, or all used devices) and add a line with their sum \
+                        under this name",
+            ))
+            .arg(only.help("With -g: show only the sums"))
     }
 
     fn augment_args_for_update(command: Command) -> Command {

@@ -31,19 +31,19 @@ fn what_has_a_meaning_is_understood() {
     let expected = Job {
         name: "big_writes".to_owned(),
         line: 2,
-        kind: Kind::SeqWrite,
+        kind: JobKind::SeqWrite,
         shards: Shards::All,
         data_bytes: Some(2 << 30),
         parallel: 10,
-        pace: Pace::Closed { think_ns: 0, think_after_ns: 0 },
+        pace: ArrivalPacing::Closed { think_ns: 0, think_after_ns: 0 },
         limit: Some(1000),
         request_bytes: 256 << 10,
         execution_ns: 1_000_000,
     };
     assert_eq!(writes, &expected);
     assert_eq!((reads.line, &reads.shards, reads.data_bytes), (12, &Shards::Listed(vec![0, 2]), None));
-    assert_eq!(reads.pace, Pace::Open { rate: 100, poisson: true, batch: 3 });
-    assert_eq!(burn.pace, Pace::Closed { think_ns: 5_000_000, think_after_ns: 1_000_000_000 });
+    assert_eq!(reads.pace, ArrivalPacing::Open { rate: 100, poisson: true, batch: 3 });
+    assert_eq!(burn.pace, ArrivalPacing::Closed { think_ns: 5_000_000, think_after_ns: 1_000_000_000 });
     assert_eq!((burn.execution_ns, burn.kind.name()), (90_000, "cpu"));
     assert_eq!((conf.shards(None, 1), conf.shards(None, 4), conf.shards(Some(8), 4)), (Ok(3), Ok(4), Ok(8)));
     let error = conf.shards(Some(2), 1).unwrap_err();
@@ -58,31 +58,31 @@ fn with(more: &str) -> String {
 #[test]
 fn keys_are_refused_on_their_lines() {
     for (more, line, said) in [
-        ("  shard_info:\n    parallelism: 1\n    shares: 10", 6, "shares has no meaning here: the thread of a shard"),
-        ("  shard_info:\n    class: a", 5, "class has no meaning here"),
-        ("  shard_info: { bandwidth: 1MB }", 4, "bandwidth has no meaning here"),
-        ("  shard_info: { iov_count: 4 }", 4, "iov_count has no meaning here: a request has one buffer"),
-        ("  files_count: 4", 4, "files_count has no meaning here: all files stay open"),
+        ("  shard_info:\n    parallelism: 1\n    shares: 10", 6, "shares is not supported: a shard's thread"),
+        ("  shard_info:\n    class: a", 5, "class is not supported"),
+        ("  shard_info: { bandwidth: 1MB }", 4, "bandwidth is not supported"),
+        ("  shard_info: { iov_count: 4 }", 4, "iov_count is not supported: a request always has one buffer"),
+        ("  files_count: 4", 4, "files_count is not supported: all files stay open"),
         ("  extent_allocation_size_hint: 32MB", 4, "files get no hints"),
-        ("  options:\n    dsync: true", 5, "dsync has no meaning here"),
-        ("  options:\n    sleep_type: lowres", 5, "sleep_type has to be busyloop"),
-        ("  options: { pause_distribution: uniform }", 4, "pause_distribution has no meaning here: without rps"),
-        ("  shard_info: { batch: 2 }", 4, "batch has no meaning here: without rps"),
-        ("  shard_info: { rps: 5, think_time: 1ms }", 4, "think_time has no meaning here: with rps"),
+        ("  options:\n    dsync: true", 5, "dsync is not supported"),
+        ("  options:\n    sleep_type: lowres", 5, "sleep_type must be busyloop"),
+        ("  options: { pause_distribution: uniform }", 4, "pause_distribution is not supported: without rps"),
+        ("  shard_info: { batch: 2 }", 4, "batch is not supported: without rps"),
+        ("  shard_info: { rps: 5, think_time: 1ms }", 4, "think_time is not supported: with rps"),
         ("  shard_info: { execution_time: 1ms }", 4, "only a cpu job has one"),
-        ("  shard_infos: {}", 4, "shard_infos is no key of a job"),
-        ("  shard_info:\n    paralelism: 4", 5, "; is parallelism meant?"),
-        ("  colour: red", 4, "there are name, type, shards, data_size, shard_info, options"),
-        ("  name: b", 4, "name is there twice"),
-        ("- name: a\n  type: cpu\n  shards: all", 4, "the job of line 1 has the name a already"),
+        ("  shard_infos: {}", 4, "shard_infos is not a key of a job"),
+        ("  shard_info:\n    paralelism: 4", 5, "; did you mean parallelism?"),
+        ("  colour: red", 4, "known keys are name, type, shards, data_size, shard_info, options"),
+        ("  name: b", 4, "name is set twice"),
+        ("- name: a\n  type: cpu\n  shards: all", 4, "the job in line 1 is already named a"),
         ("- name: b\n  type: overwrite\n  shards: all", 5, "one of seqread, seqwrite, randread"),
-        ("- name: b\n  type: randraed\n  shards: all", 5, "; is randread meant?"),
-        ("- name: b\n  type: unlink\n  shards: all", 5, "unlink has no meaning here"),
+        ("- name: b\n  type: randraed\n  shards: all", 5, "; did you mean randread?"),
+        ("- name: b\n  type: unlink\n  shards: all", 5, "unlink is not supported"),
         ("- name: b\n  shards: all", 4, "type is missing"),
         ("- name: b\n  type: cpu\n  shards: all\n  data_size: 1GB", 7, "a cpu job has no file"),
-        ("- name: b\n  type: cpu\n  shards: [1, 1]", 6, "1 is there twice"),
-        ("- name: b\n  type: cpu\n  shards: []", 6, "runs nowhere"),
-        ("- name: b\n  type: cpu\n  shards: [1, x]", 6, "x: a whole number from 0 to"),
+        ("- name: b\n  type: cpu\n  shards: [1, 1]", 6, "1 is listed twice"),
+        ("- name: b\n  type: cpu\n  shards: []", 6, "the list is empty"),
+        ("- name: b\n  type: cpu\n  shards: [1, x]", 6, "x: expected a whole number from 0 to"),
         ("- name: b\n  type: cpu\n  shards: some", 6, "or a list such as [0, 2]"),
     ] {
         let error = TesterConf::parse(&with(more)).unwrap_err();
@@ -93,12 +93,12 @@ fn keys_are_refused_on_their_lines() {
 #[test]
 fn values_need_their_units_and_ranges() {
     for (info, said) in [
-        ("reqsize: 4KiB", "write kB, MB or GB"),
+        ("reqsize: 4KiB", "use kB, MB or GB"),
         ("reqsize: 1000", "a multiple of 512"),
         ("reqsize: 0", "a multiple of 512"),
         ("reqsize: 1GB", "up to 64MB"),
-        ("reqsize: [1]", "reqsize has to be a plain value, not a list"),
-        ("think_time: 5", "a unit is needed"),
+        ("reqsize: [1]", "reqsize must be a plain value, not a list"),
+        ("think_time: 5", "add a unit"),
         ("think_time: xs", "think_time: "),
         ("parallelism: 0", "a whole number from 1 to 4096"),
         ("parallelism: many", "a whole number"),
@@ -109,23 +109,23 @@ fn values_need_their_units_and_ranges() {
         assert!(error.line == 5 && error.message.contains(said), "{info}: {error}");
     }
     let error = TesterConf::parse(&with("  data_size: 0")).unwrap_err();
-    assert!(error.line == 4 && error.message.contains("from 1 byte"), "{error}");
+    assert!(error.line == 4 && error.message.contains("expected 1 byte"), "{error}");
 }
 
 #[test]
 fn what_is_no_list_of_jobs_is_refused() {
     for (yaml, line, said) in [
-        ("", 1, "a list of jobs is needed"),
-        ("\n# nothing\n", 1, "a list of jobs is needed"),
-        ("[]", 1, "a list of jobs is needed"),
-        ("name: a", 1, "not a map"),
-        ("- 5", 1, "a job has to be a map of keys and values, not a plain value"),
+        ("", 1, "expected a list of jobs"),
+        ("\n# nothing\n", 1, "expected a list of jobs"),
+        ("[]", 1, "expected a list of jobs"),
+        ("name: a", 1, "found a map"),
+        ("- 5", 1, "a job must be a map of keys and values, not a plain value"),
         ("- name: [", 2, ""),
-        ("- a: &x 1\n  b: *x", 2, "aliases are not understood"),
-        ("- name: !!str a", 1, "tags are not understood"),
+        ("- a: &x 1\n  b: *x", 2, "aliases are not supported"),
+        ("- name: !!str a", 1, "tags are not supported"),
         ("- name: a\n---\n- name: b", 2, "several documents"),
-        ("[[[[[[[[[[[[[[[[", 1, "values so deep"),
-        ("- [a]: b", 1, "a key has to be a plain value"),
+        ("[[[[[[[[[[[[[[[[", 1, "values nested this deeply"),
+        ("- [a]: b", 1, "a key must be a plain value"),
     ] {
         let error = TesterConf::parse(yaml).unwrap_err();
         assert!(error.line == line && error.message.contains(said), "{yaml}: {error}");

@@ -18,16 +18,16 @@ const JOBS: &str = "
 
 const HOUR_NS: u64 = 3_600_000_000_000;
 
-fn image(path: &Path, bytes: u64) -> Target {
+fn image(path: &Path, bytes: u64) -> BenchTarget {
     std::fs::File::create_new(path).unwrap().set_len(bytes).unwrap();
     let mkfs = MkfsOptions::new([7; 16], 1);
-    Target::Image(Box::new(ImageStore { path: path.to_owned(), mkfs, open: OpenOptions::default() }))
+    BenchTarget::Image(Box::new(ImageStore { path: path.to_owned(), mkfs, open: OpenOptions::default() }))
 }
 
 type Facts = (Option<u32>, String, u64, u64);
 
 /// Of every job on every shard, and of every job.
-fn counted(target: &Target, conf: &TesterConf, options: &TesterOptions) -> (Vec<Facts>, Vec<Facts>) {
+fn counted(target: &BenchTarget, conf: &TesterConf, options: &TesterOptions) -> (Vec<Facts>, Vec<Facts>) {
     let results = run_tester(target, conf, options).unwrap();
     for result in results.shards.iter().chain(&results.joint) {
         assert!(result.elapsed_ns > 0 && result.class.latency.count() == result.class.operations);
@@ -64,7 +64,7 @@ fn limits_are_reached_exactly_on_every_store() {
         ("burn", 7, 0),
     ];
     let expected = (shards, joint.map(of(None)).to_vec());
-    for target in [image(&folder.path().join("image"), 64 << 20), Target::Folder(folder.path().to_owned())] {
+    for target in [image(&folder.path().join("image"), 64 << 20), BenchTarget::Folder(folder.path().to_owned())] {
         assert_eq!(counted(&target, &conf, &options), expected, "{target:?}");
     }
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "only the image is left");
@@ -80,7 +80,7 @@ fn the_time_ends_jobs_without_a_limit() {
 ";
     let conf = TesterConf::parse(yaml).unwrap();
     let options = TesterOptions { duration_ns: 50_000_000, shards: 1, seed: 1 };
-    for target in [image(&folder.path().join("image"), 32 << 20), Target::Folder(folder.path().to_owned())] {
+    for target in [image(&folder.path().join("image"), 32 << 20), BenchTarget::Folder(folder.path().to_owned())] {
         let results = run_tester(&target, &conf, &options).unwrap().shards;
         let names: Vec<&str> = results.iter().map(|result| result.class.name.as_str()).collect();
         assert_eq!(names, ["a", "b", "c"]);
@@ -93,10 +93,10 @@ fn jobs_that_do_not_fit_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let target = image(&folder.path().join("image"), 32 << 20);
     for (job, said) in [
-        ("data_size: 1GB", "the files of all jobs take 1073741824 bytes, but there are"),
+        ("data_size: 1GB", "the files of all jobs need 1073741824 bytes, but only"),
         ("data_size: 1MB, shard_info: { reqsize: 2MB }", "line 1: a: a request has 2097152 bytes"),
-        ("data_size: 1MB, shard_info: { parallelism: 4096, rps: 1, batch: 2 }", "8192 requests under way at once"),
-        ("data_size: 64MB, shard_info: { parallelism: 17, reqsize: 64MB }", "bytes altogether are possible"),
+        ("data_size: 1MB, shard_info: { parallelism: 4096, rps: 1, batch: 2 }", "8192 requests in flight"),
+        ("data_size: 64MB, shard_info: { parallelism: 17, reqsize: 64MB }", "bytes in total"),
     ] {
         let conf = TesterConf::parse(&format!("- {{ name: a, shards: all, type: seqread, {job} }}")).unwrap();
         let options = TesterOptions { duration_ns: 1, shards: 1, seed: 1 };
@@ -112,10 +112,10 @@ fn files_of_a_shard_have_to_fit_its_domain() {
     let conf = TesterConf::parse(yaml).unwrap();
     let options = TesterOptions { duration_ns: HOUR_NS, shards: 2, seed: 1 };
     let error = run_tester(&image(&folder.path().join("image"), 32 << 20), &conf, &options).unwrap_err();
-    let said = "the files of one shard take 18874368 bytes, but its domain has 16777216";
+    let said = "the files of one shard need 18874368 bytes, but its domain has 16777216";
     assert!(matches!(&error, BenchError::Unfit(text) if text.contains(said)), "{error}");
     // A folder has no domains.
-    run_tester(&Target::Folder(folder.path().to_owned()), &conf, &options).unwrap();
+    run_tester(&BenchTarget::Folder(folder.path().to_owned()), &conf, &options).unwrap();
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn at_a_rate_latencies_count_from_when_requests_were_due() {
     let info = "{ execution_time: 1ms, rps: 1000000, limit: 5 }";
     let conf = TesterConf::parse(&format!("- {{ name: a, shards: all, type: cpu, shard_info: {info} }}")).unwrap();
     let options = TesterOptions { duration_ns: HOUR_NS, shards: 1, seed: 1 };
-    let results = run_tester(&Target::Folder(folder.path().to_owned()), &conf, &options).unwrap();
+    let results = run_tester(&BenchTarget::Folder(folder.path().to_owned()), &conf, &options).unwrap();
     let latency = results.joint[0].class.latency.to_sparse();
     // All were due within some microseconds, and each had to wait for those before it.
     assert!(latency.max >= 4_990_000 && latency.mean() >= 2_900_000.0, "{latency:?}");

@@ -1,6 +1,6 @@
 //! Rates, queue and use of a device over time, with axes; the title of each chart is its legend.
 
-use iolab_iostat::{EXTENDED, Unit};
+use iolab_iostat::{DataUnit, EXTENDED};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Style};
@@ -159,7 +159,7 @@ fn megabytes_per_second(point: &Point, sectors: u64) -> f64 {
 
 fn column_value(name: &str, point: &Point) -> f64 {
     let column = EXTENDED.iter().find(|column| column.name == name);
-    column.map_or(0.0, |column| (column.value)(&point.activity, Unit::Kilobytes))
+    column.map_or(0.0, |column| (column.value)(&point.activity, DataUnit::Kilobytes))
 }
 
 #[cfg(test)]

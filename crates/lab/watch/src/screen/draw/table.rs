@@ -1,7 +1,7 @@
 //! The table of devices: as many columns as the terminal is wide, and no figure without all of its
 //! digits.
 
-use iolab_iostat::Column;
+use iolab_iostat::DeviceColumn;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Rect};
 use ratatui::style::{Color, Modifier, Style};
@@ -25,7 +25,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect) {
     let flight_width = longest("flight", &mut state.devices.iter().map(|device| in_flight(device).len()));
     let rest = usize::from(area.width).saturating_sub(name_width + SPACE + flight_width);
     let columns = fitting(rest, state.sorted_by);
-    let heading = |(at, column): &(usize, &'static Column)| {
+    let heading = |(at, column): &(usize, &'static DeviceColumn)| {
         let style = if state.sorted_by == Some(*at) { Style::from(Modifier::REVERSED) } else { Style::default() };
         Cell::from(Text::from(column.name_in(state.unit)).right_aligned()).style(style)
     };
@@ -34,7 +34,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect) {
     let header = Row::new(header.into_iter().chain(columns.iter().map(heading)))
         .style(Style::from(Modifier::BOLD).fg(Color::Cyan));
     let row = |device: &Device| {
-        let number = |(_, column): &(usize, &'static Column)| {
+        let number = |(_, column): &(usize, &'static DeviceColumn)| {
             let value = device.value(column, state.unit);
             Text::from(figure(value, width(column))).right_aligned().style(style_of(column, value))
         };
@@ -50,7 +50,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect) {
 }
 
 /// A device that is busy all the time stands out; what did nothing steps back.
-fn style_of(column: &Column, value: f64) -> Style {
+fn style_of(column: &DeviceColumn, value: f64) -> Style {
     match value {
         90.0.. if column.name == "%util" => Style::from(Color::Red),
         60.0.. if column.name == "%util" => Style::from(Color::Yellow),
@@ -59,21 +59,21 @@ fn style_of(column: &Column, value: f64) -> Style {
     }
 }
 
-fn width(column: &Column) -> usize {
+fn width(column: &DeviceColumn) -> usize {
     column.width.max(column.name.len())
 }
 
 /// The columns that fit, with their places among all, in iostat's order. The one that is sorted by
 /// is always there, if any is.
-fn fitting(mut room: usize, sorted_by: Option<usize>) -> Vec<(usize, &'static Column)> {
-    let rank = |(at, column): &(usize, &'static Column)| {
+fn fitting(mut room: usize, sorted_by: Option<usize>) -> Vec<(usize, &'static DeviceColumn)> {
+    let rank = |(at, column): &(usize, &'static DeviceColumn)| {
         let dear = DEAREST.iter().position(|name| *name == column.name).unwrap_or(DEAREST.len());
         (sorted_by != Some(*at), dear)
     };
     let mut all: Vec<_> = State::columns().enumerate().collect();
     all.sort_by_key(rank);
     // A dearer column that is too wide is not made up for by cheaper ones.
-    let fits = |(_, column): &(usize, &'static Column)| {
+    let fits = |(_, column): &(usize, &'static DeviceColumn)| {
         let taken = SPACE + width(column);
         let fits = taken <= room;
         room = room.saturating_sub(taken);

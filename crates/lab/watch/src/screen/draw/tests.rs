@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use iolab_histogram::Histogram;
-use iolab_iostat::Unit;
+use iolab_iostat::DataUnit;
 use iolab_recording::{DeviceCounters, DeviceSample, RequestInterval};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -30,7 +30,7 @@ fn look(second: u64, traced: bool) -> Look {
 }
 
 fn state(traced: bool) -> State {
-    let mut state = State::new("lab".into(), Unit::Megabytes);
+    let mut state = State::new("lab".into(), DataUnit::Megabytes);
     let settings = |_: &str| BTreeMap::from([("scheduler".to_owned(), "[kyber]".to_owned())]);
     (1..5).for_each(|second| state.take(look(second, traced), settings));
     state
@@ -63,7 +63,7 @@ fn a_small_terminal_shows_less_and_cuts_nothing_through() {
     }
     let narrow = drawn_on(&state(true), 80, 24);
     assert!(narrow.iter().any(|line| line.contains("100 µs")), "{narrow:#?}");
-    let nothing = drawn(&State::new("lab".into(), Unit::Kilobytes)).join(" ");
+    let nothing = drawn(&State::new("lab".into(), DataUnit::Kilobytes)).join(" ");
     assert!(nothing.contains("No device to show"), "{nothing}");
 }
 
@@ -149,7 +149,7 @@ fn the_screen_begins_on_the_busiest_device() {
             ..Look::default()
         }
     };
-    let mut state = State::new("lab".into(), Unit::Kilobytes);
+    let mut state = State::new("lab".into(), DataUnit::Kilobytes);
     // Since boot, vda was used most; now it is vdb.
     state.take(look(10, 100), |_| BTreeMap::new());
     assert_eq!(state.selected.as_deref(), Some("vda"));
@@ -204,6 +204,6 @@ fn any_size_of_terminal_will_do() {
             terminal.draw(|frame| super::screen(frame, &state)).unwrap();
         }
     }
-    let nothing = State::new("lab".into(), Unit::Kilobytes);
+    let nothing = State::new("lab".into(), DataUnit::Kilobytes);
     assert!(drawn(&nothing)[0].contains("lab"));
 }

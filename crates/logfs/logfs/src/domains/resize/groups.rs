@@ -95,7 +95,7 @@ fn walk(domain: &Loaded, sets: &mut Sets, of: &mut BTreeMap<InodeId, usize>) -> 
         }
     }
     match tree.iter().find(|(inode, _)| *inode != InodeId::ROOT && !of.contains_key(inode)) {
-        Some((inode, _)) => Err(Error::Corrupt(format!("no name leads to inode {}", inode.0))),
+        Some((inode, _)) => Err(Error::Corrupt(format!("no directory entry refers to inode {}", inode.0))),
         None => Ok(()),
     }
 }

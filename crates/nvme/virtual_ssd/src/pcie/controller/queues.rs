@@ -7,7 +7,7 @@ use iolab_nvme_spec::feature::Feature;
 use iolab_nvme_spec::registers::ControllerConfiguration;
 use iolab_nvme_spec::submission::{DataPointerKind, SUBMISSION_ENTRY_BYTES};
 use iolab_nvme_spec::{AdminOpcode, Status, SubmissionEntry};
-use iolab_pci_device::{Access, HostMemory};
+use iolab_pci_device::{HostMemory, MappingAccess};
 
 use super::Controller;
 use crate::admin::AdminReply;
@@ -116,7 +116,7 @@ impl<M: HostMemory> Controller<M> {
         if attributes.ien() && attributes.iv() >= self.shared.interrupts.count() {
             return Err(CommandError::permanent(Status::INVALID_INTERRUPT_VECTOR).at(place::CDW11 + 2, 0));
         }
-        self.check_mapped(command, entries as usize * COMPLETION_ENTRY_BYTES, Access::ReadWrite)?;
+        self.check_mapped(command, entries as usize * COMPLETION_ENTRY_BYTES, MappingAccess::ReadWrite)?;
         self.queues.completions[number] = true;
         let vector = attributes.ien().then_some(attributes.iv());
         let spec = CompletionSpec { id: dword.qid(), base: command.prp1(), entries, vector };
@@ -140,7 +140,7 @@ impl<M: HostMemory> Controller<M> {
         let entries = self.queue_entries(dword)?;
         let has_sizes = 1 << self.configuration.iosqes() == SUBMISSION_ENTRY_BYTES;
         self.check_ring(command, attributes.pc(), has_sizes)?;
-        self.check_mapped(command, entries as usize * SUBMISSION_ENTRY_BYTES, Access::Read)?;
+        self.check_mapped(command, entries as usize * SUBMISSION_ENTRY_BYTES, MappingAccess::Read)?;
         self.queues.submissions[number] = Some(completion);
         let spec = SubmissionSpec { id: dword.qid(), completion, base: command.prp1(), entries };
         let token = self.next_token();
@@ -179,7 +179,12 @@ impl<M: HostMemory> Controller<M> {
     }
 
     /// A queue that is not mapped at all is refused now; later it would be fatal.
-    fn check_mapped(&mut self, command: &SubmissionEntry, bytes: usize, access: Access) -> Result<(), CommandError> {
+    fn check_mapped(
+        &mut self,
+        command: &SubmissionEntry,
+        bytes: usize,
+        access: MappingAccess,
+    ) -> Result<(), CommandError> {
         let base = command.prp1();
         let is_within = base.checked_add(bytes as u64).is_some();
         if !is_within || self.data.memory.window(base, COMPLETION_ENTRY_BYTES, access).is_err() {

@@ -15,7 +15,7 @@ use iolab_pci_device::HostMemory;
 
 use super::{BUCKET, Piece, unreachable_data};
 use crate::command_error::{CommandError, place};
-use crate::data_window::Direction;
+use crate::data_window::DataDirection;
 
 /// More descriptors than this in one command are refused: no data block of a byte each makes that
 /// many.
@@ -24,7 +24,7 @@ const MOST_DESCRIPTORS: usize = 16_384;
 pub(super) fn resolve<M: HostMemory>(
     memory: &mut M,
     first: SglDescriptor,
-    direction: Direction,
+    direction: DataDirection,
     bytes: usize,
     pieces: &mut Vec<Piece>,
 ) -> Result<(), CommandError> {
@@ -44,7 +44,7 @@ fn refuse(status: Status) -> CommandError {
 }
 
 struct List<'a> {
-    direction: Direction,
+    direction: DataDirection,
     left: usize,
     descriptors: usize,
     pieces: &'a mut Vec<Piece>,
@@ -69,7 +69,7 @@ impl List<'_> {
             SglType::DATA_BLOCK => self.push(descriptor.address(), descriptor.length())?,
             SglType::BIT_BUCKET => {
                 // On the way to the controller a bucket counts as empty (Base, section 4.4.1).
-                if self.direction == Direction::ToHost {
+                if self.direction == DataDirection::ToHost {
                     self.push(BUCKET, descriptor.length())?;
                 }
             }
@@ -152,7 +152,12 @@ mod tests {
             self.list.memory.store_words(at * 16, descriptor.words, std::sync::atomic::Ordering::Relaxed);
         }
 
-        fn resolved(&mut self, first: SglDescriptor, direction: Direction, bytes: usize) -> Result<Vec<Piece>, Status> {
+        fn resolved(
+            &mut self,
+            first: SglDescriptor,
+            direction: DataDirection,
+            bytes: usize,
+        ) -> Result<Vec<Piece>, Status> {
             let mut pieces = Vec::new();
             let answer = resolve(&mut self.table, first, direction, bytes, &mut pieces);
             answer.map(|()| pieces).map_err(|refusal| refusal.status.code())
@@ -164,17 +169,17 @@ mod tests {
         let mut rig = Rig::new();
         let at = rig.list.address;
         let block = SglDescriptor::data_block;
-        assert_eq!(rig.resolved(block(3, 512), Direction::ToHost, 512).unwrap(), [Piece::new(3, 512)]);
-        assert_eq!(rig.resolved(block(3, 5000), Direction::FromHost, 512).unwrap(), [Piece::new(3, 512)]);
+        assert_eq!(rig.resolved(block(3, 512), DataDirection::ToHost, 512).unwrap(), [Piece::new(3, 512)]);
+        assert_eq!(rig.resolved(block(3, 5000), DataDirection::FromHost, 512).unwrap(), [Piece::new(3, 512)]);
         rig.put(0, block(1, 100));
         rig.put(1, SglDescriptor::new(SglType::BIT_BUCKET, SglSubtype::ADDRESS, 0, 300));
         rig.put(2, SglDescriptor::last_segment(at + 256, 32));
         rig.put(16, block(2000, 112));
         rig.put(17, block(3000, 300));
         let first = SglDescriptor::segment(at, 48);
-        let read = rig.resolved(first, Direction::ToHost, 512).unwrap();
+        let read = rig.resolved(first, DataDirection::ToHost, 512).unwrap();
         assert_eq!(read, [Piece::new(1, 100), Piece::new(BUCKET, 300), Piece::new(2000, 112)]);
-        let write = rig.resolved(first, Direction::FromHost, 512).unwrap();
+        let write = rig.resolved(first, DataDirection::FromHost, 512).unwrap();
         assert_eq!(write, [Piece::new(1, 100), Piece::new(2000, 112), Piece::new(3000, 300)]);
     }
 
@@ -203,7 +208,7 @@ mod tests {
             (SglDescriptor::data_block(u64::MAX - 100, 512), Status::DATA_TRANSFER_ERROR),
         ];
         for (first, expected) in cases {
-            assert_eq!(rig.resolved(first, Direction::FromHost, 1024), Err(expected), "{first:?}");
+            assert_eq!(rig.resolved(first, DataDirection::FromHost, 1024), Err(expected), "{first:?}");
         }
     }
 }

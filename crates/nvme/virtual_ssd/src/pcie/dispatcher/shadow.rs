@@ -10,7 +10,7 @@
 //! means next time.
 
 use iolab_nvme_spec::registers::DoorbellStride;
-use iolab_pci_device::{Access, HostMemory, SharedBytes};
+use iolab_pci_device::{HostMemory, MappingAccess, SharedBytes};
 
 use crate::sync::{Ordering, fence};
 
@@ -39,8 +39,8 @@ impl ShadowDoorbells {
         addresses: ShadowAddresses,
         bytes: usize,
     ) -> Option<ShadowDoorbells> {
-        let doorbells = memory.window(addresses.doorbells, bytes, Access::Read).ok()?;
-        let events = memory.window(addresses.events, bytes, Access::ReadWrite).ok()?;
+        let doorbells = memory.window(addresses.doorbells, bytes, MappingAccess::Read).ok()?;
+        let events = memory.window(addresses.events, bytes, MappingAccess::ReadWrite).ok()?;
         Some(ShadowDoorbells { addresses, bytes, doorbells, events })
     }
 

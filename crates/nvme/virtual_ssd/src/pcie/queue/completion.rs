@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use iolab_nvme_spec::CompletionEntry;
 use iolab_nvme_spec::completion::COMPLETION_ENTRY_BYTES;
-use iolab_pci_device::{Access, DmaFault, HostMemory, SharedBytes};
+use iolab_pci_device::{DmaFault, HostMemory, MappingAccess, SharedBytes};
 
 use super::Ring;
 
@@ -42,7 +42,7 @@ pub(crate) struct CompletionQueue {
 impl CompletionQueue {
     pub(crate) fn new<M: HostMemory>(memory: &mut M, spec: CompletionSpec) -> CompletionQueue {
         let bytes = spec.entries as usize * COMPLETION_ENTRY_BYTES;
-        let ring = Ring::new(memory, spec.base, bytes, Access::ReadWrite);
+        let ring = Ring::new(memory, spec.base, bytes, MappingAccess::ReadWrite);
         CompletionQueue {
             spec,
             ring,

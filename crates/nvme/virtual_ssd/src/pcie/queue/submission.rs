@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use iolab_nvme_spec::SubmissionEntry;
 use iolab_nvme_spec::submission::SUBMISSION_ENTRY_BYTES;
-use iolab_pci_device::{Access, DmaFault, HostMemory, SharedWord};
+use iolab_pci_device::{DmaFault, HostMemory, MappingAccess, SharedWord};
 
 use super::Ring;
 
@@ -46,7 +46,7 @@ impl SubmissionQueue {
         doorbell: SharedWord,
     ) -> SubmissionQueue {
         let bytes = spec.entries as usize * SUBMISSION_ENTRY_BYTES;
-        let ring = Ring::new(memory, spec.base, bytes, Access::Read);
+        let ring = Ring::new(memory, spec.base, bytes, MappingAccess::Read);
         let (head, tail, refused_tail, stalled_until_ns) = (0, 0, None, 0);
         SubmissionQueue {
             spec,

@@ -1,0 +1,83 @@
+//! `--beside`: a program that runs as long as the run does, at most.
+//!
+//! It is started when all that can be known to fail has not, in a group of its own, and is asked to
+//! end when the run is over, whatever became of it.
+
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+use iolab_clock::Clock;
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use crate::exit::Failure;
+
+/// How long a program has to end when it is asked to, ns.
+const PATIENCE_NS: u64 = 5_000_000_000;
+const BETWEEN_LOOKS_NS: u64 = 5_000_000;
+
+/// The program beside a run.
+#[derive(Debug)]
+pub(crate) struct Beside {
+    command: String,
+    child: Child,
+    clock: Clock,
+}
+
+impl Beside {
+    /// Starts a line of the shell.
+    pub(crate) fn start(command: &str) -> Result<Beside, Failure> {
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", command]).stdin(Stdio::null()).process_group(0);
+        // What it prints must not stand among the lines of a report.
+        shell.stdout(std::io::stderr());
+        let child = shell.spawn();
+        let child = child.map_err(|error| Failure::failed(format!("iolab: --beside: /bin/sh: {error}")))?;
+        Ok(Beside { command: command.to_owned(), child, clock: Clock::monotonic() })
+    }
+
+    /// Ends it; a sentence about how it ended.
+    pub(crate) fn end(mut self) -> String {
+        let told = match self.child.try_wait() {
+            Ok(Some(status)) => format!("ended before the run did, {}", how(status)),
+            _ => match self.stop() {
+                Some(status) => format!("ran as long as the run and was told to end, {}", how(status)),
+                None => "ran as long as the run and was killed".to_owned(),
+            },
+        };
+        format!("beside the run, `{}` {told}", self.command)
+    }
+
+    /// Asks it to end, and kills it if it does not; how it ended, if it did by itself.
+    fn stop(&mut self) -> Option<ExitStatus> {
+        let group = Pid::from_child(&self.child);
+        // A group that is gone needs no telling.
+        let _ = kill_process_group(group, Signal::TERM);
+        let until_ns = self.clock.now_ns() + PATIENCE_NS;
+        while self.clock.now_ns() < until_ns {
+            if let Ok(Some(status)) = self.child.try_wait() {
+                return Some(status);
+            }
+            self.clock.sleep_until(self.clock.now_ns() + BETWEEN_LOOKS_NS, 0);
+        }
+        let _ = kill_process_group(group, Signal::KILL);
+        let _ = self.child.wait();
+        None
+    }
+}
+
+impl Drop for Beside {
+    /// A run that could not begin leaves nothing running.
+    fn drop(&mut self) {
+        if matches!(self.child.try_wait(), Ok(None)) {
+            self.stop();
+        }
+    }
+}
+
+fn how(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("with status {code}"),
+        (None, Some(signal)) => format!("by signal {signal}"),
+        (None, None) => "nobody knows how".to_owned(),
+    }
+}

@@ -1,0 +1,62 @@
+//! From the words of a command line to the subcommand they name.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::arguments::{Action, Iolab};
+use crate::exit::MISTAKE;
+use crate::{exit, subcommands};
+
+/// Runs the subcommand that the arguments name.
+pub(crate) fn dispatch(arguments: &[String]) -> ExitCode {
+    let parsed = match Iolab::try_parse_from(arguments) {
+        Ok(parsed) => parsed,
+        Err(error) => {
+            if error.use_stderr() {
+                crate::printing::complain(&error.render().ansi().to_string());
+                return ExitCode::from(MISTAKE);
+            }
+            // Help is ours, and clap knows where its colours are welcome. Where it cannot be
+            // printed, there is nobody to tell.
+            let _ = error.print();
+            return ExitCode::from(0);
+        }
+    };
+    exit::code(match parsed.action {
+        Action::Run(arguments) => subcommands::run::main(&arguments.words),
+        Action::Plan(arguments) => subcommands::plan::main(&arguments.words),
+        Action::Report(arguments) => subcommands::report::main(&arguments),
+        Action::Engines { engine } => subcommands::engines::main(engine.as_deref()),
+        Action::Explain { term } => subcommands::explain::main(&term),
+        Action::Device(action) => subcommands::device::main(&action),
+        Action::Nvme(action) => subcommands::nvme::main(&action),
+        Action::Fs(action) => subcommands::fs::main(&action),
+        Action::Capture(arguments) => subcommands::capture::main(&arguments),
+        Action::Synthesize(arguments) => subcommands::synthesize::main(&arguments),
+        Action::Validate(arguments) => subcommands::validate::main(&arguments),
+        Action::Replay(arguments) => subcommands::replay::main(&arguments),
+        Action::Watch(arguments) => subcommands::watch::main(&arguments),
+        Action::Study(action) => subcommands::study::main(&action),
+        Action::Compare(arguments) => subcommands::compare::main(&arguments),
+        Action::Db(action) => subcommands::db::main(&action),
+        Action::Perf(arguments) => subcommands::perf::main(&arguments),
+        Action::Doctor(arguments) => subcommands::doctor::main(&arguments),
+        Action::Bench(arguments) => subcommands::bench::main(&arguments),
+        Action::Kv(action) => subcommands::kv::main(&action),
+        Action::Demo(arguments) => subcommands::demo::main(&arguments),
+        Action::Completions { shell } => subcommands::completions::main(shell),
+        Action::Man(arguments) => subcommands::man::main(&arguments),
+        Action::Help { words } => return help(arguments, &words),
+        Action::InternalDocs { folder } => subcommands::internal_docs::main(&folder),
+    })
+}
+
+/// `iolab help X` is `iolab X --help`.
+pub(crate) fn help(arguments: &[String], words: &[String]) -> ExitCode {
+    let program = arguments.first().cloned().unwrap_or_default();
+    // An option in the place of a command would be obeyed.
+    let words = words.iter().filter(|word| !word.starts_with('-') && *word != "help");
+    let asked: Vec<String> = std::iter::once(program).chain(words.cloned()).chain(["--help".to_owned()]).collect();
+    dispatch(&asked)
+}

@@ -1,0 +1,109 @@
+//! `iolab replay`: a trace as a job for the runner that everything else uses.
+
+use std::path::PathBuf;
+
+use iolab_resolve::Mode;
+
+use crate::exit::Failure;
+use crate::pipeline;
+use crate::subcommands::run;
+
+/// What to replay, where, and how fast.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ReplayArguments {
+    /// Trace of `iolab capture`, iolog of fio, text of strace, or the files of one blktrace
+    #[arg(required = true)]
+    trace: Vec<PathBuf>,
+    /// Make the files of the trace anew below this folder
+    #[arg(short, long, value_name = "FOLDER")]
+    directory: Option<PathBuf>,
+    /// Replay what is FROM, or lies below it, on TO: a file, a folder or a device
+    #[arg(short, long, value_name = "FROM=TO")]
+    map: Vec<String>,
+    /// Replay on the files of the trace themselves; those that no job of iolab made also need
+    /// --allow-destroy
+    #[arg(long)]
+    in_place: bool,
+    /// So many times as fast as the trace
+    #[arg(long, value_name = "FACTOR", default_value = "1", conflicts_with = "as_fast_as_possible")]
+    speed: String,
+    /// Without the times of the trace: only its order is kept
+    #[arg(long, visible_alias = "afap")]
+    as_fast_as_possible: bool,
+    /// Leave out operations of these kinds: read, write, trim, sync
+    #[arg(long, value_name = "KIND,…")]
+    skip: Option<String>,
+    /// Engine; else io_uring where operations of one thread overlap in the trace, and psync
+    #[arg(long, value_name = "ENGINE")]
+    ioengine: Option<String>,
+    /// Overwrite this file or device, whatever is on it
+    #[arg(long, value_name = "PATH")]
+    allow_destroy: Vec<String>,
+    /// File for the recording
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// Let outputs replace files that iolab did not write
+    #[arg(long)]
+    force: bool,
+    /// Further options of jobs, behind `--`: --direct=1 --runtime=60 …
+    #[arg(last = true, value_name = "--OPTION=VALUE")]
+    options: Vec<String>,
+}
+
+pub(crate) fn main(arguments: &ReplayArguments) -> Result<u8, Failure> {
+    let asked = run::take_apart(&words(arguments)?, Mode::Iolab)?;
+    let planned = pipeline::plan(&asked, Mode::Iolab)?;
+    run::show_warnings(&planned);
+    let recording = run::execute(&planned, &asked.run, Mode::Iolab)?;
+    run::show_outcomes(&recording, "iolab");
+    Ok(run::exit_code(&recording))
+}
+
+/// The job, as `iolab run` would be given it.
+fn words(arguments: &ReplayArguments) -> Result<Vec<String>, Failure> {
+    let mistake = |text: &str| Failure::mistake(format!("iolab: replay: {text}"));
+    let to_null = arguments.ioengine.as_deref() == Some("null");
+    if arguments.directory.is_none() && arguments.map.is_empty() && !arguments.in_place && !to_null {
+        return Err(mistake(
+            "say where: --directory FOLDER makes the files of the trace anew, --map FROM=TO replays on other files or devices, --in-place on the same",
+        ));
+    }
+    let escaped = |text: &str| text.replace(':', "\\:");
+    let traces: Vec<String> = arguments.trace.iter().map(|path| escaped(&path.to_string_lossy())).collect();
+    let mut words = vec!["--name=replay".to_owned(), format!("--read_iolog={}", traces.join(":"))];
+    words.push("--group_reporting=1".to_owned());
+    words.push(format!("--ioengine={}", engine(arguments)?));
+    if let Some(folder) = &arguments.directory {
+        words.push(format!("--directory={}", escaped(&folder.to_string_lossy())));
+    }
+    if !arguments.map.is_empty() {
+        let maps: Vec<String> = arguments.map.iter().map(|map| escaped(map)).collect();
+        words.push(format!("--replay_map={}", maps.join(":")));
+    }
+    if arguments.as_fast_as_possible {
+        words.push("--replay_no_stall=1".to_owned());
+    } else {
+        let factor = arguments.speed.parse::<f64>().ok().filter(|factor| (0.01..=1e6).contains(factor));
+        let percent =
+            factor.ok_or_else(|| mistake(&format!("--speed {} is not a factor: 0.01 to 1000000", arguments.speed)))?;
+        words.push(format!("--replay_time_scale={}", (percent * 100.0).round()));
+    }
+    words.extend(arguments.skip.iter().map(|kinds| format!("--replay_skip={kinds}")));
+    words.extend(arguments.options.iter().cloned());
+    words.extend(arguments.allow_destroy.iter().map(|target| format!("--allow-destroy={target}")));
+    words.extend(arguments.record.iter().map(|path| format!("--record={}", path.display())));
+    if arguments.force {
+        words.push("--force".to_owned());
+    }
+    Ok(words)
+}
+
+/// The engine that was asked for, or the plainest that does what the trace does.
+fn engine(arguments: &ReplayArguments) -> Result<String, Failure> {
+    if let Some(engine) = &arguments.ioengine {
+        return Ok(engine.clone());
+    }
+    let overlap =
+        iolab_replay::overlaps(&arguments.trace).map_err(|reason| Failure::mistake(format!("iolab: {reason}")))?;
+    Ok(if overlap { "io_uring" } else { "psync" }.to_owned())
+}

@@ -1,0 +1,93 @@
+//! `iolab synthesize`: the command line of `iolab-synthesize`, which makes a job of a trace.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+use iolab_bounded_read::JOB_FILE;
+use iolab_outputs::OutputKind;
+use iolab_synthesize::{JobTextRequest, ModelRequest, ProgramModel, RoleRules, TraceStretch, job_text};
+use iolab_trace::Ordered;
+
+use super::capture::trace_file::{open, unreadable};
+use crate::exit::Failure;
+use crate::outputs;
+use crate::printing::print;
+
+/// Operations that may end during one of them before the order is lost.
+const WINDOW: usize = 1 << 14;
+
+/// Of which trace, and what is known beside it.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SynthesizeArguments {
+    /// Trace, from `iolab capture`
+    trace: PathBuf,
+    /// File for the job; printed without it
+    #[arg(short, long)]
+    output: Option<PathBuf>,
+    /// Let the job replace a file that iolab did not write
+    #[arg(long)]
+    force: bool,
+    /// Folder of the job's files, as the job says it
+    #[arg(long, default_value = ".")]
+    directory: String,
+    /// How long the job runs
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
+    runtime: u64,
+    /// Look at this part of the trace, seconds from its beginning, instead of the longest stretch in
+    /// which the program worked steadily
+    #[arg(long, value_name = "FROM-UNTIL", value_parser = stretch)]
+    window: Option<TraceStretch>,
+    /// Commits that the program made while it was traced, as it says itself: a sync may carry several
+    #[arg(long, value_name = "COUNT")]
+    commits: Option<u64>,
+    /// TOML file that says what files are for, where their paths do not tell
+    #[arg(long, value_name = "FILE")]
+    roles: Option<PathBuf>,
+}
+
+/// `12.5-40`.
+pub(crate) fn stretch(text: &str) -> Result<TraceStretch, String> {
+    let wanted = || "write two numbers of seconds, the second larger, as in 12.5-40".to_owned();
+    let (from, until) = text.split_once('-').ok_or_else(wanted)?;
+    let ns = |text: &str| text.trim().parse::<f64>().ok().filter(|s| (0.0..1e8).contains(s)).map(|s| (s * 1e9) as u64);
+    match (ns(from), ns(until)) {
+        (Some(from_ns), Some(until_ns)) if from_ns < until_ns => Ok(TraceStretch { from_ns, until_ns }),
+        _ => Err(wanted()),
+    }
+}
+
+pub(crate) fn main(arguments: &SynthesizeArguments) -> Result<u8, Failure> {
+    let rules = match &arguments.roles {
+        None => RoleRules::default(),
+        Some(path) => {
+            let bytes = iolab_bounded_read::read(path, JOB_FILE).map_err(|error| unreadable(path, error))?;
+            RoleRules::parse(&String::from_utf8_lossy(&bytes)).map_err(|error| unreadable(path, error))?
+        }
+    };
+    let request = ModelRequest { rules, stretch: arguments.window, commits: arguments.commits };
+    let model = model_of(&arguments.trace, &request)?;
+    let name = arguments.trace.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let said = JobTextRequest { trace: &name, directory: &arguments.directory, runtime_s: arguments.runtime };
+    let text = job_text(&model, &said);
+    let Some(path) = &arguments.output else {
+        print(&text)?;
+        return Ok(0);
+    };
+    let mut outputs = outputs::beside(arguments.force, [(arguments.trace.as_path(), "the trace")]);
+    outputs.place(path, OutputKind::Report, "the job (-o)")?.write(text.as_bytes())?;
+    let names: Vec<&str> = model.sections.iter().map(|section| section.name.as_str()).collect();
+    let path = path.display();
+    eprintln!(
+        "{path}: {}; `iolab validate {path} {}` says how near it comes",
+        names.join(", "),
+        arguments.trace.display()
+    );
+    Ok(0)
+}
+
+/// Reads a trace twice.
+pub(crate) fn model_of(path: &Path, request: &ModelRequest) -> Result<ProgramModel, Failure> {
+    let ordered = || -> Result<Ordered<BufReader<File>>, Failure> { Ok(Ordered::new(open(path)?, WINDOW)) };
+    ProgramModel::of(&mut ordered()?, &mut ordered()?, request).map_err(|error| unreadable(path, error))
+}

@@ -1,0 +1,105 @@
+//! How a worker that replays a trace kept its times: how late each operation began, all together and
+//! second by second.
+
+use iolab_histogram::SparseHistogram;
+use iolab_text::grouped;
+use serde::{Deserialize, Serialize};
+
+/// The times of a replay. *Late* is when an operation was begun, less when the trace wanted it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct DriftRecording {
+    /// How late operations began, ns; syncs included. Empty when the replay had no times to keep.
+    pub late: SparseHistogram,
+    /// The same by stretches of the trace's time, ascending.
+    pub series: Vec<DriftInterval>,
+    /// Operations that were due and waited for another one that the trace has before them: of
+    /// their own thread, or around a sync of another.
+    pub waited_for_order: u64,
+    /// How often the trace could not be read as fast as it was to be replayed.
+    pub starved: u64,
+}
+
+/// One stretch of a replay.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DriftInterval {
+    /// Its beginning, ns since the worker began.
+    pub start_ns: u64,
+    /// Operations that were wanted in it.
+    pub operations: u64,
+    /// How late they began on average, ns.
+    pub mean_ns: u64,
+    /// How late the latest of them began, ns.
+    pub most_ns: u64,
+}
+
+impl DriftRecording {
+    /// How much later, on average, operations began in the last stretch than in the first, ns: what
+    /// accumulates. Negative when the replay became more punctual.
+    pub fn drift_ns(&self) -> i64 {
+        match (self.series.first(), self.series.last()) {
+            (Some(first), Some(last)) => last.mean_ns as i64 - first.mean_ns as i64,
+            _ => 0,
+        }
+    }
+
+    /// Adds the times of another worker.
+    pub fn join(&mut self, other: &DriftRecording) {
+        self.late.merge(&other.late);
+        for interval in &other.series {
+            match self.series.binary_search_by_key(&interval.start_ns, |own| own.start_ns) {
+                Ok(place) => self.series[place].join(interval),
+                Err(place) => self.series.insert(place, *interval),
+            }
+        }
+        self.waited_for_order += other.waited_for_order;
+        self.starved += other.starved;
+    }
+
+    /// In a line, for texts.
+    pub fn line(&self) -> String {
+        let us = |ns: u64| format!("{:.1}", ns as f64 / 1e3);
+        let order = format!(
+            "{} waited for their order, the trace was not ready {} times",
+            grouped(self.waited_for_order),
+            grouped(self.starved)
+        );
+        if self.late.is_empty() {
+            return format!("as fast as possible; {order}");
+        }
+        format!(
+            "late by p50={} p99={} p99.9={} max={} usec, drift={:+.1} usec; {order}",
+            us(self.late.percentile(50.0)),
+            us(self.late.percentile(99.0)),
+            us(self.late.percentile(99.9)),
+            us(self.late.max),
+            self.drift_ns() as f64 / 1e3,
+        )
+    }
+}
+
+impl DriftInterval {
+    fn join(&mut self, other: &DriftInterval) {
+        let sum = |one: &DriftInterval| u128::from(one.mean_ns) * u128::from(one.operations);
+        let operations = self.operations + other.operations;
+        self.mean_ns = ((sum(self) + sum(other)) / u128::from(operations.max(1))) as u64;
+        self.operations = operations;
+        self.most_ns = self.most_ns.max(other.most_ns);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn series_of_workers_are_joined_by_time() {
+        let interval =
+            |start_ns, operations, mean_ns, most_ns| DriftInterval { start_ns, operations, mean_ns, most_ns };
+        let mut one =
+            DriftRecording { series: vec![interval(0, 1, 10, 10), interval(2, 3, 20, 30)], ..Default::default() };
+        let other = DriftRecording { series: vec![interval(1, 2, 5, 9), interval(2, 1, 60, 60)], ..Default::default() };
+        one.join(&other);
+        assert_eq!(one.series, [interval(0, 1, 10, 10), interval(1, 2, 5, 9), interval(2, 4, 30, 60)]);
+        assert_eq!(one.drift_ns(), 20);
+    }
+}

@@ -1,0 +1,117 @@
+//! One run, as data.
+
+use std::borrow::Cow;
+
+use iolab_plan::Plan;
+use serde::{Deserialize, Serialize};
+
+use crate::{Calibration, DeviceUse, Finding, Host, HostFacts, Observations, WorkerRecording};
+
+/// One run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Recording {
+    /// Format number; readers refuse what they do not know.
+    pub iolab_recording: u32,
+    /// Version of the program that made it.
+    pub iolab_version: String,
+    /// What was to be done.
+    pub plan: Plan,
+    /// Where it was done.
+    pub host: HostFacts,
+    /// All hosts, of a run of several; `host` is the first of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<Host>,
+    /// What the tool itself costs, if the plan asked for it and it could be measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<Calibration>,
+    /// Start of the first stage, ns since the Unix epoch.
+    pub started_unix_ns: u64,
+    /// From there to the end of the last worker, ns.
+    pub elapsed_ns: u64,
+    /// The workers, in plan order.
+    pub workers: Vec<WorkerRecording>,
+    /// Block devices under the files, before and after.
+    pub devices: Vec<DeviceUse>,
+    /// What was seen of the machine while the run went on, if it was looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observations: Option<Observations>,
+    /// What a reader must know about the figures, the most severe first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
+    /// What the user should know about the figures.
+    pub warnings: Vec<String>,
+    /// The user or a signal ended the run early.
+    pub interrupted: bool,
+}
+
+impl Recording {
+    /// A sentence for each job whose figures are about the tool rather than the device.
+    pub fn tool_limits(&self) -> Vec<String> {
+        let Some(calibration) = &self.calibration else { return Vec::new() };
+        let mut members: Vec<_> = self.plan.workers.iter().zip(&self.workers).collect();
+        members.retain(|(plan, _)| plan.measurement.stats);
+        let mut sentences = Vec::new();
+        for section in members.chunk_by(|one, next| one.0.section == next.0.section) {
+            let limits = calibration.overheads(section).into_iter().filter_map(|overhead| overhead.limit());
+            sentences.extend(limits.map(|limit| format!("{}: {limit}", section[0].0.job)));
+        }
+        sentences
+    }
+}
+
+impl Recording {
+    /// All hosts; of a run of one host, that one.
+    pub fn all_hosts(&self) -> Cow<'_, [Host]> {
+        match self.hosts.as_slice() {
+            [] => {
+                let facts = self.host.clone();
+                Cow::Owned(vec![Host { name: facts.hostname.clone(), facts, ..Host::default() }])
+            }
+            hosts => Cow::Borrowed(hosts),
+        }
+    }
+
+    /// Whether it has several hosts, so that output must name the host.
+    pub fn has_several_hosts(&self) -> bool {
+        self.hosts.len() > 1
+    }
+
+    /// The name of a host; `None` for a run of one host, where it goes without saying.
+    pub fn host_name(&self, host: u32) -> Option<&str> {
+        self.hosts.get(host as usize).map(|host| host.name.as_str())
+    }
+
+    /// What a device is called: by its host, too, where there are several.
+    pub fn device_name<'a>(&self, host: u32, name: &'a str) -> Cow<'a, str> {
+        match self.host_name(host) {
+            Some(host) => Cow::Owned(format!("{host}:{name}")),
+            None => Cow::Borrowed(name),
+        }
+    }
+
+    /// What is of one host, as a recording of that host alone. Looks at the machine are host 0's.
+    pub fn of_host(&self, host: u32) -> Recording {
+        let mut part = self.clone();
+        let facts = self.hosts.get(host as usize).map(|host| host.facts.clone());
+        part.host = facts.unwrap_or_else(|| self.host.clone());
+        part.hosts = Vec::new();
+        part.iolab_recording = crate::FORMAT;
+        let pairs = part.plan.workers.into_iter().zip(part.workers);
+        (part.plan.workers, part.workers) = pairs.filter(|(plan, _)| plan.host == host).unzip();
+        part.devices.retain(|device| device.host == host);
+        if let Some(seen) = &mut part.observations {
+            seen.devices.retain(|device| device.host == host);
+            if host > 0 {
+                seen.host.clear();
+            }
+        }
+        part
+    }
+}
+
+/// Format number of recordings of one host.
+pub const FORMAT: u32 = 1;
+
+/// Format number of recordings of several hosts: who does not know them would take their workers
+/// for those of one.
+pub const FORMAT_OF_SEVERAL_HOSTS: u32 = 2;

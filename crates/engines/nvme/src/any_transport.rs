@@ -1,0 +1,139 @@
+//! A controller and its queue pairs behind any transport.
+//!
+//! A job may name devices of several kinds, and its loop drives all of them. Which kind a queue is
+//! of is one comparison; behind it everything is chosen by type.
+
+use iolab_memory::SharedBytes;
+use iolab_nvme_driver::{
+    Completion, Controller, ControllerFacts, DataWindow, DriverError, Namespace, QueueOptions, QueuePair, Submit,
+};
+use iolab_nvme_spec::log::LogPage;
+use iolab_nvme_tcp::Tcp;
+
+/// Does the same with whichever it is.
+macro_rules! each {
+    ($kind:ident, $any:expr, $one:ident => $what:expr) => {
+        match $any {
+            $kind::Pcie($one) => $what,
+            $kind::Tcp($one) => $what,
+        }
+    };
+}
+
+/// A controller.
+#[derive(Debug, Clone)]
+pub enum AnyController {
+    /// With registers and rings: on the PCI bus, in another process, or in this one.
+    Pcie(Controller),
+    /// Behind TCP.
+    Tcp(Controller<Tcp>),
+}
+
+impl AnyController {
+    /// ControllerFacts that the controller reported when it was identified.
+    pub fn facts(&self) -> &ControllerFacts {
+        each!(AnyController, self, controller => controller.facts())
+    }
+
+    /// The active namespaces, as they are now.
+    pub fn namespaces(&self) -> Result<Vec<Namespace>, DriverError> {
+        each!(AnyController, self, controller => controller.namespaces())
+    }
+
+    /// One active namespace, as it is now.
+    pub fn namespace(&self, nsid: u32) -> Result<Namespace, DriverError> {
+        each!(AnyController, self, controller => controller.namespace(nsid))
+    }
+
+    /// Makes memory reachable for the device. See [`Controller::map`].
+    pub fn map(&self, memory: &SharedBytes) -> Result<u64, DriverError> {
+        each!(AnyController, self, controller => controller.map(memory))
+    }
+
+    /// Unmaps what [`AnyController::map`] mapped. See [`Controller::unmap`].
+    pub fn unmap(&self, address: u64) -> Result<(), DriverError> {
+        each!(AnyController, self, controller => controller.unmap(address))
+    }
+
+    /// Reads a log page from its start. See [`Controller::log_page`].
+    pub fn log_page(&self, page: LogPage, nsid: u32, retain: bool, to: &mut [u8]) -> Result<(), DriverError> {
+        each!(AnyController, self, controller => controller.log_page(page, nsid, retain, to))
+    }
+
+    /// Whether the controller was given up.
+    pub fn is_given_up(&self) -> bool {
+        each!(AnyController, self, controller => controller.is_given_up())
+    }
+
+    /// Makes a pair of queues.
+    pub fn queue_pair(&self, options: QueueOptions) -> Result<AnyPair, DriverError> {
+        match self {
+            AnyController::Pcie(controller) => controller.queue_pair(options).map(AnyPair::Pcie),
+            AnyController::Tcp(controller) => {
+                // Targets often take fewer entries than a drive: what does not fit waits.
+                let most = controller.facts().capabilities.max_queue_entries();
+                let wanted = if options.entries == 0 { u32::from(options.slots) + 1 } else { options.entries };
+                let entries = wanted.clamp(2, most.max(2));
+                controller.queue_pair(QueueOptions { entries, ..options }).map(AnyPair::Tcp)
+            }
+        }
+    }
+}
+
+/// A pair of queues.
+#[derive(Debug)]
+pub enum AnyPair {
+    /// Rings.
+    Pcie(QueuePair),
+    /// A connection.
+    Tcp(QueuePair<Tcp>),
+}
+
+impl AnyPair {
+    /// Reads blocks. See [`QueuePair::read`].
+    #[inline(always)]
+    pub fn read(&mut self, slot: u16, namespace: &Namespace, lba: u64, blocks: u32, data: DataWindow) -> Submit {
+        each!(AnyPair, self, pair => pair.read(slot, namespace, lba, blocks, data))
+    }
+
+    /// Writes blocks. See [`QueuePair::write`].
+    #[inline(always)]
+    pub fn write(&mut self, slot: u16, namespace: &Namespace, lba: u64, blocks: u32, data: DataWindow) -> Submit {
+        each!(AnyPair, self, pair => pair.write(slot, namespace, lba, blocks, data))
+    }
+
+    /// Deallocates blocks. See [`QueuePair::deallocate`].
+    #[inline]
+    pub fn deallocate(&mut self, slot: u16, namespace: &Namespace, ranges: &[(u64, u32)]) -> Submit {
+        each!(AnyPair, self, pair => pair.deallocate(slot, namespace, ranges))
+    }
+
+    /// Makes what was written permanent. See [`QueuePair::flush_cache`].
+    #[inline]
+    pub fn flush_cache(&mut self, slot: u16, namespace: &Namespace) -> Submit {
+        each!(AnyPair, self, pair => pair.flush_cache(slot, namespace))
+    }
+
+    /// Makes the accepted commands visible to the device.
+    #[inline(always)]
+    pub fn flush(&mut self) {
+        each!(AnyPair, self, pair => pair.flush());
+    }
+
+    /// Calls `each` with completed commands. See [`QueuePair::reap`].
+    #[inline(always)]
+    pub fn reap(&mut self, max: usize, each: impl FnMut(Completion)) -> Result<usize, DriverError> {
+        each!(AnyPair, self, pair => pair.reap(max, each))
+    }
+
+    /// Waits for a completion. See [`QueuePair::wait`].
+    pub fn wait(&mut self, timeout_ns: u64) -> Result<bool, DriverError> {
+        each!(AnyPair, self, pair => pair.wait(timeout_ns))
+    }
+
+    /// Commands accepted and not returned.
+    #[inline]
+    pub fn in_flight(&self) -> u32 {
+        each!(AnyPair, self, pair => pair.in_flight())
+    }
+}

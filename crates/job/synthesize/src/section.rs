@@ -1,0 +1,272 @@
+//! What was gathered of one role and class of threads, as the settings of a section.
+
+use iolab_trace::{Call, File, Role};
+
+use crate::gather::{Gathered, Transfers};
+use crate::survey::ThreadClass;
+use crate::{HotSet, Places, Proportion, TraceStretch, Typical};
+
+/// From this share of transfers on that go on from the last one, a pattern is sequential.
+const SEQUENTIAL: f64 = 0.7;
+/// From this share on, what a flag says holds for the section.
+const MOSTLY: f64 = 0.5;
+/// A hot tenth with this share of the accesses is one.
+const HOT: f64 = 0.3;
+/// Most sizes of a split, as fio takes them and people read them.
+const MOST_SIZES: usize = 8;
+/// Most files of a section.
+const MOST_FILES: usize = 64;
+/// A direction with no more than one in so many transfers is left out.
+const RARE_ONE_IN: u64 = 200;
+
+/// Where transfers go.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PlacePattern {
+    /// One after the other.
+    Sequential,
+    /// Each begins with the last so many bytes of the one before: the page that was not full.
+    TailAgain(u64),
+    /// Each place so many times, then the next.
+    Again(u32),
+    /// Anywhere; the share that goes on from the last one all the same.
+    Random(Proportion, Option<HotSet>),
+}
+
+/// When data are made durable.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SyncRule {
+    /// Never.
+    Never,
+    /// `fsync` or `fdatasync` after so many writes.
+    After {
+        /// Which call.
+        data_only: bool,
+        /// How many.
+        writes: u32,
+    },
+    /// By `O_SYNC` or `O_DSYNC`.
+    OnWrite {
+        /// Which.
+        data_only: bool,
+    },
+}
+
+/// When the next operation begins.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Pace {
+    /// So much think time, ns, after so many transfers.
+    Think {
+        /// Of a cycle.
+        ns: f64,
+        /// Transfers of a cycle.
+        transfers: u32,
+        /// How sure; `None` where cycles cannot be told apart.
+        typical: Option<Typical>,
+    },
+    /// At this rate: durations or gaps are not known.
+    Rate(f64),
+}
+
+/// The settings of a section, and what they were made of.
+#[derive(Debug)]
+pub struct Section {
+    /// Its name.
+    pub name: String,
+    /// What its files are for.
+    pub role: Role,
+    /// How its threads take turns.
+    pub class: ThreadClass,
+    /// `read`, `write` or `rw`.
+    pub word: &'static str,
+    /// Threads that take part.
+    pub threads: u32,
+    /// Workers.
+    pub jobs: u32,
+    /// Engine.
+    pub engine: &'static str,
+    /// Operations in flight.
+    pub depth: u32,
+    /// Whether it goes past the page cache.
+    pub direct: bool,
+    /// Share of reads.
+    pub reads: Proportion,
+    /// Where.
+    pub pattern: PlacePattern,
+    /// Sizes of reads and of writes with their shares in percent.
+    pub sizes: [Vec<(u64, u32)>; 2],
+    /// When durable.
+    pub sync: SyncRule,
+    /// When next.
+    pub pace: Pace,
+    /// Share of writes that made their file longer.
+    pub growing: Proportion,
+    /// Bytes of all its files.
+    pub size_bytes: u64,
+    /// Files.
+    pub files: u32,
+    /// Transfers per second in the stretch.
+    pub transfers_per_s: f64,
+    /// Syncs per second in the stretch.
+    pub syncs_per_s: f64,
+    /// What all of it was made of.
+    pub seen: Gathered,
+}
+
+impl Section {
+    /// Makes one of what was gathered.
+    pub(crate) fn of(
+        (role, class): (Role, ThreadClass),
+        seen: Gathered,
+        files: &[File],
+        (stretch, has_durations): (TraceStretch, bool),
+    ) -> Section {
+        let [reads, writes] = &seen.transfers;
+        let transfers = seen.all_transfers();
+        let seconds = stretch.length_ns() as f64 / 1e9;
+        let engine = engine(&seen);
+        let threads = busy_threads(&seen);
+        let depth = match seen.asynchronous_ns {
+            (in_flight, busy) if busy > 0 && engine.1 => {
+                (in_flight as f64 / busy as f64).round().clamp(1.0, 1024.0) as u32
+            }
+            _ => 1,
+        };
+        let sync = sync_rule(&seen);
+        let of_files = seen.files.iter().map(|(file, end)| {
+            let known = files.get(*file as usize).and_then(|file| file.size_bytes).unwrap_or(0);
+            known.max(*end)
+        });
+        let largest = of_files.clone().max().unwrap_or(0);
+        // A log's files come one after the other, and are alike.
+        let (count, size_bytes) =
+            if role == Role::Log { (1, largest) } else { (seen.files.len().clamp(1, MOST_FILES), of_files.sum()) };
+        let pattern = pattern(if writes.count >= reads.count { &writes.places } else { &reads.places });
+        let kind = match class {
+            ThreadClass::Serial => "",
+            ThreadClass::Readers => "_read",
+            ThreadClass::Writers => "_write",
+            ThreadClass::Mixed => "_mixed",
+        };
+        Section {
+            name: format!("{}{kind}", role.name()),
+            role,
+            class,
+            threads,
+            word: word(reads.count, writes.count),
+            jobs: if class == ThreadClass::Serial { 1 } else { threads },
+            engine: engine.0,
+            depth,
+            direct: Proportion { count: seen.direct, of: transfers }.value() > MOSTLY,
+            reads: Proportion { count: reads.count, of: transfers },
+            pattern,
+            sizes: [split(reads, transfers), split(writes, transfers)],
+            pace: pace(&seen, &sync, has_durations, seconds),
+            sync,
+            growing: Proportion { count: seen.growing, of: writes.count },
+            size_bytes,
+            files: count as u32,
+            transfers_per_s: transfers as f64 / seconds,
+            syncs_per_s: seen.all_syncs() as f64 / seconds,
+            seen,
+        }
+    }
+}
+
+/// Threads with at least a tenth of the operations of the busiest.
+fn busy_threads(seen: &Gathered) -> u32 {
+    let most = seen.threads.values().copied().max().unwrap_or(0);
+    seen.threads.values().filter(|count| **count * 10 >= most).count().max(1) as u32
+}
+
+/// The engine of the call that was used most, and whether it is asynchronous.
+fn engine(seen: &Gathered) -> (&'static str, bool) {
+    let used = seen.calls.iter().filter(|(call, _)| call.moves_data()).max_by_key(|(_, count)| **count);
+    match used.map(|(call, _)| *call) {
+        Some(Call::Read | Call::Write) => ("sync", false),
+        Some(Call::Readv | Call::Writev) => ("vsync", false),
+        Some(Call::Preadv | Call::Pwritev) => ("pvsync", false),
+        Some(Call::Preadv2 | Call::Pwritev2) => ("pvsync2", false),
+        Some(Call::AioRead | Call::AioWrite) => ("libaio", true),
+        Some(Call::UringRead | Call::UringWrite) => ("io_uring", true),
+        Some(Call::BlockRead | Call::BlockWrite) => ("libaio", true),
+        _ => ("psync", false),
+    }
+}
+
+fn word(reads: u64, writes: u64) -> &'static str {
+    let all = reads + writes;
+    match () {
+        () if writes * RARE_ONE_IN <= all => "read",
+        () if reads * RARE_ONE_IN <= all => "write",
+        () => "rw",
+    }
+}
+
+fn sync_rule(seen: &Gathered) -> SyncRule {
+    let writes = seen.transfers[1].count;
+    let [full, data] = seen.syncs;
+    let durable: u64 = seen.durable_writes.iter().sum();
+    let on_write = Proportion { count: durable, of: writes };
+    if on_write.value() > MOSTLY {
+        return SyncRule::OnWrite { data_only: seen.durable_writes[1] >= seen.durable_writes[0] };
+    }
+    let syncs = full + data;
+    if writes == 0 || syncs * 1000 < writes {
+        return SyncRule::Never;
+    }
+    let each = (writes as f64 / syncs as f64).round().max(1.0) as u32;
+    SyncRule::After { data_only: data >= full, writes: each }
+}
+
+fn pattern(places: &Places) -> PlacePattern {
+    let share = |count: u64| places.share(count).value();
+    let tail = places.usual_tail().unwrap_or(0);
+    // A tail as long as all there was is the same place again, and moves only if some write is longer.
+    if share(places.tail + places.onward) >= SEQUENTIAL {
+        let moves_on = places.tail > places.again || places.onward * 50 < places.tail;
+        return match () {
+            () if share(places.tail) < 0.1 => PlacePattern::Sequential,
+            () if moves_on && tail > 0 => PlacePattern::TailAgain(tail),
+            () => PlacePattern::Again((places.followers as f64 / places.onward.max(1) as f64).round().max(1.0) as u32),
+        };
+    }
+    PlacePattern::Random(places.share(places.onward), places.hot_set().filter(|hot| hot.tenth.value() >= HOT))
+}
+
+/// Sizes with shares that sum to 100, the most frequent ones; none of a direction that hardly occurs
+/// among all transfers.
+fn split(transfers: &Transfers, all: u64) -> Vec<(u64, u32)> {
+    if transfers.count * RARE_ONE_IN <= all {
+        return Vec::new();
+    }
+    let mut sizes: Vec<(u64, u64)> = transfers.sizes.iter().map(|(bytes, count)| (*bytes, *count)).collect();
+    sizes.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    sizes.retain(|(_, count)| *count * 200 >= transfers.count);
+    sizes.truncate(MOST_SIZES);
+    let sum: u64 = sizes.iter().map(|(_, count)| count).sum();
+    let mut shares: Vec<(u64, u32)> = sizes
+        .iter()
+        .map(|(bytes, count)| (*bytes, ((*count as f64 * 100.0 / sum as f64).round() as u32).max(1)))
+        .collect();
+    // What rounding adds or takes is the most frequent size's.
+    let rest = 100 - shares.iter().skip(1).map(|(_, share)| *share).sum::<u32>().min(99);
+    if let Some(first) = shares.first_mut() {
+        first.1 = rest;
+    }
+    shares.sort_unstable();
+    shares
+}
+
+fn pace(seen: &Gathered, sync: &SyncRule, has_durations: bool, seconds: f64) -> Pace {
+    if !has_durations {
+        return Pace::Rate(seen.all_transfers() as f64 / seconds);
+    }
+    if *sync != SyncRule::Never
+        && let (Some(think), Some(transfers)) = (seen.cycle_think_ns.typical(), seen.cycle_transfers.typical())
+    {
+        let transfers = transfers.mean.round().max(1.0) as u32;
+        return Pace::Think { ns: think.mean, transfers, typical: Some(think) };
+    }
+    let (think_ns, transfers) = seen.open_cycles();
+    Pace::Think { ns: think_ns / transfers.max(1) as f64, transfers: 1, typical: None }
+}

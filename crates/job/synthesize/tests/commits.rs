@@ -1,0 +1,163 @@
+//! Traces of programs whose doing is known become the job that says so.
+
+use iolab_synthesize::{JobTextRequest, ModelRequest, PlacePattern, ProgramModel, RoleRules, SyncRule, job_text};
+use iolab_trace::{Call, End, Facts, File, Flags, Operation, Ordered, Reader, Role, Thread, Writer};
+
+const WINDOW: usize = 64;
+const COST_NS: u64 = 10_000;
+
+struct Program {
+    writer: Writer<Vec<u8>>,
+    now_ns: u64,
+}
+
+impl Program {
+    fn new(paths: &[(&str, u64)], threads: u32) -> Program {
+        let facts = Facts {
+            source: "ptrace".into(),
+            command: vec!["/bin/known".into()],
+            traced_call_ns: Some(COST_NS as f64),
+            has_durations: true,
+            ..Facts::default()
+        };
+        let mut writer = Writer::new(Vec::new(), &facts).unwrap();
+        for (path, size) in paths {
+            let role = Role::of_path(path);
+            writer.file(File { path: (*path).into(), role, size_bytes: Some(*size), ..File::default() }).unwrap();
+        }
+        for id in 0..threads {
+            writer.thread(Thread { process: 1, id, name: "x".into() }).unwrap();
+        }
+        Program { writer, now_ns: 0 }
+    }
+
+    /// An operation that takes `took_ns`, after `think_ns` and what tracing costs.
+    fn does(
+        &mut self,
+        (thread, file): (u32, u32),
+        call: Call,
+        place: (Option<u64>, u64),
+        (think_ns, took_ns): (u64, u64),
+    ) {
+        self.now_ns += think_ns + COST_NS;
+        let (offset, length) = place;
+        let result = if call.moves_data() { length as i64 } else { 0 };
+        let (time_ns, flags) = (self.now_ns, Flags::default());
+        let operation = Operation { time_ns, duration_ns: took_ns, thread, call, file, offset, length, result, flags };
+        self.writer.operation(&operation).unwrap();
+        self.now_ns += took_ns;
+    }
+
+    fn model(self, request: &ModelRequest) -> ProgramModel {
+        let end = End { elapsed_ns: self.now_ns, ..End::default() };
+        let bytes = self.writer.finish(end).unwrap();
+        let read = || Ordered::new(Reader::new(bytes.as_slice()).unwrap(), WINDOW);
+        ProgramModel::of(&mut read(), &mut read(), request).unwrap()
+    }
+}
+
+fn text(model: &ProgramModel) -> String {
+    job_text(model, &JobTextRequest { trace: "x.trace", directory: "/data", runtime_s: 5 })
+}
+
+/// A server: it starts, commits pages whose last one is written again, checkpoints now and then.
+fn server() -> Program {
+    let mut program = Program::new(&[("/db/pg_wal/1", 16 << 20), ("/db/base/5/1", 128 << 20)], 3);
+    for page in 0..200 {
+        program.does((0, 1), Call::Pread, (Some(page * 8192), 8192), (1_000, 20_000));
+    }
+    program.now_ns += 2_000_000_000;
+    let mut page = 0_u64;
+    for commit in 0..2000_u64 {
+        let thread = (commit % 2) as u32;
+        let fills = commit % 10 == 9;
+        let length = if fills { 16_384 } else { 8192 };
+        program.does((thread, 0), Call::Pwrite, (Some(page * 8192), length), (280_000, 10_000));
+        program.does((thread, 0), Call::Fdatasync, (None, 0), (20_000, 2_000_000));
+        page += u64::from(fills);
+        if commit % 4 == 0 {
+            let block = commit * 7919 % 16_000;
+            program.does((2, 1), Call::Pwrite, (Some(block * 8192), 8192), (0, 20_000));
+        }
+    }
+    program.now_ns += 3_000_000_000;
+    program
+}
+
+#[test]
+fn a_server_that_commits() {
+    let model = server().model(&ModelRequest { commits: Some(5000), ..ModelRequest::default() });
+    let log = model.leader().unwrap();
+    assert_eq!((log.name.as_str(), log.jobs, log.engine), ("log", 1, "psync"));
+    assert_eq!(log.pattern, PlacePattern::TailAgain(8192));
+    assert_eq!(log.sync, SyncRule::After { data_only: true, writes: 1 });
+    assert_eq!(log.sizes[1], [(8192, 90), (16_384, 10)]);
+    let said = text(&model);
+    let has = |line: &str| assert!(said.lines().any(|one| one == line), "{line} in\n{said}");
+    // Start and end are left out, and so is what tracing cost; a quarter of the cycles has a page
+    // of the table in its gap, with the cost of two calls more.
+    let think = said.lines().find_map(|line| line.strip_prefix("thinktime=")).unwrap();
+    let think_us: u64 = think.trim_end_matches("us").parse().unwrap();
+    assert!((295..=315).contains(&think_us), "{think_us}");
+    for line in [
+        "[log]",
+        "rw=write",
+        "#iolab: rw=write:-8k",
+        "bssplit=8k/90:16k/10",
+        "fdatasync=1",
+        "overwrite=1",
+        "size=16m",
+        "#iolab: commits_per_sync=2.5000",
+        "[table]",
+        "rw=randwrite",
+        "bs=8k",
+        "#iolab: rate_iops=0",
+    ] {
+        has(line);
+    }
+    let every = said.lines().find_map(|line| line.strip_prefix("#iolab: follow=log:")).unwrap();
+    assert!((every.parse::<f64>().unwrap() - 4.0).abs() < 0.05, "{every}");
+    assert!(!said.contains("numjobs"), "{said}");
+}
+
+#[test]
+fn threads_side_by_side_and_places_again() {
+    let mut program = Program::new(&[("/db/base/5/1", 64 << 20), ("/x/own", 4096)], 4);
+    let rules = RoleRules::parse("[[role]]\npath = \"/x/*\"\nrole = \"log\"\n").unwrap();
+    for turn in 0..4000_u64 {
+        let begin_ns = program.now_ns;
+        for thread in 0..3 {
+            program.now_ns = begin_ns + u64::from(thread) * 1000;
+            let block = (turn * 3 + u64::from(thread)) * 7919 % 8192;
+            program.does((thread, 0), Call::Pread, (Some(block * 8192), 8192), (0, 100_000));
+        }
+        if turn % 2 == 0 {
+            program.does((3, 1), Call::Write, (Some(turn / 16 * 4096), 4096), (0, 5_000));
+        }
+    }
+    let model = program.model(&ModelRequest { rules, ..ModelRequest::default() });
+    let said = text(&model);
+    for line in [
+        "[table_read]",
+        "numjobs=3",
+        "rw=randread",
+        "norandommap",
+        "[log]",
+        "#iolab: rewrite=8",
+        "ioengine=sync",
+        "fallocate=none",
+    ] {
+        assert!(said.lines().any(|one| one == line), "{line} in\n{said}");
+    }
+    assert!(model.leader().is_none(), "nothing is synced");
+}
+
+#[test]
+fn a_trace_without_storage_is_refused() {
+    let mut program = Program::new(&[("/a", 0)], 1);
+    program.does((0, 0), Call::Open, (None, 0), (0, 1));
+    let bytes = program.writer.finish(End::default()).unwrap();
+    let read = || Ordered::new(Reader::new(bytes.as_slice()).unwrap(), WINDOW);
+    let error = ProgramModel::of(&mut read(), &mut read(), &ModelRequest::default()).unwrap_err();
+    assert!(error.to_string().contains("no reads and writes"), "{error}");
+}

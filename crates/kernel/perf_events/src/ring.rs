@@ -1,0 +1,336 @@
+//! One CPU's ring of perf records: events write into it, we read.
+//!
+//! ```text
+//!  map:  │ control page: data_head (kernel) data_tail (us) │ 2^n pages of records, the last may wrap round │
+//!  record:  type: u32 │ misc: u16 │ size: u16 │ process: u32 │ thread: u32 │ time: u64 │ raw size: u32 │ tracepoint's record …
+//!           type: u32 │ misc: u16 │ size: u16 │ id: u64 │ lost: u64         (the first: PERF_RECORD_SAMPLE; this one: PERF_RECORD_LOST)
+//! ```
+//! The order of reads and writes is that of perf_event_open(2): head is read before the records
+//! (acquire), tail is written after them (release).
+//!
+//! Unsafe: makes the system call, maps the ring and copies out of memory that the kernel writes.
+#![allow(unsafe_code, reason = "island: perf_event_open, its ioctls, and the ring that the kernel writes")]
+
+use std::ffi::CString;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How large a ring should be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RingSize {
+    /// For some ten thousand records.
+    Usual,
+    /// For what comes in bursts, or is read seldom.
+    Large,
+}
+
+impl RingSize {
+    /// Pages of records on each CPU, a power of two; fewer where so many cannot be locked.
+    fn pages(self) -> &'static [usize] {
+        match self {
+            RingSize::Usual => &[512, 128, 32],
+            RingSize::Large => &[4096, 1024, 512, 128, 32],
+        }
+    }
+}
+
+/// A tracepoint, and which of its records are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tracepoint<'a> {
+    /// Its number ([`crate::TracepointLayout::id`]).
+    pub id: u64,
+    /// A filter in the kernel's language; none if it is empty.
+    pub filter: &'a str,
+}
+
+/// Of whom records are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RingTarget<'a> {
+    /// Of everything that the CPU does.
+    Everything,
+    /// Of these threads, of those that they make, and, if wanted, of processes that they make.
+    Threads {
+        /// Their numbers.
+        ids: &'a [i32],
+        /// Whether new processes are followed.
+        children: bool,
+    },
+}
+
+const PAGE_BYTES: usize = 4096;
+const HEAD_AT: usize = 1024;
+const TAIL_AT: usize = 1032;
+
+const TYPE_TRACEPOINT: u32 = 2;
+const SAMPLE_TID: u64 = 1 << 1;
+const SAMPLE_TIME: u64 = 1 << 2;
+const SAMPLE_RAW: u64 = 1 << 10;
+/// Bits of the flags word: `disabled`, `use_clockid`.
+const FLAGS: u64 = 1 | 1 << 25;
+/// `inherit`, and `inherit_thread`, which leaves new processes out.
+const INHERIT: u64 = 1 << 1;
+const INHERIT_THREAD: u64 = 1 << 35;
+const RECORD_LOST: u32 = 2;
+const RECORD_SAMPLE: u32 = 9;
+const IOCTL_ENABLE: libc::c_ulong = 0x2400;
+const IOCTL_SET_OUTPUT: libc::c_ulong = 0x2405;
+const IOCTL_SET_FILTER: libc::c_ulong = 0x4008_2406;
+const FLAG_CLOEXEC: libc::c_ulong = 8;
+
+/// `struct perf_event_attr` up to its fifth version (112 bytes), as far as it is used; the rest is
+/// 0.
+#[repr(C)]
+#[derive(Default)]
+struct Attributes {
+    kind: u32,
+    size: u32,
+    config: u64,
+    sample_period: u64,
+    sample_type: u64,
+    read_format: u64,
+    flags: u64,
+    wakeup_events: u32,
+    breakpoint_kind: u32,
+    config1: u64,
+    config2: u64,
+    branch_sample_type: u64,
+    user_registers: u64,
+    user_stack: u32,
+    clock: i32,
+    interrupt_registers: u64,
+    aux_watermark: u32,
+    max_stack: u16,
+    reserved: u16,
+}
+
+/// What stands in a ring.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RingRecord<'a> {
+    /// A tracepoint was passed.
+    Event(TracepointSample<'a>),
+    /// So many events had no room here.
+    Lost(u64),
+}
+
+/// One record of a tracepoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TracepointSample<'a> {
+    /// When, ns on `CLOCK_MONOTONIC`.
+    pub time_ns: u64,
+    /// In which process.
+    pub process: i32,
+    /// In which thread.
+    pub thread: i32,
+    /// The tracepoint's bytes.
+    pub raw: &'a [u8],
+}
+
+impl TracepointSample<'_> {
+    /// The number of the tracepoint.
+    pub fn id(&self) -> u64 {
+        self.raw.get(..2).map_or(0, |kind| u64::from(u16::from_le_bytes([kind[0], kind[1]])))
+    }
+
+    /// A 64-bit number of the record; `None` beyond its end.
+    pub fn long(&self, at: usize) -> Option<u64> {
+        number(self.raw, at)
+    }
+}
+
+/// A ring with the events that fill it.
+#[derive(Debug)]
+pub struct Ring {
+    /// Kept open: closing an event stops it. The first owns the ring.
+    _events: Vec<File>,
+    map: NonNull<u8>,
+    /// Bytes of records.
+    ring_bytes: usize,
+    /// A record that wraps round is put together here.
+    record: Vec<u8>,
+}
+
+impl Ring {
+    /// Opens tracepoints on one CPU and has them write into one ring. Threads that are gone by now
+    /// are passed over.
+    ///
+    /// # Errors
+    /// The kernel refuses perf events, a filter, or the memory; or no thread is there any more.
+    pub fn open(
+        cpu: usize,
+        tracepoints: &[Tracepoint<'_>],
+        target: RingTarget<'_>,
+        size: RingSize,
+    ) -> io::Result<Ring> {
+        let (ids, inherit): (&[i32], u64) = match target {
+            RingTarget::Everything => (&[-1], 0),
+            RingTarget::Threads { ids, children: true } => (ids, INHERIT),
+            RingTarget::Threads { ids, children: false } => (ids, INHERIT | INHERIT_THREAD),
+        };
+        let mut events: Vec<File> = Vec::new();
+        let mut ring = None;
+        for tracepoint in tracepoints {
+            let filter = CString::new(tracepoint.filter)?;
+            for id in ids {
+                let event = match open_event(tracepoint.id, (*id, cpu), inherit) {
+                    Err(error) if error.raw_os_error() == Some(libc::ESRCH) => continue,
+                    opened => opened?,
+                };
+                match events.first() {
+                    None => ring = Some(map_ring(&event, size)?),
+                    Some(first) => command(&event, IOCTL_SET_OUTPUT, first.as_raw_fd() as libc::c_ulong)?,
+                }
+                if !tracepoint.filter.is_empty() {
+                    command(&event, IOCTL_SET_FILTER, filter.as_ptr() as libc::c_ulong)?;
+                }
+                events.push(event);
+            }
+        }
+        let (map, ring_bytes) = ring.ok_or_else(|| io::Error::from_raw_os_error(libc::ESRCH))?;
+        let ring = Ring { _events: events, map, ring_bytes, record: Vec::new() };
+        ring._events.iter().try_for_each(|event| command(event, IOCTL_ENABLE, 0))?;
+        Ok(ring)
+    }
+
+    /// Hands over every record that is complete.
+    pub fn drain(&mut self, mut take: impl FnMut(RingRecord<'_>)) {
+        let head = self.cell(HEAD_AT).load(Ordering::Acquire);
+        let mut tail = self.cell(TAIL_AT).load(Ordering::Relaxed);
+        let mut record = std::mem::take(&mut self.record);
+        while tail < head {
+            let mut header = [0; 8];
+            self.copy(tail, &mut header);
+            let size = usize::from(u16::from_le_bytes([header[6], header[7]]));
+            if size < header.len() || size as u64 > head - tail {
+                // No kernel writes that. What follows cannot be found any more.
+                tail = head;
+                break;
+            }
+            record.resize(size, 0);
+            self.copy(tail, &mut record);
+            tail += size as u64;
+            match u32::from_le_bytes([header[0], header[1], header[2], header[3]]) {
+                RECORD_SAMPLE => sample(&record).into_iter().for_each(|sample| take(RingRecord::Event(sample))),
+                RECORD_LOST => take(RingRecord::Lost(number(&record, 16).unwrap_or(1))),
+                _ => {}
+            }
+        }
+        self.record = record;
+        self.cell(TAIL_AT).store(tail, Ordering::Release);
+    }
+
+    /// A counter of the control page.
+    fn cell(&self, at: usize) -> &AtomicU64 {
+        // SAFETY: the control page is mapped as long as `self` lives, `at` is one of the two
+        // offsets above, within it and aligned; the kernel accesses these words atomically.
+        unsafe { &*self.map.as_ptr().add(at).cast::<AtomicU64>() }
+    }
+
+    /// Copies records from a position that only grows, round the end of the ring.
+    fn copy(&self, from: u64, into: &mut [u8]) {
+        let at = from as usize % self.ring_bytes;
+        let straight = into.len().min(self.ring_bytes - at);
+        // SAFETY: both pieces lie in the mapped pages of records, which begin after the control
+        // page; what lies between tail and head the kernel does not write until tail has moved on.
+        unsafe {
+            let records = self.map.as_ptr().add(PAGE_BYTES);
+            ptr::copy_nonoverlapping(records.add(at), into.as_mut_ptr(), straight);
+            ptr::copy_nonoverlapping(records, into.as_mut_ptr().add(straight), into.len() - straight);
+        }
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        // SAFETY: the mapping made in `open`; nothing points into it any more.
+        unsafe { libc::munmap(self.map.as_ptr().cast(), PAGE_BYTES + self.ring_bytes) };
+    }
+}
+
+/// Maps the ring of an event, as large as can be had; its address and its bytes of records.
+fn map_ring(event: &File, size: RingSize) -> io::Result<(NonNull<u8>, usize)> {
+    let mut refused = io::Error::from(io::ErrorKind::OutOfMemory);
+    for pages in size.pages() {
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let bytes = (1 + pages) * PAGE_BYTES;
+        // SAFETY: a new mapping of the event's ring at an address of the kernel's choice; no
+        // existing memory is touched.
+        let map = unsafe { libc::mmap(ptr::null_mut(), bytes, protection, libc::MAP_SHARED, event.as_raw_fd(), 0) };
+        if map == libc::MAP_FAILED {
+            refused = io::Error::last_os_error();
+            continue;
+        }
+        return Ok((NonNull::new(map.cast::<u8>()).ok_or(io::ErrorKind::InvalidData)?, pages * PAGE_BYTES));
+    }
+    Err(refused)
+}
+
+fn number(record: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_le_bytes(record.get(at..at + 8)?.try_into().ok()?))
+}
+
+/// A sample taken apart.
+fn sample(record: &[u8]) -> Option<TracepointSample<'_>> {
+    let word = |at: usize| Some(u32::from_le_bytes(record.get(at..at + 4)?.try_into().ok()?));
+    let (process, thread, bytes) = (word(8)? as i32, word(12)? as i32, word(24)? as usize);
+    Some(TracepointSample { time_ns: number(record, 16)?, process, thread, raw: record.get(28..28 + bytes)? })
+}
+
+fn open_event(tracepoint: u64, (thread, cpu): (i32, usize), inherit: u64) -> io::Result<File> {
+    let attributes = Attributes {
+        kind: TYPE_TRACEPOINT,
+        size: size_of::<Attributes>() as u32,
+        config: tracepoint,
+        sample_period: 1,
+        sample_type: SAMPLE_TID | SAMPLE_TIME | SAMPLE_RAW,
+        flags: FLAGS | inherit,
+        clock: libc::CLOCK_MONOTONIC,
+        ..Attributes::default()
+    };
+    let group = -1;
+    // SAFETY: the kernel reads `size` bytes of the attributes and keeps no pointer to them.
+    let fd = unsafe {
+        libc::syscall(libc::SYS_perf_event_open, &raw const attributes, thread, cpu as libc::c_int, group, FLAG_CLOEXEC)
+    };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: a descriptor just made, owned by nobody else.
+    Ok(unsafe { File::from_raw_fd(fd as i32) })
+}
+
+fn command(event: &File, request: libc::c_ulong, argument: libc::c_ulong) -> io::Result<()> {
+    // SAFETY: the argument is a number, or the address of a string that lives through the call, as
+    // the request demands.
+    let answer = unsafe { libc::ioctl(event.as_raw_fd(), request as _, argument) };
+    if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_attributes_are_of_the_size_the_kernel_knows() {
+        assert_eq!(size_of::<Attributes>(), 112);
+        assert_eq!(std::mem::offset_of!(Attributes, clock), 92);
+    }
+
+    #[test]
+    fn samples_are_taken_apart() {
+        let mut record = vec![0; 36];
+        record[8..12].copy_from_slice(&5_u32.to_le_bytes());
+        record[12..16].copy_from_slice(&6_u32.to_le_bytes());
+        record[16..24].copy_from_slice(&77_u64.to_le_bytes());
+        record[24..28].copy_from_slice(&8_u32.to_le_bytes());
+        record[28] = 9;
+        let expected = TracepointSample { time_ns: 77, process: 5, thread: 6, raw: &[9, 0, 0, 0, 0, 0, 0, 0] };
+        assert_eq!(sample(&record), Some(expected));
+        assert_eq!((expected.id(), expected.long(0), expected.long(1)), (9, Some(9), None));
+        record[24] = 9;
+        assert_eq!(sample(&record), None);
+        assert_eq!(sample(&record[..26]), None);
+    }
+}

@@ -1,0 +1,159 @@
+//! Opening all domains of a file system, on as many cores as there are.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use iolab_clock::Clock;
+use iolab_executor::Spawner;
+
+use super::finish_resize;
+use super::messages::{Answer, CoreDriver, Message, MessageReceiver, MessageSender};
+use super::root::RootCopy;
+use super::volume::Volume;
+use super::worker::{Work, Worker};
+use crate::recovery::{OnLoss, Recovery, load, read_map};
+use crate::{Disk, Error, LogFs, OpenOptions, open};
+
+/// What a core needs to take part in opening a file system: made for all cores at once by
+/// [`core_setups`], and sent to their threads.
+#[derive(Debug)]
+pub struct CoreSetup {
+    number: usize,
+    senders: Vec<MessageSender<Work>>,
+    receiver: MessageReceiver<Work>,
+}
+
+/// One for each core. All of them have to be opened: each waits for the others.
+pub fn core_setups(cores: usize) -> Vec<CoreSetup> {
+    let (senders, receivers): (Vec<MessageSender<Work>>, Vec<MessageReceiver<Work>>) =
+        (0..cores).map(|_| MessageReceiver::new()).unzip();
+    let setup = |(number, receiver)| CoreSetup { number, senders: senders.clone(), receiver };
+    receivers.into_iter().enumerate().map(setup).collect()
+}
+
+/// Opens a file system of any number of domains on this thread alone. The executor is driven by the
+/// disk.
+///
+/// # Errors
+/// As [`open()`](crate::open()), but for the number of domains.
+pub async fn open_volume(
+    disk: &Disk,
+    options: OpenOptions,
+    context: (Clock, Spawner),
+) -> Result<(Volume, Recovery), Error> {
+    let (sender, receiver) = MessageReceiver::new();
+    CoreSetup { number: 0, senders: vec![sender], receiver }.open(disk, options, context).await
+}
+
+impl CoreSetup {
+    /// What drives the executor of a core that has its thread to itself. Cores that share a thread,
+    /// as in a simulation, are driven by their disk.
+    pub fn driver(&self, disk: &Disk) -> CoreDriver {
+        self.receiver.driver(disk)
+    }
+
+    /// Opens the domains of this core, waits for the other cores, and answers a handle to all
+    /// domains. The disk is this core's own way to the device.
+    ///
+    /// # Errors
+    /// As [`open()`](crate::open()), also when a domain of another core cannot be opened: then none
+    /// is.
+    pub async fn open(
+        self,
+        disk: &Disk,
+        options: OpenOptions,
+        (clock, spawner): (Clock, Spawner),
+    ) -> Result<(Volume, Recovery), Error> {
+        let (number, cores) = (self.number, self.senders.len());
+        let (layout, owners) = match read_map(disk).await {
+            Ok(found) => found,
+            Err(error) => return Err(self.refuse(error)),
+        };
+        let (mut domains, mut refused) = (BTreeMap::new(), None);
+        let mut recovery = Recovery { closed: true, ..Recovery::default() };
+        for domain in (0..layout.domains).filter(|domain| *domain as usize % cores == number) {
+            let opened = async {
+                let loaded = load(disk, (layout, Rc::clone(&owners)), domain, OnLoss::Refuse).await?;
+                finish_resize(disk, &layout).await?;
+                open::start(disk, options, (clock.clone(), spawner.clone()), loaded).await
+            };
+            match opened.await {
+                Ok((fs, found)) => {
+                    domains.insert(domain, fs);
+                    recovery.add(&found);
+                }
+                Err(error) => refused = Some(error),
+            }
+        }
+        let receiver = (number, self.senders, self.receiver);
+        let worker = Rc::new(Worker::new(receiver, layout, domains, spawner.clone()));
+        spawner.spawn(Rc::clone(&worker).serve());
+        let outcome = worker.call(0, async move |first: Rc<Worker>| first.gather(refused).await).await;
+        match outcome {
+            Ok(root) => {
+                *worker.root.borrow_mut() = root;
+                worker.all_have_the_root().await?;
+                Ok((Volume::new(worker), recovery))
+            }
+            Err(error) => {
+                for fs in worker.domains.values().cloned() {
+                    // The first error is the one to tell.
+                    let _second = LogFs::close(fs).await;
+                }
+                worker.stop();
+                Err(error)
+            }
+        }
+    }
+}
+
+impl CoreSetup {
+    /// Tells the others, who wait, that this core cannot open anything.
+    fn refuse(self, error: Error) -> Error {
+        let told = error.clone();
+        let work: Work =
+            Box::new(|first| Box::pin(async move { Box::new(first.gather(Some(told)).await.map(drop)) as Answer }));
+        match self.senders.split_first() {
+            Some((_, others)) if self.number == 0 => {
+                others.iter().for_each(|sender| drop(sender.send(Message::Stop)));
+            }
+            Some((first, _)) => drop(first.send(Message::Request { from: self.number, token: 0, work })),
+            None => {}
+        }
+        error
+    }
+}
+
+impl Worker {
+    /// On the first core: notes that a core has opened its domains, and waits for all.
+    async fn gather(self: Rc<Self>, refused: Option<Error>) -> Result<RootCopy, Error> {
+        let startup = &self.startup;
+        if let Some(error) = refused {
+            startup.refused.borrow_mut().get_or_insert(error);
+        }
+        startup.arrived.set(startup.arrived.get() + 1);
+        if startup.arrived.get() == self.cores() {
+            let refused = startup.refused.take();
+            let outcome = match refused {
+                Some(error) => Err(error),
+                None => self.reconcile().await,
+            };
+            *startup.outcome.borrow_mut() = Some(outcome);
+            startup.changed.notify();
+        }
+        startup.changed.until(|_| startup.outcome.borrow().clone()).await
+    }
+
+    /// Waits until every core has its copy of the root: from then on changes reach all.
+    async fn all_have_the_root(self: &Rc<Self>) -> Result<(), Error> {
+        self.call(0, async |first: Rc<Worker>| {
+            let startup = &first.startup;
+            startup.settled.set(startup.settled.get() + 1);
+            startup.changed.notify();
+            let all = first.cores();
+            startup.changed.until(|_| (startup.settled.get() == all).then_some(())).await;
+            Ok(())
+        })
+        .await
+    }
+}

@@ -1,0 +1,161 @@
+//! Messages between cores: owned data through lock-free queues, one for each core.
+//!
+//! A message asks a core to do something, or answers a request. Sending never waits and takes no
+//! lock. It wakes the task that receives the messages, and the core's thread if that sleeps
+//! ([`Wakeup`]). The worker of a core decides what is done with its messages.
+
+use std::any::Any;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use iolab_executor::Driver;
+
+use super::sync::{AtomicBool, OnceLock, Ordering, Receiver, Sender, Thread, channel, fence, thread};
+use crate::{Disk, Error};
+
+/// The result of a piece of work; whoever asked for it knows its type.
+pub(super) type Answer = Box<dyn Any + Send>;
+
+/// What one core sends to another; `W` is the work that a core can do for others.
+pub(super) enum Message<W> {
+    /// Core `from` asks for some work, and waits for its answer under the number `token`.
+    Request { from: usize, token: u64, work: W },
+    /// The answer to a request.
+    Answer { token: u64, answer: Answer },
+    /// No message after this one will be read.
+    Stop,
+}
+
+/// Wakes a thread that sleeps because it has nothing to do.
+#[derive(Debug, Default)]
+struct Wakeup {
+    is_pending: AtomicBool,
+    sleeper: OnceLock<Thread>,
+}
+
+impl Wakeup {
+    fn wake(&self) {
+        // If a wakeup is pending already, whoever requested it unparks the thread.
+        if !self.is_pending.swap(true, Ordering::AcqRel)
+            && let Some(sleeper) = self.sleeper.get()
+        {
+            sleeper.unpark();
+        }
+    }
+
+    fn sleep(&self) {
+        self.sleeper.get_or_init(thread::current);
+        // A wakeup from before the thread was known could not unpark it, but is still pending.
+        fence(Ordering::SeqCst);
+        while !self.is_pending.swap(false, Ordering::AcqRel) {
+            thread::park();
+        }
+    }
+}
+
+/// Sends messages to a core. Every core has one for each core.
+pub(super) struct MessageSender<W> {
+    messages: Sender<Message<W>>,
+    shared: Arc<Shared>,
+}
+
+// Not derived, which would demand that the work can be cloned, too.
+impl<W> Clone for MessageSender<W> {
+    fn clone(&self) -> MessageSender<W> {
+        MessageSender { messages: self.messages.clone(), shared: Arc::clone(&self.shared) }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    /// The waker of the task that receives.
+    receiver: OnceLock<Waker>,
+    wakeup: Wakeup,
+}
+
+impl<W> std::fmt::Debug for Message<W> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Message::Request { from, token, .. } => write!(f, "Request({from}, {token})"),
+            Message::Answer { token, .. } => write!(f, "Answer({token})"),
+            Message::Stop => write!(f, "Stop"),
+        }
+    }
+}
+
+impl<W> std::fmt::Debug for MessageSender<W> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MessageSender").finish_non_exhaustive()
+    }
+}
+
+impl<W> MessageSender<W> {
+    /// # Errors
+    /// [`Error::Closed`] if nobody will ever receive it.
+    pub(super) fn send(&self, message: Message<W>) -> Result<(), Error> {
+        self.messages.send(message).map_err(|_| Error::Closed)?;
+        // Pairs with the fence in `next`: the receiver sees the message, or this sees the receiver.
+        fence(Ordering::SeqCst);
+        if let Some(receiver) = self.shared.receiver.get() {
+            receiver.wake_by_ref();
+        }
+        self.shared.wakeup.wake();
+        Ok(())
+    }
+}
+
+/// Receives the messages to a core, for the one task that handles them.
+pub(super) struct MessageReceiver<W> {
+    messages: Receiver<Message<W>>,
+    shared: Arc<Shared>,
+}
+
+impl<W> std::fmt::Debug for MessageReceiver<W> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MessageReceiver").finish_non_exhaustive()
+    }
+}
+
+impl<W> MessageReceiver<W> {
+    pub(super) fn new() -> (MessageSender<W>, MessageReceiver<W>) {
+        let (sender, messages) = channel();
+        let shared = Arc::<Shared>::default();
+        (MessageSender { messages: sender, shared: Arc::clone(&shared) }, MessageReceiver { messages, shared })
+    }
+
+    /// The next message. Must be polled by one task only, whose waker stays the same.
+    pub(super) fn next(&self, context: &Context<'_>) -> Poll<Message<W>> {
+        self.shared.receiver.get_or_init(|| context.waker().clone());
+        fence(Ordering::SeqCst);
+        self.messages.try_recv().map_or(Poll::Pending, Poll::Ready)
+    }
+
+    pub(super) fn driver(&self, disk: &Disk) -> CoreDriver {
+        CoreDriver { disk: disk.clone(), shared: Arc::clone(&self.shared) }
+    }
+}
+
+/// Waits on behalf of a core that has a thread to itself: for its device, and for messages from
+/// other cores.
+///
+/// While requests are with the device, it polls and yields to other threads, so that messages are
+/// answered meanwhile. Otherwise it sleeps. It never reports that waiting would take forever,
+/// because another core may always send something.
+#[derive(Debug)]
+pub struct CoreDriver {
+    disk: Disk,
+    shared: Arc<Shared>,
+}
+
+impl Driver for CoreDriver {
+    fn turn(&mut self, wait: bool) -> bool {
+        let before = self.disk.under_way();
+        self.disk.turn(false);
+        let left = self.disk.under_way();
+        // What has completed has woken somebody: there is nothing to wait for.
+        if wait && left == before {
+            if left > 0 { thread::yield_now() } else { self.shared.wakeup.sleep() }
+        }
+        true
+    }
+}

@@ -1,0 +1,299 @@
+//! The capture of a program that runs already, by perf tracepoints: its calls, its requests of
+//! io_uring, and those of its threads and children.
+//!
+//! ```text
+//!  raw_syscalls/sys_enter, sys_exit       ─┐  a ring for each CPU, read by us every few milliseconds, brought
+//!  io_uring/io_uring_submit_req, complete ─┴▶ into one order by time ─▶ Followed (followed.rs) ─▶ Recorder
+//! ```
+//! The program is not stopped, not even for a moment, and goes on when the capture ends. A record
+//! holds the arguments of a call as numbers: what they point to is not seen. Paths are looked up in
+//! procfs when a descriptor is first used; positions are those that procfs gave at the beginning,
+//! followed from there. Records for which a ring had no room are counted, and said in the trace.
+
+mod followed;
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use iolab_clock::Clock;
+use iolab_perf_events::{Ring, RingRecord, RingSize, RingTarget, Tracepoint, TracepointLayout};
+use iolab_process::INTERRUPTS;
+use iolab_trace::{End, Facts, Writer};
+
+use crate::calls;
+use crate::capture::Recorder;
+use crate::kernel_counts::Counts;
+use followed::{Event, Followed, What};
+
+/// Between two looks at the rings, ns.
+const LOOK_EVERY_NS: u64 = 5_000_000;
+/// So many records at one look, and the next follows at once.
+const BUSY: usize = 10_000;
+/// What is younger than this may still be overtaken by a record of another CPU, ns.
+const SETTLES_NS: u64 = 2_000_000;
+
+/// What is to be captured, and where the trace goes.
+pub struct AttachRequest<'a> {
+    /// The process.
+    pub process: i32,
+    /// Whether processes that it has made and makes are captured, too.
+    pub children: bool,
+    /// How long, ns; `None`: until it ends or the user does.
+    pub for_ns: Option<u64>,
+    /// The trace.
+    pub output: Box<dyn Write + 'a>,
+    /// Whether paths and names are hidden.
+    pub anonymous: bool,
+}
+
+/// Why a program that runs cannot be captured.
+#[derive(Debug, thiserror::Error)]
+pub enum AttachError {
+    /// It is not there.
+    #[error("there is no process {0}")]
+    NoProcess(i32),
+    /// The kernel's descriptions of its tracepoints cannot be read.
+    #[error("cannot read tracefs ({path}: {source}): as root, run `mount -t tracefs none /sys/kernel/tracing`")]
+    Tracefs {
+        /// What was looked for.
+        path: PathBuf,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// Tracepoints cannot be opened.
+    #[error("cannot open tracepoints: {0}; they need root or CAP_PERFMON (perf_event_open(2))")]
+    Open(io::Error),
+    /// The trace cannot be written.
+    #[error("the trace cannot be written: {0}")]
+    Output(io::Error),
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Attached {
+    /// The end of the trace.
+    pub end: End,
+    /// Bytes of the trace.
+    pub bytes: u64,
+    /// Records that the kernel had no room for.
+    pub lost: u64,
+}
+
+/// The tracepoints, by their numbers.
+struct Points {
+    enter: (u64, usize, usize),
+    exit: (u64, usize, usize),
+    /// Number; offsets of the request, of its kind or result. `None` on kernels without them.
+    submit: Option<(u64, usize, usize)>,
+    complete: Option<(u64, usize, usize)>,
+    /// Number; offsets of the new thread and of its maker.
+    fork: Option<(u64, usize, usize)>,
+}
+
+/// Captures a program that runs, until it ends, the time is over, or the user ends it (signals must
+/// be counted: [`iolab_process::count_signals`]).
+///
+/// # Errors
+/// It is not there, tracepoints cannot be had, or the trace cannot be written. The program goes on
+/// in any case.
+pub fn attach(request: AttachRequest<'_>) -> Result<Attached, AttachError> {
+    let clock = Clock::monotonic();
+    let process = request.process;
+    if !Path::new(&format!("/proc/{process}")).exists() {
+        return Err(AttachError::NoProcess(process));
+    }
+    let points = Points::find()?;
+    let facts = Facts {
+        source: "perf".to_owned(),
+        command: vec![format!("process {process}")],
+        started_unix_ns: clock.unix_ns(),
+        anonymous: request.anonymous,
+        has_durations: true,
+        ..Facts::default()
+    };
+    let begin = if request.anonymous { Writer::anonymous } else { Writer::new };
+    let mut recorder = Recorder::new(begin(request.output, &facts).map_err(AttachError::Output)?);
+    let processes = if request.children { family(process) } else { vec![process] };
+    // The positions as they are now; what moves before the tracepoints are open is moved a little off.
+    let before: Vec<(i32, Counts)> =
+        processes.iter().filter_map(|one| Some((*one, Counts::of_process(*one)?))).collect();
+    let start_ns = clock.now_ns();
+    let mut followed = Followed::new(&mut recorder, start_ns);
+    processes.iter().for_each(|one| followed.look_at(*one));
+    let mut rings = points.open(&processes, request.children).map_err(|error| match error.raw_os_error() {
+        Some(libc::ESRCH) => AttachError::NoProcess(process),
+        _ => AttachError::Open(error),
+    })?;
+    let mut reading = Reading { points, events: Vec::new(), lost: 0 };
+    let interrupts = INTERRUPTS.load(std::sync::atomic::Ordering::Relaxed);
+    let mut after = before.clone();
+    loop {
+        let now_ns = clock.now_ns();
+        rings.iter_mut().for_each(|ring| reading.read(ring));
+        let is_busy = reading.events.len() > BUSY;
+        reading.hand_over(now_ns.saturating_sub(SETTLES_NS), &mut followed);
+        for (process, counts) in &mut after {
+            *counts = Counts::of_process(*process).unwrap_or(*counts);
+        }
+        let is_over = request.for_ns.is_some_and(|for_ns| now_ns >= start_ns.saturating_add(for_ns))
+            || INTERRUPTS.load(std::sync::atomic::Ordering::Relaxed) != interrupts
+            || processes.iter().all(|one| has_ended(*one));
+        if is_over {
+            break;
+        }
+        if !is_busy {
+            clock.sleep_until(now_ns + LOOK_EVERY_NS, 0);
+        }
+    }
+    rings.iter_mut().for_each(|ring| reading.read(ring));
+    reading.hand_over(u64::MAX, &mut followed);
+    let ended = processes.iter().all(|one| has_ended(*one));
+    let mut unseen = followed.finish();
+    if reading.lost > 0 {
+        let what = "records that came faster than they could be taken: their calls are not here".to_owned();
+        unseen.insert(0, iolab_trace::Unseen { what, count: Some(reading.lost), bytes: None });
+    }
+    let mut counted = Counts::default();
+    before.iter().zip(&after).for_each(|((_, before), (_, after))| counted.add(after.since(*before)));
+    // New children are in the trace, and counted for nobody who can still be asked.
+    let is_counted = !request.children;
+    let end = End {
+        elapsed_ns: clock.now_ns().saturating_sub(start_ns),
+        operations: 0,
+        read_bytes: is_counted.then_some((counted.read, recorder.seen.read)),
+        written_bytes: is_counted.then_some((counted.written, recorder.seen.written)),
+        unseen,
+        outcome: if ended { "ended".to_owned() } else { "goes on: it was only watched".to_owned() },
+    };
+    let (end, bytes) = recorder.finish(end).map_err(AttachError::Output)?;
+    Ok(Attached { end, bytes, lost: reading.lost })
+}
+
+impl Points {
+    fn find() -> Result<Points, AttachError> {
+        let layout = |event: &str| {
+            TracepointLayout::read(Path::new("/"), event)
+                .map_err(|(path, source)| AttachError::Tracefs { path, source })
+        };
+        let fields = |event: &str, one: (&str, usize), other: (&str, usize)| {
+            let layout = layout(event)?;
+            let lacks = || {
+                AttachError::Open(io::Error::other(format!("{event} has other fields than {} and {}", one.0, other.0)))
+            };
+            let places = layout.offset_of(one.0, one.1).zip(layout.offset_of(other.0, other.1));
+            let (one, other) = places.ok_or_else(lacks)?;
+            Ok((layout.id(), one, other))
+        };
+        let submit = fields("io_uring/io_uring_submit_req", ("req", 8), ("opcode", 1));
+        let submit = submit.or_else(|_| fields("io_uring/io_uring_submit_sqe", ("req", 8), ("opcode", 1)));
+        Ok(Points {
+            enter: fields("raw_syscalls/sys_enter", ("id", 8), ("args", 48))?,
+            exit: fields("raw_syscalls/sys_exit", ("id", 8), ("ret", 8))?,
+            submit: submit.ok(),
+            complete: fields("io_uring/io_uring_complete", ("req", 8), ("res", 4)).ok(),
+            fork: fields("sched/sched_process_fork", ("child_pid", 4), ("parent_pid", 4)).ok(),
+        })
+    }
+
+    fn open(&self, processes: &[i32], children: bool) -> io::Result<Vec<Ring>> {
+        let wanted: Vec<String> = calls::all().map(|(number, _)| format!("id == {number}")).collect();
+        let filter = wanted.join(" || ");
+        let mut points = Vec::new();
+        for (id, ..) in [self.enter, self.exit] {
+            points.push(Tracepoint { id, filter: &filter });
+        }
+        for (id, ..) in [self.submit, self.complete, self.fork].into_iter().flatten() {
+            points.push(Tracepoint { id, filter: "" });
+        }
+        let threads: Vec<i32> = processes.iter().flat_map(|process| threads_of(*process)).collect();
+        let target = RingTarget::Threads { ids: &threads, children };
+        cpus().into_iter().map(|cpu| Ring::open(cpu, &points, target, RingSize::Large)).collect()
+    }
+}
+
+/// What has been read and not handed over.
+struct Reading {
+    points: Points,
+    events: Vec<Event>,
+    lost: u64,
+}
+
+impl Reading {
+    fn read(&mut self, ring: &mut Ring) {
+        let Reading { points, events, lost } = self;
+        ring.drain(|record| match record {
+            RingRecord::Lost(count) => *lost += count,
+            RingRecord::Event(sample) => {
+                let id = sample.id();
+                let long = |at: usize| sample.long(at).unwrap_or(0);
+                let word = |at: usize| {
+                    sample.raw.get(at..at + 4).and_then(|part| part.try_into().ok()).map_or(0, i32::from_le_bytes)
+                };
+                let what = if id == points.enter.0 {
+                    let arguments = std::array::from_fn(|place| long(points.enter.2 + 8 * place));
+                    What::Begins { call: long(points.enter.1), arguments }
+                } else if id == points.exit.0 {
+                    What::Ends { call: long(points.exit.1), result: long(points.exit.2) as i64 }
+                } else if let Some((_, request, kind)) = points.submit.filter(|point| point.0 == id) {
+                    What::Submits { request: long(request), opcode: sample.raw.get(kind).copied().unwrap_or(0) }
+                } else if let Some((_, request, result)) = points.complete.filter(|point| point.0 == id) {
+                    What::Completes { request: long(request), result: i64::from(word(result)) }
+                } else if let Some((_, child, _)) = points.fork.filter(|point| point.0 == id) {
+                    What::Makes { child: word(child) }
+                } else {
+                    return;
+                };
+                events.push(Event { time_ns: sample.time_ns, process: sample.process, thread: sample.thread, what });
+            }
+        });
+    }
+
+    /// Hands over what is older than this, in the order in which it happened.
+    fn hand_over(&mut self, until_ns: u64, followed: &mut Followed<'_, '_>) {
+        self.events.sort_by_key(|event| event.time_ns);
+        let count = self.events.partition_point(|event| event.time_ns <= until_ns);
+        self.events.drain(..count).for_each(|event| followed.take(&event));
+    }
+}
+
+fn threads_of(process: i32) -> Vec<i32> {
+    let Ok(entries) = std::fs::read_dir(format!("/proc/{process}/task")) else { return Vec::new() };
+    entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// A process and all that it made, and they made.
+fn family(process: i32) -> Vec<i32> {
+    let (mut found, mut open) = (BTreeSet::from([process]), vec![process]);
+    while let Some(parent) = open.pop() {
+        for thread in threads_of(parent) {
+            let path = format!("/proc/{parent}/task/{thread}/children");
+            let children = std::fs::read_to_string(path).unwrap_or_default();
+            for child in children.split_whitespace().filter_map(|word| word.parse().ok()) {
+                if found.insert(child) {
+                    open.push(child);
+                }
+            }
+        }
+    }
+    found.into_iter().collect()
+}
+
+/// Whether nothing of a process runs any more.
+fn has_ended(process: i32) -> bool {
+    let Ok(text) = std::fs::read_to_string(format!("/proc/{process}/stat")) else { return true };
+    text.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['Z', 'X']))
+}
+
+/// Numbers of the CPUs online.
+fn cpus() -> Vec<usize> {
+    let text = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
+    let mut cpus = Vec::new();
+    for part in text.trim().split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        if let (Ok(first), Ok(last)) = (first.parse::<usize>(), last.parse::<usize>()) {
+            cpus.extend(first..=last);
+        }
+    }
+    if cpus.is_empty() { vec![0] } else { cpus }
+}

@@ -1,0 +1,44 @@
+//! What the handles of a controller and its queue pairs share.
+//!
+//! The state that only rare operations need is behind one mutex ([`Cold`]). Queue pairs read the
+//! epoch, the facts and the options without it.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use iolab_clock::Clock;
+
+use super::cold::Cold;
+use super::facts::ControllerFacts;
+use crate::error::{DriverError, ResetCause};
+use crate::options::ControllerOptions;
+use crate::transport::Transport;
+
+/// What handles and queue pairs share.
+#[derive(Debug)]
+pub(crate) struct Shared<T: Transport> {
+    pub(super) cold: Mutex<Cold<T>>,
+    /// Changes with every reset of the controller.
+    pub(crate) epoch: Arc<AtomicU32>,
+    pub(crate) clock: Clock,
+    pub(crate) facts: ControllerFacts,
+    pub(crate) options: ControllerOptions,
+}
+
+impl<T: Transport> Shared<T> {
+    /// The cold part. If a thread panicked with the lock, the controller may be in an unknown
+    /// state, which the next time-out resets.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Cold<T>> {
+        self.cold.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Resets the controller, unless another thread has done so since `seen_epoch`.
+    pub(crate) fn recover(&self, seen_epoch: u32, fault: ResetCause) -> Result<(), DriverError> {
+        let mut cold = self.lock();
+        cold.alive()?;
+        if self.epoch.load(Ordering::Acquire) != seen_epoch {
+            return Ok(());
+        }
+        cold.recover(fault)
+    }
+}

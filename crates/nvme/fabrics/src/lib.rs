@@ -1,0 +1,32 @@
+//! NVMe over Fabrics as bytes, for both ends of a connection.
+//!
+//! ```text
+//! bytes ── Framing::next ──▶ Pdu: checked header, place of its data   ── or PduError: what a TermReq says
+//! PDU   ── Framing::command, response, data, … ──▶ bytes
+//! submission entry, data ── FabricsCommand, Connect ──▶ what a command of the fabric asks for
+//! DiscoveryRecord ◀──▶ the Discovery log page
+//! ```
+//!
+//! Guarantees: reading is total. Whatever a peer sends is either understood or a typed error with
+//! the Fatal Error Status that the specification gives it; no length of a peer's makes this crate
+//! allocate or read beyond what it was given. Deliberately not here: sockets, time, the state of a
+//! connection, and what commands of the NVM command set mean.
+#![forbid(unsafe_code)]
+
+mod connect;
+mod digest;
+mod discovery;
+mod encode;
+mod error;
+mod fabrics_command;
+mod framing;
+mod name;
+
+pub use connect::{Connect, ConnectRefusal, connect_data, connect_entry, disconnect_entry, property_get, property_set};
+pub use digest::{RunningDigest, crc32c};
+pub use discovery::{DISCOVERY_RECORD_BYTES, DiscoveryError, DiscoveryRecord, log_page, read_log_page};
+pub use encode::{DataPart, MOST_HEADER_BYTES};
+pub use error::PduError;
+pub use fabrics_command::FabricsCommand;
+pub use framing::{DataRange, Digests, Framing, Pdu, Sender};
+pub use name::{DISCOVERY_NAME, MOST_NAME_BYTES, QualifiedName, QualifiedNameError};

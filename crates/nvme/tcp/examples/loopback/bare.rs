@@ -1,0 +1,90 @@
+//! The limit: two threads, a socket, messages of the same sizes, and nothing that looks at them.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{TcpListener, TcpStream};
+
+use iolab_clock::Clock;
+
+use crate::{ANSWER_BYTES, Figures, REQUEST_BYTES, bind, median};
+
+const BUFFER_BYTES: usize = 256 << 10;
+
+/// Reads what is there; 0 if nothing is, `None` when the other end has closed.
+fn look(mut socket: &TcpStream, to: &mut [u8]) -> Option<usize> {
+    match socket.read(to) {
+        Ok(0) => None,
+        Ok(bytes) => Some(bytes),
+        Err(error) if error.kind() == ErrorKind::WouldBlock => Some(0),
+        Err(_) => None,
+    }
+}
+
+/// Sends all of it.
+fn send(mut socket: &TcpStream, mut bytes: &[u8]) -> bool {
+    while !bytes.is_empty() {
+        match socket.write(bytes) {
+            Ok(sent) => bytes = &bytes[sent..],
+            Err(error) if error.kind() == ErrorKind::WouldBlock => std::hint::spin_loop(),
+            Err(_) => return false,
+        }
+    }
+    true
+}
+
+fn answer(socket: &TcpStream) {
+    let mut from = vec![0; BUFFER_BYTES];
+    let to = vec![0; 128 * ANSWER_BYTES];
+    let mut partial = 0;
+    while let Some(bytes) = look(socket, &mut from) {
+        partial += bytes;
+        let requests = partial / REQUEST_BYTES;
+        partial %= REQUEST_BYTES;
+        if !send(socket, &to[..requests * ANSWER_BYTES]) {
+            return;
+        }
+    }
+}
+
+/// Keeps `depth` requests in flight for so long.
+pub(crate) fn run(clock: &Clock, depth: usize, span_ns: u64) -> Figures {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
+    let socket = TcpStream::connect(listener.local_addr().expect("its address")).expect("loopback");
+    let other = listener.accept().expect("a connection").0;
+    for end in [&socket, &other] {
+        end.set_nodelay(true).expect("an option of every socket");
+        end.set_nonblocking(true).expect("an option of every socket");
+    }
+    let thread = std::thread::spawn(move || {
+        bind(1);
+        answer(&other);
+    });
+    bind(0);
+    let request = vec![0; depth * REQUEST_BYTES];
+    let mut buffer = vec![0; BUFFER_BYTES];
+    let mut latencies = Vec::with_capacity(1 << 20);
+    let (start_ns, mut reads, mut partial) = (clock.now_ns(), 0, 0);
+    let mut sent_ns = start_ns;
+    send(&socket, &request);
+    let end_ns = loop {
+        let Some(bytes) = look(&socket, &mut buffer) else { break clock.now_ns() };
+        partial += bytes;
+        let answers = partial / ANSWER_BYTES;
+        partial %= ANSWER_BYTES;
+        if answers == 0 {
+            continue;
+        }
+        reads += answers as u64;
+        let now_ns = clock.now_ns();
+        if depth == 1 && latencies.len() < latencies.capacity() {
+            latencies.push((now_ns - sent_ns) as u32);
+        }
+        if now_ns - start_ns > span_ns {
+            break now_ns;
+        }
+        sent_ns = now_ns;
+        send(&socket, &request[..answers * REQUEST_BYTES]);
+    };
+    drop(socket);
+    thread.join().expect("the other end");
+    Figures { reads, ns: end_ns - start_ns, median_ns: median(&mut latencies) }
+}

@@ -1,0 +1,123 @@
+//! The same by NVMe/TCP: the driver on one processor, the target on another.
+
+use std::sync::Arc;
+
+use iolab_clock::Clock;
+use iolab_memory::SharedBytes;
+use iolab_nvme_driver::{Controller, ControllerOptions, DataWindow, Namespace, QueueOptions, QueuePair, Submit};
+use iolab_nvme_fabrics::QualifiedName;
+use iolab_nvme_tcp::{TargetOptions, Tcp, TcpTarget, TcpTargetAddress};
+use iolab_virtual_ssd::{Config, Subsystem};
+
+use crate::{Figures, READ_BYTES, bind, median};
+
+/// Reads whose instructions are counted.
+const COUNTED: u64 = 20_000;
+
+struct Rig {
+    queue: QueuePair<Tcp>,
+    namespace: Namespace,
+    address: u64,
+    _memory: SharedBytes,
+    _controller: Controller<Tcp>,
+    _target: TcpTarget,
+}
+
+fn rig(clock: &Clock, depth: u16) -> Rig {
+    let config = Config::parse("size=1G media=null lba=4096").expect("parameters");
+    let drive: Arc<Subsystem> = Subsystem::new(config).expect("a drive");
+    let name = QualifiedName::new("nqn.2014-08.org.nvmexpress:loopback").expect("a name");
+    let mut options = TargetOptions::new(name.clone());
+    options.cpus = vec![1];
+    let target = TcpTarget::serve(&drive, "127.0.0.1:0".parse().expect("an address"), clock, options);
+    let target = target.expect("a target");
+    let address = TcpTargetAddress::new(target.address(), name.clone(), name, [1; 16]);
+    let tcp = Tcp::connect(address, clock).expect("a connection");
+    let controller = Controller::connect(tcp, clock.clone(), ControllerOptions::default()).expect("a controller");
+    let namespace = controller.namespace(1).expect("a namespace");
+    let memory = SharedBytes::anonymous(usize::from(depth) * READ_BYTES).expect("memory");
+    let address = controller.map(&memory).expect("an address");
+    let queue = controller.queue_pair(QueueOptions::with_slots(depth)).expect("a queue");
+    Rig { queue, namespace, address, _memory: memory, _controller: controller, _target: target }
+}
+
+impl Rig {
+    #[inline]
+    fn read(&mut self, slot: u16, lba: u64) {
+        let data = DataWindow::new(self.address + u64::from(slot) * READ_BYTES as u64, READ_BYTES as u32);
+        assert_eq!(self.queue.read(slot, &self.namespace, lba, 1, data), Submit::Accepted);
+    }
+}
+
+/// Keeps `depth` reads in flight until `is_over` says so, which is asked with their number.
+#[inline(always)]
+fn drive(rig: &mut Rig, depth: u16, idle: impl Fn(), mut is_over: impl FnMut(u64) -> bool) -> u64 {
+    let mut ended = Vec::with_capacity(usize::from(depth));
+    let mut reads = 0;
+    for slot in 0..depth {
+        rig.read(slot, slot.into());
+    }
+    rig.queue.flush();
+    loop {
+        let reaped = rig.queue.reap(usize::from(depth), |one| ended.push(one)).expect("a controller");
+        if reaped == 0 {
+            idle();
+            continue;
+        }
+        reads += reaped as u64;
+        if is_over(reads) {
+            return reads;
+        }
+        for one in ended.drain(..) {
+            assert!(one.outcome.is_done());
+            rig.read(one.slot, reads & 0xffff);
+        }
+        rig.queue.flush();
+    }
+}
+
+pub(crate) fn run(clock: &Clock, depth: u16, span_ns: u64) -> Figures {
+    let mut rig = rig(clock, depth);
+    bind(0);
+    let mut latencies = Vec::with_capacity(1 << 20);
+    let start_ns = clock.now_ns();
+    let mut before_ns = start_ns;
+    let reads = drive(
+        &mut rig,
+        depth,
+        || {},
+        |_| {
+            let now_ns = clock.now_ns();
+            if depth == 1 && latencies.len() < latencies.capacity() {
+                latencies.push((now_ns - before_ns) as u32);
+            }
+            before_ns = now_ns;
+            now_ns - start_ns > span_ns
+        },
+    );
+    Figures { reads, ns: before_ns - start_ns, median_ns: median(&mut latencies) }
+}
+
+/// Leaves the processor to the target, so that looks at an empty socket are not counted.
+fn rest() {
+    std::thread::sleep(std::time::Duration::from_micros(200));
+}
+
+/// Only the initiator's instructions are of interest: those of the calling thread.
+pub(crate) fn count(clock: &Clock) {
+    let mut rig = rig(clock, 128);
+    let reads = count_initiator(&mut rig);
+    println!("{reads} reads at depth 128; divide the instructions of this function by them");
+}
+
+#[inline(never)]
+fn count_initiator(rig: &mut Rig) -> u64 {
+    drive(rig, 128, rest, |reads| reads >= COUNTED)
+}
+
+/// The same load; the instructions are those of the target's thread (`--separate-threads=yes`).
+pub(crate) fn count_target(clock: &Clock) {
+    let mut rig = rig(clock, 128);
+    let reads = drive(&mut rig, 128, rest, |reads| reads >= COUNTED);
+    println!("{reads} reads at depth 128; divide the instructions of Connection::serve by them");
+}

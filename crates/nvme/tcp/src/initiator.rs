@@ -1,0 +1,28 @@
+//! The driver's end: a [`Transport`](iolab_nvme_driver::Transport) to any NVMe/TCP target.
+//!
+//! ```text
+//! Tcp ── admin queue: properties, admin commands, keep alive ──┐
+//! TcpQueue ── one connection each: CapsuleCmd ▶, R2T ◀, data ◀▶ ├─ sockets, never waited for in the hot part
+//!    shared: is any connection broken? which controller? ──────┘
+//! ```
+//!
+//! Data of reads goes from the receive buffer to where the caller wants it, and data of writes from
+//! there into the send buffer; many PDUs come and go by one call.
+//!
+//! Guarantees: a target that answers nonsense, or nothing, or closes a connection is a typed error
+//! after bounded time. A broken connection is made again with growing pauses, for as long as
+//! [`TcpTargetAddress::reconnect_ns`] says.
+
+mod address;
+mod discover;
+mod keep_alive;
+mod link;
+mod queue;
+mod receive;
+mod transport;
+mod wire;
+
+pub use address::TcpTargetAddress;
+pub use discover::{DiscoverError, discover};
+pub use queue::TcpQueue;
+pub use transport::Tcp;

@@ -1,0 +1,108 @@
+//! Keep Alive commands, in a thread of their own: the rest of the driver may have nothing to say
+//! for a long time.
+//!
+//! The thread writes to the socket of the admin queue, between two PDUs of that queue. Answers come
+//! in with those of the queue, and count for nothing: a target that is gone is found by commands.
+
+use std::io::Write;
+use std::net::TcpStream;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use iolab_nvme_fabrics::Framing;
+use iolab_nvme_spec::sgl::SglDescriptor;
+use iolab_nvme_spec::{AdminOpcode, SubmissionEntry};
+
+use super::link::Link;
+use super::queue::KEEP_ALIVE_CID;
+
+/// The socket of an admin queue.
+#[derive(Debug, Default)]
+struct Line {
+    socket: Option<TcpStream>,
+    command: Vec<u8>,
+    /// The queue has sent a part of a PDU.
+    is_partial: bool,
+    has_ended: bool,
+}
+
+/// Takes turns between the queue and the thread.
+#[derive(Debug, Default)]
+pub(super) struct Turns {
+    line: Mutex<Line>,
+    ended: Condvar,
+}
+
+impl Turns {
+    fn lock(&self) -> MutexGuard<'_, Line> {
+        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Another connection is the admin queue now, or none is.
+    pub(super) fn set_line(&self, socket: Option<TcpStream>, framing: &Framing) {
+        let mut line = self.lock();
+        line.command.clear();
+        let entry = SubmissionEntry::new(AdminOpcode::KEEP_ALIVE.0, KEEP_ALIVE_CID);
+        framing.command(&mut line.command, &entry.with_sgl(SglDescriptor::transport(0)).words);
+        (line.socket, line.is_partial) = (socket, false);
+    }
+
+    /// The queue sends by `send`, which returns whether everything has gone.
+    pub(super) fn take<E>(&self, send: impl FnOnce() -> Result<bool, E>) -> Result<bool, E> {
+        let mut line = self.lock();
+        let sent = send()?;
+        line.is_partial = !sent;
+        Ok(sent)
+    }
+}
+
+/// The thread; it ends when this is dropped.
+#[derive(Debug)]
+pub(super) struct KeepAlive {
+    turns: Arc<Turns>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl KeepAlive {
+    /// Sends a command several times within the time that the target was told.
+    pub(super) fn start(link: &Arc<Link>, turns: &Arc<Turns>) -> std::io::Result<KeepAlive> {
+        let mut keep_alive = KeepAlive { turns: Arc::clone(turns), thread: None };
+        if link.address.keep_alive_ms > 0 {
+            let period = Duration::from_millis(u64::from(link.address.keep_alive_ms / 3).max(1));
+            let (link, turns) = (Arc::clone(link), Arc::clone(turns));
+            let body = move || run(&link, &turns, period);
+            keep_alive.thread = Some(std::thread::Builder::new().name("tcp-keep-alive".into()).spawn(body)?);
+        }
+        Ok(keep_alive)
+    }
+}
+
+fn run(link: &Link, turns: &Turns, period: Duration) {
+    let mut line = turns.lock();
+    while !line.has_ended {
+        line = turns.ended.wait_timeout(line, period).unwrap_or_else(PoisonError::into_inner).0;
+        if line.has_ended || line.is_partial {
+            continue;
+        }
+        let Line { socket, command, .. } = &mut *line;
+        let Some(mut socket) = socket.as_ref() else { continue };
+        // So few bytes fit, or the target has not taken anything for very long.
+        match socket.write(command) {
+            Ok(bytes) if bytes == command.len() => {}
+            Ok(_) => link.report("the target takes no Keep Alive"),
+            Err(error) => link.report(&format!("sending Keep Alive: {error}")),
+        }
+    }
+}
+
+impl Drop for KeepAlive {
+    fn drop(&mut self) {
+        self.turns.lock().has_ended = true;
+        self.turns.ended.notify_all();
+        if let Some(thread) = self.thread.take() {
+            // A thread that panicked has said so.
+            let _ = thread.join();
+        }
+    }
+}

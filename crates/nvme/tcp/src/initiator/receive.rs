@@ -1,0 +1,223 @@
+//! What comes in on a queue: completions, data, and requests for data.
+
+use iolab_nvme_fabrics::{DataPart, DataRange, Pdu, PduError, RunningDigest, Sender};
+use iolab_nvme_spec::{CompletionEntry, IoOpcode, Status};
+use iolab_pci_device::HostMemory;
+
+use super::queue::{KEEP_ALIVE_CID, PROPERTY_CID, TcpQueue};
+use super::wire::Wire;
+use crate::inbox::Found;
+
+/// A data PDU that is coming in.
+#[derive(Debug)]
+pub(super) struct Incoming {
+    slot: usize,
+    cid: u16,
+    /// Where the next bytes go.
+    address: u64,
+    /// Bytes of data that are still to come.
+    left: usize,
+    digest: Option<RunningDigest>,
+    is_success: bool,
+}
+
+/// A PDU was handled, or it is not there whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Progress {
+    Done,
+    Waiting,
+}
+
+impl TcpQueue {
+    /// Reads once what there is, and handles it.
+    #[inline]
+    pub(super) fn receive(&mut self) {
+        let Some(wire) = &mut self.wire else { return };
+        if wire.out.unsent() > 0 {
+            self.send();
+        }
+        let Some(wire) = &mut self.wire else { return };
+        match wire.inbox.fill(&wire.socket) {
+            Ok((Found::Bytes(_), _)) => self.handle(),
+            Ok((Found::Nothing, _)) => {}
+            Ok((Found::End, _)) => self.break_off("the target closed the connection"),
+            Err(error) => self.break_off(&format!("receiving: {error}")),
+        }
+    }
+
+    /// Handles the PDUs in the inbox.
+    #[inline]
+    fn handle(&mut self) {
+        let mut asked = false;
+        loop {
+            match self.step(&mut asked) {
+                Ok(Progress::Done) => {}
+                Ok(Progress::Waiting) => break,
+                Err(error) => {
+                    let reason = match &mut self.wire {
+                        Some(wire) => wire.refuse(&error).to_string(),
+                        None => error.to_string(),
+                    };
+                    return self.break_off(&reason);
+                }
+            }
+        }
+        if asked {
+            self.send();
+        }
+    }
+
+    /// Handles a PDU, or a part of one.
+    #[inline]
+    fn step(&mut self, asked: &mut bool) -> Result<Progress, PduError> {
+        if self.incoming.is_some() && self.take_data()? == Progress::Waiting {
+            return Ok(Progress::Waiting);
+        }
+        let Some(wire) = &mut self.wire else { return Ok(Progress::Waiting) };
+        let Some((pdu, range)) = wire.framing.next(wire.inbox.unread(), Sender::Controller)? else {
+            return Ok(Progress::Waiting);
+        };
+        match pdu {
+            Pdu::Data { cid, offset, is_last, is_success, .. } => {
+                if wire.inbox.unread().len() < range.offset {
+                    return Ok(Progress::Waiting);
+                }
+                wire.inbox.consume(range.offset);
+                self.begin_data(cid, (offset, is_last, is_success), range)?;
+            }
+            Pdu::Response(entry) => {
+                wire.inbox.consume(range.end());
+                self.complete(entry);
+            }
+            Pdu::ReadyToTransfer { cid, tag, offset, bytes } => {
+                wire.inbox.consume(range.end());
+                let part = DataPart { cid, tag, offset, bytes, is_last: true, is_success: false };
+                self.give_data(&part)?;
+                *asked = true;
+            }
+            Pdu::Terminate { status, .. } => {
+                self.break_off(&format!("the target ended the connection: {status}"));
+                return Ok(Progress::Waiting);
+            }
+            _ => return Err(PduError::sequence("a PDU that cannot come on a connected queue")),
+        }
+        Ok(Progress::Done)
+    }
+
+    /// A completion has come.
+    #[inline]
+    fn complete(&mut self, entry: CompletionEntry) {
+        let cid = entry.cid();
+        if self.id == 0 && cid == KEEP_ALIVE_CID {
+            return;
+        }
+        if self.id == 0 && cid == PROPERTY_CID {
+            self.property = Some(entry);
+            return;
+        }
+        // One that names no command is for the command side to judge.
+        let Some(slot) = self.find(cid) else { return self.finish(entry) };
+        let command = &self.in_flight[slot];
+        let is_short = command.opcode == IoOpcode::READ.0 && self.id != 0 && command.moved < command.bytes;
+        let fails = entry.status().is_success() && (command.is_damaged || is_short);
+        self.forget(slot);
+        if fails {
+            // Data that came damaged, or not at all, under a success.
+            self.finish(CompletionEntry::new(self.id, cid, Status::TRANSIENT_TRANSPORT_ERROR));
+        } else {
+            self.finish(entry);
+        }
+    }
+
+    /// A PDU with data begins, behind its header.
+    #[inline]
+    fn begin_data(
+        &mut self,
+        cid: u16,
+        (offset, is_last, is_success): (u32, bool, bool),
+        range: DataRange,
+    ) -> Result<(), PduError> {
+        let Some(slot) = self.find(cid) else {
+            return Err(PduError::field(8, "data for a command that is not in flight"));
+        };
+        let command = &mut self.in_flight[slot];
+        let end = u64::from(offset) + range.bytes as u64;
+        if command.is_asked || offset != command.moved || end > u64::from(command.bytes) {
+            return Err(PduError::out_of_range("data outside of what the command has room for"));
+        }
+        let _ = is_last;
+        command.moved = end as u32;
+        let address = command.address + u64::from(offset);
+        let digest = range.has_digest.then(RunningDigest::default);
+        self.incoming = Some(Incoming { slot, cid, address, left: range.bytes, digest, is_success });
+        Ok(())
+    }
+
+    /// Takes data of the PDU that is coming in.
+    #[inline]
+    fn take_data(&mut self) -> Result<Progress, PduError> {
+        let (Some(incoming), Some(wire)) = (&mut self.incoming, &mut self.wire) else { return Ok(Progress::Done) };
+        let bytes = incoming.left.min(wire.inbox.unread().len());
+        let piece = &wire.inbox.unread()[..bytes];
+        if self.memory.write(incoming.address, piece).is_err() {
+            return Err(PduError::out_of_range("data for memory that was unmapped"));
+        }
+        if let Some(digest) = &mut incoming.digest {
+            digest.add(piece);
+        }
+        incoming.address += bytes as u64;
+        incoming.left -= bytes;
+        wire.inbox.consume(bytes);
+        if incoming.left > 0 {
+            return Ok(Progress::Waiting);
+        }
+        if let Some(digest) = incoming.digest {
+            let Some(came) = wire.inbox.unread().first_chunk().copied() else { return Ok(Progress::Waiting) };
+            wire.inbox.consume(came.len());
+            self.in_flight[incoming.slot].is_damaged |= digest.value() != u32::from_le_bytes(came);
+        }
+        let (cid, is_success) = (incoming.cid, incoming.is_success);
+        self.incoming = None;
+        if is_success {
+            self.complete(CompletionEntry::new(self.id, cid, Status::SUCCESS));
+        }
+        Ok(Progress::Done)
+    }
+
+    /// Sends data that the controller asks for.
+    fn give_data(&mut self, request: &DataPart) -> Result<(), PduError> {
+        let Some(slot) = self.find(request.cid) else {
+            return Err(PduError::field(8, "R2T for a command that is not in flight"));
+        };
+        let command = &mut self.in_flight[slot];
+        let end = u64::from(request.offset) + u64::from(request.bytes);
+        if !command.is_asked || request.offset != command.moved || end > u64::from(command.bytes) {
+            return Err(PduError::out_of_range("R2T outside of the data of the command"));
+        }
+        command.moved = end as u32;
+        let first = command.address + u64::from(request.offset);
+        let Some(wire) = &mut self.wire else { return Ok(()) };
+        let most = wire.most_sent;
+        let mut done = 0;
+        while done < request.bytes {
+            let bytes = most.min(request.bytes - done);
+            let is_last = done + bytes == request.bytes;
+            let part = DataPart { offset: request.offset + done, bytes, is_last, ..*request };
+            send_part(wire, &mut self.memory, first + u64::from(done), &part)?;
+            done += bytes;
+        }
+        Ok(())
+    }
+}
+
+fn send_part(wire: &mut Wire, memory: &mut impl HostMemory, address: u64, part: &DataPart) -> Result<(), PduError> {
+    let out = &mut wire.out.bytes;
+    wire.framing.data_header(out, Sender::Host, part);
+    let start = out.len();
+    out.resize(start + part.bytes as usize, 0);
+    if memory.read(address, &mut out[start..]).is_err() {
+        return Err(PduError::out_of_range("data from memory that was unmapped"));
+    }
+    wire.framing.end_data(out, start);
+    Ok(())
+}

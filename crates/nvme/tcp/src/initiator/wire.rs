@@ -1,0 +1,189 @@
+//! A connection: made, agreed on, and made a queue by Connect.
+
+use std::io;
+use std::net::TcpStream;
+use std::time::Duration;
+
+use iolab_nvme_driver::DriverError;
+use iolab_nvme_fabrics::{Connect, Framing, Pdu, PduError, Sender, connect_data, connect_entry};
+use iolab_nvme_spec::fabrics::tcp::IcResp;
+use iolab_nvme_spec::fabrics::{ConnectStatus, RESERVED_CONTROLLER_ID};
+use iolab_nvme_spec::{CompletionEntry, Status};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::link::Link;
+use crate::inbox::{Found, Inbox};
+use crate::outbox::Outbox;
+
+/// Bytes of the inbox of an I/O queue, and of the admin queue.
+const INBOX_BYTES: usize = 256 << 10;
+const ADMIN_INBOX_BYTES: usize = 16 << 10;
+/// Bytes of data in the capsule of an admin command (TCP, section 3.3.1.3).
+pub(super) const ADMIN_CAPSULE_DATA: u32 = 8192;
+/// The least MAXH2CDATA (TCP, section 3.6.2.2).
+const LEAST_H2C_DATA: u32 = 4096;
+
+/// A connection that is a queue.
+#[derive(Debug)]
+pub(super) struct Wire {
+    pub(super) socket: TcpStream,
+    pub(super) inbox: Inbox,
+    pub(super) out: Outbox,
+    pub(super) framing: Framing,
+    /// The most bytes of data in one PDU to the controller.
+    pub(super) most_sent: u32,
+}
+
+/// A queue to connect.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wanted {
+    pub(super) queue: u16,
+    pub(super) entries: u32,
+}
+
+/// Waits until a socket can be read, or for so long. Returns whether it can.
+pub(super) fn wait_readable(socket: &TcpStream, at_most: Duration) -> bool {
+    let timeout = Timespec { tv_sec: at_most.as_secs() as i64, tv_nsec: at_most.subsec_nanos().into() };
+    // An interrupted wait is a short one.
+    poll(&mut [PollFd::new(socket, PollFlags::IN)], Some(&timeout)).is_ok_and(|ready| ready > 0)
+}
+
+fn broken(what: &str, error: &io::Error) -> DriverError {
+    DriverError::Disconnected(format!("{what}: {error}"))
+}
+
+impl Wire {
+    /// Connects a queue. Also returns the controller's identifier.
+    pub(super) fn connect(link: &Link, wanted: Wanted) -> Result<(Wire, u16), DriverError> {
+        let address = &link.address;
+        let to = format!("connecting to {}", address.at);
+        let timeout = Duration::from_nanos(address.connect_ns);
+        let socket = TcpStream::connect_timeout(&address.at, timeout).map_err(|error| broken(&to, &error))?;
+        let set_up = socket.set_nonblocking(true).and_then(|()| socket.set_nodelay(true));
+        set_up.map_err(|error| broken(&to, &error))?;
+        let inbox = Inbox::new(if wanted.queue == 0 { ADMIN_INBOX_BYTES } else { INBOX_BYTES });
+        let framing = Framing::before_connection();
+        let mut wire = Wire { socket, inbox, out: Outbox::default(), framing, most_sent: 0 };
+        Framing::ic_req(&mut wire.out.bytes, address.digests);
+        let deadline_ns = link.clock.now_ns().saturating_add(address.connect_ns);
+        match wire.await_pdu(link, deadline_ns)? {
+            Pdu::IcResp(answer) => wire.agree(link, &answer)?,
+            _ => return Err(unexpected("another PDU than ICResp")),
+        }
+        let connect = Connect {
+            queue: wanted.queue,
+            entries: wanted.entries,
+            no_flow_control: wanted.queue != 0,
+            keep_alive_ms: if wanted.queue == 0 { address.keep_alive_ms } else { 0 },
+            host_id: address.host_id,
+            host: address.host.clone(),
+            subsystem: address.subsystem.clone(),
+            controller: if wanted.queue == 0 { RESERVED_CONTROLLER_ID } else { link.controller() },
+        };
+        let answer = match wire.ask(link, &connect)? {
+            answer if answer.status().code() == ConnectStatus::INVALID_PARAMETERS && connect.no_flow_control => {
+                // Some targets know no queues without flow control.
+                wire.ask(link, &Connect { no_flow_control: false, ..connect })?
+            }
+            answer => answer,
+        };
+        if !answer.status().is_success() {
+            return Err(refused(link, answer.status(), answer.dw0()));
+        }
+        Ok((wire, answer.dw0() as u16))
+    }
+
+    /// Takes what the controller has agreed to.
+    fn agree(&mut self, link: &Link, answer: &IcResp) -> Result<(), DriverError> {
+        let wanted = link.address.digests.bits();
+        if answer.pfv.get() != 0 || answer.dgst & !wanted != 0 || answer.cpda > 31 {
+            return Err(unexpected("an ICResp that does not fit the ICReq"));
+        }
+        if answer.maxh2cdata.get() < LEAST_H2C_DATA {
+            return Err(unexpected("an ICResp with a MAXH2CDATA below 4096"));
+        }
+        self.most_sent = answer.maxh2cdata.get() & !3;
+        self.framing = Framing {
+            digests: iolab_nvme_fabrics::Digests::of_bits(answer.dgst),
+            send_alignment: answer.cpda,
+            most_capsule_data: 0,
+            // A controller may answer a command with all of its data at once.
+            most_data: u32::MAX,
+        };
+        Ok(())
+    }
+
+    fn ask(&mut self, link: &Link, connect: &Connect) -> Result<CompletionEntry, DriverError> {
+        let data = connect_data(connect);
+        self.framing.command_header(&mut self.out.bytes, &connect_entry(connect, 0).words, data.len());
+        let start = self.out.bytes.len();
+        self.out.bytes.extend_from_slice(&data);
+        self.framing.end_data(&mut self.out.bytes, start);
+        let deadline_ns = link.clock.now_ns().saturating_add(link.address.connect_ns);
+        match self.await_pdu(link, deadline_ns)? {
+            Pdu::Response(entry) if entry.cid() == 0 => Ok(entry),
+            _ => Err(unexpected("another PDU than the answer to Connect")),
+        }
+    }
+
+    /// Sends what waits, and waits for a PDU without data.
+    fn await_pdu(&mut self, link: &Link, deadline_ns: u64) -> Result<Pdu, DriverError> {
+        loop {
+            self.out.send(&self.socket).map_err(|error| broken("sending", &error))?;
+            match self.framing.next(self.inbox.unread(), Sender::Controller) {
+                Ok(Some((Pdu::Terminate { status, .. }, _))) => {
+                    return Err(unexpected(&format!("a termination request: {status}")));
+                }
+                Ok(Some((pdu, range))) if range.bytes == 0 => {
+                    self.inbox.consume(range.end());
+                    return Ok(pdu);
+                }
+                Ok(Some(_)) => return Err(unexpected("data that nobody asked for")),
+                Ok(None) => {}
+                Err(error) => return Err(self.refuse(&error)),
+            }
+            let now_ns = link.clock.now_ns();
+            if now_ns >= deadline_ns {
+                let what = format!("{} does not answer as an NVMe/TCP target in time", link.address.at);
+                return Err(DriverError::Disconnected(what));
+            }
+            wait_readable(&self.socket, Duration::from_nanos(deadline_ns - now_ns));
+            if self.inbox.fill(&self.socket).map_err(|error| broken("receiving", &error))?.0 == Found::End {
+                return Err(DriverError::Disconnected(format!("{} closed the connection", link.address.at)));
+            }
+        }
+    }
+
+    /// Tells the controller what it did wrong. Its answer does not matter any more.
+    #[cold]
+    pub(super) fn refuse(&mut self, error: &PduError) -> DriverError {
+        self.out.clear();
+        Framing::terminate(&mut self.out.bytes, Sender::Host, error, self.inbox.unread());
+        let _ = self.out.send(&self.socket);
+        DriverError::Disconnected(format!("the target broke the protocol: {error}"))
+    }
+}
+
+fn unexpected(what: &str) -> DriverError {
+    DriverError::Disconnected(format!("the target sent {what}"))
+}
+
+/// What a refused Connect means for a user.
+#[cold]
+fn refused(link: &Link, status: Status, result: u32) -> DriverError {
+    let address = &link.address;
+    let why = match status.code() {
+        ConnectStatus::INVALID_HOST => format!("it does not admit host {}", address.host),
+        ConnectStatus::CONTROLLER_BUSY => return DriverError::Disconnected("the target has no controller free".into()),
+        ConnectStatus::INVALID_PARAMETERS if result == 1 << 16 | 256 => {
+            format!("it has no subsystem {} (iolab nvme discover lists those it has)", address.subsystem)
+        }
+        ConnectStatus::INVALID_PARAMETERS => {
+            let place = if result >> 16 & 1 != 0 { "data" } else { "command" };
+            format!("it does not accept byte {} of the {place} of Connect", result & 0xffff)
+        }
+        ConnectStatus::AUTHENTICATION_REQUIRED => "it wants authentication, which this transport does not have".into(),
+        status => format!("Connect failed: {status}"),
+    };
+    DriverError::Unsupported(format!("{}: {why}", address.at))
+}

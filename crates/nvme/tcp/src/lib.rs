@@ -1,0 +1,16 @@
+//! NVMe over TCP, both ends of a connection.
+//!
+//! [`TcpTarget`] serves a virtual SSD to hosts: Linux, SPDK, or this project's driver. [`Tcp`] is
+//! the driver's transport to any NVMe/TCP target, without a kernel module. [`discover`] asks a
+//! target what it has. The bytes of both are made and read by `iolab-nvme-fabrics`.
+//!
+//! Deliberately not here: TLS, authentication (DH-HMAC-CHAP), asymmetric access.
+#![forbid(unsafe_code)]
+
+mod inbox;
+mod initiator;
+mod outbox;
+mod target;
+
+pub use initiator::{DiscoverError, Tcp, TcpQueue, TcpTargetAddress, discover};
+pub use target::{TargetError, TargetOptions, TcpTarget};

@@ -1,0 +1,69 @@
+//! How a connection becomes a queue: Connect.
+
+use iolab_nvme_fabrics::{Connect, ConnectRefusal, DataRange, FabricsCommand, Framing};
+use iolab_nvme_spec::{CompletionEntry, Status, SubmissionEntry};
+use iolab_virtual_ssd::Answer;
+
+use super::admin_role::AdminRole;
+use super::connection::{Connection, End};
+use super::controllers::Target;
+use super::discovery_role::DiscoveryRole;
+use super::io_role::{After, IoRole};
+use super::queue::When;
+use super::role::Role;
+use super::window::{Source, Window};
+
+impl Connection {
+    /// The command that makes a queue of the connection.
+    pub(super) fn connect(&mut self, entry: &SubmissionEntry, range: DataRange, now_ns: u64) -> Result<After, End> {
+        let Role::Unconnected(window) = &mut self.role else { return Ok(After::GoOn) };
+        if FabricsCommand::of(entry) != Some(FabricsCommand::Connect) {
+            let completion = CompletionEntry::new(0, entry.cid(), Status::COMMAND_SEQUENCE_ERROR.with_dnr(true));
+            window.framing.response(&mut window.out.bytes, &completion);
+            return Ok(After::GoOn);
+        }
+        let is_intact = Framing::data_is_intact(&window.inbox.unread()[..range.end()], range);
+        window.source = Source::Capsule { offset: range.offset, bytes: range.bytes };
+        let connect = match is_intact {
+            true => Connect::read(entry, window.brought()),
+            false => Err(ConnectRefusal::because(Status::TRANSIENT_TRANSPORT_ERROR)),
+        };
+        window.source = Source::Nowhere;
+        let mut window = std::mem::replace(window, Window::new(0));
+        match connect.and_then(|connect| self.make_role(&connect, &mut window)) {
+            Ok((role, controller)) => {
+                (self.role, self.since_ns) = (role, now_ns);
+                if let Some((window, queue)) = self.role.parts() {
+                    queue.advance();
+                    queue.answer(window, entry.cid(), Answer::success(controller.into()), When::NOW);
+                }
+            }
+            Err(ConnectRefusal { status, result }) => {
+                let completion = CompletionEntry::new(0, entry.cid(), status).with_result(result.into());
+                window.framing.response(&mut window.out.bytes, &completion);
+                self.role = Role::Unconnected(window);
+            }
+        }
+        Ok(After::GoOn)
+    }
+
+    /// The role that a Connect asks for, and the identifier of its controller. Takes the window
+    /// unless it refuses.
+    fn make_role(&self, connect: &Connect, window: &mut Window) -> Result<(Role, u16), ConnectRefusal> {
+        let take = |window: &mut Window| std::mem::replace(window, Window::new(0));
+        if connect.queue != 0 {
+            let (controller, epoch) = self.target.join(connect)?;
+            let id = controller.record.id();
+            let role = IoRole::new(&self.target, (controller, epoch), connect, take(window));
+            return Ok((Role::Io(Box::new(role)), id));
+        }
+        if Target::is_discovery(connect) {
+            let role = DiscoveryRole::new(&self.target, connect, self.at, take(window));
+            return Ok((Role::Discovery(Box::new(role)), 1));
+        }
+        let controller = self.target.attach(connect)?;
+        let id = controller.record.id();
+        let role = AdminRole::new(&self.target, controller, connect, take(window));
+        Ok((Role::Admin(Box::new(role)), id))
+    }
+}

@@ -1,0 +1,212 @@
+//! What the connections of a target share: the drive, who may use it, and the controllers of hosts.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use iolab_clock::Clock;
+use iolab_nvme_fabrics::{Connect, ConnectRefusal, DISCOVERY_NAME, DiscoveryRecord, QualifiedName};
+use iolab_nvme_spec::Status;
+use iolab_nvme_spec::fabrics::{ConnectStatus, RESERVED_CONTROLLER_ID, SubsystemType, TransportType};
+use iolab_virtual_ssd::{ControllerRecord, Subsystem};
+
+use super::TargetOptions;
+use super::transfers::Budget;
+
+/// Offsets of fields in the data of Connect (Fabrics, section 3.3).
+mod place {
+    pub(super) const HOST_ID: u32 = 0;
+    pub(super) const CONTROLLER: u32 = 16;
+    pub(super) const SUBSYSTEM: u32 = 256;
+}
+/// Offset of the queue identifier in the command.
+const QUEUE_ID: u32 = 42;
+/// Offset of the queue size in the command.
+const QUEUE_SIZE: u32 = 44;
+/// Most entries of a queue.
+pub(super) const MOST_ENTRIES: u32 = 1024;
+
+/// A controller: one host's association with the drive.
+#[derive(Debug)]
+pub(super) struct HostController {
+    pub(super) record: Arc<ControllerRecord>,
+    host: QualifiedName,
+    host_id: [u8; 16],
+    /// CSTS.RDY.
+    pub(super) is_ready: AtomicBool,
+    /// CSTS.CFS.
+    pub(super) is_fatal: AtomicBool,
+    /// Its admin connection is gone.
+    has_ended: AtomicBool,
+    /// Changes when the controller is disabled: I/O queues of before are gone.
+    epoch: AtomicU32,
+    queues: Mutex<BTreeSet<u16>>,
+}
+
+impl HostController {
+    fn queues(&self) -> MutexGuard<'_, BTreeSet<u16>> {
+        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The present epoch.
+    pub(super) fn epoch(&self) -> u32 {
+        self.epoch.load(Ordering::Acquire)
+    }
+
+    /// Ends all I/O queues.
+    pub(super) fn end_queues(&self) {
+        self.is_ready.store(false, Ordering::Release);
+        self.epoch.fetch_add(1, Ordering::AcqRel);
+        self.queues().clear();
+    }
+
+    /// Ends the controller.
+    pub(super) fn end(&self) {
+        self.has_ended.store(true, Ordering::Release);
+        self.end_queues();
+    }
+
+    /// Whether queues of this epoch still are.
+    pub(super) fn is_current(&self, epoch: u32) -> bool {
+        self.epoch() == epoch && !self.has_ended.load(Ordering::Acquire)
+    }
+
+    /// Whether the host has I/O queues.
+    pub(super) fn has_queues(&self) -> bool {
+        !self.queues().is_empty()
+    }
+
+    /// Gives a queue of this epoch back.
+    pub(super) fn release_queue(&self, queue: u16, epoch: u32) {
+        let mut queues = self.queues();
+        if self.epoch() == epoch {
+            queues.remove(&queue);
+        }
+    }
+}
+
+/// A subsystem that is served.
+#[derive(Debug)]
+pub(super) struct Target {
+    pub(super) subsystem: Arc<Subsystem>,
+    pub(super) options: TargetOptions,
+    pub(super) clock: Clock,
+    pub(super) budget: Budget,
+    /// Open connections.
+    pub(super) connections: AtomicUsize,
+    controllers: Mutex<BTreeMap<u16, Arc<HostController>>>,
+}
+
+impl Target {
+    pub(super) fn new(subsystem: &Arc<Subsystem>, clock: &Clock, options: TargetOptions) -> Target {
+        Target {
+            subsystem: Arc::clone(subsystem),
+            budget: Budget::new(options.most_gathered_bytes),
+            options,
+            clock: clock.clone(),
+            connections: AtomicUsize::new(0),
+            controllers: Mutex::default(),
+        }
+    }
+
+    fn controllers(&self) -> MutexGuard<'_, BTreeMap<u16, Arc<HostController>>> {
+        self.controllers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a host may use the subsystem.
+    fn admits(&self, host: &QualifiedName) -> bool {
+        self.options.hosts.is_empty() || self.options.hosts.contains(host)
+    }
+
+    /// Whether a Connect is for the discovery subsystem.
+    pub(super) fn is_discovery(connect: &Connect) -> bool {
+        connect.subsystem.as_str() == DISCOVERY_NAME
+    }
+
+    /// What hosts find at a local address.
+    pub(super) fn records(&self, host: &QualifiedName, at: SocketAddr) -> Vec<DiscoveryRecord> {
+        let record = |kind, subsystem| DiscoveryRecord {
+            transport: TransportType::TCP,
+            family: if at.is_ipv4() { 1 } else { 2 },
+            kind,
+            port: 1,
+            address: at.ip().to_string(),
+            service: at.port().to_string(),
+            subsystem,
+        };
+        if !self.admits(host) {
+            return Vec::new();
+        }
+        vec![record(SubsystemType::NVM, self.options.name.clone())]
+    }
+
+    /// Makes a controller for a host that connects an admin queue.
+    pub(super) fn attach(&self, connect: &Connect) -> Result<Arc<HostController>, ConnectRefusal> {
+        if connect.subsystem != self.options.name {
+            return Err(ConnectRefusal::in_data(place::SUBSYSTEM));
+        }
+        if !self.admits(&connect.host) {
+            return Err(ConnectRefusal::because(ConnectStatus::INVALID_HOST));
+        }
+        if connect.controller != RESERVED_CONTROLLER_ID {
+            // Controllers are dynamic: none exists before it is connected to.
+            return Err(ConnectRefusal::in_data(place::CONTROLLER));
+        }
+        let busy = ConnectRefusal { status: ConnectStatus::CONTROLLER_BUSY, result: 0 };
+        let mut controllers = self.controllers();
+        let of_host = controllers.values().filter(|controller| controller.host == connect.host).count();
+        if of_host >= self.options.most_controllers_of_host {
+            return Err(busy);
+        }
+        let record = self.subsystem.register().ok_or(busy)?;
+        let controller = Arc::new(HostController {
+            host: connect.host.clone(),
+            host_id: connect.host_id,
+            is_ready: AtomicBool::new(false),
+            is_fatal: AtomicBool::new(false),
+            has_ended: AtomicBool::new(false),
+            epoch: AtomicU32::new(0),
+            queues: Mutex::default(),
+            record,
+        });
+        controllers.insert(controller.record.id(), Arc::clone(&controller));
+        Ok(controller)
+    }
+
+    /// Forgets a controller whose admin connection is gone.
+    pub(super) fn detach(&self, controller: &HostController) {
+        controller.end();
+        self.controllers().remove(&controller.record.id());
+    }
+
+    /// The controller for which a host connects an I/O queue, and its epoch.
+    pub(super) fn join(&self, connect: &Connect) -> Result<(Arc<HostController>, u32), ConnectRefusal> {
+        let controllers = self.controllers();
+        let Some(controller) = controllers.get(&connect.controller) else {
+            return Err(ConnectRefusal::in_data(place::CONTROLLER));
+        };
+        if connect.subsystem != self.options.name {
+            return Err(ConnectRefusal::in_data(place::SUBSYSTEM));
+        }
+        if controller.host != connect.host {
+            return Err(ConnectRefusal::because(ConnectStatus::INVALID_HOST));
+        }
+        if controller.host_id != connect.host_id {
+            return Err(ConnectRefusal::in_data(place::HOST_ID));
+        }
+        if !controller.is_ready.load(Ordering::Acquire) {
+            return Err(ConnectRefusal::because(Status::COMMAND_SEQUENCE_ERROR));
+        }
+        if connect.queue > self.subsystem.config().queue_pairs {
+            return Err(ConnectRefusal::in_command(QUEUE_ID));
+        }
+        if connect.entries > MOST_ENTRIES {
+            return Err(ConnectRefusal::in_command(QUEUE_SIZE));
+        }
+        if !controller.queues().insert(connect.queue) {
+            return Err(ConnectRefusal::in_command(QUEUE_ID));
+        }
+        Ok((Arc::clone(controller), controller.epoch()))
+    }
+}

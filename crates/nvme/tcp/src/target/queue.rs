@@ -1,0 +1,186 @@
+//! A queue of commands behind a connection: its head, its answers, and those that are not due yet.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use iolab_nvme_spec::sgl::{SglDescriptor, SglSubtype, SglType};
+use iolab_nvme_spec::{CompletionEntry, Status, SubmissionEntry};
+use iolab_virtual_ssd::Answer;
+
+use super::transfers::{Budget, Transfers};
+use super::window::{MOST_TRANSFER_BYTES, Source, Window};
+
+/// A command that the medium could not take yet.
+#[derive(Debug)]
+pub(super) struct Stalled {
+    pub(super) not_before_ns: u64,
+    pub(super) entry: SubmissionEntry,
+    pub(super) data: Vec<u8>,
+}
+
+/// PDUs that are sent at their time.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Held {
+    at_ns: u64,
+    /// In which order they were made.
+    number: u64,
+    pdus: Vec<u8>,
+}
+
+/// How the data of a command comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Arrival {
+    /// It is there, or there is none.
+    Now,
+    /// So many bytes have to be asked for.
+    Asked(usize),
+}
+
+/// The state of a queue.
+#[derive(Debug)]
+pub(super) struct Queue {
+    pub(super) id: u16,
+    entries: u32,
+    head: u32,
+    has_flow_control: bool,
+    pub(super) transfers: Transfers,
+    pub(super) stalled: VecDeque<Stalled>,
+    held: BinaryHeap<Reverse<Held>>,
+    held_bytes: usize,
+    number: u64,
+}
+
+/// Bytes of answers that may wait for their time.
+const MOST_HELD_BYTES: usize = 32 << 20;
+
+impl Queue {
+    pub(super) fn new(id: u16, entries: u32, has_flow_control: bool, budget: &Budget) -> Queue {
+        Queue {
+            id,
+            entries,
+            head: 0,
+            has_flow_control,
+            transfers: Transfers::new(budget),
+            stalled: VecDeque::new(),
+            held: BinaryHeap::new(),
+            held_bytes: 0,
+            number: 0,
+        }
+    }
+
+    /// Whether one more command may be taken. What there is in the way goes by itself, with time; so
+    /// commands that wait for data of the host do not count.
+    #[inline]
+    pub(super) fn has_room(&self) -> bool {
+        self.stalled.len() + self.held.len() < self.entries as usize && self.held_bytes < MOST_HELD_BYTES
+    }
+
+    /// A command was taken from the queue.
+    #[inline]
+    pub(super) fn advance(&mut self) {
+        self.head += 1;
+        if self.head == self.entries {
+            self.head = 0;
+        }
+    }
+
+    /// Finds where the data of a command is that the host gives, of which `in_capsule` bytes came
+    /// at `offset` of the inbox.
+    #[inline]
+    pub(super) fn find_data(
+        window: &mut Window,
+        entry: &SubmissionEntry,
+        gives_data: bool,
+        (offset, in_capsule): (usize, usize),
+    ) -> Result<Arrival, Status> {
+        let descriptor: SglDescriptor = entry.sgl1();
+        window.source = Source::Nowhere;
+        if !gives_data {
+            return Ok(Arrival::Now);
+        }
+        match (descriptor.kind(), descriptor.subtype()) {
+            (SglType::DATA_BLOCK, SglSubtype::OFFSET) => {
+                let start = descriptor.address();
+                let bytes = u64::from(descriptor.length());
+                if start.checked_add(bytes).is_none_or(|end| end > in_capsule as u64) {
+                    return Err(Status::SGL_OFFSET_INVALID);
+                }
+                window.source = Source::Capsule { offset: offset + start as usize, bytes: bytes as usize };
+                Ok(Arrival::Now)
+            }
+            (SglType::TRANSPORT_DATA_BLOCK, SglSubtype::TRANSPORT) => match descriptor.length() as usize {
+                0 => Ok(Arrival::Now),
+                bytes if bytes > MOST_TRANSFER_BYTES => Err(Status::INVALID_FIELD),
+                bytes => Ok(Arrival::Asked(bytes)),
+            },
+            // A command without data has no descriptor.
+            _ if descriptor.words == [0, 0] => Ok(Arrival::Now),
+            _ => Err(Status::SGL_TYPE_INVALID),
+        }
+    }
+
+    /// The completion entry of a command, now.
+    #[inline]
+    fn completion(&self, cid: u16, answer: Answer) -> CompletionEntry {
+        let head = if self.has_flow_control { self.head as u16 } else { 0xffff };
+        CompletionEntry::new(self.id, cid, answer.status).with_result(answer.result).with_sqhd(head)
+    }
+
+    /// Answers a command without data, or whose data is ready in the window; sends it not before
+    /// `at_ns`.
+    #[inline]
+    pub(super) fn answer(&mut self, window: &mut Window, cid: u16, answer: Answer, when: When) {
+        let start = window.answer_start();
+        if !answer.status.is_success() {
+            window.drop_answer();
+        }
+        let is_told = window.finish_answer() && answer.result == 0;
+        if !is_told {
+            let completion = self.completion(cid, answer);
+            window.framing.response(&mut window.out.bytes, &completion);
+        }
+        if when.at_ns > when.now_ns {
+            let pdus = window.out.bytes.split_off(start);
+            self.number += 1;
+            self.held_bytes += pdus.len();
+            self.held.push(Reverse(Held { at_ns: when.at_ns, number: self.number, pdus }));
+        }
+    }
+
+    /// Puts what is due into the outbox. Returns whether anything was.
+    #[inline]
+    pub(super) fn release_due(&mut self, window: &mut Window, now_ns: u64) -> bool {
+        let mut any = false;
+        while self.held.peek().is_some_and(|Reverse(first)| first.at_ns <= now_ns) {
+            if let Some(Reverse(first)) = self.held.pop() {
+                self.held_bytes -= first.pdus.len();
+                window.out.bytes.extend_from_slice(&first.pdus);
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// When there is something to do without a word of the host.
+    #[inline]
+    pub(super) fn next_event_ns(&self) -> Option<u64> {
+        let held = self.held.peek().map(|Reverse(first)| first.at_ns);
+        let stalled = self.stalled.front().map(|first| first.not_before_ns);
+        match (held, stalled) {
+            (Some(held), Some(stalled)) => Some(held.min(stalled)),
+            (one, other) => one.or(other),
+        }
+    }
+}
+
+/// When an answer is due, and what time it is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct When {
+    pub(super) at_ns: u64,
+    pub(super) now_ns: u64,
+}
+
+impl When {
+    /// At once.
+    pub(super) const NOW: When = When { at_ns: 0, now_ns: 0 };
+}

@@ -1,0 +1,195 @@
+//! The data of a command that came over TCP, where the device reads and writes it.
+//!
+//! What a host writes lies in the inbox, behind its command, or was gathered by R2T. What it reads
+//! is put into the outbox at once, behind the header of a C2HData PDU.
+
+use iolab_memory::SharedBytes;
+use iolab_nvme_fabrics::{DataPart, Framing, Sender};
+use iolab_nvme_spec::sgl::{SglSubtype, SglType};
+use iolab_nvme_spec::{Status, SubmissionEntry};
+use iolab_virtual_ssd::{CommandError, DataDirection, DataWindow, Unreachable};
+
+use crate::inbox::Inbox;
+use crate::outbox::Outbox;
+
+/// The most bytes that one command moves, whatever the drive allows: what bounds the memory that a
+/// host can make a target use.
+pub(super) const MOST_TRANSFER_BYTES: usize = 1 << 20;
+
+/// Where the data is that the current command brought.
+#[derive(Debug, Default)]
+pub(super) enum Source {
+    /// It brought none.
+    #[default]
+    Nowhere,
+    /// In its capsule, at this place of what was not read.
+    Capsule { offset: usize, bytes: usize },
+    /// Gathered.
+    Gathered(Vec<u8>),
+}
+
+/// Where a PDU with data for the host is in the outbox.
+#[derive(Debug, Clone, Copy)]
+struct Answer {
+    pdu: usize,
+    data: usize,
+}
+
+/// Buffers of a connection, and the data of its current command.
+#[derive(Debug)]
+pub(super) struct Window {
+    pub(super) inbox: Inbox,
+    pub(super) out: Outbox,
+    pub(super) framing: Framing,
+    /// Whether C2HData may stand for the completion, too.
+    pub(super) marks_success: bool,
+    pub(super) source: Source,
+    answer: Option<Answer>,
+    bytes: usize,
+}
+
+impl Window {
+    pub(super) fn new(inbox_bytes: usize) -> Window {
+        Window {
+            inbox: Inbox::new(inbox_bytes),
+            out: Outbox::default(),
+            framing: Framing::before_connection(),
+            marks_success: false,
+            source: Source::Nowhere,
+            answer: None,
+            bytes: 0,
+        }
+    }
+
+    /// The data that the command brought.
+    pub(super) fn brought(&self) -> &[u8] {
+        match &self.source {
+            Source::Nowhere => &[],
+            Source::Capsule { offset, bytes } => self.inbox.unread().get(*offset..offset + bytes).unwrap_or_default(),
+            Source::Gathered(bytes) => bytes,
+        }
+    }
+
+    /// Takes what the command brought out of the window.
+    pub(super) fn take_brought(&mut self) -> Vec<u8> {
+        match std::mem::take(&mut self.source) {
+            Source::Gathered(bytes) => bytes,
+            source => {
+                self.source = source;
+                let bytes = self.brought().to_vec();
+                self.source = Source::Nowhere;
+                bytes
+            }
+        }
+    }
+
+    /// The data for the host, if the command has any.
+    pub(super) fn answer_mut(&mut self) -> Option<&mut [u8]> {
+        self.answer.map(|answer| &mut self.out.bytes[answer.data..])
+    }
+
+    /// Takes back the data for the host: the command failed, or is executed again.
+    pub(super) fn drop_answer(&mut self) {
+        if let Some(answer) = self.answer.take() {
+            self.out.bytes.truncate(answer.pdu);
+        }
+    }
+
+    /// Ends the PDU with the data for the host. Returns whether it stands for the completion, too.
+    #[inline]
+    pub(super) fn finish_answer(&mut self) -> bool {
+        let Some(answer) = self.answer.take() else { return false };
+        self.framing.end_data(&mut self.out.bytes, answer.data);
+        self.marks_success
+    }
+
+    /// Where the PDUs of the current command begin in the outbox.
+    #[inline]
+    pub(super) fn answer_start(&self) -> usize {
+        self.answer.map_or(self.out.bytes.len(), |answer| answer.pdu)
+    }
+
+    #[inline]
+    fn begin_answer(&mut self, cid: u16, bytes: usize) {
+        let pdu = self.out.bytes.len();
+        let is_success = self.marks_success;
+        let part = DataPart { cid, tag: 0, offset: 0, bytes: bytes as u32, is_last: true, is_success };
+        self.framing.data_header(&mut self.out.bytes, Sender::Controller, &part);
+        let data = self.out.bytes.len();
+        self.out.bytes.resize(data + bytes, 0);
+        self.answer = Some(Answer { pdu, data });
+    }
+}
+
+/// A description of data that does not fit the command.
+#[cold]
+fn invalid(status: Status) -> CommandError {
+    CommandError::permanent(status)
+}
+
+impl DataWindow for Window {
+    #[inline]
+    fn locate(
+        &mut self,
+        command: &SubmissionEntry,
+        direction: DataDirection,
+        bytes: usize,
+    ) -> Result<(), CommandError> {
+        if bytes > MOST_TRANSFER_BYTES {
+            return Err(invalid(Status::INVALID_FIELD));
+        }
+        self.bytes = bytes;
+        if direction == DataDirection::FromHost {
+            if self.brought().len() < bytes {
+                return Err(invalid(Status::DATA_SGL_LENGTH_INVALID));
+            }
+            return Ok(());
+        }
+        self.drop_answer();
+        let descriptor = command.sgl1();
+        let is_transport =
+            descriptor.kind() == SglType::TRANSPORT_DATA_BLOCK && descriptor.subtype() == SglSubtype::TRANSPORT;
+        if bytes == 0 {
+            return Ok(());
+        }
+        if !is_transport {
+            return Err(invalid(Status::SGL_TYPE_INVALID));
+        }
+        if (descriptor.length() as usize) < bytes {
+            return Err(invalid(Status::DATA_SGL_LENGTH_INVALID));
+        }
+        self.begin_answer(command.cid(), bytes);
+        Ok(())
+    }
+
+    fn len(&self) -> usize {
+        self.bytes
+    }
+
+    fn read(&mut self, to: &mut [u8]) -> Result<(), Unreachable> {
+        to.copy_from_slice(self.brought().get(..to.len()).ok_or(Unreachable)?);
+        Ok(())
+    }
+
+    fn write(&mut self, from: &[u8]) -> Result<(), Unreachable> {
+        if !from.is_empty() {
+            let data = self.answer_mut().and_then(|data| data.get_mut(..from.len()));
+            data.ok_or(Unreachable)?.copy_from_slice(from);
+        }
+        Ok(())
+    }
+
+    fn copy_to(&mut self, to: &SharedBytes, offset: usize) -> Result<(), Unreachable> {
+        to.write(offset, self.brought().get(..self.bytes).ok_or(Unreachable)?);
+        Ok(())
+    }
+
+    fn copy_from(&mut self, from: &SharedBytes, offset: usize) -> Result<(), Unreachable> {
+        let bytes = self.bytes;
+        if bytes > 0 {
+            let data = self.answer_mut().and_then(|data| data.get_mut(..bytes));
+            from.read(offset, data.ok_or(Unreachable)?);
+        }
+        Ok(())
+    }
+}

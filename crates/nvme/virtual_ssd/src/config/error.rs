@@ -1,0 +1,96 @@
+//! Why a virtual SSD cannot be made.
+//!
+//! Each message names the parameter at fault, and what to choose instead.
+
+use std::io;
+
+use iolab_ssd_timing::ParameterError;
+
+use crate::fault::FaultError;
+
+/// Why a virtual SSD cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// Not a `key=value` word.
+    #[error("`{word}` is not key=value")]
+    NotKeyValue {
+        /// The word.
+        word: String,
+    },
+    /// No such key.
+    #[error("there is no device parameter `{key}`{}", suggestion(.near))]
+    UnknownKey {
+        /// The key.
+        key: String,
+        /// The nearest one that exists.
+        near: Option<&'static str>,
+    },
+    /// The value does not fit the key.
+    #[error("{key}: {reason}")]
+    BadValue {
+        /// The key.
+        key: &'static str,
+        /// What it takes.
+        reason: String,
+    },
+    /// An age other than fresh for a model that does not age.
+    #[error(
+        "age: the model `{model}` has no flash, so it cannot be {age}; use a model with flash, such as \
+        preset=970pro, or age=fresh"
+    )]
+    AgeWithoutFlash {
+        /// The age asked for.
+        age: String,
+        /// The model's name.
+        model: String,
+    },
+    /// Random overwrites where writes have to be in order.
+    #[error(
+        "age: zones are written in order, so there is no steady state for random writes; use age=filled or age=fresh"
+    )]
+    SteadyInZones,
+    /// A parameter of the timing model.
+    #[error(transparent)]
+    Timing(#[from] ParameterError),
+    /// A fault that is not understood.
+    #[error("fault: {0}")]
+    Fault(#[from] FaultError),
+    /// More than this machine can address.
+    #[error("size: {bytes} bytes cannot be addressed: use a smaller size or fewer namespaces")]
+    TooLarge {
+        /// Bytes asked for.
+        bytes: u64,
+    },
+    /// Media in a file, without a file: for the program, which forgot to open one.
+    #[error("media: the data file was not opened")]
+    Unopened,
+    /// The file beside the data that keeps zones and formats.
+    #[error(
+        "media: {path}: {reason}; use the parameters it was created with, or remove it (the data stays, but zones \
+        become empty and formats as configured)"
+    )]
+    State {
+        /// Which file.
+        path: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Another process uses the drive.
+    #[error("media: {path}: another device uses this file: end it first, or use another file")]
+    InUse {
+        /// Its state file.
+        path: String,
+    },
+    /// The media could not be had.
+    #[error("media: {what}: {source}")]
+    Media {
+        /// Which media.
+        what: String,
+        /// The system's answer.
+        source: io::Error,
+    },
+}
+
+fn suggestion(near: &Option<&'static str>) -> String {
+    near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"))
+}

@@ -1,0 +1,68 @@
+//! One figure of one cell, with the values of both sides and what follows from them.
+
+use iolab_statistics::{Better, Comparison, Interval, Magnitude};
+use iolab_study::Figure;
+use serde::{Deserialize, Serialize};
+
+use crate::{LatencyKind, pairing};
+
+/// What a row's interval is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Basis {
+    /// Trials of the same blocks.
+    Blocks,
+    /// Trials, each for itself.
+    Trials,
+    /// The intervals of one run on each side: how runs differ from one another it does not know, so
+    /// there is no verdict.
+    WithinRuns,
+    /// Nothing: there is no interval.
+    Nothing,
+}
+
+/// One figure of one cell.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ComparisonRow {
+    /// Axes and points of the configuration; empty when there is only one.
+    pub points: Vec<(String, String)>,
+    /// The job; `None` for all jobs together, empty when the job of one side is called otherwise on
+    /// the other.
+    pub job: Option<String>,
+    /// Name of the figure.
+    pub figure: String,
+    /// The figure.
+    pub of: Figure,
+    /// Which latency, if the figure is one.
+    pub latency: Option<LatencyKind>,
+    /// Values of the baseline's trials; paired with the candidate's where the basis is blocks.
+    pub baseline: Vec<f64>,
+    /// Values of the candidate's trials.
+    pub candidate: Vec<f64>,
+    /// Median of the baseline.
+    pub baseline_median: Option<f64>,
+    /// Median of the candidate.
+    pub candidate_median: Option<f64>,
+    /// What the interval is made of.
+    pub basis: Basis,
+    /// Candidate over baseline, with limits where there are any.
+    pub ratio: Option<Interval>,
+    /// Test, effect and verdict, where there are trials to make them of.
+    pub comparison: Option<Comparison>,
+    /// The word for the size of the change.
+    pub effect: Option<Magnitude>,
+    /// Why there is no verdict, or no value.
+    pub remark: Option<String>,
+}
+
+impl ComparisonRow {
+    /// Job and configuration, for people; empty where there is only one of each.
+    pub fn name(&self) -> String {
+        pairing::name(&self.points, self.job.as_deref())
+    }
+}
+
+/// Whether a larger value is worse.
+pub(crate) fn is_worse_above(figure: &Figure) -> bool {
+    figure.better() == Better::Lower
+}

@@ -1,0 +1,27 @@
+//! Every finding by name, and the page of all.
+
+use crate::between::{BETWEEN_RUNS, Words};
+use crate::table::RULES;
+
+/// Of every rule: those about several runs, then those about one.
+pub fn all_words() -> impl Iterator<Item = Words> {
+    let of_one = RULES.iter().map(|rule| Words {
+        name: rule.name,
+        looks_at: rule.looks_at,
+        consequence: rule.consequence,
+        advice: rule.advice,
+    });
+    BETWEEN_RUNS.iter().copied().chain(of_one)
+}
+
+/// The page of the reference, as Markdown.
+pub fn reference_page() -> String {
+    let mut page = String::from(
+        "# Findings\n\nGenerated from the table of rules; do not edit. [The guide](../guide/findings.md) says how to read them.\n",
+    );
+    for rule in all_words() {
+        page += &format!("\n## {}\n\nLooks at: {}\n\n", rule.name, rule.looks_at);
+        page += &format!("{}\n\nWhat to change: {}\n", rule.consequence, rule.advice);
+    }
+    page
+}

@@ -1,0 +1,76 @@
+//! One trial of a study: which one it is, and what is kept of it.
+
+use iolab_aggregate::ReachedStorage;
+use iolab_plan::PerDirection;
+use serde::{Deserialize, Serialize};
+
+use crate::WarmUp;
+
+/// What is kept of one trial.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Trial {
+    /// Block, from 0.
+    pub block: u32,
+    /// Number of the configuration.
+    pub configuration: usize,
+    /// Number of the ladder's level; `None` for a trial without a rate.
+    #[serde(default)]
+    pub level: Option<usize>,
+    /// Values of the study's figures, in their order.
+    pub values: Vec<Option<f64>>,
+    /// Why it does not count: it failed or was interrupted.
+    pub flaw: Option<String>,
+    /// Operations per second, by direction.
+    #[serde(default)]
+    pub rates: PerDirection<f64>,
+    /// Its workers.
+    #[serde(default)]
+    pub workers: u32,
+    /// Percentiles of service times that its ladder wants, ns.
+    #[serde(default)]
+    pub service: Vec<Option<f64>>,
+    /// The same of response times.
+    #[serde(default)]
+    pub response: Vec<Option<f64>>,
+    /// Whether it asked for more than was done, and whose fault that was.
+    #[serde(default)]
+    pub behind: Option<Behind>,
+    /// What was left out of it.
+    #[serde(default)]
+    pub warm_up: Option<WarmUp>,
+    /// How long it took, ns.
+    #[serde(default)]
+    pub elapsed_ns: u64,
+    /// The storage it reached; empty where that is not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reached: Vec<ReachedStorage>,
+}
+
+/// Who could not do what was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Behind {
+    /// The storage.
+    Device,
+    /// The load generator.
+    Generator,
+}
+
+/// One trial to run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct TrialId {
+    /// Block, from 0.
+    pub block: u32,
+    /// Number of the configuration.
+    pub configuration: usize,
+    /// Number of the ladder's level; `None` for a trial without a rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level: Option<usize>,
+}
+
+impl Trial {
+    /// Which trial it is.
+    pub fn planned(&self) -> TrialId {
+        TrialId { block: self.block, configuration: self.configuration, level: self.level }
+    }
+}

@@ -1,0 +1,48 @@
+//! What a worker is given to do.
+
+use std::fs::File;
+use std::sync::Arc;
+
+use iolab_clock::Clock;
+use iolab_guard::Guard;
+use iolab_plan::WorkerPlan;
+
+use crate::control::{Control, WorkerControl};
+use crate::deliver::Mailbox;
+use crate::feed::Supplied;
+use crate::progress::Progress;
+use crate::steady::Peers;
+use crate::verification::share::VerifyShare;
+
+/// Where the operations of a worker that replays come from; asked in the worker's own process. Its
+/// error is why there are none.
+pub type Supply = fn(&WorkerPlan) -> Result<Supplied, String>;
+
+/// What a worker is given.
+#[derive(Debug)]
+pub(crate) struct Task<'a> {
+    pub(crate) plan: &'a WorkerPlan,
+    pub(crate) worker_control: WorkerControl<'a>,
+    pub(crate) guard: &'a Guard,
+    pub(crate) clock: &'a Clock,
+    pub(crate) spool: Option<&'a File>,
+    pub(crate) stream: Option<&'a Arc<File>>,
+    pub(crate) mailbox: &'a Mailbox,
+    /// Where the operations of replays come from.
+    pub(crate) supply: Option<Supply>,
+    /// How far the workers of replays are.
+    pub(crate) progress: Option<&'a Progress>,
+    /// Whose rate this worker judges.
+    pub(crate) peers: Option<Peers<'a>>,
+    /// All workers, where there are others than this one.
+    pub(crate) others: Option<Others<'a>>,
+    /// What it verifies, and what others know of that.
+    pub(crate) verify: Option<&'a VerifyShare>,
+}
+
+/// What a worker can know of all others.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Others<'a> {
+    pub(crate) control: &'a Control,
+    pub(crate) workers: &'a [WorkerPlan],
+}

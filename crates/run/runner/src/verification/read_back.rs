@@ -1,0 +1,84 @@
+//! The reads after a pass of writes.
+
+use iolab_engine::Lane;
+use iolab_measure::Recorder;
+use iolab_plan::WorkerPlan;
+use iolab_verify::{Beside, ReadBack, simulate};
+use iolab_workload::{OpBatch, OpStream, Source};
+
+use crate::choice;
+use crate::hot_loop::HotLoop;
+use crate::open_files::OpenFiles;
+use crate::pacing::Pacer;
+use crate::trouble::Fatal;
+use crate::verification::share::VerifyShare;
+use crate::verification::verifier::Verifier;
+use crate::watch::Stop;
+
+/// The job's own operations, with verification and discards between them if it asks for any.
+pub(crate) fn with_verification(stream: OpStream, plan: &WorkerPlan) -> OpStream {
+    let Some(verify) = &plan.verify else { return stream };
+    if verify.backlog.is_none() && verify.trim.is_none() {
+        return stream;
+    }
+    let beside = Beside::new(stream, (verify.backlog, verify.trim), plan.workload.seed);
+    OpStream::from(Box::new(beside) as Box<dyn Source>)
+}
+
+/// A stream without operations.
+pub(crate) fn nothing() -> OpStream {
+    OpStream::from(Box::new(Nothing) as Box<dyn Source>)
+}
+
+struct Nothing;
+
+impl Source for Nothing {
+    fn fill(&mut self, out: &mut OpBatch) {
+        out.clear();
+    }
+
+    fn restart(&mut self) {}
+
+    fn memory_bytes(&self) -> usize {
+        0
+    }
+}
+
+/// What `verify_only` expects: the maps as the run that it follows left them. How many writes the
+/// last pass had.
+pub(crate) fn expect(
+    verifier: &mut Verifier<'_>,
+    plan: &WorkerPlan,
+    share: &VerifyShare,
+    syncs: bool,
+) -> Result<u64, Fatal> {
+    let mut stream = choice::stream_of(plan, syncs)?;
+    let limits = &plan.limits;
+    // Somebody else's writes, and how many passes fitted into a time, are not known.
+    let exactly = share.alone && !limits.time_based && limits.runtime_ns.is_none();
+    verifier.expect_earlier_run(exactly);
+    Ok(simulate(&mut stream, &share.maps, if exactly { limits.loops.max(1) } else { 1 }))
+}
+
+/// Reads back what the pass has written: `writes` of pass number `pass`. Why it ended, and when.
+pub(crate) fn read_back<L: Lane, R: Recorder, P: Pacer>(
+    hot: &mut HotLoop<'_, L, R, P, Verifier<'_>>,
+    (plan, files): (&WorkerPlan, &OpenFiles),
+    (writes, pass, syncs): (u64, u64, bool),
+) -> Result<(Stop, u64), Fatal> {
+    files.settle(plan)?;
+    let mut stream = choice::stream_of(plan, syncs)?;
+    (0..pass).for_each(|_| stream.restart());
+    let source = ReadBack::new(stream, hot.checker.maps(), writes);
+    let reads = OpStream::from(Box::new(source) as Box<dyn Source>);
+    let load = std::mem::replace(&mut hot.stream, reads);
+    hot.batch = OpBatch::new();
+    // However long it takes: what was written is verified.
+    let limits = hot.watch.lift_limits();
+    let ended = hot.run();
+    hot.watch.restore_limits(limits);
+    hot.stream = load;
+    hot.batch = OpBatch::new();
+    hot.checker.end_read_back();
+    Ok(ended)
+}

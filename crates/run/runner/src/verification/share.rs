@@ -1,0 +1,114 @@
+//! What the workers of a run share that verify the same files.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use iolab_memory::SharedRegion;
+use iolab_plan::{Direction, Plan, WorkerPlan};
+use iolab_verify::{GenerationMap, Word};
+
+/// What one worker knows of the files that it verifies.
+#[derive(Debug, Clone)]
+pub(crate) struct VerifyShare {
+    /// One for each of its files.
+    pub(crate) maps: Arc<[GenerationMap]>,
+    /// Nobody else has these maps.
+    pub(crate) alone: bool,
+    /// All who have them have the same seed.
+    pub(crate) one_seed: bool,
+    /// When the run began, ns since 1970.
+    pub(crate) run: u64,
+}
+
+struct Words(SharedRegion<Word>);
+
+impl AsRef<[Word]> for Words {
+    fn as_ref(&self) -> &[Word] {
+        &self.0
+    }
+}
+
+/// Workers that can speak of the same generations: the same file, the same intervals, and no stage
+/// between them in which somebody else writes it.
+#[derive(PartialEq, Eq, PartialOrd, Ord, Clone)]
+struct Key<'a> {
+    path: &'a Path,
+    interval_bytes: u64,
+    phase_bytes: u64,
+    stage: Option<u32>,
+}
+
+/// What those workers have together.
+struct Common {
+    start_bytes: u64,
+    end_bytes: u64,
+    workers: BTreeSet<u32>,
+    seeds: BTreeSet<u64>,
+}
+
+/// The shares of all workers, by their numbers; none where nothing is verified.
+pub(crate) fn shares(plan: &Plan, run: u64) -> io::Result<Vec<Option<VerifyShare>>> {
+    let mixed = files_with_other_writers(plan);
+    let mut commons: BTreeMap<Key<'_>, Common> = BTreeMap::new();
+    for worker in &plan.workers {
+        for (key, start, end) in keys(worker, &mixed) {
+            let fresh =
+                || Common { start_bytes: u64::MAX, end_bytes: 0, workers: BTreeSet::new(), seeds: BTreeSet::new() };
+            let common = commons.entry(key).or_insert_with(fresh);
+            common.start_bytes = common.start_bytes.min(start);
+            common.end_bytes = common.end_bytes.max(end);
+            common.workers.insert(worker.number);
+            common.seeds.extend(worker.verify.as_ref().map(|verify| verify.seed));
+        }
+    }
+    let mut maps: BTreeMap<Key<'_>, GenerationMap> = BTreeMap::new();
+    for (key, common) in &commons {
+        let bytes = common.end_bytes - common.start_bytes;
+        let words = usize::try_from(GenerationMap::words_for(bytes, key.interval_bytes)).unwrap_or(usize::MAX / 2);
+        let words: Arc<Words> = Arc::new(Words(SharedRegion::new(words)?));
+        maps.insert(key.clone(), GenerationMap::new(words, common.start_bytes, key.interval_bytes));
+    }
+    let share = |worker: &WorkerPlan| {
+        worker.verify.as_ref()?;
+        let keys: Vec<Key<'_>> = keys(worker, &mixed).map(|(key, ..)| key).collect();
+        Some(VerifyShare {
+            maps: keys.iter().map(|key| maps[key].clone()).collect(),
+            alone: keys.iter().all(|key| commons[key].workers.len() == 1),
+            one_seed: keys.iter().all(|key| commons[key].seeds.len() == 1),
+            run,
+        })
+    };
+    Ok(plan.workers.iter().map(share).collect())
+}
+
+fn keys<'a>(worker: &'a WorkerPlan, mixed: &'a BTreeSet<&'a Path>) -> impl Iterator<Item = (Key<'a>, u64, u64)> {
+    let interval_bytes = worker.verify.as_ref().map(|verify| verify.interval_bytes.max(1));
+    interval_bytes.into_iter().flat_map(move |interval_bytes| {
+        worker.files.iter().map(move |file| {
+            let path = file.path.as_path();
+            let stage = mixed.contains(path).then_some(worker.stage);
+            let phase_bytes = file.start_bytes % interval_bytes;
+            let key = Key { path, interval_bytes, phase_bytes, stage };
+            (key, file.start_bytes, file.start_bytes + file.length_bytes)
+        })
+    })
+}
+
+/// Files whose writers do not all speak of the same intervals, or that are made anew.
+fn files_with_other_writers(plan: &Plan) -> BTreeSet<&Path> {
+    let mut intervals: BTreeMap<&Path, BTreeSet<Option<(u64, u64)>>> = BTreeMap::new();
+    for worker in &plan.workers {
+        let changes = worker.workload.pattern.directions.iter().any(|direction| *direction != Direction::Read);
+        let removes = worker.layout.unlink || worker.layout.unlink_each_loop;
+        for file in worker.files.iter().filter(|_| changes || removes) {
+            let speaks = worker.verify.as_ref().filter(|_| !removes);
+            let own = speaks.map(|verify| (verify.interval_bytes, file.start_bytes % verify.interval_bytes.max(1)));
+            let all = intervals.entry(file.path.as_path()).or_default();
+            all.insert(own);
+        }
+    }
+    let mixed = intervals.into_iter().filter(|(_, all)| all.len() > 1 || all.contains(&None));
+    mixed.map(|(path, _)| path).collect()
+}

@@ -1,0 +1,354 @@
+//! The checker of a job that verifies.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use iolab_clock::Clock;
+use iolab_engine::{Op, OpKind};
+use iolab_plan::{Direction, VerifyPlan, WorkerPlan};
+use iolab_recording::{DamageRecording, VerificationRecording};
+use iolab_verify::{Expected, GenerationMap, Interval, Mismatch, Recipe, WantedContent};
+
+use crate::hot_loop::checker::Checker;
+use crate::verification::share::VerifyShare;
+
+/// Most mismatches that are kept with all that is known of them.
+const MOST_KEPT: usize = 100;
+
+/// What is done with reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// The job's own operations: reads are checked where it is known what they must bring, or, in
+    /// a job that only reads, by what they say of themselves.
+    Load,
+    /// What was written is read back.
+    ReadBack,
+}
+
+/// Fills writes, checks reads, keeps the generations.
+pub(crate) struct Verifier<'a> {
+    worker: &'a WorkerPlan,
+    plan: &'a VerifyPlan,
+    recipe: Recipe,
+    maps: Arc<[GenerationMap]>,
+    clock: &'a Clock,
+    /// Added to the clock's time, it is that since 1970.
+    unix_ns: u64,
+    phase: Phase,
+    /// Reads wait for writes of the same bytes.
+    waits: bool,
+    only_reads: bool,
+    /// What `verify_only` expects is what the last run left, exactly.
+    simulated: Option<bool>,
+    /// Held, and not yet the lane's.
+    pending: Option<Held>,
+    slots: Box<[InSlot]>,
+    sequence: u64,
+    /// Writes sent in this pass.
+    writes: u64,
+    complaints: Vec<(u16, String)>,
+    found: VerificationRecording,
+    dumped: usize,
+}
+
+/// The intervals of an operation that changes them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Held {
+    file: u32,
+    range: Range<usize>,
+}
+
+/// What is known of the operation in a slot.
+#[derive(Debug, Clone, Default)]
+struct InSlot {
+    held: Option<Held>,
+    /// What each interval held when a read was sent; `None` while it was being changed.
+    looks: Vec<Option<(u16, Expected)>>,
+}
+
+impl<'a> Verifier<'a> {
+    /// For a worker with its share; `depth` slots.
+    pub(crate) fn new(
+        worker: &'a WorkerPlan,
+        plan: &'a VerifyPlan,
+        share: &VerifyShare,
+        clock: &'a Clock,
+    ) -> Verifier<'a> {
+        let mut checked = plan.clone();
+        checked.checks_seed &= share.one_seed;
+        let most = worker.buffers.slot_bytes.div_ceil(plan.interval_bytes.max(1)) as usize + 1;
+        let slot = InSlot { looks: Vec::with_capacity(most), ..InSlot::default() };
+        Verifier {
+            recipe: Recipe::new(&checked, &worker.buffers, worker.number, share.run),
+            maps: Arc::clone(&share.maps),
+            unix_ns: clock.unix_ns().saturating_sub(clock.now_ns()),
+            clock,
+            phase: Phase::Load,
+            waits: plan.backlog.is_some(),
+            only_reads: worker.workload.pattern.directions == [Direction::Read],
+            simulated: None,
+            pending: None,
+            slots: vec![slot; worker.queue.depth as usize].into_boxed_slice(),
+            sequence: 0,
+            writes: 0,
+            complaints: Vec::new(),
+            found: VerificationRecording::default(),
+            dumped: 0,
+            worker,
+            plan,
+        }
+    }
+
+    pub(crate) fn maps(&self) -> Arc<[GenerationMap]> {
+        Arc::clone(&self.maps)
+    }
+
+    /// Begins to read back. How many writes were sent since the last time.
+    pub(crate) fn begin_read_back(&mut self) -> u64 {
+        self.give_up_pending();
+        self.phase = Phase::ReadBack;
+        std::mem::take(&mut self.writes)
+    }
+
+    /// Goes on with the job.
+    pub(crate) fn end_read_back(&mut self) {
+        self.phase = Phase::Load;
+    }
+
+    /// The maps have been simulated; `exactly` if they are what the last run must have left.
+    pub(crate) fn expect_earlier_run(&mut self, exactly: bool) {
+        self.simulated = Some(exactly);
+    }
+
+    /// The files have been made anew.
+    pub(crate) fn forget(&mut self) {
+        for (map, file) in self.maps.iter().zip(&self.worker.files) {
+            map.forget(&map.range(file.start_bytes, file.length_bytes));
+        }
+    }
+
+    /// What is still held is in doubt.
+    fn let_go(&mut self) {
+        self.give_up_pending();
+        for slot in &mut self.slots {
+            if let Some(held) = slot.held.take() {
+                self.maps[held.file as usize].in_doubt(&held.range);
+            }
+        }
+    }
+
+    fn give_up_pending(&mut self) {
+        if let Some(held) = self.pending.take() {
+            self.maps[held.file as usize].release(&held.range);
+        }
+    }
+
+    fn held_by(&self, op: &Op) -> Held {
+        let start = op.offset - u64::from(op.buffer_offset);
+        let bytes = u64::from(op.buffer_offset) + u64::from(op.length);
+        Held { file: op.file, range: self.maps[op.file as usize].range(start, bytes) }
+    }
+
+    fn wanted(&self, expected: Expected) -> Option<WantedContent> {
+        match (expected, self.simulated) {
+            (Expected::Generation(generation), None) => Some(WantedContent::Generation(generation)),
+            (Expected::Generation(generation), Some(true)) => Some(WantedContent::EarlierRun(generation)),
+            (Expected::Generation(_), Some(false)) => Some(WantedContent::Valid),
+            (Expected::Discarded, _) => self.plan.trim.filter(|trim| trim.zeroes).map(|_| WantedContent::Zeroes),
+            (Expected::Unknown, _) => (self.only_reads && self.phase == Phase::Load).then_some(WantedContent::Valid),
+            (Expected::InDoubt, _) => None,
+        }
+    }
+
+    #[cold]
+    fn mismatch(&mut self, slot: u16, mismatch: &Mismatch, found: &[u8]) {
+        let path = &self.worker.files[mismatch.interval.file as usize].path;
+        let kind = self.plan.kind.name();
+        let mut text = format!("{kind}: verify failed at file {}, {mismatch}", path.display());
+        if self.plan.dump && self.dumped < MOST_KEPT {
+            self.dumped += 1;
+            text.push_str(&self.dump(path, mismatch, found));
+        }
+        self.found.damaged += 1;
+        if self.found.first.len() < MOST_KEPT {
+            self.found.first.push(DamageRecording {
+                file: path.display().to_string(),
+                offset: mismatch.interval.offset,
+                length: mismatch.length,
+                reason: mismatch.why.to_string(),
+                damage: mismatch.damage.to_string(),
+            });
+        }
+        match self.complaints.iter_mut().find(|complaint| complaint.0 == slot) {
+            Some(complaint) => {
+                complaint.1.push_str("; ");
+                complaint.1.push_str(&text);
+            }
+            None => self.complaints.push((slot, text)),
+        }
+    }
+
+    /// Keeps the block and what it should be, beside each other; what was said of it.
+    fn dump(&self, path: &Path, mismatch: &Mismatch, found: &[u8]) -> String {
+        let name = path.file_name().map_or_else(|| "data".into(), |name| name.to_string_lossy().into_owned());
+        let folder = self.plan.dump_folder.as_ref().map_or_else(PathBuf::new, PathBuf::from);
+        let place = |what: &str| folder.join(format!("{name}.{}.{what}", mismatch.interval.offset));
+        let mut text = String::new();
+        let expected = self.recipe.must_be(mismatch.interval, mismatch.wanted, found);
+        for (what, bytes) in [("received", Some(found)), ("expected", expected.as_deref())] {
+            let Some(bytes) = bytes else { continue };
+            match keep(&place(what), bytes) {
+                Ok(path) => text.push_str(&format!("; {what} data dumped as {}", path.display())),
+                Err(error) => text.push_str(&format!("; {what} data cannot be dumped: {error}")),
+            }
+        }
+        text
+    }
+}
+
+/// Writes a new file; where one is of that name, beside it.
+fn keep(path: &Path, bytes: &[u8]) -> std::io::Result<PathBuf> {
+    for number in 1.. {
+        let path = if number == 1 { path.to_path_buf() } else { path.with_added_extension(number.to_string()) };
+        match OpenOptions::new().write(true).create_new(true).open(&path) {
+            Ok(mut file) => return file.write_all(bytes).map(|()| path),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && number < 1000 => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(std::io::ErrorKind::AlreadyExists.into())
+}
+
+impl Checker for Verifier<'_> {
+    const CHECKS: bool = true;
+
+    #[inline]
+    fn admit(&mut self, op: &Op) -> bool {
+        match op.kind {
+            OpKind::Write | OpKind::Trim => {
+                let wanted = self.held_by(op);
+                if self.pending.as_ref() == Some(&wanted) {
+                    return true;
+                }
+                // The engine would not have the operation that it was held for.
+                self.give_up_pending();
+                let held = self.maps[wanted.file as usize].hold(&wanted.range);
+                self.pending = held.then_some(wanted);
+                held
+            }
+            OpKind::Read if self.waits => {
+                let read = self.held_by(op);
+                !self.maps[read.file as usize].is_held(&read.range)
+            }
+            _ => true,
+        }
+    }
+
+    #[inline]
+    fn prepare(&mut self, op: &Op, buffer: &mut [u8]) {
+        let Held { file, range } = self.held_by(op);
+        let map = &self.maps[file as usize];
+        match op.kind {
+            OpKind::Write => {
+                let time_ns = self.clock.now_ns() + self.unix_ns;
+                let mut offset = op.offset;
+                let step = self.recipe.interval_bytes() as usize;
+                for (piece, interval) in buffer.chunks_mut(step).zip(range) {
+                    let generation = map.next(interval);
+                    self.recipe.fill(Interval { file, offset }, generation, self.sequence, time_ns, piece);
+                    offset += piece.len() as u64;
+                }
+            }
+            OpKind::Read => {
+                let looks = &mut self.slots[usize::from(op.slot)].looks;
+                looks.clear();
+                looks.extend(range.map(|interval| map.look(interval)));
+            }
+            _ => {}
+        }
+    }
+
+    #[inline]
+    fn accepted(&mut self, op: &Op) {
+        let slot = &mut self.slots[usize::from(op.slot)];
+        match op.kind {
+            OpKind::Write => {
+                slot.held = self.pending.take();
+                self.sequence += 1;
+                self.writes += 1;
+            }
+            OpKind::Trim => slot.held = self.pending.take(),
+            _ => {}
+        }
+    }
+
+    #[inline]
+    fn check(&mut self, read: &Op, bytes: &[u8]) -> Result<(), i32> {
+        let Held { file, range } = self.held_by(read);
+        let start = read.offset - u64::from(read.buffer_offset);
+        let step = self.recipe.interval_bytes();
+        let first = self.maps[file as usize].offset_of(range.start);
+        if first != start {
+            // It begins within an interval.
+            return Ok(());
+        }
+        let mut wrong = false;
+        let (mut offset, mut checked) = (start, 0);
+        if self.waits && self.phase == Phase::Load {
+            // At the end it need not be read again.
+            self.maps[file as usize].see(&range);
+        }
+        for (index, (piece, interval)) in bytes.chunks(step as usize).zip(range).enumerate() {
+            let at = Interval { file, offset };
+            offset += piece.len() as u64;
+            let before = self.slots[usize::from(read.slot)].looks.get(index).copied().flatten();
+            let now = self.maps[file as usize].look(interval);
+            // Somebody has changed it meanwhile: whoever did verifies it.
+            let Some((_, expected)) = before.filter(|_| before == now) else { continue };
+            let Some(wanted) = self.wanted(expected) else { continue };
+            checked += 1;
+            if let Err(mismatch) = self.recipe.check(at, wanted, piece) {
+                wrong = true;
+                self.mismatch(read.slot, &mismatch, piece);
+            }
+        }
+        self.found.intervals += checked;
+        if wrong { Err(libc::EILSEQ) } else { Ok(()) }
+    }
+
+    #[inline]
+    fn done(&mut self, op: &Op, succeeded: bool) {
+        let slot = &mut self.slots[usize::from(op.slot)];
+        let Some(Held { file, range }) = slot.held.take() else { return };
+        let map = &self.maps[file as usize];
+        match op.kind {
+            _ if !succeeded => map.in_doubt(&range),
+            OpKind::Trim => map.discarded(&range),
+            _ => {
+                let bytes = u64::from(op.buffer_offset) + u64::from(op.length);
+                let last = bytes % self.recipe.interval_bytes();
+                map.written(&range, last > 0 && !self.recipe.fits(last));
+            }
+        }
+    }
+
+    fn complaint(&mut self, slot: u32) -> Option<String> {
+        let place = self.complaints.iter().position(|complaint| u32::from(complaint.0) == slot)?;
+        Some(self.complaints.swap_remove(place).1)
+    }
+
+    fn finish(&mut self) -> Option<VerificationRecording> {
+        self.let_go();
+        Some(std::mem::take(&mut self.found))
+    }
+}
+
+impl Drop for Verifier<'_> {
+    fn drop(&mut self) {
+        // Nobody else may wait for ever for what this worker held.
+        self.let_go();
+    }
+}

@@ -1,0 +1,254 @@
+//! What each interval of a file must hold: two bytes for each, shared by all workers that verify
+//! the file.
+//!
+//! ```text
+//!  bit 15    an operation that changes the interval is in flight
+//!  bit 14    it has been read back since it was written
+//!  bit 13    in doubt: an operation on it has failed
+//!  bit 12    discarded
+//!  bits 0-11 its generation, which every change raises; 0: unknown
+//! ```
+//!
+//! Whoever changes intervals holds all of them while the operation is in flight, so that two
+//! changes of the same bytes are never in flight together, within a worker or between workers.
+//! Nobody waits while holding any.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
+
+/// One interval's state.
+pub type Word = AtomicU16;
+
+const BUSY: u16 = 1 << 15;
+const SEEN: u16 = 1 << 14;
+const STATE: u16 = SEEN - 1;
+const IN_DOUBT: u16 = 1 << 13;
+const DISCARDED: u16 = 1 << 12;
+const GENERATION: u16 = DISCARDED - 1;
+
+/// What an interval must hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expected {
+    /// Nobody knows: it was never written by this run.
+    Unknown,
+    /// An operation on it failed, or it is too short for a header.
+    InDoubt,
+    /// This generation.
+    Generation(u32),
+    /// It has been discarded.
+    Discarded,
+}
+
+/// The intervals of one file.
+#[derive(Clone)]
+pub struct GenerationMap {
+    words: Arc<dyn AsRef<[Word]> + Send + Sync>,
+    base_bytes: u64,
+    interval_bytes: u64,
+}
+
+impl GenerationMap {
+    /// The intervals of `interval_bytes` from `base_bytes` on, all unknown when the words are 0.
+    pub fn new(words: Arc<dyn AsRef<[Word]> + Send + Sync>, base_bytes: u64, interval_bytes: u64) -> GenerationMap {
+        GenerationMap { words, base_bytes, interval_bytes: interval_bytes.max(1) }
+    }
+
+    /// Words that a range needs.
+    pub fn words_for(bytes: u64, interval_bytes: u64) -> u64 {
+        bytes.div_ceil(interval_bytes.max(1))
+    }
+
+    /// The intervals that hold these bytes.
+    #[inline]
+    pub fn range(&self, offset: u64, length: u64) -> Range<usize> {
+        let from = offset.saturating_sub(self.base_bytes);
+        let to = from + length;
+        (from / self.interval_bytes) as usize..to.div_ceil(self.interval_bytes) as usize
+    }
+
+    #[inline]
+    fn of(&self, range: &Range<usize>) -> &[Word] {
+        let words = (*self.words).as_ref();
+        &words[range.start.min(words.len())..range.end.min(words.len())]
+    }
+
+    /// Takes hold of all; false, holding none, when somebody holds one of them.
+    #[inline]
+    pub fn hold(&self, range: &Range<usize>) -> bool {
+        let words = self.of(range);
+        for (taken, word) in words.iter().enumerate() {
+            if word.fetch_or(BUSY, Ordering::Acquire) & BUSY != 0 {
+                words[..taken].iter().for_each(release);
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Lets go of intervals that were not changed.
+    pub fn release(&self, range: &Range<usize>) {
+        self.of(range).iter().for_each(release);
+    }
+
+    /// Whether somebody holds one of them.
+    #[inline]
+    pub fn is_held(&self, range: &Range<usize>) -> bool {
+        self.of(range).iter().any(|word| word.load(Ordering::Acquire) & BUSY != 0)
+    }
+
+    /// The generation that a write gives to an interval that it holds.
+    #[inline]
+    pub fn next(&self, interval: usize) -> u32 {
+        self.of(&(interval..interval + 1)).first().map_or(1, |word| u32::from(next(word)))
+    }
+
+    /// The write that holds them has succeeded; the last interval, if it is too short for a header,
+    /// is unknown.
+    #[inline]
+    pub fn written(&self, range: &Range<usize>, last_is_unknown: bool) {
+        let words = self.of(range);
+        for (index, word) in words.iter().enumerate() {
+            let doubt = if last_is_unknown && index + 1 == words.len() { IN_DOUBT } else { 0 };
+            word.store(next(word) | doubt, Ordering::Release);
+        }
+    }
+
+    /// The discard that holds them has succeeded.
+    pub fn discarded(&self, range: &Range<usize>) {
+        self.of(range).iter().for_each(|word| word.store(next(word) | DISCARDED, Ordering::Release));
+    }
+
+    /// The operation that holds them has failed: they may hold the old, the new, or parts of both.
+    pub fn in_doubt(&self, range: &Range<usize>) {
+        self.of(range).iter().for_each(|word| word.store(next(word) | IN_DOUBT, Ordering::Release));
+    }
+
+    /// The interval as one word, which every change changes, and what it must hold; `None` while
+    /// somebody changes it.
+    #[inline]
+    pub fn look(&self, interval: usize) -> Option<(u16, Expected)> {
+        let Some(word) = self.of(&(interval..interval + 1)).first() else { return Some((0, Expected::Unknown)) };
+        let word = word.load(Ordering::Acquire);
+        let expected = match word & STATE {
+            0 => Expected::Unknown,
+            state if state & IN_DOUBT != 0 => Expected::InDoubt,
+            state if state & DISCARDED != 0 => Expected::Discarded,
+            generation => Expected::Generation(u32::from(generation)),
+        };
+        (word & BUSY == 0).then_some((word & STATE, expected))
+    }
+
+    /// Where an interval begins, bytes.
+    #[inline]
+    pub fn offset_of(&self, interval: usize) -> u64 {
+        self.base_bytes + interval as u64 * self.interval_bytes
+    }
+
+    /// Nothing is known of them any more.
+    pub fn forget(&self, range: &Range<usize>) {
+        self.of(range).iter().for_each(|word| word.store(0, Ordering::Release));
+    }
+
+    /// Marks intervals as read back. Whether there was one to read: known, and not marked before.
+    pub fn see(&self, range: &Range<usize>) -> bool {
+        let mut any = false;
+        for word in self.of(range) {
+            let before = word.fetch_or(SEEN, Ordering::Relaxed);
+            any |= before & (SEEN | IN_DOUBT) == 0 && before & STATE != 0;
+        }
+        any
+    }
+}
+
+impl std::fmt::Debug for GenerationMap {
+    fn fmt(&self, text: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let words = (*self.words).as_ref().len();
+        text.debug_struct("GenerationMap").field("words", &words).finish_non_exhaustive()
+    }
+}
+
+fn release(word: &Word) {
+    word.fetch_and(!BUSY, Ordering::Release);
+}
+
+/// Counts on, from the last to the first: nobody who looks twice takes two changes for none.
+#[inline]
+fn next(word: &Word) -> u16 {
+    (word.load(Ordering::Relaxed) & GENERATION) % GENERATION + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Plain(Vec<Word>);
+
+    impl AsRef<[Word]> for Plain {
+        fn as_ref(&self) -> &[Word] {
+            &self.0
+        }
+    }
+
+    fn map(words: usize) -> GenerationMap {
+        GenerationMap::new(Arc::new(Plain((0..words).map(|_| Word::new(0)).collect())), 8192, 4096)
+    }
+
+    #[test]
+    fn a_tebibyte_of_4_kib_fits_in_512_mib() {
+        assert!(GenerationMap::words_for(1 << 40, 4096) * size_of::<Word>() as u64 <= 512 << 20);
+    }
+
+    #[test]
+    fn intervals_are_counted_from_the_base() {
+        let map = map(8);
+        assert_eq!(map.range(8192, 4096), 0..1);
+        assert_eq!(map.range(8192, 4097), 0..2);
+        assert_eq!(map.range(16384, 8192), 2..4);
+    }
+
+    #[test]
+    fn changes_of_the_same_bytes_exclude_each_other() {
+        let map = map(8);
+        assert!(map.hold(&(2..5)));
+        assert!(!map.hold(&(0..3)) && !map.hold(&(4..8)) && map.is_held(&(4..5)));
+        assert!(!map.is_held(&(0..2)) && !map.is_held(&(5..8)), "what was not had is free again");
+        assert!(map.look(3).is_none());
+        assert_eq!(map.next(3), 1);
+        map.written(&(2..5), false);
+        assert_eq!(map.look(3).unwrap().1, Expected::Generation(1));
+        assert!(map.hold(&(3..4)));
+        map.release(&(3..4));
+        assert_eq!(map.look(3).unwrap().1, Expected::Generation(1));
+    }
+
+    #[test]
+    fn states_follow_what_was_done_and_never_leave_their_bits() {
+        let map = map(1);
+        let one = 0..1;
+        assert!(!map.see(&one), "nothing is known of it");
+        let mut before = Expected::Unknown;
+        for sequence in 0..40_000 {
+            assert!(map.hold(&one));
+            let wanted = map.next(0);
+            match sequence % 1000 {
+                7 => map.discarded(&one),
+                11 => map.in_doubt(&one),
+                _ => map.written(&one, false),
+            }
+            let (_, now) = map.look(0).unwrap();
+            match sequence % 1000 {
+                7 => assert_eq!(now, Expected::Discarded),
+                11 => assert_eq!(now, Expected::InDoubt),
+                _ => assert_eq!(now, Expected::Generation(wanted)),
+            }
+            assert_ne!(now, before);
+            before = now;
+            assert_eq!(map.see(&one), sequence % 1000 != 11);
+            assert!(!map.see(&one), "once is enough");
+        }
+        // Beyond the map nothing is known and nothing is held.
+        assert_eq!(map.look(9), Some((0, Expected::Unknown)));
+        assert!(map.hold(&(5..9)) && map.hold(&(5..9)));
+    }
+}

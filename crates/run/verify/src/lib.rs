@@ -1,0 +1,38 @@
+//! What blocks hold that are to be verified, and what is wrong with a block that holds something
+//! else.
+//!
+//! A write is cut into *intervals*, each with a [`Header`] and a checksum of its own. What is
+//! between the headers follows from (seed, run, offset, generation), so that nothing has to be kept
+//! of a write but the *generation* of its intervals: two bytes each, in a [`GenerationMap`].
+//!
+//! ```text
+//!  a write of three intervals:   | header, data | header, data | header, data |
+//!  with verify_offset:           | data, header, data | ...
+//! ```
+//!
+//! | file | what it has |
+//! | --- | --- |
+//! | `recipe.rs` | fills blocks, checks blocks |
+//! | `header.rs`, `kind.rs`, `content.rs`, `pattern.rs` | the parts of an interval |
+//! | `generations.rs` | what each interval must hold, shared between the workers of a file |
+//! | `diagnosis.rs` | what kind of corruption a block shows |
+//! | `sources.rs` | operations that read back, and that discard |
+//!
+//! Nothing here does I/O or reads a clock.
+
+mod content;
+mod diagnosis;
+mod generations;
+mod header;
+mod kind;
+mod pattern;
+mod recipe;
+mod sources;
+mod wanted;
+
+pub use diagnosis::BlockDamage;
+pub use generations::{Expected, GenerationMap, Word};
+pub use header::Header;
+pub use recipe::{Mismatch, Recipe, Why};
+pub use sources::{Beside, ReadBack, simulate};
+pub use wanted::{Interval, WantedContent};

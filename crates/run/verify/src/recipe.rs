@@ -1,0 +1,326 @@
+//! Fills blocks, checks blocks.
+
+use std::fmt;
+
+use iolab_plan::{BufferPlan, VerifyKind, VerifyPlan};
+
+use crate::content::{Content, Origin};
+use crate::diagnosis::{BlockDamage, diagnose};
+use crate::header::{FIXED_BYTES, Header, REGENERABLE};
+use crate::kind::{LONGEST, digest, digest_bytes, header_bytes, is_weak};
+use crate::pattern;
+use crate::wanted::{Interval, WantedContent};
+
+/// How the intervals of one worker are made and checked.
+#[derive(Debug, Clone)]
+pub struct Recipe {
+    plan: VerifyPlan,
+    content: Content,
+    plain: Content,
+    header_bytes: usize,
+    job: u16,
+    run: u64,
+}
+
+/// Why an interval is not what it must be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Why {
+    /// There is no header that is whole.
+    NoHeader,
+    /// A field of the header differs.
+    Field {
+        /// Which.
+        name: &'static str,
+        /// What it must be.
+        wanted: u64,
+        /// What it is.
+        found: u64,
+    },
+    /// The checksum in the header is not that of the data.
+    Checksum {
+        /// As the header says, hexadecimal.
+        wanted: String,
+        /// As the data is, hexadecimal.
+        found: String,
+    },
+    /// The first byte that differs from what must be there.
+    Content {
+        /// Where in the file.
+        offset: u64,
+        /// What must be there.
+        wanted: u8,
+        /// What is there.
+        found: u8,
+    },
+}
+
+/// An interval that is not what it must be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mismatch {
+    /// Which.
+    pub interval: Interval,
+    /// Its length, bytes.
+    pub length: u32,
+    /// The first reason found.
+    pub why: Why,
+    /// What it must hold.
+    pub wanted: WantedContent,
+    /// The header that is there.
+    pub found: Option<Header>,
+    /// What it looks like.
+    pub damage: BlockDamage,
+}
+
+impl Recipe {
+    /// For a worker: its options, its buffers, its number, and when the run began (ns since 1970).
+    pub fn new(plan: &VerifyPlan, buffers: &BufferPlan, job: u32, run: u64) -> Recipe {
+        let content = Content::new(buffers);
+        let mut plan = plan.clone();
+        // One checksum by two names.
+        if plan.kind == VerifyKind::Crc32cIntel {
+            plan.kind = VerifyKind::Crc32c;
+        }
+        Recipe { header_bytes: header_bytes(plan.kind), plan, plain: Content::plain(), content, job: job as u16, run }
+    }
+
+    /// Bytes of an interval.
+    pub fn interval_bytes(&self) -> u64 {
+        self.plan.interval_bytes
+    }
+
+    /// Whether a piece of so many bytes has room for a header.
+    pub fn fits(&self, bytes: u64) -> bool {
+        bytes >= self.plan.header_offset_bytes + self.header_bytes as u64
+    }
+
+    /// Fills one interval.
+    #[inline]
+    pub fn fill(&self, at: Interval, generation: u32, sequence: u64, time_ns: u64, out: &mut [u8]) {
+        let origin = self.origin(at, generation);
+        match self.plan.kind {
+            VerifyKind::Null => self.content.fill(&origin, out),
+            VerifyKind::Pattern | VerifyKind::PatternHdr => self.fill_pattern(at, out),
+            _ => self.content.fill(&origin, out),
+        }
+        let from = self.plan.header_offset_bytes as usize;
+        if self.header_bytes == 0 || out.len() < from + self.header_bytes {
+            return;
+        }
+        let header = Header {
+            length: out.len() as u32,
+            kind: self.plan.kind,
+            flags: if self.content.is_plain() { REGENERABLE } else { 0 },
+            job: self.job,
+            offset: at.offset,
+            seed: self.plan.seed,
+            sequence,
+            generation,
+            file: at.file,
+            time_ns,
+            run: self.run,
+        };
+        let mut sum = [0; LONGEST];
+        digest(self.plan.kind, self.outside(out), &mut sum);
+        let place = &mut out[from..from + self.header_bytes];
+        if let Some(fixed) = place.first_chunk_mut::<FIXED_BYTES>() {
+            header.put(fixed);
+        }
+        let length = self.header_bytes - FIXED_BYTES;
+        place[FIXED_BYTES..].copy_from_slice(&sum[..length]);
+    }
+
+    fn origin(&self, at: Interval, generation: u32) -> Origin {
+        Origin { seed: self.plan.seed, run: self.run, offset: at.offset, generation }
+    }
+
+    fn fill_pattern(&self, at: Interval, out: &mut [u8]) {
+        if let Some(bytes) = &self.plan.pattern {
+            pattern::fill(bytes, self.plan.pattern_interval_bytes, at.offset, out);
+        }
+    }
+
+    /// The bytes in front of the header and behind it.
+    #[inline]
+    fn outside<'a>(&self, bytes: &'a [u8]) -> [&'a [u8]; 2] {
+        let from = self.plan.header_offset_bytes as usize;
+        [&bytes[..from], &bytes[from + self.header_bytes..]]
+    }
+
+    /// Checks one interval, or what a read brought of it.
+    ///
+    /// # Errors
+    /// What is wrong with it, and what it looks like.
+    #[inline]
+    pub fn check(&self, at: Interval, wanted: WantedContent, found: &[u8]) -> Result<(), Box<Mismatch>> {
+        let why = match (wanted, self.plan.kind) {
+            (WantedContent::Zeroes, _) => zeroes(at, found),
+            (_, VerifyKind::Null) => Ok(()),
+            (_, VerifyKind::Pattern) => self.check_pattern(at, found, found.len()),
+            _ => self.check_headed(at, wanted, found),
+        };
+        why.map_err(|why| self.mismatch(at, wanted, found, why))
+    }
+
+    #[inline]
+    fn check_headed(&self, at: Interval, wanted: WantedContent, found: &[u8]) -> Result<(), Why> {
+        let from = self.plan.header_offset_bytes as usize;
+        if found.len() < from + self.header_bytes {
+            // Nothing has room for a header here, and nothing of it is known.
+            return Ok(());
+        }
+        let header = Header::get(&found[from..]).ok_or(Why::NoHeader)?;
+        let field = |name, wanted: u64, found: u64| {
+            if wanted == found { Ok(()) } else { Err(Why::Field { name, wanted, found }) }
+        };
+        field("kind", self.plan.kind as u64, header.kind as u64)?;
+        field("offset", at.offset, header.offset)?;
+        let shorter = self.plan.partial && self.fits(u64::from(header.length)) && header.length as usize <= found.len();
+        if !shorter {
+            field("length", found.len() as u64, u64::from(header.length))?;
+        }
+        if let WantedContent::Generation(generation) | WantedContent::EarlierRun(generation) = wanted {
+            if self.plan.checks_seed {
+                field("seed", self.plan.seed, header.seed)?;
+            }
+            if self.plan.checks_sequence {
+                if matches!(wanted, WantedContent::Generation(_)) {
+                    field("run", self.run, header.run)?;
+                }
+                field("generation", u64::from(generation), u64::from(header.generation))?;
+            }
+        }
+        let found = &found[..header.length as usize];
+        let mut sum = [0; LONGEST];
+        digest(self.plan.kind, self.outside(found), &mut sum);
+        let length = digest_bytes(self.plan.kind);
+        let written = &found[from + FIXED_BYTES..from + FIXED_BYTES + length];
+        if sum[..length] != *written {
+            return Err(Why::Checksum { wanted: hex(written), found: hex(&sum[..length]) });
+        }
+        if self.plan.kind == VerifyKind::PatternHdr {
+            self.check_pattern(at, found, found.len())?;
+        } else if is_weak(self.plan.kind) && header.flags & REGENERABLE != 0 {
+            self.check_content(at, &header, found)?;
+        }
+        Ok(())
+    }
+
+    fn check_pattern(&self, at: Interval, found: &[u8], length: usize) -> Result<(), Why> {
+        let mut wanted = vec![0; length];
+        self.fill_pattern(at, &mut wanted);
+        self.same(at, found, &mut wanted)
+    }
+
+    fn check_content(&self, at: Interval, header: &Header, found: &[u8]) -> Result<(), Why> {
+        let mut wanted = vec![0; found.len()];
+        self.regenerate(header, &mut wanted);
+        self.same(at, found, &mut wanted)
+    }
+
+    /// Compares all but the header.
+    fn same(&self, at: Interval, found: &[u8], wanted: &mut [u8]) -> Result<(), Why> {
+        let from = self.plan.header_offset_bytes as usize;
+        let headed = from..(from + self.header_bytes).min(found.len());
+        if headed.start < headed.end {
+            wanted[headed.clone()].copy_from_slice(&found[headed]);
+        }
+        if found == wanted {
+            return Ok(());
+        }
+        let place = found.iter().zip(&*wanted).position(|(found, wanted)| found != wanted).unwrap_or(0);
+        Err(Why::Content { offset: at.offset + place as u64, wanted: wanted[place], found: found[place] })
+    }
+
+    fn regenerate(&self, header: &Header, out: &mut [u8]) {
+        let Header { seed, run, offset, generation, .. } = *header;
+        self.plain.fill(&Origin { seed, run, offset, generation }, out);
+    }
+
+    #[cold]
+    fn mismatch(&self, at: Interval, wanted: WantedContent, found: &[u8], why: Why) -> Box<Mismatch> {
+        let from = self.plan.header_offset_bytes as usize;
+        let header = found.get(from..).filter(|_| self.header_bytes > 0).and_then(Header::get);
+        let must = self.must_be(at, wanted, found);
+        let stamps = self.header_bytes > 0 && self.content.has_stamps() && self.plan.kind != VerifyKind::PatternHdr;
+        let origin = stamps.then(|| self.origin_wanted(at, wanted, header.as_ref()));
+        let damage = diagnose(at, wanted, (found, must.as_deref()), header.as_ref(), origin.flatten());
+        Box::new(Mismatch { interval: at, length: found.len() as u32, why, wanted, found: header, damage })
+    }
+
+    fn origin_wanted(&self, at: Interval, wanted: WantedContent, found: Option<&Header>) -> Option<Origin> {
+        match wanted {
+            WantedContent::Generation(generation) => Some(self.origin(at, generation)),
+            WantedContent::EarlierRun(generation) => {
+                found.map(|header| Origin { run: header.run, ..self.origin(at, generation) })
+            }
+            WantedContent::Valid => found.map(|header| Origin {
+                seed: header.seed,
+                run: header.run,
+                offset: at.offset,
+                generation: header.generation,
+            }),
+            WantedContent::Zeroes => None,
+        }
+    }
+
+    /// The bytes that must be there, with what cannot be known (times, sequence numbers) taken from
+    /// what is there; `None` when too little is known.
+    pub fn must_be(&self, at: Interval, wanted: WantedContent, found: &[u8]) -> Option<Vec<u8>> {
+        let mut bytes = vec![0; found.len()];
+        if wanted == WantedContent::Zeroes {
+            return Some(bytes);
+        }
+        if self.plan.kind == VerifyKind::Pattern {
+            self.fill_pattern(at, &mut bytes);
+            return Some(bytes);
+        }
+        let header = found.get(self.plan.header_offset_bytes as usize..).and_then(Header::get);
+        let origin = self.origin_wanted(at, wanted, header.as_ref())?;
+        let (sequence, time_ns) = header.map_or((0, 0), |header| (header.sequence, header.time_ns));
+        let mut writer = self.clone();
+        (writer.plan.seed, writer.run) = (origin.seed, origin.run);
+        if let Some(header) = header.filter(|header| header.offset == at.offset) {
+            writer.job = header.job;
+        }
+        writer.fill(at, origin.generation, sequence, time_ns, &mut bytes);
+        Some(bytes)
+    }
+}
+
+fn zeroes(at: Interval, found: &[u8]) -> Result<(), Why> {
+    match found.iter().position(|byte| *byte != 0) {
+        None => Ok(()),
+        Some(place) => Err(Why::Content { offset: at.offset + place as u64, wanted: 0, found: found[place] }),
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, text: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Why::NoHeader => text.write_str("there is no header"),
+            Why::Field { name, wanted, found } => write!(text, "{name} of the header wanted {wanted}, found {found}"),
+            Why::Checksum { wanted, found } => write!(text, "checksum wanted {wanted}, found {found}"),
+            Why::Content { offset, wanted, found } => {
+                write!(text, "byte at {offset} wanted {wanted:#04x}, found {found:#04x}")
+            }
+        }
+    }
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, text: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            text,
+            "offset {}, length {}: {}; it looks like {}",
+            self.interval.offset, self.length, self.why, self.damage
+        )?;
+        match &self.found {
+            Some(header) => write!(text, "; header found: {header}"),
+            None => Ok(()),
+        }
+    }
+}

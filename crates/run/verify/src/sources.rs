@@ -1,0 +1,191 @@
+//! Operations of verification: what reads back, and what goes on beside the writes.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use iolab_engine::{Op, OpKind};
+use iolab_plan::{VerifyBacklog, VerifyTrim};
+use iolab_random::SplitMix64;
+use iolab_workload::{OpBatch, OpStream, Source};
+
+use crate::generations::GenerationMap;
+
+/// Reads what a stream wrote: its writes again as reads, in the same order, each place once.
+pub struct ReadBack {
+    stream: OpStream,
+    batch: OpBatch,
+    maps: Arc<[GenerationMap]>,
+    /// Writes that were sent.
+    left: u64,
+}
+
+impl ReadBack {
+    /// `stream` begins where the writes began, of which `writes` were sent.
+    pub fn new(stream: OpStream, maps: Arc<[GenerationMap]>, writes: u64) -> ReadBack {
+        ReadBack { stream, batch: OpBatch::new(), maps, left: writes }
+    }
+}
+
+impl Source for ReadBack {
+    fn fill(&mut self, out: &mut OpBatch) {
+        out.clear();
+        while out.room() > 0 && self.left > 0 {
+            let Some(op) = self.batch.pop_front() else {
+                if self.stream.fill(&mut self.batch) == 0 {
+                    self.left = 0;
+                }
+                continue;
+            };
+            if op.kind != OpKind::Write {
+                continue;
+            }
+            self.left -= 1;
+            let map = &self.maps[op.file as usize];
+            if map.see(&map.range(op.offset, u64::from(op.length))) {
+                out.push(Op { kind: OpKind::Read, ..op });
+            }
+        }
+    }
+
+    fn restart(&mut self) {}
+
+    fn memory_bytes(&self) -> usize {
+        self.stream.memory_bytes()
+    }
+}
+
+/// A stream with verification and discards beside its writes.
+pub struct Beside {
+    stream: OpStream,
+    batch: OpBatch,
+    backlog: Option<VerifyBacklog>,
+    trim: Option<VerifyTrim>,
+    random: SplitMix64,
+    /// Written, not yet read back.
+    written: VecDeque<Op>,
+    /// Writes since the last were read back, and reads of the batch that is due.
+    since_read: u64,
+    reads_due: u64,
+    /// Written and chosen to be discarded.
+    chosen: VecDeque<Op>,
+    since_trim: u64,
+    trims_due: u64,
+}
+
+impl Beside {
+    /// Around `stream`; which writes are discarded follows from `seed`.
+    pub fn new(stream: OpStream, (backlog, trim): (Option<VerifyBacklog>, Option<VerifyTrim>), seed: u64) -> Beside {
+        let room = |count: u64| VecDeque::with_capacity(count.min(1 << 20) as usize);
+        Beside {
+            stream,
+            batch: OpBatch::new(),
+            written: room(backlog.map_or(0, |backlog| backlog.writes)),
+            chosen: room(trim.map_or(0, |trim| trim.writes)),
+            random: SplitMix64::new(seed),
+            since_read: 0,
+            reads_due: 0,
+            since_trim: 0,
+            trims_due: 0,
+            backlog,
+            trim,
+        }
+    }
+
+    /// An operation that comes before the next of the stream.
+    fn due(&mut self) -> Option<Op> {
+        if self.trims_due > 0 {
+            if let Some(op) = self.chosen.pop_front() {
+                self.trims_due -= 1;
+                return Some(Op { kind: OpKind::Trim, ..op });
+            }
+            self.trims_due = 0;
+        }
+        if self.reads_due > 0 {
+            if let Some(op) = self.written.pop_front() {
+                self.reads_due -= 1;
+                return Some(Op { kind: OpKind::Read, ..op });
+            }
+            self.reads_due = 0;
+        }
+        None
+    }
+
+    fn wrote(&mut self, op: Op) {
+        if let Some(backlog) = self.backlog {
+            self.written.push_back(op);
+            // What was not read in time is read at the end.
+            if self.written.len() as u64 > backlog.writes {
+                self.written.pop_front();
+            }
+            self.since_read += 1;
+            if self.since_read >= backlog.writes {
+                self.since_read = 0;
+                self.reads_due = backlog.batch;
+            }
+        }
+        if let Some(trim) = self.trim {
+            if self.random.below(100) < u64::from(trim.percent) {
+                self.chosen.push_back(op);
+            }
+            self.since_trim += 1;
+            if self.since_trim >= trim.writes {
+                self.since_trim = 0;
+                self.trims_due = trim.batch;
+            }
+        }
+    }
+}
+
+impl Source for Beside {
+    fn fill(&mut self, out: &mut OpBatch) {
+        out.clear();
+        while out.room() > 0 {
+            if let Some(op) = self.due() {
+                out.push(op);
+                continue;
+            }
+            let Some(op) = self.batch.pop_front() else {
+                if self.stream.fill(&mut self.batch) == 0 {
+                    return;
+                }
+                continue;
+            };
+            out.push(op);
+            if op.kind == OpKind::Write {
+                self.wrote(op);
+            }
+        }
+    }
+
+    fn restart(&mut self) {
+        self.stream.restart();
+        self.batch.clear();
+        self.written.clear();
+        self.chosen.clear();
+        (self.since_read, self.reads_due, self.since_trim, self.trims_due) = (0, 0, 0, 0);
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.stream.memory_bytes() + (self.written.capacity() + self.chosen.capacity()) * size_of::<Op>()
+    }
+}
+
+/// Brings the maps to where they stand after so many passes of a stream, without writing.
+pub fn simulate(stream: &mut OpStream, maps: &[GenerationMap], passes: u64) -> u64 {
+    let (mut batch, mut writes) = (OpBatch::new(), 0);
+    for pass in 0..passes {
+        writes = 0;
+        while stream.fill(&mut batch) > 0 {
+            for op in batch.by_ref().filter(|op| op.kind == OpKind::Write) {
+                let map = &maps[op.file as usize];
+                let range = map.range(op.offset, u64::from(op.length));
+                map.written(&range, false);
+                writes += 1;
+            }
+        }
+        if pass + 1 < passes {
+            stream.restart();
+        }
+    }
+    writes
+}
