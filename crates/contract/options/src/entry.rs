@@ -48,6 +48,33 @@ impl OptionEntry {
         rejects: &[],
     };
 
+    /// A row of a switch that is off by default.
+    pub const fn switch(name: &'static str, summary: &'static str, details: &'static str) -> OptionEntry {
+        OptionEntry {
+            name,
+            kind: ValueKind::Switch,
+            default: DefaultValue::Text("0"),
+            summary,
+            details,
+            accepts: &[("", "1"), ("0", "0"), ("1", "1")],
+            rejects: &["maybe"],
+            ..OptionEntry::BLANK
+        }
+    }
+
+    /// A row of an engine's share of operations with another priority, which is read and not
+    /// honoured yet.
+    pub const fn priority(name: &'static str, kind: ValueKind, summary: &'static str) -> OptionEntry {
+        OptionEntry {
+            name,
+            kind,
+            summary,
+            category: Category::Process,
+            status: SupportStatus::NotYet,
+            ..OptionEntry::BLANK
+        }
+    }
+
     /// Whether `name` is this option's name or one of its aliases.
     pub fn answers_to(&self, name: &str) -> bool {
         self.name == name || self.aliases.contains(&name)

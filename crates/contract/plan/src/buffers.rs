@@ -27,6 +27,24 @@ pub struct BufferPlan {
     pub dedupe_working_set_percent: Option<u32>,
 }
 
+impl BufferPlan {
+    /// Plain memory whose content stays as it is.
+    pub fn new(slot_bytes: u64, content: BufferContent) -> BufferPlan {
+        BufferPlan {
+            slot_bytes,
+            offset_bytes: 0,
+            memory: BufferMemory::Anonymous,
+            content,
+            refill: false,
+            scramble: false,
+            compress_percent: None,
+            compress_chunk_bytes: 0,
+            dedupe_percent: 0,
+            dedupe_working_set_percent: None,
+        }
+    }
+}
+
 /// `mem=`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

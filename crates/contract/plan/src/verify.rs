@@ -43,6 +43,32 @@ pub struct VerifyPlan {
     pub seed: u64,
 }
 
+impl VerifyPlan {
+    /// What every block of so many bytes must hold is checked when all are written.
+    pub fn new(kind: VerifyKind, interval_bytes: u64) -> VerifyPlan {
+        VerifyPlan {
+            kind,
+            after: true,
+            only: false,
+            fatal: false,
+            dump: false,
+            dump_folder: None,
+            interval_bytes,
+            header_offset_bytes: 0,
+            partial: false,
+            pattern: None,
+            pattern_interval_bytes: 0,
+            backlog: None,
+            threads: 0,
+            thread_cpus: None,
+            checks_seed: true,
+            checks_sequence: true,
+            trim: None,
+            seed: 0,
+        }
+    }
+}
+
 /// `verify_backlog`, `verify_backlog_batch`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VerifyBacklog {
@@ -74,114 +100,85 @@ pub struct VerifyPattern {
     pub offsets_at: Vec<u32>,
 }
 
-/// `verify=`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[allow(missing_docs, reason = "the names of the checksums")]
-#[repr(u8)]
-pub enum VerifyKind {
-    Md5 = 1,
-    Crc64 = 2,
-    Crc32 = 3,
-    Crc32c = 4,
-    #[serde(rename = "crc32c-intel")]
-    Crc32cIntel = 5,
-    Crc16 = 6,
-    Crc7 = 7,
-    Sha1 = 8,
-    Sha256 = 9,
-    Sha512 = 10,
-    #[serde(rename = "sha3-224")]
-    Sha3_224 = 11,
-    #[serde(rename = "sha3-256")]
-    Sha3_256 = 12,
-    #[serde(rename = "sha3-384")]
-    Sha3_384 = 13,
-    #[serde(rename = "sha3-512")]
-    Sha3_512 = 14,
-    Xxhash = 15,
+/// Makes the kinds of verification from their table: number in headers, word of the option, and
+/// bytes of the checksum (0 for kinds without).
+macro_rules! verify_kinds {
+    ($($(#[$doc:meta])* $kind:ident = $number:literal, $name:literal, $digest:literal;)*) => {
+        /// `verify=`.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+        #[repr(u8)]
+        pub enum VerifyKind {
+            $($(#[$doc])* #[serde(rename = $name)] $kind = $number,)*
+        }
+
+        impl VerifyKind {
+            /// All of them.
+            pub const ALL: &'static [VerifyKind] = &[$(VerifyKind::$kind),*];
+
+            /// Bytes of the checksum; 0 for kinds without.
+            pub const fn digest_bytes(self) -> u64 {
+                match self {
+                    $(VerifyKind::$kind => $digest,)*
+                }
+            }
+
+            /// The word of the option.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(VerifyKind::$kind => $name,)*
+                }
+            }
+        }
+    };
+}
+
+verify_kinds! {
+    /// MD5 (RFC 1321).
+    Md5 = 1, "md5", 16;
+    /// CRC-64/XZ (ECMA-182).
+    Crc64 = 2, "crc64", 8;
+    /// CRC-32 (IEEE 802.3).
+    Crc32 = 3, "crc32", 4;
+    /// CRC-32C (Castagnoli; RFC 3720, appendix B.4).
+    Crc32c = 4, "crc32c", 4;
+    /// The same as `crc32c`, by the name that fio gives its form with the processor's instruction.
+    Crc32cIntel = 5, "crc32c-intel", 4;
+    /// CRC-16/ARC.
+    Crc16 = 6, "crc16", 2;
+    /// CRC-7/MMC.
+    Crc7 = 7, "crc7", 1;
+    /// SHA-1 (FIPS 180-4).
+    Sha1 = 8, "sha1", 20;
+    /// SHA-256 (FIPS 180-4).
+    Sha256 = 9, "sha256", 32;
+    /// SHA-512 (FIPS 180-4).
+    Sha512 = 10, "sha512", 64;
+    /// SHA3-224 (FIPS 202).
+    Sha3_224 = 11, "sha3-224", 28;
+    /// SHA3-256 (FIPS 202).
+    Sha3_256 = 12, "sha3-256", 32;
+    /// SHA3-384 (FIPS 202).
+    Sha3_384 = 13, "sha3-384", 48;
+    /// SHA3-512 (FIPS 202).
+    Sha3_512 = 14, "sha3-512", 64;
+    /// xxHash, the form of 32 bits.
+    Xxhash = 15, "xxhash", 4;
     /// The header, and that the content is the one that belongs to it.
-    Meta = 16,
+    Meta = 16, "meta", 0;
     /// Every byte is of the pattern; there is no header.
-    Pattern = 17,
+    Pattern = 17, "pattern", 0;
     /// A header in front of the pattern.
-    #[serde(rename = "pattern_hdr")]
-    PatternHdr = 18,
+    PatternHdr = 18, "pattern_hdr", 0;
     /// Nothing is checked.
-    Null = 19,
+    Null = 19, "null", 0;
 }
 
 impl VerifyKind {
-    /// All of them.
-    pub const ALL: [VerifyKind; 19] = [
-        VerifyKind::Md5,
-        VerifyKind::Crc64,
-        VerifyKind::Crc32,
-        VerifyKind::Crc32c,
-        VerifyKind::Crc32cIntel,
-        VerifyKind::Crc16,
-        VerifyKind::Crc7,
-        VerifyKind::Sha1,
-        VerifyKind::Sha256,
-        VerifyKind::Sha512,
-        VerifyKind::Sha3_224,
-        VerifyKind::Sha3_256,
-        VerifyKind::Sha3_384,
-        VerifyKind::Sha3_512,
-        VerifyKind::Xxhash,
-        VerifyKind::Meta,
-        VerifyKind::Pattern,
-        VerifyKind::PatternHdr,
-        VerifyKind::Null,
-    ];
-
-    /// Bytes of the checksum; 0 for kinds without.
-    pub const fn digest_bytes(self) -> u64 {
-        match self {
-            VerifyKind::Md5 => 16,
-            VerifyKind::Crc64 => 8,
-            VerifyKind::Crc32 | VerifyKind::Crc32c | VerifyKind::Crc32cIntel | VerifyKind::Xxhash => 4,
-            VerifyKind::Crc16 => 2,
-            VerifyKind::Crc7 => 1,
-            VerifyKind::Sha1 => 20,
-            VerifyKind::Sha3_224 => 28,
-            VerifyKind::Sha256 | VerifyKind::Sha3_256 => 32,
-            VerifyKind::Sha3_384 => 48,
-            VerifyKind::Sha512 | VerifyKind::Sha3_512 => 64,
-            VerifyKind::Meta | VerifyKind::Pattern | VerifyKind::PatternHdr | VerifyKind::Null => 0,
-        }
-    }
-
     /// Bytes of the header with its checksum, a multiple of 8; 0 for kinds without.
     pub const fn header_bytes(self) -> u64 {
         match self {
             VerifyKind::Pattern | VerifyKind::Null => 0,
             _ => 64 + self.digest_bytes().next_multiple_of(8),
-        }
-    }
-
-    /// The word of the option.
-    pub const fn name(self) -> &'static str {
-        match self {
-            VerifyKind::Md5 => "md5",
-            VerifyKind::Crc64 => "crc64",
-            VerifyKind::Crc32 => "crc32",
-            VerifyKind::Crc32c => "crc32c",
-            VerifyKind::Crc32cIntel => "crc32c-intel",
-            VerifyKind::Crc16 => "crc16",
-            VerifyKind::Crc7 => "crc7",
-            VerifyKind::Sha1 => "sha1",
-            VerifyKind::Sha256 => "sha256",
-            VerifyKind::Sha512 => "sha512",
-            VerifyKind::Sha3_224 => "sha3-224",
-            VerifyKind::Sha3_256 => "sha3-256",
-            VerifyKind::Sha3_384 => "sha3-384",
-            VerifyKind::Sha3_512 => "sha3-512",
-            VerifyKind::Xxhash => "xxhash",
-            VerifyKind::Meta => "meta",
-            VerifyKind::Pattern => "pattern",
-            VerifyKind::PatternHdr => "pattern_hdr",
-            VerifyKind::Null => "null",
         }
     }
 }

@@ -3,34 +3,10 @@
 //! A switch whose default is automatic is on where the kernel and the limits of the process allow
 //! it.
 
-use iolab_options::{Category, DefaultValue, OptionEntry, Settings, SupportStatus, ValueKind};
+use iolab_options::{DefaultValue, OptionEntry, Settings, ValueKind};
 
 const fn automatic(name: &'static str, summary: &'static str, details: &'static str) -> OptionEntry {
-    OptionEntry {
-        name,
-        kind: ValueKind::Switch,
-        default: DefaultValue::Automatic,
-        summary,
-        details,
-        accepts: &[("", "1"), ("0", "0"), ("1", "1")],
-        rejects: &["maybe"],
-        ..OptionEntry::BLANK
-    }
-}
-
-const fn switch(name: &'static str, summary: &'static str, details: &'static str) -> OptionEntry {
-    OptionEntry { default: DefaultValue::Text("0"), ..automatic(name, summary, details) }
-}
-
-const fn priority(name: &'static str, kind: ValueKind, summary: &'static str) -> OptionEntry {
-    OptionEntry {
-        name,
-        kind,
-        summary,
-        category: Category::Process,
-        status: SupportStatus::NotYet,
-        ..OptionEntry::BLANK
-    }
+    OptionEntry { default: DefaultValue::Automatic, ..OptionEntry::switch(name, summary, details) }
 }
 
 /// The table.
@@ -46,7 +22,7 @@ pub(crate) static OPTIONS: [OptionEntry; 19] = [
         "Register the files with the kernel once instead of looking them up for every operation",
         "Automatic: on. If registering fails, plain descriptors are used and a note says so. In fio the default is off.",
     ),
-    switch(
+    OptionEntry::switch(
         "sqthread_poll",
         "Let a kernel thread pick up submissions, without system calls",
         "The thread needs its own CPU; without one, operations wait for it.",
@@ -60,7 +36,7 @@ pub(crate) static OPTIONS: [OptionEntry; 19] = [
         rejects: &["-1", "many"],
         ..OptionEntry::BLANK
     },
-    switch(
+    OptionEntry::switch(
         "hipri",
         "Poll the device for completions instead of taking interrupts",
         "Needs direct=1 and a device with poll queues; otherwise every operation fails with EOPNOTSUPP. Syncs and \
@@ -76,12 +52,16 @@ pub(crate) static OPTIONS: [OptionEntry; 19] = [
         rejects: &["2"],
         ..OptionEntry::BLANK
     },
-    switch(
+    OptionEntry::switch(
         "uncached",
         "Drop the pages of buffered operations from the page cache on completion",
         "RWF_DONTCACHE (Linux 6.14); older kernels and file systems without it fail with EOPNOTSUPP.",
     ),
-    switch("nowait", "Fail with EAGAIN rather than wait for resources", "RWF_NOWAIT on every read and write."),
+    OptionEntry::switch(
+        "nowait",
+        "Fail with EAGAIN rather than wait for resources",
+        "RWF_NOWAIT on every read and write.",
+    ),
     OptionEntry {
         name: "force_async",
         kind: ValueKind::Integer { min: 0, max: i32::MAX as i64 },
@@ -131,14 +111,22 @@ pub(crate) static OPTIONS: [OptionEntry; 19] = [
         rejects: &["0"],
         ..OptionEntry::BLANK
     },
-    priority(
+    OptionEntry::priority(
         "cmdprio_percentage",
         ValueKind::Integers { min: 0, max: 100 },
         "Percent of operations sent with their own priority",
     ),
-    priority("cmdprio_class", ValueKind::Integers { min: 0, max: 3 }, "Priority class of those operations"),
-    priority("cmdprio", ValueKind::Integers { min: 0, max: 7 }, "Priority level of those operations"),
-    priority("cmdprio_bssplit", ValueKind::Text, "Percent of operations with their own priority, by block size"),
+    OptionEntry::priority(
+        "cmdprio_class",
+        ValueKind::Integers { min: 0, max: 3 },
+        "Priority class of those operations",
+    ),
+    OptionEntry::priority("cmdprio", ValueKind::Integers { min: 0, max: 7 }, "Priority level of those operations"),
+    OptionEntry::priority(
+        "cmdprio_bssplit",
+        ValueKind::Text,
+        "Percent of operations with their own priority, by block size",
+    ),
 ];
 
 /// What the job asks of the ring; `None` is automatic.

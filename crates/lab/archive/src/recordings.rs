@@ -148,11 +148,6 @@ fn set_aside(partial: &mut OutputPlace, console: &dyn Console) -> Result<(), Fai
     Ok(())
 }
 
-/// Whether a run is recording to `path` right now.
-pub fn is_being_recorded(path: &Path) -> bool {
-    File::open(beside(path, ".partial")).is_ok_and(|partial| is_locked(&partial))
-}
-
 fn is_locked(file: &File) -> bool {
     matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
 }

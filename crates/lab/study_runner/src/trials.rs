@@ -5,7 +5,7 @@
 //! process group of its own, so that a terminal's SIGINT reaches this program alone. It passes the
 //! signal on: the trial saves what it has and ends, then this program tears down and stops.
 
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -49,7 +49,7 @@ impl Running<'_> {
         let clock = Clock::monotonic();
         while let Some(step) = next(self.study, self.design, &results) {
             progress.show(&step, &results, self.console);
-            wait_for_orphan(&self.folder.recording_of(&step));
+            wait_for_orphan(&self.folder.recording_of(&step).with_extension("log"));
             let begun_ns = clock.now_ns();
             // What is left of a run that was killed may just have come to its end.
             let is_there = self.folder.load(self.study, &step, &mut results);
@@ -165,8 +165,11 @@ impl Running<'_> {
 }
 
 /// A study that was killed leaves its last trial running: it ends by itself, and counts.
-fn wait_for_orphan(recording: &Path) {
-    while recordings::is_being_recorded(recording) && !was_interrupted() {
+///
+/// It is known by its log, which is locked before it starts, and which it holds open until it ends.
+fn wait_for_orphan(log: &Path) {
+    let Ok(log) = File::open(log) else { return };
+    while matches!(log.try_lock_shared(), Err(TryLockError::WouldBlock)) && !was_interrupted() {
         std::thread::sleep(BETWEEN_LOOKS);
     }
 }
@@ -189,6 +192,8 @@ fn run_job(folder: &Folder, step: &Step, permissions: &Permissions, look: &mut d
     let log = folder::begin_part(&log_path)?;
     let log = log.as_file().try_clone().context("the log of a trial")?;
     let errors = log.try_clone().context("the log of a trial")?;
+    // A file system without locks does without: see wait_for_orphan.
+    let _ = log.try_lock();
     let child = Command::new(std::env::current_exe().context("finding this program")?)
         .arg("run")
         .arg(&job)

@@ -25,6 +25,24 @@ pub(crate) struct Frame {
     pub(crate) legend: Vec<Entry>,
 }
 
+impl Frame {
+    /// Of something over the time since the start.
+    pub(crate) fn over_time(x: Scale, y: Scale, y_title: &str, height: f64) -> Frame {
+        Frame {
+            left: gutter([&y]),
+            x,
+            y,
+            x_title: "time since the start".to_owned(),
+            y_title: y_title.to_owned(),
+            height,
+            says_x: true,
+            named: false,
+            marks: Vec::new(),
+            legend: Vec::new(),
+        }
+    }
+}
+
 /// A vertical line with a label.
 #[derive(Debug, Clone)]
 pub(crate) struct Mark {

@@ -5,15 +5,17 @@
 //! that says where they belong and of which generation they are, and that no other 512 bytes have:
 //! a block put together from parts of two is known by it.
 
+use std::sync::OnceLock;
+
 use iolab_plan::{BufferContent, BufferPlan};
 use iolab_random::{Lcg, finalize, mix};
 
 /// Storage tears blocks at multiples of this.
 pub(crate) const SECTOR: usize = 512;
 
-const PIECE: usize = 4096;
+pub(crate) const PIECE: usize = 4096;
 /// Stretches of the pool begin at multiples of 8 bytes.
-const STRETCHES: u64 = 8192;
+pub(crate) const STRETCHES: u64 = 8192;
 const POOL: usize = STRETCHES as usize * 8 + PIECE;
 
 /// Bits of an offset in a stamp; above them is the generation.
@@ -29,13 +31,13 @@ pub(crate) struct Origin {
 }
 
 impl Origin {
-    fn key(&self) -> u64 {
+    pub(crate) fn key(&self) -> u64 {
         mix(self.seed ^ mix(self.run))
     }
 
     /// The stamp of the 512 bytes that begin `at` bytes into the interval.
     #[inline]
-    fn stamp(&self, key: u64, at: usize) -> u64 {
+    pub(crate) fn stamp(&self, key: u64, at: usize) -> u64 {
         let place = (self.offset + at as u64) & ((1 << OFFSET_BITS) - 1);
         finalize((place | u64::from(self.generation) << OFFSET_BITS) ^ key)
     }
@@ -67,7 +69,7 @@ pub(crate) struct Content {
 
 #[derive(Debug, Clone)]
 enum Base {
-    Noise(Box<[u8]>),
+    Noise(&'static [u8]),
     Zero,
     Pattern(Box<[u8]>),
 }
@@ -122,10 +124,20 @@ impl Content {
 }
 
 /// The same for every job: what differs is which stretch of it is where.
-fn noise() -> Box<[u8]> {
-    let mut random = Lcg::new(0x10_1ab);
-    let mut word = || finalize(random.next());
-    (0..POOL / 8).flat_map(|_| word().to_le_bytes()).collect()
+pub(crate) fn noise() -> &'static [u8] {
+    static NOISE: OnceLock<Box<[u8]>> = OnceLock::new();
+    NOISE.get_or_init(|| {
+        let mut random = Lcg::new(0x10_1ab);
+        let mut word = || finalize(random.next());
+        (0..POOL / 8).flat_map(|_| word().to_le_bytes()).collect()
+    })
+}
+
+/// A piece of the pool, by its number.
+#[inline]
+pub(crate) fn stretch(pool: &[u8], number: u64) -> &[u8] {
+    let from = number as usize * 8;
+    &pool[from..from + PIECE]
 }
 
 #[inline]
@@ -134,8 +146,7 @@ fn fill_noise(pool: &[u8], origin: &Origin, out: &mut [u8]) {
     let mut at = 0;
     for piece in out.chunks_mut(PIECE) {
         let first = origin.stamp(key, at);
-        let from = (first % STRETCHES) as usize * 8;
-        piece.copy_from_slice(&pool[from..from + piece.len()]);
+        piece.copy_from_slice(&stretch(pool, first % STRETCHES)[..piece.len()]);
         for sector in piece.chunks_mut(SECTOR) {
             if let Some(place) = sector.first_chunk_mut::<8>() {
                 *place = origin.stamp(key, at).to_le_bytes();
@@ -202,16 +213,9 @@ mod tests {
     #[test]
     fn chunks_end_with_zeroes_and_patterns_repeat() {
         let plan = |content, compress_percent| BufferPlan {
-            slot_bytes: 0,
-            offset_bytes: 0,
-            memory: iolab_plan::BufferMemory::Anonymous,
-            content,
-            refill: false,
-            scramble: false,
             compress_percent,
             compress_chunk_bytes: 1024,
-            dedupe_percent: 0,
-            dedupe_working_set_percent: None,
+            ..BufferPlan::new(0, content)
         };
         let mut bytes = vec![0; 4096];
         let half = Content::new(&plan(BufferContent::Random, Some(50)));

@@ -82,7 +82,7 @@ impl Header {
         let word = |at: usize| u64::from(half(at)) | u64::from(half(at + 4)) << 32;
         Some(Header {
             length: half(8),
-            kind: VerifyKind::ALL.into_iter().find(|kind| *kind as u8 == bytes[12])?,
+            kind: VerifyKind::ALL.iter().copied().find(|kind| *kind as u8 == bytes[12])?,
             flags: bytes[13],
             job: u16::from_le_bytes([bytes[14], bytes[15]]),
             offset: word(16),
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn what_was_put_is_read_and_no_byte_may_differ() {
-        for kind in VerifyKind::ALL {
+        for kind in VerifyKind::ALL.iter().copied() {
             let header = Header {
                 length: 4096,
                 kind,

@@ -14,6 +14,7 @@
 //! | --- | --- |
 //! | `recipe.rs` | fills blocks, checks blocks |
 //! | `header.rs`, `kind.rs`, `content.rs`, `pattern.rs` | the parts of an interval |
+//! | `known_sums.rs` | the sums of plain content, without reading it |
 //! | `generations.rs` | what each interval must hold, shared between the workers of a file |
 //! | `diagnosis.rs` | what kind of corruption a block shows |
 //! | `sources.rs` | operations that read back, and that discard |
@@ -25,6 +26,7 @@ mod diagnosis;
 mod generations;
 mod header;
 mod kind;
+mod known_sums;
 mod pattern;
 mod recipe;
 mod sources;

@@ -1,6 +1,6 @@
 //! Every kind of verification finds every kind of damage, at the right place, and nothing else.
 
-use iolab_plan::{BufferContent, BufferMemory, BufferPlan, VerifyKind, VerifyPattern, VerifyPlan};
+use iolab_plan::{BufferContent, BufferPlan, VerifyKind, VerifyPattern, VerifyPlan};
 use iolab_verify::{BlockDamage, Interval, Recipe, WantedContent};
 
 const BLOCK: usize = 8192;
@@ -9,40 +9,15 @@ const DAMAGED: usize = 5;
 
 fn plan(kind: VerifyKind, header_offset_bytes: u64) -> VerifyPlan {
     VerifyPlan {
-        kind,
-        after: true,
-        only: false,
-        fatal: false,
-        dump: false,
-        dump_folder: None,
-        interval_bytes: BLOCK as u64,
         header_offset_bytes,
-        partial: false,
         pattern: Some(VerifyPattern { bytes: [&[0; 8][..], b"\xde\xad\xbe\xef\x01"].concat(), offsets_at: vec![0] }),
-        pattern_interval_bytes: 0,
-        backlog: None,
-        threads: 0,
-        thread_cpus: None,
-        checks_seed: true,
-        checks_sequence: true,
-        trim: None,
         seed: 99,
+        ..VerifyPlan::new(kind, BLOCK as u64)
     }
 }
 
 fn buffers(content: BufferContent) -> BufferPlan {
-    BufferPlan {
-        slot_bytes: BLOCK as u64,
-        offset_bytes: 0,
-        memory: BufferMemory::Anonymous,
-        content,
-        refill: false,
-        scramble: false,
-        compress_percent: None,
-        compress_chunk_bytes: 0,
-        dedupe_percent: 0,
-        dedupe_working_set_percent: None,
-    }
+    BufferPlan::new(BLOCK as u64, content)
 }
 
 fn at(block: usize) -> Interval {
@@ -164,7 +139,7 @@ const MANGLINGS: [Mangling; 12] = [
 
 #[test]
 fn every_kind_finds_every_damage_where_it_is() {
-    for kind in VerifyKind::ALL.into_iter().filter(|kind| *kind != VerifyKind::Null) {
+    for kind in VerifyKind::ALL.iter().copied().filter(|kind| *kind != VerifyKind::Null) {
         for header_offset in [0, 40] {
             let recipe = Recipe::new(&plan(kind, header_offset), &buffers(BufferContent::Random), 1, 1000);
             let (old, new) = (file(&recipe, 1), file(&recipe, 2));
@@ -195,7 +170,7 @@ fn every_kind_finds_every_damage_where_it_is() {
 
 #[test]
 fn what_was_written_is_found_right_by_every_reader() {
-    for kind in VerifyKind::ALL {
+    for kind in VerifyKind::ALL.iter().copied() {
         for content in [BufferContent::Random, BufferContent::Zero, BufferContent::Pattern(b"xyz".to_vec())] {
             let recipe = Recipe::new(&plan(kind, 0), &buffers(content), 1, 1000);
             let bytes = file(&recipe, 7);
@@ -232,7 +207,7 @@ fn a_block_of_an_earlier_run_is_known_as_such() {
 
 #[test]
 fn what_must_be_there_is_made_again_byte_for_byte() {
-    for kind in VerifyKind::ALL.into_iter().filter(|kind| *kind != VerifyKind::Null) {
+    for kind in VerifyKind::ALL.iter().copied().filter(|kind| *kind != VerifyKind::Null) {
         let recipe = Recipe::new(&plan(kind, 0), &buffers(BufferContent::Random), 1, 1000);
         let bytes = file(&recipe, 2);
         let mut mangled = block(&bytes, 3).to_vec();

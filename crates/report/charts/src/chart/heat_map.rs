@@ -7,7 +7,7 @@
 use super::{NO_DATA, ranging};
 use crate::data::sound;
 use crate::gradient::{COLOURS, shade};
-use crate::plot::{Frame, Plot, gutter};
+use crate::plot::{Frame, Plot};
 use crate::scale::{Scale, Span};
 use crate::sheet::Sheet;
 use crate::svg::{Attributes, Path};
@@ -71,19 +71,7 @@ impl HeatMap {
         let x = Scale::close(along, AxisUnit::Nanoseconds, 9);
         let raster = self.raster(&x, &y);
         sheet.gradient("operations in a cell:", "1", &AxisUnit::Count.format(raster.most));
-        let frame = Frame {
-            left: gutter([&y]),
-            x,
-            y,
-            x_title: "time since the start".to_owned(),
-            y_title: "latency".to_owned(),
-            height: 288.0,
-            says_x: true,
-            named: false,
-            marks: Vec::new(),
-            legend: Vec::new(),
-        };
-        let plot = sheet.frame(frame);
+        let plot = sheet.frame(Frame::over_time(x, y, "latency", 288.0));
         raster.draw(&mut sheet, &plot);
         sheet.see(&self.seen());
         sheet.finish(&self.describe(), self.table())

@@ -5,7 +5,7 @@
 use super::heat_map::{ROWS, Raster};
 use super::{NO_DATA, ranging};
 use crate::data::sound;
-use crate::plot::{Frame, gutter};
+use crate::plot::Frame;
 use crate::scale::{Scale, Span};
 use crate::sheet::Sheet;
 use crate::{AxisUnit, Datum, DrawnChart, Heading, Spacing, Table};
@@ -55,19 +55,7 @@ impl OffsetMap {
         }
         raster.most = raster.counts.iter().copied().fold(0.0, f64::max);
         sheet.gradient("operations in a cell:", "1", &AxisUnit::Count.format(raster.most));
-        let frame = Frame {
-            left: gutter([&y]),
-            x,
-            y,
-            x_title: "time since the start".to_owned(),
-            y_title: "offset".to_owned(),
-            height: 240.0,
-            says_x: true,
-            named: false,
-            marks: Vec::new(),
-            legend: Vec::new(),
-        };
-        let plot = sheet.frame(frame);
+        let plot = sheet.frame(Frame::over_time(x, y, "offset", 240.0));
         raster.draw(&mut sheet, &plot);
         let total: f64 = self.sane().map(|point| point.count).sum();
         let places = ranging(self.sane().map(|point| point.offset_bytes), AxisUnit::Bytes);
