@@ -1,4 +1,8 @@
-//! A new file beside the name it is to have: written there, and given the name by one rename(2).
+//! A new file beside the name it is to have: written there, and given the name by one rename(2) or
+//! link(2).
+//!
+//! Until then it has no name at all where the file system can do that (`O_TMPFILE`, open(2)): of a
+//! program that is killed nothing is left. Elsewhere it has a random one.
 //!
 //! What stood at the name when it was judged is compared with what the rename found there; a file
 //! that somebody put there meanwhile gets its name back.
@@ -7,7 +11,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::hash::{BuildHasher, Hasher};
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 
 use iolab_observe::FileId;
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, RenameFlags, Uid};
@@ -26,7 +30,8 @@ pub(crate) struct NewFile {
     pub(crate) file: File,
     name: Name,
     kind: OutputKind,
-    temporary: OsString,
+    /// `None`: it has no name.
+    temporary: Option<OsString>,
     old: Option<FileId>,
     has_name: bool,
 }
@@ -36,18 +41,11 @@ impl NewFile {
     /// recordings are their owner's, whatever the umask.
     pub(crate) fn make(name: Name, kind: OutputKind, old: Option<Old>) -> Result<NewFile, OutputError> {
         let failed = |errno| OutputError::io("creating a temporary file for", &name.path, errno);
-        let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mode = if kind.is_private() { 0o600 } else { 0o666 };
-        let mut made = Err(Errno::EXIST);
-        let mut temporary = OsString::new();
-        for _ in 0..NAMES_TRIED {
-            temporary = random_name();
-            made = rustix::fs::openat(&name.folder, &temporary, flags, Mode::from_raw_mode(mode));
-            if !matches!(made, Err(Errno::EXIST)) {
-                break;
-            }
-        }
-        let file = File::from(made.map_err(failed)?);
+        let (file, temporary) = match unnamed(&name.folder, mode) {
+            Some(file) => (file, None),
+            None => named(&name.folder, mode).map(|(file, name)| (file, Some(name))).map_err(failed)?,
+        };
         mark::set(&file, kind, None);
         let new = NewFile { file, name, kind, temporary, old: old.map(|old| old.id), has_name: false };
         new.permissions(mode, old)
@@ -88,7 +86,13 @@ impl NewFile {
 
     /// False when the name is not free any more.
     fn take_free_name(&self) -> Result<bool, Errno> {
-        let (folder, from, to) = (&self.name.folder, &self.temporary, &self.name.name);
+        let (folder, to) = (&self.name.folder, &self.name.name);
+        let Some(from) = &self.temporary else {
+            return match link_unnamed(&self.file, folder, to) {
+                Err(Errno::EXIST) => Ok(false),
+                linked => linked.map(|()| true),
+            };
+        };
         match rustix::fs::renameat_with(folder, from, folder, to, RenameFlags::NOREPLACE) {
             Err(Errno::EXIST) => Ok(false),
             // Not every file system can: then a hard link is what takes no name from anybody.
@@ -102,8 +106,11 @@ impl NewFile {
     }
 
     /// False when the name is of another file than the one judged.
-    fn replace(&self, old: FileId) -> Result<bool, Errno> {
-        let (folder, from, to) = (&self.name.folder, &self.temporary, &self.name.name);
+    fn replace(&mut self, old: FileId) -> Result<bool, Errno> {
+        self.take_temporary_name()?;
+        let (folder, Some(from), to) = (&self.name.folder, &self.temporary, &self.name.name) else {
+            return Ok(false);
+        };
         match rustix::fs::renameat_with(folder, from, folder, to, RenameFlags::EXCHANGE) {
             Ok(()) if id_of(folder, from)? == Some(old) => {
                 rustix::fs::unlinkat(folder, from, AtFlags::empty()).map(|()| true)
@@ -119,9 +126,20 @@ impl NewFile {
         }
     }
 
+    /// Two names can only be exchanged when there are two.
+    fn take_temporary_name(&mut self) -> Result<(), Errno> {
+        if self.temporary.is_none() {
+            let name = random_name();
+            link_unnamed(&self.file, &self.name.folder, &name)?;
+            self.temporary = Some(name);
+        }
+        Ok(())
+    }
+
     /// For file systems that cannot do better: a look, and the rename right after it.
     fn rename_if(&self, expected: Option<FileId>) -> Result<bool, Errno> {
-        let (folder, from, to) = (&self.name.folder, &self.temporary, &self.name.name);
+        let (folder, to) = (&self.name.folder, &self.name.name);
+        let Some(from) = self.temporary.as_ref() else { return Ok(false) };
         if id_of(folder, to)? != expected {
             return Ok(false);
         }
@@ -144,7 +162,8 @@ impl NewFile {
 
     /// Removes the file, if its name is still its own.
     pub(crate) fn remove(&mut self) {
-        let current = if self.has_name { &self.name.name } else { &self.temporary };
+        let current = if self.has_name { Some(&self.name.name) } else { self.temporary.as_ref() };
+        let Some(current) = current else { return };
         let own = rustix::fs::fstat(&self.file).map(|stat| FileId::of_stat(&stat)).ok();
         if own.is_some() && id_of(&self.name.folder, current).ok().flatten() == own {
             // One that cannot be removed does no harm.
@@ -167,6 +186,36 @@ pub(crate) fn id_of(folder: &OwnedFd, name: &OsString) -> Result<Option<FileId>,
         Err(Errno::NOENT) => Ok(None),
         Err(errno) => Err(errno),
     }
+}
+
+/// A file without a name; `None` where there can be none, or where it could not be given one.
+fn unnamed(folder: &OwnedFd, mode: u32) -> Option<File> {
+    let flags = OFlags::RDWR | OFlags::APPEND | OFlags::TMPFILE | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::openat(folder, ".", flags, Mode::from_raw_mode(mode)).ok()?);
+    std::fs::symlink_metadata(path_of(&file)).ok().map(|_| file)
+}
+
+/// A file with a random name.
+fn named(folder: &OwnedFd, mode: u32) -> Result<(File, OsString), Errno> {
+    let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut made = Err(Errno::EXIST);
+    for _ in 0..NAMES_TRIED {
+        let name = random_name();
+        made = rustix::fs::openat(folder, &name, flags, Mode::from_raw_mode(mode)).map(|fd| (File::from(fd), name));
+        if !matches!(made, Err(Errno::EXIST)) {
+            break;
+        }
+    }
+    made
+}
+
+/// How linkat(2) says to name a file without privileges.
+fn path_of(file: &File) -> String {
+    format!("/proc/self/fd/{}", file.as_raw_fd())
+}
+
+fn link_unnamed(file: &File, folder: &OwnedFd, to: &OsString) -> Result<(), Errno> {
+    rustix::fs::linkat(rustix::fs::CWD, path_of(file), folder, to, AtFlags::SYMLINK_FOLLOW)
 }
 
 /// A name that nobody can know beforehand; the seed is the system's.
