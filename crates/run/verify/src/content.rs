@@ -135,9 +135,8 @@ pub(crate) fn noise() -> &'static [u8] {
 
 /// A piece of the pool, by its number.
 #[inline]
-pub(crate) fn stretch(pool: &[u8], number: u64) -> &[u8] {
-    let from = number as usize * 8;
-    &pool[from..from + PIECE]
+pub(crate) fn stretch(pool: &[u8], number: u64) -> &[u8; PIECE] {
+    pool[number as usize * 8..].first_chunk().expect("the pool is longer than its last stretch begins")
 }
 
 #[inline]

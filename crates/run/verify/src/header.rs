@@ -1,7 +1,7 @@
 //! The header of an interval.
 //!
 //! ```text
-//!   0  magic "ioV1"          4  CRC-32C of bytes 8 to 63
+//!   0  magic "ioV1"          4  CRC-32C of all bytes behind it
 //!   8  length                12 kind   13 flags   14 job
 //!  16  offset                24 seed
 //!  32  sequence              40 generation        44 file
@@ -14,6 +14,8 @@
 
 use crc_fast::CrcAlgorithm;
 use iolab_plan::VerifyKind;
+
+use crate::kind::header_bytes;
 
 /// Bytes in front of the checksum.
 pub(crate) const FIXED_BYTES: usize = 64;
@@ -52,9 +54,10 @@ pub struct Header {
 }
 
 impl Header {
-    /// Writes all but the checksum to the first 64 bytes.
+    /// Writes the header in front of a checksum that is there already.
     #[inline]
-    pub(crate) fn put(&self, out: &mut [u8; FIXED_BYTES]) {
+    pub(crate) fn put(&self, whole: &mut [u8]) {
+        let Some(out) = whole.first_chunk_mut::<FIXED_BYTES>() else { return };
         out[..4].copy_from_slice(&MAGIC);
         out[8..12].copy_from_slice(&self.length.to_le_bytes());
         out[12] = self.kind as u8;
@@ -67,22 +70,25 @@ impl Header {
         out[44..48].copy_from_slice(&self.file.to_le_bytes());
         out[48..56].copy_from_slice(&self.time_ns.to_le_bytes());
         out[56..64].copy_from_slice(&self.run.to_le_bytes());
-        let sum = own_sum(out);
-        out[4..8].copy_from_slice(&sum);
+        let sum = own_sum(whole);
+        whole[4..8].copy_from_slice(&sum);
     }
 
     /// The header at the beginning of `bytes`; `None` when there is none that is whole.
     #[inline]
     pub fn get(bytes: &[u8]) -> Option<Header> {
+        let kind = *bytes.get(12)?;
+        let kind = *VerifyKind::ALL.get(usize::from(kind).checked_sub(1)?).filter(|known| **known as u8 == kind)?;
+        let whole = bytes.get(..header_bytes(kind))?;
         let bytes: &[u8; FIXED_BYTES] = bytes.first_chunk()?;
-        if bytes[..4] != MAGIC || bytes[4..8] != own_sum(bytes) {
+        if bytes[..4] != MAGIC || bytes[4..8] != own_sum(whole) {
             return None;
         }
         let half = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
         let word = |at: usize| u64::from(half(at)) | u64::from(half(at + 4)) << 32;
         Some(Header {
             length: half(8),
-            kind: VerifyKind::ALL.iter().copied().find(|kind| *kind as u8 == bytes[12])?,
+            kind,
             flags: bytes[13],
             job: u16::from_le_bytes([bytes[14], bytes[15]]),
             offset: word(16),
@@ -115,8 +121,14 @@ impl std::fmt::Display for Header {
     }
 }
 
+/// The sequence number and the time that a header says, even one that is damaged elsewhere.
+pub(crate) fn sequence_and_time(bytes: &[u8]) -> Option<(u64, u64)> {
+    let word = |at: usize| Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
+    Some((word(32)?, word(48)?))
+}
+
 #[inline]
-fn own_sum(bytes: &[u8; FIXED_BYTES]) -> [u8; 4] {
+fn own_sum(bytes: &[u8]) -> [u8; 4] {
     (crc_fast::checksum(CrcAlgorithm::Crc32Iscsi, &bytes[8..]) as u32).to_le_bytes()
 }
 
@@ -126,7 +138,7 @@ mod tests {
 
     #[test]
     fn what_was_put_is_read_and_no_byte_may_differ() {
-        for kind in VerifyKind::ALL.iter().copied() {
+        for kind in VerifyKind::ALL.iter().copied().filter(|kind| header_bytes(*kind) > 0) {
             let header = Header {
                 length: 4096,
                 kind,
@@ -140,11 +152,11 @@ mod tests {
                 time_ns: 5,
                 run: 6,
             };
-            let mut bytes = [0; FIXED_BYTES];
+            let mut bytes = vec![7; header_bytes(kind)];
             header.put(&mut bytes);
             assert_eq!(Header::get(&bytes), Some(header));
-            for at in 0..FIXED_BYTES {
-                let mut mangled = bytes;
+            for at in 0..bytes.len() {
+                let mut mangled = bytes.clone();
                 mangled[at] ^= 4;
                 assert_eq!(Header::get(&mangled), None, "byte {at}");
             }

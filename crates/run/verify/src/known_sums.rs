@@ -76,27 +76,33 @@ impl KnownSums {
         length != 0 && length.is_multiple_of(PIECE)
     }
 
-    /// The sum of what `origin` fills so many bytes with, header left out.
+    /// Fills the bytes, and returns the sum of all but the header.
     #[inline]
-    pub(crate) fn sum(&self, origin: &Origin, length: usize) -> u32 {
+    pub(crate) fn fill(&self, origin: &Origin, out: &mut [u8]) -> u32 {
         let pool = noise();
         let key = origin.key();
         let mut register = 0;
-        for at in (0..length).step_by(PIECE) {
+        let mut at = 0;
+        for piece in out.as_chunks_mut::<PIECE>().0 {
             let number = origin.stamp(key, at) % STRETCHES;
-            let plain = stretch(pool, number);
+            *piece = *stretch(pool, number);
             // What the stamps change of the stretch. That of the first sector is under the header.
             let mut change = 0;
-            for place in (0..PIECE).step_by(SECTOR) {
-                let is_headed = at + place == 0;
-                let difference = if is_headed { 0 } else { origin.stamp(key, at + place) ^ word(plain, place) };
+            for sector in piece.as_chunks_mut::<SECTOR>().0 {
+                let (place, _) = sector.split_first_chunk_mut::<STAMP>().expect("a sector is longer than a stamp");
+                let stamp = origin.stamp(key, at);
+                let difference = if at == 0 { 0 } else { stamp ^ u64::from_le_bytes(*place) };
                 change = looked_up(&self.sector, difference ^ u64::from(change));
+                *place = stamp.to_le_bytes();
+                at += SECTOR;
             }
-            let known = if at == 0 { &self.headed } else { &self.whole };
-            let carried = if at == 0 { 0 } else { looked_up(&self.piece, u64::from(register)) };
-            register = known[number as usize] ^ change ^ carried;
+            let (known, carried) = match at {
+                PIECE => (&self.headed, 0),
+                _ => (&self.whole, looked_up(&self.piece, register)),
+            };
+            register = u64::from(known[number as usize] ^ change ^ carried);
         }
-        register
+        register as u32
     }
 
     /// Whether the bytes are what `origin` fills them with, header left out.
@@ -104,23 +110,23 @@ impl KnownSums {
     pub(crate) fn is_there(&self, origin: &Origin, found: &[u8]) -> bool {
         let pool = noise();
         let key = origin.key();
-        let pieces = found.chunks_exact(PIECE).enumerate();
-        pieces.map(|(number, piece)| (number * PIECE, piece)).all(|(at, piece)| {
+        let mut at = 0;
+        for piece in found.as_chunks::<PIECE>().0 {
             let plain = stretch(pool, origin.stamp(key, at) % STRETCHES);
-            (0..PIECE).step_by(SECTOR).all(|place| {
-                let headed = at + place == 0;
-                let from = place + if headed { HEADER } else { STAMP };
-                let until = place + SECTOR;
-                (headed || word(piece, place) == origin.stamp(key, at + place))
-                    && piece[from..until] == plain[from..until]
-            })
-        })
+            for (sector, plain) in piece.as_chunks::<SECTOR>().0.iter().zip(plain.as_chunks::<SECTOR>().0) {
+                let same = if at == 0 {
+                    sector[HEADER..] == plain[HEADER..]
+                } else {
+                    sector[..STAMP] == origin.stamp(key, at).to_le_bytes() && sector[STAMP..] == plain[STAMP..]
+                };
+                if !same {
+                    return false;
+                }
+                at += SECTOR;
+            }
+        }
+        true
     }
-}
-
-#[inline]
-fn word(bytes: &[u8], at: usize) -> u64 {
-    bytes[at..].first_chunk().map_or(0, |word| u64::from_le_bytes(*word))
 }
 
 #[cfg(test)]
@@ -134,8 +140,11 @@ mod tests {
             let length = PIECE * (1 + number as usize % 5);
             let origin = Origin { seed: number * 3, run: number * 5, offset: number << 14, generation: number as u32 };
             let mut bytes = vec![0; length];
-            Content::plain().fill(&origin, &mut bytes);
-            assert_eq!(KnownSums::get().sum(&origin, length), sum(&bytes[HEADER..]), "{number}");
+            let known = KnownSums::get().fill(&origin, &mut bytes);
+            assert_eq!(known, sum(&bytes[HEADER..]), "{number}");
+            let mut plain = vec![0; length];
+            Content::plain().fill(&origin, &mut plain);
+            assert!(bytes == plain);
             bytes[..HEADER].fill(0xee);
             assert!(KnownSums::get().is_there(&origin, &bytes));
             let damaged = HEADER + (number as usize * 7919) % (length - HEADER);

@@ -6,7 +6,7 @@ use iolab_plan::{BufferPlan, VerifyKind, VerifyPlan};
 
 use crate::content::{Content, Origin};
 use crate::diagnosis::{BlockDamage, diagnose};
-use crate::header::{FIXED_BYTES, Header, REGENERABLE};
+use crate::header::{self, FIXED_BYTES, Header, REGENERABLE};
 use crate::kind::{LONGEST, digest, digest_bytes, header_bytes, is_weak};
 use crate::known_sums::KnownSums;
 use crate::pattern;
@@ -115,10 +115,12 @@ impl Recipe {
     #[inline]
     pub fn fill(&self, at: Interval, generation: u32, sequence: u64, time_ns: u64, out: &mut [u8]) {
         let origin = self.origin(at, generation);
-        match self.plan.kind {
-            VerifyKind::Null => self.content.fill(&origin, out),
-            VerifyKind::Pattern | VerifyKind::PatternHdr => self.fill_pattern(at, out),
-            _ => self.content.fill(&origin, out),
+        let known = self.known.filter(|_| self.content.is_plain() && KnownSums::covers(out.len()));
+        let mut sum = [0; LONGEST];
+        match (known, self.plan.kind) {
+            (Some(known), _) => sum[..4].copy_from_slice(&known.fill(&origin, out).to_le_bytes()),
+            (None, VerifyKind::Pattern | VerifyKind::PatternHdr) => self.fill_pattern(at, out),
+            (None, _) => self.content.fill(&origin, out),
         }
         let from = self.plan.header_offset_bytes as usize;
         if self.header_bytes == 0 || out.len() < from + self.header_bytes {
@@ -137,19 +139,13 @@ impl Recipe {
             time_ns,
             run: self.run,
         };
-        let mut sum = [0; LONGEST];
-        match self.known {
-            Some(known) if self.content.is_plain() && KnownSums::covers(out.len()) => {
-                sum[..4].copy_from_slice(&known.sum(&origin, out.len()).to_le_bytes());
-            }
-            _ => digest(self.plan.kind, self.outside(out), &mut sum),
+        if known.is_none() {
+            digest(self.plan.kind, self.outside(out), &mut sum);
         }
         let place = &mut out[from..from + self.header_bytes];
-        if let Some(fixed) = place.first_chunk_mut::<FIXED_BYTES>() {
-            header.put(fixed);
-        }
         let length = self.header_bytes - FIXED_BYTES;
         place[FIXED_BYTES..].copy_from_slice(&sum[..length]);
+        header.put(place);
     }
 
     fn origin(&self, at: Interval, generation: u32) -> Origin {
@@ -231,15 +227,12 @@ impl Recipe {
         Ok(())
     }
 
-    /// Whether content and sum are those that belong to the header, as far as they are known. When
-    /// they are not, the sum itself tells.
+    /// Whether the content is what the header's fields say. Then so is the sum, which the header's
+    /// own sum covers; when it is not, the sum itself tells.
     #[inline]
     fn is_known(&self, header: &Header, found: &[u8]) -> bool {
         let Some(known) = self.known.filter(|_| header.flags & REGENERABLE != 0) else { return false };
-        let origin = origin_of(header);
-        KnownSums::covers(found.len())
-            && found[FIXED_BYTES..].starts_with(&known.sum(&origin, found.len()).to_le_bytes())
-            && known.is_there(&origin, found)
+        KnownSums::covers(found.len()) && known.is_there(&origin_of(header), found)
     }
 
     fn check_pattern(&self, at: Interval, found: &[u8], length: usize) -> Result<(), Why> {
@@ -310,9 +303,10 @@ impl Recipe {
             self.fill_pattern(at, &mut bytes);
             return Some(bytes);
         }
-        let header = found.get(self.plan.header_offset_bytes as usize..).and_then(Header::get);
+        let place = found.get(self.plan.header_offset_bytes as usize..);
+        let header = place.and_then(Header::get);
         let origin = self.origin_wanted(at, wanted, header.as_ref())?;
-        let (sequence, time_ns) = header.map_or((0, 0), |header| (header.sequence, header.time_ns));
+        let (sequence, time_ns) = place.and_then(header::sequence_and_time).unwrap_or_default();
         let mut writer = self.clone();
         (writer.plan.seed, writer.run) = (origin.seed, origin.run);
         if let Some(header) = header.filter(|header| header.offset == at.offset) {
