@@ -40,7 +40,9 @@ pub enum DevicePlace {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     /// A word without `=`.
-    #[error("`{word}` is not KEY=VALUE (for example, ns=1)")]
+    #[error(
+        "`{word}` is not KEY=VALUE (for example, ns=1); a colon within a name, as in subnqn=, is written \\: in a job"
+    )]
     NoPair {
         /// The word.
         word: String,

@@ -15,7 +15,7 @@ pub enum DriverError {
         register: &'static str,
     },
     /// The connection to the controller broke. A reset connects again.
-    #[error("lost the connection to the controller: {0}")]
+    #[error("no connection to the controller: {0}")]
     Disconnected(String),
     /// CSTS.RDY did not change in the time that CAP.TO promises.
     #[error("the controller did not become {wanted} within {} ms", waited_ns / 1_000_000)]
