@@ -4,14 +4,16 @@
 //! `Durability::Unlogged` is refused; a logged write is handed to the kernel before it returns, a
 //! synced one is synced. It does not count what its compactions write.
 
+mod error;
 mod options;
 mod store;
 
 use std::path::Path;
 
 use fjall::{Database, Error};
-use iolab_kv::{ErrorKind, OpenRequest, Store, StoreDescription, StoreError, StoreKind, judge, remove_owned};
+use iolab_kv::{OpenRequest, Store, StoreDescription, StoreError, StoreKind, judge, remove_owned};
 
+use error::error_of;
 use options::Options;
 use store::FjallStore;
 
@@ -63,29 +65,10 @@ impl StoreKind for Fjall {
     }
 }
 
-/// An error of the library, sorted.
-fn error_of(folder: &Path, doing: &str, error: Error) -> StoreError {
-    let path = folder.display();
-    match error {
-        Error::Locked => {
-            StoreError::new(ErrorKind::Busy, format!("{path}: the store is open in another program or job"))
-        }
-        Error::Io(error) => StoreError::of_file(folder, doing, &error),
-        Error::Storage(fjall::LsmError::Io(error)) => StoreError::of_file(folder, doing, &error),
-        Error::Poisoned => {
-            let message =
-                format!("{path}: cannot {doing}: an earlier write failed, and fjall accepts no more writes after that");
-            StoreError::new(ErrorKind::Io, message)
-        }
-        error => {
-            let message = format!("{path}: cannot {doing}: fjall says {error:?}; the store is damaged");
-            StoreError::new(ErrorKind::Corrupt, message)
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use iolab_kv::ErrorKind;
+
     use super::*;
 
     iolab_kv::kv_conformance_suite!(conformance, &Fjall);

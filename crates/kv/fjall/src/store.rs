@@ -10,7 +10,7 @@ use iolab_kv::{
     StoreFacts, StoreFigures, Way,
 };
 
-use crate::error_of;
+use crate::error::error_of;
 use crate::options::Options;
 
 /// The version that this program is built with.

@@ -6,7 +6,7 @@ use std::path::Path;
 use iolab_kv::{Bytes, Ranges, StoreError, Way};
 use redb::{Range, ReadOnlyTable, StorageError};
 
-use crate::storage_error;
+use crate::error::storage_error;
 
 /// The store as it was when a read transaction began.
 pub(crate) struct View<'a> {

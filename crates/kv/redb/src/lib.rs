@@ -5,16 +5,18 @@
 //! or closing makes durable; a process that dies before that loses it. An unlogged write is the same.
 
 mod cursor;
+mod error;
 mod store;
 
 use std::path::Path;
 
 use iolab_kv::{
-    ErrorKind, OpenRequest, Store, StoreDescription, StoreError, StoreKind, judge, number, options_of, remove_owned,
+    OpenRequest, Store, StoreDescription, StoreError, StoreKind, judge, number, options_of, remove_owned,
     unknown_option,
 };
-use redb::{Database, DatabaseError, StorageError, TableDefinition};
+use redb::Database;
 
+use error::open_error;
 use store::RedbStore;
 
 /// The kind.
@@ -34,8 +36,6 @@ const FILE: &str = "data.redb";
 
 /// First bytes of its file.
 const MARK: &[u8] = b"redb";
-
-const ENTRIES: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("entries");
 
 impl StoreKind for Redb {
     fn description(&self) -> &'static StoreDescription {
@@ -82,42 +82,6 @@ impl StoreKind for Redb {
     fn destroy(&self, folder: &Path) -> Result<(), StoreError> {
         remove_owned(self, folder)
     }
-}
-
-fn open_error(folder: &Path, error: DatabaseError) -> StoreError {
-    let path = folder.display();
-    match error {
-        DatabaseError::DatabaseAlreadyOpen | DatabaseError::LockProtocolMismatch => {
-            StoreError::new(ErrorKind::Busy, format!("{path}: the store is open in another program or job"))
-        }
-        DatabaseError::UpgradeRequired(version) => {
-            let message = format!("{path}: the store has redb's older file format {version}; create a new store");
-            StoreError::new(ErrorKind::Folder, message)
-        }
-        DatabaseError::Storage(error) => error_of(folder, "open the store", redb::Error::from(error)),
-        error => StoreError::new(ErrorKind::Corrupt, format!("{path}: cannot open the store: redb says {error}")),
-    }
-}
-
-/// An error of the library, sorted.
-fn error_of(folder: &Path, doing: &str, error: redb::Error) -> StoreError {
-    let path = folder.display();
-    match error {
-        redb::Error::Io(error) if error.kind() == std::io::ErrorKind::InvalidData => {
-            let message = format!("{path}: cannot {doing}: {error}; the store is damaged");
-            StoreError::new(ErrorKind::Corrupt, message)
-        }
-        redb::Error::Io(error) => StoreError::of_file(folder, doing, &error),
-        redb::Error::Corrupted(what) => {
-            StoreError::new(ErrorKind::Corrupt, format!("{path}: cannot {doing}: the store is damaged: {what}"))
-        }
-        error => StoreError::new(ErrorKind::Io, format!("{path}: cannot {doing}: redb says {error}")),
-    }
-}
-
-/// The same of an error of its storage.
-fn storage_error(folder: &Path, doing: &str, error: StorageError) -> StoreError {
-    error_of(folder, doing, redb::Error::from(error))
 }
 
 #[cfg(test)]

@@ -7,13 +7,16 @@ use iolab_kv::{
     Access, Batch, Change, Cursor, Durability, ErrorKind, Maintenance, RangeCursor, Store, StoreError, StoreFacts,
     StoreFigures,
 };
-use redb::{Database, ReadableDatabase, ReadableTableMetadata, Table};
+use redb::{Database, ReadableDatabase, ReadableTableMetadata, Table, TableDefinition};
 
 use crate::cursor::View;
-use crate::{ENTRIES, error_of};
+use crate::error::error_of;
 
 /// The version that this program is built with.
 pub(crate) const VERSION: &str = "4.6";
+
+/// The one table of a store.
+const ENTRIES: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("entries");
 
 type Entries<'a> = Table<'a, &'static [u8], &'static [u8]>;
 

@@ -5,10 +5,10 @@ use std::ffi::{CStr, CString, c_char};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use crate::symbols::{Failure, Symbols};
+use crate::symbols::{ErrorPlace, Symbols};
 
 /// Makes a call that reports errors through its last argument; the text of the error.
-pub(crate) fn checked<T>(symbols: &Symbols, call: impl FnOnce(Failure) -> T) -> Result<T, String> {
+pub(crate) fn checked<T>(symbols: &Symbols, call: impl FnOnce(ErrorPlace) -> T) -> Result<T, String> {
     let mut failure: *mut c_char = std::ptr::null_mut();
     let answer = call(&raw mut failure);
     match owned_text(symbols, failure) {

@@ -4,7 +4,7 @@
 use iolab_kv::{Cursor, Seek, StoreError, Way};
 
 use crate::calls::{checked, slice};
-use crate::store::RocksStore;
+use crate::database::RocksStore;
 use crate::symbols::Object;
 
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(crate) struct RocksCursor<'a> {
 impl<'a> RocksCursor<'a> {
     pub(crate) fn new(store: &'a RocksStore) -> RocksCursor<'a> {
         // SAFETY: the store is open for `'a`, its read options live as long.
-        let iterator = unsafe { (store.symbols_for_operation().create_iterator)(store.handle(), store.read_options()) };
+        let iterator = unsafe { (store.symbols_for_operation().create_iterator)(store.handle, store.read) };
         RocksCursor { store, iterator, valid: false }
     }
 

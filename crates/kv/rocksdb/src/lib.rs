@@ -8,6 +8,7 @@
 mod batches;
 mod calls;
 mod cursor;
+mod database;
 mod elsewhere;
 mod error;
 mod figures;
@@ -21,8 +22,8 @@ use std::path::Path;
 use iolab_kv::{ErrorKind, Existing, OpenRequest, Store, StoreDescription, StoreError, StoreKind, judge, remove_owned};
 
 use calls::{c_path, checked};
+use database::RocksStore;
 use options::Options;
-use store::RocksStore;
 
 /// The kind.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use std::ffi::{c_char, c_int, c_uchar, c_void};
 /// An object of the library.
 pub(crate) type Object = *mut c_void;
 /// Where the library puts the text of an error, allocated by it.
-pub(crate) type Failure = *mut *mut c_char;
+pub(crate) type ErrorPlace = *mut *mut c_char;
 
 macro_rules! symbols {
     ($($name:ident: fn($($argument:ty),*) $(-> $result:ty)?;)*) => {
@@ -46,9 +46,9 @@ macro_rules! symbols {
 
 #[rustfmt::skip]
 symbols! {
-    open: fn(Object, *const c_char, Failure) -> Object;
+    open: fn(Object, *const c_char, ErrorPlace) -> Object;
     close: fn(Object);
-    destroy_db: fn(Object, *const c_char, Failure);
+    destroy_db: fn(Object, *const c_char, ErrorPlace);
     free: fn(*mut c_void);
 
     options_create: fn() -> Object;
@@ -57,7 +57,7 @@ symbols! {
     options_set_error_if_exists: fn(Object, c_uchar);
     options_enable_statistics: fn(Object);
     options_statistics_get_string: fn(Object) -> *mut c_char;
-    get_options_from_string: fn(Object, *const c_char, Object, Failure);
+    get_options_from_string: fn(Object, *const c_char, Object, ErrorPlace);
 
     writeoptions_create: fn() -> Object;
     writeoptions_destroy: fn(Object);
@@ -68,10 +68,10 @@ symbols! {
     flushoptions_create: fn() -> Object;
     flushoptions_destroy: fn(Object);
 
-    get_pinned: fn(Object, Object, *const c_char, usize, Failure) -> Object;
+    get_pinned: fn(Object, Object, *const c_char, usize, ErrorPlace) -> Object;
     pinnableslice_value: fn(Object, *mut usize) -> *const c_char;
     pinnableslice_destroy: fn(Object);
-    write: fn(Object, Object, Object, Failure);
+    write: fn(Object, Object, Object, ErrorPlace);
     writebatch_create: fn() -> Object;
     writebatch_clear: fn(Object);
     writebatch_destroy: fn(Object);
@@ -89,9 +89,9 @@ symbols! {
     iter_prev: fn(Object);
     iter_key: fn(Object, *mut usize) -> *const c_char;
     iter_value: fn(Object, *mut usize) -> *const c_char;
-    iter_get_error: fn(Object, Failure);
+    iter_get_error: fn(Object, ErrorPlace);
 
-    flush: fn(Object, Object, Failure);
+    flush: fn(Object, Object, ErrorPlace);
     compact_range: fn(Object, *const c_char, usize, *const c_char, usize);
     property_value: fn(Object, *const c_char) -> *mut c_char;
     property_int: fn(Object, *const c_char, *mut u64) -> c_int;
