@@ -1,5 +1,5 @@
 //! Links of the documentation lead somewhere: relative links to files and headings, and paths in
-//! backticks.
+//! backticks. Each answer of ARCHITECTURE.md's "Where do I …" names a place.
 //!
 //! Links to other sites are not followed: the checks need no network.
 
@@ -14,7 +14,32 @@ const OWN_FOLDERS: [&str; 9] = ["crates/", "xtask/", "docs/", "fuzz/", "testkit/
 
 pub(super) fn check(repository: &Repository) -> Vec<Finding> {
     let pages = repository.files.iter().filter(|file| file.is_markdown());
-    pages.flat_map(|page| [check_links(repository, page), check_paths(repository, page)].concat()).collect()
+    let mut findings: Vec<Finding> =
+        pages.flat_map(|page| [check_links(repository, page), check_paths(repository, page)].concat()).collect();
+    findings.extend(check_answers(repository));
+    findings
+}
+
+/// A newcomer who asks where something is must be sent to a file or a folder.
+fn check_answers(repository: &Repository) -> Vec<Finding> {
+    const PAGE: &str = "ARCHITECTURE.md";
+    const HEADING: &str = "\n## Where do I …\n";
+    let text = repository.text(PAGE).unwrap_or_default();
+    let Some((before, rest)) = text.split_once(HEADING) else { return Vec::new() };
+    let section = rest.split_once("\n## ").map_or(rest, |(section, _)| section);
+    let mut findings = Vec::new();
+    for (at, _) in section.match_indices("\n**") {
+        let question = section[at + 1..].lines().next().unwrap_or_default();
+        let answer = section[at + 1..].split("\n\n").next().unwrap_or_default();
+        let names_path = answer.split('`').skip(1).step_by(2).any(|word| repository.has(word));
+        if !names_path && !answer.contains("](") {
+            let question = question.split("**").nth(1).unwrap_or_default();
+            let what = format!("`Where do I {question}` names no file and no folder");
+            let place = before.len() + HEADING.len() + at + 1;
+            findings.push(Finding::new(PAGE, line_of(text, place), what));
+        }
+    }
+    findings
 }
 
 fn check_links(repository: &Repository, page: &TextFile) -> Vec<Finding> {
@@ -45,12 +70,20 @@ fn check_paths(repository: &Repository, page: &TextFile) -> Vec<Finding> {
             let is_pattern =
                 word.contains(|character: char| "*<{ …".contains(character) || character.is_ascii_uppercase());
             let is_ours = OWN_FOLDERS.iter().any(|folder| word.starts_with(folder));
-            if is_ours && !is_pattern && !repository.has(word) {
+            // A file that is named without its folders is the end of some path.
+            let is_source = word.ends_with(".rs") && !is_ours;
+            let missing = (is_ours && !repository.has(word)) || (is_source && !has_ending(repository, word));
+            if missing && !is_pattern {
                 findings.push(Finding::new(&page.path, number + 1, format!("`{word}` does not exist")));
             }
         }
     }
     findings
+}
+
+fn has_ending(repository: &Repository, word: &str) -> bool {
+    let ending = format!("/{word}");
+    repository.files.iter().any(|file| file.path.ends_with(&ending) || file.path == word)
 }
 
 /// `target` as seen from the folder of `page`.
@@ -105,5 +138,24 @@ mod tests {
                 "docs/a.md:1: link to ../README.md#no: README.md has no such heading",
             ]
         );
+    }
+
+    #[test]
+    fn a_source_without_its_folders_is_the_end_of_a_path() {
+        let (_folder, tree) = repository(&[
+            ("crates/base/one/src/deep/a.rs", "//! a\n"),
+            ("README.md", "`a.rs`, `deep/a.rs` and `b.rs`, `eep/a.rs`; not `*.rs`, nor a.rs\n"),
+        ]);
+        let findings: Vec<String> = check(&tree).iter().map(Finding::to_string).collect();
+        assert_eq!(findings, ["README.md:1: `b.rs` does not exist", "README.md:1: `eep/a.rs` does not exist"]);
+    }
+
+    #[test]
+    fn a_question_is_answered_with_a_place() {
+        let page = "# A\n\n## Where do I …\n\n**add it?** In `docs/a.md`.\n\n**see it?** [there](docs/a.md)\n\n\
+                    **find it?** Somewhere\nin `gone`.\n\n## More\n\n**Bold.** No question.\n";
+        let (_folder, tree) = repository(&[("docs/a.md", "# a\n"), ("ARCHITECTURE.md", page)]);
+        let findings: Vec<String> = check(&tree).iter().map(Finding::to_string).collect();
+        assert_eq!(findings, ["ARCHITECTURE.md:9: `Where do I find it?` names no file and no folder"]);
     }
 }

@@ -18,7 +18,6 @@ const ALLOWED: &[(&str, &str)] = &[
     ("DataWindow", "the data of an NVMe command: the host's end and the device's end"),
     ("Direction", "read or write; db_bench also has an order of keys"),
     ("Distribution", "how offsets and how values are spread"),
-    ("Failure", "why a program ends: for the command line, and across the C interface"),
     ("FileKind", "what a path is: on this machine, and in a trace"),
     ("Interval", "a range of estimates, and a stretch of a run: both are the term of their field"),
     ("Load", "what is run: on a store, and on a timing model"),
