@@ -9,7 +9,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use iolab_clock::Clock;
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 /// How long a program has to end when it is asked to, ns.
 const PATIENCE_NS: u64 = 5_000_000_000;
@@ -25,13 +25,13 @@ pub(crate) struct Beside {
 
 impl Beside {
     /// Starts a line of the shell.
-    pub(crate) fn start(command: &str) -> Result<Beside, Failure> {
+    pub(crate) fn start(command: &str) -> Result<Beside, ExitFailure> {
         let mut shell = Command::new("/bin/sh");
         shell.args(["-c", command]).stdin(Stdio::null()).process_group(0);
         // What it prints must not stand among the lines of a report.
         shell.stdout(std::io::stderr());
         let child = shell.spawn();
-        let child = child.map_err(|error| Failure::failed(format!("iolab: --beside: /bin/sh: {error}")))?;
+        let child = child.map_err(|error| ExitFailure::failed(format!("iolab: --beside: /bin/sh: {error}")))?;
         Ok(Beside { command: command.to_owned(), child, clock: Clock::monotonic() })
     }
 

@@ -19,52 +19,52 @@ pub(crate) const INTERRUPTED: u8 = FailureKind::Interrupted.exit_code();
 
 /// A failure with its exit code. The message is whole: it needs no prefix but the program's name.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub(crate) struct ExitFailure {
     pub(crate) code: u8,
     pub(crate) message: String,
 }
 
-impl Failure {
-    pub(crate) fn mistake(message: impl Into<String>) -> Failure {
-        Failure { code: MISTAKE, message: message.into() }
+impl ExitFailure {
+    pub(crate) fn mistake(message: impl Into<String>) -> ExitFailure {
+        ExitFailure { code: MISTAKE, message: message.into() }
     }
 
-    pub(crate) fn refused(message: impl Into<String>) -> Failure {
-        Failure { code: REFUSED, message: message.into() }
+    pub(crate) fn refused(message: impl Into<String>) -> ExitFailure {
+        ExitFailure { code: REFUSED, message: message.into() }
     }
 
-    pub(crate) fn failed(message: impl Into<String>) -> Failure {
-        Failure { code: FAILED, message: message.into() }
+    pub(crate) fn failed(message: impl Into<String>) -> ExitFailure {
+        ExitFailure { code: FAILED, message: message.into() }
     }
 }
 
-impl From<anyhow::Error> for Failure {
-    fn from(error: anyhow::Error) -> Failure {
+impl From<anyhow::Error> for ExitFailure {
+    fn from(error: anyhow::Error) -> ExitFailure {
         let code = match error.downcast_ref::<OutputError>() {
             Some(output) => code_of(output),
             None => FAILED,
         };
-        Failure { code, message: format!("iolab: {error:#}") }
+        ExitFailure { code, message: format!("iolab: {error:#}") }
     }
 }
 
-impl From<iolab_activity::Failure> for Failure {
-    fn from(failure: iolab_activity::Failure) -> Failure {
+impl From<iolab_activity::Failure> for ExitFailure {
+    fn from(failure: iolab_activity::Failure) -> ExitFailure {
         let message = if failure.is_report { failure.message } else { format!("iolab: {}", failure.message) };
-        Failure { code: failure.kind.exit_code(), message }
+        ExitFailure { code: failure.kind.exit_code(), message }
     }
 }
 
-impl From<CatalogueError> for Failure {
-    fn from(error: CatalogueError) -> Failure {
+impl From<CatalogueError> for ExitFailure {
+    fn from(error: CatalogueError) -> ExitFailure {
         let code = if matches!(error, CatalogueError::Name(_)) { MISTAKE } else { FAILED };
-        Failure { code, message: format!("iolab: {error}") }
+        ExitFailure { code, message: format!("iolab: {error}") }
     }
 }
 
-impl From<OutputError> for Failure {
-    fn from(error: OutputError) -> Failure {
-        Failure { code: code_of(&error), message: format!("iolab: {error}") }
+impl From<OutputError> for ExitFailure {
+    fn from(error: OutputError) -> ExitFailure {
+        ExitFailure { code: code_of(&error), message: format!("iolab: {error}") }
     }
 }
 
@@ -77,7 +77,7 @@ fn code_of(error: &OutputError) -> u8 {
 }
 
 /// Prints a failure and turns a result into the program's exit code.
-pub(crate) fn code(result: Result<u8, Failure>) -> ExitCode {
+pub(crate) fn code(result: Result<u8, ExitFailure>) -> ExitCode {
     match result {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {

@@ -6,7 +6,7 @@ use iolab_jobfile::{Diagnostic, DiagnosticSeverity};
 use iolab_recording::Recording;
 use iolab_resolve::Mode;
 
-use crate::exit::{self, Failure, INTERRUPTED, REFUSED};
+use crate::exit::{self, ExitFailure, INTERRUPTED, REFUSED};
 use crate::pipeline::Planned;
 use crate::subcommands::run;
 use crate::{console, engine_registry, output, pipeline, run_options};
@@ -14,13 +14,13 @@ use crate::{console, engine_registry, output, pipeline, run_options};
 /// The program as `fio`. Exit code: 0, 1 for a job that cannot be run as asked, else the number of
 /// failed jobs; 128 after SIGINT or SIGTERM.
 pub(crate) fn main(words: &[String]) -> ExitCode {
-    exit::code(attempt(words).map_err(|failure| Failure {
+    exit::code(attempt(words).map_err(|failure| ExitFailure {
         code: if failure.code == REFUSED { REFUSED } else { 1 },
         message: failure.message.replace("iolab: ", "fio: "),
     }))
 }
 
-fn attempt(words: &[String]) -> Result<u8, Failure> {
+fn attempt(words: &[String]) -> Result<u8, ExitFailure> {
     let asked = run::take_apart(words, Mode::Fio)?;
     if asked.run.version {
         output::print(&format!("{}\n", iolab_report::FIO_VERSION))?;
@@ -35,7 +35,9 @@ fn attempt(words: &[String]) -> Result<u8, Failure> {
         return Ok(0);
     }
     if asked.run.study.is_asked_for() {
-        return Err(Failure::mistake("fio: --vary, --repeat, --ladder and --precondition make studies: use iolab run"));
+        return Err(ExitFailure::mistake(
+            "fio: --vary, --repeat, --ladder and --precondition make studies: use iolab run",
+        ));
     }
     if let Some(code) = run::answer_questions(&asked.run, run_options::FIO)? {
         return Ok(code);

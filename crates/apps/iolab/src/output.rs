@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::console;
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::printing::shown;
 pub(crate) use crate::printing::{print, print_comparison, print_for_people, print_verdicts};
 
@@ -72,7 +72,7 @@ impl Output {
         outputs: &mut Outputs,
         path: Option<&str>,
         snapshots: bool,
-    ) -> Result<Output, Failure> {
+    ) -> Result<Output, ExitFailure> {
         let destination = match path {
             None => None,
             Some(path) => {
@@ -163,7 +163,7 @@ impl Output {
 }
 
 /// Data to the file that the user names, or to standard output.
-pub(crate) fn write_or_print(outputs: &mut Outputs, path: Option<&Path>, text: &str) -> Result<(), Failure> {
+pub(crate) fn write_or_print(outputs: &mut Outputs, path: Option<&Path>, text: &str) -> Result<(), ExitFailure> {
     match path {
         None => Ok(print(text)?),
         Some(path) => Ok(outputs.place(path, OutputKind::Report, OUTPUT)?.write(shown(text).as_bytes())?),

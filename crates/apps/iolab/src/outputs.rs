@@ -8,14 +8,14 @@ use iolab_archive::{log_files, recordings};
 use iolab_outputs::{OutputKind, Outputs};
 use iolab_plan::{Direction, Plan};
 
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::output;
 use crate::run_options::RunOptions;
 
 pub(crate) use iolab_archive::outputs_beside as beside;
 
 /// Outputs of a run, all of them judged: a run that cannot keep what it measures should not begin.
-pub(crate) fn of_run(plan: &Plan, run: &RunOptions) -> Result<Outputs, Failure> {
+pub(crate) fn of_run(plan: &Plan, run: &RunOptions) -> Result<Outputs, ExitFailure> {
     let mut outputs = beside(run.force, []);
     plan.sources.iter().for_each(|source| outputs.reads(Path::new(&source.name), "a job file"));
     let mut seen = HashSet::new();

@@ -11,7 +11,7 @@ use iolab_resolve::Mode;
 use iolab_runner::RunObserver;
 
 use crate::engine_registry;
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::printing::{StandardError, use_color};
 use crate::run_options::Asked;
 
@@ -28,7 +28,7 @@ pub(crate) fn here() -> ThisMachine {
 }
 
 /// Job files and command line to plan.
-pub(crate) fn plan(asked: &Asked, mode: Mode) -> Result<Planned, Failure> {
+pub(crate) fn plan(asked: &Asked, mode: Mode) -> Result<Planned, ExitFailure> {
     with_request(asked, mode, |request| Ok(pipeline().plan(request)?))
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn with_request<T>(asked: &Asked, mode: Mode, work: impl FnOnce(&Plan
 }
 
 /// Refuses what would destroy something the user did not name, and what there is no room for.
-pub(crate) fn judge(plan: &Plan, mode: Mode, allowed: &[PathBuf]) -> Result<JudgedPlan, Failure> {
+pub(crate) fn judge(plan: &Plan, mode: Mode, allowed: &[PathBuf]) -> Result<JudgedPlan, ExitFailure> {
     Ok(pipeline().judge(plan, mode, allowed)?)
 }
 
@@ -59,6 +59,6 @@ pub(crate) fn run(
     guard: Guard,
     stream: Option<File>,
     observer: &mut dyn RunObserver,
-) -> Result<(Recording, Vec<Option<File>>), Failure> {
+) -> Result<(Recording, Vec<Option<File>>), ExitFailure> {
     Ok(pipeline().run(planned, guard, stream, observer)?)
 }

@@ -3,7 +3,7 @@
 
 use rustix::process::{Resource, getrlimit};
 
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 /// Address space below which the program itself and a few small jobs do not fit.
 const ADDRESSES_BYTES: u64 = 128 << 20;
@@ -12,10 +12,10 @@ const ADDRESSES_BYTES: u64 = 128 << 20;
 ///
 /// # Errors
 /// A limit is lower than what is needed, and may not be raised.
-pub(crate) fn make() -> Result<(), Failure> {
+pub(crate) fn make() -> Result<(), ExitFailure> {
     iolab_process::survive_size_limits();
     if let Some(bytes) = getrlimit(Resource::As).current.filter(|bytes| *bytes < ADDRESSES_BYTES) {
-        return Err(Failure::mistake(format!(
+        return Err(ExitFailure::mistake(format!(
             "iolab: the address space limit of {} MiB is too low: raise it to {} MiB or more (ulimit -v)",
             bytes >> 20,
             ADDRESSES_BYTES >> 20

@@ -18,7 +18,7 @@ pub(crate) use help::{FIO, PLAN, Program, RUN, arguments, usage};
 pub(crate) use table::RUN_OPTIONS;
 pub(crate) use values::{EtaWhen, OutputFormat, RunOptions, StudyWords};
 
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use table::{Refusal, RunOption, Support};
 
 /// What the job language must know of the options, in the order of the table.
@@ -37,16 +37,16 @@ pub(crate) struct Asked {
 
 impl Asked {
     /// The failure that shows these findings in the command line.
-    pub(crate) fn refused(&self, findings: &[Diagnostic]) -> Failure {
+    pub(crate) fn refused(&self, findings: &[Diagnostic]) -> ExitFailure {
         let sources = std::slice::from_ref(&self.line.source);
-        Failure::mistake(iolab_jobfile::render(findings, sources, crate::printing::use_color()))
+        ExitFailure::mistake(iolab_jobfile::render(findings, sources, crate::printing::use_color()))
     }
 
     /// Options of a study where there is none are not taken in silence.
     ///
     /// # Errors
     /// The first such option, and what makes a study.
-    pub(crate) fn refuse_words_of_studies(&self) -> Result<(), Failure> {
+    pub(crate) fn refuse_words_of_studies(&self) -> Result<(), ExitFailure> {
         refuse_without_a_study(&self.line, &self.run).map_err(|finding| self.refused(&[finding]))
     }
 }

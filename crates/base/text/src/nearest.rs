@@ -1,15 +1,16 @@
 //! Spelling suggestions: the known word nearest to what was written.
 
-/// The nearest of `known` if it is near enough to be meant.
+/// The nearest of `known` if it is near enough to be meant. `-` and `_` count as the same letter.
 pub fn closest<'a>(written: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     // Longer texts are no misspelt words; measuring them would only take time.
     if written.is_empty() || written.len() > 64 {
         return None;
     }
     let written = written.to_ascii_lowercase().replace('-', "_");
+    let distance = |word: &str| strsim::damerau_levenshtein(&written, &word.replace('-', "_"));
     let allowed = (written.len() / 3).clamp(1, 3);
     known
-        .map(|word| (strsim::damerau_levenshtein(&written, word), word))
+        .map(|word| (distance(word), word))
         .filter(|(distance, word)| *distance <= allowed && *distance < word.len())
         .min_by_key(|(distance, word)| (*distance, word.len().abs_diff(written.len())))
         .map(|(_, word)| word)
@@ -26,6 +27,7 @@ mod tests {
         for (written, expected) in cases {
             assert_eq!(closest(written, known.into_iter()), expected, "{written}");
         }
+        assert_eq!(closest("my_disks", ["other", "my-disk"].into_iter()), Some("my-disk"));
         assert_eq!(closest(&"a".repeat(100_000), known.into_iter()), None);
     }
 }

@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use iolab_text::closest;
+
 /// One flag.
 #[derive(Debug)]
 pub struct Flag {
@@ -160,9 +162,10 @@ pub(crate) fn read(words: &[String]) -> Result<Vec<(&'static Flag, String)>, Fla
 }
 
 fn unknown(name: &str) -> FlagError {
-    let near = FLAGS.iter().map(|flag| (strsim::damerau_levenshtein(flag.name, name), flag.name)).min();
-    let hint = near.filter(|(distance, _)| *distance <= 3).map(|(_, near)| format!("; did you mean --{near}?"));
-    let hint = hint.unwrap_or_else(|| "; `iolab kv bench --help` lists all flags".to_owned());
+    let hint = match closest(name, FLAGS.iter().map(|flag| flag.name)) {
+        Some(near) => format!("; did you mean --{near}?"),
+        None => "; `iolab kv bench --help` lists all flags".to_owned(),
+    };
     FlagError(format!("unknown flag --{name}{hint}"))
 }
 

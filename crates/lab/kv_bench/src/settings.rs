@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use iolab_kv::Durability;
+use iolab_text::closest;
 
 use crate::benchmarks::{BENCHMARKS, Benchmark};
 use crate::flags::{self, FLAGS, FlagError};
@@ -150,9 +151,9 @@ fn benchmarks(names: &str) -> Result<Vec<&'static Benchmark>, FlagError> {
     let named = |name: &str| {
         let found = BENCHMARKS.iter().find(|benchmark| benchmark.name == name);
         found.ok_or_else(|| {
-            let near = BENCHMARKS.iter().map(|known| (strsim::damerau_levenshtein(known.name, name), known.name)).min();
-            let near = near.filter(|(distance, _)| *distance <= 3).map(|(_, near)| format!("; did you mean {near}?"));
-            FlagError(format!("unknown benchmark `{name}`{}", near.unwrap_or_default()))
+            let near = closest(name, BENCHMARKS.iter().map(|known| known.name));
+            let hint = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+            FlagError(format!("unknown benchmark `{name}`{hint}"))
         })
     };
     let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());

@@ -11,7 +11,7 @@ mod names;
 use std::cell::RefCell;
 use std::ffi::c_char;
 
-use crate::Failure;
+use crate::CallFailure;
 
 /// `iolab_name`.
 #[repr(C)]
@@ -38,11 +38,11 @@ thread_local! {
 }
 
 /// 0, or the negative errno of a failure, whose sentence is kept for who asks.
-fn answer(result: Result<(), Failure>) -> i32 {
+fn answer(result: Result<(), CallFailure>) -> i32 {
     result.map_or_else(|failure| refused(failure) as i32, |()| 0)
 }
 
-fn refused(failure: Failure) -> i64 {
+fn refused(failure: CallFailure) -> i64 {
     MESSAGE.with_borrow_mut(|message| *message = failure.message);
     -i64::from(failure.errno.max(1))
 }

@@ -6,27 +6,27 @@ use iolab_logfs::Error;
 /// A call that failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
-pub struct Failure {
+pub struct CallFailure {
     /// The errno(3) that says it to programs.
     pub errno: i32,
     /// What it was about, and what happened.
     pub message: String,
 }
 
-impl Failure {
-    pub(crate) fn of(what: &[u8], error: &Error) -> Failure {
+impl CallFailure {
+    pub(crate) fn of(what: &[u8], error: &Error) -> CallFailure {
         // What a caller of fsync(2) would be told: the file system itself answers changes with EROFS.
         let errno = if matches!(error, Error::Failed(_)) {
             Error::Device(iolab_disk::DeviceError::Gone).errno()
         } else {
             error.errno()
         };
-        Failure { errno, message: format!("{}: {error}", String::from_utf8_lossy(what)) }
+        CallFailure { errno, message: format!("{}: {error}", String::from_utf8_lossy(what)) }
     }
 }
 
-impl From<ImageError> for Failure {
-    fn from(error: ImageError) -> Failure {
+impl From<ImageError> for CallFailure {
+    fn from(error: ImageError) -> CallFailure {
         let errno = match &error {
             ImageError::Io { source, .. } => source.raw_os_error(),
             ImageError::Missing(_) => Some(Error::NotFound.errno()),
@@ -35,12 +35,12 @@ impl From<ImageError> for Failure {
             ImageError::NoImage(_) | ImageError::Stalled(_) => None,
         };
         let errno = errno.unwrap_or(rustix::io::Errno::INVAL.raw_os_error());
-        Failure { errno, message: error.to_string() }
+        CallFailure { errno, message: error.to_string() }
     }
 }
 
-impl From<crate::BadLocation> for Failure {
-    fn from(error: crate::BadLocation) -> Failure {
-        Failure { errno: rustix::io::Errno::INVAL.raw_os_error(), message: error.to_string() }
+impl From<crate::BadLocation> for CallFailure {
+    fn from(error: crate::BadLocation) -> CallFailure {
+        CallFailure { errno: rustix::io::Errno::INVAL.raw_os_error(), message: error.to_string() }
     }
 }

@@ -9,7 +9,7 @@ use iolab_logfs::{Error, InodeId, InodeKind, LocalVolume, Occupied, Owner};
 use crate::committer::Committer;
 use crate::open_file::OpenFile;
 use crate::service::Service;
-use crate::{Failure, Location};
+use crate::{CallFailure, Location};
 
 /// An open image, until the last of its clones and open files is gone. Whoever opens the same image
 /// again in this process gets the same one.
@@ -56,7 +56,7 @@ impl FileSystem {
     ///
     /// # Errors
     /// What speaks against it: another process, no file system, a damaged one.
-    pub fn open(location: &Location) -> Result<FileSystem, Failure> {
+    pub fn open(location: &Location) -> Result<FileSystem, CallFailure> {
         let mut open = locked(&OPEN);
         open.retain(|(_, shared)| shared.strong_count() > 0);
         let path = std::fs::canonicalize(&location.image).unwrap_or_else(|_| location.image.clone());
@@ -87,10 +87,10 @@ impl FileSystem {
     ///
     /// # Errors
     /// As `open(2)`.
-    pub fn open_file(&self, path: &[u8], how: How) -> Result<Arc<OpenFile>, Failure> {
+    pub fn open_file(&self, path: &[u8], how: How) -> Result<Arc<OpenFile>, CallFailure> {
         let wanted = path.to_vec();
         let opened = self.0.service.call(async move |fs: LocalVolume| open_inode(&fs, &wanted, how).await);
-        let (inode, size) = opened.map_err(|error| Failure::of(path, &error))?;
+        let (inode, size) = opened.map_err(|error| CallFailure::of(path, &error))?;
         let mut files = locked(&self.0.files);
         if let Some(file) = files.get(&inode).and_then(Weak::upgrade) {
             // The file holds its inode already.
@@ -107,12 +107,12 @@ impl FileSystem {
     ///
     /// # Errors
     /// `EAGAIN` when somebody has it.
-    pub fn lock(&self, path: &[u8]) -> Result<(), Failure> {
+    pub fn lock(&self, path: &[u8]) -> Result<(), CallFailure> {
         if locked(&self.0.locks).insert(path.to_vec()) {
             return Ok(());
         }
         let message = format!("{}: already locked by this process", String::from_utf8_lossy(path));
-        Err(Failure { errno: rustix::io::Errno::AGAIN.raw_os_error(), message })
+        Err(CallFailure { errno: rustix::io::Errno::AGAIN.raw_os_error(), message })
     }
 
     /// Undoes [`FileSystem::lock`].
@@ -124,7 +124,7 @@ impl FileSystem {
     ///
     /// # Errors
     /// As `sync(2)`.
-    pub fn sync(&self) -> Result<(), Failure> {
+    pub fn sync(&self) -> Result<(), CallFailure> {
         self.0.commit()
     }
 }
@@ -141,13 +141,13 @@ impl Shared {
     }
 
     /// Sends what files have gathered, and makes everything durable.
-    pub(crate) fn commit(&self) -> Result<(), Failure> {
+    pub(crate) fn commit(&self) -> Result<(), CallFailure> {
         for file in self.open_files() {
             file.send()?;
         }
         let synced =
             self.service.call(async |fs: LocalVolume| if fs.has_unsynced() { fs.sync().await } else { Ok(()) });
-        synced.map_err(|error| Failure::of(b"sync", &error))
+        synced.map_err(|error| CallFailure::of(b"sync", &error))
     }
 
     /// Forgets a file that nobody has open.

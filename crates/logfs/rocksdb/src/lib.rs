@@ -32,7 +32,7 @@ mod open_file;
 mod readahead;
 mod service;
 
-pub use failure::Failure;
+pub use failure::CallFailure;
 pub use file_system::{FileSystem, How};
 pub use location::{BadLocation, Location};
 pub use names::Status;

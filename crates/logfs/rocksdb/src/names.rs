@@ -3,7 +3,7 @@
 use iolab_logfs::{Attributes, Error, InodeId, InodeKind, LocalVolume, Space};
 
 use crate::file_system::{owner, rename};
-use crate::{Failure, FileSystem};
+use crate::{CallFailure, FileSystem};
 
 /// What a path is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,17 +25,17 @@ impl FileSystem {
         &self,
         path: &[u8],
         work: impl AsyncFnOnce(LocalVolume, Vec<u8>) -> Result<T, Error> + Send + 'static,
-    ) -> Result<T, Failure> {
+    ) -> Result<T, CallFailure> {
         let name = path.to_vec();
         let done = self.0.service.call(async move |fs: LocalVolume| work(fs, name).await);
-        done.map_err(|error| Failure::of(path, &error))
+        done.map_err(|error| CallFailure::of(path, &error))
     }
 
     /// What is at a path.
     ///
     /// # Errors
     /// As `stat(2)`.
-    pub fn status(&self, path: &[u8]) -> Result<Status, Failure> {
+    pub fn status(&self, path: &[u8]) -> Result<Status, CallFailure> {
         let (inode, found) = self.at(path, async |fs: LocalVolume, path: Vec<u8>| {
             let inode = fs.resolve(&path).await?;
             Ok((inode, fs.stat(inode)?))
@@ -48,7 +48,7 @@ impl FileSystem {
     ///
     /// # Errors
     /// As `opendir(3)`.
-    pub fn children(&self, path: &[u8]) -> Result<Vec<Vec<u8>>, Failure> {
+    pub fn children(&self, path: &[u8]) -> Result<Vec<Vec<u8>>, CallFailure> {
         self.at(path, async |fs: LocalVolume, path: Vec<u8>| {
             let inode = fs.resolve(&path).await?;
             if fs.stat(inode)?.kind != InodeKind::Directory {
@@ -63,7 +63,7 @@ impl FileSystem {
     ///
     /// # Errors
     /// As `unlink(2)`.
-    pub fn unlink(&self, path: &[u8]) -> Result<(), Failure> {
+    pub fn unlink(&self, path: &[u8]) -> Result<(), CallFailure> {
         self.at(path, async |fs: LocalVolume, path: Vec<u8>| {
             let (directory, name) = fs.resolve_parent(&path).await?;
             fs.unlink(directory, name).await
@@ -74,7 +74,7 @@ impl FileSystem {
     ///
     /// # Errors
     /// As `rename(2)`.
-    pub fn rename(&self, from: &[u8], to: &[u8]) -> Result<(), Failure> {
+    pub fn rename(&self, from: &[u8], to: &[u8]) -> Result<(), CallFailure> {
         let target = to.to_vec();
         self.at(from, async move |fs: LocalVolume, from: Vec<u8>| rename(&fs, &from, &target).await)
     }
@@ -83,7 +83,7 @@ impl FileSystem {
     ///
     /// # Errors
     /// As `link(2)`.
-    pub fn link(&self, from: &[u8], to: &[u8]) -> Result<(), Failure> {
+    pub fn link(&self, from: &[u8], to: &[u8]) -> Result<(), CallFailure> {
         let target = to.to_vec();
         self.at(from, async move |fs: LocalVolume, from: Vec<u8>| {
             let inode = fs.resolve(&from).await?;
@@ -96,7 +96,7 @@ impl FileSystem {
     ///
     /// # Errors
     /// As `mkdir(2)`.
-    pub fn make_directory(&self, path: &[u8]) -> Result<(), Failure> {
+    pub fn make_directory(&self, path: &[u8]) -> Result<(), CallFailure> {
         self.at(path, async |fs: LocalVolume, path: Vec<u8>| {
             let (directory, name) = fs.resolve_parent(&path).await?;
             fs.make_directory(directory, name, owner(0o755)).await.map(drop)
@@ -107,7 +107,7 @@ impl FileSystem {
     ///
     /// # Errors
     /// As `rmdir(2)`.
-    pub fn remove_directory(&self, path: &[u8]) -> Result<(), Failure> {
+    pub fn remove_directory(&self, path: &[u8]) -> Result<(), CallFailure> {
         self.at(path, async |fs: LocalVolume, path: Vec<u8>| {
             let (directory, name) = fs.resolve_parent(&path).await?;
             fs.remove_directory(directory, name).await
@@ -118,7 +118,7 @@ impl FileSystem {
     ///
     /// # Errors
     /// As `fsync(2)`.
-    pub fn sync_directory(&self, path: &[u8]) -> Result<(), Failure> {
+    pub fn sync_directory(&self, path: &[u8]) -> Result<(), CallFailure> {
         self.at(path, async |fs: LocalVolume, path: Vec<u8>| {
             let inode = fs.resolve(&path).await?;
             fs.fsync(inode).await
@@ -129,7 +129,7 @@ impl FileSystem {
     ///
     /// # Errors
     /// When the file system is gone.
-    pub fn space(&self) -> Result<Space, Failure> {
+    pub fn space(&self) -> Result<Space, CallFailure> {
         self.at(b"the file system", async |fs: LocalVolume, _| Ok(fs.space()))
     }
 }

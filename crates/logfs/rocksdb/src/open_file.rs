@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use iolab_disk::Buffer;
 use iolab_logfs::{Error, InodeId, LocalVolume};
 
-use crate::Failure;
+use crate::CallFailure;
 use crate::file_system::Shared;
 use crate::readahead::Ahead;
 
@@ -55,8 +55,8 @@ impl OpenFile {
         self.tail.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn failure(&self, error: &Error) -> Failure {
-        Failure::of(&self.name, error)
+    fn failure(&self, error: &Error) -> CallFailure {
+        CallFailure::of(&self.name, error)
     }
 
     /// Bytes of the file, those included that it has gathered.
@@ -69,7 +69,7 @@ impl OpenFile {
     ///
     /// # Errors
     /// As `write(2)`; also for bytes that were gathered before.
-    pub fn append(&self, mut bytes: &[u8]) -> Result<(), Failure> {
+    pub fn append(&self, mut bytes: &[u8]) -> Result<(), CallFailure> {
         let gather = self.shared.location.gather_bytes.min(self.shared.service.layout().atomic_write_bytes() as usize);
         let mut tail = self.tail();
         while tail.bytes.len() + bytes.len() >= gather.max(1) {
@@ -101,14 +101,14 @@ impl OpenFile {
     ///
     /// # Errors
     /// As `write(2)`.
-    pub fn send(&self) -> Result<(), Failure> {
+    pub fn send(&self) -> Result<(), CallFailure> {
         if !self.has_tail.load(Ordering::Acquire) {
             return Ok(());
         }
         self.send_tail(&mut self.tail())
     }
 
-    fn send_tail(&self, tail: &mut Tail) -> Result<(), Failure> {
+    fn send_tail(&self, tail: &mut Tail) -> Result<(), CallFailure> {
         let bytes = std::mem::take(&mut tail.bytes);
         let sent = self.send_bytes(tail, &bytes);
         tail.bytes = bytes;
@@ -120,7 +120,7 @@ impl OpenFile {
     }
 
     /// Writes bytes behind the file's end there.
-    fn send_bytes(&self, tail: &mut Tail, bytes: &[u8]) -> Result<(), Failure> {
+    fn send_bytes(&self, tail: &mut Tail, bytes: &[u8]) -> Result<(), CallFailure> {
         if bytes.is_empty() {
             return Ok(());
         }
@@ -135,7 +135,7 @@ impl OpenFile {
     ///
     /// # Errors
     /// As `fdatasync(2)`.
-    pub fn sync(&self) -> Result<(), Failure> {
+    pub fn sync(&self) -> Result<(), CallFailure> {
         let mut tail = self.tail();
         let (inode, start, length) = (self.inode, tail.start, tail.bytes.len());
         let buffer = (length > 0).then(|| Buffer::padded(&tail.bytes, 1));
@@ -158,7 +158,7 @@ impl OpenFile {
     ///
     /// # Errors
     /// As `pread(2)`.
-    pub fn read(&self, offset: u64, into: &mut [u8]) -> Result<usize, Failure> {
+    pub fn read(&self, offset: u64, into: &mut [u8]) -> Result<usize, CallFailure> {
         if self.has_tail.load(Ordering::Acquire) {
             return self.read_with_tail(offset, into);
         }
@@ -177,7 +177,7 @@ impl OpenFile {
         Ok(found)
     }
 
-    fn read_with_tail(&self, offset: u64, into: &mut [u8]) -> Result<usize, Failure> {
+    fn read_with_tail(&self, offset: u64, into: &mut [u8]) -> Result<usize, CallFailure> {
         let tail = self.tail();
         let sent = usize::try_from(tail.start.saturating_sub(offset)).unwrap_or(usize::MAX).min(into.len());
         let mut found = 0;
@@ -197,7 +197,7 @@ impl OpenFile {
     }
 
     /// Reads several stretches, all at once as far as the disk can; the answers in their order.
-    pub fn read_many(&self, wanted: &mut [(u64, &mut [u8])]) -> Vec<Result<usize, Failure>> {
+    pub fn read_many(&self, wanted: &mut [(u64, &mut [u8])]) -> Vec<Result<usize, CallFailure>> {
         if self.has_tail.load(Ordering::Acquire) {
             return wanted.iter_mut().map(|(offset, into)| self.read(*offset, into)).collect();
         }
@@ -207,7 +207,7 @@ impl OpenFile {
             async move |fs: LocalVolume| read_new(&fs, inode, (offset, length), block).await
         });
         let answers = self.shared.service.call_each(reads.collect());
-        let placed = answers.into_iter().zip(wanted).map(|(answer, (_, into))| -> Result<usize, Failure> {
+        let placed = answers.into_iter().zip(wanted).map(|(answer, (_, into))| -> Result<usize, CallFailure> {
             let (buffer, found) = answer.map_err(|error| self.failure(&error))?;
             into[..found].copy_from_slice(&buffer[..found]);
             Ok(found)
@@ -216,7 +216,7 @@ impl OpenFile {
     }
 
     /// Reads into a new buffer.
-    fn fetch(&self, offset: u64, length: usize) -> Result<(Buffer, usize), Failure> {
+    fn fetch(&self, offset: u64, length: usize) -> Result<(Buffer, usize), CallFailure> {
         let inode = self.inode;
         let block = self.shared.service.layout().block_bytes as usize;
         let read =
@@ -228,7 +228,7 @@ impl OpenFile {
     ///
     /// # Errors
     /// As `pwrite(2)`.
-    pub fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), Failure> {
+    pub fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), CallFailure> {
         let mut tail = self.tail();
         self.send_tail(&mut tail)?;
         self.ahead.lock().unwrap_or_else(PoisonError::into_inner).forget();
@@ -244,7 +244,7 @@ impl OpenFile {
     ///
     /// # Errors
     /// As `ftruncate(2)`.
-    pub fn truncate(&self, size: u64) -> Result<(), Failure> {
+    pub fn truncate(&self, size: u64) -> Result<(), CallFailure> {
         let mut tail = self.tail();
         self.send_tail(&mut tail)?;
         self.ahead.lock().unwrap_or_else(PoisonError::into_inner).forget();

@@ -11,7 +11,7 @@ use iolab_image::{ImageAccess, ImageError, Lock};
 use iolab_logfs::{Disk, Error, Layout, LocalVolume, OpenOptions, Placement, open_volume};
 
 use crate::doorway::{Closing, Doorway, Job, Queue};
-use crate::{Failure, Location};
+use crate::{CallFailure, Location};
 
 /// A file system on a thread of its own, and its image locked. It is closed when this is dropped.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ impl Service {
     ///
     /// # Errors
     /// What speaks against it, with the image's path.
-    pub(crate) fn start(location: &Location) -> Result<Service, Failure> {
+    pub(crate) fn start(location: &Location) -> Result<Service, CallFailure> {
         let lock = Lock::take(&location.image, ImageAccess::Write)?;
         let io = |what: &'static str| {
             let path = location.image.clone();
@@ -52,7 +52,7 @@ impl Service {
             room.serve()
         });
         let thread = thread.map_err(io("starting a thread"))?;
-        let layout = has_opened.recv().unwrap_or_else(|_| Err(Failure::of(b"the image", &Error::Closed)))?;
+        let layout = has_opened.recv().unwrap_or_else(|_| Err(CallFailure::of(b"the image", &Error::Closed)))?;
         Ok(Service { queue, layout, thread: Mutex::new(Some(thread)) })
     }
 
@@ -130,7 +130,7 @@ struct Room {
     doorway: Doorway,
 }
 
-fn open(location: &Location, queue: &Arc<Queue>) -> Result<(Room, Layout), Failure> {
+fn open(location: &Location, queue: &Arc<Queue>) -> Result<(Room, Layout), CallFailure> {
     let opening = DiskOptions::default();
     let failed = |source| ImageError::Io { path: location.image.clone(), what: "opening it", source };
     let (device, _notes) = open_disk(&location.image, &opening).map_err(failed)?;

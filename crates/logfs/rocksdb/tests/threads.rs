@@ -103,7 +103,7 @@ fn files_behave_as_files() {
 fn names_behave_as_names() {
     let image = image();
     let fs = open(&Location::new(image.path()));
-    let errno = |failed: Result<(), iolab_logfs_rocksdb::Failure>| failed.unwrap_err().errno;
+    let errno = |failed: Result<(), iolab_logfs_rocksdb::CallFailure>| failed.unwrap_err().errno;
     fs.make_directory(b"/db").unwrap();
     assert_eq!(errno(fs.make_directory(b"/db")), 17);
     assert_eq!(errno(fs.open_file(b"/db/none", How::Existing).map(drop)), 2);

@@ -8,6 +8,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use iolab_bounded_read::{DEVICE_ENTRY, ReadError};
+use iolab_text::closest;
 
 /// Why the catalogue does not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -173,8 +174,7 @@ impl Catalogue {
 
 /// What a user who gave a name that there is not may have meant.
 fn alternatives(name: &str, names: &[String]) -> String {
-    let nearest = names.iter().map(|known| (strsim::damerau_levenshtein(name, known), known)).min();
-    if let Some((_, known)) = nearest.filter(|(distance, known)| *distance <= known.len().div_ceil(3)) {
+    if let Some(known) = closest(name, names.iter().map(String::as_str)) {
         return format!("; did you mean {known}?");
     }
     let there = if names.is_empty() { String::new() } else { format!("there are: {}; ", names.join(", ")) };

@@ -90,14 +90,14 @@ impl ControllerRecord {
     #[cold]
     pub fn log_failure(&self, queue: u16, command: &SubmissionEntry, error: CommandError) -> Answer {
         let error = CommandError { status: error.status.with_more(true), ..error };
-        self.errors.add(Failure { queue, cid: command.cid(), namespace: command.nsid(), error });
+        self.errors.add(FailedCommand { queue, cid: command.cid(), namespace: command.nsid(), error });
         Answer::failure(error.status)
     }
 }
 
 /// A failed command, for the log.
 #[derive(Debug, Clone, Copy)]
-struct Failure {
+struct FailedCommand {
     queue: u16,
     cid: u16,
     namespace: u32,
@@ -114,7 +114,7 @@ pub(crate) struct ErrorLog {
 impl ErrorLog {
     /// Adds a failure.
     #[cold]
-    fn add(&self, failure: Failure) {
+    fn add(&self, failure: FailedCommand) {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         let number = self.count.fetch_add(1, Ordering::Relaxed) + 1;
         if entries.len() == ERROR_LOG_ENTRIES {

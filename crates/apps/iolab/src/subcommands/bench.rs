@@ -7,7 +7,7 @@ use iolab_bench::{BenchProfile, PROFILES};
 use iolab_bench_runner::{BenchRequest, run};
 use iolab_outputs::OutputKind;
 
-use crate::exit::{Failure, INTERRUPTED};
+use crate::exit::{ExitFailure, INTERRUPTED};
 use crate::{output, outputs, pipeline};
 
 /// What is measured, for how long, by which patterns.
@@ -49,8 +49,8 @@ pub(crate) struct BenchArguments {
 /// Length of all measurements of a first look, seconds.
 const QUICK_SECONDS: u64 = 6;
 
-pub(crate) fn main(arguments: &BenchArguments) -> Result<u8, Failure> {
-    let unknown = || Failure::mistake(format!("iolab: unknown profile {}", arguments.profile));
+pub(crate) fn main(arguments: &BenchArguments) -> Result<u8, ExitFailure> {
+    let unknown = || ExitFailure::mistake(format!("iolab: unknown profile {}", arguments.profile));
     let mut files = outputs::beside(arguments.force, []);
     let place =
         arguments.output.as_deref().map(|path| files.place(path, OutputKind::Report, "the page (-o)")).transpose()?;

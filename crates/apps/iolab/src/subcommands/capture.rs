@@ -15,7 +15,7 @@ use iolab_trace::Reader;
 use iolab_trace_summary::Summary;
 
 use self::trace_file::{next, open, unreadable, warn_of_damage};
-use crate::exit::{FAILED, Failure};
+use crate::exit::{ExitFailure, FAILED};
 use crate::outputs;
 use crate::printing::{complain_for_people, print, print_for_people, print_to_reader};
 
@@ -92,7 +92,7 @@ enum CaptureAction {
     },
 }
 
-pub(crate) fn main(arguments: &CaptureArguments) -> Result<u8, Failure> {
+pub(crate) fn main(arguments: &CaptureArguments) -> Result<u8, ExitFailure> {
     match &arguments.action {
         Some(CaptureAction::Show { trace, output: Some(page), force, .. }) => page::write(trace, page, *force),
         Some(CaptureAction::Show { trace, first, .. }) => show(trace, first.unwrap_or(u64::MAX)),
@@ -106,7 +106,7 @@ pub(crate) fn main(arguments: &CaptureArguments) -> Result<u8, Failure> {
     }
 }
 
-fn capture(arguments: &CaptureArguments) -> Result<u8, Failure> {
+fn capture(arguments: &CaptureArguments) -> Result<u8, ExitFailure> {
     let mut outputs = outputs::beside(arguments.force, []);
     let mut output = outputs.place(&arguments.output, OutputKind::Trace, "the trace (-o)")?.begin()?;
     // Whoever kills this program finds what was captured until then.
@@ -122,7 +122,7 @@ fn capture(arguments: &CaptureArguments) -> Result<u8, Failure> {
             }
             let message = format!("iolab: capture: {error}");
             let is_mistake = matches!(error, CaptureError::Command { .. } | CaptureError::ZeroByte);
-            return Err(if is_mistake { Failure::mistake(message) } else { Failure::failed(message) });
+            return Err(if is_mistake { ExitFailure::mistake(message) } else { ExitFailure::failed(message) });
         }
     };
     output.finish()?;
@@ -131,7 +131,7 @@ fn capture(arguments: &CaptureArguments) -> Result<u8, Failure> {
     Ok(code(&captured))
 }
 
-fn attach(arguments: &CaptureArguments, process: i32) -> Result<u8, Failure> {
+fn attach(arguments: &CaptureArguments, process: i32) -> Result<u8, ExitFailure> {
     let mut outputs = outputs::beside(arguments.force, []);
     let mut output = outputs.place(&arguments.output, OutputKind::Trace, "the trace (-o)")?.begin()?;
     output.publish()?;
@@ -146,7 +146,7 @@ fn attach(arguments: &CaptureArguments, process: i32) -> Result<u8, Failure> {
             }
             let message = format!("iolab: capture: {error}");
             let is_mistake = matches!(error, AttachError::NoProcess(_));
-            return Err(if is_mistake { Failure::mistake(message) } else { Failure::failed(message) });
+            return Err(if is_mistake { ExitFailure::mistake(message) } else { ExitFailure::failed(message) });
         }
     };
     output.finish()?;
@@ -179,7 +179,7 @@ fn code(captured: &Captured) -> u8 {
     u8::try_from(code).unwrap_or(FAILED)
 }
 
-fn read_to_end(path: &Path) -> Result<Reader<BufReader<File>>, Failure> {
+fn read_to_end(path: &Path) -> Result<Reader<BufReader<File>>, ExitFailure> {
     let mut reader = open(path)?;
     while next(&mut reader, path)?.is_some() {}
     Ok(reader)
@@ -202,7 +202,7 @@ fn told(captured: &Captured, reader: &Reader<BufReader<File>>, path: &Path) -> S
     text
 }
 
-fn show(path: &Path, first: u64) -> Result<u8, Failure> {
+fn show(path: &Path, first: u64) -> Result<u8, ExitFailure> {
     /// Lines are printed in pieces of this many bytes.
     const PIECE: usize = 64 << 10;
     let mut reader = open(path)?;
@@ -223,7 +223,7 @@ fn show(path: &Path, first: u64) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn stat(path: &Path) -> Result<u8, Failure> {
+fn stat(path: &Path) -> Result<u8, ExitFailure> {
     let mut reader = open(path)?;
     let summary = Summary::of(&mut reader).map_err(|error| unreadable(path, error))?;
     print_for_people(&summary.text(&reader))?;

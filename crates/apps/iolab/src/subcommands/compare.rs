@@ -14,7 +14,7 @@ use iolab_outputs::OutputKind;
 use iolab_statistics::DecisionRules;
 use iolab_study::Figure;
 
-use crate::exit::{Failure, WORSE};
+use crate::exit::{ExitFailure, WORSE};
 use crate::{output, outputs};
 
 /// What to compare, how, and what must not have become worse.
@@ -73,7 +73,7 @@ fn percent(text: &str) -> Result<f64, String> {
     if (0.0..1.0).contains(&share) { Ok(share) } else { Err("from 0% to less than 100%".to_owned()) }
 }
 
-pub(crate) fn main(arguments: &CompareArguments) -> Result<u8, Failure> {
+pub(crate) fn main(arguments: &CompareArguments) -> Result<u8, ExitFailure> {
     let request = request(arguments)?;
     let [baseline, candidate] = named_sides(arguments)?;
     let inputs = baseline.iter().chain(&candidate).map(|name| (Path::new(name), "a run to compare"));
@@ -101,11 +101,13 @@ pub(crate) fn main(arguments: &CompareArguments) -> Result<u8, Failure> {
     Ok(WORSE)
 }
 
-fn told(arguments: &CompareArguments, outcome: &ComparisonResult, sides: [&Side; 2]) -> Result<String, Failure> {
+fn told(arguments: &CompareArguments, outcome: &ComparisonResult, sides: [&Side; 2]) -> Result<String, ExitFailure> {
     let wants_page = arguments.output.as_deref().is_some_and(|path| path.ends_with(".html") || path.ends_with(".htm"));
     Ok(match (wants_page, arguments.json) {
         (true, true) => {
-            return Err(Failure::mistake("iolab: -o FILE.html writes a page and --json writes JSON: use one of them"));
+            return Err(ExitFailure::mistake(
+                "iolab: -o FILE.html writes a page and --json writes JSON: use one of them",
+            ));
         }
         (true, false) => {
             let version = env!("CARGO_PKG_VERSION");
@@ -128,13 +130,13 @@ fn command_line() -> String {
     std::iter::once("iolab".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
-fn request(arguments: &CompareArguments) -> Result<ComparisonRequest, Failure> {
-    let figures = arguments
-        .figures
-        .iter()
-        .map(|name| Figure::from_name(name).map_err(|error| Failure::mistake(format!("iolab: --figures: {error}"))));
+fn request(arguments: &CompareArguments) -> Result<ComparisonRequest, ExitFailure> {
+    let figures = arguments.figures.iter().map(|name| {
+        Figure::from_name(name).map_err(|error| ExitFailure::mistake(format!("iolab: --figures: {error}")))
+    });
     let conditions = arguments.fail_if.iter().map(|text| {
-        text.parse::<Condition>().map_err(|error| Failure::mistake(format!("iolab: --fail-if:\n{}", error.render())))
+        text.parse::<Condition>()
+            .map_err(|error| ExitFailure::mistake(format!("iolab: --fail-if:\n{}", error.render())))
     });
     let pairing = match (arguments.paired, arguments.unpaired) {
         (true, _) => PairingChoice::Paired,
@@ -151,11 +153,11 @@ fn request(arguments: &CompareArguments) -> Result<ComparisonRequest, Failure> {
 }
 
 /// What the user calls the runs of each side.
-fn named_sides(arguments: &CompareArguments) -> Result<[Vec<String>; 2], Failure> {
+fn named_sides(arguments: &CompareArguments) -> Result<[Vec<String>; 2], ExitFailure> {
     match &arguments.sides[..] {
         [baseline, candidate] => Ok([listed(baseline), listed(candidate)]),
         [] if !arguments.baseline.is_empty() => Ok([arguments.baseline.clone(), arguments.candidate.clone()]),
-        _ => Err(Failure::mistake(
+        _ => Err(ExitFailure::mistake(
             "iolab: name two runs: iolab compare BASELINE CANDIDATE, or --baseline RUN… --candidate RUN…",
         )),
     }

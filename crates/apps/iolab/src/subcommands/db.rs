@@ -10,7 +10,7 @@ use clap::{Args, Subcommand};
 use iolab_archive::database;
 use iolab_store::{Database, DatabaseError, Filter, csv, json_lines};
 
-use crate::exit::{FAILED, Failure};
+use crate::exit::{ExitFailure, FAILED};
 use crate::printing::StandardError;
 use crate::{output, outputs};
 
@@ -113,15 +113,16 @@ pub(crate) struct FilterArguments {
 }
 
 impl FilterArguments {
-    fn filter(&self) -> Result<Filter, Failure> {
+    fn filter(&self) -> Result<Filter, ExitFailure> {
         let now_ns = iolab_clock::Clock::monotonic().unix_ns();
         let since = self.since.as_deref().map(|text| {
-            since::unix_ns(text, now_ns).map_err(|reason| Failure::mistake(format!("iolab: --since={text}: {reason}")))
+            since::unix_ns(text, now_ns)
+                .map_err(|reason| ExitFailure::mistake(format!("iolab: --since={text}: {reason}")))
         });
         let option = |text: &String| {
             let pair = text.split_once('=').map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
             pair.ok_or_else(|| {
-                Failure::mistake(format!("iolab: --option={text}: an option and its value, as in bs=4k"))
+                ExitFailure::mistake(format!("iolab: --option={text}: an option and its value, as in bs=4k"))
             })
         };
         Ok(Filter {
@@ -138,7 +139,7 @@ impl FilterArguments {
     }
 }
 
-pub(crate) fn main(action: &DbAction) -> Result<u8, Failure> {
+pub(crate) fn main(action: &DbAction) -> Result<u8, ExitFailure> {
     if let DbAction::Path = action {
         let path = database::path()?.map_or("none (IOLAB_DB)".to_owned(), |path| path.display().to_string());
         output::print(&format!("{path}\n"))?;
@@ -176,13 +177,13 @@ pub(crate) fn main(action: &DbAction) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn list(store: &Database, filter: &FilterArguments, json: bool) -> Result<(), Failure> {
+fn list(store: &Database, filter: &FilterArguments, json: bool) -> Result<(), ExitFailure> {
     let entries = store.list(&filter.filter()?).map_err(failed)?;
     let text = if json { json_lines(&entries) } else { shown::table(&entries) };
     Ok(output::print(&text)?)
 }
 
-fn show(store: &Database, id: i64, json: bool) -> Result<(), Failure> {
+fn show(store: &Database, id: i64, json: bool) -> Result<(), ExitFailure> {
     let entry = store.entry(id).map_err(failed)?;
     if json {
         let text = serde_json::to_string_pretty(&entry).context("the entry as JSON")?;
@@ -193,7 +194,7 @@ fn show(store: &Database, id: i64, json: bool) -> Result<(), Failure> {
     Ok(output::print(&shown::whole(&entry, &trials))?)
 }
 
-fn tag(store: &mut Database, id: i64, changes: &[String]) -> Result<(), Failure> {
+fn tag(store: &mut Database, id: i64, changes: &[String]) -> Result<(), ExitFailure> {
     let (mut add, mut remove) = (Vec::new(), Vec::new());
     for change in changes {
         let (list, name) = match (change.strip_prefix('+'), change.strip_prefix('-')) {
@@ -202,7 +203,7 @@ fn tag(store: &mut Database, id: i64, changes: &[String]) -> Result<(), Failure>
             _ => (&mut add, change.as_str()),
         };
         if name.is_empty() || name.contains([',', '@']) || name.contains(char::is_whitespace) {
-            return Err(Failure::mistake(format!(
+            return Err(ExitFailure::mistake(format!(
                 "iolab: '{change}': a tag is a word without commas or @, such as +baseline"
             )));
         }
@@ -211,13 +212,13 @@ fn tag(store: &mut Database, id: i64, changes: &[String]) -> Result<(), Failure>
     store.tag(id, &add, &remove).map_err(failed)
 }
 
-fn export(store: &Database, format: &str, filter: &FilterArguments) -> Result<String, Failure> {
+fn export(store: &Database, format: &str, filter: &FilterArguments) -> Result<String, ExitFailure> {
     let mut entries = store.list(&filter.filter()?).map_err(failed)?;
     entries.reverse();
     Ok(if format == "csv" { csv(&entries) } else { json_lines(&entries) })
 }
 
-fn check(store: &Database) -> Result<u8, Failure> {
+fn check(store: &Database) -> Result<u8, ExitFailure> {
     let all = Filter { with_trials: true, ..Filter::default() };
     let entries = store.list(&all).map_err(failed)?;
     let mut wrong = store.check().map_err(failed)?;
@@ -235,6 +236,6 @@ fn check(store: &Database) -> Result<u8, Failure> {
     Ok(FAILED)
 }
 
-fn failed(error: DatabaseError) -> Failure {
+fn failed(error: DatabaseError) -> ExitFailure {
     database::failure(error).into()
 }

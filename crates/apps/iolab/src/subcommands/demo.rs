@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use iolab_demo::{DemoRequest, run};
 use iolab_outputs::OutputKind;
 
-use crate::exit::{Failure, INTERRUPTED};
+use crate::exit::{ExitFailure, INTERRUPTED};
 use crate::{output, outputs, pipeline};
 
 /// How the demonstration runs.
@@ -31,7 +31,7 @@ pub(crate) struct DemoArguments {
     pub(crate) milliseconds: u64,
 }
 
-pub(crate) fn main(arguments: &DemoArguments) -> Result<u8, Failure> {
+pub(crate) fn main(arguments: &DemoArguments) -> Result<u8, ExitFailure> {
     let mut files = outputs::beside(arguments.force, []);
     let place = files.place(&arguments.output, OutputKind::Report, "the page (-o)")?;
     let request = DemoRequest {

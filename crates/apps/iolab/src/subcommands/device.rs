@@ -13,13 +13,13 @@ use iolab_device_link::{LinkError, ask};
 use iolab_engine_nvme::{check_media, remove_media};
 use iolab_virtual_ssd::Config;
 
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::output;
 
 pub(crate) use arguments::DeviceAction;
 use arguments::DeviceParameters;
 
-pub(crate) fn main(action: &DeviceAction) -> Result<u8, Failure> {
+pub(crate) fn main(action: &DeviceAction) -> Result<u8, ExitFailure> {
     match action {
         DeviceAction::Create { name, parameters } => create(name, parameters),
         DeviceAction::List => list(),
@@ -29,12 +29,12 @@ pub(crate) fn main(action: &DeviceAction) -> Result<u8, Failure> {
         DeviceAction::Serve(arguments) => serve::main(arguments),
         DeviceAction::Attach(arguments) => attach::main(arguments),
         DeviceAction::Restore => restore(),
-        DeviceAction::Parameters => output::print(&parameters_table()).map(|()| 0).map_err(Failure::from),
+        DeviceAction::Parameters => output::print(&parameters_table()).map(|()| 0).map_err(ExitFailure::from),
     }
 }
 
 /// The parameters as pairs, in the order in which they count.
-pub(super) fn pairs(parameters: &DeviceParameters) -> Result<Vec<(String, String)>, Failure> {
+pub(super) fn pairs(parameters: &DeviceParameters) -> Result<Vec<(String, String)>, ExitFailure> {
     let named = [
         ("preset", &parameters.preset),
         ("model", &parameters.model),
@@ -45,7 +45,7 @@ pub(super) fn pairs(parameters: &DeviceParameters) -> Result<Vec<(String, String
     let mut pairs: Vec<(String, String)> = named.collect();
     for word in &parameters.more {
         let mistake =
-            || Failure::mistake(format!("iolab: `{word}` is not KEY=VALUE (iolab device parameters lists them)"));
+            || ExitFailure::mistake(format!("iolab: `{word}` is not KEY=VALUE (iolab device parameters lists them)"));
         let (key, value) = word.split_once('=').ok_or_else(mistake)?;
         pairs.push((key.to_owned(), value.to_owned()));
     }
@@ -54,18 +54,18 @@ pub(super) fn pairs(parameters: &DeviceParameters) -> Result<Vec<(String, String
 }
 
 /// What the parameters describe, or what is wrong with them.
-pub(super) fn config(pairs: &[(String, String)]) -> Result<Config, Failure> {
-    let mistake = |error| Failure::mistake(format!("iolab: {error} (iolab device parameters lists them)"));
+pub(super) fn config(pairs: &[(String, String)]) -> Result<Config, ExitFailure> {
+    let mistake = |error| ExitFailure::mistake(format!("iolab: {error} (iolab device parameters lists them)"));
     let pairs = pairs.iter().map(|(key, value)| (key.as_str(), value.as_str()));
     Config::of_pairs(pairs).map_err(mistake)
 }
 
-fn create(name: &str, parameters: &DeviceParameters) -> Result<u8, Failure> {
+fn create(name: &str, parameters: &DeviceParameters) -> Result<u8, ExitFailure> {
     let pairs = pairs(parameters)?;
     let config = config(&pairs)?;
     iolab_engine_nvme::allow_media(parameters.allow_destroy.iter().map(PathBuf::as_path));
     if let Some(file) = config.media_file() {
-        check_media(file).map_err(|error| Failure::refused(format!("iolab: {name}: {error}")))?;
+        check_media(file).map_err(|error| ExitFailure::refused(format!("iolab: {name}: {error}")))?;
     }
     let entry = Entry { name: name.to_owned(), parameters: pairs };
     let path = Catalogue::of_user()?.create(&entry)?;
@@ -86,7 +86,7 @@ pub(super) fn summary(config: &Config) -> String {
     format!("{}, {many}, blocks of {} bytes", config.model_name(), config.lba_bytes)
 }
 
-fn list() -> Result<u8, Failure> {
+fn list() -> Result<u8, ExitFailure> {
     let entries = Catalogue::of_user()?.list()?;
     if entries.is_empty() {
         output::print("no virtual devices; create one with `iolab device create NAME --model nand --size 8G`\n")?;
@@ -102,7 +102,7 @@ fn list() -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn state(name: &str) -> Result<&'static str, Failure> {
+fn state(name: &str) -> Result<&'static str, ExitFailure> {
     Ok(if is_served(&socket(name)?) { "served" } else { "not served" })
 }
 
@@ -111,7 +111,7 @@ pub(super) fn is_served(socket: &Path) -> bool {
     !matches!(ask(socket, "name"), Err(LinkError::NotServed { .. }))
 }
 
-fn info(name: &str) -> Result<u8, Failure> {
+fn info(name: &str) -> Result<u8, ExitFailure> {
     let entry = Catalogue::of_user()?.find(name)?;
     let config = config(&entry.parameters)?;
     let mut text = format!("{name}: {}\nstate: {}\n", summary(&config), state(name)?);
@@ -126,33 +126,33 @@ fn info(name: &str) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn stats(name: &str, json: bool) -> Result<u8, Failure> {
+fn stats(name: &str, json: bool) -> Result<u8, ExitFailure> {
     let question = if json { "stats json" } else { "stats" };
     match ask(&socket(name)?, question) {
         Ok(answer) => output::print(&answer)?,
         Err(LinkError::NotServed { .. }) => {
             Catalogue::of_user()?.find(name)?;
-            return Err(Failure::mistake(format!(
+            return Err(ExitFailure::mistake(format!(
                 "iolab: device {name} is not running, so it has no statistics (start it with `iolab device serve {name}`)"
             )));
         }
-        Err(other) => return Err(Failure::failed(format!("iolab: {name}: {other}"))),
+        Err(other) => return Err(ExitFailure::failed(format!("iolab: {name}: {other}"))),
     }
     Ok(0)
 }
 
-fn destroy(name: &str, data: bool) -> Result<u8, Failure> {
+fn destroy(name: &str, data: bool) -> Result<u8, ExitFailure> {
     let catalogue = Catalogue::of_user()?;
     let entry = catalogue.find(name)?;
     if is_served(&socket(name)?) {
-        return Err(Failure::refused(format!(
+        return Err(ExitFailure::refused(format!(
             "iolab: device {name} is running: stop `iolab device serve {name}` first"
         )));
     }
     let file = config(&entry.parameters).ok().and_then(|config| config.media_file().map(Path::to_owned));
     let removed = match &file {
         Some(file) if data => Some(remove_media(file).map_err(|error| {
-            Failure::refused(format!("iolab: device {name} was not removed and keeps its data: {error}"))
+            ExitFailure::refused(format!("iolab: device {name} was not removed and keeps its data: {error}"))
         })?),
         _ => None,
     };
@@ -179,7 +179,7 @@ fn parameters_table() -> String {
 }
 
 /// Gives devices back what killed runs have changed.
-fn restore() -> Result<u8, Failure> {
+fn restore() -> Result<u8, ExitFailure> {
     let restored = iolab_pipeline::restore_device_settings()?;
     if restored.is_empty() {
         output::print("no device has settings left over from a run\n")?;
@@ -189,6 +189,6 @@ fn restore() -> Result<u8, Failure> {
 }
 
 /// Where the server of a device listens. A folder that somebody else may have put there is refused.
-pub(crate) fn socket(name: &str) -> Result<PathBuf, Failure> {
-    iolab_engine_nvme::socket_of(name).map_err(|error| Failure::refused(format!("iolab: {error}")))
+pub(crate) fn socket(name: &str) -> Result<PathBuf, ExitFailure> {
+    iolab_engine_nvme::socket_of(name).map_err(|error| ExitFailure::refused(format!("iolab: {error}")))
 }

@@ -7,7 +7,7 @@ use iolab_doctor::{Check, CheckStatus};
 use iolab_resolve::Mode;
 use serde::Serialize;
 
-use crate::exit::{FAILED, Failure};
+use crate::exit::{ExitFailure, FAILED};
 use crate::{engine_registry, output, pipeline};
 
 /// What to look at.
@@ -30,7 +30,7 @@ struct Answer {
     would_run: Option<bool>,
 }
 
-pub(crate) fn main(arguments: &DoctorArguments) -> Result<u8, Failure> {
+pub(crate) fn main(arguments: &DoctorArguments) -> Result<u8, ExitFailure> {
     let answer = match &arguments.words[..] {
         [] => Answer { checks: iolab_doctor::of_machine(engine_registry::engines()), would_run: None },
         words => {

@@ -5,10 +5,10 @@ use std::fmt::Write;
 use iolab_engine::{EngineDescription, FileUse};
 
 use crate::engine_registry;
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::output;
 
-pub(crate) fn main(engine: Option<&str>) -> Result<u8, Failure> {
+pub(crate) fn main(engine: Option<&str>) -> Result<u8, ExitFailure> {
     let text = match engine {
         None => list(),
         Some(name) => describe(find(name)?),
@@ -18,7 +18,7 @@ pub(crate) fn main(engine: Option<&str>) -> Result<u8, Failure> {
 }
 
 /// The answer to `--enghelp[=ENGINE[,OPTION]]`.
-pub(crate) fn enghelp(topic: &str) -> Result<String, Failure> {
+pub(crate) fn enghelp(topic: &str) -> Result<String, ExitFailure> {
     if topic.is_empty() {
         return Ok(list());
     }
@@ -28,16 +28,16 @@ pub(crate) fn enghelp(topic: &str) -> Result<String, Failure> {
         return Ok(describe(engine));
     }
     let entry = engine.options.iter().find(|entry| entry.answers_to(option));
-    let entry = entry.ok_or_else(|| Failure::mistake(format!("iolab: engine {name} has no option {option}")))?;
+    let entry = entry.ok_or_else(|| ExitFailure::mistake(format!("iolab: engine {name} has no option {option}")))?;
     Ok(iolab_jobfile::help::describe(entry))
 }
 
-fn find(name: &str) -> Result<&'static EngineDescription, Failure> {
+fn find(name: &str) -> Result<&'static EngineDescription, ExitFailure> {
     engine_registry::description(name).ok_or_else(|| {
         let names: Vec<&str> = engine_registry::descriptions().iter().map(|engine| engine.name).collect();
         let near = iolab_text::closest(name, names.iter().copied());
         let near = near.map(|near| format!("did you mean {near}? ")).unwrap_or_default();
-        Failure::mistake(format!("iolab: unknown engine {name}: {near}The engines are {}", names.join(", ")))
+        ExitFailure::mistake(format!("iolab: unknown engine {name}: {near}The engines are {}", names.join(", ")))
     })
 }
 

@@ -5,10 +5,10 @@
 use iolab_archive::recordings::load;
 use iolab_jobfile::help;
 
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::{console, engine_registry, output};
 
-pub(crate) fn main(term: &str) -> Result<u8, Failure> {
+pub(crate) fn main(term: &str) -> Result<u8, ExitFailure> {
     let path = std::path::Path::new(term);
     if path.join("study.json").exists() || path.join("collection.json").exists() {
         output::print(&iolab_study_runner::bends::explain(path)?)?;
@@ -36,7 +36,7 @@ pub(crate) fn main(term: &str) -> Result<u8, Failure> {
     texts.extend(finding(term));
     texts.extend(iolab_study::verdict_meaning(term).map(|meaning| format!("Verdict {term}: {meaning}\n")));
     if texts.is_empty() {
-        return Err(Failure::mistake(unknown(term)));
+        return Err(ExitFailure::mistake(unknown(term)));
     }
     output::print(&texts.join("\n"))?;
     Ok(0)
@@ -64,7 +64,7 @@ fn finding(term: &str) -> Option<String> {
 }
 
 /// What limited a run.
-fn recording(path: &std::path::Path) -> Result<u8, Failure> {
+fn recording(path: &std::path::Path) -> Result<u8, ExitFailure> {
     let loaded = load(path).map_err(iolab_activity::Failure::from)?;
     loaded.notes.iter().for_each(|note| eprintln!("iolab: warning: {note}"));
     let limits = iolab_findings::limits(&loaded.recording);
@@ -76,11 +76,11 @@ fn recording(path: &std::path::Path) -> Result<u8, Failure> {
 }
 
 /// The answer to `--cmdhelp[=OPTION|all]`.
-pub(crate) fn cmdhelp(topic: &str) -> Result<String, Failure> {
+pub(crate) fn cmdhelp(topic: &str) -> Result<String, ExitFailure> {
     if topic == "all" {
         return Ok(help::cmdhelp_all());
     }
-    help::cmdhelp(topic).ok_or_else(|| Failure::mistake(unknown(topic)))
+    help::cmdhelp(topic).ok_or_else(|| ExitFailure::mistake(unknown(topic)))
 }
 
 fn unknown(term: &str) -> String {

@@ -20,7 +20,7 @@ mod umount;
 
 use iolab_fs_commands::FsError;
 
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::output;
 
 /// What to do with a file system.
@@ -66,7 +66,7 @@ pub(crate) enum FsAction {
     DumpLog(dump_log::Arguments),
 }
 
-pub(crate) fn main(action: &FsAction) -> Result<u8, Failure> {
+pub(crate) fn main(action: &FsAction) -> Result<u8, ExitFailure> {
     match action {
         FsAction::Mkfs(arguments) => mkfs::main(arguments),
         FsAction::Info(arguments) => info::main(arguments),
@@ -90,8 +90,8 @@ pub(crate) fn main(action: &FsAction) -> Result<u8, Failure> {
     }
 }
 
-impl From<FsError> for Failure {
-    fn from(error: FsError) -> Failure {
+impl From<FsError> for ExitFailure {
+    fn from(error: FsError) -> ExitFailure {
         iolab_activity::Failure::from(error).into()
     }
 }

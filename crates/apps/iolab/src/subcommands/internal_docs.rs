@@ -4,10 +4,10 @@ use std::path::Path;
 
 use iolab_outputs::{OutputKind, make_folder};
 
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::{engine_registry, outputs};
 
-pub(crate) fn main(folder: &Path) -> Result<u8, Failure> {
+pub(crate) fn main(folder: &Path) -> Result<u8, ExitFailure> {
     make_folder(folder)?;
     // The pages are in version control: whatever stands there is the page that is made anew.
     let mut outputs = outputs::beside(true, []);

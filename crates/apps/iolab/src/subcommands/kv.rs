@@ -3,7 +3,7 @@
 mod bench;
 mod check;
 
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::output;
 
 /// What to do with a store.
@@ -18,7 +18,7 @@ pub(crate) enum KvAction {
     Stores,
 }
 
-pub(crate) fn main(action: &KvAction) -> Result<u8, Failure> {
+pub(crate) fn main(action: &KvAction) -> Result<u8, ExitFailure> {
     match action {
         KvAction::Bench(words) => bench::main(words),
         KvAction::Check(arguments) => check::main(arguments),
@@ -26,7 +26,7 @@ pub(crate) fn main(action: &KvAction) -> Result<u8, Failure> {
     }
 }
 
-fn stores() -> Result<u8, Failure> {
+fn stores() -> Result<u8, ExitFailure> {
     let mut text = String::new();
     for kind in iolab_kv_catalogue::KINDS {
         let known = kind.description();

@@ -6,10 +6,10 @@ use clap_mangen::Man;
 use iolab_outputs::{OutputKind, make_folder};
 
 use crate::arguments::{ManArguments, command_tree};
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::outputs;
 
-pub(crate) fn main(arguments: &ManArguments) -> Result<u8, Failure> {
+pub(crate) fn main(arguments: &ManArguments) -> Result<u8, ExitFailure> {
     let mut tree = command_tree().disable_help_subcommand(true);
     tree.build();
     let Some(folder) = &arguments.folder else {
@@ -27,7 +27,7 @@ pub(crate) fn main(arguments: &ManArguments) -> Result<u8, Failure> {
 }
 
 /// The command that the words name.
-fn find<'a>(tree: &'a Command, words: &[String]) -> Result<&'a Command, Failure> {
+fn find<'a>(tree: &'a Command, words: &[String]) -> Result<&'a Command, ExitFailure> {
     let mut command = tree;
     for word in words {
         let Some(next) = command.find_subcommand(word) else {
@@ -35,7 +35,7 @@ fn find<'a>(tree: &'a Command, words: &[String]) -> Result<&'a Command, Failure>
             let has =
                 if known.is_empty() { "has no commands".to_owned() } else { format!("has: {}", known.join(", ")) };
             let asked = command.get_bin_name().unwrap_or("iolab");
-            return Err(Failure::mistake(format!("iolab: {asked} has no command `{word}`; it {has}")));
+            return Err(ExitFailure::mistake(format!("iolab: {asked} has no command `{word}`; it {has}")));
         };
         command = next;
     }
@@ -60,7 +60,7 @@ fn file_name(command: &Command) -> String {
     format!("{}.1", title(command))
 }
 
-fn page(command: &Command) -> Result<String, Failure> {
+fn page(command: &Command) -> Result<String, ExitFailure> {
     let mut page = Vec::new();
     Man::new(command.clone()).title(title(command)).render(&mut page).context("rendering the manual page")?;
     Ok(String::from_utf8_lossy(&page).into_owned())

@@ -13,13 +13,13 @@ use iolab_observe::System;
 use iolab_vfio::{PciAddress, Sysfs};
 
 use crate::arguments::NvmeAction;
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::output;
 
 /// Class code of NVM Express controllers (NVMe over PCIe Transport, section 3.8.1).
 const NVME_CLASS: u32 = 0x01_0802;
 
-pub(crate) fn main(action: &NvmeAction) -> Result<u8, Failure> {
+pub(crate) fn main(action: &NvmeAction) -> Result<u8, ExitFailure> {
     let text = match action {
         NvmeAction::List => list()?,
         NvmeAction::Identify { device } => identify(device)?,
@@ -32,12 +32,12 @@ pub(crate) fn main(action: &NvmeAction) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn failed(error: impl std::fmt::Display) -> Failure {
-    Failure::failed(format!("iolab: {error}"))
+fn failed(error: impl std::fmt::Display) -> ExitFailure {
+    ExitFailure::failed(format!("iolab: {error}"))
 }
 
 /// A device by the words of job files, by a bare PCI address, or by the name of a created one.
-fn named(device: &str) -> Result<DeviceName, Failure> {
+fn named(device: &str) -> Result<DeviceName, ExitFailure> {
     let text = if device.contains('=') {
         device.to_owned()
     } else if device.contains([':', '.']) && !device.contains('/') {
@@ -45,23 +45,23 @@ fn named(device: &str) -> Result<DeviceName, Failure> {
     } else {
         format!("trtype=VIRT traddr={device}")
     };
-    DeviceName::parse(&text).map_err(|error| Failure::mistake(format!("iolab: {device}: {error}")))
+    DeviceName::parse(&text).map_err(|error| ExitFailure::mistake(format!("iolab: {device}: {error}")))
 }
 
-fn opened(device: &str) -> Result<(DeviceName, Opened), Failure> {
+fn opened(device: &str) -> Result<(DeviceName, Opened), ExitFailure> {
     let name = named(device)?;
     let opened = open(&name).map_err(|error| trouble(device, &error))?;
     Ok((name, opened))
 }
 
 /// What is wrong with a device, or with what the user said of it.
-fn trouble(device: &str, error: &NvmeDeviceError) -> Failure {
+fn trouble(device: &str, error: &NvmeDeviceError) -> ExitFailure {
     let mistaken = matches!(error, NvmeDeviceError::Config(_) | NvmeDeviceError::Namespace { .. });
-    let failure = if mistaken { Failure::mistake } else { Failure::failed };
+    let failure = if mistaken { ExitFailure::mistake } else { ExitFailure::failed };
     failure(format!("iolab: {device}: {error}"))
 }
 
-fn list() -> Result<String, Failure> {
+fn list() -> Result<String, ExitFailure> {
     let mut text = String::new();
     for function in Sysfs::live().functions_of_class(NVME_CLASS) {
         let driver = function.driver.as_deref().unwrap_or("no driver");
@@ -79,7 +79,7 @@ fn list() -> Result<String, Failure> {
     Ok(text)
 }
 
-fn identify(device: &str) -> Result<String, Failure> {
+fn identify(device: &str) -> Result<String, ExitFailure> {
     let (_, opened) = opened(device)?;
     let facts = opened.controller.facts();
     let mut text = format!(
@@ -122,13 +122,13 @@ fn identify(device: &str) -> Result<String, Failure> {
 }
 
 /// The subsystems of a target, each as a device name that job files take.
-fn discover(target: &str) -> Result<String, Failure> {
+fn discover(target: &str) -> Result<String, ExitFailure> {
     let text = match target.split_once(':') {
         _ if target.contains('=') => target.to_owned(),
         Some((address, port)) if !port.contains(':') => format!("trtype=TCP traddr={address} trsvcid={port}"),
         _ => format!("trtype=TCP traddr={target}"),
     };
-    let mistake = |what: String| Failure::mistake(format!("iolab: {target}: {what}"));
+    let mistake = |what: String| ExitFailure::mistake(format!("iolab: {target}: {what}"));
     let name = DeviceName::parse(&text).map_err(|error| mistake(error.to_string()))?;
     let DevicePlace::Tcp(place) = &name.place else {
         return Err(mistake("only targets behind TCP can be asked".into()));
@@ -152,7 +152,7 @@ fn discover(target: &str) -> Result<String, Failure> {
     Ok(text)
 }
 
-fn smart(device: &str) -> Result<String, Failure> {
+fn smart(device: &str) -> Result<String, ExitFailure> {
     let (_, opened) = opened(device)?;
     let mut bytes = [0; 512];
     opened.controller.log_page(LogPage::HEALTH, u32::MAX, true, &mut bytes).map_err(failed)?;
@@ -185,11 +185,11 @@ fn smart_text(log: &HealthLog) -> String {
 }
 
 /// SPDK's hello_world, kind to what is on the device.
-fn hello(device: &str, allowed: bool) -> Result<String, Failure> {
+fn hello(device: &str, allowed: bool) -> Result<String, ExitFailure> {
     let name = named(device)?;
     if matches!(name.place, DevicePlace::Pcie(_) | DevicePlace::Tcp(_)) && !allowed {
         let why = "it writes to the first block of a real device and then restores it";
-        return Err(Failure::refused(format!("iolab: hello: {why}; add --allow-destroy if you want that")));
+        return Err(ExitFailure::refused(format!("iolab: hello: {why}; add --allow-destroy if you want that")));
     }
     let (name, opened) = opened(device)?;
     let namespace = opened.namespace(name.namespace).map_err(|error| trouble(device, &error))?;
@@ -211,7 +211,7 @@ struct Greeting<'a> {
 const PATIENCE_NS: u64 = 60_000_000_000;
 
 impl<'a> Greeting<'a> {
-    fn new(opened: &'a Opened, namespace: Namespace) -> Result<Greeting<'a>, Failure> {
+    fn new(opened: &'a Opened, namespace: Namespace) -> Result<Greeting<'a>, ExitFailure> {
         let controller = &opened.controller;
         let bytes = (namespace.block_bytes() as usize).next_multiple_of(4096);
         let memory = SharedBytes::memfd("iolab-hello", bytes).map_err(failed)?;
@@ -220,7 +220,7 @@ impl<'a> Greeting<'a> {
         Ok(Greeting { opened, controller, namespace, pair, memory, address })
     }
 
-    fn exchange(&mut self) -> Result<String, Failure> {
+    fn exchange(&mut self) -> Result<String, ExitFailure> {
         let block = self.namespace.block_bytes() as usize;
         let mut before = vec![0; block];
         self.read(&mut before)?;
@@ -238,7 +238,7 @@ impl<'a> Greeting<'a> {
         Ok("wrote \"Hello world!\" to the first block, read it back and restored the old data\n".to_owned())
     }
 
-    fn read(&mut self, to: &mut [u8]) -> Result<(), Failure> {
+    fn read(&mut self, to: &mut [u8]) -> Result<(), ExitFailure> {
         let data = DataWindow::new(self.address, to.len() as u32);
         let submitted = self.pair.read(0, &self.namespace, 0, 1, data);
         self.finish(submitted)?;
@@ -246,14 +246,14 @@ impl<'a> Greeting<'a> {
         Ok(())
     }
 
-    fn write(&mut self, from: &[u8]) -> Result<(), Failure> {
+    fn write(&mut self, from: &[u8]) -> Result<(), ExitFailure> {
         self.memory.write(0, from);
         let data = DataWindow::new(self.address, from.len() as u32);
         let submitted = self.pair.write(0, &self.namespace, 0, 1, data);
         self.finish(submitted)
     }
 
-    fn finish(&mut self, submitted: Submit) -> Result<(), Failure> {
+    fn finish(&mut self, submitted: Submit) -> Result<(), ExitFailure> {
         match submitted {
             Submit::Accepted => self.pair.flush(),
             Submit::Full => return Err(failed("the queue has no room for a command")),
@@ -284,15 +284,15 @@ impl Drop for Greeting<'_> {
     }
 }
 
-fn bind(address: &str, restore: bool, force: bool) -> Result<String, Failure> {
-    let wrong = |error| Failure::mistake(format!("iolab: {address}: {error}"));
+fn bind(address: &str, restore: bool, force: bool) -> Result<String, ExitFailure> {
+    let wrong = |error| ExitFailure::mistake(format!("iolab: {address}: {error}"));
     let parsed: PciAddress = address.parse().map_err(wrong)?;
     let sysfs = Sysfs::live();
     if restore {
         let driver = sysfs.restore(parsed).map_err(failed)?;
         return Ok(format!("{parsed} is now bound to {}\n", driver.as_deref().unwrap_or("no driver")));
     }
-    let bound = sysfs.bind(parsed, in_use, force).map_err(|error| Failure::refused(format!("iolab: {error}")))?;
+    let bound = sysfs.bind(parsed, in_use, force).map_err(|error| ExitFailure::refused(format!("iolab: {error}")))?;
     let before = bound.previous.as_deref().unwrap_or("no driver");
     Ok(format!("{parsed} is now bound to vfio-pci (before: {before}). To undo: iolab nvme bind {parsed} --restore\n"))
 }

@@ -7,12 +7,12 @@ use iolab_report::PerfDetail;
 use iolab_resolve::Mode;
 
 use crate::arguments::PerfArguments;
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::output::Format;
 use crate::subcommands::run;
 use crate::{pipeline, subcommands};
 
-pub(crate) fn main(arguments: &PerfArguments) -> Result<u8, Failure> {
+pub(crate) fn main(arguments: &PerfArguments) -> Result<u8, ExitFailure> {
     let words = words(arguments)?;
     let asked = subcommands::run::take_apart(&words, Mode::Iolab)?;
     let planned = pipeline::plan(&asked, Mode::Iolab)?;
@@ -32,8 +32,8 @@ fn detail(arguments: &PerfArguments) -> PerfDetail {
 }
 
 /// The job, as `iolab run` would be given it.
-fn words(arguments: &PerfArguments) -> Result<Vec<String>, Failure> {
-    let mistake = |text: &str| Failure::mistake(format!("iolab: {text}"));
+fn words(arguments: &PerfArguments) -> Result<Vec<String>, ExitFailure> {
+    let mistake = |text: &str| ExitFailure::mistake(format!("iolab: {text}"));
     let cores = cores(&arguments.core_mask).ok_or_else(|| {
         mistake(&format!("-c {} is not a core mask: use bits (0xF) or a list ([0,2-3])", arguments.core_mask))
     })?;

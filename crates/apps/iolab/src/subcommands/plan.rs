@@ -2,10 +2,10 @@
 
 use iolab_resolve::Mode;
 
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::{output, pipeline, run_options};
 
-pub(crate) fn main(words: &[String]) -> Result<u8, Failure> {
+pub(crate) fn main(words: &[String]) -> Result<u8, ExitFailure> {
     let asked = super::run::take_apart(words, Mode::Iolab)?;
     if let Some(code) = super::run::answer_questions(&asked.run, run_options::PLAN)? {
         return Ok(code);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use iolab_resolve::Mode;
 
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::pipeline;
 use crate::subcommands::run;
 
@@ -50,7 +50,7 @@ pub(crate) struct ReplayArguments {
     options: Vec<String>,
 }
 
-pub(crate) fn main(arguments: &ReplayArguments) -> Result<u8, Failure> {
+pub(crate) fn main(arguments: &ReplayArguments) -> Result<u8, ExitFailure> {
     let asked = run::take_apart(&words(arguments)?, Mode::Iolab)?;
     let planned = pipeline::plan(&asked, Mode::Iolab)?;
     run::show_warnings(&planned);
@@ -60,8 +60,8 @@ pub(crate) fn main(arguments: &ReplayArguments) -> Result<u8, Failure> {
 }
 
 /// The job, as `iolab run` would be given it.
-fn words(arguments: &ReplayArguments) -> Result<Vec<String>, Failure> {
-    let mistake = |text: &str| Failure::mistake(format!("iolab: replay: {text}"));
+fn words(arguments: &ReplayArguments) -> Result<Vec<String>, ExitFailure> {
+    let mistake = |text: &str| ExitFailure::mistake(format!("iolab: replay: {text}"));
     let to_null = arguments.ioengine.as_deref() == Some("null");
     if arguments.directory.is_none() && arguments.map.is_empty() && !arguments.in_place && !to_null {
         return Err(mistake(
@@ -99,11 +99,11 @@ fn words(arguments: &ReplayArguments) -> Result<Vec<String>, Failure> {
 }
 
 /// The engine that was asked for, or the plainest that does what the trace does.
-fn engine(arguments: &ReplayArguments) -> Result<String, Failure> {
+fn engine(arguments: &ReplayArguments) -> Result<String, ExitFailure> {
     if let Some(engine) = &arguments.ioengine {
         return Ok(engine.clone());
     }
     let overlap =
-        iolab_replay::overlaps(&arguments.trace).map_err(|reason| Failure::mistake(format!("iolab: {reason}")))?;
+        iolab_replay::overlaps(&arguments.trace).map_err(|reason| ExitFailure::mistake(format!("iolab: {reason}")))?;
     Ok(if overlap { "io_uring" } else { "psync" }.to_owned())
 }

@@ -13,12 +13,12 @@ use iolab_study_runner::report as study_report;
 
 use crate::arguments::ReportArguments;
 use crate::console;
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::output::{self, Format};
 use crate::outputs;
 use crate::printing::{StandardError, shown};
 
-pub(crate) fn main(arguments: &ReportArguments) -> Result<u8, Failure> {
+pub(crate) fn main(arguments: &ReportArguments) -> Result<u8, ExitFailure> {
     let wants_page = arguments.output_format.iter().any(|word| word == "html")
         || arguments.output.as_deref().is_some_and(|path| path.ends_with(".html") || path.ends_with(".htm"))
         || arguments.figures.is_some();
@@ -48,29 +48,29 @@ fn is_for_people(arguments: &ReportArguments) -> bool {
 }
 
 /// A study has figures of its own, and no single recording that other formats could be made of.
-fn of_study(arguments: &ReportArguments) -> Result<String, Failure> {
+fn of_study(arguments: &ReportArguments) -> Result<String, ExitFailure> {
     for (option, is_set) in [("--intervals", arguments.intervals.is_some()), ("--watch", arguments.watch.is_some())] {
         if is_set {
             let reason = "needs a recording, but this is a study: name a recording in its folder";
-            return Err(Failure::mistake(format!("iolab: {option} {reason}")));
+            return Err(ExitFailure::mistake(format!("iolab: {option} {reason}")));
         }
     }
     let formats: Vec<&str> = arguments.output_format.iter().map(String::as_str).collect();
     match formats.as_slice() {
         ["normal"] => Ok(study_report::text(&arguments.recording)?),
         ["json"] => Ok(study_report::json(&arguments.recording)?),
-        _ => Err(Failure::mistake(format!(
+        _ => Err(ExitFailure::mistake(format!(
             "iolab: --output-format={} needs a recording, but this is a study: use normal, json or html",
             formats.join(",")
         ))),
     }
 }
 
-fn page(arguments: &ReportArguments, outputs: &mut Outputs) -> Result<String, Failure> {
+fn page(arguments: &ReportArguments, outputs: &mut Outputs) -> Result<String, ExitFailure> {
     if arguments.intervals.is_some()
         || arguments.output_format.iter().any(|word| !["html", "normal"].contains(&word.as_str()))
     {
-        return Err(Failure::mistake("iolab: html cannot be combined with other formats or with --intervals"));
+        return Err(ExitFailure::mistake("iolab: html cannot be combined with other formats or with --intervals"));
     }
     let page = if study_report::is_study(&arguments.recording) {
         study_report::page(&arguments.recording, &StandardError)?
@@ -89,7 +89,7 @@ fn page(arguments: &ReportArguments, outputs: &mut Outputs) -> Result<String, Fa
 }
 
 /// Each figure as a picture of its own and as a table.
-fn write_figures(outputs: &mut Outputs, folder: &Path, page: &Page) -> Result<(), Failure> {
+fn write_figures(outputs: &mut Outputs, folder: &Path, page: &Page) -> Result<(), ExitFailure> {
     make_folder(folder)?;
     for figure in &page.figures {
         for (ending, text) in [("svg", figure.standalone()), ("csv", figure.table.csv())] {
@@ -105,18 +105,19 @@ fn waiting<T>(what: String, work: impl FnOnce() -> T) -> T {
     watched(&StandardError, (what, ProgressUnit::Uncounted, None), &AtomicU64::new(0), work)
 }
 
-fn load(path: &Path) -> Result<Loaded, Failure> {
+fn load(path: &Path) -> Result<Loaded, ExitFailure> {
     let loaded = waiting(format!("reading {}", path.display()), || recordings::load(path));
     let loaded = loaded.map_err(iolab_activity::Failure::from)?;
     loaded.notes.iter().for_each(|note| eprintln!("iolab: warning: {note}"));
     Ok(loaded)
 }
 
-fn in_formats(arguments: &ReportArguments) -> Result<String, Failure> {
+fn in_formats(arguments: &ReportArguments) -> Result<String, ExitFailure> {
     let version = TerseVersion::from_number(u64::from(arguments.terse_version))
-        .ok_or_else(|| Failure::mistake("iolab: --terse-version is 2, 3, 4 or 5"))?;
+        .ok_or_else(|| ExitFailure::mistake("iolab: --terse-version is 2, 3, 4 or 5"))?;
     let formats = arguments.output_format.iter().map(|word| {
-        let unknown = || Failure::mistake(format!("iolab: unknown format {word}: normal, terse, json, json+ or html"));
+        let unknown =
+            || ExitFailure::mistake(format!("iolab: unknown format {word}: normal, terse, json, json+ or html"));
         Format::parse(word, version).ok_or_else(unknown)
     });
     let formats = formats.collect::<Result<Vec<_>, _>>()?;

@@ -21,7 +21,7 @@ use iolab_report::TerseVersion;
 use iolab_resolve::Mode;
 
 use crate::beside::Beside;
-use crate::exit::{FAILED, Failure, INTERRUPTED};
+use crate::exit::{ExitFailure, FAILED, INTERRUPTED};
 use crate::output::{Format, Output};
 use crate::pipeline::{self, Planned};
 use crate::printing::StandardError;
@@ -30,7 +30,7 @@ use crate::snapshot_file::SnapshotFile;
 use crate::terminal::{Display, StatusTo, Terminal};
 use crate::{console, output, outputs};
 
-pub(crate) fn main(words: &[String]) -> Result<u8, Failure> {
+pub(crate) fn main(words: &[String]) -> Result<u8, ExitFailure> {
     let asked = take_apart(words, Mode::Iolab)?;
     if let Some(code) = answer_questions(&asked.run, run_options::RUN)? {
         return Ok(code);
@@ -51,7 +51,7 @@ pub(crate) fn main(words: &[String]) -> Result<u8, Failure> {
 }
 
 /// Plan to report: the measured part and everything that must be kept of it.
-pub(crate) fn execute(planned: &Planned, run: &RunOptions, mode: Mode) -> Result<Recording, Failure> {
+pub(crate) fn execute(planned: &Planned, run: &RunOptions, mode: Mode) -> Result<Recording, ExitFailure> {
     execute_as(planned, run, mode, None)
 }
 
@@ -61,7 +61,7 @@ pub(crate) fn execute_as(
     run: &RunOptions,
     mode: Mode,
     format: Option<Format>,
-) -> Result<Recording, Failure> {
+) -> Result<Recording, ExitFailure> {
     let plan = &planned.plan;
     let allowed: Vec<PathBuf> = run.allow_destroy.iter().map(PathBuf::from).collect();
     let JudgedPlan { accepted, guard } = pipeline::judge(plan, mode, &allowed)?;
@@ -107,7 +107,7 @@ pub(crate) fn execute_as(
     printed?;
     if saved == log_files::Saved::CutShort {
         show_outcomes(&recording, if mode == Mode::Fio { "fio" } else { "iolab" });
-        return Err(Failure { code: INTERRUPTED, message: "iolab: interrupted while writing logs".to_owned() });
+        return Err(ExitFailure { code: INTERRUPTED, message: "iolab: interrupted while writing logs".to_owned() });
     }
     Ok(recording)
 }
@@ -124,7 +124,12 @@ fn warn_of_left_over_settings() {
 }
 
 /// The place of the recording, if it is to be kept.
-fn begin_keeping(plan: &Plan, outputs: &mut Outputs, run: &RunOptions, mode: Mode) -> Result<Option<Keeping>, Failure> {
+fn begin_keeping(
+    plan: &Plan,
+    outputs: &mut Outputs,
+    run: &RunOptions,
+    mode: Mode,
+) -> Result<Option<Keeping>, ExitFailure> {
     let named = run.record.as_deref().map(Path::new);
     if mode == Mode::Fio && named.is_none() {
         return Ok(None);
@@ -195,9 +200,9 @@ fn keep_logs(
 }
 
 /// Takes fio-style arguments apart.
-pub(crate) fn take_apart(words: &[String], mode: Mode) -> Result<Asked, Failure> {
+pub(crate) fn take_apart(words: &[String], mode: Mode) -> Result<Asked, ExitFailure> {
     let refused = |diagnostics: &[Diagnostic], sources: &[(String, String)]| {
-        Failure::mistake(iolab_jobfile::render(diagnostics, sources, crate::printing::use_color()))
+        ExitFailure::mistake(iolab_jobfile::render(diagnostics, sources, crate::printing::use_color()))
     };
     let line = command_line::parse(words, &run_options::shapes(), &pipeline::here())
         .map_err(|failure| refused(&failure.diagnostics, &failure.sources))?;
@@ -210,9 +215,9 @@ pub(crate) fn take_apart(words: &[String], mode: Mode) -> Result<Asked, Failure>
 }
 
 /// A job, somewhere, or a helpful word.
-pub(crate) fn something_to_run(command_line: &CommandLine) -> Result<(), Failure> {
+pub(crate) fn something_to_run(command_line: &CommandLine) -> Result<(), ExitFailure> {
     if command_line.files.is_empty() && !command_line.defines_jobs() {
-        return Err(Failure::mistake(
+        return Err(ExitFailure::mistake(
             "iolab: no job to run: name a job file, or describe a job, for example: iolab run --name=try --rw=randread --size=64m",
         ));
     }
@@ -220,7 +225,7 @@ pub(crate) fn something_to_run(command_line: &CommandLine) -> Result<(), Failure
 }
 
 /// Options that ask for information instead of a run.
-pub(crate) fn answer_questions(run: &RunOptions, program: Program) -> Result<Option<u8>, Failure> {
+pub(crate) fn answer_questions(run: &RunOptions, program: Program) -> Result<Option<u8>, ExitFailure> {
     if run.help {
         output::print_for_people(&run_options::usage(program, console::columns()))?;
     } else if run.version {
@@ -236,9 +241,9 @@ pub(crate) fn answer_questions(run: &RunOptions, program: Program) -> Result<Opt
 }
 
 /// `--parse-only` and `--showcmd` end here.
-pub(crate) fn without_running(run: &RunOptions, planned: &Planned) -> Result<Option<u8>, Failure> {
+pub(crate) fn without_running(run: &RunOptions, planned: &Planned) -> Result<Option<u8>, ExitFailure> {
     if run.warnings_fatal && !planned.warnings.is_empty() {
-        return Err(Failure::mistake("warnings are fatal (--warnings-fatal)"));
+        return Err(ExitFailure::mistake("warnings are fatal (--warnings-fatal)"));
     }
     if run.showcmd {
         output::print(&help::showcmd("fio", &planned.jobs))?;
@@ -288,10 +293,10 @@ pub(crate) fn exit_code(recording: &Recording) -> u8 {
     }
 }
 
-fn formats(run: &RunOptions, mode: Mode) -> Result<Vec<Format>, Failure> {
+fn formats(run: &RunOptions, mode: Mode) -> Result<Vec<Format>, ExitFailure> {
     let number = run.terse_version.unwrap_or(3);
     let version = TerseVersion::from_number(u64::from(number))
-        .ok_or_else(|| Failure::mistake(format!("--terse-version={number}: 2, 3, 4 or 5")))?;
+        .ok_or_else(|| ExitFailure::mistake(format!("--terse-version={number}: 2, 3, 4 or 5")))?;
     let mut formats: Vec<Format> = run
         .output_formats
         .iter()

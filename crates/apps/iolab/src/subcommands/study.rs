@@ -11,7 +11,7 @@ use iolab_study_runner::{
     Folder, Permissions, StudyForm, StudyRunner, begin, files_of, folders_of, located, read, report, results_json,
 };
 
-use crate::exit::{Failure, INTERRUPTED};
+use crate::exit::{ExitFailure, INTERRUPTED};
 use crate::{output, pipeline};
 
 /// Options for every trial that the study file cannot hold.
@@ -79,7 +79,7 @@ pub(crate) enum StudyAction {
     },
 }
 
-pub(crate) fn main(action: &StudyAction) -> Result<u8, Failure> {
+pub(crate) fn main(action: &StudyAction) -> Result<u8, ExitFailure> {
     match action {
         StudyAction::Plan { study: file, blocks, quick } => {
             let form = StudyForm { blocks: *blocks, quick: *quick };
@@ -108,7 +108,7 @@ pub(crate) fn main(action: &StudyAction) -> Result<u8, Failure> {
 }
 
 /// Does something with each, until one does not end well.
-fn one_after_another<T>(all: &[T], mut each: impl FnMut(&T) -> Result<u8, Failure>) -> Result<u8, Failure> {
+fn one_after_another<T>(all: &[T], mut each: impl FnMut(&T) -> Result<u8, ExitFailure>) -> Result<u8, ExitFailure> {
     for one in all {
         match each(one)? {
             0 => {}
@@ -118,25 +118,25 @@ fn one_after_another<T>(all: &[T], mut each: impl FnMut(&T) -> Result<u8, Failur
     Ok(0)
 }
 
-fn plan(file: &Path, form: StudyForm) -> Result<u8, Failure> {
+fn plan(file: &Path, form: StudyForm) -> Result<u8, ExitFailure> {
     let (study, job) = read(file, form)?;
     announce(&study, &job).map_err(|failure| located_in(file, &study, failure))
 }
 
 /// The failure with its line in the study file.
-fn located_in(file: &Path, study: &Study, failure: Failure) -> Failure {
-    let Failure { code, message } = failure;
+fn located_in(file: &Path, study: &Study, failure: ExitFailure) -> ExitFailure {
+    let ExitFailure { code, message } = failure;
     let kind = iolab_activity::FailureKind::of_exit_code(code.into()).unwrap_or(iolab_activity::FailureKind::Mistake);
     located(file, study, iolab_activity::Failure::report(kind, message)).into()
 }
 
 /// Says what a study would run.
-fn announce(study: &Study, job: &str) -> Result<u8, Failure> {
+fn announce(study: &Study, job: &str) -> Result<u8, ExitFailure> {
     output::print(&runner(&Permissions::default()).announcement(study, job)?)?;
     Ok(0)
 }
 
-fn show(folder: &Path, json: bool) -> Result<u8, Failure> {
+fn show(folder: &Path, json: bool) -> Result<u8, ExitFailure> {
     match json {
         true => output::print(&results_json(folder)?)?,
         false => output::print_verdicts(&report::text(folder)?)?,
@@ -149,7 +149,7 @@ fn runner(permissions: &Permissions) -> StudyRunner<'_> {
     StudyRunner { pipeline: pipeline::pipeline(), permissions, is_listed: true }
 }
 
-fn go_on(runner: &StudyRunner<'_>, folder: &Folder, study: &Study) -> Result<u8, Failure> {
+fn go_on(runner: &StudyRunner<'_>, folder: &Folder, study: &Study) -> Result<u8, ExitFailure> {
     let ended = runner.go_on(folder, study)?;
     output::print_verdicts(&ended.results)?;
     let path = folder.path().display();

@@ -10,7 +10,7 @@ use iolab_synthesize::{JobTextRequest, ModelRequest, ProgramModel, RoleRules, Tr
 use iolab_trace::Ordered;
 
 use super::capture::trace_file::{open, unreadable};
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::outputs;
 use crate::printing::print;
 
@@ -57,7 +57,7 @@ pub(crate) fn stretch(text: &str) -> Result<TraceStretch, String> {
     }
 }
 
-pub(crate) fn main(arguments: &SynthesizeArguments) -> Result<u8, Failure> {
+pub(crate) fn main(arguments: &SynthesizeArguments) -> Result<u8, ExitFailure> {
     let rules = match &arguments.roles {
         None => RoleRules::default(),
         Some(path) => {
@@ -87,7 +87,7 @@ pub(crate) fn main(arguments: &SynthesizeArguments) -> Result<u8, Failure> {
 }
 
 /// Reads a trace twice.
-pub(crate) fn model_of(path: &Path, request: &ModelRequest) -> Result<ProgramModel, Failure> {
-    let ordered = || -> Result<Ordered<BufReader<File>>, Failure> { Ok(Ordered::new(open(path)?, WINDOW)) };
+pub(crate) fn model_of(path: &Path, request: &ModelRequest) -> Result<ProgramModel, ExitFailure> {
+    let ordered = || -> Result<Ordered<BufReader<File>>, ExitFailure> { Ok(Ordered::new(open(path)?, WINDOW)) };
     ProgramModel::of(&mut ordered()?, &mut ordered()?, request).map_err(|error| unreadable(path, error))
 }

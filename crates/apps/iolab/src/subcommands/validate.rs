@@ -6,7 +6,7 @@ use iolab_synthesize::{ModelRequest, TraceStretch};
 use iolab_validate::{Application, Fingerprint, RateSource, TurnsRequest, Validation, take_turns};
 
 use super::synthesize::{model_of, stretch};
-use crate::exit::{Failure, INTERRUPTED};
+use crate::exit::{ExitFailure, INTERRUPTED};
 use crate::pipeline;
 use crate::printing::print;
 
@@ -38,7 +38,7 @@ pub(crate) struct ValidateArguments {
     json: bool,
 }
 
-pub(crate) fn main(arguments: &ValidateArguments) -> Result<u8, Failure> {
+pub(crate) fn main(arguments: &ValidateArguments) -> Result<u8, ExitFailure> {
     let mut validation = Validation::default();
     let job = arguments.job.display().to_string();
     let words = [job.clone()];
@@ -57,7 +57,7 @@ pub(crate) fn main(arguments: &ValidateArguments) -> Result<u8, Failure> {
         let request = ModelRequest { stretch: arguments.window, ..ModelRequest::default() };
         let theirs = model_of(trace, &request)?;
         let each = commits_per_sync(&job)?;
-        let folder = tempfile::tempdir().map_err(|error| Failure::failed(format!("iolab: validate: {error}")))?;
+        let folder = tempfile::tempdir().map_err(|error| ExitFailure::failed(format!("iolab: validate: {error}")))?;
         let ours = model_of(&traced(&job, folder.path())?, &ModelRequest::default())?;
         validation.add_fingerprints(&Fingerprint::of(&ours, each), &Fingerprint::of(&theirs, each));
     }
@@ -66,14 +66,14 @@ pub(crate) fn main(arguments: &ValidateArguments) -> Result<u8, Failure> {
 }
 
 /// What a sync of the job stands for.
-fn commits_per_sync(job: &str) -> Result<f64, Failure> {
+fn commits_per_sync(job: &str) -> Result<f64, ExitFailure> {
     let planned = pipeline::pipeline().plan_words(&[job.to_owned()])?;
     Ok(planned.plan.workers.iter().find_map(|worker| worker.measurement.commits_per_sync).unwrap_or(1.0))
 }
 
 /// Runs the job under the tracer; the trace.
-fn traced(job: &str, folder: &Path) -> Result<PathBuf, Failure> {
-    let failed = |what: String| Failure::failed(format!("iolab: validate: {what}"));
+fn traced(job: &str, folder: &Path) -> Result<PathBuf, ExitFailure> {
+    let failed = |what: String| ExitFailure::failed(format!("iolab: validate: {what}"));
     let program = std::env::current_exe().map_err(|error| failed(format!("this program's file: {error}")))?;
     let path = folder.join("job.trace");
     let report = folder.join("report");

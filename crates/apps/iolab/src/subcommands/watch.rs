@@ -7,11 +7,11 @@ use std::io;
 use iolab_iostat::{DataUnit, ReportLayout};
 use iolab_watch::{Wanted, WatchError, WatchFormat, WatchOutput};
 
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::printing::{complain, print_to_reader};
 pub(crate) use arguments::WatchArguments;
 
-pub(crate) fn main(arguments: &WatchArguments) -> Result<u8, Failure> {
+pub(crate) fn main(arguments: &WatchArguments) -> Result<u8, ExitFailure> {
     let wanted = Wanted {
         words: arguments.words.clone(),
         partitions: arguments.partitions.clone(),
@@ -25,8 +25,8 @@ pub(crate) fn main(arguments: &WatchArguments) -> Result<u8, Failure> {
     };
     match iolab_watch::watch(&wanted, &mut Terminal) {
         Ok(()) => Ok(0),
-        Err(error @ WatchError::Mistake(_)) => Err(Failure::mistake(format!("iolab: {error}"))),
-        Err(error) => Err(Failure::failed(format!("iolab: {error}"))),
+        Err(error @ WatchError::Mistake(_)) => Err(ExitFailure::mistake(format!("iolab: {error}"))),
+        Err(error) => Err(ExitFailure::failed(format!("iolab: {error}"))),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The keys of a map: known, refused for a reason, or unknown with a suggestion; and their values
 //! with units.
 
+use iolab_text::closest;
 use iolab_units::{KbBase, parse_bytes, parse_ns};
 
 use super::ConfError;
@@ -126,13 +127,6 @@ fn unknown(name: &str, known: &[Known], what: &str) -> String {
 
 /// `; is name meant?`
 fn hint(written: &str, known: &[&str]) -> String {
-    // Longer texts are no misspelt words; measuring them would only take time.
-    if written.len() > 64 {
-        return String::new();
-    }
-    let near = known.iter().map(|known| (strsim::damerau_levenshtein(written, known), known)).min();
-    let allowed = (written.len() / 3).clamp(1, 3);
-    near.filter(|(distance, _)| *distance <= allowed)
-        .map(|(_, known)| format!("; did you mean {known}?"))
-        .unwrap_or_default()
+    let near = closest(written, known.iter().copied());
+    near.map(|known| format!("; did you mean {known}?")).unwrap_or_default()
 }

@@ -6,7 +6,7 @@
 use std::ffi::{c_char, c_void};
 
 use super::{Name, answer, refused};
-use crate::{Failure, FileSystem, Location};
+use crate::{CallFailure, FileSystem, Location};
 
 /// `iolab_status`.
 #[repr(C)]
@@ -27,7 +27,7 @@ pub(crate) struct RawStatus {
 pub(crate) unsafe extern "C" fn iolab_logfs_open(uri: Name, opened: *mut *mut FileSystem) -> i32 {
     // SAFETY: a name, by the caller's promise.
     let uri = String::from_utf8_lossy(unsafe { uri.bytes() });
-    let fs = Location::parse(&uri).map_err(Failure::from).and_then(|location| FileSystem::open(&location));
+    let fs = Location::parse(&uri).map_err(CallFailure::from).and_then(|location| FileSystem::open(&location));
     answer(fs.map(|fs| {
         // SAFETY: a place for a handle, by the caller's promise.
         unsafe { opened.write(Box::into_raw(Box::new(fs))) }
@@ -101,7 +101,9 @@ pub(crate) unsafe extern "C" fn iolab_logfs_name(fs: &FileSystem, path: Name, op
             fs.unlock(path);
             Ok(())
         }
-        _ => Err(Failure { errno: rustix::io::Errno::NOSYS.raw_os_error(), message: "no such operation".to_owned() }),
+        _ => {
+            Err(CallFailure { errno: rustix::io::Errno::NOSYS.raw_os_error(), message: "no such operation".to_owned() })
+        }
     })
 }
 

@@ -1,5 +1,6 @@
 //! Why parameters were refused.
 
+use iolab_text::closest;
 use thiserror::Error;
 
 /// What is wrong with parameters, and what would do.
@@ -63,10 +64,9 @@ pub enum ParameterError {
 
 /// The nearest of `known` to what was written, or all of them.
 pub(crate) fn hint<'a>(written: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
-    let distance = |name: &str| strsim::damerau_levenshtein(written, name);
-    match known.clone().min_by_key(|name| distance(name)) {
-        Some(nearest) if distance(nearest) <= 1 + written.len() / 3 => format!("did you mean `{nearest}`?"),
-        _ => format!("known are: {}", known.collect::<Vec<_>>().join(", ")),
+    match closest(written, known.clone()) {
+        Some(nearest) => format!("did you mean `{nearest}`?"),
+        None => format!("known are: {}", known.collect::<Vec<_>>().join(", ")),
     }
 }
 

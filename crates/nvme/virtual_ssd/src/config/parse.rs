@@ -2,6 +2,7 @@
 
 use iolab_ssd_timing::parameters::TABLE;
 use iolab_ssd_timing::{ModelKind, Preset};
+use iolab_text::closest;
 use iolab_units::{KbBase, parse_bytes};
 
 use super::{Config, ConfigError, ZoneLayout};
@@ -242,9 +243,7 @@ impl Config {
 }
 
 fn nearest(key: &str) -> Option<&'static str> {
-    let names = KEYS.iter().map(|known| known.name).chain(TABLE.iter().map(|entry| entry.name));
-    let near = names.map(|name| (strsim::damerau_levenshtein(key, name), name));
-    near.min().filter(|(distance, name)| *distance <= name.len().div_ceil(3)).map(|(_, name)| name)
+    closest(key, KEYS.iter().map(|known| known.name).chain(TABLE.iter().map(|entry| entry.name)))
 }
 
 /// A zoned model has zones, and of its size.

@@ -9,6 +9,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use iolab_text::closest;
 use iolab_units::{KbBase, parse_bytes, parse_ns};
 
 use super::{Fault, FaultKind, FaultOperation, Stripe};
@@ -65,8 +66,7 @@ impl fmt::Display for Hint {
 }
 
 fn hint(word: &str, known: impl Iterator<Item = &'static str>) -> Hint {
-    let nearest = known.map(|known| (strsim::damerau_levenshtein(word, known), known)).min();
-    Hint(nearest.filter(|(distance, known)| *distance <= known.len().div_ceil(3)).map(|(_, known)| known))
+    Hint(closest(word, known))
 }
 
 impl FromStr for Fault {

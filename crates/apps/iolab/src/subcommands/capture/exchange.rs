@@ -13,13 +13,13 @@ use iolab_trace_import::{Form, ImportError, Imported, blktrace, iolog, strace};
 
 use super::trace_file::{open, unreadable};
 use super::{CaptureArguments, read_to_end};
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::outputs;
 use crate::printing::{StandardError, complain_for_people};
 
 type Input = BufReader<Box<dyn Read>>;
 
-pub(super) fn import(arguments: &CaptureArguments) -> Result<u8, Failure> {
+pub(super) fn import(arguments: &CaptureArguments) -> Result<u8, ExitFailure> {
     let from = &arguments.from;
     let mut outputs = outputs::beside(arguments.force, from.iter().map(|path| (path.as_path(), "an imported file")));
     let mut output = outputs.place(&arguments.output, OutputKind::Trace, "the trace (-o)")?.begin()?;
@@ -32,14 +32,14 @@ pub(super) fn import(arguments: &CaptureArguments) -> Result<u8, Failure> {
     let form = inputs.first().map_or(Form::Strace, |(form, _)| *form);
     if form != Form::Blktrace && inputs.len() > 1 {
         let reason = "only the files of blktrace, one of each CPU, make one trace: import others one by one";
-        return Err(Failure::mistake(format!("iolab: capture --from: {reason}")));
+        return Err(ExitFailure::mistake(format!("iolab: capture --from: {reason}")));
     }
     let what = format!("importing {}", names.join(", "));
     let imported = watched(&StandardError, (what, ProgressUnit::Bytes, total), &read, || {
         converted(form, inputs, (names, arguments.anonymize), BufWriter::new(&mut output))
     });
     imported.map_err(|error| match error {
-        ImportError::Output(_) => Failure::failed(format!("iolab: {error}")),
+        ImportError::Output(_) => ExitFailure::failed(format!("iolab: {error}")),
         _ => unreadable(&from[0], error),
     })?;
     output.finish()?;
@@ -71,7 +71,7 @@ impl Read for Counted {
 }
 
 /// A file, and what it is by its first bytes.
-fn input(path: &Path, read: &Arc<AtomicU64>) -> Result<(Form, Input), Failure> {
+fn input(path: &Path, read: &Arc<AtomicU64>) -> Result<(Form, Input), ExitFailure> {
     const HEAD_BYTES: u64 = 64;
     let file = iolab_bounded_read::open(path).map_err(|error| unreadable(path, error))?;
     let mut file = Counted { file, read: Arc::clone(read) };
@@ -95,7 +95,7 @@ fn converted(
     }
 }
 
-pub(super) fn export(trace: &Path, path: &Path, version: u8, force: bool) -> Result<u8, Failure> {
+pub(super) fn export(trace: &Path, path: &Path, version: u8, force: bool) -> Result<u8, ExitFailure> {
     let mut outputs = outputs::beside(force, [(trace, "the trace")]);
     let mut reader: iolab_trace::Reader<BufReader<File>> = open(trace)?;
     let mut output = outputs.place(path, OutputKind::Report, "the iolog (-o)")?.begin()?;
@@ -106,7 +106,7 @@ pub(super) fn export(trace: &Path, path: &Path, version: u8, force: bool) -> Res
         Ok(exported)
     });
     drop(buffered);
-    let exported = exported.map_err(|error| Failure::failed(format!("iolab: {}: {error}", path.display())))?;
+    let exported = exported.map_err(|error| ExitFailure::failed(format!("iolab: {}: {error}", path.display())))?;
     output.finish()?;
     super::trace_file::warn_of_damage(&reader, trace);
     let left_out = match exported.left_out {

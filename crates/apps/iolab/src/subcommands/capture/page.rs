@@ -7,10 +7,10 @@ use iolab_outputs::OutputKind;
 use iolab_trace_summary::{Picture, Summary};
 
 use super::trace_file::{next, open, warn_of_damage};
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::{output, outputs};
 
-pub(super) fn write(trace: &Path, page: &Path, force: bool) -> Result<u8, Failure> {
+pub(super) fn write(trace: &Path, page: &Path, force: bool) -> Result<u8, ExitFailure> {
     let mut outputs = outputs::beside(force, [(trace, "the trace")]);
     let place = outputs.place(page, OutputKind::Report, "the page (-o)")?;
     let mut reader = open(trace)?;

@@ -7,7 +7,7 @@ use std::path::Path;
 use iolab_text::grouped;
 use iolab_trace::Reader;
 
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 pub(crate) fn warn_of_damage(reader: &Reader<BufReader<File>>, path: &Path) {
     if let Some(damage) = reader.damage() {
@@ -16,7 +16,7 @@ pub(crate) fn warn_of_damage(reader: &Reader<BufReader<File>>, path: &Path) {
     }
 }
 
-pub(crate) fn open(path: &Path) -> Result<Reader<BufReader<File>>, Failure> {
+pub(crate) fn open(path: &Path) -> Result<Reader<BufReader<File>>, ExitFailure> {
     let file = iolab_bounded_read::open(path).map_err(|error| unreadable(path, error))?;
     Reader::new(BufReader::with_capacity(1 << 16, file)).map_err(|error| unreadable(path, error))
 }
@@ -24,10 +24,10 @@ pub(crate) fn open(path: &Path) -> Result<Reader<BufReader<File>>, Failure> {
 pub(crate) fn next(
     reader: &mut Reader<BufReader<File>>,
     path: &Path,
-) -> Result<Option<iolab_trace::Operation>, Failure> {
+) -> Result<Option<iolab_trace::Operation>, ExitFailure> {
     reader.next_operation().map_err(|error| unreadable(path, error))
 }
 
-pub(crate) fn unreadable(path: &Path, error: impl std::fmt::Display) -> Failure {
-    Failure::mistake(format!("iolab: {}: {error}", path.display()))
+pub(crate) fn unreadable(path: &Path, error: impl std::fmt::Display) -> ExitFailure {
+    ExitFailure::mistake(format!("iolab: {}: {error}", path.display()))
 }

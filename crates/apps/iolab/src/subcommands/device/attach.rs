@@ -15,34 +15,36 @@ use iolab_options::Settings;
 
 use super::arguments::AttachArguments;
 use super::socket;
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::output;
 
-pub(super) fn main(arguments: &AttachArguments) -> Result<u8, Failure> {
+pub(super) fn main(arguments: &AttachArguments) -> Result<u8, ExitFailure> {
     iolab_engine_nvme::allow_media(arguments.allow_destroy.iter().map(PathBuf::as_path));
     let name = device_name(&arguments.name)?;
     let facts = Nvme::device(&name).map_err(|error| {
         let text = format!("iolab: {}", error.message);
-        if error.is_refusal() { Failure::refused(text) } else { Failure::mistake(text) }
+        if error.is_refusal() { ExitFailure::refused(text) } else { ExitFailure::mistake(text) }
     })?;
     let size = Size::new(facts.size_bytes, facts.block_bytes).map_err(failed)?;
     let stop = Arc::new(Stop::by_signals().map_err(failed)?);
     let tally = match (arguments.by.as_str(), &arguments.mount_point) {
         ("ublk", None) => block_device(arguments, &name, size, stop)?,
-        ("ublk", Some(_)) => return Err(Failure::mistake("iolab: ublk creates /dev/ublkbN and takes no mount point")),
+        ("ublk", Some(_)) => {
+            return Err(ExitFailure::mistake("iolab: ublk creates /dev/ublkbN and takes no mount point"));
+        }
         (_, Some(folder)) => file(arguments, folder, &name, size, stop)?,
-        (_, None) => return Err(Failure::mistake("iolab: name an empty folder for the file to appear in")),
+        (_, None) => return Err(ExitFailure::mistake("iolab: name an empty folder for the file to appear in")),
     };
     output::print(&format!("{tally}\n"))?;
     Ok(0)
 }
 
-fn failed(error: impl Display) -> Failure {
-    Failure::failed(format!("iolab: {error}"))
+fn failed(error: impl Display) -> ExitFailure {
+    ExitFailure::failed(format!("iolab: {error}"))
 }
 
 /// The device as the engine is told: served if it is, otherwise inside this process.
-fn device_name(given: &str) -> Result<String, Failure> {
+fn device_name(given: &str) -> Result<String, ExitFailure> {
     if given.contains('=') {
         return Ok(given.to_owned());
     }
@@ -84,7 +86,7 @@ fn file(
     name: &str,
     size: Size,
     stop: Arc<Stop>,
-) -> Result<String, Failure> {
+) -> Result<String, ExitFailure> {
     use iolab_export::fuse::{FuseEvent, Options, serve_queues};
     let mut options = Options::new(folder, "disk");
     options.transport = match arguments.by.as_str() {
@@ -115,7 +117,7 @@ fn file(
     Ok(summary.tally.to_string())
 }
 
-fn block_device(arguments: &AttachArguments, name: &str, size: Size, stop: Arc<Stop>) -> Result<String, Failure> {
+fn block_device(arguments: &AttachArguments, name: &str, size: Size, stop: Arc<Stop>) -> Result<String, ExitFailure> {
     use iolab_export::ublk::{Options, UblkEvent, serve_queues};
     let (depth, queues) = (usize::from(arguments.depth), usize::from(arguments.queues));
     let mut options = Options { depth, queues, cpus: arguments.cpu.clone(), ..Options::default() };

@@ -10,7 +10,7 @@ use iolab_nvme_tcp::{TargetOptions, TcpTarget};
 use iolab_virtual_ssd::Subsystem;
 
 use super::arguments::ServeArguments;
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 /// Begins of the names of devices that were given none: of a domain that nobody has (RFC 2606).
 const NAME_BEGINS: &str = "nqn.2026-11.invalid.iolab:";
@@ -22,8 +22,8 @@ pub(super) fn listen(
     drive: &Arc<Subsystem>,
     clock: &Clock,
     text: &mut String,
-) -> Result<Vec<TcpTarget>, Failure> {
-    let mistake = |what: String| Failure::mistake(format!("iolab: {what}"));
+) -> Result<Vec<TcpTarget>, ExitFailure> {
+    let mistake = |what: String| ExitFailure::mistake(format!("iolab: {what}"));
     let qualified = |text: &str| QualifiedName::new(text).map_err(|error| mistake(format!("{text}: {error}")));
     let own = arguments.nqn.clone().unwrap_or_else(|| format!("{NAME_BEGINS}{name}"));
     let mut options = TargetOptions::new(qualified(&own)?);
@@ -34,7 +34,7 @@ pub(super) fn listen(
     for url in &arguments.listen {
         let at = address(url).map_err(mistake)?;
         let target = TcpTarget::serve(drive, at, clock, options.clone())
-            .map_err(|error| Failure::failed(format!("iolab: {error}")))?;
+            .map_err(|error| ExitFailure::failed(format!("iolab: {error}")))?;
         let at = target.address();
         let _ = writeln!(text, "at trtype=TCP traddr={} trsvcid={} subnqn={own}", at.ip(), at.port());
         targets.push(target);

@@ -14,10 +14,10 @@ use iolab_virtual_ssd::{Config, Subsystem};
 use super::arguments::ServeArguments;
 use super::listen::listen;
 use super::socket;
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::output;
 
-pub(super) fn main(arguments: &ServeArguments) -> Result<u8, Failure> {
+pub(super) fn main(arguments: &ServeArguments) -> Result<u8, ExitFailure> {
     let (name, config) = described(arguments)?;
     let summary = super::summary(&config);
     allow_media(arguments.allow_destroy.iter().map(PathBuf::as_path));
@@ -25,8 +25,8 @@ pub(super) fn main(arguments: &ServeArguments) -> Result<u8, Failure> {
         make_place(name)?;
     }
     let drive = make_drive(config).map_err(|error| match error {
-        DriveError::Media(MediaError::Refused { .. }) => Failure::refused(format!("iolab: {name}: {error}")),
-        error => Failure::failed(format!("iolab: {name}: {error}")),
+        DriveError::Media(MediaError::Refused { .. }) => ExitFailure::refused(format!("iolab: {name}: {error}")),
+        error => ExitFailure::failed(format!("iolab: {name}: {error}")),
     })?;
     iolab_process::count_signals();
     // Every driver has sockets and interrupts of its own.
@@ -43,19 +43,19 @@ pub(super) fn main(arguments: &ServeArguments) -> Result<u8, Failure> {
         std::thread::sleep(Duration::from_millis(200));
     }
     drop((service, targets));
-    drive.flush().map_err(|error| Failure::failed(format!("iolab: {name}: cannot write its data: {error}")))?;
+    drive.flush().map_err(|error| ExitFailure::failed(format!("iolab: {name}: cannot write its data: {error}")))?;
     output::print(&drive.statistics().text())?;
     Ok(0)
 }
 
 /// The device that is meant, and what it is called.
-fn described(arguments: &ServeArguments) -> Result<(String, Config), Failure> {
+fn described(arguments: &ServeArguments) -> Result<(String, Config), ExitFailure> {
     let pair = |key: &str, value: String| (key.to_owned(), value);
     let (name, mut pairs) = match (&arguments.name, &arguments.null, &arguments.file) {
         (Some(name), ..) => (name.clone(), Catalogue::of_user()?.find(name)?.parameters),
         (None, Some(size), _) => ("null".to_owned(), vec![pair("size", size.clone()), pair("media", "null".into())]),
         (None, None, Some(path)) => {
-            let wrong = |what: String| Failure::mistake(format!("iolab: {}: {what}", path.display()));
+            let wrong = |what: String| ExitFailure::mistake(format!("iolab: {}: {what}", path.display()));
             let bytes = std::fs::metadata(path).map_err(|error| wrong(error.to_string()))?.len();
             if bytes == 0 || !bytes.is_multiple_of(4096) {
                 return Err(wrong(format!(
@@ -65,19 +65,19 @@ fn described(arguments: &ServeArguments) -> Result<(String, Config), Failure> {
             let stem = path.file_stem().map_or("file".into(), |stem| stem.to_string_lossy().into_owned());
             (stem, vec![pair("size", bytes.to_string()), pair("media", format!("file:{}", path.display()))])
         }
-        (None, None, None) => return Err(Failure::mistake("iolab: name a device, or use --null or --file")),
+        (None, None, None) => return Err(ExitFailure::mistake("iolab: name a device, or use --null or --file")),
     };
     pairs.extend(arguments.fault.iter().map(|fault| pair("fault", fault.clone())));
     Ok((name, super::config(&pairs)?))
 }
 
 /// The folder of the socket, unless the device is running already.
-fn make_place(name: &str) -> Result<(), Failure> {
+fn make_place(name: &str) -> Result<(), ExitFailure> {
     let socket = socket(name)?;
     if super::is_served(&socket) {
-        return Err(Failure::refused(format!("iolab: device {name} is already running")));
+        return Err(ExitFailure::refused(format!("iolab: device {name} is already running")));
     }
-    make_socket_folder(&socket).map_err(|error| Failure::refused(format!("iolab: {error}")))
+    make_socket_folder(&socket).map_err(|error| ExitFailure::refused(format!("iolab: {error}")))
 }
 
 /// Serves it to drivers of this machine through shared memory.
@@ -87,7 +87,7 @@ fn serve(
     drive: &Arc<Subsystem>,
     clock: &Clock,
     text: &mut String,
-) -> Result<Service, Failure> {
+) -> Result<Service, ExitFailure> {
     let socket = socket(name)?;
     let options = ServeOptions {
         dispatchers: usize::from(arguments.dispatchers),
@@ -96,5 +96,5 @@ fn serve(
     };
     let service = iolab_device_link::serve(&socket, name, drive, clock, &options);
     *text += &format!("at {}\n", socket.display());
-    service.map_err(|error: ServeError| Failure::failed(format!("iolab: {error}")))
+    service.map_err(|error: ServeError| ExitFailure::failed(format!("iolab: {error}")))
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use iolab_fs_commands::{make_directories, remove_paths, rename};
 use iolab_logfs::Occupied;
 
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 /// What to make.
 #[derive(Debug, clap::Args)]
@@ -21,7 +21,7 @@ pub(crate) struct MkdirArguments {
     parents: bool,
 }
 
-pub(crate) fn mkdir(arguments: &MkdirArguments) -> Result<u8, Failure> {
+pub(crate) fn mkdir(arguments: &MkdirArguments) -> Result<u8, ExitFailure> {
     make_directories(&arguments.image, &arguments.paths, arguments.parents)?;
     Ok(0)
 }
@@ -42,7 +42,7 @@ pub(crate) struct RmArguments {
     force: bool,
 }
 
-pub(crate) fn rm(arguments: &RmArguments) -> Result<u8, Failure> {
+pub(crate) fn rm(arguments: &RmArguments) -> Result<u8, ExitFailure> {
     remove_paths(&arguments.image, &arguments.paths, arguments.recursive, arguments.force)?;
     Ok(0)
 }
@@ -61,7 +61,7 @@ pub(crate) struct MvArguments {
     no_clobber: bool,
 }
 
-pub(crate) fn mv(arguments: &MvArguments) -> Result<u8, Failure> {
+pub(crate) fn mv(arguments: &MvArguments) -> Result<u8, ExitFailure> {
     let occupied = if arguments.no_clobber { Occupied::Refuse } else { Occupied::Replace };
     rename(&arguments.image, &arguments.from, &arguments.to, occupied)?;
     Ok(0)

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use iolab_fs_commands::{cluster_reading_json, cluster_reading_text, read_clusters_of, reading_way};
 use iolab_logfs_bench::{ReadingOptions, ReadingWay};
 
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::output;
 
 /// What to try, and where.
@@ -40,7 +40,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
+pub(crate) fn main(arguments: &Arguments) -> Result<u8, ExitFailure> {
     let options = ReadingOptions {
         ways: arguments.ways.clone(),
         cluster_bytes: arguments.cluster_size,

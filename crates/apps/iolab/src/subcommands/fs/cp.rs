@@ -7,7 +7,7 @@ use iolab_fs_commands::{CopyRequest, copy};
 use iolab_image::Copied;
 use iolab_text::size_text;
 
-use crate::exit::{FAILED, Failure};
+use crate::exit::{ExitFailure, FAILED};
 use crate::output;
 use crate::printing::StandardError;
 
@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
     verbose: bool,
 }
 
-pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
+pub(crate) fn main(arguments: &Arguments) -> Result<u8, ExitFailure> {
     let Arguments { image, paths, recursive, verbose } = arguments;
     // A signal ends the copy between two pieces.
     iolab_process::count_signals();

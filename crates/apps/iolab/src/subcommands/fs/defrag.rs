@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use iolab_fs_commands::defragment;
 
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 /// What to put together.
 #[derive(Debug, clap::Args)]
@@ -19,7 +19,7 @@ pub(crate) struct Arguments {
     rate: Option<u64>,
 }
 
-pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
+pub(crate) fn main(arguments: &Arguments) -> Result<u8, ExitFailure> {
     defragment(&arguments.image, &arguments.paths, arguments.rate, super::say)?;
     Ok(0)
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use iolab_fs_commands::{dump_line_json, dump_line_text, dump_log};
 use iolab_logfs::DumpLine;
 
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 /// What to show.
 #[derive(Debug, clap::Args)]
@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
+pub(crate) fn main(arguments: &Arguments) -> Result<u8, ExitFailure> {
     let mut out = BufWriter::new(std::io::stdout().lock());
     let mut written = Ok(());
     let ended = dump_log(&arguments.image, arguments.domain, |line: DumpLine| {
@@ -39,7 +39,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
     });
     match written.and_then(|()| out.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            return Err(Failure::failed(format!("iolab: writing to standard output: {error}")));
+            return Err(ExitFailure::failed(format!("iolab: writing to standard output: {error}")));
         }
         _ => {}
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use iolab_fs_commands::{CHECK_IMPOSSIBLE, CheckRequest, FsError, check};
 
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::output;
 use crate::printing::StandardError;
 
@@ -24,12 +24,12 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
+pub(crate) fn main(arguments: &Arguments) -> Result<u8, ExitFailure> {
     let Arguments { image, repair, content, json } = arguments;
     let request = CheckRequest { image, repair: *repair, content: *content, json: *json };
     let checked = check(&request, &StandardError);
     let (code, text) =
-        checked.map_err(|error| Failure { code: CHECK_IMPOSSIBLE, ..Failure::from(FsError::from(error)) })?;
+        checked.map_err(|error| ExitFailure { code: CHECK_IMPOSSIBLE, ..ExitFailure::from(FsError::from(error)) })?;
     output::print(&text)?;
     Ok(code)
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::output;
 
 /// What to show.
@@ -15,7 +15,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
+pub(crate) fn main(arguments: &Arguments) -> Result<u8, ExitFailure> {
     output::print(&iolab_fs_commands::info(&arguments.image, arguments.json)?)?;
     Ok(0)
 }

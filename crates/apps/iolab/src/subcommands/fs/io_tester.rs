@@ -6,7 +6,7 @@ use iolab_fs_commands::{TesterRequest, TesterRun, test_io, tester_json, tester_t
 use serde_json::Value;
 
 use super::targets::LogfsArguments;
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::output;
 
 /// The jobs, and what they run on.
@@ -45,7 +45,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
+pub(crate) fn main(arguments: &Arguments) -> Result<u8, ExitFailure> {
     let request = TesterRequest {
         conf: &arguments.conf,
         targets: &arguments.targets,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use iolab_fs_commands::{ListRequest, list};
 
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::output;
 
 /// What to list.
@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
+pub(crate) fn main(arguments: &Arguments) -> Result<u8, ExitFailure> {
     let Arguments { image, path, long, recursive, json } = arguments;
     output::print(&list(&ListRequest { image, path, long: *long, recursive: *recursive, json: *json })?)?;
     Ok(0)

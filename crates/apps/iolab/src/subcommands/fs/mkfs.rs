@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use iolab_fs_commands::{MakeRequest, make_image, processors};
 
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::output;
 
 /// How to make a file system.
@@ -39,7 +39,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
+pub(crate) fn main(arguments: &Arguments) -> Result<u8, ExitFailure> {
     let made = make_image(&MakeRequest {
         image: &arguments.image,
         size_bytes: arguments.size,

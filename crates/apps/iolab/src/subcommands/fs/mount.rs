@@ -14,7 +14,7 @@ use iolab_fs_commands::{ServeRequest, serve_image};
 use iolab_logfs_fuse::{FuseEvent, Options};
 use rustix::fs::OFlags;
 
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::output;
 use crate::printing::shown;
 
@@ -48,7 +48,7 @@ const SERVING: &str = "serving";
 /// How lines begin that come before it, for the user.
 const NOTE: &str = "note: ";
 
-pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
+pub(crate) fn main(arguments: &Arguments) -> Result<u8, ExitFailure> {
     let options = options(arguments)?;
     if !arguments.foreground && !arguments.behind {
         return start_behind(arguments, &options);
@@ -65,18 +65,18 @@ pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
     foreground(arguments, &options).map(|()| 0)
 }
 
-fn options(arguments: &Arguments) -> Result<Options, Failure> {
+fn options(arguments: &Arguments) -> Result<Options, ExitFailure> {
     let image = &arguments.image;
     let source = image.canonicalize().unwrap_or_else(|_| image.clone());
     let mut options = Options::new(&arguments.folder, source.to_string_lossy());
     for words in &arguments.options {
-        options.apply(words).map_err(|error| Failure::mistake(format!("iolab: {error}")))?;
+        options.apply(words).map_err(|error| ExitFailure::mistake(format!("iolab: {error}")))?;
     }
     Ok(options)
 }
 
 /// Opens the image, mounts, and serves to the end.
-fn foreground(arguments: &Arguments, options: &Options) -> Result<(), Failure> {
+fn foreground(arguments: &Arguments, options: &Options) -> Result<(), ExitFailure> {
     let request = ServeRequest { image: &arguments.image, options, inline_bytes: arguments.inline };
     let (image, log, behind) = (arguments.image.clone(), arguments.log.clone(), arguments.behind);
     serve_image(&request, Arc::new(move |moment: &FuseEvent| observe(moment, &image, behind, log.as_deref())))?;
@@ -134,8 +134,8 @@ fn tell(text: &str) {
 }
 
 /// Starts the server as a process of its own, and waits until it serves or says why not.
-fn start_behind(arguments: &Arguments, options: &Options) -> Result<u8, Failure> {
-    let failed = |error: std::io::Error| Failure::failed(format!("iolab: starting the server: {error}"));
+fn start_behind(arguments: &Arguments, options: &Options) -> Result<u8, ExitFailure> {
+    let failed = |error: std::io::Error| ExitFailure::failed(format!("iolab: starting the server: {error}"));
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let mut command = Command::new(std::env::current_exe().map_err(failed)?);
     command.args([OsStr::new("fs"), OsStr::new("mount"), OsStr::new("--behind")]);
@@ -174,7 +174,7 @@ fn start_behind(arguments: &Arguments, options: &Options) -> Result<u8, Failure>
     if said.is_empty() {
         "iolab: the server ended without a message; try --foreground".clone_into(&mut said);
     }
-    Err(Failure { code: code.unwrap_or(crate::exit::FAILED), message: said })
+    Err(ExitFailure { code: code.unwrap_or(crate::exit::FAILED), message: said })
 }
 
 #[cfg(test)]

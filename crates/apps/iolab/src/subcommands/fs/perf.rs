@@ -8,7 +8,7 @@ use iolab_logfs_bench::VolumeLoad;
 use serde_json::Value;
 
 use super::targets::LogfsArguments;
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::output;
 
 /// The load, and what it runs on.
@@ -82,7 +82,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
+pub(crate) fn main(arguments: &Arguments) -> Result<u8, ExitFailure> {
     let request = VolumeRequest {
         targets: &arguments.targets,
         load: load(arguments),

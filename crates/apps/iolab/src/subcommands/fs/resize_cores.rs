@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use iolab_fs_commands::resize_cores;
 
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::output;
 
 /// The new number of domains.
@@ -19,7 +19,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
+pub(crate) fn main(arguments: &Arguments) -> Result<u8, ExitFailure> {
     output::print(&resize_cores(&arguments.image, arguments.domains, arguments.json)?)?;
     Ok(0)
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use iolab_fs_commands::{describe_file, read_files};
 
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::output;
 
 /// What to describe.
@@ -21,7 +21,7 @@ pub(crate) struct StatArguments {
     json: bool,
 }
 
-pub(crate) fn stat(arguments: &StatArguments) -> Result<u8, Failure> {
+pub(crate) fn stat(arguments: &StatArguments) -> Result<u8, ExitFailure> {
     output::print(&describe_file(&arguments.image, &arguments.path, arguments.json)?)?;
     Ok(0)
 }
@@ -42,7 +42,7 @@ pub(crate) struct CatArguments {
     length: Option<u64>,
 }
 
-pub(crate) fn cat(arguments: &CatArguments) -> Result<u8, Failure> {
+pub(crate) fn cat(arguments: &CatArguments) -> Result<u8, ExitFailure> {
     read_files(&arguments.image, &arguments.paths, arguments.offset, arguments.length, pass_on)?;
     Ok(0)
 }
@@ -70,7 +70,7 @@ pub(crate) struct TreeArguments {
     size: bool,
 }
 
-pub(crate) fn tree(arguments: &TreeArguments) -> Result<u8, Failure> {
+pub(crate) fn tree(arguments: &TreeArguments) -> Result<u8, ExitFailure> {
     output::print(&iolab_fs_commands::tree(&arguments.image, &arguments.path, arguments.size)?)?;
     Ok(0)
 }

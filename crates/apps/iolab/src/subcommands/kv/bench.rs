@@ -12,7 +12,7 @@ use iolab_observe::System;
 use iolab_outputs::{OutputKind, Outputs};
 use iolab_recording::Recording;
 
-use crate::exit::{Failure, INTERRUPTED};
+use crate::exit::{ExitFailure, INTERRUPTED};
 use crate::{console, output, outputs, pipeline};
 
 /// Flags, read by their own table.
@@ -23,41 +23,41 @@ pub(crate) struct BenchWords {
     pub(crate) words: Vec<String>,
 }
 
-pub(crate) fn main(words: &BenchWords) -> Result<u8, Failure> {
+pub(crate) fn main(words: &BenchWords) -> Result<u8, ExitFailure> {
     if words.words.iter().any(|word| matches!(word.as_str(), "--help" | "-h" | "help")) {
         output::print(&iolab_kv_bench::help())?;
         return Ok(0);
     }
     let settings =
-        Settings::read(&words.words).map_err(|error| Failure::mistake(format!("iolab kv bench: {error}")))?;
+        Settings::read(&words.words).map_err(|error| ExitFailure::mistake(format!("iolab kv bench: {error}")))?;
     match settings.text("via") {
         "" => bench(&settings),
         "db_bench" => via_db_bench(&settings),
-        other => Err(Failure::mistake(format!("iolab kv bench: --via={other}: must be db_bench"))),
+        other => Err(ExitFailure::mistake(format!("iolab kv bench: --via={other}: must be db_bench"))),
     }
 }
 
 /// An error of a session as an exit code: refusals and the user's mistakes are told from failures. What
 /// only the user can decide about, a damaged store or a full disk, counts as a refusal: nothing of it
 /// is changed.
-fn failure(error: TellError) -> Failure {
+fn failure(error: TellError) -> ExitFailure {
     match error {
-        TellError::Refused(message) => Failure::refused(format!("iolab kv bench: refused: {message}")),
-        TellError::Mistake(message) => Failure::mistake(format!("iolab kv bench: {message}")),
+        TellError::Refused(message) => ExitFailure::refused(format!("iolab kv bench: refused: {message}")),
+        TellError::Mistake(message) => ExitFailure::mistake(format!("iolab kv bench: {message}")),
         TellError::Store(error) => {
             let message = format!("iolab kv bench: {error}");
             match error.kind {
                 iolab_kv::ErrorKind::Folder | iolab_kv::ErrorKind::Corrupt | iolab_kv::ErrorKind::Full => {
-                    Failure::refused(message)
+                    ExitFailure::refused(message)
                 }
-                kind if kind.is_mistake() => Failure::mistake(message),
-                _ => Failure::failed(message),
+                kind if kind.is_mistake() => ExitFailure::mistake(message),
+                _ => ExitFailure::failed(message),
             }
         }
     }
 }
 
-fn bench(settings: &Settings) -> Result<u8, Failure> {
+fn bench(settings: &Settings) -> Result<u8, ExitFailure> {
     iolab_process::count_signals();
     let (json, record, page) = (settings.is_on("json"), settings.text("record"), settings.text("page"));
     let mut outputs = outputs::beside(settings.is_on("force"), []);
@@ -110,7 +110,7 @@ struct Names {
 }
 
 /// Each finding once, with the benchmarks it is about.
-fn tell_findings(results: &[BenchmarkResult], memory_bytes: u64) -> Result<(), Failure> {
+fn tell_findings(results: &[BenchmarkResult], memory_bytes: u64) -> Result<(), ExitFailure> {
     for finding in iolab_kv_bench::all_findings(results, memory_bytes) {
         let text = format!("{} {} {}", finding.evidence, finding.consequence, finding.advice);
         let named = format!("  finding ({}): ", finding.jobs.join(", "));
@@ -119,7 +119,7 @@ fn tell_findings(results: &[BenchmarkResult], memory_bytes: u64) -> Result<(), F
     Ok(())
 }
 
-fn place_outputs(outputs: &mut Outputs, record: &str, page: &str) -> Result<(), Failure> {
+fn place_outputs(outputs: &mut Outputs, record: &str, page: &str) -> Result<(), ExitFailure> {
     if !record.is_empty() {
         outputs.place(Path::new(record), OutputKind::Recording, "the recording (--record)")?;
     }
@@ -134,17 +134,17 @@ fn recording(
     results: &[BenchmarkResult],
     names: &Names,
     clock: &str,
-) -> Result<Recording, Failure> {
+) -> Result<Recording, ExitFailure> {
     let words = iolab_kv_bench::job_words(settings, results, names.kind, &names.folder);
     if words.is_empty() {
-        return Err(Failure::mistake("iolab kv bench: nothing was measured, so there is no recording to save"));
+        return Err(ExitFailure::mistake("iolab kv bench: nothing was measured, so there is no recording to save"));
     }
     let plan = pipeline::pipeline().plan_words(&words)?.plan;
     let host = System::live().host_facts(clock, std::env::args().collect());
     Ok(iolab_kv_bench::recording(plan, host, env!("CARGO_PKG_VERSION"), results))
 }
 
-fn save(outputs: &mut Outputs, recording: &Recording, record: &str, page: &str) -> Result<(), Failure> {
+fn save(outputs: &mut Outputs, recording: &Recording, record: &str, page: &str) -> Result<(), ExitFailure> {
     if !record.is_empty() {
         let place = outputs.place(Path::new(record), OutputKind::Recording, "the recording (--record)")?;
         place.write(recording.to_json().as_bytes())?;
@@ -158,23 +158,23 @@ fn save(outputs: &mut Outputs, recording: &Recording, record: &str, page: &str) 
 }
 
 /// Runs the installed program with the flags that it knows, and reads what it prints.
-fn via_db_bench(settings: &Settings) -> Result<u8, Failure> {
+fn via_db_bench(settings: &Settings) -> Result<u8, ExitFailure> {
     let Some(folder) = &settings.db else {
-        return Err(Failure::mistake("iolab kv bench: --via=db_bench needs --db=FOLDER"));
+        return Err(ExitFailure::mistake("iolab kv bench: --via=db_bench needs --db=FOLDER"));
     };
     iolab_kv_bench::may_replace(settings, folder).map_err(failure)?;
     let mut program = Command::new("db_bench");
     program.args(iolab_kv_bench::their_words(settings));
     let answer = program.output().map_err(|error| {
         let mend = "install it with: apt-get install rocksdb-tools";
-        Failure::mistake(format!("iolab kv bench: cannot run db_bench ({error}); {mend}"))
+        ExitFailure::mistake(format!("iolab kv bench: cannot run db_bench ({error}); {mend}"))
     })?;
     let text = String::from_utf8_lossy(&answer.stdout);
     let lines = iolab_kv_bench::their_lines(&text);
     if !answer.status.success() || lines.is_empty() {
         let words = String::from_utf8_lossy(&answer.stderr);
         let last = words.trim().lines().last().unwrap_or("no reason given").to_owned();
-        return Err(Failure::failed(format!("iolab kv bench: db_bench failed ({}): {last}", answer.status)));
+        return Err(ExitFailure::failed(format!("iolab kv bench: db_bench failed ({}): {last}", answer.status)));
     }
     if settings.is_on("json") {
         output::print(&iolab_kv_bench::json_of_theirs(&lines, "installed"))?;

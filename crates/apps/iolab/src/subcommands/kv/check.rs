@@ -10,7 +10,7 @@ use anyhow::Context;
 use iolab_kv::{Access, ErrorKind, Existing, OpenRequest, Store, StoreError, StoreKind};
 use iolab_kv_check::{Hasty, Round, Shape, Stopped, World, check, load};
 
-use crate::exit::{FAILED, Failure};
+use crate::exit::{ExitFailure, FAILED};
 use crate::output;
 
 /// Which store, and how it is treated.
@@ -61,11 +61,11 @@ impl Arguments {
         Shape { seed: self.seed, keys: self.keys, value_bytes: self.value_bytes, sync_every: self.sync_every }
     }
 
-    fn kind(&self) -> Result<&'static dyn StoreKind, Failure> {
+    fn kind(&self) -> Result<&'static dyn StoreKind, ExitFailure> {
         let Some(name) = &self.store else { return Ok(iolab_kv_catalogue::preferred().0) };
         iolab_kv_catalogue::kind(name).ok_or_else(|| {
             let known = iolab_kv_catalogue::names();
-            Failure::mistake(format!("iolab kv check: --store={name}: unknown store; known are {known}"))
+            ExitFailure::mistake(format!("iolab kv check: --store={name}: unknown store; known are {known}"))
         })
     }
 
@@ -75,12 +75,12 @@ impl Arguments {
     }
 }
 
-fn failure(error: &StoreError) -> Failure {
+fn failure(error: &StoreError) -> ExitFailure {
     let message = format!("iolab kv check: {error}");
     match error.kind {
-        ErrorKind::Folder | ErrorKind::Busy => Failure::refused(message),
-        kind if kind.is_mistake() => Failure::mistake(message),
-        _ => Failure::failed(message),
+        ErrorKind::Folder | ErrorKind::Busy => ExitFailure::refused(message),
+        kind if kind.is_mistake() => ExitFailure::mistake(message),
+        _ => ExitFailure::failed(message),
     }
 }
 
@@ -124,7 +124,7 @@ impl World for Here<'_> {
     }
 }
 
-pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
+pub(crate) fn main(arguments: &Arguments) -> Result<u8, ExitFailure> {
     let kind = arguments.kind()?;
     if let Some(&[round, first]) = arguments.load.as_deref() {
         return be_the_load(arguments, kind, (round, first));
@@ -132,7 +132,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
     let description = kind.description();
     if !description.keeps_data {
         let name = description.name;
-        return Err(Failure::mistake(format!(
+        return Err(ExitFailure::mistake(format!(
             "iolab kv check: the store {name} stores nothing, so there is nothing to check"
         )));
     }
@@ -164,12 +164,12 @@ pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
             output::print(&format!("{name}: FAILED: {stopped} ({again})\n"))?;
             Ok(FAILED)
         }
-        Err(stopped) => Err(Failure::failed(format!("iolab kv check: {stopped}"))),
+        Err(stopped) => Err(ExitFailure::failed(format!("iolab kv check: {stopped}"))),
     }
 }
 
 /// In the process that will be killed.
-fn be_the_load(arguments: &Arguments, kind: &dyn StoreKind, numbers: (u64, u64)) -> Result<u8, Failure> {
+fn be_the_load(arguments: &Arguments, kind: &dyn StoreKind, numbers: (u64, u64)) -> Result<u8, ExitFailure> {
     let store = arguments.open(kind, numbers.0, Existing::Required).map_err(|error| failure(&error))?;
     let hasty = Hasty::new(&*store);
     let access: &dyn Access = if arguments.canary { &hasty } else { &*store };

@@ -9,12 +9,12 @@ use iolab_study::{Figure, JobSource, Ladder, Preconditioning, Slo, Study, StudyE
 use iolab_study_runner::{Folder, Permissions, StudyRunner, complete};
 
 use crate::engine_registry;
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::pipeline;
 use crate::run_options::{Asked, StudyWords, refuse_beside_a_study};
 
 /// Runs the study that a command line describes, or goes on with it.
-pub(crate) fn run(asked: &Asked) -> Result<u8, Failure> {
+pub(crate) fn run(asked: &Asked) -> Result<u8, ExitFailure> {
     let (study, job, path) = read(asked)?;
     let permissions =
         Permissions { allow_destroy: asked.run.allow_destroy.clone(), keep_secrets: asked.run.keep_secrets };
@@ -27,12 +27,12 @@ pub(crate) fn run(asked: &Asked) -> Result<u8, Failure> {
 }
 
 /// Says what it would run.
-pub(crate) fn plan(asked: &Asked) -> Result<u8, Failure> {
+pub(crate) fn plan(asked: &Asked) -> Result<u8, ExitFailure> {
     let (study, job, _) = read(asked)?;
     super::announce(&study, &job)
 }
 
-fn read(asked: &Asked) -> Result<(Study, String, PathBuf), Failure> {
+fn read(asked: &Asked) -> Result<(Study, String, PathBuf), ExitFailure> {
     let (words, line) = (&asked.run.study, &asked.line);
     refuse_beside_a_study(line).map_err(|finding| asked.refused(&[finding]))?;
     let (job, stem) = job(line)?;
@@ -67,7 +67,7 @@ fn read(asked: &Asked) -> Result<(Study, String, PathBuf), Failure> {
 }
 
 /// The study without its job and axes.
-fn begin(stem: &str, words: &StudyWords) -> Result<Study, Failure> {
+fn begin(stem: &str, words: &StudyWords) -> Result<Study, ExitFailure> {
     let ladder = match words.ladder.as_deref() {
         None => None,
         Some("none") => Some(Ladder::default()),
@@ -79,7 +79,7 @@ fn begin(stem: &str, words: &StudyWords) -> Result<Study, Failure> {
     let trims_warm_up = match words.steady.as_deref() {
         None | Some("none") => false,
         Some("auto") => true,
-        Some(other) => return Err(Failure::mistake(format!("iolab: --steady={other}: auto or none"))),
+        Some(other) => return Err(ExitFailure::mistake(format!("iolab: --steady={other}: auto or none"))),
     };
     let varied: Vec<&str> =
         words.vary.iter().map(|vary| vary.text.split_once('=').map_or("", |parts| parts.0)).collect();
@@ -93,24 +93,24 @@ fn begin(stem: &str, words: &StudyWords) -> Result<Study, Failure> {
 }
 
 /// The text of the one job, and what it is called.
-fn job(line: &CommandLine) -> Result<(String, String), Failure> {
-    let own = line.job_text().map_err(|error| Failure::mistake(format!("iolab: {error}")))?;
+fn job(line: &CommandLine) -> Result<(String, String), ExitFailure> {
+    let own = line.job_text().map_err(|error| ExitFailure::mistake(format!("iolab: {error}")))?;
     match line.files.as_slice() {
         [] => {
             let name = line.first_job().unwrap_or("job").replace(['/', '.'], "_");
             Ok((own, name))
         }
         [file] => {
-            let read = |error: iolab_bounded_read::ReadError| Failure::mistake(format!("iolab: {file}: {error}"));
+            let read = |error: iolab_bounded_read::ReadError| ExitFailure::mistake(format!("iolab: {file}: {error}"));
             let bytes = read_job_file(file).map_err(read)?;
             let text = String::from_utf8(bytes)
-                .map_err(|_| Failure::mistake(format!("iolab: {file}: not a job file (not UTF-8)")))?;
+                .map_err(|_| ExitFailure::mistake(format!("iolab: {file}: not a job file (not UTF-8)")))?;
             let stem = Path::new(file).file_stem().map_or("job".to_owned(), |stem| stem.to_string_lossy().into_owned());
             let stem = if file == "-" { "job".to_owned() } else { stem };
             // Options before a job file are those of all its jobs.
             Ok((own + &text, stem))
         }
-        _ => Err(Failure::mistake("iolab: a study takes one job file; for several, write a collection of studies")),
+        _ => Err(ExitFailure::mistake("iolab: a study takes one job file; for several, write a collection of studies")),
     }
 }
 
@@ -120,6 +120,6 @@ fn is_option(name: &str) -> bool {
     is_own || find_option(name).is_some() || of_engines().any(|entry| entry.answers_to(name))
 }
 
-fn mistake(option: &str, error: &StudyError) -> Failure {
-    Failure::mistake(format!("iolab: {option}: {error}"))
+fn mistake(option: &str, error: &StudyError) -> ExitFailure {
+    ExitFailure::mistake(format!("iolab: {option}: {error}"))
 }
