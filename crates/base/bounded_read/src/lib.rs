@@ -1,11 +1,11 @@
-//! The one way in which files that users name are read whole: regular files only, and no more of
-//! them than a stated limit.
+//! The one way to read a whole file that a user names: regular files only, and at most a stated
+//! number of bytes.
 //!
-//! What is read may come from somebody else: a recording by mail, an `include` line in a job file.
-//! A name may stand for `/dev/zero`, for a FIFO that nobody writes to, or for a terabyte. So a file
-//! is looked at before it is opened, opened in a way that never waits, looked at again as the open
-//! file, and read up to the limit of its kind. What the bytes mean is for whoever reads them; files
-//! below `/proc` and `/sys` that the program asks for by itself are not its matter.
+//! The file may come from somebody else: a recording sent by mail, or an `include` line in a job
+//! file. Its name may be that of `/dev/zero`, of a FIFO without a writer, or of a terabyte of data.
+//! So the file is examined before it is opened, opened in a way that never blocks, examined again
+//! through its descriptor, and read up to the limit of its kind. This crate does not interpret the
+//! bytes, and does not read files below `/proc` and `/sys` that the program opens by itself.
 
 mod limits;
 mod read;

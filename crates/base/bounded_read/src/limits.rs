@@ -1,7 +1,7 @@
-//! How much is read of which kind of file. The table stands in `docs/guide/recordings.md`, too; a
-//! test compares them.
+//! The size limit of each kind of file. `docs/guide/recordings.md` has the same table; a test
+//! compares the two.
 
-/// How much is read of one kind of file.
+/// The size limit of one kind of file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limit {
     /// The kind, with its article: `a job file`.
@@ -20,11 +20,11 @@ impl Limit {
 pub const JOB_FILE: Limit = Limit::mib("a job file", 16);
 /// A recording, whole or partial: days of a run with many workers.
 pub const RECORDING: Limit = Limit::mib("a recording", 1024);
-/// What fio or the command of a study prints as JSON.
+/// JSON output of fio, or of the command of a study.
 pub const FIO_REPORT: Limit = Limit::mib("a JSON report", 64);
 /// A study or a collection of studies as its author writes it.
 pub const STUDY_FILE: Limit = Limit::mib("a study", 4);
-/// What the folder of a study keeps beside recordings.
+/// Files that the folder of a study holds beside recordings.
 pub const STUDY_FOLDER: Limit = Limit::mib("a file of a study's folder", 64);
 /// The load of `fs perf --io-tester`.
 pub const TESTER_FILE: Limit = Limit::mib("a file of io_tester", 4);

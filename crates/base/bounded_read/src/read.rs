@@ -7,10 +7,10 @@ use std::path::Path;
 
 use crate::Limit;
 
-/// Room that is reserved without having seen a byte.
+/// Bytes to reserve before the first byte has been read.
 const FIRST_ROOM_BYTES: u64 = 1 << 20;
 
-/// Why a file is not read.
+/// Why a file was not read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The system says so.
@@ -19,26 +19,26 @@ pub enum ReadError {
     /// Reading it may never end, may wait for ever, or may change something.
     #[error("it is {0}; only regular files are read")]
     NotRegular(&'static str),
-    /// It has more than the limit of its kind.
+    /// It is larger than the limit of its kind.
     #[error("it is larger than {} MiB, the limit for {}", .0.bytes >> 20, .0.what)]
     TooLarge(Limit),
     /// It was to be text.
     #[error("it is not text: byte {at} is not UTF-8")]
     NotText {
-        /// The first byte that is not part of any letter, from 0.
+        /// Offset of the first byte that is not valid UTF-8.
         at: usize,
     },
 }
 
 impl ReadError {
-    /// Whether there is no such file.
+    /// Whether the file does not exist.
     pub fn is_missing(&self) -> bool {
         matches!(self, ReadError::System(error) if error.kind() == io::ErrorKind::NotFound)
     }
 }
 
-/// Opens a regular file for reading, or a pipe that the program was handed as a descriptor (`<(…)`
-/// of the shell, `/dev/stdin`): whoever handed it over writes to it.
+/// Opens a regular file for reading, or a pipe that the program inherited as a descriptor (`<(…)`
+/// of the shell, `/dev/stdin`), which has a writer.
 ///
 /// # Errors
 /// It is missing, may not be read, or is not a regular file.
@@ -49,7 +49,7 @@ pub fn open(path: &Path) -> Result<File, ReadError> {
     // Opening a device can change what it does (a tape rewinds, a watchdog starts): so it is looked
     // at before.
     check(std::fs::metadata(path)?.file_type())?;
-    // The name may stand for something else by now, so this must not wait either.
+    // The name may refer to something else by now, so this open must not block either.
     let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)?;
     check(file.metadata()?.file_type())?;
     Ok(file)
@@ -83,7 +83,7 @@ pub fn read(path: &Path, limit: Limit) -> Result<Vec<u8>, ReadError> {
     read_open(&open(path)?, limit)
 }
 
-/// All bytes of a file that [`open`] has opened, from where it stands.
+/// All bytes of a file that [`open`] has opened, from its current position.
 ///
 /// # Errors
 /// It cannot be read, or is longer than the limit.

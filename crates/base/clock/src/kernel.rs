@@ -1,4 +1,4 @@
-//! The kernel's clocks: read, and slept by.
+//! Reading the kernel's clocks, and sleeping on them.
 //!
 //! Unsafe because these are C functions that write through pointers.
 

@@ -24,7 +24,7 @@ pub struct Clock(Source);
 enum Source {
     Tsc(TscScale),
     Monotonic,
-    /// Subtracted from the time of day, to be on the monotonic time line.
+    /// Subtracted from the time of day to give monotonic time.
     Gettimeofday {
         offset_ns: u64,
     },
@@ -32,8 +32,8 @@ enum Source {
 }
 
 impl Clock {
-    /// The TSC where it is invariant and agrees with the kernel, else `clock_gettime`; and why not,
-    /// in that case.
+    /// The TSC if it is invariant and agrees with the kernel; otherwise `clock_gettime`, with the
+    /// reason.
     pub fn best() -> (Clock, Option<TscUnfit>) {
         match Clock::tsc() {
             Ok(clock) => (clock, None),
@@ -52,8 +52,8 @@ impl Clock {
         Clock(Source::Monotonic)
     }
 
-    /// `gettimeofday(2)`, less what it was ahead of `CLOCK_MONOTONIC` just now: microseconds, and
-    /// not monotonic; for comparison with other tools only.
+    /// `gettimeofday(2)`, minus its present distance from `CLOCK_MONOTONIC`. It counts microseconds
+    /// and is not monotonic; use it only for comparison with other tools.
     pub fn gettimeofday() -> Clock {
         let offset_ns = gettimeofday_ns().saturating_sub(kernel_clock_ns(libc::CLOCK_MONOTONIC));
         Clock(Source::Gettimeofday { offset_ns })
@@ -67,8 +67,8 @@ impl Clock {
     /// Nanoseconds now.
     #[inline(always)]
     pub fn now_ns(&self) -> u64 {
-        // One comparison for the source that costs least; the call is lost in the cost of the
-        // others.
+        // The cheapest source costs one comparison; for the others, the call costs little beside
+        // the reading.
         if let Source::Tsc(scale) = &self.0 { scale.now_ns() } else { self.slow_now_ns() }
     }
 
@@ -92,14 +92,13 @@ impl Clock {
         }
     }
 
-    /// Whether time moves only when told to, so that nothing can be learned from how long something
-    /// took.
+    /// Whether time moves only when told to, so that durations mean nothing.
     pub fn is_simulated(&self) -> bool {
         matches!(self.0, Source::Simulated(_))
     }
 
-    /// Sleeps until `deadline_ns`; a signal may end the sleep early. The last `spin_ns` are spent
-    /// spinning, for a wake-up more exact than the kernel's timers give.
+    /// Sleeps until `deadline_ns`; a signal may end the sleep early. It spins for the last
+    /// `spin_ns`, to wake up more exactly than the kernel's timers allow.
     pub fn sleep_until(&self, deadline_ns: u64, spin_ns: u64) {
         if let Source::Simulated(now) = &self.0 {
             now.fetch_max(deadline_ns, Ordering::Relaxed);

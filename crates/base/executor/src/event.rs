@@ -1,11 +1,11 @@
-//! Something that happens again and again, and tasks that wait for it.
+//! An event that happens repeatedly, and the tasks that wait for it.
 
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
 use std::task::{Context, Poll, Waker};
 
-/// Wakes all that wait when it happens. It keeps nothing for those who come later: they look at the
-/// state first.
+/// Wakes all waiting tasks when the event happens. It remembers nothing for tasks that come later:
+/// they check the state first.
 #[derive(Debug, Default)]
 pub struct Notify {
     waiting: RefCell<Vec<Waker>>,
@@ -21,13 +21,13 @@ impl Notify {
         }
     }
 
-    /// Waits until it happens the next time.
+    /// Waits for the next time the event happens.
     pub fn pass(&self) -> impl Future<Output = ()> {
         let seen = self.times.get();
         self.until(move |event| (event.times.get() != seen).then_some(()))
     }
 
-    /// Waits until `look` finds what it looks for: now, or after one of the next times.
+    /// Waits until `look` returns a value: at once, or after one of the next events.
     pub fn until<T>(&self, mut look: impl FnMut(&Notify) -> Option<T>) -> impl Future<Output = T> {
         poll_fn(move |context| match look(self) {
             Some(found) => Poll::Ready(found),

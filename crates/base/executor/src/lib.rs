@@ -1,11 +1,11 @@
 //! Tasks of one thread: an executor that owns no thread, no timer and no device, so that a
 //! simulation can own them.
 //!
-//! [`Executor::run`] polls tasks that are ready and, when none is, gives its [`Driver`] the turn:
-//! the thing that waits for the world (a device, a socket, a simulated clock). With the same driver
-//! and the same [`ReadyOrder`] everything happens in the same order. A run that can never go on ends
-//! with [`Stalled`] instead of hanging. Wakers may be used from other threads; tasks stay on
-//! theirs.
+//! [`Executor::run`] polls tasks that are ready and, when none is, hands over to its [`Driver`],
+//! which waits for the outside world (a device, a socket, a simulated clock). With the same driver
+//! and the same [`ReadyOrder`] everything happens in the same order. A run that can make no more
+//! progress ends with [`Stalled`] instead of hanging. Wakers may be used from other threads; tasks
+//! stay on theirs.
 //!
 //! It does not steal work, does not cancel tasks other than by dropping the executor, and reads no
 //! clock.
@@ -14,7 +14,8 @@ mod event;
 mod ready;
 mod spawner;
 
-/// What threads share. `tests/interleavings` puts a model checker's in its place.
+/// The primitives that threads share. `tests/interleavings` replaces them with those of a model
+/// checker.
 mod sync {
     pub(crate) use std::sync::atomic::{AtomicBool, Ordering};
     pub(crate) use std::sync::{Mutex, MutexGuard};
@@ -33,10 +34,11 @@ use ready::{Queue, Ready, Token};
 use spawner::Task;
 pub use spawner::{Joined, Spawner};
 
-/// What waits for the world on behalf of all tasks.
+/// Waits for the outside world on behalf of all tasks.
 pub trait Driver {
-    /// Takes note of what has happened and wakes whom it concerns; when `wait`, not before
-    /// something has. False when nothing is under way, so that waiting would be for ever.
+    /// Collects what has happened and wakes the tasks concerned. With `wait`, it blocks until
+    /// something has happened. Returns false when nothing is in progress, so that waiting would
+    /// never end.
     fn turn(&mut self, wait: bool) -> bool;
 }
 
@@ -50,16 +52,17 @@ impl Driver for Nothing {
     }
 }
 
-/// Which of the ready tasks goes first.
+/// Which of the ready tasks runs first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadyOrder {
-    /// The one that has been ready for longest.
+    /// The one that has been ready longest.
     Fair,
-    /// Any, as the seed says: the same seed, the same order. For finding what depends on the order.
+    /// A random one, chosen by the seed: the same seed gives the same order. For tests that look
+    /// for dependence on the order.
     Shuffled(u64),
 }
 
-/// The future given to `run` waits, and nothing is under way that could wake it.
+/// The future given to `run` waits, and nothing in progress could wake it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stalled;
 
@@ -71,13 +74,13 @@ impl std::fmt::Display for Stalled {
 
 impl std::error::Error for Stalled {}
 
-/// Tasks and who of them is ready.
+/// The tasks, and which of them are ready.
 pub struct Executor {
     tasks: Vec<Option<Running>>,
     free: Vec<usize>,
     /// Wakes the future of `run`.
     main: Alarm,
-    /// Whose turn it is; empty between calls.
+    /// The batch of tasks to run next; empty between calls.
     batch: Vec<usize>,
     ready: Arc<Ready>,
     queue: Queue,
@@ -90,7 +93,7 @@ struct Running {
     alarm: Alarm,
 }
 
-/// What wakes one of them.
+/// The waker of one task.
 #[derive(Debug)]
 struct Alarm {
     token: Arc<Token>,
@@ -111,7 +114,7 @@ impl std::fmt::Debug for Executor {
     }
 }
 
-/// The number under which the future of `run` is woken.
+/// The task number that stands for the future of `run`.
 const MAIN: usize = usize::MAX;
 
 impl Executor {
@@ -132,18 +135,18 @@ impl Executor {
         }
     }
 
-    /// A way to start tasks, from within tasks too.
+    /// A handle that starts tasks, also from within tasks.
     pub fn spawner(&self) -> Spawner {
         Spawner::new(Rc::clone(&self.inbox), Arc::clone(&self.ready))
     }
 
-    /// Polls until `main` is done; other tasks run meanwhile and stay for the next call.
+    /// Polls until `main` is done. Other tasks run meanwhile, and remain for the next call.
     ///
     /// # Errors
     /// [`Stalled`] when `main` can never be done.
     pub fn run<F: Future>(&mut self, driver: &mut impl Driver, main: F) -> Result<F::Output, Stalled> {
         let mut main = pin!(main);
-        // Somebody may have woken the future of an earlier call since that ended.
+        // The future of an earlier call may have been woken since that call ended.
         self.main.token.seen();
         self.main.waker.wake_by_ref();
         let mut batch = std::mem::take(&mut self.batch);
@@ -159,7 +162,7 @@ impl Executor {
                 }
                 self.main.token.seen();
                 if let Poll::Ready(output) = main.as_mut().poll(&mut Context::from_waker(&self.main.waker)) {
-                    // What else was ready is so in the next run.
+                    // Other tasks that were ready are still ready in the next run.
                     self.queue.put_back(now);
                     self.batch = batch;
                     return Ok(output);
@@ -174,8 +177,8 @@ impl Executor {
         }
     }
 
-    /// Polls until no task is ready and the world, asked without waiting, wakes none. For programs
-    /// that wait for other things, too.
+    /// Polls until no task is ready and the driver, asked without waiting, wakes none. For programs
+    /// that also wait for other things.
     pub fn run_ready(&mut self, driver: &mut impl Driver) {
         let mut batch = std::mem::take(&mut self.batch);
         loop {
@@ -219,8 +222,8 @@ impl Executor {
 
     fn poll_task(&mut self, id: usize) {
         let Some(slot) = self.tasks.get_mut(id) else { return };
-        // A waker that outlives its task may name a place that is empty, or another task's: one
-        // poll too many.
+        // A waker that outlives its task may name a slot that is empty or belongs to another task.
+        // That costs one needless poll.
         let Some(running) = slot else { return };
         running.alarm.token.seen();
         if running.task.as_mut().poll(&mut Context::from_waker(&running.alarm.waker)).is_ready() {
@@ -242,7 +245,7 @@ impl Executor {
 mod tests {
     use super::*;
 
-    /// Wakes what waits for it, one turn later.
+    /// Wakes the waiting task, one turn later.
     #[derive(Default)]
     struct Bell {
         event: Rc<Notify>,

@@ -1,7 +1,7 @@
-//! Who is ready: a row of task numbers that wakers fill, from any thread, each task at most once.
+//! The list of ready tasks. Wakers add task numbers from any thread, each task at most once.
 //!
-//! The row is behind a lock and taken as a whole: nearly all wakers are on the executor's own
-//! thread, where a lock that nobody else wants costs less than a queue that is made for many.
+//! The list is behind a lock and taken as a whole. Nearly all wakers run on the executor's own
+//! thread, where an uncontended lock costs less than a queue for several threads.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, PoisonError};
@@ -14,7 +14,7 @@ use super::sync::{AtomicBool, Mutex, MutexGuard, Ordering};
 pub(crate) struct Ready(Mutex<Vec<usize>>);
 
 impl Ready {
-    /// A row is whole at any moment, also when a thread that had it panicked.
+    /// The list is consistent at any moment, even when a thread that held the lock has panicked.
     fn row(&self) -> MutexGuard<'_, Vec<usize>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -24,7 +24,7 @@ impl Ready {
 #[derive(Debug)]
 pub(crate) struct Queue {
     woken: Arc<Ready>,
-    /// Taken before, and still to have their turn.
+    /// Taken from the list, and not yet run.
     first: VecDeque<usize>,
 }
 
@@ -47,13 +47,13 @@ impl Queue {
         self.first.is_empty() && self.woken.row().is_empty()
     }
 
-    /// Those whose turn did not come; their tokens still say that they are queued.
+    /// The tasks that were not run; their tokens still say that they are queued.
     pub(crate) fn put_back(&mut self, ids: impl DoubleEndedIterator<Item = usize>) {
         ids.rev().for_each(|id| self.first.push_front(id));
     }
 }
 
-/// What the wakers of one task hold.
+/// The state that all wakers of one task share.
 #[derive(Debug)]
 pub(crate) struct Token {
     id: usize,
@@ -68,9 +68,9 @@ impl Token {
 
     /// The task is about to be polled: from now on waking it queues it again.
     pub(crate) fn seen(&self) {
-        // A swap, for the poll that follows has to see what those did who found the task queued
-        // already: a store would let the poll's reads go ahead of it, and such a wake would be
-        // lost.
+        // A swap, because the poll that follows must see the writes of wakers that found the task
+        // already queued. With a store, the reads of the poll could move before it, and such a
+        // wake-up would be lost.
         self.queued.swap(false, Ordering::AcqRel);
     }
 }

@@ -31,7 +31,7 @@ impl Spawner {
         Spawner { inbox, _ready: ready }
     }
 
-    /// Starts a task. It goes on when the answer is dropped.
+    /// Starts a task. The task continues when the returned value is dropped.
     pub fn spawn<T: 'static>(&self, future: impl Future<Output = T> + 'static) -> Joined<T> {
         let shared = Rc::new(Shared { result: Cell::new(None), ended: Notify::default() });
         let ending = Rc::clone(&shared);

@@ -1,14 +1,14 @@
 //! Which bucket a value falls into, and which values a bucket stands for.
 //!
-//! Buckets are fio's, continued: values below 128 have a bucket each; above, each power of two is
-//! divided into 64 buckets.
+//! The buckets are those of fio, continued upwards. Values below 128 have one bucket each; above
+//! that, each power of two is divided into 64 buckets.
 
 const SUB_BITS: u32 = 6;
-/// Groups of 64 buckets: the last covers 2^45 to 2^46 ns.
+/// Number of groups of 64 buckets; the last covers 2^45 to 2^46 ns.
 const GROUPS: usize = 41;
 /// Number of buckets.
 pub const BUCKETS: usize = GROUPS << SUB_BITS;
-/// How many of them, from the first, are fio's (29 groups, up to 2^34 ns).
+/// How many of the first buckets fio has, too (29 groups, up to 2^34 ns).
 pub const FIO_BUCKETS: usize = 29 << SUB_BITS;
 const LARGEST: u64 = (1 << (GROUPS as u32 + SUB_BITS - 1)) - 1;
 

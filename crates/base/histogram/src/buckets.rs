@@ -1,4 +1,4 @@
-//! The dense, live histogram, and the differences between its states.
+//! The histogram that is being filled, and the differences between its states.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use crate::{BUCKETS, SparseHistogram, bucket_of};
 #[derive(Clone)]
 pub struct Histogram {
     counts: Box<[u64; BUCKETS]>,
-    // Of the values since the last `difference`: their extremes say which buckets have changed.
+    // Extremes of the values since the last `difference`: they say which buckets have changed.
     min: u64,
     max: u64,
     sum: u64,
@@ -28,8 +28,8 @@ struct Moments {
 
 const UNTOUCHED: (usize, usize) = (BUCKETS, 0);
 
-/// Zeros as the allocator has them from the kernel: pages that nobody writes to take no memory. A
-/// worker has a dozen histograms, of which most jobs use a few, and of those a few pages.
+/// Zeroed pages straight from the kernel: a page that is never written takes no memory. Most jobs
+/// use few of a worker's histograms, and few pages of those.
 fn no_counts() -> Box<[u64; BUCKETS]> {
     // The length is right, so the array is never made on the stack and copied.
     vec![0; BUCKETS].into_boxed_slice().try_into().unwrap_or_else(|_| Box::new([0; BUCKETS]))
@@ -61,12 +61,12 @@ impl Default for Baseline {
 }
 
 impl Baseline {
-    /// That of an empty histogram (21 KiB, of which only what is used is ever touched).
+    /// The baseline of an empty histogram (21 KiB, of which only the used pages are touched).
     pub fn new() -> Baseline {
         Baseline { counts: no_counts(), touched: UNTOUCHED }
     }
 
-    /// Back to that of an empty histogram.
+    /// Resets it to that of an empty histogram.
     pub fn clear(&mut self) {
         let (first, last) = std::mem::replace(&mut self.touched, UNTOUCHED);
         if first <= last {
@@ -91,7 +91,7 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// An empty histogram (21 KiB, of which only what is used is ever touched).
+    /// An empty histogram (21 KiB, of which only the used pages are touched).
     pub fn new() -> Histogram {
         Histogram { counts: no_counts(), min: u64::MAX, max: 0, sum: 0, sum_of_squares: 0.0, earlier: NOTHING }
     }
@@ -115,7 +115,7 @@ impl Histogram {
             self.max = value;
         }
         self.sum = self.sum.wrapping_add(value.wrapping_mul(times));
-        // Latencies fit i64, whose conversion is one instruction; that of u64 is a dozen.
+        // Latencies fit into i64, which converts in one instruction; u64 needs many.
         let as_float = value as i64 as f64;
         self.sum_of_squares += as_float * as_float * times as i64 as f64;
     }
@@ -126,8 +126,8 @@ impl Histogram {
         for (mine, theirs) in self.counts[touched.clone()].iter_mut().zip(&other.counts[touched]) {
             *mine += theirs;
         }
-        // What is merged belongs to no interval of ours, but its buckets have to be found by the
-        // next difference.
+        // Merged values belong to no interval of this histogram, but the next difference must find
+        // their buckets.
         let theirs = other.moments();
         self.min = self.min.min(theirs.min);
         self.max = self.max.max(theirs.max);
@@ -135,9 +135,9 @@ impl Histogram {
         self.earlier.sum_of_squares += theirs.sum_of_squares;
     }
 
-    /// Counts all that `other` counted, as if it had been added here one by one, so that it belongs
-    /// to the current interval; [`Histogram::merge`] is for what does not. `other` has seen no
-    /// [`Histogram::difference`].
+    /// Adds all values of `other` as if they had been added here one by one, so that they belong to
+    /// the current interval; [`Histogram::merge`] is for values that do not. No
+    /// [`Histogram::difference`] has been taken of `other`.
     pub fn add_all_of(&mut self, other: &Histogram) {
         debug_assert!(other.earlier.min > other.earlier.max, "its extremes say nothing of its buckets");
         if other.min > other.max {
@@ -168,7 +168,7 @@ impl Histogram {
         self.sum_of_squares = 0.0;
     }
 
-    /// The buckets in which anything may have been counted.
+    /// The buckets that may be non-zero.
     fn touched(&self) -> Range<usize> {
         let Moments { min, max, .. } = self.moments();
         if min > max { 0..0 } else { bucket_of(min)..bucket_of(max) + 1 }
@@ -189,8 +189,8 @@ impl Histogram {
     /// buckets between the extremes of what was added; allocates nothing when `bytes` has room for
     /// [`LONGEST_DIFFERENCE`] more.
     ///
-    /// Returns whether there was anything; if not, nothing is appended. A histogram has one
-    /// baseline: the extremes are those since the last difference, whoever asked for it.
+    /// Returns whether there were new values; if not, nothing is appended. A histogram can have
+    /// only one baseline, because its extremes are those since the last difference.
     pub fn difference(&mut self, baseline: &mut Baseline, bytes: &mut Vec<u8>) -> bool {
         if self.min > self.max {
             return false;
@@ -278,7 +278,7 @@ mod tests {
             assert!(
                 whole.difference(&mut whole_base, &mut expected) && parted.difference(&mut parted_base, &mut found)
             );
-            // The sums of squares are floating point: the order of adding decides the last bits.
+            // The sums of squares are floating point: the order of additions decides the last bits.
             assert_eq!((found.len(), &found[..4]), (expected.len(), &expected[..4]));
         }
         let (whole, parted) = (whole.to_sparse(), parted.to_sparse());
@@ -296,7 +296,7 @@ mod tests {
         for values in [&[5, 900][..], &[70, 1 << 40], &[0], &[u64::MAX, 1 << 20]] {
             for value in values {
                 histogram.add(*value);
-                // What earlier differences have seen lies outside the extremes of the present
+                // Values of earlier differences may lie outside the extremes of the current
                 // interval.
                 assert!(histogram.difference(&mut baseline, &mut bytes));
             }

@@ -6,9 +6,9 @@
 //!  min │ max - min │ sum │ sum of squares: f64, 8 bytes │ length: u16 │ (gap │ count) (gap │ count) …
 //! ```
 //!
-//! A gap is the number of empty buckets before the next one that is not; `length` is that of all
-//! pairs, bytes. What is read is checked: buckets exist, counts are not 0, minimum and maximum lie
-//! in the first and last bucket.
+//! A gap is the number of empty buckets before the next non-empty one; `length` is the length of
+//! all pairs in bytes. Reading checks that buckets exist, that counts are not 0, and that minimum
+//! and maximum lie in the first and last bucket.
 
 use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::ser::SerializeSeq;
@@ -18,7 +18,7 @@ use crate::sparse::check_sums;
 use crate::varint::{put_varint, take_varint};
 use crate::{BUCKETS, LONGEST_DIFFERENCE, SparseHistogram, bucket_of};
 
-/// Most values one difference may hold: sums of many of them stay far from overflowing.
+/// The largest number of values in one difference: the sum of many differences cannot overflow.
 const MOST_VALUES: u64 = 1 << 48;
 
 /// What was added to a histogram in one interval: exact moments and delta-coded buckets.
@@ -43,7 +43,7 @@ pub struct PackedBuckets {
     bytes: Box<[u8]>,
 }
 
-/// What a [`PackedHistogram`] is read from before it is checked.
+/// The unchecked form of a [`PackedHistogram`].
 #[derive(Deserialize)]
 struct Fields {
     min: u64,
@@ -64,7 +64,7 @@ impl TryFrom<Fields> for PackedHistogram {
 }
 
 impl PackedHistogram {
-    /// Reads one difference from the front of `bytes`; `None` if it is not whole or cannot be.
+    /// Reads one difference from the front of `bytes`; `None` if it is incomplete or invalid.
     pub fn take(bytes: &mut &[u8]) -> Option<PackedHistogram> {
         let min = take_varint(bytes)?;
         let max = min.checked_add(take_varint(bytes)?)?;
@@ -101,7 +101,7 @@ impl PackedHistogram {
         }
     }
 
-    /// The same with buckets by number.
+    /// The same histogram with bucket numbers instead of gaps.
     pub fn to_sparse(&self) -> SparseHistogram {
         let buckets: Vec<(u32, u64)> = self.buckets.iter().collect();
         SparseHistogram {

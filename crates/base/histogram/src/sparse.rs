@@ -4,11 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::{BUCKETS, bucket_middle, bucket_of};
 
-/// Most values that one histogram is read with: sums of many histograms stay far from overflowing.
+/// The largest number of values accepted in one histogram: the sum of many histograms cannot
+/// overflow.
 pub(crate) const MOST_VALUES: u64 = 1 << 53;
 
-/// The non-empty buckets and the exact moments of a [`crate::Histogram`]. What is read is checked:
-/// each part fits the others.
+/// The non-empty buckets and the exact moments of a [`crate::Histogram`]. Reading checks that its
+/// parts agree.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Fields")]
 pub struct SparseHistogram {
@@ -26,7 +27,7 @@ pub struct SparseHistogram {
     pub buckets: Vec<(u32, u64)>,
 }
 
-/// What a [`SparseHistogram`] is read from before it is checked.
+/// The unchecked form of a [`SparseHistogram`].
 #[derive(Deserialize)]
 struct Fields {
     count: u64,
@@ -47,8 +48,7 @@ impl TryFrom<Fields> for SparseHistogram {
     }
 }
 
-/// Whether `buckets` can be those of a histogram: they exist, ascend, and are not empty. Returns
-/// the number of values.
+/// Checks that `buckets` exist, ascend and are not empty. Returns the number of values.
 ///
 /// # Errors
 /// What is wrong with them.
@@ -68,7 +68,7 @@ pub fn check_buckets(buckets: &[(u32, u64)]) -> Result<u64, &'static str> {
     Ok(values)
 }
 
-/// Whether this many values between these extremes can have such sums.
+/// Whether this number of values between these extremes can have these sums.
 pub(crate) fn check_sums(count: u64, extremes: (u64, u64), sums: (u128, f64)) -> Result<(), &'static str> {
     let [least, most] = [extremes.0, extremes.1].map(|extreme| u128::from(extreme) * u128::from(count));
     if !(least..=most).contains(&sums.0) {
@@ -82,7 +82,7 @@ pub(crate) fn check_sums(count: u64, extremes: (u64, u64), sums: (u128, f64)) ->
 
 impl SparseHistogram {
     fn check(&self) -> Result<(), &'static str> {
-        // Without buckets the moments stand alone: files are made smaller that way.
+        // Moments without buckets are allowed: some files leave the buckets out to be smaller.
         if check_buckets(&self.buckets)? != self.count && !self.buckets.is_empty() || self.count > MOST_VALUES {
             return Err("the buckets of a histogram do not add up to its count");
         }
@@ -201,7 +201,7 @@ mod tests {
         }
     }
 
-    /// What stands for a histogram that no reader lets in still makes no arithmetic fail.
+    /// A histogram that no reader would accept still causes no arithmetic error.
     #[test]
     fn many_large_histograms_can_be_merged() {
         let mut all = Histogram::new().to_sparse();

@@ -36,8 +36,7 @@ proptest! {
             prop_assert_eq!(packed.to_sparse(), alone.to_sparse());
             added.merge(&packed.to_sparse());
         }
-        // The very same figures, sums of floating-point numbers included: they are added in the
-        // same order.
+        // Exactly equal, floating-point sums included: the additions happen in the same order.
         prop_assert_eq!(&added, &running.to_sparse());
         let whole = whole.to_sparse();
         prop_assert_eq!((whole.count, whole.min, whole.max), (added.count, added.min, added.max));

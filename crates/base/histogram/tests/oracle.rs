@@ -46,7 +46,7 @@ fn check_against_values(what: &str, values: &[u64]) {
     assert_eq!(sparse.sum, sum, "{what}");
 }
 
-/// HdrHistogram says the same to within both errors.
+/// HdrHistogram gives the same percentiles, within the errors of both.
 fn check_against_hdr(what: &str, values: &[u64]) {
     let mut hdr = Hdr::<u64>::new_with_bounds(1, RANGE, 3).unwrap();
     values.iter().for_each(|value| hdr.record((*value).max(1)).unwrap());
@@ -144,7 +144,7 @@ fn merged(one: &SparseHistogram, other: &SparseHistogram) -> SparseHistogram {
     sum
 }
 
-/// Values of every magnitude, edges of buckets more often than chance would have them.
+/// Values of every magnitude, edges of buckets more often than by chance.
 fn latency() -> impl Strategy<Value = u64> {
     prop_oneof![
         0..RANGE,

@@ -1,11 +1,10 @@
-//! Files that are mapped and that somebody else may shorten: an access to a page that is gone
-//! becomes an error.
+//! Mapped files that another program may shorten: an access to a missing page becomes an error.
 //!
-//! The kernel answers such an access with SIGBUS (mmap(2)), which ends a process; a device that
-//! cannot read a page and a full file system answer so, too. Looking at the file's size before each
-//! access would not help: it may change in between. So a handler puts an empty page in the place of
-//! the one that is missing and notes that it did. The access goes on with nonsense, and whoever
-//! made it looks at the note afterwards:
+//! The kernel answers such an access with SIGBUS (mmap(2)), which ends a process. A device that
+//! cannot read a page and a full file system cause it, too. Checking the size of the file before
+//! each access would not help, because it may change in between. So a signal handler maps an empty
+//! page in place of the missing one and counts the fault. The access continues with meaningless
+//! bytes, and the caller checks the count afterwards:
 //!
 //! ```text
 //! run: is the mapping whole? ── access ── has anything been noted since? ── no ─▶ done
@@ -14,8 +13,8 @@
 //!          └─ map the file again ◀────────────┘   at most a few times, then the bytes are lost
 //! ```
 //!
-//! A mapping that was broken once is looked at with care from then on: bytes behind the end of its
-//! file are not touched. Everything else in the process that meets SIGBUS ends as it always did.
+//! After its first fault, a mapping is checked before each access: bytes beyond the end of its file
+//! are not touched. Every other SIGBUS of the process has its usual effect.
 //!
 //! Unsafe because it handles a signal and maps pages at addresses of other mappings.
 
@@ -26,12 +25,12 @@ use std::sync::{Mutex, Once, OnceLock, PoisonError};
 
 use libc::{c_int, c_void, siginfo_t};
 
-/// How often an access is tried when others break the mapping, or it breaks by itself.
+/// How often an access is tried while pages keep going missing.
 const ATTEMPTS: usize = 3;
 const PAGE: usize = 4096;
 
-/// The bytes are not there any more: the file was shortened, its device does not give them, or
-/// there is no room for them.
+/// The bytes are gone: the file was shortened, its device cannot read them, or there is no space
+/// for them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lost;
 
@@ -43,18 +42,18 @@ impl std::fmt::Display for Lost {
 
 impl std::error::Error for Lost {}
 
-/// One watched range. Kept for ever and used again, because a handler may look at it at any time.
+/// One watched range. It is never freed, only reused, because a handler may read it at any time.
 struct Place {
     start: AtomicUsize,
     end: AtomicUsize,
-    /// Faults that the handler has begun with, and is done with.
+    /// Faults whose handling has begun, and has ended.
     begun: AtomicU64,
     done: AtomicU64,
     is_taken: AtomicBool,
     next: Option<&'static Place>,
 }
 
-/// All of them; each is added once and never taken out.
+/// All watched ranges; each is added once and never removed.
 static PLACES: AtomicPtr<Place> = AtomicPtr::new(null_mut());
 static HANDLER: Once = Once::new();
 static EARLIER: OnceLock<libc::sigaction> = OnceLock::new();
@@ -74,13 +73,14 @@ pub struct FaultWatch {
     protection: c_int,
     file: RawFd,
     offset: i64,
-    /// Faults after which the file was mapped again; all of them while the mapping is whole.
+    /// Faults after which the file was mapped again; equal to all faults while the mapping is
+    /// intact.
     mended: AtomicU64,
     mending: Mutex<()>,
 }
 
-// SAFETY: addresses and numbers; what happens at the addresses is the kernel's, who does it does
-// not matter.
+// SAFETY: addresses and numbers; the kernel acts at these addresses, and the thread does not
+// matter.
 unsafe impl Send for FaultWatch {}
 // SAFETY: as above; what changes are atomics, and mapping again is done under a lock.
 unsafe impl Sync for FaultWatch {}
@@ -108,12 +108,12 @@ impl FaultWatch {
         FaultWatch { place, base, bytes, protection, file, offset, mended, mending }
     }
 
-    /// Does `access`, which touches nothing of the mapping but `bytes` from `offset`, and may be
-    /// done several times.
+    /// Calls `access`, possibly several times. It must touch nothing of the mapping but `bytes`
+    /// from `offset`.
     ///
     /// # Errors
-    /// When a part of these bytes is not there; what `access` has read is nonsense then, and what
-    /// it wrote is lost.
+    /// A part of these bytes is missing. Then the bytes that `access` has read are meaningless, and
+    /// those that it wrote are lost.
     #[inline]
     pub fn run<T>(&self, offset: usize, bytes: usize, mut access: impl FnMut() -> T) -> Result<T, Lost> {
         let before = self.place.begun.load(Ordering::Acquire);
@@ -138,13 +138,13 @@ impl FaultWatch {
                 return Ok(answer);
             }
         }
-        // What is left of the last attempt must not stay: others would take the empty page for the
-        // file's.
+        // The empty pages of the last attempt must go: others would take them for the content of
+        // the file.
         let _ = self.mend();
         Err(Lost)
     }
 
-    /// Whether the file reaches to the end of these bytes, or has no size to go by.
+    /// Whether the file contains these bytes, or has no meaningful size.
     fn reaches(&self, offset: usize, bytes: usize) -> bool {
         let mut status = std::mem::MaybeUninit::<libc::stat>::uninit();
         // SAFETY: fstat fills the structure it is given.
@@ -157,7 +157,7 @@ impl FaultWatch {
         status.st_mode & libc::S_IFMT != libc::S_IFREG || end <= i128::from(status.st_size)
     }
 
-    /// Maps the file again where pages of it were replaced; the number of faults up to then.
+    /// Maps the file again where pages were replaced. Returns the number of faults up to then.
     fn mend(&self) -> Result<u64, Lost> {
         let _alone = self.mending.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
@@ -165,7 +165,7 @@ impl FaultWatch {
             if begun == self.mended.load(Ordering::Acquire) {
                 return Ok(begun);
             }
-            // A handler at work replaces a page after this: it takes a system call's time.
+            // A running handler replaces a page soon: it needs the time of one system call.
             if self.place.done.load(Ordering::Acquire) != begun {
                 std::thread::yield_now();
                 continue;
@@ -271,7 +271,7 @@ fn replace(page: usize) -> bool {
     }
 }
 
-/// What would have happened without this handler.
+/// Does what would have happened without this handler.
 fn pass_on(signal: c_int, information: *mut siginfo_t, context: *mut c_void) {
     let earlier = EARLIER.get().map_or(libc::SIG_DFL, |earlier| earlier.sa_sigaction);
     let takes_information = EARLIER.get().is_some_and(|earlier| earlier.sa_flags & libc::SA_SIGINFO != 0);

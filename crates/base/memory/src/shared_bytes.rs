@@ -1,13 +1,14 @@
 //! Bytes that two parties read and write at the same time: a host and a device, or two processes.
 //!
-//! A [`SharedBytes`] is a window into one mapping and keeps that mapping alive; cloning it and narrowing it are cheap.
-//! Nobody ever holds a Rust reference into the mapping. Words are moved by atomic loads and stores, longer pieces by
-//! plain copies: a peer that writes while a copy is going on makes the copied bytes arbitrary, never the program
-//! unsound, because nothing but plain bytes is kept there. Order between the parties is made with the orderings of
-//! the words (a doorbell is stored with `Release`, a phase bit is loaded with `Acquire`).
+//! A [`SharedBytes`] is a window into one mapping and keeps that mapping alive; cloning it and
+//! narrowing it are cheap. Nobody ever holds a Rust reference into the mapping. Words are moved by
+//! atomic loads and stores, longer pieces by plain copies: a peer that writes during a copy makes
+//! the copied bytes arbitrary, but never the program unsound, because the memory holds nothing but
+//! plain bytes. The memory orderings of the words give the order between the parties (a doorbell is
+//! stored with `Release`, a phase bit is loaded with `Acquire`).
 //!
-//! Every access is checked against the window and panics outside it, as indexing a slice does: whoever takes an
-//! offset from a peer checks it first, with [`SharedBytes::window`].
+//! Every access is checked against the window and panics outside it, as indexing a slice does.
+//! Check an offset that comes from a peer first, with [`SharedBytes::window`].
 //!
 //! Unsafe because it maps memory and copies through raw pointers.
 
@@ -52,7 +53,8 @@ pub struct SharedBytes {
     mapping: Arc<Mapping>,
     start: NonNull<u8>,
     bytes: usize,
-    /// As many as `bytes` where they may be written, else none: one comparison for a write too.
+    /// Equal to `bytes` if they may be written, otherwise 0, so that a write, too, needs one
+    /// comparison.
     writable_bytes: usize,
 }
 
@@ -61,11 +63,11 @@ struct Mapping {
     base: NonNull<u8>,
     bytes: usize,
     access: MappingAccess,
-    /// Whether the last window unmaps it; otherwise somebody else does, after the last window is gone.
+    /// Whether the last window unmaps it; otherwise its owner does, after the last window is gone.
     owned: bool,
-    /// What is mapped, and from which offset, where another process could map it too.
+    /// The mapped file and the offset in it, if another process could map it too.
     file: Option<(OwnedFd, u64)>,
-    /// Where the file may be shortened by others.
+    /// Set if others may shorten the file.
     watch: Option<FaultWatch>,
 }
 
@@ -80,14 +82,15 @@ unsafe impl Send for SharedBytes {}
 unsafe impl Sync for SharedBytes {}
 
 impl SharedBytes {
-    /// Zeroed pages of this process, which the kernel provides as they are touched. Not shareable.
+    /// Zeroed pages of this process, which the kernel allocates when they are first touched. Not
+    /// shareable.
     pub fn anonymous(bytes: usize) -> io::Result<SharedBytes> {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | pages::UNRESERVED;
         Mapping::make(bytes, flags, MappingAccess::ReadWrite, None)
     }
 
-    /// Zeroed pages in a `memfd_create(2)` file, which other processes can map when they are given its descriptor. Nobody
-    /// changes its size any more, which it is sealed against ([`is_sealed`]).
+    /// Zeroed pages in a `memfd_create(2)` file, which other processes can map once they have its
+    /// descriptor. It is sealed, so that nobody can change its size ([`is_sealed`]).
     pub fn memfd(name: &str, bytes: usize) -> io::Result<SharedBytes> {
         #[cfg(miri)] // has one process, and no such files
         return SharedBytes::anonymous(bytes);
@@ -113,8 +116,8 @@ impl SharedBytes {
         Mapping::make(bytes, libc::MAP_SHARED | pages::UNRESERVED, access, Some((file, offset)))
     }
 
-    /// The same for a file that others may shorten, or whose device may fail: its bytes are accessed within
-    /// [`SharedBytes::watched`].
+    /// Like [`SharedBytes::of_file`], for a file that others may shorten, or whose device may fail:
+    /// access its bytes within [`SharedBytes::watched`].
     pub fn of_watched_file(file: OwnedFd, offset: u64, bytes: usize, access: MappingAccess) -> io::Result<SharedBytes> {
         let mut shared = SharedBytes::of_file(file, offset, bytes, access)?;
         if let Some(mapping) = Arc::get_mut(&mut shared.mapping)
@@ -136,10 +139,10 @@ impl SharedBytes {
         Ok(shared)
     }
 
-    /// `bytes` from `offset` of a file that another process has sent, which keeps no descriptor of it here.
+    /// `bytes` from `offset` of a file that another process has sent; the descriptor is not kept.
     ///
     /// # Errors
-    /// A file that its sender could shorten ([`is_sealed`]) or that is smaller, and what mmap(2) says.
+    /// The sender could shorten the file ([`is_sealed`]), the file is too small, or mmap(2) fails.
     pub fn of_peer(file: BorrowedFd<'_>, offset: u64, bytes: usize, access: MappingAccess) -> io::Result<SharedBytes> {
         sealed::check(file, offset, bytes)?;
         let mut shared = SharedBytes::of_file(file.try_clone_to_owned()?, offset, bytes, access)?;
@@ -152,7 +155,7 @@ impl SharedBytes {
     /// Does `access`, which touches nothing of this mapping but `bytes` from `offset`, and may be done several times.
     ///
     /// # Errors
-    /// Of [`SharedBytes::of_watched_file`] only: a part of these bytes is not there any more.
+    /// Only for [`SharedBytes::of_watched_file`]: a part of these bytes is gone.
     #[inline]
     pub fn watched<T>(&self, offset: usize, bytes: usize, mut access: impl FnMut() -> T) -> Result<T, Lost> {
         match &self.mapping.watch {
@@ -164,7 +167,7 @@ impl SharedBytes {
         }
     }
 
-    /// A window on memory that somebody else maps and unmaps, backed by `file` where it is shareable.
+    /// A window on memory that its owner maps and unmaps, backed by `file` if it is shareable.
     ///
     /// # Safety
     /// `bytes` from `base` are mapped for reading and writing until the last clone of the window is gone, and nobody
@@ -193,7 +196,7 @@ impl SharedBytes {
         self.mapping.access
     }
 
-    /// The part of `bytes` from `offset`; `None` where that is not within this window.
+    /// The part of `bytes` from `offset`; `None` if it is not within this window.
     #[inline]
     pub fn window(&self, offset: usize, bytes: usize) -> Option<SharedBytes> {
         if offset.checked_add(bytes)? > self.bytes {
@@ -210,8 +213,8 @@ impl SharedBytes {
         self.start.as_ptr()
     }
 
-    /// The file behind the window and the offset of its first byte there, where it has one: what another process needs
-    /// to map the same bytes.
+    /// The file behind the window, if there is one, and the offset of the window's first byte in
+    /// it: what another process needs to map the same bytes.
     pub fn file(&self) -> Option<(BorrowedFd<'_>, u64)> {
         let (file, offset) = self.mapping.file.as_ref()?;
         let within = self.start.as_ptr() as usize - self.mapping.base.as_ptr() as usize;
@@ -272,7 +275,7 @@ impl SharedBytes {
         unsafe { std::ptr::copy(from, target, bytes) };
     }
 
-    /// Sets `bytes` from `offset` to `value`; nobody else uses them meanwhile.
+    /// Sets `bytes` from `offset` to `value`; nobody else may use them meanwhile.
     #[inline]
     pub fn fill(&self, offset: usize, bytes: usize, value: u8) {
         let at = self.at_mut(offset, bytes, 1);
@@ -294,7 +297,8 @@ impl SharedBytes {
     #[inline(always)]
     fn within(&self, limit: usize, offset: usize, bytes: usize, align: usize) -> *mut u8 {
         let at = self.start.as_ptr().wrapping_add(offset);
-        // The last place where so many bytes fit: one comparison, without an addition that could overflow.
+        // The last offset at which that number of bytes fits: one comparison, without an addition
+        // that could overflow.
         match limit.checked_sub(bytes) {
             Some(last) if offset <= last => {}
             _ => self.refuse(offset, bytes, limit),
@@ -305,7 +309,8 @@ impl SharedBytes {
         at
     }
 
-    /// Apart, and with everything by value, so that an access which is right prepares nothing for this.
+    /// In a function of its own, with arguments by value, so that a valid access pays nothing for
+    /// it.
     #[cold]
     #[inline(never)]
     fn refuse(&self, offset: usize, bytes: usize, limit: usize) -> ! {
@@ -345,7 +350,7 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // Before the mapping goes: its addresses may be somebody else's then.
+        // Before unmapping: afterwards, another mapping may have these addresses.
         self.watch = None;
         if self.owned {
             // SAFETY: base and length are those of the mapping made in `make`, unmapped once, with the last window.

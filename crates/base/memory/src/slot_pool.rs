@@ -15,8 +15,7 @@ const TRANSPARENT_HUGE: usize = 2 << 20;
 /// What backs a pool.
 #[derive(Debug, Clone)]
 pub enum Backing {
-    /// Private anonymous pages; huge ones where the kernel has them to give and the pool is large
-    /// enough.
+    /// Private anonymous pages; huge ones if the kernel has them and the pool is large enough.
     Anonymous,
     /// Anonymous huge pages of this many bytes (`MAP_HUGETLB`).
     HugePages {
@@ -51,7 +50,7 @@ pub struct SlotPool {
     base: NonNull<u8>,
     mapped_bytes: usize,
     view: PoolView,
-    /// The memfd behind the pool, if it was asked for; the view names it.
+    /// The memfd behind the pool, if it was asked for; the view refers to it.
     _memfd: Option<OwnedFd>,
 }
 
@@ -162,8 +161,8 @@ impl SlotPool {
         })?;
         let mapped_bytes = match backing {
             Backing::HugePages { page_bytes } => wanted.next_multiple_of((*page_bytes).max(PAGE)),
-            // Kernels give whole mappings of huge pages a place where those fit; at most half of it
-            // is for nothing.
+            // The kernel aligns a mapping of whole huge pages; at most half of the mapping is
+            // wasted.
             Backing::Anonymous if wanted >= TRANSPARENT_HUGE / 2 => wanted.next_multiple_of(TRANSPARENT_HUGE),
             _ => wanted,
         };
@@ -180,14 +179,14 @@ impl SlotPool {
         self.view
     }
 
-    /// The bytes of one slot, for the loop while the slot is its own.
+    /// The bytes of one slot, for the loop while it owns the slot.
     #[inline]
     pub fn slot_mut(&mut self, slot: usize) -> &mut [u8] {
         let start = self.view.slot_ptr(slot);
         // SAFETY: the slot lies inside the mapping this value owns (slot_ptr checks the index), its
-        // pages are readable and writable, and the exclusive borrow of the pool keeps other safe
-        // users away. The kernel writes a slot only between submit and reap, when the loop does not
-        // call this.
+        // pages are readable and writable, and the exclusive borrow of the pool excludes other safe
+        // users. The kernel writes a slot only between submit and reap, when the loop does not call
+        // this.
         unsafe { std::slice::from_raw_parts_mut(start, self.view.slot_bytes) }
     }
 }
@@ -227,8 +226,8 @@ fn map(bytes: usize, backing: &Backing) -> Result<(NonNull<u8>, Option<OwnedFd>)
     let base = NonNull::new(address.cast()).ok_or_else(|| fail(format!("mapping {bytes} bytes of buffers")))?;
     if matches!(backing, Backing::Anonymous) && bytes >= TRANSPARENT_HUGE {
         // The kernel finds, pins and lets go of the pages of each transfer: a huge one at a time is
-        // less work. Only advice: a refusal costs nothing but that.
-        // SAFETY: the range is the mapping just made; advice changes no content (madvise(2)).
+        // less work. Only advice: a refusal loses only that saving. SAFETY: the range is the
+        // mapping just made; advice changes no content (madvise(2)).
         unsafe { libc::madvise(address, bytes, libc::MADV_HUGEPAGE) };
     }
     Ok((base, file))

@@ -2,14 +2,14 @@
 //! one sequence.
 //!
 //! splitmix64 is the one of Steele, Lea and Flood, "Fast splittable pseudorandom number generators"
-//! (OOPSLA 2014). Not for cryptography, and no source of entropy: whoever wants another sequence
-//! brings another seed.
+//! (OOPSLA 2014). Not for cryptography, and no source of entropy: another sequence needs another
+//! seed.
 
 mod mersenne;
 
 pub use mersenne::Mersenne64;
 
-/// What the counter of splitmix64 is raised by: 2^64 divided by the golden ratio, made odd.
+/// The increment of the counter of splitmix64: 2^64 divided by the golden ratio, made odd.
 pub const GOLDEN_GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The finalizer of splitmix64: a bijection whose output bits each depend on all input bits.

@@ -1,5 +1,4 @@
-//! The Mersenne twister of 64 bits, `std::mt19937_64` of C++: for sequences that programs in C++ have,
-//! too.
+//! The Mersenne twister of 64 bits, `std::mt19937_64` of C++: for the sequences of programs in C++.
 //!
 //! Matsumoto and Nishimura, "Mersenne Twister" (ACM TOMACS 8, 1998), with the parameters of the C++
 //! standard, section [rand.predef]: the 10 000th number from the default seed is given there.

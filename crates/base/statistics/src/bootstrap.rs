@@ -1,9 +1,10 @@
 //! Intervals for any statistic by resampling (Efron 1979).
 //!
 //! Percentile and BCa limits (Efron, "Better bootstrap confidence intervals", JASA 82, 1987).
-//! Resampling knows no more than the sample: with seven values these intervals hold the truth in
-//! about nine experiments of ten when 95 % are asked. For comparing blocks the interval of the
-//! signed-rank test is exact and is used instead; this is for statistics that have no exact one.
+//! Resampling knows no more than the sample: with seven values and a nominal 95 %, these intervals
+//! contain the true value in about nine of ten experiments. For comparing blocks the interval of
+//! the signed-rank test is exact and is used instead; this is for statistics that have no exact
+//! one.
 
 use crate::normal;
 use crate::{Interval, Random, quantile};
@@ -19,8 +20,8 @@ pub struct Bootstrap {
 }
 
 impl Bootstrap {
-    /// Draws `resamples` samples of as many items as there are, with repetition. `None` when the
-    /// statistic of all of them is not a number, or without items.
+    /// Draws `resamples` samples, each of as many items as there are, with replacement. `None`
+    /// without items, or when the statistic of all items is not a number.
     pub fn new<T: Clone>(
         items: &[T],
         statistic: impl Fn(&[T]) -> f64,
@@ -46,7 +47,7 @@ impl Bootstrap {
         Some(Bootstrap::from_values(estimate, resampled, left_out))
     }
 
-    /// From values that were resampled elsewhere: the statistic, its resampled values, and its
+    /// Made from values that were resampled elsewhere: the statistic, its resampled values, and its
     /// values with each item left out once.
     pub fn from_values(estimate: f64, mut resampled: Vec<f64>, left_out: Vec<f64>) -> Bootstrap {
         resampled.retain(|value| !value.is_nan());
@@ -54,14 +55,14 @@ impl Bootstrap {
         Bootstrap { estimate, resampled, left_out }
     }
 
-    /// The middle part of the resampled values.
+    /// The percentile interval: the middle part of the resampled values.
     pub fn percentile_interval(&self, confidence: f64) -> Interval {
         let tail = (1.0 - confidence) / 2.0;
         self.between(tail, 1.0 - tail, confidence)
     }
 
-    /// The part of the resampled values that is right when the statistic is biased and its spread
-    /// depends on its value.
+    /// The BCa interval, which corrects for bias and for a spread that depends on the value of the
+    /// statistic.
     pub fn bca_interval(&self, confidence: f64) -> Interval {
         let count = self.resampled.len() as f64;
         let less = self.resampled.partition_point(|value| *value < self.estimate) as f64;

@@ -1,9 +1,9 @@
-//! Where a series changes its level, and from where on it stays.
+//! Where a series changes its level, and from where on it is stable.
 //!
 //! Change points: PELT (Killick, Fearnhead and Eckley, "Optimal detection of changepoints with a
 //! linear computational cost", JASA 107, 2012) with the squared distance from the mean of a segment
 //! as cost. The penalty for each change is 3 · ln n times the variance of the noise, which is
-//! measured from neighbouring values, so that the changes themselves do not count as noise.
+//! measured from differences of neighbours, so that the changes themselves do not count as noise.
 //! Fallback for short series: MSER-5 (White 1997; Spratt 1998).
 
 use serde::{Deserialize, Serialize};
@@ -31,7 +31,7 @@ pub fn noise_variance(values: &[f64]) -> f64 {
 }
 
 /// Cuts `values` into segments of at least `least` values so that the squared distances from the
-/// segments' means, and `penalty` for each change, are least together. Exact: no other cut is
+/// segments' means, and `penalty` for each change, have the least sum. Exact: no other cut is
 /// better. One segment when there are fewer than twice `least` values; none without values.
 pub fn change_points(values: &[f64], least: usize, penalty: f64) -> Vec<Segment> {
     let count = values.len();
@@ -75,7 +75,7 @@ pub fn change_points(values: &[f64], least: usize, penalty: f64) -> Vec<Segment>
     segments
 }
 
-/// Running sums, so that the cost of any segment takes one step.
+/// Running sums, so that the cost of any segment takes constant time.
 struct Sums(Vec<(f64, f64)>);
 
 impl Sums {
@@ -106,7 +106,7 @@ impl Sums {
 }
 
 /// The last part of a series, from where on its level stays within `tolerance` (a share, 0.05 say)
-/// of the last segment's. `None` when that is less than half of the series: then it has not
+/// of the last segment's. `None` when that is less than half of the series, which has then not
 /// settled.
 pub fn steady_segment(values: &[f64], tolerance: f64) -> Option<Segment> {
     let penalty = 3.0 * (values.len() as f64).ln() * noise_variance(values);
@@ -119,8 +119,8 @@ pub fn steady_segment(values: &[f64], tolerance: f64) -> Option<Segment> {
     (2 * kept.len() >= values.len()).then_some(Segment { start, end: values.len(), mean })
 }
 
-/// How many of the first values to leave out, so that the mean of the rest is known best: the
-/// truncation of least standard error over means of five, at most half of the series.
+/// How many of the first values to leave out, so that the standard error of the mean is smallest:
+/// the truncation of least standard error over means of five, at most half of the series.
 pub fn mser5(values: &[f64]) -> usize {
     let batches: Vec<f64> = values.chunks_exact(5).map(|batch| batch.iter().sum::<f64>() / 5.0).collect();
     let error = |kept: &[f64]| {

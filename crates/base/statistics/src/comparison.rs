@@ -4,9 +4,9 @@
 //! limits that hold together for all comparisons of a family, and one verdict from them. Where all
 //! configurations of a study were measured in the same blocks, [`Family`](crate::Family) has
 //! estimate and limits; two sides alone are compared by Student's method within blocks, or by
-//! Welch's (1947) where nothing is paired. The exact rank test of the pair stands beside, as a
-//! check that assumes less and can say less: of few blocks it cannot answer small p-values at all,
-//! so it decides nothing.
+//! Welch's (1947) when trials are not paired. The exact rank test of the pair is reported as well,
+//! as a check that assumes less. With few blocks it cannot reach small p-values, so it does not
+//! affect the verdict.
 
 use serde::{Deserialize, Serialize};
 
@@ -25,11 +25,11 @@ pub enum Better {
 /// What decides.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct DecisionRules {
-    /// Confidence of intervals; what is missing to 1 is the chance of a false alarm.
+    /// Confidence of intervals; one minus it is the chance of a false alarm.
     pub confidence: f64,
-    /// Differences up to this share do not matter: ratios from 1 / (1 + zone) to 1 + zone.
+    /// Relative differences up to this one do not matter: ratios from 1 / (1 + zone) to 1 + zone.
     pub zone: f64,
-    /// With fewer blocks there is no verdict, only a size and an interval.
+    /// With fewer blocks there is no verdict, only an estimate and an interval.
     pub least_blocks: usize,
     /// More blocks than these are not proposed.
     pub most_blocks: usize,
@@ -41,7 +41,7 @@ impl Default for DecisionRules {
     }
 }
 
-/// What the comparison comes to.
+/// The result of the comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -49,7 +49,7 @@ pub enum Verdict {
     Better,
     /// It is worse.
     Worse,
-    /// Whatever difference there is lies in the zone that does not matter.
+    /// The difference, if any, lies in the zone that does not matter.
     Equivalent,
     /// The data do not say.
     Undecided {
@@ -63,7 +63,7 @@ pub enum Verdict {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pairing {
-    /// Each trial of one has its trial of the other, of the same block.
+    /// Whether trials are paired by block.
     #[default]
     Blocks,
     /// Nothing.
@@ -76,41 +76,41 @@ impl Pairing {
     }
 }
 
-/// What is known of the logarithm of a ratio.
+/// The estimate of the logarithm of a ratio.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Evidence {
-    /// Repeats that it rests on: blocks that have both, or trials of the side that has fewer.
+    /// Number of repeats behind it: blocks that have both, or trials of the side that has fewer.
     pub repeats: usize,
     /// Whether trials were paired.
     pub pairing: Pairing,
     /// The best single value.
     pub estimate: f64,
-    /// Its standard error; infinite when there is nothing to tell it by.
+    /// Its standard error; infinite when it cannot be estimated.
     pub error: f64,
     /// Degrees of freedom of that error.
     pub freedom: f64,
     /// How many standard errors the limits lie away; `None` when there are none.
     pub critical: Option<f64>,
-    /// Chance that any comparison of the family is as far from zero, if nothing differs.
+    /// Chance that any comparison of the family would be this far from zero if nothing differed.
     pub adjusted_p: f64,
 }
 
-/// Two configurations, or two groups of them, held against each other.
+/// Two configurations, or two groups of them, compared with each other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
-    /// Blocks that have both; trials of the side that has fewer where nothing is paired.
+    /// Blocks that have both; if trials are not paired, trials of the side that has fewer.
     pub blocks: usize,
     /// Whether trials were paired.
     #[serde(default, skip_serializing_if = "Pairing::is_blocks")]
     pub pairing: Pairing,
-    /// Candidate over baseline, with limits that hold together with those of the whole family.
+    /// Candidate over baseline, with limits that hold simultaneously for the whole family.
     /// Confidence 0 means that there are no limits.
     pub ratio: Interval,
-    /// Standard error of the ratio's logarithm, where there is one.
+    /// Standard error of the ratio's logarithm, if there is one.
     pub error: Option<f64>,
     /// Degrees of freedom of that error.
     pub freedom: f64,
-    /// Chance that any comparison of the family is as far from 1, if nothing differs.
+    /// Chance that any comparison of the family would be this far from 1 if nothing differed.
     pub adjusted_p: f64,
     /// The exact rank test of the two alone, uncorrected: a check that assumes less. 1 when all
     /// ratios are 1; `None` for groups of configurations.
@@ -155,7 +155,7 @@ impl Comparison {
         self
     }
 
-    /// The same with limits that were found otherwise.
+    /// The comparison with limits from elsewhere.
     pub fn with_ratio(mut self, ratio: Interval, rules: &DecisionRules) -> Comparison {
         self.ratio = ratio;
         self.judge(rules);
@@ -167,7 +167,7 @@ impl Comparison {
         self.blocks >= rules.least_blocks && self.ratio.confidence >= rules.confidence - 1e-9
     }
 
-    /// How many standard errors its limits lie away.
+    /// The distance of its limits from the estimate, in standard errors.
     pub fn critical(&self) -> Option<f64> {
         let error = self.error.filter(|error| *error > 0.0)?;
         Some(self.ratio.map(f64::ln).half_width() / error)
@@ -193,18 +193,19 @@ impl Comparison {
     }
 }
 
-/// The normal distribution up to which four of five lie: a study of the size that is named decides
-/// with that chance.
+/// The 80 % quantile of the normal distribution: a study of the proposed size decides with that
+/// chance.
 pub(crate) const POWER: f64 = 0.841_621_233_572_914_4;
 
-/// How many more repeats would decide with a chance of four in five, if they look like those so far
-/// and the difference is what it looks like: limits narrow enough to leave 1 out, or to lie within
+/// How many more repeats would decide with a chance of four in five, if they vary like those so far
+/// and the difference is the estimated one: limits narrow enough to leave 1 out, or to lie within
 /// the zone of equivalence, whichever comes first. `None` when that is more than the rules want to
 /// spend.
 ///
-/// Limits shrink with the root of the number of repeats, and because the spread is known better:
-/// the critical value is that of Student's distribution at the level that gives today's with
-/// today's degrees of freedom. Without limits only the fewest repeats for any verdict can be named.
+/// Limits shrink with the square root of the number of repeats, and because the spread is known
+/// better: the critical value is that of Student's distribution at the level that gives today's
+/// with today's degrees of freedom. Without limits only the fewest repeats for any verdict can be
+/// named.
 pub fn more_repeats(comparison: &Comparison, rules: &DecisionRules) -> Option<usize> {
     let repeats = comparison.blocks;
     let least = rules.least_blocks.max(repeats + 1);
@@ -217,7 +218,7 @@ pub fn more_repeats(comparison: &Comparison, rules: &DecisionRules) -> Option<us
         let error = error * (repeats as f64 / count as f64).sqrt();
         (normal::student_quantile(level / 2.0, freedom) + POWER) * error <= wanted
     };
-    // More repeats never decide less, so halving finds the fewest.
+    // More repeats never decide less, so bisection finds the fewest.
     let (mut fewest, mut most) = (least, rules.most_blocks);
     if most < least || !decides(most) {
         return None;
@@ -232,8 +233,8 @@ pub fn more_repeats(comparison: &Comparison, rules: &DecisionRules) -> Option<us
 /// Compares values of the same blocks, in the same order, as if it were the only comparison;
 /// [`settle`] corrects for several.
 ///
-/// `None` when the lengths differ, when there is nothing, or when a value is not a positive number:
-/// those have no ratio.
+/// `None` when the lengths differ, when there are no values, or when a value is not a positive
+/// number and so has no ratio.
 pub fn compare(baseline: &[f64], candidate: &[f64], better: Better, rules: &DecisionRules) -> Option<Comparison> {
     if baseline.len() != candidate.len() || baseline.is_empty() || !is_sound(baseline) || !is_sound(candidate) {
         return None;
@@ -304,8 +305,8 @@ fn moments(values: &[f64]) -> (f64, f64) {
     (mean, if values.len() > 1 { squares / (count - 1.0) } else { f64::INFINITY })
 }
 
-/// The share of the chance of a false alarm that comparisons of two sides use. The rest is kept
-/// back for trials that do not stray as Student's method has it: a drift within blocks makes few
+/// The share of the chance of a false alarm that comparisons of two sides use. The rest is a
+/// reserve for trials that do not vary as Student's method assumes: a drift within blocks makes few
 /// ratios of two sizes, one for each order in the block.
 const USED: f64 = 0.75;
 
@@ -330,8 +331,8 @@ fn p_value(estimate: f64, error: f64, freedom: f64) -> f64 {
     normal::student_two_sided(estimate / error, freedom)
 }
 
-/// Widens the limits of comparisons that belong to one matrix, so that all of them hold together
-/// (Sidak 1967), and judges them again.
+/// Widens the limits of comparisons that belong to one matrix, so that they hold simultaneously
+/// (Sidak 1967), and makes their verdicts again.
 pub fn settle(comparisons: &mut [Comparison], rules: &DecisionRules) {
     let tests = comparisons.len();
     for comparison in comparisons {

@@ -1,9 +1,9 @@
-//! How often one sample is above the other: an effect without units.
+//! How often one sample is above the other: a unitless effect size.
 
 use serde::{Deserialize, Serialize};
 
-/// Cliff's delta (Cliff 1993): the share of pairs in which `first` is the larger, less the share in
-/// which `second` is; -1 to 1. `None` when either is empty.
+/// Cliff's delta (Cliff 1993): the share of pairs in which `first` is the larger, minus the share
+/// in which `second` is; -1 to 1. `None` when either is empty.
 pub fn cliffs_delta(first: &[f64], second: &[f64]) -> Option<f64> {
     if first.is_empty() || second.is_empty() {
         return None;
@@ -39,8 +39,8 @@ pub fn magnitude(delta: f64) -> Magnitude {
     }
 }
 
-/// The word for a ratio: how much it is, whatever is known of how surely. Up to 2 % is negligible,
-/// below 10 % small, below a half more (or a third less) medium.
+/// The word for the size of a ratio, however certain it is. Up to 2 % is negligible, below 10 %
+/// small, below half as much again (or a third less) medium.
 pub fn size_of_ratio(ratio: f64) -> Magnitude {
     match ratio.ln().abs() {
         size if size <= 1.02_f64.ln() => Magnitude::Negligible,

@@ -1,16 +1,16 @@
-//! Statements of one block design, held together: intervals of which all are true at once as often
-//! as is said.
+//! Simultaneous statements about one block design: all of their intervals are true at once with the
+//! stated confidence.
 //!
-//! A statement is a weighted sum of the configurations' effects: one less another, the mean of some
-//! less the mean of others. Its distance from zero is measured in its own standard error, to which
-//! each configuration adds the spread of its own trials, though never less than half of all trials'
-//! (an own spread of a few trials may be small by chance). How large the largest of all these
-//! distances gets by chance is simulated, in the very layout with the very estimators: with spreads
-//! that are equal, with every other one four times as large, and while the machine drifts
-//! threefold, whichever needs most (the max-T method, Westfall and Young 1993; Hothorn, Bretz and
-//! Westfall 2008). With equal spreads and no far trials that is Tukey's and Dunnett's joint
-//! distribution. docs/decisions/0013 has the methods that were tried ([`Method`]), and the
-//! simulation that decided between them.
+//! A statement is a weighted sum of the configurations' effects: one minus another, or the mean of
+//! some minus the mean of others. Its distance from zero is measured in its own standard error, to
+//! which each configuration contributes the variance of its own trials, but at least half of the
+//! pooled variance (the variance of a few trials may be small by chance). A simulation with the
+//! same layout and the same estimators shows how large the largest of these distances becomes by
+//! chance. It runs with equal spreads, with every other spread four times as large, and with a
+//! machine whose speed drifts by a factor of three; the widest limits are used (the max-T method,
+//! Westfall and Young 1993; Hothorn, Bretz and Westfall 2008). With equal spreads and no outliers
+//! this is the joint distribution of Tukey and Dunnett. docs/decisions/0013 describes the methods
+//! that were tried ([`Method`]) and the simulation that decided between them.
 
 use crate::far_trials::{FarTrial, draw_in};
 use crate::layout::Layout;
@@ -19,37 +19,37 @@ use crate::{Random, normal};
 /// A weighted sum of effects: number of the configuration, weight. Weights add up to zero.
 pub type Weights = Vec<(usize, f64)>;
 
-/// Layouts that are simulated, unless they are so large that it would take long.
+/// How many layouts are simulated, unless they are so large that it would take long.
 const MOST_DRAWS: usize = 10_000;
 const LEAST_DRAWS: usize = 1_000;
-/// About so many trials and statements are simulated in all.
+/// The approximate number of trials and statements that are simulated in all.
 const WORK: usize = 40_000_000;
 const SEED: u64 = 1;
-/// The hard case of unequal spreads: every other configuration is so much noisier.
+/// The hard case of unequal spreads: every other configuration is noisier by this factor.
 const NOISIER: f64 = 4.0;
-/// The hard case of a drift: what trials stray beside it.
+/// The hard case of a drift: the noise of trials beside it.
 const NOISE_IN_DRIFT: f64 = 0.05;
-/// A configuration with less than this of its own to tell its spread by has the common one.
+/// A configuration with fewer degrees of freedom of its own uses the pooled spread.
 const LEAST_OWN_FREEDOM: f64 = 0.5;
 
 /// How effects, spreads and limits are found.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Method {
-    /// Trials further than so many spreads from what the others say are drawn in to that distance;
-    /// infinite leaves all as they are.
+    /// Trials that lie further than this many spreads from the value that the others predict are
+    /// moved to that distance; infinite leaves all trials unchanged.
     pub far: f64,
-    /// Whose spread a standard error has.
+    /// Which spread the standard error uses.
     pub spread: Spread,
-    /// Whether limits have to hold in hard cases, too; else with equal spreads alone.
+    /// Whether limits must hold in the hard cases, too, and not only with equal spreads.
     pub hard_cases: bool,
 }
 
 /// Whose spread counts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Spread {
-    /// That of all trials together.
+    /// The pooled spread of all trials.
     Common,
-    /// Each configuration's own, but no less than this share of the common variance.
+    /// Each configuration's own, but at least this share of the pooled variance.
     Own {
         /// The share.
         floor: f64,
@@ -63,47 +63,46 @@ impl Default for Method {
 }
 
 impl Method {
-    /// Analysis of variance as it is in textbooks: with all pairs Tukey's method, with all against
-    /// one Dunnett's.
+    /// Textbook analysis of variance: Tukey's method for all pairs, Dunnett's for all against one.
     pub const TEXTBOOK: Method = Method { far: f64::INFINITY, spread: Spread::Common, hard_cases: false };
 }
 
-/// The statements about one layout, and how far they stray by chance.
+/// The statements about one layout, and how far they vary by chance.
 #[derive(Debug, Clone)]
 pub struct Family {
     layout: Layout,
     method: Method,
-    /// Weights, and those of the variances; `None` where trials that are missing leave the sum
+    /// The weights of the effects and of the variances; `None` if missing trials leave the sum
     /// unknown.
     statements: Vec<Option<(Weights, Weights)>>,
     /// The largest distance of each simulated layout, ascending; a list for each kind of trials.
     largest: [Vec<f64>; 3],
 }
 
-/// What the trials say of a weighted sum of effects.
+/// The estimate of a weighted sum of effects.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stated {
     /// The sum.
     pub estimate: f64,
     /// Its standard error.
     pub error: f64,
-    /// Chance that any of the family is as far from zero, if nothing differs.
+    /// Chance that any statement of the family would be this far from zero if nothing differed.
     pub adjusted_p: f64,
 }
 
-/// What the trials of one figure say.
+/// The estimates from the trials of one figure.
 #[derive(Debug, Clone)]
 pub struct Statements {
-    /// Effects of the configurations, logarithms about their mean.
+    /// Effects of the configurations: logarithms minus their mean.
     pub effects: Vec<f64>,
     /// Standard deviation of a trial of each configuration: its own, or half of all trials'
     /// variance.
     pub spreads: Vec<f64>,
     /// Standard deviation of a trial, all trials together.
     pub spread: f64,
-    /// Trials that were drawn in.
+    /// Outliers that were moved.
     pub far: Vec<FarTrial>,
-    /// By statement; `None` where trials are missing that it needs.
+    /// The estimate of each statement; `None` if trials are missing that it needs.
     pub stated: Vec<Option<Stated>>,
 }
 
@@ -139,7 +138,7 @@ impl Family {
         self.layout.freedom()
     }
 
-    /// What each configuration has of them to tell its own spread by.
+    /// Degrees of freedom for the own spread of each configuration.
     pub fn own_freedom(&self) -> &[f64] {
         self.layout.own_freedom()
     }
@@ -151,19 +150,20 @@ impl Family {
         Some(of_variances.iter().map(|(place, weight)| weight * spreads[*place].powi(2)).sum())
     }
 
-    /// How many standard errors the limits of intervals lie away, so that all of them hold together
-    /// with `confidence`. `None` when there is nothing to tell a spread by.
+    /// The distance of interval limits from the estimate, in standard errors, with which all
+    /// intervals hold simultaneously with `confidence`. `None` when no spread can be estimated.
     pub fn critical(&self, confidence: f64) -> Option<f64> {
         let at = |largest: &Vec<f64>| {
             let draws = largest.len() as f64;
-            // A simulation strays, too: on the safe side by its own standard error.
+            // The simulation has an error, too: stay on the safe side by its standard error.
             let place = (confidence * draws + (confidence * (1.0 - confidence) * draws).sqrt()).ceil() as usize;
             largest.get(place.clamp(1, largest.len().max(1)) - 1).copied()
         };
         self.largest.iter().filter_map(at).reduce(f64::max)
     }
 
-    /// What the values say: logarithms, by configuration and block, where the layout has them.
+    /// The estimates from these values: logarithms, by configuration and block, where the layout
+    /// has trials.
     pub fn state(&self, values: &[Vec<f64>]) -> Statements {
         let mut values = values.to_vec();
         let far = draw_in(&self.layout, &mut values, self.method.far);
@@ -180,7 +180,8 @@ impl Family {
         Statements { effects: fit.effects, spreads, spread: common.sqrt(), far, stated }
     }
 
-    /// Chance of a largest distance like this or larger, of the kinds of trials the largest.
+    /// Chance of a largest distance of at least this size; the largest chance of all kinds of
+    /// trials.
     fn chance(&self, estimate: f64, error: f64) -> f64 {
         let distance = distance(estimate, error);
         let of = |largest: &Vec<f64>| {
@@ -196,7 +197,7 @@ impl Family {
             .map(|row| {
                 let trials = self.layout.present()[row].iter().filter(|is| **is).count().max(1) as f64;
                 let drawn_in = far.iter().filter(|one| one.configuration == row).count() as f64;
-                // What was drawn in tells less of the spread (Yuen 1974).
+                // Moved outliers carry less information about the spread (Yuen 1974).
                 let kept = (1.0 - drawn_in / trials).max(0.2);
                 residuals[row].iter().map(|residual| residual * residual).sum::<f64>() / (kept * kept)
             })
@@ -265,8 +266,8 @@ fn drift(random: &mut Random, values: &mut [Vec<f64>]) {
 }
 
 /// The limits of one statement among `statements` that are not known together: Sidak's bound on
-/// Student's distribution (1967). It is what [`Family::critical`] comes to when nothing is gained
-/// by knowing them together, and needs no simulation.
+/// Student's distribution (1967). [`Family::critical`] gives the same when a joint treatment gains
+/// nothing. It needs no simulation.
 pub fn critical_bound(statements: usize, freedom: f64, confidence: f64) -> f64 {
     let each = confidence.powf(1.0 / statements.max(1) as f64);
     normal::student_quantile((1.0 - each) / 2.0, freedom)
@@ -276,7 +277,8 @@ fn sum(weights: &[(usize, f64)], values: &[f64]) -> f64 {
     weights.iter().map(|(place, weight)| weight * values[*place]).sum()
 }
 
-/// Distance from zero in standard errors; values that never differ have no error and no distance.
+/// Distance from zero in standard errors; it is 0 for values that never differ, which have no
+/// error.
 fn distance(estimate: f64, error: f64) -> f64 {
     if estimate.abs() < 1e-12 { 0.0 } else { estimate.abs() / error }
 }

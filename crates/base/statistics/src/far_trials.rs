@@ -1,22 +1,22 @@
-//! Trials that lie far from what the others say: a stall, a burst of somebody else's load.
+//! Outliers among trials: a stall, or a burst of load from another program.
 //!
-//! What a trial should have shown follows from its block and its configuration, by medians (Tukey's
-//! median polish, "Exploratory Data Analysis" 1977), which one such trial does not move. Trials
-//! further away than some spreads are drawn in to that distance, as Huber's estimate does it
-//! (1964), and are told. The spread is the larger of all trials' and the configuration's own, so
-//! that a noisy configuration is not taken for a row of stalls.
+//! The expected value of a trial follows from its block and its configuration by medians (Tukey's
+//! median polish, "Exploratory Data Analysis" 1977), which a single outlier does not move. Trials
+//! further away than some spreads are moved to that distance, as in Huber's estimate (1964), and
+//! reported. The spread is the larger of the pooled one and the configuration's own, so that a
+//! noisy configuration does not look like a series of stalls.
 
 use crate::layout::Layout;
 
-/// From so many spreads on nobody takes a trial for an ordinary one.
+/// A trial at least this many spreads away is no ordinary one.
 pub const VERY_FAR: f64 = 6.0;
-/// With fewer degrees of freedom nobody can tell which trials are far from the rest.
+/// With fewer degrees of freedom, outliers cannot be recognised.
 const LEAST_FREEDOM: usize = 6;
-/// The median of |x| of a standard normal x, upside down.
+/// One over the median of |x| of a standard normal x.
 const NORMAL: f64 = 1.482_602_218_505_602;
 const SWEEPS: usize = 4;
 
-/// A trial that is far from what its block and its configuration say.
+/// A trial that is far from the value expected of its block and its configuration.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FarTrial {
     /// Number of the configuration.
@@ -29,7 +29,7 @@ pub struct FarTrial {
     pub spreads: f64,
 }
 
-/// Draws in what is further away than `spreads`, and says which trials these are.
+/// Moves trials that are further away than `spreads`, and returns them.
 pub(crate) fn draw_in(layout: &Layout, values: &mut [Vec<f64>], spreads: f64) -> Vec<FarTrial> {
     if layout.freedom() < LEAST_FREEDOM || spreads.is_infinite() {
         return Vec::new();
@@ -46,7 +46,7 @@ pub(crate) fn draw_in(layout: &Layout, values: &mut [Vec<f64>], spreads: f64) ->
     for (configuration, left) in residuals.iter().enumerate() {
         sizes.clear();
         sizes.extend(left.iter().enumerate().filter(|(block, _)| layout.present()[configuration][*block]).map(size));
-        // Rounding is no distance.
+        // Ignore differences from rounding.
         let limit = (spreads * scale * common.max(middle(&mut sizes))).max(1e-9);
         for (block, distance) in left.iter().enumerate().filter(|(_, distance)| distance.abs() > limit) {
             values[configuration][block] -= distance - distance.clamp(-limit, limit);
@@ -56,8 +56,8 @@ pub(crate) fn draw_in(layout: &Layout, values: &mut [Vec<f64>], spreads: f64) ->
     far
 }
 
-/// What is left of the values after medians of configurations and of blocks were taken out by
-/// turns; 0 where there is no trial.
+/// The residuals after the medians of configurations and of blocks are subtracted alternately; 0
+/// where there is no trial.
 fn polished(layout: &Layout, values: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let present = layout.present();
     let blocks = present.first().map_or(0, Vec::len);
@@ -83,8 +83,8 @@ fn polished(layout: &Layout, values: &[Vec<f64>]) -> Vec<Vec<f64>> {
     left
 }
 
-/// The median, 0 of nothing. Changes the order, and is quick with the few values of a row:
-/// thousands of layouts are polished.
+/// The median, or 0 without values. It reorders the values, and is fast for the few values of a
+/// row: thousands of layouts are polished.
 fn middle(values: &mut [f64]) -> f64 {
     let count = values.len();
     if count == 0 {

@@ -1,4 +1,4 @@
-//! What estimators and tests answer.
+//! The results of estimators and tests.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,8 +11,8 @@ pub struct Interval {
     pub low: f64,
     /// Upper limit.
     pub high: f64,
-    /// Share of experiments whose interval holds the truth, 0 to 1: what was reached, not what was
-    /// asked.
+    /// Share of experiments whose interval contains the true value, 0 to 1: the confidence reached,
+    /// not the one asked for.
     pub confidence: f64,
 }
 
@@ -37,10 +37,10 @@ impl Interval {
 /// What a test says.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct TestResult {
-    /// The test's own figure; which one, its function says.
+    /// The test statistic; the function that made it says which one.
     pub statistic: f64,
     /// Two-sided p-value.
     pub p_value: f64,
-    /// From all possible arrangements, not from the normal approximation.
+    /// Whether the p-value comes from all possible arrangements, not from the normal approximation.
     pub exact: bool,
 }

@@ -1,21 +1,21 @@
-//! A randomised block design with the trials that there are: effects of configurations, free of the
-//! blocks' own levels.
+//! A randomised block design with possibly missing trials: effects of configurations, without the
+//! levels of the blocks.
 //!
 //! ```text
 //! value of configuration c in block b  =  level of b + effect of c + error          (all of them logarithms)
 //! ```
 //!
 //! Least squares (Fisher 1935; for missing trials Yates 1933, here by the reduced normal
-//! equations): blocks are taken out, what is left are as many equations as configurations. A trial
-//! that is missing costs its own information and nothing else. Configurations that no chain of
-//! common blocks connects cannot be held against each other.
+//! equations): eliminating the blocks leaves one equation per configuration. A missing trial costs
+//! its own information and nothing else. Configurations cannot be compared unless a chain of common
+//! blocks connects them.
 
-/// Which trials there are, and what follows from that alone.
+/// Which trials exist, and what follows from that alone.
 #[derive(Debug, Clone)]
 pub(crate) struct Layout {
     /// By configuration, then block.
     present: Vec<Vec<bool>>,
-    /// Blocks that configurations share trials with: how many each block has.
+    /// How many trials each block has.
     in_block: Vec<usize>,
     /// A generalised inverse of the reduced normal equations; `None` for a complete design, which
     /// has a closed form.
@@ -24,14 +24,14 @@ pub(crate) struct Layout {
     connected: Vec<Option<usize>>,
     /// Degrees of freedom of the residuals.
     freedom: usize,
-    /// What each configuration has of them.
+    /// The share of each configuration in them.
     own_freedom: Vec<f64>,
 }
 
 /// The fit of one set of values.
 #[derive(Debug, Clone)]
 pub(crate) struct Fit {
-    /// By configuration; they add up to zero among those that are connected.
+    /// By configuration; they sum to zero within each connected group.
     pub(crate) effects: Vec<f64>,
     /// By configuration, then block; 0 where there is no trial.
     pub(crate) residuals: Vec<Vec<f64>>,
@@ -72,8 +72,8 @@ impl Layout {
         &self.own_freedom
     }
 
-    /// Whether the weights add up to zero among configurations that are connected: only then is the
-    /// sum known.
+    /// Whether the weights sum to zero within each connected group of configurations: only then is
+    /// the weighted sum known.
     pub(crate) fn can_know(&self, weights: &[(usize, f64)]) -> bool {
         let groups = self.connected.iter().flatten().max().map_or(0, |last| last + 1);
         let mut sums = vec![0.0; groups];
@@ -120,8 +120,7 @@ impl Layout {
         }
     }
 
-    /// With what weight the variance of each configuration's trials enters the variance of a
-    /// weighted sum of effects.
+    /// The weight of each configuration's variance in the variance of a weighted sum of effects.
     pub(crate) fn variance_weights(&self, weights: &[(usize, f64)]) -> Vec<(usize, f64)> {
         let mut dense = vec![0.0; self.present.len()];
         weights.iter().for_each(|(configuration, weight)| dense[*configuration] += weight);
@@ -139,7 +138,8 @@ impl Layout {
         (0..solved.len()).map(|row| (row, weight(row))).filter(|(_, weight)| *weight > 1e-15).collect()
     }
 
-    /// Trials of a configuration less what the fit takes of them (the sum of 1 - leverage).
+    /// Trials of a configuration minus the degrees of freedom that the fit uses (the sum of 1 -
+    /// leverage).
     fn own_freedom_of(&self, row: usize) -> f64 {
         let blocks = self.in_block.len();
         let Some(inverse) = &self.inverse else {
@@ -199,7 +199,7 @@ fn inverse(present: &[Vec<bool>], in_block: &[usize], connected: &[Option<usize>
                 matrix[one][other] += 1.0 / size as f64;
             }
         }
-        // What was never tried has no equation.
+        // A configuration without trials has no equation.
         matrix[one][one] += if own.contains(&true) { own.iter().filter(|is| **is).count() as f64 } else { 1.0 };
     }
     inverted(matrix)

@@ -1,4 +1,4 @@
-//! What can be said of measurements, and how surely.
+//! What can be concluded from measurements, and with what certainty.
 //!
 //! The unit of analysis is the trial: one independent run. A million latencies of one run are one
 //! sample of its p99, because they depend on each other (Kalibera and Jones, "Rigorous benchmarking

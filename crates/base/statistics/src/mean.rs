@@ -1,10 +1,10 @@
-//! How surely the mean of a series of one run is known, and the ratio of two such figures.
+//! The uncertainty of the mean of a series from one run, and of the ratio of two such means.
 //!
-//! What one second did depends on what the second before did, so stretches of intervals are
-//! resampled, as for percentiles. The ratio of two figures that were measured apart takes its
-//! limits from theirs (the method of variance estimates recovery: Zou and Donner 2008,
-//! "Construction of confidence limits about effect measures", Statistics in Medicine 27). Both
-//! speak of these very runs: how much runs differ from one another, no single run can tell.
+//! Each second depends on the one before it, so groups of consecutive intervals are resampled, as
+//! for percentiles. The ratio of two figures that were measured separately takes its limits from
+//! theirs (the method of variance estimates recovery: Zou and Donner 2008, "Construction of
+//! confidence limits about effect measures", Statistics in Medicine 27). Both describe these runs
+//! only: a single run cannot show how much runs differ from each other.
 
 use crate::percentile::{LEAST_INTERVALS, stretch};
 use crate::{Interval, Random, normal, quantile};
@@ -15,8 +15,8 @@ pub fn mean_interval(values: &[f64], confidence: f64, resamples: usize, seed: u6
     if count < LEAST_INTERVALS || values.iter().any(|value| !value.is_finite()) {
         return None;
     }
-    // Rates carry nothing but what wanders, so more of what depends on one another has to be drawn
-    // together than for latencies, which scatter by themselves.
+    // Rates consist only of the slowly varying part, so longer groups must be drawn together than
+    // for latencies, which also vary independently.
     let length = 2 * stretch(count);
     let mut random = Random::new(seed);
     let mut resampled = Vec::with_capacity(resamples);
@@ -36,8 +36,8 @@ pub fn mean_interval(values: &[f64], confidence: f64, resamples: usize, seed: u6
     Some(Interval { estimate, low: low.min(estimate), high: high.max(estimate), confidence })
 }
 
-/// Interval of `candidate` over `baseline`, which were measured apart. `None` when a limit is not
-/// positive.
+/// Interval of `candidate` over `baseline`, which were measured separately. `None` when a limit is
+/// not positive.
 pub fn ratio_interval(baseline: &Interval, candidate: &Interval) -> Option<Interval> {
     if baseline.low <= 0.0 || candidate.low <= 0.0 {
         return None;

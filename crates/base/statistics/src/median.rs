@@ -1,4 +1,4 @@
-//! The middle of trials, and how surely it is known.
+//! The median of trials, and its uncertainty.
 
 use crate::Interval;
 
@@ -28,12 +28,12 @@ fn sorted(values: &[f64]) -> Option<Vec<f64>> {
 }
 
 /// An interval for the median that assumes nothing of how values are distributed: between order
-/// statistics, interpolated so that the confidence asked is nearly what is reached (Hettmansperger
-/// and Sheather, "Confidence intervals based on interpolated order statistics", Statistics and
+/// statistics, interpolated so that it nearly reaches the confidence asked for (Hettmansperger and
+/// Sheather, "Confidence intervals based on interpolated order statistics", Statistics and
 /// Probability Letters 4, 1986).
 ///
-/// Too few values for the confidence (fewer than 6 for 95 %) answer the smallest and the largest
-/// with what that is worth. `None` without values.
+/// With too few values for the confidence (fewer than 6 for 95 %), the limits are the smallest and
+/// the largest value, with the confidence that these reach. `None` without values.
 pub fn median_interval(values: &[f64], confidence: f64) -> Option<Interval> {
     let sorted = sorted(values)?;
     let estimate = median(&sorted)?;

@@ -1,4 +1,4 @@
-//! The normal distribution, and what few samples make of it.
+//! The normal distribution, and Student's for small samples.
 
 use statrs::distribution::{Continuous, ContinuousCDF, Normal, StudentsT};
 
@@ -7,7 +7,7 @@ pub(crate) fn cdf(z: f64) -> f64 {
     Normal::standard().cdf(z)
 }
 
-/// Where the probability of at most that is `share`.
+/// The quantile: the value at or below which the probability is `share`.
 pub(crate) fn quantile(share: f64) -> f64 {
     Normal::standard().inverse_cdf(share)
 }
@@ -26,11 +26,11 @@ pub(crate) fn expanded_tail(tail: f64, count: f64) -> f64 {
     }
 }
 
-/// Where Student's distribution has `tail` of its probability beyond. Without a degree of freedom
-/// nothing is known, and no limit is far enough.
+/// The point beyond which Student's distribution has the probability `tail`. Infinite without a
+/// degree of freedom.
 ///
-/// By Newton's steps, or by halving where they would leave the bracket: it always ends, also for
-/// the tiny tails of what is certain.
+/// By Newton's method, with bisection where a step would leave the bracket: it always ends, even
+/// for tiny tails.
 pub(crate) fn student_quantile(tail: f64, freedom: f64) -> f64 {
     let Ok(student) = StudentsT::new(0.0, 1.0, freedom) else { return f64::INFINITY };
     if tail >= 0.5 {

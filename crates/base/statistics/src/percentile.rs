@@ -1,29 +1,29 @@
-//! How surely a percentile of one run is known.
+//! The uncertainty of a percentile of one run.
 //!
 //! Latencies that follow one another depend on each other, so a run is cut into intervals (one
-//! second each, say) and stretches of intervals are resampled: the circular block bootstrap
-//! (Politis and Romano 1992) with stretches of n^(1/3) intervals. Histograms are merged;
-//! percentiles are never averaged. As stretches are few, limits are taken further out than the
-//! confidence says by itself (the expanded percentile interval of Hesterberg, "What teachers should
-//! know about the bootstrap", The American Statistician 69(4), 2015). Limits are interpolated
-//! within their buckets, so that the width of a bucket does not widen the interval.
+//! second each, say) and groups of consecutive intervals are resampled: the circular block
+//! bootstrap (Politis and Romano 1992) with groups of n^(1/3) intervals. Histograms are merged;
+//! percentiles are never averaged. As there are few groups, the limits are wider than the nominal
+//! confidence (the expanded percentile interval of Hesterberg, "What teachers should know about the
+//! bootstrap", The American Statistician 69(4), 2015). Limits are interpolated within their
+//! buckets, so that the width of a bucket does not widen the interval.
 
 use iolab_histogram::{SparseHistogram, bucket_low};
 
 use crate::{Interval, Random, normal, quantile};
 
-/// How many latencies the `percent`-th percentile needs before it says something: 10 / (1 - p), ten
-/// of them beyond it.
+/// How many latencies the `percent`-th percentile needs to be meaningful: 10 / (1 - p), ten of them
+/// beyond it.
 pub fn samples_needed(percent: f64) -> u64 {
-    // A whisker below, so that 1 - 0.999 counts as a thousandth.
+    // Slightly less, so that 1 - 0.999 counts as a thousandth.
     (10.0 / (1.0 - percent / 100.0) - 1e-6).ceil() as u64
 }
 
 /// Fewer intervals than this cannot be resampled in any useful way.
 pub(crate) const LEAST_INTERVALS: usize = 10;
 
-/// Intervals for percentiles of all that `intervals` hold together, in ns. `None` for a percentile
-/// with fewer samples than [`samples_needed`], and for all with fewer than ten intervals.
+/// Intervals for percentiles of all latencies in `intervals`, in ns. `None` for a percentile with
+/// fewer samples than [`samples_needed`], and for all with fewer than ten intervals.
 pub fn percentile_intervals(
     intervals: &[SparseHistogram],
     percents: &[f64],

@@ -2,18 +2,17 @@
 //! the shift and the interval that belong to it.
 //!
 //! Sources: Mann and Whitney 1947; Hodges and Lehmann 1963; Hollander and Wolfe, "Nonparametric
-//! Statistical Methods", section 4.3. For trials that were not measured in blocks. Where they were,
-//! the signed-rank test sees what this one cannot: that a whole block was slow.
+//! Statistical Methods", section 4.3. For trials that were not measured in blocks. For trials in
+//! blocks, use the signed-rank test, which accounts for a slow block.
 
 use crate::normal;
 use crate::ranks::{critical, double_ranks, tie_loss, two_sided};
 use crate::{Interval, TestResult, median};
 
-/// Up to how many values in both samples together all arrangements are counted.
+/// The largest number of values, of both samples together, for which all arrangements are counted.
 const EXACT_UP_TO: usize = 60;
 
-/// Weights of each value of twice the sum of `chosen` of the ranks, each choice with the same
-/// chance.
+/// The number of ways to reach each value of twice the sum of `chosen` ranks.
 fn weights(double_ranks: &[u32], chosen: usize) -> Vec<f64> {
     let most: usize = double_ranks.iter().map(|rank| *rank as usize).sum();
     let mut weights = vec![vec![0.0; most + 1]; chosen + 1];

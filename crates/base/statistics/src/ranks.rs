@@ -1,7 +1,7 @@
 //! Ranks with ties, and the distribution of sums of ranks.
 
-/// Twice the rank of each value, from 2 on; equal values share the middle of theirs, which twice
-/// makes whole.
+/// Twice the rank of each value, from 2 on; equal values share their mean rank, and doubling makes
+/// it a whole number.
 pub(crate) fn double_ranks(values: &[f64]) -> Vec<u32> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
@@ -19,7 +19,7 @@ pub(crate) fn double_ranks(values: &[f64]) -> Vec<u32> {
     ranks
 }
 
-/// Sum of t^3 - t over groups of t equal ranks: what ties take from the variance of a rank sum.
+/// Sum of t^3 - t over groups of t equal ranks: the reduction of a rank sum's variance by ties.
 pub(crate) fn tie_loss(double_ranks: &[u32]) -> f64 {
     let mut sorted = double_ranks.to_vec();
     sorted.sort_unstable();
@@ -35,14 +35,14 @@ pub(crate) fn two_sided(weights: &[f64], value: usize) -> f64 {
     (2.0 * below.min(above) / total).min(1.0)
 }
 
-/// How many values from the end of a symmetric distribution have to be left out on each side, for
-/// at most `confidence` to stay between (but one at least, so that an interval has limits), and the
+/// How many values to leave out at each end of a symmetric distribution, so that at most
+/// `confidence` remains between (but at least one, so that an interval has limits), and the
 /// confidence that this reaches. As `wilcox.test` of R does it.
 pub(crate) fn critical(weights: &[f64], confidence: f64) -> (usize, f64) {
     let total: f64 = weights.iter().sum();
     let tail = (1.0 - confidence) / 2.0;
     let mut below = 0.0;
-    // A whisker above, so that a tail that is equal but for rounding counts as equal.
+    // Slightly more, so that a tail that differs only by rounding counts as equal.
     for (value, weight) in weights.iter().enumerate() {
         if (below + weight) / total > tail * (1.0 + 1e-12) {
             // Probability of all values up to `value - 1`.

@@ -3,9 +3,9 @@
 use crate::comparison::POWER;
 use crate::{DecisionRules, Family};
 
-/// The difference, as a share, that the pairs of a family decide with a chance of four in five,
-/// when trials differ by `noise` (a share, too): for plans, before anything is measured. `None`
-/// where there are no limits.
+/// The relative difference that the pairs of a family detect with a chance of four in five, when
+/// trials vary by `noise` (relative, too). For planning, before anything is measured. `None` if
+/// there are no limits.
 pub fn decidable(family: &Family, statement: usize, noise: f64, rules: &DecisionRules) -> Option<f64> {
     let spreads = vec![noise.ln_1p(); family.own_freedom().len()];
     let error = family.variance(statement, &spreads)?.sqrt();

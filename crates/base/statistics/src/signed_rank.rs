@@ -10,11 +10,11 @@ use crate::normal;
 use crate::ranks::{critical, double_ranks, tie_loss, two_sided};
 use crate::{Interval, TestResult, median};
 
-/// Up to how many differences all arrangements are counted.
+/// The largest number of differences for which all arrangements are counted.
 const EXACT_UP_TO: usize = 100;
 
-/// Weights of each value of twice the sum of ranks that carry a plus, when each does so or not with
-/// the same chance.
+/// The number of ways to reach each value of twice the sum of positive ranks, when both signs are
+/// equally likely.
 fn weights(double_ranks: &[u32]) -> Vec<f64> {
     let most: usize = double_ranks.iter().map(|rank| *rank as usize).sum();
     let mut weights = vec![0.0; most + 1];
@@ -59,8 +59,8 @@ pub fn signed_rank(differences: &[f64]) -> Option<TestResult> {
 /// with itself too) and the interval of all middles that [`signed_rank()`] would not reject.
 ///
 /// The confidence reached is that of the exact distribution: with 7 values, 95 % asked are 95.3 %.
-/// Fewer than 6 values cannot reach 95 %: the interval is then from the smallest to the largest,
-/// and its confidence says what that is worth. `None` without values.
+/// Fewer than 6 values cannot reach 95 %: the interval is then from the smallest to the largest
+/// value, with the confidence that these reach. `None` without values.
 pub fn signed_rank_interval(values: &[f64], confidence: f64) -> Option<Interval> {
     if values.is_empty() || values.iter().any(|value| value.is_nan()) {
         return None;

@@ -15,9 +15,10 @@ use crate::Line;
 pub struct SniaRules {
     /// Rounds in the window.
     pub window: usize,
-    /// Most that largest and smallest value may lie apart, as a share of the mean.
+    /// Largest allowed difference between the largest and the smallest value, as a share of the
+    /// mean.
     pub range: f64,
-    /// Most that the line may rise or fall over the window, as a share of the mean.
+    /// Largest allowed rise or fall of the line over the window, as a share of the mean.
     pub slope: f64,
     /// Rounds after which to give up.
     pub most_rounds: usize,
@@ -29,7 +30,7 @@ impl Default for SniaRules {
     }
 }
 
-/// Where a series of rounds stands.
+/// The state of a series of rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SteadyState {
@@ -56,7 +57,7 @@ pub enum SteadyState {
         /// As above.
         slope: Option<f64>,
     },
-    /// Not within the most rounds: there is no steady state to report.
+    /// Not steady within the allowed rounds: there is no steady state to report.
     GivenUp {
         /// As above, of the last window.
         range: f64,
@@ -95,7 +96,7 @@ fn excursions(values: &[f64]) -> Option<(f64, f64, Line)> {
     Some(((largest - smallest) / mean, slope / mean, line))
 }
 
-/// What `ss=iops:x%` of fio holds against its limit: the largest distance of a value from the mean,
+/// What `ss=iops:x%` of fio compares with its limit: the largest distance of a value from the mean,
 /// as a share of the mean. `None` without values or with a mean of zero.
 pub fn fio_deviation(values: &[f64]) -> Option<f64> {
     let mean = values.iter().sum::<f64>() / values.len() as f64;
@@ -103,7 +104,7 @@ pub fn fio_deviation(values: &[f64]) -> Option<f64> {
     Some(largest / mean).filter(|share| share.is_finite())
 }
 
-/// What `ss=iops_slope:x%` of fio holds against its limit: the growth of the least-squares line
+/// What `ss=iops_slope:x%` of fio compares with its limit: the growth of the least-squares line
 /// from one value to the next, as a share of the mean.
 pub fn fio_slope(values: &[f64]) -> Option<f64> {
     let mean = values.iter().sum::<f64>() / values.len() as f64;

@@ -1,16 +1,16 @@
-//! Cells below one another.
+//! Tables of aligned cells.
 
-/// Where the cells of a column stand in it.
+/// How the cells of a column are aligned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Alignment {
-    /// They begin together: words.
+    /// Left: for words.
     Left,
-    /// They end together: numbers.
+    /// Right: for numbers.
     Right,
 }
 
-/// Lines with columns as wide as their widest cell, two blanks apart; blanks at the end of a line
-/// are left out. A line may have fewer cells than others.
+/// Lines whose columns are as wide as their widest cell and two blanks apart, without blanks at the
+/// end. A line may have fewer cells than others.
 pub fn aligned<L: AsRef<[String]>>(lines: &[L], side: impl Fn(usize) -> Alignment) -> String {
     let columns = lines.iter().map(|line| line.as_ref().len()).max().unwrap_or(0);
     let width = |column: usize| {

@@ -1,13 +1,13 @@
 //! Paragraphs that are broken between words.
 
-/// Columns of a line where nothing says how wide the terminal is.
+/// Columns of a line when the width of the terminal is unknown.
 pub const USUAL_COLUMNS: usize = 100;
 
-/// What continues a paragraph stands this far in.
+/// The indentation of the continued lines of a paragraph.
 const INDENT: &str = "      ";
 
 /// `head` and `body` in lines of at most `columns`, each with a newline; later lines are indented.
-/// A word that is longer than a line stands on a line of its own.
+/// A word that is longer than a line gets a line of its own.
 pub fn paragraph(head: &str, body: &str, columns: usize) -> String {
     let mut text = String::new();
     let mut line = head.to_owned();
@@ -36,7 +36,7 @@ mod tests {
             let text = paragraph("head: ", &"word ".repeat(60), columns);
             assert!(text.lines().count() > 1 && text.lines().all(|line| line.len() <= columns), "{columns}: {text}");
             assert!(text.lines().skip(1).all(|line| line.starts_with("      word")), "{text}");
-            // The longest line has no room for one more word.
+            // The longest line has no room for another word.
             assert!(text.lines().any(|line| line.len() + " word".len() > columns), "{columns}: {text}");
         }
     }

@@ -14,7 +14,7 @@ pub enum UnitError {
     /// The number is followed by something that is no unit.
     #[error("`{suffix}` is not a unit of {what} (known: {known})")]
     UnknownSuffix {
-        /// The text behind the digits.
+        /// The text after the digits.
         suffix: String,
         /// `size` or `time`.
         what: &'static str,
@@ -24,7 +24,7 @@ pub enum UnitError {
     /// Larger than the program can count.
     #[error("`{0}` is too large")]
     Overflow(String),
-    /// A fraction that does not come out even in the smallest unit.
+    /// A fraction that is not a whole number of the smallest unit.
     #[error("`{text}` is not a multiple of one {unit}")]
     NotWhole {
         /// The whole text.
@@ -32,7 +32,7 @@ pub enum UnitError {
         /// `bytes` or `nanoseconds`.
         unit: &'static str,
     },
-    /// Below zero where that means nothing.
+    /// A negative number where only positive ones make sense.
     #[error("`{0}` is negative")]
     Negative(String),
 }

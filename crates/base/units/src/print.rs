@@ -40,8 +40,8 @@ pub fn format_ns(ns: u64) -> String {
 }
 
 /// A measured time in three digits, with the unit that makes it so: `31 ns`, `1.64 µs`, `54.0 µs`,
-/// `120 ms`, `2.50 s`. Everything that people read of a measured time is written by this, but for
-/// what has the form of another program.
+/// `120 ms`, `2.50 s`. All measured times for people are printed by this, except in the output
+/// formats of other programs.
 pub fn rounded_ns(ns: f64) -> String {
     for (divisor, unit) in [(1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s")] {
         let value = ns / divisor;

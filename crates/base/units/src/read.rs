@@ -1,7 +1,7 @@
 //! Text to quantities, by the rules of fio's manual ("PARAMETER TYPES").
 //!
-//! Case does not matter. `0x` begins a hexadecimal number. A decimal fraction is accepted when it
-//! comes out even (`1.5k` is 1536 bytes), because the alternative readings, such as fio's "one
+//! Case does not matter. `0x` begins a hexadecimal number. A decimal fraction is accepted when the
+//! result is a whole number (`1.5k` is 1536 bytes), because other readings, such as fio's "one
 //! byte", are traps.
 
 use crate::UnitError;

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Fields are in the byte order of the machine. Messages are read field by field, so that a short
-//! or strange one is an answer of `None` and never a wrong access. Knows nothing of files.
+//! or invalid one gives `None` and never a wrong access. This file knows nothing of files.
 
 /// Requests (`enum fuse_opcode`).
 pub mod opcode {
@@ -163,8 +163,7 @@ pub mod set {
     pub const KILL_SUIDGID: u32 = 1 << 11;
 }
 
-/// The version of the protocol that is spoken here; a kernel that knows a later one steps down to
-/// it.
+/// The protocol version that is used here; a newer kernel falls back to it.
 pub const MAJOR: u32 = 7;
 /// See [`MAJOR`].
 pub const MINOR: u32 = 42;
@@ -180,7 +179,7 @@ pub const LEAST_BUFFER_BYTES: usize = 8192;
 /// The node of the mount point itself.
 pub const ROOT: u64 = 1;
 
-/// Bytes of the structure that an opcode's arguments begin with; names, values and data come behind
+/// Size of the structure at the beginning of an opcode's arguments; names, values and data follow
 /// it.
 pub fn fixed_bytes(code: u32) -> usize {
     match code {
@@ -203,20 +202,20 @@ pub fn fixed_bytes(code: u32) -> usize {
 /// The longest such structure that the kernel sends by io_uring (`FUSE_URING_OP_IN_OUT_SZ`).
 pub const ANY_ARGS_BYTES: usize = 128;
 
-/// `struct fuse_in_header`, what is used of it.
+/// The used fields of `struct fuse_in_header`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InHeader {
-    /// Of the whole message, bytes.
+    /// Length of the whole message, bytes.
     pub length: u32,
-    /// What is asked for, of [`opcode`].
+    /// The requested operation, of [`opcode`].
     pub opcode: u32,
-    /// Names the request; its answer carries the same.
+    /// Identifies the request; its answer carries the same value.
     pub unique: u64,
     /// The node that it is about.
     pub node: u64,
     /// User on whose behalf.
     pub uid: u32,
-    /// Group on whose behalf.
+    /// Group of the requesting process.
     pub gid: u32,
 }
 
@@ -245,11 +244,10 @@ pub fn out_header(unique: u64, error: i32, body_bytes: usize) -> [u8; OUT_HEADER
     bytes
 }
 
-/// Where and how much: the part that `struct fuse_read_in` and `struct fuse_write_in` have in
-/// common.
+/// Offset and size: the part that `struct fuse_read_in` and `struct fuse_write_in` have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TransferArgs {
-    /// In the file, bytes; for directories the cookie to go on behind.
+    /// Offset in the file, bytes; for directories, the cookie after which to continue.
     pub offset: u64,
     /// Bytes.
     pub size: u32,
@@ -263,20 +261,20 @@ impl TransferArgs {
     }
 }
 
-/// The 32 bits that stand at `at`, if they do.
+/// The 32 bits at `at`, if the message contains them.
 #[inline]
 pub fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
-/// The 64 bits that stand at `at`, if they do.
+/// The 64 bits at `at`, if the message contains them.
 #[inline]
 pub fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
 }
 
-/// Writes an answer's fields one after the other into a payload; what does not fit is not written,
-/// and told.
+/// Writes an answer's fields one after the other into a payload; fields that do not fit are not
+/// written, and [`Body::length`] reports it.
 #[derive(Debug)]
 pub struct Body<'a> {
     bytes: &'a mut [u8],

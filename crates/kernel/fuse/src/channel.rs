@@ -5,9 +5,9 @@
 //!  writev:  | header 16 |  payload of a slot …                 |
 //! ```
 //!
-//! A WRITE has exactly the arguments that fit before the payload, so that its data arrives where
-//! the lane takes it from. What follows the header of other requests is short and is gathered
-//! behind it.
+//! The arguments of a WRITE exactly fill the room before the payload, so that its data arrives
+//! where the lane takes it from. The arguments of other requests are short, and are gathered behind
+//! the header.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::OwnedFd;
@@ -29,7 +29,7 @@ pub struct Channel {
 /// A request's header and arguments; the data of a WRITE is in the payload it was received with.
 #[derive(Debug)]
 pub struct Message {
-    /// What every request begins with.
+    /// The header of every request.
     pub header: InHeader,
     args: Vec<u8>,
     /// Bytes of data behind the arguments, for a WRITE.
@@ -50,7 +50,7 @@ impl Message {
         &self.args
     }
 
-    /// What stands behind the structure of the opcode: names, each ended by a zero, and values.
+    /// The bytes after the structure of the opcode: names, each terminated by a zero, and values.
     pub fn tail(&self) -> &[u8] {
         self.args.get(abi::fixed_bytes(self.header.opcode)..).unwrap_or_default()
     }
@@ -68,14 +68,14 @@ impl Message {
     }
 }
 
-/// What a read of the device gave.
+/// The result of reading the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Received {
     /// A message.
     Message,
     /// None now.
     Nothing,
-    /// The file system is unmounted, or the connection aborted.
+    /// The file system was unmounted, or the connection was aborted.
     End,
 }
 
@@ -85,7 +85,7 @@ impl Channel {
         let mut head = [0u8; HEAD_BYTES];
         let bytes = match readv(&self.fd, &mut [IoSliceMut::new(&mut head), IoSliceMut::new(payload)]) {
             Ok(bytes) => bytes,
-            // ENOENT: the request was taken back while it was being read.
+            // ENOENT: the request was interrupted while it was being read.
             Err(Errno::AGAIN | Errno::INTR | Errno::NOENT) => return Ok(Received::Nothing),
             Err(Errno::NODEV | Errno::CONNABORTED | Errno::NOTCONN) => return Ok(Received::End),
             Err(error) => return Err(FuseError::Connection("reading /dev/fuse", error.into())),
@@ -111,9 +111,9 @@ impl Channel {
         self.send(&abi::out_header(unique, error, body.len()), body)
     }
 
-    /// Tells the kernel something unasked: a code of `enum fuse_notify_code`, and its structure. May
-    /// wait for pages that are being read or written, so whoever answers those requests must not
-    /// call it.
+    /// Sends the kernel a notification: a code of `enum fuse_notify_code`, and its structure. It
+    /// may wait for pages that are being read or written, so a thread that answers those requests
+    /// must not call it.
     pub fn notify(&self, code: i32, body: &[u8]) -> Result<(), FuseError> {
         self.send(&abi::out_header(0, code, body.len()), body)
     }
@@ -121,8 +121,8 @@ impl Channel {
     fn send(&self, header: &[u8], body: &[u8]) -> Result<(), FuseError> {
         match writev(&self.fd, &[IoSlice::new(header), IoSlice::new(body)]) {
             Ok(_) => Ok(()),
-            // ENOENT: nobody waits for this answer any more, or the inode is forgotten. ENODEV: nor
-            // for any other; the next read says so.
+            // ENOENT: nobody waits for this answer any more, or the inode is forgotten. ENODEV: the
+            // connection has ended; the next read reports it.
             Err(Errno::NOENT | Errno::NODEV | Errno::NOTCONN | Errno::CONNABORTED) => Ok(()),
             Err(error) => Err(FuseError::Connection("writing /dev/fuse", error.into())),
         }

@@ -1,28 +1,27 @@
-//! The transport of reads and writes: each request is a `readv` of `/dev/fuse`, each answer a
+//! The transport by reads and writes: each request is a `readv` of `/dev/fuse`, each answer a
 //! `writev`.
 //!
-//! Sleeps in `poll(2)` when nothing is in flight. With operations in flight it looks at the
-//! connection and at the lane in turn. How many messages are taken before answers are sent follows
-//! how many there were the last time, so that neither a single request nor a burst costs a read
-//! that finds nothing.
+//! Sleeps in `poll(2)` when nothing is in flight. With operations in flight it polls the connection
+//! and the lane in turn. The number of messages taken before answers are sent adapts to the last
+//! round, so that neither a single request nor a burst costs a read that finds nothing.
 
 use crate::FuseError;
 use crate::channel::{Channel, Message, Received};
 use crate::ending::Ending;
 use crate::service::{Reply, Service, Taken};
 
-/// So many rounds without sleeping, and a stop is looked for.
+/// After this many rounds without sleeping, check for a stop.
 const ROUNDS_BETWEEN_LOOKS: u32 = 1024;
 
 /// How many messages are taken in one round.
 struct Batch {
     size: usize,
     most: usize,
-    /// Rounds with a single message, one after the other.
+    /// Consecutive rounds with a single message.
     singles: u32,
 }
 
-/// After so many single messages a second one is asked for, in case there is always one waiting.
+/// After this many single messages, try to read a second one, in case there is always one waiting.
 const SINGLES_BEFORE_TRYING: u32 = 8;
 
 impl Batch {
@@ -38,10 +37,10 @@ impl Batch {
     }
 }
 
-/// Serves until the connection ends or the user wants no more.
+/// Serves until the connection ends or the user stops it.
 ///
 /// # Errors
-/// What the connection or the service says.
+/// The error of the connection or of the service.
 pub fn serve<S: Service>(
     channel: &Channel,
     session: &mut S,

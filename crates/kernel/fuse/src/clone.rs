@@ -1,6 +1,6 @@
-//! Another descriptor of the same connection (`FUSE_DEV_IOC_CLONE`, Linux 4.2): who reads a request
-//! by it answers by it, and threads that have one each share no lock of the kernel's for the
-//! requests in progress.
+//! Another descriptor of the same connection (`FUSE_DEV_IOC_CLONE`, Linux 4.2): a request that is
+//! read from it is answered through it. Threads with one descriptor each share no kernel lock for
+//! the requests in progress.
 //!
 //! Unsafe: an `ioctl` with the address of a descriptor's number.
 #![allow(unsafe_code, reason = "island: FUSE_DEV_IOC_CLONE")]
@@ -20,7 +20,7 @@ impl Channel {
     /// Another channel of this connection.
     ///
     /// # Errors
-    /// What opening or cloning says.
+    /// The error of opening or cloning.
     pub fn another(&self) -> Result<Channel, FuseError> {
         let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let opened = rustix::fs::open("/dev/fuse", flags, Mode::empty());

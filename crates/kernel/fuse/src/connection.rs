@@ -9,8 +9,8 @@ use crate::channel::{Channel, Message, Received};
 use crate::negotiation::{self, Agreement, Disagreement, Offer};
 use crate::uring_switch::UringSwitch;
 
-/// Waits for INIT and answers it, in `room`, which has to hold a request (`FUSE_MIN_READ_BUFFER`).
-/// The channel does not block from now on.
+/// Waits for INIT and answers it, in `room`, which must hold a request (`FUSE_MIN_READ_BUFFER`).
+/// From then on the channel does not block.
 ///
 /// # Errors
 /// [`FuseError::Protocol`], [`FuseError::NoUring`], [`FuseError::Connection`].

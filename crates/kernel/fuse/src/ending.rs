@@ -1,4 +1,4 @@
-//! What ends a thread that serves, beside the end of the connection.
+//! What ends a serving thread, besides the end of the connection.
 //!
 //! ```text
 //!  user ── stop ──▶ thread 0 ── unmounts, or ends ──▶ halts of the others
@@ -18,16 +18,16 @@ use crate::unmounter::Unmounter;
 /// The reasons of one thread.
 #[derive(Debug)]
 pub struct Ending<'a> {
-    /// The user's, for the thread that knows what to do about it.
+    /// The user's stop, for the thread that handles it.
     pub stop: Option<(&'a Stop, &'a mut Unmounter)>,
     /// The other threads'.
     pub halt: Option<&'a Stop>,
-    /// What else the service wants to be woken for: it works when one of these is readable.
+    /// Descriptors of the service: it works when one of them is readable.
     pub wakes: &'a [BorrowedFd<'a>],
 }
 
 impl Ending<'_> {
-    /// Whether the thread has to end now. A first stop of the user only begins the unmounting.
+    /// Whether the thread must end now. The user's first stop only begins unmounting.
     pub(crate) fn is_now(&mut self) -> Result<bool, FuseError> {
         if self.halt.is_some_and(Stop::take) {
             return Ok(true);
@@ -43,8 +43,8 @@ impl Ending<'_> {
         self.stop.iter().map(|(stop, _)| *stop).chain(self.halt)
     }
 
-    /// Waits until the connection has a message or there may be a reason to end; whether the
-    /// latter.
+    /// Waits until the connection has a message or there may be a reason to end. Returns true for
+    /// the latter.
     pub(crate) fn sleep(&self, channel: &Channel) -> Result<bool, FuseError> {
         let mut fds = Vec::with_capacity(3 + self.wakes.len());
         fds.extend(self.wakes.iter().map(|wake| PollFd::from_borrowed_fd(*wake, PollFlags::IN)));

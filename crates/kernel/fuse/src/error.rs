@@ -1,4 +1,4 @@
-//! Why a connection did not come to be, or ended early.
+//! Why a connection was not made, or ended early.
 
 use std::fmt;
 use std::io;
@@ -20,12 +20,12 @@ pub enum FuseError {
     Mount {
         /// The mount point.
         path: PathBuf,
-        /// What the kernel or the helper said.
+        /// The error of the kernel or of the helper.
         reason: String,
     },
-    /// The kernel and the server do not understand each other.
+    /// The kernel and the server do not agree on the protocol.
     Protocol(String),
-    /// FUSE over io_uring was insisted on, and cannot be had.
+    /// FUSE over io_uring was required, and is not available.
     NoUring(String),
     /// A call on the connection failed in a way that does not end it.
     Connection(&'static str, io::Error),

@@ -1,5 +1,5 @@
-//! FUSE from its bytes on: mounting, INIT, and two transports for requests. What the requests are
-//! about is a [`Service`]'s business.
+//! The FUSE protocol: mounting, INIT, and two transports for requests. A [`Service`] answers the
+//! requests.
 //!
 //! ```text
 //!  kernel ─ /dev/fuse: classic::serve ─┐

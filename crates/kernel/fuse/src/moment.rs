@@ -1,4 +1,4 @@
-//! How requests travel, and what a user would want to know while they do. Plain data.
+//! The transport of requests, and events that users want to know of. Plain data.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -28,21 +28,21 @@ impl fmt::Display for FuseTransport {
 /// Something a user would want to know while the server runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FuseEvent {
-    /// It is there, and requests travel by this transport.
+    /// It is mounted, and requests use this transport.
     Serving {
         /// What is served.
         path: PathBuf,
         /// The transport in use, never `Auto`.
         transport: FuseTransport,
     },
-    /// Something is done in another way than usual, for this reason.
+    /// Something is done differently than usual, for this reason.
     Note(String),
-    /// A stop was asked for, but something is in use: it is served until it is unmounted, or until
+    /// A stop was requested, but the mount is in use: it is served until it is unmounted, or until
     /// a second stop.
     Busy,
-    /// A stop was asked for, and unmounting failed for this reason.
+    /// A stop was requested, and unmounting failed for this reason.
     CannotUnmount(String),
 }
 
-/// Who is told of moments; may be called from another thread.
+/// Receives moments; may be called from another thread.
 pub type Observer = Arc<dyn Fn(&FuseEvent) + Send + Sync>;

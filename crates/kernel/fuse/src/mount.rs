@@ -28,7 +28,7 @@ pub struct MountOptions {
     pub source: String,
     /// The kind of file system: `fuse.` and this.
     pub subtype: String,
-    /// As of mount(2). What `fusermount3` allows is its own business: of these it gets read-only.
+    /// As of mount(2). `fusermount3` applies rules of its own: of these flags it gets read-only.
     pub flags: MountFlags,
     /// The largest transfer, bytes.
     pub payload_bytes: usize,
@@ -39,18 +39,18 @@ pub struct MountOptions {
 pub struct Mount {
     path: PathBuf,
     by_helper: bool,
-    /// Which file system it is, as the kernel's list of mounts says.
+    /// The file system's device number, from the kernel's list of mounts.
     superblock: Option<Vec<u8>>,
 }
 
-/// Whether the mount is gone, still in use, or something else went wrong.
+/// The result of unmounting: gone, still in use, or failed.
 #[derive(Debug)]
 pub enum Unmounted {
     /// It is gone.
     Gone,
     /// Somebody uses it.
     Busy,
-    /// Neither; this was said.
+    /// Neither, for this reason.
     Failed(String),
 }
 
@@ -124,8 +124,8 @@ fn mount_as_root(path: &Path, options: &MountOptions) -> Result<OwnedFd, FuseErr
     Ok(fd)
 }
 
-/// The options of fuse(4). Others than root may look; what they may do, the kernel decides by the
-/// file's mode.
+/// The options of fuse(4). Users other than root may access it; the kernel decides by the file's
+/// mode what they may do.
 fn mount_data(fd: i32, payload_bytes: usize) -> String {
     format!(
         "fd={fd},rootmode=40000,user_id={},group_id={},default_permissions,allow_other,max_read={payload_bytes}",
@@ -174,8 +174,8 @@ fn receive_descriptor(socket: &OwnedFd) -> io::Result<OwnedFd> {
 }
 
 impl Mount {
-    /// Unmounts unless somebody uses it. The server has to go on serving meanwhile: the kernel may
-    /// ask it things.
+    /// Unmounts unless somebody uses it. The server must keep serving meanwhile, because the kernel
+    /// may send requests.
     pub(crate) fn unmount(&self) -> Unmounted {
         if self.by_helper {
             return match Command::new(HELPER).arg("-u").arg("--").arg(&self.path).stdin(Stdio::null()).output() {
@@ -192,8 +192,8 @@ impl Mount {
         }
     }
 
-    /// Takes the mount away from under its users, if it is still there. Nobody serves it any more,
-    /// so nothing is asked of it: it is looked for in the kernel's list.
+    /// Detaches the mount from its users, if it is still there. Nobody serves it any more, so it is
+    /// only looked up in the kernel's list, without a request to it.
     fn detach_if_left(&self) {
         let is_left = self.superblock.is_some() && superblock(&mount_list(), &self.path) == self.superblock;
         if !is_left {
@@ -226,7 +226,7 @@ fn superblock(list: &[u8], path: &Path) -> Option<Vec<u8>> {
     found
 }
 
-/// Blanks and backslashes are written as three octal digits behind a backslash.
+/// Blanks and backslashes are escaped as a backslash and three octal digits.
 fn unescaped(word: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(word.len());
     let mut rest = word;
@@ -246,7 +246,7 @@ fn unescaped(word: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Detaches when the server ends; the connection has to be closed first.
+/// Detaches when the server ends; the connection must be closed first.
 #[derive(Debug)]
 pub struct Mounted(pub Mount);
 

@@ -1,6 +1,6 @@
 //! INIT: the first message, in which kernel and server agree on sizes and features.
 //!
-//! Decides how large transfers get and which transport carries them. Performs no I/O.
+//! It decides the size of transfers and the transport. It performs no I/O.
 
 use crate::FuseTransport;
 use crate::abi::{Body, MAJOR, MINOR, init_flag, u32_at};
@@ -12,11 +12,11 @@ pub struct Agreement {
     pub transport: FuseTransport,
     /// The minor version the kernel speaks.
     pub minor: u32,
-    /// What is in effect, of [`init_flag`].
+    /// The flags in effect, of [`init_flag`].
     pub features: u64,
 }
 
-/// What the server brings to the table.
+/// What the server offers.
 #[derive(Debug, Clone, Copy)]
 pub struct Offer {
     /// The largest payload, whole pages.
@@ -25,7 +25,7 @@ pub struct Offer {
     pub transport: FuseTransport,
     /// Most requests that the kernel may have waiting in the background.
     pub background: u16,
-    /// What it can do beside transfers, of [`init_flag`].
+    /// Its features besides transfers, of [`init_flag`].
     pub features: u64,
 }
 
@@ -34,7 +34,7 @@ pub struct Offer {
 pub(crate) enum Disagreement {
     /// The message is not an INIT of version 7.
     NotInit,
-    /// The kernel does not offer io_uring, and the user insists on it.
+    /// The kernel does not offer io_uring, and the user requires it.
     NoUring,
 }
 
@@ -43,8 +43,8 @@ const PAGE: usize = 4096;
 /// The oldest minor version with everything that is asked for here (`FUSE_MAX_PAGES`, Linux 4.20).
 const LEAST_MINOR: u32 = 28;
 
-/// Answers the arguments of INIT (`struct fuse_init_in`) with `struct fuse_init_out`; gives its
-/// length.
+/// Answers the arguments of INIT (`struct fuse_init_in`) with `struct fuse_init_out`, and returns
+/// its length.
 pub(crate) fn answer(args: &[u8], offer: Offer, body: &mut [u8]) -> Result<(Agreement, usize), Disagreement> {
     let field = |at| u32_at(args, at).ok_or(Disagreement::NotInit);
     let (major, minor, read_ahead, low) = (field(0)?, field(4)?, field(8)?, field(12)?);
@@ -134,7 +134,7 @@ mod tests {
         let table = [
             (FuseTransport::Auto, uring, Ok(FuseTransport::Uring)),
             (FuseTransport::Auto, init_flag::INIT_EXT, Ok(FuseTransport::Classic)),
-            // Without INIT_EXT the upper flags are not there, whatever stands in their place.
+            // Without INIT_EXT there are no upper flags, whatever the bytes hold.
             (FuseTransport::Auto, init_flag::OVER_IO_URING, Ok(FuseTransport::Classic)),
             (FuseTransport::Classic, uring, Ok(FuseTransport::Classic)),
             (FuseTransport::Uring, uring, Ok(FuseTransport::Uring)),

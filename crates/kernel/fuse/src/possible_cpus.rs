@@ -1,4 +1,5 @@
-//! How many processors the kernel is prepared for: FUSE over io_uring has a queue for each.
+//! The number of processors that the kernel is prepared for: FUSE over io_uring has a queue for
+//! each.
 //!
 //! Read from sysfs. Processors that are switched off count too.
 

@@ -1,4 +1,4 @@
-//! What a transport needs of whoever answers requests: slots for their payloads, and answers.
+//! What a transport needs of the service that answers requests: slots for payloads, and answers.
 //!
 //! Requests and answers use the same slot, so that data need not be copied between them. A service
 //! is used by one thread.
@@ -9,7 +9,7 @@ use crate::channel::Message;
 /// An answer that is ready: its body is the start of the slot's payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reply {
-    /// Where the request was, and the body is.
+    /// The slot of the request and of the body.
     pub slot: u16,
     /// The request's.
     pub unique: u64,
@@ -19,14 +19,14 @@ pub struct Reply {
     pub body_bytes: usize,
 }
 
-/// What became of a message.
+/// The result of accepting a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Taken {
     /// The answer is ready.
     Reply(Reply),
     /// There will be one.
     Started,
-    /// There will be none; the slot is free.
+    /// There will be no answer; the slot is free.
     Silence,
 }
 
@@ -41,23 +41,23 @@ pub trait Service {
     /// The payload of a slot that no request in progress uses.
     fn payload(&mut self, slot: u16) -> &mut [u8];
 
-    /// Where that is in memory; it stays there as long as the service lives.
+    /// Its address in memory, which does not change while the service lives.
     fn payload_address(&self, slot: u16) -> u64;
 
     /// Takes a message whose payload is in `slot`.
     fn take(&mut self, slot: u16, message: &Message) -> Taken;
 
-    /// Works on what was started, without waiting; `arrived` says whether there were messages since
-    /// the last time.
+    /// Works on started requests, without waiting; `arrived` says whether there were messages since
+    /// the last call.
     ///
     /// # Errors
-    /// The service is broken, and the connection has to end.
+    /// The service is broken, and the connection must end.
     fn work(&mut self, arrived: bool) -> Result<(), Self::Error>;
 
-    /// The next answer to what was started.
+    /// The next answer to a started request.
     fn next_reply(&mut self) -> Option<Reply>;
 
-    /// Whether [`Service::work`] wants to be called again soon although no message arrives and
-    /// nothing wakes.
+    /// Whether [`Service::work`] must be called again soon, even if no message arrives and no
+    /// descriptor becomes readable.
     fn is_busy(&self) -> bool;
 }

@@ -1,4 +1,4 @@
-//! What a stop means: the first asks for unmounting, the second for the end.
+//! The meaning of a stop: the first requests unmounting, the second ends the server.
 //!
 //! Unmounting runs on a thread of its own, because the kernel may send requests before it lets go,
 //! and the server has to answer them.
@@ -23,12 +23,12 @@ impl std::fmt::Debug for Unmounter {
 }
 
 impl Unmounter {
-    /// For this mount; the observer is told when it cannot be unmounted.
+    /// An unmounter of this mount; the observer is told when it cannot be unmounted.
     pub fn new(mount: Mount, observer: Option<Observer>) -> Unmounter {
         Unmounter { mount, observer, running: None }
     }
 
-    /// A stop was raised. Whether the server has to end now, with whatever is going on.
+    /// Handles a stop. Returns whether the server must end now, whatever is in progress.
     pub(crate) fn stop(&mut self) -> Result<bool, FuseError> {
         if self.running.is_some() {
             return Ok(true);
@@ -49,10 +49,10 @@ impl Unmounter {
         Ok(false)
     }
 
-    /// Waits for the thread; the connection has to be closed, or its end to have been seen.
+    /// Waits for the thread. The connection must be closed, or its end must have been seen.
     pub fn join(self) {
         if let Some(thread) = self.running {
-            // A panic of the observer has been printed where it happened.
+            // If the observer panicked, the panic has already been printed.
             let _ = thread.join();
         }
     }

@@ -44,7 +44,7 @@ const COMMIT_AND_FETCH: u32 = 2;
 
 const DEVICE_TOKEN: u64 = 1 << 32;
 const STOP_TOKEN: u64 = 2 << 32;
-/// And the number of what woke.
+/// The number of the descriptor that became readable.
 const WAKE_TOKENS: u64 = 3 << 32;
 
 /// The entries, one per slot but the last.
@@ -164,7 +164,7 @@ impl Entries {
         unsafe { self.ring.push(&command) }.map_err(ring_failed)
     }
 
-    /// The request that has arrived in a slot; `None` if it makes no sense.
+    /// The request that has arrived in a slot; `None` if it is invalid.
     #[inline]
     fn arrived<S: Service>(&mut self, slot: u16, session: &mut S, message: &mut Message) -> Option<()> {
         let header = self.header(slot);
@@ -180,7 +180,7 @@ fn ring_failed(error: std::io::Error) -> FuseError {
     FuseError::Connection("io_uring_enter", error)
 }
 
-/// What a round found out.
+/// The result of a round.
 #[derive(Default)]
 struct Round {
     arrived: bool,
@@ -190,11 +190,11 @@ struct Round {
     woken: Vec<usize>,
 }
 
-/// Serves until the connection ends or the user wants no more; `registered` is called when requests
-/// can come.
+/// Serves until the connection ends or the user stops it; `registered` is called when requests can
+/// come.
 ///
 /// # Errors
-/// What the connection or the service says.
+/// The error of the connection or of the service.
 pub fn serve<S: Service>(
     channel: &Channel,
     session: &mut S,
@@ -226,7 +226,7 @@ pub fn serve<S: Service>(
             if ending.is_now()? {
                 return Ok(());
             }
-            // A halt ends at once, so only the user's stop can be raised again.
+            // A halt ends the thread at once, so only the user's stop can be raised again.
             if let Some((stop, _)) = &ending.stop {
                 entries.ring.watch(stop.as_raw_fd(), STOP_TOKEN).map_err(ring_failed)?;
             }
@@ -277,8 +277,8 @@ fn on_event<S: Service>(
             match session.take(slot, message) {
                 Taken::Started => {}
                 Taken::Reply(reply) => entries.commit(&reply)?,
-                // Requests without answers come by reads; one that came here gives its entry back
-                // all the same.
+                // Requests without answers arrive by reads; one that came here still returns its
+                // entry.
                 Taken::Silence => {
                     let unique = message.header.unique;
                     entries.commit(&Reply { slot, unique, error: 0, body_bytes: 0 })?;
@@ -289,11 +289,11 @@ fn on_event<S: Service>(
     Ok(())
 }
 
-/// The kernel gave an entry up: the connection ends, or the entry was refused.
+/// The kernel has given up an entry: the connection ends, or the entry was refused.
 fn given_up(slot: u64, result: i32) -> Result<(), FuseError> {
     match -result {
         libc::ENOTCONN | libc::ECONNABORTED | libc::ENODEV | libc::ECANCELED => Ok(()),
-        // The request was taken back while it was being answered.
+        // The request was interrupted while it was being answered.
         libc::ENOENT => Ok(()),
         errno => {
             let reason = std::io::Error::from_raw_os_error(errno);
@@ -302,8 +302,8 @@ fn given_up(slot: u64, result: i32) -> Result<(), FuseError> {
     }
 }
 
-/// Reads what still comes by `/dev/fuse`, through the last slot, until that is in use or there is
-/// no more; then waits for more. False when the connection has ended.
+/// Reads the requests that still arrive by `/dev/fuse`, through the last slot, until that is in use
+/// or there are no more; then waits for more. False when the connection has ended.
 fn receive_rest<S: Service>(
     entries: &mut Entries,
     session: &mut S,
@@ -323,7 +323,7 @@ fn receive_rest<S: Service>(
         match session.take(slot, message) {
             Taken::Silence => {}
             Taken::Reply(reply) => reply_by_write(session, channel, &reply)?,
-            // Its answer brings the reading on again.
+            // Its answer resumes the reading.
             Taken::Started => return Ok(true),
         }
     }

@@ -19,7 +19,7 @@ pub struct UringSwitch {
 }
 
 impl UringSwitch {
-    /// Turns it on where it is off and may be turned.
+    /// Turns it on if it is off and this process may change it.
     pub fn on() -> UringSwitch {
         let is_off = std::fs::read_to_string(SWITCH).is_ok_and(|text| text.trim() == "N");
         UringSwitch { was_off: is_off && std::fs::write(SWITCH, "Y").is_ok() }
@@ -38,8 +38,7 @@ impl UringSwitch {
 /// The transport to ask the kernel for: not io_uring where this process may not use it (seccomp,
 /// `io_uring_disabled`), unless the user insists. The text says so.
 ///
-/// The kernel would agree on io_uring all the same, and there is no way back then: so it is tried
-/// before.
+/// The kernel would agree on io_uring in any case, and the choice is final. So it is tried before.
 pub fn permitted(wanted: FuseTransport) -> (FuseTransport, Option<String>) {
     match (wanted, try_ring()) {
         (FuseTransport::Auto, Err(error)) => {
@@ -50,10 +49,10 @@ pub fn permitted(wanted: FuseTransport) -> (FuseTransport, Option<String>) {
     }
 }
 
-/// Everything that a transport by io_uring asks of it before it has requests.
+/// All that the io_uring transport needs of the kernel before the first request.
 fn try_ring() -> std::io::Result<()> {
     let mut ring = CommandRing::new(8)?;
-    // Dropped behind the ring.
+    // Dropped after the ring.
     let any = eventfd(0, EventfdFlags::CLOEXEC)?;
     ring.hold(any.as_raw_fd())?;
     ring.enter(0)

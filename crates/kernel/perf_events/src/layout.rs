@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// tracefs of its own, and where it used to be.
+/// The usual mount point of tracefs, and the old one.
 const PLACES: [&str; 2] = ["sys/kernel/tracing", "sys/kernel/debug/tracing"];
 
 /// The description of a tracepoint: its file `format`.
@@ -34,7 +34,7 @@ impl TracepointLayout {
         Err(first.unwrap_or_else(|| (root.to_owned(), io::ErrorKind::NotFound.into())))
     }
 
-    /// A description; `None` if it names no tracepoint.
+    /// Parses a description; `None` if it describes no tracepoint.
     pub fn parse(text: &str) -> Option<TracepointLayout> {
         let id = text.lines().find_map(|line| line.strip_prefix("ID: ")?.trim().parse().ok())?;
         Some(TracepointLayout { text: text.to_owned(), id })

@@ -5,8 +5,8 @@
 //!  tracefs: id and layout of a tracepoint  ─▶ TracepointLayout      (layout.rs)
 //!  perf_event_open on a CPU                ─▶ Ring        (ring.rs) ─▶ records, and how many were lost
 //! ```
-//! See perf_event_open(2) and Documentation/trace/events.rst of Linux. Not here: which tracepoints,
-//! and what their records mean.
+//! See perf_event_open(2) and Documentation/trace/events.rst of Linux. The choice of tracepoints
+//! and the meaning of their records are not here.
 
 mod layout;
 mod ring;

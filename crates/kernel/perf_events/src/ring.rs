@@ -23,12 +23,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub enum RingSize {
     /// For some ten thousand records.
     Usual,
-    /// For what comes in bursts, or is read seldom.
+    /// For bursts, or for rings that are read rarely.
     Large,
 }
 
 impl RingSize {
-    /// Pages of records on each CPU, a power of two; fewer where so many cannot be locked.
+    /// Pages of records on each CPU, a power of two; fewer if the kernel does not allow that much
+    /// locked memory.
     fn pages(self) -> &'static [usize] {
         match self {
             RingSize::Usual => &[512, 128, 32],
@@ -46,12 +47,12 @@ pub struct Tracepoint<'a> {
     pub filter: &'a str,
 }
 
-/// Of whom records are wanted.
+/// Whose records are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RingTarget<'a> {
-    /// Of everything that the CPU does.
+    /// All activity of the CPU.
     Everything,
-    /// Of these threads, of those that they make, and, if wanted, of processes that they make.
+    /// These threads, the threads that they create and, if wanted, the processes that they create.
     Threads {
         /// Their numbers.
         ids: &'a [i32],
@@ -106,12 +107,12 @@ struct Attributes {
     reserved: u16,
 }
 
-/// What stands in a ring.
+/// An entry of a ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RingRecord<'a> {
-    /// A tracepoint was passed.
+    /// A tracepoint was hit.
     Event(TracepointSample<'a>),
-    /// So many events had no room here.
+    /// This number of events was lost for lack of room.
     Lost(u64),
 }
 
@@ -148,16 +149,16 @@ pub struct Ring {
     map: NonNull<u8>,
     /// Bytes of records.
     ring_bytes: usize,
-    /// A record that wraps round is put together here.
+    /// A record that wraps round is assembled here.
     record: Vec<u8>,
 }
 
 impl Ring {
-    /// Opens tracepoints on one CPU and has them write into one ring. Threads that are gone by now
-    /// are passed over.
+    /// Opens tracepoints on one CPU and has them write into one ring. Threads that have ended are
+    /// skipped.
     ///
     /// # Errors
-    /// The kernel refuses perf events, a filter, or the memory; or no thread is there any more.
+    /// The kernel refuses perf events, a filter, or the memory; or all threads have ended.
     pub fn open(
         cpu: usize,
         tracepoints: &[Tracepoint<'_>],
@@ -194,7 +195,7 @@ impl Ring {
         Ok(ring)
     }
 
-    /// Hands over every record that is complete.
+    /// Passes every complete record on.
     pub fn drain(&mut self, mut take: impl FnMut(RingRecord<'_>)) {
         let head = self.cell(HEAD_AT).load(Ordering::Acquire);
         let mut tail = self.cell(TAIL_AT).load(Ordering::Relaxed);
@@ -204,7 +205,7 @@ impl Ring {
             self.copy(tail, &mut header);
             let size = usize::from(u16::from_le_bytes([header[6], header[7]]));
             if size < header.len() || size as u64 > head - tail {
-                // No kernel writes that. What follows cannot be found any more.
+                // The kernel never writes this. The records after it cannot be found any more.
                 tail = head;
                 break;
             }
@@ -249,7 +250,8 @@ impl Drop for Ring {
     }
 }
 
-/// Maps the ring of an event, as large as can be had; its address and its bytes of records.
+/// Maps the ring of an event, as large as possible. Returns its address and the size of its
+/// records.
 fn map_ring(event: &File, size: RingSize) -> io::Result<(NonNull<u8>, usize)> {
     let mut refused = io::Error::from(io::ErrorKind::OutOfMemory);
     for pages in size.pages() {

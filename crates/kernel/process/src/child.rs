@@ -44,7 +44,7 @@ pub unsafe fn fork() -> io::Result<Fork> {
                 libc::setsid();
             }
             if std::os::unix::process::parent_id() != parent {
-                // The parent died before its death would have been told.
+                // The parent died before the death signal was set.
                 exit_now(1);
             }
             Ok(Fork::Child)

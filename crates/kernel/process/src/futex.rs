@@ -5,7 +5,7 @@
 
 use std::sync::atomic::AtomicU32;
 
-/// Sleeps while `word` holds `expected`, at most `timeout_ns`; may also return for no reason.
+/// Sleeps while `word` holds `expected`, at most `timeout_ns`; may also return spuriously.
 pub fn futex_wait(word: &AtomicU32, expected: u32, timeout_ns: u64) {
     let time =
         libc::timespec { tv_sec: (timeout_ns / 1_000_000_000) as i64, tv_nsec: (timeout_ns % 1_000_000_000) as i64 };

@@ -41,8 +41,8 @@ pub fn set_nice(nice: i32) -> io::Result<()> {
     check(i64::from(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) }))
 }
 
-/// Makes the calling thread one that does not interrupt others when it wakes up, but waits for its
-/// turn (`SCHED_BATCH`, sched(7)). Needs no privilege.
+/// Makes the calling thread one that does not preempt others when it wakes up (`SCHED_BATCH`,
+/// sched(7)). Needs no privilege.
 pub fn set_batch() -> io::Result<()> {
     let parameters = libc::sched_param { sched_priority: 0 };
     // SAFETY: the parameters are valid for the call; thread 0 is the caller.
@@ -127,10 +127,10 @@ pub fn raise_open_files_limit() {
     }
 }
 
-/// Makes the allocator map what is larger than a few pages by itself, and not only what is very
-/// large: memory that is asked for as zeros, and never written to, then takes none, where elsewhere
-/// the allocator would write the zeros. For a process whose allocations live as long as it does;
-/// where the C library has no such switch, nothing changes.
+/// Makes the allocator use a separate mapping for every block of more than a few pages, not only
+/// for very large ones. Zeroed memory that is never written then takes no pages; otherwise the
+/// allocator would write the zeros. For a process whose allocations live as long as it does. If the
+/// C library has no such switch, nothing changes.
 pub fn map_large_allocations() {
     #[cfg(target_env = "gnu")]
     {

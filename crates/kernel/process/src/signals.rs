@@ -1,9 +1,9 @@
-//! Counting signals: what would end the process, as requests to end; SIGUSR1 as a request for a
-//! report so far.
+//! Counting signals: those that would end the process, as requests to end; SIGUSR1, as a request
+//! for an interim report.
 //!
 //! The handler only adds to a counter, which is all a handler may safely do. Forked children
 //! inherit it and count for themselves; their parent tells them what to do. Programs that are
-//! started begin without it. Unsafe because a signal handler is installed through a C structure.
+//! started do not inherit it. Unsafe because a signal handler is installed through a C structure.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -12,7 +12,8 @@ pub static INTERRUPTS: AtomicU32 = AtomicU32::new(0);
 /// How often SIGUSR1 arrived.
 pub static REPORTS_ASKED: AtomicU32 = AtomicU32::new(0);
 
-/// Signals that are asked for by name: somebody wants the end even where a shell had them ignored.
+/// Signals that are sent on purpose: they request the end even if a shell had set them to be
+/// ignored.
 const ASKED: [libc::c_int; 2] = [libc::SIGINT, libc::SIGTERM];
 /// The others that end a process unless it says otherwise (signal(7)): a lost terminal, a timer, a
 /// limit of processor time, and those of no fixed meaning.
@@ -32,14 +33,14 @@ const ENDING: [libc::c_int; 10] = [
 extern "C" fn count(signal: libc::c_int) {
     match signal {
         libc::SIGUSR1 => REPORTS_ASKED.fetch_add(1, Ordering::Relaxed),
-        // The call that went beyond a limit on sizes, or wrote to nobody, says so itself.
+        // The call that exceeds a size limit, or writes to a closed pipe, returns the error itself.
         libc::SIGXFSZ | libc::SIGPIPE => 0,
         _ => INTERRUPTS.fetch_add(1, Ordering::Relaxed),
     };
 }
 
 /// Starts counting. System calls in progress are interrupted, not restarted, so that waits end.
-/// What whoever started this process had ignored (`nohup`) stays ignored.
+/// Signals that were ignored when this process started (`nohup`) stay ignored.
 pub fn count_signals() {
     let real_time = libc::SIGRTMIN()..=libc::SIGRTMAX();
     let others = ENDING.into_iter().chain([libc::SIGXFSZ, libc::SIGPIPE]).chain(real_time);
@@ -49,8 +50,8 @@ pub fn count_signals() {
     ASKED.into_iter().chain([libc::SIGUSR1]).for_each(handle);
 }
 
-/// From here on a write beyond the limit on sizes (`ulimit -f`) fails like one to a full disk,
-/// instead of ending the process.
+/// From then on a write beyond the file size limit (`ulimit -f`) fails, as on a full disk, instead
+/// of ending the process.
 pub fn survive_size_limits() {
     handle(libc::SIGXFSZ);
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use iolab_kv::{Holds, StoreError, StoreKind, holds};
 
-/// All kinds, the one to be preferred first.
+/// All kinds, the preferred one first.
 pub static KINDS: &[&dyn StoreKind] = &[
     &iolab_kv_rocksdb::RocksDb,
     #[cfg(feature = "fjall")]
@@ -25,13 +25,13 @@ pub fn names() -> String {
     KINDS.iter().map(|kind| kind.description().name).collect::<Vec<_>>().join(", ")
 }
 
-/// What a folder holds, judged by every kind.
+/// The kind of store in a folder, as recognised by the kinds themselves.
 pub fn holds_any(folder: &Path) -> Result<Holds, StoreError> {
     holds(folder, KINDS)
 }
 
-/// The kind used where none was named: the first that works on this machine; and why those before it
-/// do not.
+/// The default kind: the first one that works on this machine. Also says why those before it do not
+/// work.
 pub fn preferred() -> (&'static dyn StoreKind, Vec<StoreError>) {
     let mut reasons = Vec::new();
     for kind in KINDS {

@@ -78,7 +78,8 @@ impl Access for FjallStore {
         if batch.is_empty() {
             return self.persist(durability);
         }
-        // Within a batch all changes of a key would have one sequence number: the last one is given.
+        // All changes of a key within a batch would get the same sequence number, so only the last
+        // one is passed on.
         let mut last = std::collections::BTreeMap::new();
         for change in batch.changes() {
             let (Change::Put(key, _) | Change::Delete(key)) = change;

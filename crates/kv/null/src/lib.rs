@@ -1,9 +1,9 @@
-//! The store `null`: it keeps nothing and answers at once, so that what loads it is measured alone.
+//! The store `null`: it keeps nothing and answers at once, so that only the load generator is
+//! measured.
 //!
-//! Puts, deletions and batches succeed and are forgotten. With `keys=N` it pretends to hold the keys
-//! that loaders make of the numbers below N, without looking at the key: every lookup finds a value of
-//! `value_size` bytes, and a cursor has N steps each way over one and the same entry. It makes no file
-//! and no folder.
+//! Puts, deletions and batches succeed and are forgotten. With `keys=N` it pretends to hold the N
+//! keys of a load, without looking at the key: every lookup finds a value of `value_size` bytes,
+//! and a cursor has N steps each way over one and the same entry. It makes no file and no folder.
 
 use std::path::Path;
 
@@ -36,7 +36,7 @@ struct NullStore {
 #[derive(Debug)]
 struct NullCursor<'a> {
     store: &'a NullStore,
-    /// Which of the keys it stands on.
+    /// The number of the current key.
     at: Option<u64>,
 }
 

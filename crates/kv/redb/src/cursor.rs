@@ -1,4 +1,4 @@
-//! A read transaction as ranges both ways.
+//! A read transaction as ranges in both directions.
 
 use std::ops::Bound;
 use std::path::Path;

@@ -1,8 +1,9 @@
 //! The store `redb`: a copy-on-write B-tree in one file, in Rust, part of this program.
 //!
-//! Every operation that changes something is a transaction of its own, and one such transaction runs
-//! at a time. It has no log: a logged write is a commit without a sync, which a flush, a synced write
-//! or closing makes durable; a process that dies before that loses it. An unlogged write is the same.
+//! Every operation that changes something is a transaction of its own, and one such transaction
+//! runs at a time. It has no log: a logged write is a commit without a sync, which a flush, a
+//! synced write or closing makes durable; a process that dies before that loses it. An unlogged
+//! write does the same.
 
 mod cursor;
 mod error;

@@ -5,7 +5,7 @@ use std::cell::Cell;
 
 use crate::symbols::{Object, Symbols};
 
-/// A batch that belongs to nobody at the moment; given back to the library with its thread.
+/// An unused batch; it is returned to the library when its thread ends.
 struct Spare(Cell<Option<(Object, &'static Symbols)>>);
 
 thread_local! {
@@ -34,7 +34,7 @@ pub(crate) fn with<T>(symbols: &'static Symbols, work: impl FnOnce(Object) -> T)
     // SAFETY: the batch is alive and this thread's; clearing keeps its memory.
     unsafe { (symbols.writebatch_clear)(batch) };
     let kept = SPARE.try_with(|spare| spare.0.replace(Some((batch, symbols))));
-    // What is displaced was put there by `work`, or the thread ends and keeps nothing.
+    // A displaced batch was put there by `work`; when the thread is ending, nothing is kept.
     let unkept = match kept {
         Ok(displaced) => displaced,
         Err(_) => Some((batch, symbols)),

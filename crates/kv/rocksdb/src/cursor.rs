@@ -11,7 +11,7 @@ use crate::symbols::Object;
 pub(crate) struct RocksCursor<'a> {
     store: &'a RocksStore,
     iterator: Object,
-    /// Whether it stands on a key.
+    /// Whether it is on a key.
     valid: bool,
 }
 
@@ -22,7 +22,7 @@ impl<'a> RocksCursor<'a> {
         RocksCursor { store, iterator, valid: false }
     }
 
-    /// After a move: where it stands, and what went wrong if it stands nowhere.
+    /// After a move: whether it is on a key, and the error if it is not.
     fn arrived(&mut self) -> Result<(), StoreError> {
         let symbols = self.store.symbols();
         // SAFETY: the iterator is alive and this thread's.

@@ -15,7 +15,7 @@ use crate::options::Options;
 use crate::symbols::{Object, Symbols};
 
 thread_local! {
-    /// What this thread has the library measure; 0 before its first operation.
+    /// The library's measuring level in this thread; 0 before its first operation.
     static PERF_LEVEL: Cell<i32> = const { Cell::new(0) };
 }
 
@@ -40,7 +40,7 @@ unsafe impl Send for RocksStore {}
 unsafe impl Sync for RocksStore {}
 
 impl RocksStore {
-    /// Opens the store in `folder`; options, and with them where files live, are decided.
+    /// Opens the store in `folder` with these options, which also say where its files live.
     pub(crate) fn open(library: &'static Library, folder: &Path, options: Options) -> Result<RocksStore, StoreError> {
         let symbols = &library.symbols;
         let path = c_path(folder);
@@ -66,8 +66,8 @@ impl RocksStore {
         &self.library.symbols
     }
 
-    /// The same for an operation: the calling thread has the library measure what this store's options
-    /// say.
+    /// The functions for an operation: sets the measuring level of the calling thread to that of
+    /// this store's options.
     #[inline]
     pub(crate) fn symbols_for_operation(&self) -> &'static Symbols {
         let (symbols, level) = (self.symbols(), self.options.perf_level);
@@ -93,8 +93,8 @@ impl RocksStore {
         }]
     }
 
-    /// Makes these changes as one batch, which is also the library's own way of a single put. The batch
-    /// is the thread's: the library makes one for each call of `rocksdb_put`, and asks for memory then.
+    /// Makes these changes as one batch, as the library itself does for a single put. The batch
+    /// belongs to the thread and is reused: `rocksdb_put` would allocate one for each call.
     #[inline]
     pub(crate) fn write_changes<'c>(
         &self,
@@ -130,7 +130,7 @@ impl RocksStore {
         (answer == 0).then_some(value)
     }
 
-    /// What this thread's operations spent their time on, and starts again.
+    /// Where the operations of this thread spent their time; resets the counters.
     pub(crate) fn perf_context(&self) -> Option<String> {
         if self.options.perf_level < 2 {
             return None;

@@ -1,8 +1,8 @@
-//! Stores whose files live elsewhere than in the folders of this machine: `filesystem=logfs:IMAGE`.
+//! Stores whose files do not live in folders of this machine: `filesystem=logfs:IMAGE`.
 //!
-//! What makes a `rocksdb_env_t` of an image is a shared library of its own, because it is C++: the
-//! crate `logfs/rocksdb`, built with its feature `shim`. It is looked for where the variable
-//! `IOLAB_ROCKSDB_LOGFS` says, beside this program, and where the loader looks.
+//! A separate shared library makes a `rocksdb_env_t` of an image, because that needs C++: the crate
+//! `logfs/rocksdb`, built with its feature `shim`. It is searched at the path in
+//! `IOLAB_ROCKSDB_LOGFS`, beside this program, and where the loader looks.
 #![allow(unsafe_code, reason = "island: dlopen, dlsym, and calls of what is found")]
 
 use std::ffi::{CStr, CString, c_char, c_void};
@@ -17,7 +17,8 @@ use crate::symbols::Object;
 const VARIABLE: &str = "IOLAB_ROCKSDB_LOGFS";
 const FILE: &str = "libiolab_logfs_rocksdb.so";
 
-/// How to come by it. In a folder of its own: what a build of the whole workspace makes has the same name, and no C++ in it.
+/// How to build it. It needs a folder of its own: a build of the whole workspace makes a library of
+/// the same name without the C++ part.
 const HOW: &str = "cargo build --release -p iolab-logfs-rocksdb --features shim --target-dir target/shim makes it (with librocksdb-dev and g++); \
                    name it in IOLAB_ROCKSDB_LOGFS, or put it beside this program";
 
@@ -62,7 +63,7 @@ impl Drop for Elsewhere {
     }
 }
 
-/// The two functions of the library that is there, if its RocksDB is this one.
+/// The two functions of the library, if it uses the same RocksDB.
 pub(crate) fn functions(library: &Library) -> Result<(Open, Close), StoreError> {
     let handle = load()?;
     let missing = |name: &str| {
@@ -74,7 +75,7 @@ pub(crate) fn functions(library: &Library) -> Result<(Open, Close), StoreError> 
         if found.is_null() { Err(missing(name)) } else { Ok(found) }
     };
     let (open, close) = (symbol("iolab_rocksdb_env_open")?, symbol("iolab_rocksdb_env_close")?);
-    // Its own RocksDB, as the loader chose it, has to be this one.
+    // The RocksDB that the loader chose for it must be this one.
     if !std::ptr::eq(symbol("rocksdb_open")?, library.symbols.open as *const c_void) {
         let message = format!(
             "{FILE} was built for a different RocksDB than {}: rebuild it for this one, or set IOLAB_ROCKSDB to the other",

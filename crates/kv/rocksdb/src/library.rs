@@ -1,7 +1,7 @@
 //! Finding and loading the library, once for the process.
 //!
-//! What is looked for is `librocksdb.so` as the loader knows it, then `librocksdb.so.VERSION` in the
-//! folders where distributions put libraries, the newest supported version first. The variable
+//! The search begins with `librocksdb.so` as the loader finds it, then `librocksdb.so.VERSION` in
+//! the folders where distributions put libraries, the newest supported version first. The variable
 //! `IOLAB_ROCKSDB` names one file instead. The library is never unloaded: its threads may outlive a
 //! store.
 #![allow(unsafe_code, reason = "island: dlopen, dlsym, dladdr")]
@@ -17,7 +17,7 @@ use crate::symbols::Symbols;
 /// What installs the library.
 pub(crate) const INSTALL: &str = "apt-get install librocksdb-dev";
 
-/// Versions whose C interface has what is used here.
+/// Versions whose C interface has the functions used here.
 const SUPPORTED: std::ops::RangeInclusive<u32> = 7..=11;
 
 /// The variable that names the library.
@@ -29,15 +29,15 @@ pub(crate) struct Library {
     pub(crate) symbols: Symbols,
     /// The file that it was loaded from, links followed.
     pub(crate) path: PathBuf,
-    /// Its version, as the name of that file says it; `unknown` where it does not.
+    /// Its version, from the name of that file; `unknown` if the name has none.
     pub(crate) version: String,
-    /// Whether it was built with assertions: such a library has what its own tests hook into.
+    /// Whether it was built with assertions: such a library has hooks for its own tests.
     pub(crate) assertions: bool,
 }
 
 impl Library {
-    /// Where it comes from, what it was built with as far as that can be known, and the libraries of this
-    /// process that compress for it.
+    /// Where it comes from, how it was built as far as that is known, and which compression
+    /// libraries this process has loaded.
     pub(crate) fn sentence(&self) -> String {
         let assertions = if self.assertions { "with" } else { "without" };
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
@@ -56,7 +56,7 @@ impl Library {
     }
 }
 
-/// The library, loaded by the first who asks.
+/// The library, loaded on first use.
 pub(crate) fn library() -> Result<&'static Library, StoreError> {
     static LIBRARY: OnceLock<Result<Library, StoreError>> = OnceLock::new();
     let loaded = LIBRARY.get_or_init(|| match std::env::var_os(VARIABLE) {
@@ -108,7 +108,7 @@ fn installed(folders: &[PathBuf]) -> Vec<PathBuf> {
     found.into_iter().rev().map(|(_, path)| path).collect()
 }
 
-/// The numbers behind `librocksdb.so.`.
+/// The version numbers after `librocksdb.so.`.
 fn version_of(path: &Path) -> Option<Vec<u32>> {
     let rest = path.file_name()?.to_str()?.strip_prefix("librocksdb.so.")?;
     rest.split('.').map(|number| number.parse().ok()).collect()
@@ -143,7 +143,7 @@ fn load(path: &Path) -> Result<Library, StoreError> {
     })
 }
 
-/// Names of the files that are mapped (proc_pid_maps(5)) and compress.
+/// Names of mapped files (proc_pid_maps(5)) that are compression libraries.
 fn compression_libraries(maps: &str) -> Vec<String> {
     let known = ["libsnappy.", "liblz4.", "libzstd.", "libz.", "libbz2."];
     let files = maps.lines().filter_map(|line| line.split_whitespace().nth(5)?.rsplit('/').next());
@@ -199,7 +199,7 @@ mod tests {
         assert_eq!(compression_libraries(maps), ["libsnappy.so.1.1.9", "libzstd.so.1.5.4"]);
     }
 
-    /// The C library itself is a library, with none of the functions.
+    /// The C library is a library, too, but has none of the functions.
     #[test]
     fn a_missing_function_is_named() {
         let Some(libc) = file_of(libc::getpid as *const c_void) else { return };

@@ -1,10 +1,11 @@
 //! Options as text, and the objects of the library made of them.
 //!
-//! The text is RocksDB's own (`rocksdb_get_options_from_string`): any option of a database, of a column
-//! family, and of the table format in `block_based_table_factory={...}`. Three words are read here
-//! and not given on: `statistics=1` counts everything exactly (it costs a few per cent), `perf_level=N`
-//! sets what every thread has measured (nothing, as by `db_bench`, unless told; the library by itself
-//! counts at level 2, a fifth of the instructions of a put), `filesystem=URI` says where files live.
+//! The text is RocksDB's own (`rocksdb_get_options_from_string`): any option of a database, of a
+//! column family, and of the table format in `block_based_table_factory={...}`. Three options are
+//! read here and not passed on: `statistics=1` counts everything exactly (it costs a few per cent),
+//! `perf_level=N` sets the measuring level of every thread (off by default, as in `db_bench`; the
+//! library's own default is level 2, which costs a fifth of the instructions of a put),
+//! `filesystem=URI` says where files live.
 #![allow(unsafe_code, reason = "island: calls of the library")]
 
 use std::path::Path;
@@ -16,17 +17,17 @@ use crate::elsewhere::Elsewhere;
 use crate::library::Library;
 use crate::symbols::{Object, Symbols};
 
-/// Options of the library, and what was asked for besides.
+/// Options of the library, and the options that are read here.
 #[derive(Debug)]
 pub(crate) struct Options {
     symbols: &'static Symbols,
     pub(crate) object: Object,
     pub(crate) statistics: bool,
-    /// What threads have the library measure of their operations (`rocksdb/perf_level.h`).
+    /// The measuring level of operations (`rocksdb/perf_level.h`).
     pub(crate) perf_level: i32,
     /// Where files live, if not in folders of this machine, as a URI.
     pub(crate) filesystem: Option<String>,
-    /// The same, opened. Goes after the options, which have it.
+    /// The opened environment. It is dropped after the options, which use it.
     elsewhere: Option<Elsewhere>,
 }
 
@@ -38,8 +39,8 @@ unsafe impl Sync for Options {}
 impl Options {
     /// Reads `text` over the library's defaults. `create` makes a store where there is none.
     ///
-    /// A library with assertions ends the process where it cannot write its own log of messages, on a
-    /// full disk: it writes none but the head, unless the text names `info_log_level`.
+    /// A library with assertions ends the process where it cannot write its own log of messages, on
+    /// a full disk: so only the header is logged, unless the text sets `info_log_level`.
     pub(crate) fn read(library: &'static Library, text: &str, create: bool) -> Result<Options, StoreError> {
         let symbols = &library.symbols;
         let (mut statistics, mut perf_level, mut filesystem, mut native) = (false, 1, None, String::new());

@@ -115,8 +115,8 @@ impl Store for RocksStore {
         owned_text(self.symbols(), unsafe { (self.symbols().property_value)(self.handle, name.as_ptr()) })
     }
 
-    /// The library closes without an answer; what can fail, an earlier write in the background, was an
-    /// error of a later operation.
+    /// Closing returns no error. A background write that failed earlier was reported by a later
+    /// operation.
     fn close(self: Box<Self>) -> Result<(), StoreError> {
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! The promises, held against the library of this machine. Where there is none, each test says so and
+//! The promises, checked with the library of this machine. If there is none, each test says so and
 //! proves nothing; with `IOLAB_REQUIRE_ROCKSDB` set, that is a failure.
 
 use iolab_kv::conformance::{self, Setup};

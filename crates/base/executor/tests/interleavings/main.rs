@@ -1,15 +1,15 @@
-//! The list of ready tasks under a model checker (loom): every order in which two threads can act
-//! on it, and every value that a weakly ordered processor may show them.
+//! The list of ready tasks under a model checker (loom): every order in which two threads can
+//! access it, and every value that a weakly ordered processor may return.
 //!
-//! The list's own source is compiled here again, over loom's lock and atomics. The canary compiles
-//! it over atomics that order nothing.
+//! The source of the list is compiled a second time here, with loom's lock and atomics. The canary
+//! compiles it with atomics that give no ordering.
 #![allow(clippy::duplicate_mod, reason = "the source is compiled twice: over loom, and as the canary")]
 
 mod sound;
 mod unordered;
 
-/// The same test for any such list: whoever makes something true and then wakes a task is not
-/// missed by it.
+/// The test for both variants: a thread that makes a condition true and then wakes the task is
+/// never missed.
 macro_rules! a_wake_is_not_lost {
     ($list:path, $wakers:expr) => {
         loom::model(|| {

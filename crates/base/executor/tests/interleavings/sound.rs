@@ -1,4 +1,4 @@
-//! The list of ready tasks, over loom's lock and atomics.
+//! The list of ready tasks, with loom's lock and atomics.
 
 pub(crate) mod sync {
     pub(crate) use loom::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! The list of ready tasks, over atomics that forget what order they were asked for.
+//! The list of ready tasks, with atomics that ignore the requested ordering.
 
 pub(crate) mod sync {
     pub(crate) use loom::sync::{Mutex, MutexGuard};

@@ -1,25 +1,24 @@
-//! The pages behind a window: their size, when they are taken and given back, and bringing them
-//! near.
+//! The pages behind a window: their size, allocating and freeing them, and prefetching.
 //!
-//! Unsafe because it advises the kernel and the processor about addresses.
+//! Unsafe because it gives the kernel and the processor advice about addresses.
 
 use std::io;
 
 use super::SharedBytes;
 
-/// Pages are taken as they are touched; Miri knows no such flag.
+/// Pages are allocated when they are touched; Miri does not know the flag.
 pub(super) const UNRESERVED: i32 = if cfg!(miri) { 0 } else { libc::MAP_NORESERVE };
 
-/// What pages memory is made of.
+/// Which pages the memory consists of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PageSize {
     /// As the system is set up.
     Default,
-    /// Small ones: the least memory for what is written here and there.
+    /// Small pages: the least memory for scattered writes.
     Small,
-    /// Transparent huge pages where the kernel has them: the fewest faults and look-ups.
+    /// Transparent huge pages if the kernel has them: the fewest page faults and TLB misses.
     HugeIfPossible,
-    /// Transparent huge pages, or an error where the kernel has none.
+    /// Transparent huge pages, or an error if the kernel has none.
     Huge,
 }
 
@@ -27,24 +26,23 @@ impl SharedBytes {
     /// Zeroed pages of this process as [`SharedBytes::anonymous`] makes them, of the size that
     /// `pages` asks for.
     ///
-    /// A huge page is taken whole with its first byte: memory that is written here and there costs
-    /// up to the size of a huge page for each place. [`SharedBytes::discard`] makes parts of one
-    /// read as zeroes at once, and the kernel takes them back when it needs memory.
+    /// The first byte written allocates a whole huge page, so scattered writes cost up to the size
+    /// of a huge page each. After [`SharedBytes::discard`], a part of a huge page reads as zeroes
+    /// at once, and the kernel frees it when it needs memory.
     ///
     /// # Errors
-    /// When there is no room for the mapping, or huge pages are demanded and the kernel has none to
-    /// give (madvise(2), `MADV_HUGEPAGE`).
+    /// When there is no room for the mapping, or huge pages are required and the kernel has none
+    /// (madvise(2), `MADV_HUGEPAGE`).
     pub fn anonymous_of(bytes: usize, pages: PageSize) -> io::Result<SharedBytes> {
         let advice = match pages {
             PageSize::Default => return SharedBytes::anonymous(bytes),
             PageSize::Small => libc::MADV_NOHUGEPAGE,
             PageSize::Huge | PageSize::HugeIfPossible => libc::MADV_HUGEPAGE,
         };
-        // The kernel places a mapping of this size at a multiple of it where it can; a huge page at
-        // either end that is not whole is made of small ones.
+        // The kernel aligns a mapping of this size to huge pages if it can; an incomplete huge page
+        // at either end consists of small pages.
         let memory = SharedBytes::anonymous(bytes)?;
-        // SAFETY: the whole of a mapping just made; the advice changes what it is made of, never
-        // what it holds.
+        // SAFETY: the whole of a new mapping; the advice changes its pages, never its content.
         let refused = unsafe { libc::madvise(memory.start.as_ptr().cast(), memory.mapping.bytes, advice) } != 0;
         if refused && pages == PageSize::Huge {
             return Err(io::Error::last_os_error());
@@ -52,11 +50,11 @@ impl SharedBytes {
         Ok(memory)
     }
 
-    /// Takes all pages of the window now, written and zeroed as they were, so that no later access
-    /// waits for one (madvise(2), `MADV_POPULATE_WRITE`).
+    /// Allocates all pages of the window now and keeps their content, so that no later access waits
+    /// for a page (madvise(2), `MADV_POPULATE_WRITE`).
     ///
     /// # Errors
-    /// When the kernel has not enough memory, or does not know the call (before Linux 5.14).
+    /// When the kernel has too little memory, or does not know the call (before Linux 5.14).
     pub fn populate(&self) -> io::Result<()> {
         let start = self.at_mut(0, self.bytes, 1);
         let before = start as usize % 4096;
@@ -68,8 +66,8 @@ impl SharedBytes {
         Ok(())
     }
 
-    /// Asks the processor to bring `bytes` from `offset` near, as far as they are within the
-    /// window. A hint: it changes nothing, and waits for nothing.
+    /// Asks the processor to prefetch `bytes` from `offset`, as far as they are within the window.
+    /// This is a hint: it changes nothing and does not wait.
     #[inline]
     pub fn prefetch(&self, offset: usize, bytes: usize) {
         const LINE: usize = 64;
@@ -87,8 +85,8 @@ impl SharedBytes {
         }
     }
 
-    /// Zeroes `bytes` from `offset` and gives the whole pages among them back to the kernel where
-    /// it takes them.
+    /// Zeroes `bytes` from `offset`, and returns the whole pages among them to the kernel if it
+    /// takes them.
     pub fn discard(&self, offset: usize, bytes: usize) {
         const PAGE: usize = 4096;
         let start = self.at_mut(offset, bytes, 1) as usize;

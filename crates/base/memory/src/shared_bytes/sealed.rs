@@ -1,8 +1,9 @@
-//! Memory that another process has sent: only what its sender cannot take away again is mapped.
+//! Memory that another process has sent: it is mapped only if its sender cannot take it away again.
 //!
-//! A shared mapping of a file that is shortened ends whoever touches it (SIGBUS, mmap(2)). A memfd
-//! can be sealed against that for ever (fcntl(2), `F_SEAL_SHRINK`). Memfds of huge pages are
-//! refused, sealed or not: holes punched into them have the same effect when no huge page is free.
+//! When a file is shortened, a process that touches a shared mapping of it is killed (SIGBUS,
+//! mmap(2)). A memfd can be sealed against that for ever (fcntl(2), `F_SEAL_SHRINK`). Memfds of
+//! huge pages are refused, sealed or not: holes punched into them have the same effect when no huge
+//! page is free.
 //!
 //! Unsafe because it asks the kernel about descriptors.
 
@@ -27,7 +28,7 @@ pub fn is_sealed(file: BorrowedFd<'_>) -> bool {
     }
 }
 
-/// Refuses what could vanish, and a range that is not all there.
+/// Refuses memory that could vanish, and a range that the file does not fully contain.
 pub(super) fn check(file: BorrowedFd<'_>, offset: u64, bytes: usize) -> io::Result<()> {
     let refused = |what: String| Err(io::Error::new(io::ErrorKind::InvalidInput, what));
     if !is_sealed(file) {
@@ -35,8 +36,7 @@ pub(super) fn check(file: BorrowedFd<'_>, offset: u64, bytes: usize) -> io::Resu
             "it is not a memfd of ordinary pages that is sealed against shrinking (memfd_create(2))".to_owned(),
         );
     }
-    // What a file is made of does not change; that it is not shorter tomorrow is what the seal is
-    // for.
+    // The kind of a file does not change, and the seal ensures that it does not get shorter.
     let there = std::fs::File::from(file.try_clone_to_owned()?).metadata()?.len();
     if offset.checked_add(bytes as u64).is_none_or(|end| end > there) {
         return refused(format!("{bytes} bytes at {offset} do not fit into a file of {there} bytes"));

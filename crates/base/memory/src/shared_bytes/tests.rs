@@ -1,4 +1,4 @@
-//! Windows into memory: bytes and words, sharing, discarding, and the bugs that they refuse.
+//! Windows into memory: bytes and words, sharing, discarding, and the misuse that they refuse.
 //!
 //! Unsafe because it makes memfds without seals, as a peer might send them.
 
@@ -149,7 +149,7 @@ fn what_is_cut_off_a_watched_file_is_an_error_and_the_rest_is_there() {
         assert_eq!(read(0), Ok([7; 64]));
         assert_eq!(write(4096), Ok(()));
     }
-    // Who makes it longer again finds the file, not the page that stood in for it.
+    // When the file grows again, its content appears, not the page that replaced it.
     file.set_len(4 * 4096).unwrap();
     assert_eq!(read(3 * 4096), Ok([0; 64]));
     assert_eq!(write(3 * 4096), Ok(()));

@@ -1,7 +1,6 @@
-//! One word of shared memory, checked once: a register or doorbell that is looked at again and
-//! again.
+//! One word of shared memory, checked once: a register or doorbell that is read frequently.
 //!
-//! Unsafe because it keeps the address of what was checked.
+//! Unsafe because it keeps the address that was checked.
 
 use std::fmt;
 use std::ptr::NonNull;
@@ -37,8 +36,8 @@ impl SharedWord {
     /// Loads it.
     #[inline(always)]
     pub fn load(&self, order: Ordering) -> u32 {
-        // SAFETY: `SharedBytes::word` has checked the place, the mapping is alive, and everybody
-        // uses atomics there.
+        // SAFETY: `SharedBytes::word` has checked the place, the mapping is alive, and all accesses
+        // to it are atomic.
         u32::from_le(unsafe { AtomicU32::from_ptr(self.at.as_ptr()) }.load(order))
     }
 

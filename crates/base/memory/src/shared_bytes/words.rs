@@ -1,8 +1,8 @@
-//! Words of shared memory, alone and in rows, and the order in which a row is written and read: what
-//! publishes it is stored last, and loaded first.
+//! Words of shared memory, alone and in rows, and the order in which a row is written and read: the
+//! word that publishes a row is stored last and loaded first.
 //!
-//! The interleavings of `iolab-virtual-ssd` compile this file once more, over a model checker's
-//! atomics.
+//! The interleavings of `iolab-virtual-ssd` compile this file a second time, with the atomics of a
+//! model checker.
 
 use std::sync::atomic::Ordering;
 
@@ -22,8 +22,8 @@ impl SharedBytes {
         self.word_u32_mut(offset).store(value.to_le(), order);
     }
 
-    /// Stores `value` into each 32-bit word of `bytes` from `offset`, multiples of 4. For words that
-    /// others load and store meanwhile, which [`SharedBytes::fill`] is not for.
+    /// Stores `value` into each 32-bit word of `bytes` from `offset`, multiples of 4. For words
+    /// that others load and store at the same time; [`SharedBytes::fill`] does not allow that.
     pub fn fill_words(&self, offset: usize, bytes: usize, value: u32) {
         for position in (0..bytes).step_by(4) {
             self.store_u32(offset + position, value, Ordering::Relaxed);
@@ -42,8 +42,8 @@ impl SharedBytes {
         self.words_mut::<1>(offset)[0].store(value.to_le(), order);
     }
 
-    /// Loads `N` 64-bit words from `offset`, a multiple of 8, each by itself: a queue entry, once
-    /// something loaded with `Acquire` has said that it is complete.
+    /// Loads `N` 64-bit words from `offset`, a multiple of 8, each by itself. For a queue entry,
+    /// after a load with `Acquire` has shown that it is complete.
     #[inline]
     pub fn load_words<const N: usize>(&self, offset: usize) -> [u64; N] {
         let row = self.words::<N>(offset);
@@ -51,7 +51,7 @@ impl SharedBytes {
     }
 
     /// Loads `N` 64-bit words from `offset`, a multiple of 8: the last one first and with
-    /// `Acquire`, so that the others are as the peer left them that stored the last one with
+    /// `Acquire`. The others are then as they were when the peer stored the last one with
     /// `Release`.
     #[inline]
     pub fn load_published<const N: usize>(&self, offset: usize) -> [u64; N] {
@@ -64,8 +64,8 @@ impl SharedBytes {
         words
     }
 
-    /// Stores `N` 64-bit words from `offset`, a multiple of 8, in order; the last one with `last`,
-    /// so that a peer which sees it sees the others.
+    /// Stores `N` 64-bit words from `offset`, a multiple of 8, in order; the last one with the
+    /// ordering `last`, so that a peer that sees it sees the others.
     #[inline]
     pub fn store_words<const N: usize>(&self, offset: usize, words: [u64; N], last: Ordering) {
         let row = self.words_mut::<N>(offset);

@@ -3,8 +3,8 @@
 //!
 //! One thread makes it and uses it. The kernel runs its side of a command only while that thread is
 //! inside [`CommandRing::enter`] (`IORING_SETUP_DEFER_TASKRUN`), so a command costs no interrupt of
-//! another processor's work. Does not know what the commands mean, nor how long the memory they
-//! point to has to live.
+//! another processor's work. It does not know what the commands mean, nor how long the memory that
+//! they point to must live.
 //!
 //! Unsafe: hands the kernel addresses, and writes one field of a submission entry that the io-uring
 //! crate hides.
@@ -32,7 +32,7 @@ pub struct RingCommand {
     pub token: u64,
 }
 
-/// A command or a watched descriptor that the kernel has something to say about.
+/// A completed command, or an event of a watched descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RingEvent {
     /// The token it was queued with.
@@ -45,8 +45,8 @@ pub struct RingEvent {
 pub struct CommandRing {
     ring: IoUring<squeue::Entry128>,
     queued: u32,
-    /// The descriptor that the kernel holds open for the ring, so that commands to it need not look
-    /// it up.
+    /// The descriptor that is registered with the ring, so that the kernel need not look it up for
+    /// each command.
     held: Option<RawFd>,
 }
 
@@ -71,8 +71,8 @@ impl CommandRing {
         Ok(CommandRing { ring: builder.build(entries)?, queued: 0, held: None })
     }
 
-    /// Lets the kernel hold `fd` open until the ring is gone: each command to it is cheaper then.
-    /// Once for a ring.
+    /// Registers `fd` until the ring is gone, which makes each command to it cheaper. Call it once
+    /// for a ring.
     pub fn hold(&mut self, fd: RawFd) -> io::Result<()> {
         self.ring.submitter().register_files(&[fd])?;
         self.held = Some(fd);
@@ -82,8 +82,8 @@ impl CommandRing {
     /// Queues a command; the kernel sees it at the next [`CommandRing::enter`].
     ///
     /// # Safety
-    /// What the command points to has to stay valid, and be left alone, for as long as the driver
-    /// may use it.
+    /// The memory that the command points to must stay valid, and must not be accessed, as long as
+    /// the driver may use it.
     pub unsafe fn push(&mut self, command: &RingCommand) -> io::Result<()> {
         let entry = entry(command, self.held == Some(command.fd));
         // SAFETY: the caller's promise about the addresses, passed on.
@@ -110,8 +110,8 @@ impl CommandRing {
         Ok(())
     }
 
-    /// Shows the kernel what was queued, lets it work, and waits until `at_least` events are there.
-    /// Returns early, with nothing, when a signal arrives.
+    /// Submits the queued commands, lets the kernel work, and waits until there are `at_least`
+    /// events. Returns early, with nothing, when a signal arrives.
     pub fn enter(&mut self, at_least: u32) -> io::Result<()> {
         // SAFETY: no argument is passed, and the queued entries were vouched for when they were
         // pushed.
@@ -119,15 +119,15 @@ impl CommandRing {
         match entered {
             Ok(taken) => self.queued -= taken as u32,
             Err(error) if error.raw_os_error() == Some(libc::EINTR) => {}
-            // Completions have to be taken first: the caller does, and comes back.
+            // Completions must be taken first: the caller does so, and calls again.
             Err(error) if matches!(error.raw_os_error(), Some(libc::EBUSY | libc::EAGAIN)) => {}
             Err(error) => return Err(error),
         }
         Ok(())
     }
 
-    /// One round of a server: shows the kernel what was queued, and sleeps until something happens
-    /// unless `busy`. Before sleeping it looks `looks` times without a system call.
+    /// One round of a server: submits the queued commands and, unless `busy`, sleeps until
+    /// something happens. Before sleeping it polls `looks` times without a system call.
     #[inline]
     pub fn round(&mut self, busy: bool, looks: u32) -> io::Result<()> {
         if busy {

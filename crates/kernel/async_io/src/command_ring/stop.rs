@@ -1,8 +1,7 @@
-//! Asking a server to end, from another thread or by a signal.
+//! Stopping a server, from another thread or by a signal.
 //!
 //! A stop is a descriptor that becomes readable, so that a server can wait for it and for requests
-//! at once. Asking twice is told apart from asking once: what a second time means is the server's
-//! choice.
+//! at once. A second request can be told from the first: the server decides what it means.
 //!
 //! Unsafe: making a `signalfd` and blocking signals have no safe wrapper.
 #![allow(unsafe_code, reason = "island: signalfd and the signal mask")]
@@ -13,9 +12,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::{read, write};
 
-/// Signals that end a program which does nothing about them, and which somebody may send to end it
-/// (signal(7)): an interrupt, a plain `kill`, a terminal that is closed, an alarm. Not SIGQUIT,
-/// which asks for a core file.
+/// Signals that end a program by default, and that are sent to end it (signal(7)): an interrupt, a
+/// plain `kill`, a terminal that is closed, an alarm. Not SIGQUIT, which asks for a core file.
 const ENDING: [libc::c_int; 6] =
     [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1, libc::SIGUSR2, libc::SIGALRM];
 

@@ -51,7 +51,7 @@ pub struct IoEvent {
     pub result2: i64,
 }
 
-/// `struct aio_ring`: the head of the completion ring that a context identifier points to.
+/// `struct aio_ring`: the header of the completion ring that a context identifier points to.
 #[derive(Debug)]
 #[repr(C)]
 pub struct RingHeader {
@@ -67,7 +67,7 @@ pub struct RingHeader {
     pub magic: u32,
     /// Nothing that matters to readers.
     pub compatible_features: u32,
-    /// 0, or the layout is another one.
+    /// 0 if the layout is the one known here.
     pub incompatible_features: u32,
     /// Bytes before the first event.
     pub header_bytes: u32,

@@ -1,4 +1,5 @@
-//! One AIO context: the four system calls, and the completion ring the kernel shows in user memory.
+//! One AIO context: the four system calls, and the completion ring that the kernel maps into user
+//! memory.
 //!
 //! Guarantees: the context is destroyed once, and destroying waits for every operation
 //! (io_destroy(2)), so that buffers may be freed afterwards. Does not know what operations mean.
@@ -15,7 +16,7 @@ use crate::native_aio::abi::{IoEvent, Iocb, RING_MAGIC, RingHeader};
 pub struct Context {
     /// What the kernel calls `aio_context_t`: the address of the completion ring.
     id: libc::c_ulong,
-    /// The ring, where its layout is the one known here.
+    /// The ring, if its layout is the one known here.
     ring: Option<NonNull<RingHeader>>,
 }
 
@@ -42,9 +43,9 @@ impl Context {
     /// io_submit(2): how many of the operations were taken, from the first on, or a negative errno.
     ///
     /// # Safety
-    /// The pointers are to operations that live through the call; the memory that those name stays
-    /// in place, and is nobody else's to write, until they complete or the context has been
-    /// dropped. Rows of pieces are only read during the call.
+    /// The pointers are to operations that live through the call. The memory that the operations
+    /// name stays valid, and nobody else writes to it, until they complete or the context has been
+    /// dropped. Arrays of iovecs are only read during the call.
     #[inline]
     pub unsafe fn submit(&self, operations: &[*mut Iocb]) -> i32 {
         let (count, first) = (operations.len() as libc::c_long, operations.as_ptr());
@@ -109,7 +110,7 @@ impl Drop for Context {
     }
 }
 
-/// The ring at the address that the identifier is, if it says that it has the layout known here.
+/// The ring at the address that the identifier is, if its header shows the layout known here.
 fn known_ring(id: libc::c_ulong) -> Option<NonNull<RingHeader>> {
     let ring = NonNull::new(id as *mut RingHeader)?;
     // SAFETY: io_setup gives the address of the ring it has mapped readable into this process,
