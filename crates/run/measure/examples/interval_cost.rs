@@ -1,5 +1,5 @@
-//! What recording the latencies of intervals costs a worker: time and bytes per interval, beside
-//! the same counting without it, in one run.
+//! The cost of recording the latencies of each interval: time and bytes per interval, compared in
+//! one run with the same counting without it.
 //!
 //! `cargo run --release -p iolab-measure --example interval_cost [INTERVALS [OPERATIONS PER
 //! INTERVAL [FOLDER]]]`

@@ -29,7 +29,7 @@ pub struct DetailedRecorder {
     trouble: Option<String>,
 }
 
-/// What of one direction's response time the operations spent before they were sent.
+/// The part of one direction's response time before operations were sent.
 #[derive(Debug, Default)]
 struct Delays {
     wait: Histogram,
@@ -78,8 +78,8 @@ impl DetailedRecorder {
         self.max_latency_ns = max_latency_ns;
     }
 
-    /// Spools logs as `plan` says into a file; log time counts from `epoch_ns`, to which `add_ns`
-    /// is added (the Unix time of the epoch, when the plan wants that).
+    /// Spools logs to a file, as `plan` says. Log times count from `epoch_ns`, plus `add_ns` (the
+    /// Unix time of the epoch, if the plan wants that).
     pub fn log_to(&mut self, plan: &LogPlan, spool: File, epoch_ns: u64, add_ns: u64, smallest_block: u64) {
         self.logs = Some(Logs::new(plan, self.synchronous, spool, epoch_ns, add_ns));
         let histogram = plan.histogram.as_ref();
@@ -126,8 +126,8 @@ impl Recorder for DetailedRecorder {
     }
 
     fn completed_run(&mut self, run: &Run) {
-        // The loop tells this recorder of each operation (EACH), so a run is one operation without
-        // its place.
+        // The loop reports each operation to this recorder (EACH), so a run is one operation
+        // without its place.
         self.completed(&Sample {
             direction: run.direction,
             bytes: run.bytes as u32,

@@ -1,9 +1,8 @@
 //! The latencies of each interval, written to the partial recording as the run goes on.
 //!
-//! At each line of the grid, what the running histograms have counted since the last line goes into
-//! one entry, and the entry into the file with one write. Nothing is kept in memory, nothing is
-//! allocated, and operations cost nothing more than before: the work is one look at the buckets
-//! between the extremes of the interval.
+//! At each line of the grid, the counts of the histograms since the last line make one entry, which
+//! one write appends to the file. Nothing is kept in memory, nothing is allocated, and operations
+//! cost nothing extra: the only work is to scan the buckets between the extremes of the interval.
 
 use std::fs::File;
 use std::io::{ErrorKind, Write};
@@ -16,7 +15,8 @@ use iolab_recording::partial::{EntryBuffer, LoggedLatency};
 use crate::Totals;
 use crate::latencies::Latencies;
 
-/// The running histograms of a recorder, by direction; what it does not measure is empty or `None`.
+/// The running histograms of a recorder, by direction; those that it does not measure are empty or
+/// `None`.
 #[derive(Debug, Default)]
 pub(crate) struct Sources<'a> {
     pub(crate) latencies: Option<&'a mut [Latencies; 3]>,
@@ -36,7 +36,7 @@ pub struct IntervalStream {
     /// By direction, in the order lat, clat, response.
     baselines: [[Baseline; 3]; 3],
     buffer: EntryBuffer,
-    /// The next start is that of a ramp, whose intervals nobody wants.
+    /// The next start is that of a ramp, whose intervals are not recorded.
     ramp_first: bool,
     trouble: Option<String>,
 }
@@ -61,7 +61,7 @@ impl IntervalStream {
         }
     }
 
-    /// The recorder has forgotten everything and begins to count.
+    /// The recorder was reset and begins to count.
     pub(crate) fn start(&mut self, now_ns: u64) {
         if std::mem::take(&mut self.ramp_first) {
             return;
@@ -76,13 +76,13 @@ impl IntervalStream {
         self.origin_ns + (now_ns.saturating_sub(self.origin_ns) / self.length_ns + 1) * self.length_ns
     }
 
-    /// When [`IntervalStream::roll`] has something to do.
+    /// When [`IntervalStream::roll`] must be called next.
     pub(crate) fn next_end_ns(&self) -> u64 {
         self.next_end_ns
     }
 
-    /// Writes the intervals that ended by `now_ns`. Neither `totals` nor `sources` know anything
-    /// yet of what completed now. Lines that passed while nothing completed share one entry.
+    /// Writes the intervals that ended by `now_ns`. Neither `totals` nor `sources` include yet what
+    /// completed now. Intervals in which nothing completed share one entry.
     pub(crate) fn roll(&mut self, now_ns: u64, totals: &Totals, sources: Sources<'_>) {
         if now_ns < self.next_end_ns {
             return;
@@ -99,8 +99,7 @@ impl IntervalStream {
 
     /// Writes the last, usually shorter interval.
     pub(crate) fn finish(&mut self, now_ns: u64, totals: &Totals, sources: Sources<'_>) {
-        // What the roll takes out of the sources is not there any more for the rest, which then has
-        // nothing in it.
+        // The roll empties the sources, so the rest may be empty.
         let rest = if now_ns < self.next_end_ns {
             sources
         } else {
@@ -118,7 +117,7 @@ impl IntervalStream {
         }
     }
 
-    /// What went wrong, if something did: a sentence.
+    /// A sentence about the first error, if there was one.
     pub(crate) fn trouble(&self) -> Option<&str> {
         self.trouble.as_deref()
     }
@@ -146,8 +145,8 @@ impl IntervalStream {
         self.at_begin = *totals;
     }
 
-    /// One write, so that the entries of several workers never mix. What cannot be written ends the
-    /// stream, not the run.
+    /// One write, so that the entries of several workers never mix. A failed write ends the stream,
+    /// not the run.
     fn write(&mut self) {
         let bytes = self.buffer.as_bytes();
         let answer = loop {

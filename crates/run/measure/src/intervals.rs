@@ -39,7 +39,7 @@ impl IntervalSeries {
         self.finished.clear();
     }
 
-    /// When [`IntervalSeries::roll`] has something to do.
+    /// When [`IntervalSeries::roll`] must be called next.
     pub fn next_end_ns(&self) -> u64 {
         self.next_end_ns
     }
@@ -60,7 +60,7 @@ impl IntervalSeries {
         if now_ns > self.begun_ns {
             self.close(now_ns, totals);
         } else if let Some(last) = self.finished.last_mut() {
-            // Completions stamped exactly on the line belong to the interval it closes: none
+            // Completions stamped exactly on the line belong to the interval that it closes: none
             // follows.
             for index in 0..3 {
                 last.ios[index] += totals.ios[index] - self.at_begin.ios[index];

@@ -1,4 +1,4 @@
-//! What the logs need of each operation, or of each window, into the spool.
+//! Writes what the logs need of each operation, or of each window, to the spool.
 
 use std::fs::File;
 
@@ -124,9 +124,9 @@ impl Logs {
 
     /// Closes the last window and writes what is buffered; a sentence if entries were lost.
     ///
-    /// What completes in the moment between the last full window and the end is no rate: divided by
-    /// that moment's length it would stand in graphs as a peak that never was. A run shorter than a
-    /// window keeps its only one.
+    /// The short rest after the last full window gives no rate: divided by its length, it would
+    /// appear in graphs as a peak that never happened. A run shorter than a window keeps its only
+    /// window.
     pub(crate) fn finish(&mut self, now_ns: u64, totals: &Totals) -> Option<String> {
         let length_ns = now_ns.saturating_sub(self.window_begun_ns);
         if self.windows_closed && length_ns.saturating_mul(2) < self.window_ns {

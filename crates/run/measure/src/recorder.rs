@@ -21,8 +21,8 @@ pub struct Sample {
     pub priority: u8,
     /// When the schedule wanted it sent; equals `begun_ns` when the load is not paced.
     pub intended_ns: u64,
-    /// When a loop that loses no time would have begun it: from `intended_ns` to here it waited for
-    /// the device, from here to `begun_ns` for the loop. Means something only of a scheduled
+    /// When a loop that loses no time would have begun it. From `intended_ns` until then it waited
+    /// for the device; from then until `begun_ns`, for the loop. Meaningful only for a scheduled
     /// direction.
     pub sendable_ns: u64,
     /// When the loop began to prepare it.
@@ -50,13 +50,13 @@ pub struct Run {
     pub reaped_ns: u64,
 }
 
-/// What the hot loop tells of its progress. Implementations must not allocate per call.
+/// Receives the progress of the hot loop. Implementations must not allocate per call.
 pub trait Recorder {
     /// Whether the loop must take latency stamps at all.
     const STAMPS: bool;
 
-    /// Whether every operation must be told by `completed`; else equal ones come together by
-    /// `completed_run`.
+    /// Whether every operation must be reported by `completed`; otherwise equal ones are reported
+    /// together by `completed_run`.
     const EACH: bool;
 
     /// The common counters.
@@ -68,14 +68,14 @@ pub trait Recorder {
     /// Operations with the same stamps completed.
     fn completed_run(&mut self, run: &Run);
 
-    /// The measured part begins: forget the ramp.
+    /// The measured part begins: discards the ramp.
     fn start_measuring(&mut self, now_ns: u64);
 
-    /// A grid line or log window may have passed; called outside the per-operation path, before
-    /// anything that completed at `now_ns` is counted.
+    /// Closes grid intervals and log windows that have ended. Called outside the per-operation
+    /// path, before anything that completed at `now_ns` is counted.
     fn tick(&mut self, now_ns: u64);
 
-    /// When `tick` next has something to do.
+    /// When `tick` must be called next.
     fn next_tick_ns(&self) -> u64;
 
     /// The first operation that took longer than the job allows, if one did.
@@ -157,7 +157,7 @@ impl Recorder for CountingRecorder {
     }
 }
 
-/// All three latencies of every operation, and nothing that a plain job does not ask for.
+/// All three latencies of every operation, and nothing beyond what a plain job needs.
 ///
 /// Operations that were submitted the moment they began have one latency: clat is lat, and slat is
 /// 0. They are counted in a histogram of their own, from which the three are made up when somebody
@@ -177,7 +177,7 @@ impl FullRecorder {
         FullRecorder { tally, latencies: Default::default(), at_once: Default::default(), slat }
     }
 
-    /// Distributes what was counted aside.
+    /// Distributes the values that were counted separately.
     #[cold]
     fn settle(&mut self) {
         for (latencies, at_once) in self.latencies.iter_mut().zip(&mut self.at_once) {

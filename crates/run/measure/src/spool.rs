@@ -1,4 +1,4 @@
-//! Where log entries go while a worker runs: a file, block by block.
+//! Stores log entries while a worker runs: in a file, block by block.
 
 use std::fs::File;
 use std::io;
@@ -6,28 +6,27 @@ use std::os::unix::fs::FileExt;
 
 use iolab_recording::{LogEntry, LoggedOperation, SpoolBlock};
 
-/// Appends blocks of records to a file. A full disk loses blocks, never the run: what was in them
-/// is counted, and what is in the file are always whole blocks, unless the worker is killed while
-/// it writes one.
+/// Appends blocks of records to a file. A full disk loses blocks, never the run: lost entries are
+/// counted. The file always holds whole blocks, unless the worker is killed while it writes one.
 #[derive(Debug)]
 pub(crate) struct LogSpool {
     file: File,
     written_bytes: u64,
     block: SpoolBlock,
-    /// Lines that an operation has in all logs together.
+    /// Lines per operation in all logs together.
     lines: u64,
     lost: u64,
     error: Option<io::Error>,
 }
 
 impl LogSpool {
-    /// A spool into `file`, from its beginning, for `block` and those that follow it; each
-    /// operation stands for so many `lines` in logs.
+    /// A spool that writes to `file` from its beginning, first `block`. Each operation makes this
+    /// number of `lines` in the logs.
     pub(crate) fn new(file: File, block: SpoolBlock, lines: usize) -> LogSpool {
         LogSpool { file, written_bytes: 0, block, lines: lines as u64, lost: 0, error: None }
     }
 
-    /// Appends an operation; every few thousandth costs a write(2).
+    /// Appends an operation; one in a few thousand costs a write(2).
     #[inline]
     pub(crate) fn operation(&mut self, operation: &LoggedOperation) {
         self.block.operation(operation);
@@ -57,7 +56,7 @@ impl LogSpool {
             Err(error) => {
                 self.error.get_or_insert(error);
                 self.lost += u64::from(operations) * self.lines + u64::from(windows);
-                // A part of it may be there, and would be read if no later block were written over
+                // A part of it may be in the file, and would be read if no later block overwrote
                 // it.
                 let _ = self.file.set_len(self.written_bytes);
             }
@@ -65,7 +64,7 @@ impl LogSpool {
         self.block.clear();
     }
 
-    /// Forgets everything so far.
+    /// Discards everything so far.
     #[cold]
     pub(crate) fn restart(&mut self) {
         self.block.clear();

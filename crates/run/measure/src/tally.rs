@@ -86,8 +86,8 @@ impl WorkerCounters {
         self.next_line_ns = self.intervals.next_end_ns().min(stream_ns);
     }
 
-    /// One flush made `count` operations visible; with them, `in_flight` are. All of them count at
-    /// that depth, since the device gets them at once.
+    /// One flush made `count` operations visible, so that `in_flight` are in flight. All of them
+    /// count at that depth, because the device gets them at once.
     #[inline(always)]
     pub fn flushed(&mut self, count: usize, in_flight: usize) {
         if let Some(batches) = self.submit_batches.get_mut(count) {
@@ -106,8 +106,8 @@ impl WorkerCounters {
         }
     }
 
-    /// So many operations were made visible one by one, with nothing else in flight, and so many of
-    /// them reaped.
+    /// This number of operations were made visible one by one, with nothing else in flight, and
+    /// this number of them reaped.
     #[inline(always)]
     pub fn took_turns(&mut self, flushed: u64, reaped: u64) {
         for (counters, turns) in
@@ -119,7 +119,7 @@ impl WorkerCounters {
         }
     }
 
-    /// Forgets everything but how much was issued: the ramp is over.
+    /// Discards everything but the number of issued operations: the ramp is over.
     pub fn start_measuring(&mut self, now_ns: u64) {
         for (index, before) in self.before_measuring.iter_mut().enumerate() {
             *before += self.totals.ios[index] + self.dropped[index];

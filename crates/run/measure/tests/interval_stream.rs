@@ -1,5 +1,4 @@
-//! What recorders stream while they count adds up to what they write at the end, and lies on the
-//! grid.
+//! The intervals that recorders stream add up to what they write at the end, and lie on the grid.
 
 use std::fs::OpenOptions;
 use std::sync::Arc;

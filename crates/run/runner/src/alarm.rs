@@ -1,9 +1,9 @@
 //! Waking up in time: sleep for most of a wait, spin for the rest of it.
 //!
-//! Kernel timers wake some tens of microseconds late, by how much depends on the machine and on
-//! what it is doing. Spinning through that is exact, but costs a processor: on a busy machine so
-//! much that the scheduler makes the spinner wait for its next turn. So the alarm follows the
-//! median lateness of its own wake-ups, and spins for twice that.
+//! Kernel timers wake some tens of microseconds late; how late depends on the machine and its load.
+//! Spinning for that time is exact, but uses a processor: on a busy machine the scheduler then
+//! preempts the spinning thread. So the alarm tracks the median lateness of its own wake-ups, and
+//! spins for twice that time.
 
 use iolab_clock::Clock;
 
@@ -15,12 +15,12 @@ const STEP_NS: u64 = 500;
 #[derive(Debug)]
 pub(crate) struct Alarm {
     median_late_ns: u64,
-    /// When somebody else's wait is to end; 0: nobody waits.
+    /// When a wait elsewhere must end; 0: nobody waits.
     set_ns: u64,
 }
 
 impl Alarm {
-    /// An alarm that expects the latest of wake-ups.
+    /// An alarm that expects the latest possible wake-ups.
     pub(crate) fn new() -> Alarm {
         Alarm { median_late_ns: SPIN_AT_MOST_NS / 2, set_ns: 0 }
     }
@@ -41,9 +41,8 @@ impl Alarm {
         clock.sleep_until(due_ns, u64::MAX);
     }
 
-    /// For how long somebody else may wait for something when they must be back at
-    /// `due_ns`, ns; 0 when the rest is to be spun
-    /// through.
+    /// How long a wait elsewhere may last that must return by `due_ns`, ns; 0 when the remaining
+    /// time must be spent spinning.
     pub(crate) fn set(&mut self, due_ns: u64, now_ns: u64) -> u64 {
         self.set_ns = due_ns.saturating_sub(self.spin_ns());
         let wait_ns = self.set_ns.saturating_sub(now_ns);
@@ -53,7 +52,7 @@ impl Alarm {
         wait_ns
     }
 
-    /// Nothing but the time ended the wait.
+    /// The wait ended because its time was over.
     pub(crate) fn rang(&mut self, now_ns: u64) {
         if let Some(late_ns) = now_ns.checked_sub(self.set_ns).filter(|_| self.set_ns > 0) {
             self.woke(late_ns);

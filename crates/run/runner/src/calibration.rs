@@ -1,11 +1,11 @@
 //! What the tool itself costs on this machine now: the loops of the run's workers on a lane that
 //! does nothing, clock stamps, and timers.
 //!
-//! It is measured before any worker exists, so that it disturbs none; in a process or thread of its
-//! own, as workers have; once for each kind of loop, and for a bounded time whatever the number of
-//! workers. Kinds for which the time does not suffice, and those that cannot be imitated (see
-//! [`trial`]), have no figure. A lower bound: caches are warm, and nothing comes between two
-//! operations.
+//! It is measured before any worker exists, so that it disturbs none, and in a process or thread of
+//! its own, as workers run. Each kind of loop is measured once, within a time limit that does not
+//! depend on the number of workers. Kinds for which the time is too short, and those that cannot be
+//! imitated (see [`trial`]), get no figure. The figure is a lower bound: caches are warm, and
+//! nothing happens between two operations.
 
 mod nothing;
 mod trial;
@@ -42,33 +42,33 @@ use trial::Trial;
 
 pub(crate) use nothing::Nothing;
 
-/// Measured stretches of a trial, after one that warms up; the median of them counts.
+/// Measured periods of a trial, after one that warms up; their median counts.
 const STRETCHES: u64 = 5;
-/// So often a stretch is tried, on a machine so busy that in some of them nothing is done.
+/// How often a period is tried, on a machine so busy that nothing is done in some of them.
 const ATTEMPTS: u64 = 8 * STRETCHES;
-/// Time for the trials of a run: divided among them, and after so much no other begins.
+/// Total time for the trials of a run: it is divided among them, and after it no further trial
+/// begins.
 const TRIALS_NS: u64 = 4_000_000;
-/// Longest and shortest stretch. Below the shortest, the looks at the clock would be a part of the
-/// figure.
+/// Longest and shortest period. In a shorter one, reading the clock would affect the figure.
 const STRETCH_NS: (u64, u64) = (20_000, 100_000);
-/// Sleeps that show how late timers wake, and how long all of them may take.
+/// Number of sleeps that measure the lateness of timers, and how long all of them may take.
 const SLEEPS: usize = 16;
 const SLEEP_NS: u64 = 20_000;
 const SLEEPS_NS: u64 = 2_000_000;
 
 /// Calibrates the run of a plan. `None` if no worker asks for it, or if the clock is simulated: on
-/// such a clock nothing takes time but what is told to.
+/// such a clock nothing takes time by itself.
 pub(crate) fn calibrate(plan: &Plan, engines: &[EngineEntry], clocks: &Clocks, guard: &Guard) -> Option<Calibration> {
     if clocks.best.is_simulated() || !plan.workers.iter().any(trial::is_wanted) {
         return None;
     }
     if plan.workers.iter().all(|worker| worker.process.thread) {
-        // Its timers are to be as sharp as a worker's, and nobody else's.
+        // Its timers must be as exact as a worker's, and no other thread's may change.
         return std::thread::scope(|scope| scope.spawn(|| try_all(plan, engines, clocks, guard)).join().ok().flatten());
     }
     let letter = File::from(rustix::fs::memfd_create("iolab-calibration", rustix::fs::MemfdFlags::CLOEXEC).ok()?);
     let arrived = crate::launch::in_child(|| {
-        // What cannot be written cannot be read either, and that is noticed.
+        // If the write fails, the read will fail, too, and that is noticed.
         let text = serde_json::to_vec(&try_all(plan, engines, clocks, guard)).unwrap_or_default();
         let _ = letter.write_all_at(&text, 0);
     });
@@ -91,8 +91,7 @@ fn try_all(plan: &Plan, engines: &[EngineEntry], clocks: &Clocks, guard: &Guard)
         }
         trial.plan.limits.runtime_ns = Some(stretch_ns.clamp(STRETCH_NS.0, STRETCH_NS.1));
         let clock = clocks.of(trial.plan.measurement.clock);
-        // A loop that cannot be tried has no figure; the run will say what is wrong with it, if
-        // anything is.
+        // A loop that cannot be tried has no figure; the run reports the error, if there is one.
         if let Ok(op_ps) = bench.time_of_op(&trial, clock) {
             loops.push(LoopCost { workers: trial.workers, op_ps, stamp_ps: time_of_stamp(clock) });
         }
@@ -100,7 +99,7 @@ fn try_all(plan: &Plan, engines: &[EngineEntry], clocks: &Clocks, guard: &Guard)
     (!loops.is_empty()).then(|| Calibration { method: METHOD, timer: timer_lateness(&clock), loops })
 }
 
-/// What a stamp costs, ps: the median of a few batches.
+/// The cost of a stamp, ps: the median of a few batches.
 fn time_of_stamp(clock: &Clock) -> u64 {
     const BATCH: u64 = 64;
     median((0..STRETCHES).map(|_| {
@@ -125,7 +124,7 @@ fn timer_lateness(clock: &Clock) -> TimerLateness {
     TimerLateness::of(SLEEP_NS, late_ns)
 }
 
-/// What loops need around them.
+/// What the tried loops need.
 struct Bench<'a> {
     guard: &'a Guard,
     control: Control,
@@ -139,7 +138,7 @@ impl Bench<'_> {
         Ok(Bench { guard, control: Control::new(1)?, mailbox: Mailbox::new(0)?, spool: File::from(spool) })
     }
 
-    /// What an operation costs, ps.
+    /// The cost of an operation, ps.
     fn time_of_op(&self, trial: &Trial, clock: &Clock) -> Result<u64, Fatal> {
         let plan = &trial.plan;
         let task = Task {
@@ -210,8 +209,8 @@ impl<L: Lane> Chosen for Stretches<'_, '_, L> {
     }
 }
 
-/// One stretch: the time of an operation, ps. `None` when the processor was taken away for so long
-/// that nothing was done in it.
+/// One period: the time of an operation, ps. `None` when the thread was preempted for so long that
+/// nothing was done.
 fn stretch<'a, L: Lane, R: Recorder, P: Pacer>(
     task: &Task<'a>,
     hot: &mut HotLoop<'a, L, R, P>,

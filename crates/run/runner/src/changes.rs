@@ -1,4 +1,4 @@
-//! What a worker will do to its files: what the guard is asked about, before the run and when a
+//! What a worker will do to its files: the changes that the guard judges, before the run and when a
 //! file is opened.
 
 use std::path::Path;
@@ -17,8 +17,8 @@ pub fn target_of(file: &FilePlan) -> GuardedPath<'_> {
     }
 }
 
-/// What a worker of an engine with these capabilities will do to one of its files; nothing where
-/// the engine opens devices of its own or makes its offsets up.
+/// What a worker of an engine with these capabilities will do to one of its files; nothing if the
+/// engine opens devices of its own or makes up its offsets.
 pub fn change_of(worker: &WorkerPlan, capabilities: &Capabilities, file: &FilePlan) -> PathChange {
     let overwrites = match (capabilities.files, capabilities.effect) {
         (FileUse::Devices | FileUse::Nothing, _) => return PathChange::default(),

@@ -1,7 +1,7 @@
 //! Which loop a plan asks for: its recorder, its pacer, its queue. Chosen once, by type, before the
 //! first operation.
 //!
-//! Runs and calibrations choose here, so that what is calibrated is the loop that runs.
+//! Runs and calibrations both choose here, so that the calibrated loop is the one that runs.
 
 use std::sync::Arc;
 
@@ -27,12 +27,12 @@ use crate::task::Task;
 use crate::trouble::{Fatal, Trouble};
 use crate::watch::Watch;
 
-/// What is done with the recorder and the pacer that were chosen.
+/// Continues with the chosen recorder and pacer.
 pub(crate) trait Chosen {
     type Answer;
     fn go<R: Recorder, P: Pacer>(self, recorder: R, pacer: P) -> Result<Self::Answer, Fatal>;
 
-    /// For jobs that verify: one loop for all of them, whatever else they ask for.
+    /// The same for jobs that verify: one loop for all of them, whatever else they ask for.
     fn go_verifying(self, recorder: DetailedRecorder, pacer: Paced) -> Result<Self::Answer, Fatal>
     where
         Self: Sized,
@@ -85,8 +85,7 @@ pub(crate) fn choose<C: Chosen>(
 fn tally(task: &Task<'_>, origin_ns: u64) -> WorkerCounters {
     let (plan, measurement) = (task.plan, &task.plan.measurement);
     let longest_ns = plan.limits.runtime_ns.map_or(u64::MAX, |ns| ns.saturating_add(plan.limits.ramp_ns));
-    // Room that is never touched costs no memory; growing costs an allocation among the measured
-    // operations.
+    // Unused capacity costs no memory; growing would allocate during the measurement.
     let expected = (longest_ns / measurement.interval_ns.max(1)).saturating_add(8).min(1 << 14);
     let intervals = IntervalSeries::new(origin_ns, measurement.interval_ns, expected as usize);
     let mut tally = WorkerCounters::new(plan.queue.depth as usize, intervals);
@@ -120,7 +119,7 @@ fn detailed(
     Ok(recorder)
 }
 
-/// The operations of the plan; without flushes where the engine has none.
+/// The operations of the plan, without flushes if the engine has none.
 pub(crate) fn stream_of(plan: &WorkerPlan, syncs: bool) -> Result<OpStream, Fatal> {
     let mut workload = plan.workload.clone();
     if !syncs {
@@ -137,7 +136,7 @@ pub(crate) fn stream_of(plan: &WorkerPlan, syncs: bool) -> Result<OpStream, Fata
         .map_err(|error| Fatal { errno: libc::EINVAL, message: error.to_string() })
 }
 
-/// What a loop is put together from, besides what its plan says.
+/// The parts of a loop, besides its plan.
 pub(crate) struct Parts<'a, L, R, P, C> {
     pub(crate) lane: L,
     pub(crate) recorder: R,

@@ -1,5 +1,5 @@
-//! What the main thread and the workers, threads or processes, tell each other while they run: a
-//! few words of shared memory per worker, each worker's on its own cache lines.
+//! How the main thread and the workers, threads or processes, communicate during a run: by a few
+//! words of shared memory per worker, each worker's on its own cache lines.
 #![allow(unsafe_code, reason = "island: one marker impl for types made of atomics")]
 
 use iolab_recording::State;
@@ -28,8 +28,8 @@ const PATIENCE: u32 = 1000;
 /// FeedGate values: a worker sets up at 1 and runs at 2.
 pub(crate) const GATE_SET_UP: u32 = 1;
 pub(crate) const GATE_RUN: u32 = 2;
-/// Set in a gate for good when an order comes: the word that a worker sleeps on has to change, or
-/// one that is about to sleep sleeps on.
+/// Set permanently in a gate when an order comes: the word on which a worker sleeps must change, or
+/// a worker that is about to sleep would miss the order.
 const ORDERED: u32 = 1 << 31;
 
 /// One worker's words. Aligned to two cache lines, so that neighbours never share one
@@ -96,13 +96,13 @@ impl Control {
         State::from_number(self.cells[worker].state.load(Ordering::Acquire))
     }
 
-    /// For a worker whose process died without saying so.
+    /// For a worker whose process died without reporting its end.
     pub(crate) fn declare_done(&self, worker: usize) {
         self.cells[worker].state.store(State::Done as u32, Ordering::Release);
     }
 
-    /// Operations, bytes and measured ns a worker has published, all at the same time (a sequence
-    /// lock).
+    /// Operations, bytes and measured ns that a worker has published, as one consistent set (a
+    /// sequence lock).
     pub(crate) fn progress(&self, worker: usize) -> ([u64; 3], [u64; 3], u64) {
         let cell = &self.cells[worker];
         let read = |words: &[AtomicU64; 3]| [0, 1, 2].map(|index: usize| words[index].load(Ordering::Relaxed));
@@ -124,7 +124,7 @@ impl Control {
         self.bell[0].origin_ns.store(now_ns, Ordering::Release);
     }
 
-    /// Asks a worker for its recording so far.
+    /// Requests a worker's recording so far.
     pub(crate) fn ask_snapshot(&self, worker: usize) {
         self.cells[worker].snapshot_asked.fetch_add(1, Ordering::AcqRel);
     }
@@ -135,8 +135,8 @@ impl Control {
         cell.snapshot_asked.load(Ordering::Acquire) == cell.snapshot_answered.load(Ordering::Acquire)
     }
 
-    /// Sleeps until a worker's state changes, or `timeout_ns` passed. `seen` is the last value of
-    /// `rings`.
+    /// Sleeps until a worker's state changes, or `timeout_ns` has passed. `seen` is the last value
+    /// of `rings`.
     pub(crate) fn wait_for_change(&self, seen: u32, timeout_ns: u64) {
         futex_wait(&self.bell[0].rings, seen, timeout_ns);
     }
@@ -181,7 +181,7 @@ impl WorkerControl<'_> {
         self.cell.snapshot_answered.store(asked, Ordering::Release);
     }
 
-    /// Waits until the gate is open that far, or an order to stop came.
+    /// Waits until the gate is open that far, or an order to stop comes.
     pub(crate) fn wait_for_gate(&self, gate: u32) -> Order {
         loop {
             let now = self.cell.gate.load(Ordering::Acquire);

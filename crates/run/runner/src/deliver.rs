@@ -1,5 +1,5 @@
-//! How a worker's recording reaches the main thread: through a memory file that both hold, whether
-//! the worker is a thread or a process.
+//! How a worker's recording reaches the main thread: through a memory file that both have open,
+//! whether the worker is a thread or a process.
 
 use std::fs::File;
 use std::io;
@@ -21,8 +21,9 @@ impl Mailbox {
         Ok(Mailbox { file: File::from(fd) })
     }
 
-    /// Puts a recording in, replacing the last one. A reader finds the last one until the new one
-    /// is complete: it is written beside it, before or behind, and then the header points there.
+    /// Stores a recording, in place of the last one. A reader finds the last one until the new one
+    /// is complete: the new one is written before or after it, and then the header is changed to
+    /// point to it.
     pub(crate) fn put(&self, recording: &WorkerRecording) -> io::Result<()> {
         let text = serde_json::to_vec(recording)?;
         let length = u32::try_from(text.len()).map_err(|_| io::ErrorKind::FileTooLarge)?;
@@ -34,7 +35,7 @@ impl Mailbox {
         self.file.write_all_at(&(u64::from(offset) << 32 | u64::from(length)).to_le_bytes(), 0)
     }
 
-    /// The last recording put in, if any was.
+    /// The last recording stored, if there is one.
     pub(crate) fn take(&self) -> Option<WorkerRecording> {
         let place = self.place()?;
         let mut text = vec![0; place.length as usize];
@@ -50,7 +51,7 @@ impl Mailbox {
     }
 }
 
-/// Where in the box the last letter lies.
+/// The place of the last recording in the file.
 struct Place {
     offset: u32,
     length: u32,

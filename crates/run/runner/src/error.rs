@@ -3,10 +3,10 @@
 use std::io;
 use std::path::PathBuf;
 
-/// Why a run could not begin. What goes wrong later is in the recording.
+/// Why a run could not begin. Later errors are in the recording.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// Shared memory, memory files or spools could not be had.
+    /// Shared memory, memory files or spools could not be made.
     #[error("setting up the run: {0}{advice}", advice = advice(.0))]
     SetUp(#[from] io::Error),
     /// A worker's process or thread could not be started.

@@ -1,13 +1,13 @@
-//! Operations that come from elsewhere than a pattern, a trace for example: a thread of its own makes
-//! them ahead of the loop and hands them over in blocks.
+//! Operations that do not come from a pattern, but from a trace, for example: a separate thread
+//! makes them ahead of the loop and passes them on in blocks.
 //!
 //! ```text
 //!  thread: make ─▶ FeedOut ─▶ blocks ─▶ FeedSource ─▶ operations ─▶ the loop
 //!                     ▲                     └───────▶ steps ──────▶ the pacer
 //!                     └──── emptied blocks ────┘
 //! ```
-//! Memory is bounded: so many blocks are ahead, and no more. The loop waits for the thread only when
-//! nothing is ahead; how often that was is counted.
+//! Memory is bounded by a fixed number of blocks. The loop waits for the thread only when no block
+//! is ready; these waits are counted.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvError, SyncSender, TryRecvError, sync_channel};
@@ -16,19 +16,19 @@ use std::sync::{Arc, Mutex};
 use iolab_engine::Op;
 use iolab_workload::{OpBatch, Source};
 
-/// Operations of a block.
+/// Number of operations in a block.
 const BLOCK: usize = 4096;
-/// Blocks that are ahead of the loop.
+/// Number of blocks made ahead of the loop.
 const AHEAD: usize = 8;
 
-/// When an operation goes, and after what.
+/// When an operation is sent, and after which others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Step {
-    /// When it is due, ns from the beginning of the round; of no meaning where nothing is timed.
+    /// When it is due, ns from the beginning of the round; meaningless if nothing is timed.
     pub(crate) due_ns: u64,
-    /// It goes when no more than this many of its worker's are in flight.
+    /// It is sent when at most this number of its worker's operations are in flight.
     pub(crate) beside: u32,
-    /// So many gates stand before it.
+    /// Number of gates before it.
     pub(crate) gates: u32,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Step {
 pub struct FeedGate {
     /// The number of the worker.
     pub worker: u32,
-    /// How many of its operations, from its first.
+    /// How many of its operations must be complete, counted from its first.
     pub operations: u64,
 }
 
@@ -57,11 +57,11 @@ struct Block {
 #[derive(Debug)]
 enum Message {
     Block(Block),
-    /// The round is over: at its end, or because of this.
+    /// The round is over: at its end, or because of this error.
     Over(Option<String>),
 }
 
-/// What a worker is fed with.
+/// The source of a worker's operations.
 #[derive(Debug)]
 pub struct Supplied {
     pub(crate) source: FeedSource,
@@ -70,7 +70,7 @@ pub struct Supplied {
     pub(crate) timed: bool,
 }
 
-/// What the thread and the loop tell those who ask at the end.
+/// What the thread and the loop report at the end.
 #[derive(Debug, Default)]
 pub(crate) struct Fed {
     trouble: Mutex<Option<String>>,
@@ -89,7 +89,7 @@ impl Fed {
     }
 }
 
-/// Where the thread puts operations.
+/// The thread's end, to which it adds operations.
 #[derive(Debug)]
 pub struct FeedOut {
     messages: SyncSender<Message>,
@@ -128,9 +128,9 @@ impl FeedOut {
 
 impl Supplied {
     /// Starts the thread. `make` puts one round of operations, from the first to the last; it is
-    /// called again for every further round, and ends early when nobody wants more. Its error is
-    /// why there are no more operations. With `timed`, each goes when its step says, else as soon as
-    /// order allows.
+    /// called again for every further round, and returns early when the worker has ended. Its error
+    /// says why there are no more operations. With `timed`, each operation is sent at the time of
+    /// its step, otherwise as soon as the order allows.
     ///
     /// # Errors
     /// The thread cannot be started.
@@ -141,7 +141,7 @@ impl Supplied {
         let (messages, received) = sync_channel(AHEAD);
         let (give_back, spare) = sync_channel(AHEAD);
         let (again, wanted) = sync_channel::<()>(1);
-        // A batch of the loop touches no more than two blocks.
+        // A batch of the loop uses at most two blocks.
         let (steps_in, steps) = sync_channel(AHEAD);
         let thread = move || {
             let mut out = FeedOut { messages, spare, block: Block::default() };
@@ -171,7 +171,7 @@ impl Supplied {
     }
 }
 
-/// The loop's end: the operations.
+/// The loop's end, from which it takes operations.
 #[derive(Debug)]
 pub(crate) struct FeedSource {
     messages: Receiver<Message>,
@@ -186,7 +186,7 @@ pub(crate) struct FeedSource {
 }
 
 impl FeedSource {
-    /// Waits until the first operations are there, so that the run does not begin with waiting for them.
+    /// Waits for the first operations, so that the run does not begin with a wait for them.
     pub(crate) fn prime(&mut self) {
         self.advance();
         self.has_begun = true;
@@ -207,7 +207,7 @@ impl FeedSource {
         self.has_begun = true;
         match message {
             Some(Message::Block(mut block)) => {
-                // The pacer has taken those of earlier blocks, so that there is room.
+                // The pacer has taken the steps of earlier blocks, so there is room.
                 let _ = self.steps.try_send(std::mem::take(&mut block.steps));
                 let _ = self.give_back.try_send(std::mem::replace(&mut self.block, block));
                 self.next = 0;

@@ -11,18 +11,18 @@
 //! | [`cold_path`] | new batches, short transfers, errors, the end |
 //!
 //! Stamps of an operation: *intended* (what the pacer's schedule wanted), *begun* (the loop starts
-//! to hand over the burst it belongs to; after its buffer is filled, when buffers are filled per
+//! to submit the burst that it belongs to, after filling its buffer if buffers are filled per
 //! write), *submitted* (the lane's flush has returned; for lanes that complete inside `submit`, and
 //! for lanes that submit and wait in one system call, the moment just before that call, which for a
 //! single operation is begun), *reaped* (its completion has been collected). Operations submitted
 //! together share begun and submitted, operations collected together share reaped.
 //!
-//! One stamp may end one thing and begin the next when there is next to nothing between:
-//! *submitted* of a burst is *begun* of the burst behind it, and *reaped* is *begun* of the
-//! operation that follows if no more than one completion was counted meanwhile. The time of
-//! counting it is then part of the next operation's latency; it is not hidden. Whatever takes
-//! longer (a new batch, an interval that ends, an error, several completions, a schedule) is
-//! followed by a stamp of its own. At depth 1 the loop takes the shorter way of [`one_by_one`].
+//! One stamp may end one phase and begin the next when almost nothing lies between: *submitted* of
+//! a burst is *begun* of the burst behind it, and *reaped* is *begun* of the operation that follows
+//! if no more than one completion was counted meanwhile. The time of counting it is then part of
+//! the next operation's latency; it is not hidden. Anything that takes longer (a new batch, an
+//! interval that ends, an error, several completions, a schedule) is followed by a stamp of its
+//! own. At depth 1 the loop takes the short path of [`one_by_one`].
 //!
 //! Between the first and the last operation this file allocates nothing, takes no lock, logs
 //! nothing and calls through no table; everything that is not needed for every operation is
@@ -51,7 +51,7 @@ use crate::pacing::{Pacer, Release};
 use crate::trouble::Trouble;
 use crate::watch::{Stop, Watch};
 
-/// How soon an operation is offered again that its checker did not admit.
+/// How soon to offer an operation again that the checker did not admit.
 const ADMISSION_NS: u64 = 50_000;
 
 /// One worker's loop: a lane, a stream, a recorder, a pacer, a checker and the slots between them.
@@ -63,9 +63,9 @@ pub(crate) struct HotLoop<'a, L, R, P, C = Unchecked> {
     pub(crate) clock: &'a Clock,
     pub(crate) stream: OpStream,
     pub(crate) batch: OpBatch,
-    /// Files that go through the page cache, to be dropped from it when they begin again.
+    /// Files that go through the page cache, whose pages are dropped when a pass begins again.
     pub(crate) cached: CachedFiles,
-    /// Fills buffers before each write; `None` when their content stays.
+    /// Fills buffers before each write; `None` when their content does not change.
     pub(crate) filler: Option<BufferFiller>,
     pub(crate) pool: &'a mut SlotPool,
     pub(crate) slots: Slots,
@@ -107,7 +107,7 @@ impl<L: Lane, R: Recorder, P: Pacer, C: Checker> HotLoop<'_, L, R, P, C> {
                         self.stop_pacing(now, true);
                         return (Stop::StreamOver, now);
                     }
-                    // A lane that refuses everything while it holds nothing has ended in trouble.
+                    // A lane that refuses operations while it holds none has ended with an error.
                     Pause::Full => {}
                 }
                 now = self.clock.now_ns();
@@ -124,7 +124,7 @@ impl<L: Lane, R: Recorder, P: Pacer, C: Checker> HotLoop<'_, L, R, P, C> {
     /// stays unflushed when the lane can submit and wait in one call.
     #[inline(always)]
     fn submit(&mut self, mut now: u64) -> Pause {
-        // Since `now` no more than one completion has been counted: one stamp serves both.
+        // At most one completion has been counted since `now`: one stamp serves both.
         let is_now = !P::PACED && self.done.as_slice().len() <= 1;
         if (R::STAMPS || P::PACED) && !is_now {
             now = self.clock.now_ns();
@@ -167,8 +167,7 @@ impl<L: Lane, R: Recorder, P: Pacer, C: Checker> HotLoop<'_, L, R, P, C> {
         }
     }
 
-    /// Gives as many operations as there is room for to the lane; nothing is to be done for each
-    /// before it goes.
+    /// Submits as many operations as the lane has room for; none of them needs preparation.
     #[inline(always)]
     fn hand_over_all(&mut self, begun_ns: u64, burst: usize) -> Option<Pause> {
         let HotLoop { batch, slots, lane, .. } = self;
@@ -181,8 +180,7 @@ impl<L: Lane, R: Recorder, P: Pacer, C: Checker> HotLoop<'_, L, R, P, C> {
         (answer != Submission::Accepted).then(|| self.not_accepted(answer))
     }
 
-    /// Gives the operation at the head of the stream to the lane. `Some` when it took none, and
-    /// why.
+    /// Submits the next operation of the stream. Returns why the lane did not accept it, if so.
     #[inline(always)]
     fn hand_over(&mut self, begun_ns: &mut u64) -> Option<Pause> {
         let HotLoop { batch, slots, pacer, lane, filler, pool, checker, .. } = self;
@@ -246,8 +244,8 @@ impl<L: Lane, R: Recorder, P: Pacer, C: Checker> HotLoop<'_, L, R, P, C> {
         now
     }
 
-    /// Collects completions and counts them. Returns the stamp they share, or a later one if much
-    /// was to be done.
+    /// Collects completions and counts them. Returns their common stamp, or a later one if there
+    /// was much to do.
     #[inline(always)]
     pub(crate) fn collect(&mut self, wait: Wait) -> u64 {
         self.done.clear();
@@ -262,8 +260,8 @@ impl<L: Lane, R: Recorder, P: Pacer, C: Checker> HotLoop<'_, L, R, P, C> {
         self.count(answer, now)
     }
 
-    /// Counts what has been collected by `now`. Returns `now`, or a later time if much was to be
-    /// done.
+    /// Counts the completions collected by `now`. Returns `now`, or a later time if there was much
+    /// to do.
     #[inline(always)]
     pub(crate) fn count(&mut self, answer: Result<usize, LaneError>, now: u64) -> u64 {
         if let Err(error) = answer {
@@ -275,7 +273,7 @@ impl<L: Lane, R: Recorder, P: Pacer, C: Checker> HotLoop<'_, L, R, P, C> {
             self.recorder.tick(now);
         }
         let found = self.done.as_slice().len();
-        // Polling until the next operation is due tells nothing about the device.
+        // Polling until the next operation is due says nothing about the device.
         if !P::PACED || found > 0 {
             self.recorder.tally().reaped(found);
         } else {
@@ -289,13 +287,12 @@ impl<L: Lane, R: Recorder, P: Pacer, C: Checker> HotLoop<'_, L, R, P, C> {
         if odd > 0 {
             self.unusual_ones(now);
         }
-        // The next operation may begin at the time returned: nothing that takes long may lie
-        // between.
+        // The next operation may begin at the returned time, so nothing slow may happen in between.
         if ticks || odd > 0 { self.clock.now_ns() } else { now }
     }
 
-    /// The burst is the lane's, since `submitted_ns` (0: since each operation began): counts its
-    /// size and the depth it made.
+    /// The burst was submitted at `submitted_ns` (0: each operation when it began). Counts its size
+    /// and the depth that it reached.
     #[inline(always)]
     fn count_burst(&mut self, submitted_ns: u64) {
         self.recorder.tally().flushed(self.unflushed, self.in_flight);

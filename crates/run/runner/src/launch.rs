@@ -1,4 +1,4 @@
-//! Starting workers as forked processes or as threads, and noticing when one dies.
+//! Starting workers as forked processes or as threads, and detecting their death.
 //!
 //! All processes are forked before the first thread exists; each then waits for its gate. That
 //! keeps fork sound and makes the start of a stage a matter of microseconds.
@@ -26,8 +26,8 @@ use crate::task::{Others, Supply, Task};
 use crate::verification::share::VerifyShare;
 use crate::{RunError, engine_of};
 
-/// What all workers share, made before any starts. Worker threads hold it together with the main
-/// thread, so that one that cannot be stopped can be left behind.
+/// What all workers share, made before any starts. Worker threads share its ownership with the main
+/// thread, so that a thread that cannot be stopped can be left behind.
 pub(crate) struct Ground {
     pub(crate) plan: Plan,
     pub(crate) engines: Vec<EngineEntry>,
@@ -64,8 +64,8 @@ impl Clocks {
 }
 
 impl Ground {
-    /// Lives worker `index`'s life on the calling thread and delivers its recording. False when it
-    /// cannot be delivered.
+    /// Runs worker `index` on the calling thread and delivers its recording. False when it cannot
+    /// be delivered.
     pub(crate) fn live(&self, index: usize) -> bool {
         let plan = &self.plan.workers[index];
         let task = Task {
@@ -137,9 +137,9 @@ impl Ground {
     }
 }
 
-/// Does `work` in a process of its own and waits for it. Whether it came to its end. For what
-/// touches much memory before the workers are forked: each of them would have to copy all of it,
-/// page by page.
+/// Does `work` in a separate process and waits for it. Returns whether it finished. For work that
+/// touches much memory before the workers are forked, because each worker would copy all those
+/// pages.
 pub(crate) fn in_child(work: impl FnOnce()) -> bool {
     // SAFETY: no thread has been started yet (`run` forks before it spawns), so the child inherits
     // no lock held by another thread.
@@ -150,7 +150,7 @@ pub(crate) fn in_child(work: impl FnOnce()) -> bool {
     }
 }
 
-/// Looks after a worker's process: how it ended, if it did.
+/// Checks a worker's process: returns how it ended, if it did.
 pub(crate) fn process_end(pid: Option<i32>) -> Option<ChildEnd> {
     match reap_child(pid?) {
         ChildEnd::Running => None,
@@ -168,7 +168,7 @@ fn said(panic: &(dyn Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic without a message".to_owned())
 }
 
-/// The recordings in the letter boxes, with a stand-in for every worker that left none.
+/// The delivered recordings, with a substitute for every worker that left none.
 pub(crate) fn collect(ground: &Ground, ends: &[Option<ChildEnd>]) -> Vec<WorkerRecording> {
     let each = ground.plan.workers.iter().zip(&ground.mailbox).zip(ends).enumerate();
     each.map(|(index, ((plan, mailbox), end))| match (mailbox.take(), end) {
@@ -178,8 +178,8 @@ pub(crate) fn collect(ground: &Ground, ends: &[Option<ChildEnd>]) -> Vec<WorkerR
             recording.outcome = WorkerOutcome::Crashed { signal: *signal, message };
             recording
         }
-        // What lies in the box may be a snapshot of the run so far: only status 0 says that it is
-        // the last letter.
+        // The delivered recording may be an interim snapshot: only status 0 says that it is the
+        // final one.
         (Some(recording), None | Some(ChildEnd::Exited(0) | ChildEnd::Running)) => recording,
         (_, Some(ChildEnd::Exited(status))) => {
             crashed(plan.number, 0, format!("the process of this job exited with status {status} without a result"))

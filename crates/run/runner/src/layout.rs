@@ -1,4 +1,4 @@
-//! Laying out files before the measured part: making them as long as the jobs need, with data where
+//! Laying out files before the measured part: making them as long as the jobs need, with data if
 //! they are read.
 
 use std::collections::BTreeMap;
@@ -31,8 +31,8 @@ struct Task<'a> {
 }
 
 /// Lays out every file the plan needs. Stops early, without error, when `interrupted` says so. When
-/// it fails, what was made is removed again, and what was filled up gets its former length: nobody
-/// is left with a full file system.
+/// it fails, new files are removed, and extended files get their former length, so that no full
+/// file system is left behind.
 pub(crate) fn lay_out(
     plan: &Plan,
     engines: &[EngineEntry],
@@ -75,7 +75,8 @@ pub(crate) fn lay_out(
     laid_out
 }
 
-/// The storage that the files of a plan will take: what is laid out, and what jobs write beyond it.
+/// The storage that the files of a plan will take: that of the layout, and what jobs write beyond
+/// it.
 pub fn needs(plan: &Plan, engines: &[EngineEntry]) -> Vec<SpaceNeed> {
     let tasks = tasks(plan, engines);
     let takes = |task: &Task<'_>| {
@@ -89,7 +90,7 @@ pub fn needs(plan: &Plan, engines: &[EngineEntry]) -> Vec<SpaceNeed> {
         stores && writes(worker) && !worker.layout.fill_device && !worker.layout.read_only
     });
     let written = written.flat_map(|worker| {
-        // One pass writes no more than its amount of I/O, wherever that lies.
+        // One pass writes at most its amount of I/O, at whatever offsets.
         let limits = &worker.limits;
         let most = if limits.time_based || limits.loops > 1 { u64::MAX } else { limits.io_bytes };
         let files = worker.files.iter().filter(|file| !file.block_device);
@@ -102,8 +103,7 @@ fn at(path: &Path, what: &str) -> String {
     format!("{}: {what}", path.display())
 }
 
-/// Gives back what a layout took. What cannot be given back stays: the failure that led here is
-/// what counts.
+/// Undoes a layout. Errors are ignored: the failure that led here is the one to report.
 fn undo(task: &Task<'_>, length: Option<u64>, guard: &Guard) {
     let target = target_of(task.file);
     let Some(length) = length else {
@@ -112,15 +112,14 @@ fn undo(task: &Task<'_>, length: Option<u64>, guard: &Guard) {
     };
     let opening = OpenMode { flags: OFlags::RDWR, create: false, make_folders: false };
     if let Ok(file) = guard.open(&target, &task.change, &opening) {
-        // The same length, too, frees what was reserved behind the end (ftruncate(2) of ext4, XFS
-        // and btrfs).
+        // Setting the same length also frees space reserved beyond the end (ftruncate(2) of ext4,
+        // XFS and btrfs).
         let _ = file.set_len(length);
     }
 }
 
 /// Files that are laid out but not yet flushed. They are flushed many at a time: the first flush
-/// then commits the journal for all of them, and ten thousand small files do not take ten thousand
-/// commits.
+/// then commits the journal for all of them, so many small files do not need as many commits.
 #[derive(Default)]
 struct Unsynced<'a> {
     files: Vec<(&'a PathBuf, File)>,
@@ -171,7 +170,7 @@ fn one(path: &Path, task: &Task<'_>, guard: &Guard, progress: &mut dyn FnMut(u64
     let context = |what: &str| at(path, what);
     let layout = &task.worker.layout;
     let opening = OpenMode { flags: OFlags::RDWR, create: layout.allow_create, make_folders: layout.make_folders };
-    // What is removed in the end is judged when it is removed.
+    // Files that are removed at the end are judged then.
     let change = PathChange { removal: Removal::None, ..task.change };
     let file = guard.open(&target_of(task.file), &change, &opening);
     let file = file.map_err(|refusal| refused(&context("laying out"), refusal))?;
@@ -195,8 +194,7 @@ fn reserve(file: &File, how: Fallocate, task: &Task<'_>) -> io::Result<()> {
         Fallocate::Native | Fallocate::Posix => FallocateFlags::empty(),
     };
     match rustix::fs::fallocate(file, flags, 0, task.bytes) {
-        // A file system without fallocate lays out by writing alone, which is also what
-        // posix_fallocate(3) does there.
+        // Without fallocate, the layout only writes, as posix_fallocate(3) does.
         Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) if how != Fallocate::Posix || task.with_data => {
             Ok(())
         }
@@ -204,14 +202,14 @@ fn reserve(file: &File, how: Fallocate, task: &Task<'_>) -> io::Result<()> {
     }
 }
 
-/// Writes from `from` (what an earlier layout left off at) to the end, with the job's own kind of
+/// Writes from `from` (where an earlier layout stopped) to the end, with the job's own kind of
 /// data.
 fn write_data(file: &File, task: &Task<'_>, from: u64, progress: &mut dyn FnMut(u64) -> bool) -> io::Result<()> {
     let mut buffers = task.worker.buffers.clone();
     buffers.refill = buffers.content == BufferContent::Random;
     let mut filler = BufferFiller::new(&buffers, task.worker.workload.buffer_seed);
-    // What lies before `from` was written by an earlier layout; its last, perhaps partial, block is
-    // written again.
+    // An earlier layout wrote the data before `from`; its last, perhaps partial, block is written
+    // again.
     let mut offset = from - from % BLOCK_BYTES as u64;
     let mut block = vec![0; (task.bytes.saturating_sub(offset)).min(BLOCK_BYTES as u64) as usize];
     filler.initialise(&mut block);

@@ -34,8 +34,8 @@ mod verification;
 mod watch;
 mod worker;
 
-/// What workers and the main thread share words by. `tests/interleavings` puts a model checker's in
-/// its place.
+/// The primitives behind the words that workers and the main thread share. `tests/interleavings`
+/// replaces them with those of a model checker.
 mod sync {
     pub(crate) use std::hint::spin_loop;
     pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};

@@ -1,18 +1,17 @@
-//! Those who follow a run: one takes the events for the partial recording, the other is the
-//! caller's.
+//! The receivers of a run's events: the partial recording, and the caller's observer.
 
 use iolab_recording::Event;
 
 use crate::stream::{NewIntervals, Stream};
 
-/// Takes the events of a run. Called from the main thread, between what it does for the workers:
-/// whoever takes long delays orders and looks at the machine, though no operation.
+/// Receives the events of a run. It is called on the main thread: a slow observer delays orders and
+/// samples of the machine, but no operation.
 pub trait RunObserver {
-    /// Takes an event, and says what it wants in return.
+    /// Receives an event, and returns what it wants in return.
     fn take(&mut self, event: &Event<'_>) -> Wish;
 
-    /// Whether it wants to be told of intervals. They are read back from the partial recording,
-    /// which costs the main thread time.
+    /// Whether it wants intervals. They are read back from the partial recording, which costs the
+    /// main thread time.
     fn follows_intervals(&self) -> bool {
         false
     }
@@ -41,7 +40,7 @@ impl<'a> Followers<'a> {
         Followers { stream, observer, intervals }
     }
 
-    /// Tells all of them; what comes back is the observer's wish, for the stream has none.
+    /// Passes an event to both, and returns the wish of the observer; the stream has none.
     pub(crate) fn tell(&mut self, event: &Event<'_>) -> Wish {
         self.stream.take(event);
         self.observer.take(event)

@@ -19,8 +19,8 @@ use crate::trouble::{Fatal, errno_text};
 pub(crate) struct OpenFiles {
     files: Vec<File>,
     pub(crate) targets: Vec<TargetFile>,
-    /// Numbers of the files that an engine on paths found missing: what is there later is this
-    /// run's work.
+    /// Numbers of the files that did not exist for an engine on paths: if they exist later, this
+    /// run has made them.
     missing: Vec<usize>,
     changes: Vec<PathChange>,
 }
@@ -75,8 +75,8 @@ impl OpenFiles {
         Ok(())
     }
 
-    /// Writes back what was written and drops it from the page cache, so that reads bring what the
-    /// storage has.
+    /// Writes dirty data back and drops it from the page cache, so that reads return what the
+    /// storage holds.
     pub(crate) fn settle(&self, plan: &WorkerPlan) -> Result<(), Fatal> {
         for (handle, file) in self.files.iter().zip(&plan.files) {
             handle.sync_data().map_err(|error| fatal(&format!("{}: fdatasync", file.path.display()), &error))?;
@@ -87,8 +87,8 @@ impl OpenFiles {
         Ok(())
     }
 
-    /// Removes and makes the files anew, as long as they were laid out, under their old
-    /// descriptors: for `unlink_each_loop`.
+    /// Removes the files and makes them again with their length and under their old descriptors:
+    /// for `unlink_each_loop`.
     pub(crate) fn renew(&mut self, plan: &WorkerPlan, guard: &Guard) -> Result<(), Fatal> {
         for ((handle, file), change) in self.files.iter_mut().zip(&plan.files).zip(&self.changes) {
             remove(file, change, guard)?;
@@ -104,7 +104,7 @@ impl OpenFiles {
         Ok(())
     }
 
-    /// Removes the regular files that the job works on; what its engine does not touch stays.
+    /// Removes the regular files that the job works on; files that its engine does not touch stay.
     pub(crate) fn remove(&self, plan: &WorkerPlan, guard: &Guard) -> Result<(), Fatal> {
         let mut files = plan.files.iter().zip(&self.changes).filter(|(_, change)| change.removal != Removal::None);
         files.try_for_each(|(file, change)| remove(file, change, guard))
@@ -124,7 +124,7 @@ fn remove(file: &FilePlan, change: &PathChange, guard: &Guard) -> Result<(), Fat
     removed.map(drop).map_err(|refusal| refused(&format!("{}: unlink", file.path.display()), refusal))
 }
 
-/// What the guard did not do, as the end of a job.
+/// A refusal of the guard, as the end of a job.
 pub(crate) fn refused(what: &str, refusal: Refusal) -> Fatal {
     match refusal {
         Refusal::Io(error) => fatal(what, &error),
@@ -195,9 +195,9 @@ fn prepare(handle: &File, plan: &WorkerPlan, file: &FilePlan) -> Result<(), Fata
     set_write_hint(handle, layout.write_hint)
 }
 
-/// Writes dirty pages, which `POSIX_FADV_DONTNEED` would not drop. Nothing has to survive a loss of
-/// power, so the device is not told to flush its cache: `fdatasync(2)` does that even for a file
-/// without a dirty page, and of thousands of files the last would be opened minutes after the
+/// Writes dirty pages, which `POSIX_FADV_DONTNEED` would not drop. Nothing needs to survive a power
+/// loss, so the device is not told to flush its cache. `fdatasync(2)` would do that even for a file
+/// without a dirty page, and with thousands of files the last would be opened minutes after the
 /// first.
 fn write_back(handle: &File) {
     if iolab_engine::file_calls::sync_file_range(handle.as_raw_fd(), 0, 0, 0) != 0 {

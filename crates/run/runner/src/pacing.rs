@@ -1,7 +1,7 @@
-//! When operations may be sent: not at all held back, or by a schedule and think time.
+//! When operations may be sent: at once, or by a schedule and think time.
 //!
 //! Schedules are open-loop. When the device falls behind, operations are sent as soon as there is
-//! room, and their response time counts from the intended moment, so that a stall is seen in full
+//! room, and their response time counts from the intended time, so that a stall is fully visible
 //! (no coordinated omission: Tene, wrk2). An operation is not intended before the one that precedes
 //! it in the stream, nor during think time: waiting for those is what the job asks for.
 
@@ -26,7 +26,7 @@ use crate::pacing::schedule::Schedule;
 pub(crate) enum Release {
     /// Send it; there is no schedule.
     Now,
-    /// Send it; the schedule wanted it then.
+    /// Send it; the schedule intended it at this time.
     Intended(u64),
     /// Not before this time.
     Wait(u64),
@@ -40,17 +40,18 @@ pub(crate) trait Pacer {
     const PACED: bool;
     fn start(&mut self, now_ns: u64);
     fn release(&mut self, op: &Op, now_ns: u64) -> Release;
-    /// The operation released last has been given to the lane, in the slot it names.
+    /// The lane has accepted the operation released last, in the slot that it names.
     fn released(&mut self, op: &Op, intended_ns: u64, begun_ns: u64);
-    /// Handing over the operations released since the last call took so long.
+    /// Submitting the operations released since the last call took this time.
     fn handed_over(&mut self, took_ns: u64);
-    /// The operation of a slot came back. When it could have been begun, at the earliest.
+    /// The operation of a slot has completed. Returns the earliest time at which it could have
+    /// begun.
     fn completed(&mut self, slot: &Slot, now_ns: u64) -> u64;
-    /// Until when a wait is spent computing, not asleep (`thinktime_spin`).
+    /// Until when to spend a wait computing instead of sleeping (`thinktime_spin`).
     fn busy_until_ns(&self) -> u64 {
         0
     }
-    /// Itself, for what is not done per operation; `None` when there is nothing to account for.
+    /// The pacer itself, for work that is not done per operation; `None` if it keeps no account.
     fn paced(&mut self) -> Option<&mut Paced>;
 }
 
@@ -102,7 +103,7 @@ pub(crate) struct Paced {
     following: Option<Following>,
 }
 
-/// Think time: counts operations, then holds everything back for a while.
+/// Think time: counts operations, then pauses for a while.
 #[derive(Debug)]
 struct Think {
     plan: ThinkPlan,
@@ -180,12 +181,12 @@ impl Paced {
 
     /// Nothing more is sent; `over` when that is because the stream is over.
     pub(crate) fn stop(&mut self, now_ns: u64, over: bool) {
-        // What is due at this very moment is not late.
+        // An operation that is due exactly now is not late.
         let standing = self.standing(now_ns.saturating_sub(1));
         self.keeping.stop(now_ns, standing, over);
     }
 
-    /// How the schedule was kept so far; `None` when there is think time only.
+    /// How the schedule was kept so far; `None` if there is only think time.
     pub(crate) fn recording(&self, now_ns: u64) -> Option<ScheduleRecording> {
         let follows = self.following.as_ref().is_some_and(Following::is_timed);
         let scheduled = follows || self.schedules.iter().any(Option::is_some);
@@ -320,7 +321,7 @@ pub(crate) mod tests {
         Op { offset: 0, length: 4096, buffer_offset: 0, file: 0, slot: 0, kind: OpKind::Read, priority: 0 }
     }
 
-    /// A slot that came back at once.
+    /// A slot that was returned at once.
     fn slot(now_ns: u64) -> Slot {
         Slot { intended_ns: now_ns, begun_ns: now_ns, submitted_ns: now_ns, ..Slot::new(read()) }
     }
@@ -349,7 +350,7 @@ pub(crate) mod tests {
         for (op, begun_ns) in [(write, 0), (write, 10_000_000)] {
             pacer.released(&op, begun_ns, begun_ns);
         }
-        // The first read was due at 0, and stands behind a write due at 10 ms.
+        // The first read was due at 0, and is queued behind a write due at 10 ms.
         assert_eq!(pacer.release(&read(), 10_000_000), Release::Intended(10_000_000));
         pacer.released(&read(), 10_000_000, 10_000_000);
         assert_eq!(pacer.recording(10_500_000).unwrap().lag_most_ns, 500_000);

@@ -1,4 +1,4 @@
-//! How far each worker of a replay is, for the others that keep an order with it.
+//! The progress of each worker of a replay, for the workers that are ordered after it.
 #![allow(unsafe_code, reason = "island: one marker impl for a type made of an atomic")]
 
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use iolab_memory::{SharedRegion, SharedState};
 
-/// One worker's count. A cache line of its own, and the line beside it.
+/// One worker's count, alone on its cache line and the adjacent one.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Done {
@@ -25,7 +25,7 @@ impl Progress {
         Ok(Progress(Arc::new(SharedRegion::new(workers)?)))
     }
 
-    /// The first so many operations of a worker are complete.
+    /// This number of operations of a worker, counted from its first, are complete.
     #[inline]
     pub(crate) fn publish(&self, worker: usize, operations: u64) {
         if let Some(done) = self.0.get(worker) {
@@ -38,8 +38,8 @@ impl Progress {
         self.publish(worker, u64::MAX);
     }
 
-    /// Whether the first so many operations of a worker are complete. A worker that is not there is
-    /// waited for by nobody.
+    /// Whether this number of operations of a worker, counted from its first, are complete. True
+    /// for a worker that does not exist.
     #[inline]
     pub(crate) fn has_reached(&self, worker: usize, operations: u64) -> bool {
         self.0.get(worker).is_none_or(|done| done.operations.load(Ordering::Acquire) >= operations)

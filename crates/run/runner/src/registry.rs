@@ -1,5 +1,5 @@
-//! How engines are known to the runner: their descriptions, and a worker's life with their lane
-//! compiled in.
+//! The engines as the runner knows them: their descriptions, and the code of a worker compiled for
+//! their lane.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use iolab_recording::WorkerRecording;
 use crate::task::Task;
 use crate::worker;
 
-/// One engine: what it says of itself, and the code that runs a worker on it.
+/// One engine: its description, and the code that runs a worker on it.
 #[derive(Debug, Clone, Copy)]
 pub struct EngineEntry {
     /// Its description.
@@ -23,7 +23,7 @@ pub struct EngineEntry {
     pub remakes: fn(&Settings) -> bool,
     /// Why a job must not write to a device that the engine opens by itself.
     pub overwrite_refusal: fn(&Path, &str, &[PathBuf]) -> Option<String>,
-    /// Takes note of what the user allows to be overwritten.
+    /// Passes on what the user allows to be overwritten.
     pub allow_overwriting: fn(&[PathBuf]),
     pub(crate) live: fn(&Task<'_>) -> WorkerRecording,
     pub(crate) lane: LaneKind,
@@ -61,7 +61,7 @@ impl Engines {
         self.0
     }
 
-    /// What each engine says of itself, in the order of the table.
+    /// The description of each engine, in the order of the table.
     pub fn descriptions(self) -> Vec<&'static EngineDescription> {
         self.0.iter().map(|engine| engine.description).collect()
     }
@@ -86,7 +86,7 @@ impl Engines {
     }
 }
 
-/// How the loop deals with a lane: what it knows of it at compile time.
+/// The properties of a lane that the loop knows at compile time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LaneKind {
     Synchronous,

@@ -27,7 +27,7 @@ use crate::trouble::Fatal;
 pub struct RunRequest<'a> {
     /// What to do.
     pub plan: &'a Plan,
-    /// The engines there are.
+    /// The engines of the program.
     pub engines: &'a [EngineEntry],
     /// Judges every file before it is changed; it has judged the plan.
     pub guard: Guard,
@@ -109,10 +109,10 @@ pub fn run(request: RunRequest<'_>) -> Result<RunResult, RunError> {
     let threads = ground.spawn_threads().inspect_err(|_| supervisor.give_up())?;
     supervisor.supervise(observer);
     for (thread, state) in threads.into_iter().zip((0..).map(|worker| ground.control.state(worker))) {
-        // One that did not end although it was told to is left behind: it holds its own share of
-        // the ground.
+        // A thread that did not end although it was told to is left behind: it owns its share of
+        // the common data.
         if let Some(thread) = thread.filter(|_| state == State::Done) {
-            // Panics were caught within.
+            // Panics were caught inside.
             let _ = thread.join();
         }
     }
@@ -132,7 +132,7 @@ fn spool(worker: &WorkerPlan, folder: &std::path::Path) -> io::Result<Option<Fil
     let flags = rustix::fs::OFlags::TMPFILE | rustix::fs::OFlags::RDWR | rustix::fs::OFlags::CLOEXEC;
     match rustix::fs::open(folder, flags, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR) {
         Ok(fd) => Ok(Some(File::from(fd))),
-        // A file system without O_TMPFILE: memory will do.
+        // The file system has no O_TMPFILE: use memory instead.
         Err(_) => Ok(Some(File::from(rustix::fs::memfd_create("iolab-log", rustix::fs::MemfdFlags::CLOEXEC)?))),
     }
 }

@@ -1,9 +1,9 @@
-//! Looks at the block devices and the machine while a run goes on, on the run's clock.
+//! Samples the block devices and the machine during a run, on the run's clock.
 //!
-//! The supervisor looks, never a worker: between operations nothing changes. Looks are on lines
-//! common to the whole run, `k × interval` after its start, and one at either end; a line that was
-//! slept through is skipped, not made up for. Each look also goes into the partial recording, so
-//! that a killed run keeps all but the last. Between looks, the events of traced requests are
+//! The supervisor takes samples, never a worker, so operations are not affected. Samples are taken
+//! at common times of the whole run, `k × interval` after its start, and one at either end; a
+//! missed time is skipped, not made up for. Each sample also goes into the partial recording, so
+//! that a killed run keeps all but the last. Between samples, the events of traced requests are
 //! fetched before their rings are full.
 
 use std::path::PathBuf;
@@ -22,11 +22,11 @@ pub(crate) struct Sampling {
     sampler: Sampler,
     /// Everything seen.
     observations: Observations,
-    /// What the last look saw; kept for its allocations.
+    /// The last sample; kept for its allocations.
     news: Observations,
     tracer: Option<Tracer>,
     origin_ns: u64,
-    /// When the next look is due, and the next fetching of events.
+    /// When the next sample is due, and when to fetch events next.
     next_ns: u64,
     next_fetch_ns: u64,
     /// Why requests are not traced although they should be.
@@ -37,8 +37,8 @@ pub(crate) struct Sampling {
 const FETCH_EVERY_NS: u64 = 20_000_000;
 
 impl Sampling {
-    /// Opens what is to be looked at, if the plan wants anything to be. Of a simulated run there is
-    /// nothing to be seen: this machine's counters go by another time.
+    /// Opens what the plan wants sampled, if anything. A simulated run has no samples: the counters
+    /// of this machine follow another clock.
     pub(crate) fn open(plan: &Plan, system: &System, paths: &[PathBuf], clock: &Clock) -> Option<Sampling> {
         if clock.is_simulated() {
             return None;
@@ -68,11 +68,11 @@ impl Sampling {
         })
     }
 
-    /// The first look, when the run begins.
+    /// The first sample, when the run begins.
     pub(crate) fn begin(mut self, origin_ns: u64, clock: &Clock, followers: &mut Followers<'_>) -> Sampling {
         self.origin_ns = origin_ns;
         if let Some(tracer) = &mut self.tracer {
-            // Layout and preparation are nobody's latencies.
+            // Requests of layout and preparation belong to no job's latencies.
             tracer.take(origin_ns).for_each(drop);
             self.next_fetch_ns = origin_ns;
         }
@@ -86,7 +86,7 @@ impl Sampling {
         self
     }
 
-    /// Looks if it is time; answers when the next look is due.
+    /// Takes a sample if it is time; returns when the next one is due.
     pub(crate) fn look_if_due(&mut self, now_ns: u64, clock: &Clock, followers: &mut Followers<'_>) -> u64 {
         if now_ns >= self.next_ns {
             self.look(clock, followers);
@@ -98,19 +98,19 @@ impl Sampling {
         self.next_ns.min(self.next_fetch_ns)
     }
 
-    /// Takes out what the user must be told.
+    /// Takes the warnings for the user.
     pub(crate) fn trouble(&mut self) -> Option<String> {
         self.trouble.take()
     }
 
-    /// The last look, and everything seen.
+    /// Takes the last sample, and returns all samples.
     pub(crate) fn finish(mut self, clock: &Clock, followers: &mut Followers<'_>) -> Observations {
         self.look(clock, followers);
         self.observations.looking_ns += self.news.looking_ns;
         self.observations
     }
 
-    /// Everything seen until now.
+    /// All samples until now.
     pub(crate) fn so_far(&self) -> Observations {
         self.observations.clone()
     }
@@ -119,8 +119,8 @@ impl Sampling {
         self.accounted(|sampling| sampling.see(clock, followers));
     }
 
-    /// Adds up the processor time of a step. It is told with the next look, because the time of a
-    /// look contains that of telling it.
+    /// Adds up the processor time of a step. It is reported with the next sample, because the time
+    /// of a sample includes that of reporting it.
     fn accounted(&mut self, step: impl FnOnce(&mut Sampling)) {
         let begun_ns = iolab_clock::thread_processor_ns();
         step(self);
@@ -140,7 +140,7 @@ impl Sampling {
         for (name, mut requests) in traced {
             requests.start_ns = requests.start_ns.saturating_sub(self.origin_ns);
             let device = self.news.devices.iter_mut().find(|device| device.name == name);
-            // The first look has no interval before it.
+            // The first sample has no interval before it.
             device
                 .into_iter()
                 .filter(|_| !self.observations.host.is_empty())

@@ -1,11 +1,11 @@
 //! Ends jobs whose rate has become steady: `steadystate` of fio(1).
 //!
-//! One worker judges: each for itself, or the last of a group that is reported as one for all of
-//! it. It takes a sample at the lines `ramp + k × interval` of its measured time, from what the
-//! workers have published with their own times, so that no sample is longer or shorter than its
-//! divisor. A line that was slept through is skipped: its operations belong to the longer sample
-//! that ends at the next look. As in fio, a worker that has ended adds nothing any more, and when
-//! the one that judges has ended, nobody judges. Looks allocate nothing.
+//! Each worker judges for itself, or the last of a group that is reported as one judges for all of
+//! it. It takes a sample at `ramp + k × interval` of its measured time, from the figures that
+//! workers have published with their own times, so that every sample is divided by its exact
+//! length. A missed time is skipped: its operations belong to the longer sample that follows. As in
+//! fio, a worker that has ended contributes nothing more, and when the judging worker has ended,
+//! nobody judges. Sampling allocates nothing.
 
 use iolab_plan::{SteadyMeasure, SteadyPlan, WorkerPlan};
 use iolab_recording::SteadyRecording;
@@ -22,7 +22,7 @@ pub(crate) struct Peers<'a> {
 }
 
 impl<'a> Peers<'a> {
-    /// Those that the worker at `place` judges; `None` when it judges nobody.
+    /// The workers that the one at `place` judges; `None` if it judges none.
     pub(crate) fn of(control: &'a Control, workers: &[WorkerPlan], place: usize) -> Option<Peers<'a>> {
         let own = &workers[place];
         let plan = own.limits.steady?;
@@ -46,7 +46,7 @@ struct Standing {
 pub(crate) struct Steady<'a> {
     control: &'a Control,
     plan: SteadyPlan,
-    /// Each worker, and where it stood at the last sample; this one is the last.
+    /// Each worker with its figures at the last sample; this one is the last.
     before: Vec<(usize, Standing)>,
     /// When the window may begin, and whether it has.
     from_ns: u64,
@@ -96,7 +96,7 @@ impl<'a> Steady<'a> {
         self.next_ns = self.from_ns.saturating_add(lines.saturating_mul(self.plan.interval_ns));
         let (iops, bytes_per_s) = self.sample();
         if !std::mem::replace(&mut self.begun, true) {
-            // What was done before the window is nobody's rate.
+            // Operations before the window count for no rate.
             return false;
         }
         for (window, value) in [(&mut self.seen.iops, iops), (&mut self.seen.bytes_per_s, bytes_per_s)] {
@@ -130,8 +130,8 @@ impl<'a> Steady<'a> {
         (iops, bytes_per_s)
     }
 
-    /// Holds the full window against the limit. A rate of 0 is not steady: there is nothing to take
-    /// a share of.
+    /// Compares the full window with the limit. A rate of 0 is not steady, because there is no
+    /// share of it.
     fn is_steady(&mut self) -> bool {
         let plan = &self.plan;
         let window = match plan.measure {

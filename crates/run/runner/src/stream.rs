@@ -1,8 +1,8 @@
-//! The main thread's side of the partial recording: its beginning, the workers that have ended, and
-//! at the end of the run the way of the intervals back into the recording. Workers append their
-//! intervals themselves.
+//! The main thread's side of the partial recording: writing its beginning and the workers that have
+//! ended and, at the end of the run, reading the intervals back into the recording. Workers append
+//! their intervals themselves.
 //!
-//! Trouble with the file never ends a run: it is told in the recording's warnings.
+//! An error of the file never ends a run: it becomes a warning in the recording.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
@@ -21,7 +21,7 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// Writes the beginning. A file that takes not even that is not used.
+    /// Writes the beginning. If even that fails, the file is not used.
     pub(crate) fn begin(file: Option<File>, redaction: &Redaction, empty: &Recording) -> Stream {
         let redaction = redaction.clone();
         let mut stream = Stream { file: file.map(Arc::new), redaction, trouble: Default::default() };
@@ -33,13 +33,13 @@ impl Stream {
         stream
     }
 
-    /// What workers append to.
+    /// The file that workers append to.
     pub(crate) fn file(&self) -> Option<&Arc<File>> {
         self.file.as_ref()
     }
 
-    /// Keeps what a killed run must not lose. Intervals are appended by the workers themselves, and
-    /// the beginning stands.
+    /// Keeps what a killed run must not lose. Workers append intervals themselves, and the
+    /// beginning is already written.
     pub(crate) fn take(&self, event: &Event<'_>) {
         if self.file.is_none() {
             return;
@@ -61,7 +61,7 @@ impl Stream {
         };
     }
 
-    /// What workers append from now on, if they append anything.
+    /// A reader of what workers append from now on, if they append anything.
     pub(crate) fn new_intervals(&self) -> Option<NewIntervals<'_>> {
         let file = self.file.as_deref()?;
         Some(NewIntervals { file, at_byte: file.metadata().ok()?.len() })
@@ -97,7 +97,7 @@ impl Stream {
     }
 }
 
-/// Reads what workers append to the partial recording while they do.
+/// Reads what workers append to the partial recording during the run.
 #[derive(Debug)]
 pub(crate) struct NewIntervals<'a> {
     file: &'a File,
@@ -105,8 +105,8 @@ pub(crate) struct NewIntervals<'a> {
 }
 
 impl NewIntervals<'_> {
-    /// The intervals since the last call. A file that cannot be read has none: at the end of the
-    /// run that is told.
+    /// The intervals since the last call. A file that cannot be read has none; the end of the run
+    /// reports it.
     pub(crate) fn read(&mut self) -> Vec<(u32, IntervalLatencies)> {
         let end = self.file.metadata().map_or(self.at_byte, |metadata| metadata.len());
         let mut bytes = vec![0; end.saturating_sub(self.at_byte) as usize];
@@ -119,7 +119,7 @@ impl NewIntervals<'_> {
     }
 }
 
-/// Whose intervals they were cannot be told: all workers write to one file.
+/// Their worker is unknown: all workers write to one file.
 fn lose(recording: &mut Recording, what: &str) {
     if let Some(first) = recording.workers.first_mut() {
         first.note_lost(what);

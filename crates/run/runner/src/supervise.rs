@@ -1,5 +1,5 @@
 //! Supervising a run from the main thread: opening gates stage by stage, passing on orders,
-//! noticing deaths, telling those who follow the run.
+//! detecting deaths, reporting to observers.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -25,7 +25,8 @@ const TICK_NS: u64 = 100_000_000;
 const LINGER_NS: u64 = 500_000;
 /// How long workers have to deliver a snapshot.
 const PATIENCE_NS: u64 = 1_000_000_000;
-/// How long they have to deliver their last letter after the user asked for the end a second time.
+/// How long they have to deliver their final recording after the user asked for the end a second
+/// time.
 const LAST_WORDS_NS: u64 = 300_000_000;
 
 pub(crate) struct Supervisor<'a> {
@@ -45,7 +46,7 @@ pub(crate) struct Supervisor<'a> {
     sampler: Option<DeviceSampler>,
     sampling: Option<Sampling>,
     recording: Recording,
-    /// What the followers were told last of each worker.
+    /// The state of each worker that observers were told last.
     told: Vec<State>,
 }
 
@@ -111,13 +112,13 @@ impl<'a> Supervisor<'a> {
         self.recording.observations = self.sampling.take().map(|sampling| sampling.finish(self.clock, followers));
     }
 
-    /// Looks at the machine if it is time, and says when it next is.
+    /// Samples the machine if it is time, and returns when the next sample is due.
     fn look(&mut self, now_ns: u64, followers: &mut Followers<'_>) -> u64 {
         let Some(sampling) = &mut self.sampling else { return u64::MAX };
         sampling.look_if_due(now_ns, self.clock, followers)
     }
 
-    /// A worker could not be started: nobody runs.
+    /// A worker could not be started: no worker runs.
     pub(crate) fn give_up(&mut self) {
         for worker in 0..self.gates.len() {
             self.ground.control.order(worker, Order::Abandon);
@@ -138,9 +139,8 @@ impl<'a> Supervisor<'a> {
         &self.ground.plan.workers
     }
 
-    /// Marks workers that have ended, and lets `exitall` act on it. Processes that have not said
-    /// that they are done are looked at only on a tick: one of those has died, and asking the
-    /// kernel about each costs a system call.
+    /// Marks workers that have ended, and lets `exitall` act on it. Processes that have not
+    /// reported their end are only checked on a tick, because each check costs a system call.
     fn settle_ended(&mut self, tick: bool, followers: &mut Followers<'_>) {
         self.lingering = false;
         for worker in 0..self.gates.len() {
@@ -152,7 +152,7 @@ impl<'a> Supervisor<'a> {
                 continue;
             }
             if self.pids[worker].is_some() {
-                // A process is settled when it has been collected, so that none is left behind.
+                // A process is done when it has been reaped, so that none is left behind.
                 let Some(end) = process_end(self.pids[worker]) else {
                     self.lingering |= done;
                     continue;
@@ -163,7 +163,7 @@ impl<'a> Supervisor<'a> {
                 self.ground.progress.finish(worker);
             }
             self.settled[worker] = true;
-            // Of one that was killed, there is at most a snapshot, and its intervals say more.
+            // A killed worker left at most a snapshot, and its intervals say more.
             let killed = matches!(self.ends[worker], Some(ChildEnd::Killed(_)));
             if let Some(recording) = self.ground.mailbox[worker].take().filter(|_| !killed) {
                 followers.tell(&Event::WorkerEnded(&recording));
@@ -278,7 +278,7 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// Where the workers stand, and whose state is another than was told.
+    /// The states of the workers, and which of them have changed since the last report.
     fn tell_progress(&mut self, now_ns: u64, followers: &mut Followers<'_>) -> Wish {
         let progress = self.progress(now_ns);
         for (number, (worker, told)) in (0..).zip(progress.workers.iter().zip(&mut self.told)) {
@@ -299,8 +299,8 @@ impl<'a> Supervisor<'a> {
         Progress { elapsed_ns, workers: workers.collect() }
     }
 
-    /// Asks every running worker for its recording so far and waits for the answers, but not for
-    /// ever.
+    /// Asks every running worker for its recording so far and waits for the answers for a limited
+    /// time.
     fn snapshot(&self) -> Recording {
         let control = &self.ground.control;
         let running = |worker: &usize| matches!(control.state(*worker), State::Ramping | State::Running);

@@ -1,4 +1,4 @@
-//! What a worker is given to do.
+//! The task of a worker.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use crate::steady::Peers;
 use crate::verification::share::VerifyShare;
 
 /// Where the operations of a worker that replays come from; asked in the worker's own process. Its
-/// error is why there are none.
+/// error says why there are none.
 pub type Supply = fn(&WorkerPlan) -> Result<Supplied, String>;
 
-/// What a worker is given.
+/// The inputs of a worker.
 #[derive(Debug)]
 pub(crate) struct Task<'a> {
     pub(crate) plan: &'a WorkerPlan,
@@ -30,17 +30,17 @@ pub(crate) struct Task<'a> {
     pub(crate) mailbox: &'a Mailbox,
     /// Where the operations of replays come from.
     pub(crate) supply: Option<Supply>,
-    /// How far the workers of replays are.
+    /// The progress of the workers of replays.
     pub(crate) progress: Option<&'a Progress>,
     /// Whose rate this worker judges.
     pub(crate) peers: Option<Peers<'a>>,
-    /// All workers, where there are others than this one.
+    /// All workers, if there are others besides this one.
     pub(crate) others: Option<Others<'a>>,
-    /// What it verifies, and what others know of that.
+    /// What it verifies, and what other workers know of the same files.
     pub(crate) verify: Option<&'a VerifyShare>,
 }
 
-/// What a worker can know of all others.
+/// What a worker can know of all other workers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Others<'a> {
     pub(crate) control: &'a Control,

@@ -1,4 +1,4 @@
-//! Errors of a running worker: which are counted, which are ignored, which end it.
+//! Errors of a running worker: counted, ignored, or fatal.
 
 use iolab_engine::{LaneError, Op, OpKind};
 use iolab_measure::{LatencyExceeded, Recorder};
@@ -81,7 +81,7 @@ impl<'a> Trouble<'a> {
         self.damage_is_fatal = true;
     }
 
-    /// A read brought something else than it must.
+    /// A read returned unexpected data.
     #[cold]
     pub(crate) fn mismatch(&mut self, message: String) {
         self.count(libc::EILSEQ);
@@ -98,7 +98,7 @@ impl<'a> Trouble<'a> {
         }
     }
 
-    /// The engine would not take an operation.
+    /// The engine refused an operation.
     #[cold]
     pub(crate) fn refused(&mut self, op: &Op, errno: i32, recorder: &mut impl Recorder) {
         self.failed(op, -errno, recorder);

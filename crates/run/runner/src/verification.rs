@@ -1,5 +1,5 @@
-//! Verification of written data while a run is going on: the checker of jobs that verify, and what
-//! comes after their passes.
+//! Verification of written data during a run: the checker of jobs that verify, and the reads after
+//! their passes.
 //!
 //! | file | what it has |
 //! | --- | --- |
@@ -7,10 +7,10 @@
 //! | [`verifier`] | fills writes, checks reads, keeps the generations |
 //! | [`read_back`] | the reads after a pass of writes |
 //!
-//! Operations that change the same bytes are never in flight together: a worker holds the intervals
-//! of a write or discard until it is over, whoever else verifies the same file. What became of
-//! them is recorded, so that a block is checked against what must be there or, where that is not
-//! known, not at all.
+//! Operations that change the same bytes are never in flight together: a worker locks the intervals
+//! of a write or discard until it is over, against all workers that verify the same file. The
+//! outcome is recorded, so that a block is compared with its expected content or, if that is
+//! unknown, not checked at all.
 
 pub(crate) mod read_back;
 pub(crate) mod share;

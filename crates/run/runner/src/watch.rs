@@ -1,5 +1,5 @@
-//! The cold side of a running worker: looks up every few milliseconds whether the ramp is over, the
-//! time is up, somebody wants it to stop, a floor was missed; and publishes progress.
+//! The cold side of a running worker: checks every few milliseconds whether the ramp is over, the
+//! time is up, a stop was ordered, or a minimum rate was missed; and publishes progress.
 
 use iolab_clock::Clock;
 use iolab_engine::Wait;
@@ -25,7 +25,7 @@ pub(crate) enum Stop {
     StreamOver,
     /// The pass is over and the caller must do something before the next.
     TimeUp,
-    /// Told to finish by another worker's end, or steady.
+    /// Told to finish because another worker ended, or because it is steady.
     Finish,
     /// The user ended the run.
     Interrupt,
@@ -51,7 +51,7 @@ pub(crate) struct Watch<'a> {
     snapshots: Option<Snapshots<'a>>,
 }
 
-/// Where recordings of the run so far are delivered when somebody asks for one.
+/// Where to deliver recordings so far when they are requested.
 #[derive(Debug)]
 struct Snapshots<'a> {
     mailbox: &'a Mailbox,
@@ -140,7 +140,7 @@ impl<'a> Watch<'a> {
         self.worker_control.set_state(State::Running);
     }
 
-    /// When `look` is next due.
+    /// When the next `look` is due.
     #[inline(always)]
     pub(crate) fn next_ns(&self) -> u64 {
         self.next_ns
@@ -156,17 +156,17 @@ impl<'a> Watch<'a> {
         self.next_ns = 0;
     }
 
-    /// When measuring began, and what the thread had used by then.
+    /// When measuring began, and the resource use of the thread until then.
     pub(crate) fn measured_from(&self) -> (u64, Usage) {
         (self.measuring_since_ns, self.usage_at_start)
     }
 
-    /// Whether what is in flight should be left behind.
+    /// Whether to abandon the operations in flight.
     pub(crate) fn abandon(&self) -> bool {
         self.worker_control.order() == Order::Abandon
     }
 
-    /// Whether another pass over the workload follows without a pause.
+    /// Whether another pass over the workload follows immediately.
     pub(crate) fn begin_next_pass(&mut self) -> bool {
         if self.passes_left == 0 || self.pauses_between_passes {
             return false;
@@ -174,7 +174,7 @@ impl<'a> Watch<'a> {
         self.take_pass()
     }
 
-    /// Lets the next passes run however long they take. What [`Watch::restore_limits`] takes.
+    /// Lets the next passes run without a time limit. What [`Watch::restore_limits`] takes.
     pub(crate) fn lift_limits(&mut self) -> (u64, Option<u64>) {
         (std::mem::replace(&mut self.end_ns, u64::MAX), self.runtime_ns.take())
     }

@@ -1,7 +1,7 @@
 //! A lane that completes everything at once, in each of the ways in which the loop tells lanes
 //! apart.
 //!
-//! It holds its depth as every lane does: an operation is in flight until it is reaped.
+//! It respects its depth as every lane does: an operation is in flight until it is reaped.
 
 use iolab_engine::{Completion, CompletionRow, Completions, Lane, LaneError, Op, OpKind, Submission, Wait};
 

@@ -1,5 +1,5 @@
-//! Plans of loops to be tried: a worker's plan with the same loop, without what waits, ends, or
-//! takes memory.
+//! Plans for calibration trials: a worker's plan with the same loop, but without anything that
+//! waits, ends it early or takes much memory.
 //!
 //! | of the worker's plan | in the trial |
 //! | --- | --- |
@@ -9,7 +9,7 @@
 //! | depth | as long as buffers that are filled before writes fit into a processor's cache |
 //! | files | shorter, where a map of their blocks would be large |
 //!
-//! Blocks that are filled before writes and are larger than a cache have no trial.
+//! There is no trial for writes whose buffers are filled and exceed a cache.
 
 use iolab_memory::{Backing, SlotPool};
 use iolab_plan::{BlockSizes, FileOrigin, Plan, RandomMap, WorkerPlan};
@@ -20,11 +20,11 @@ use crate::registry::LaneKind;
 use crate::trouble::Fatal;
 use crate::{changes, open_files};
 
-/// Buffers that are filled before writes take no more than this together, bytes.
+/// Largest total size of buffers that are filled before writes, bytes.
 const FILLED_BYTES: u64 = 1 << 20;
-/// Maps of blocks have no more places than this.
+/// Largest number of places in maps of blocks.
 const MAP_PLACES: u64 = 1 << 20;
-/// Operations per second of a load that is always behind.
+/// The rate of a load that is always late, operations per second.
 const ALWAYS_DUE: u64 = 1_000_000_000;
 
 /// One kind of loop, and the workers that have it.
@@ -60,7 +60,7 @@ pub(super) fn of_plan(plan: &Plan, engines: &[EngineEntry]) -> Vec<Trial> {
     trials
 }
 
-/// Where in `trials` the loop of this worker is, or is now.
+/// The place in `trials` of this worker's loop, which is added if it is missing.
 fn place(trials: &mut Vec<Trial>, worker: &WorkerPlan, engines: &[EngineEntry]) -> Option<usize> {
     let entry = crate::engine_of(engines, worker)?;
     let trial = Trial::of(worker, entry)?;
@@ -72,7 +72,7 @@ fn place(trials: &mut Vec<Trial>, worker: &WorkerPlan, engines: &[EngineEntry]) 
 }
 
 impl Trial {
-    /// Of one worker; `None` if its loop cannot be tried in little time and memory.
+    /// The trial of one worker; `None` if its loop cannot be tried in little time and memory.
     pub(super) fn of(worker: &WorkerPlan, entry: &EngineEntry) -> Option<Trial> {
         let capabilities = &entry.description.capabilities;
         let mut plan = nameless(worker);
@@ -93,10 +93,10 @@ impl Trial {
         possible.then(|| Trial { plan, lane: entry.lane, workers: Vec::new(), filled })
     }
 
-    /// The buffers of the trial, and what fills them before writes.
+    /// The buffers of the trial, and how they are filled before writes.
     pub(super) fn buffers(&self) -> Result<(SlotPool, Option<BufferFiller>), Fatal> {
         let plan = &self.plan;
-        // Buffers that nobody looks at need not be.
+        // Buffers that nobody reads need no memory.
         let slot_bytes = if self.filled { plan.buffers.slot_bytes as usize } else { 1 };
         let mut pool = SlotPool::new(plan.queue.depth as usize, slot_bytes, 0, &Backing::Anonymous)
             .map_err(|error| open_files::fatal(&error.message, &error.source))?;
@@ -108,7 +108,7 @@ impl Trial {
     }
 }
 
-/// The plan without what tells workers with the same loop apart.
+/// The plan without the fields in which workers with the same loop differ.
 fn nameless(worker: &WorkerPlan) -> WorkerPlan {
     let mut plan = worker.clone();
     (plan.number, plan.section, plan.clone, plan.group, plan.stage) = (0, 0, 0, 0, 0);
@@ -134,7 +134,7 @@ fn nameless(worker: &WorkerPlan) -> WorkerPlan {
     plan
 }
 
-/// Nothing is waited for, nothing ends the loop but its time.
+/// Nothing waits, and only its time ends the loop.
 fn unhurried(plan: &mut WorkerPlan) {
     let pacing = &mut plan.pacing;
     pacing.rate_iops = pacing.scheduled().map(|scheduled| if scheduled { ALWAYS_DUE } else { 0 });

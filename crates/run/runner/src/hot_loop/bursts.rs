@@ -1,13 +1,13 @@
 //! When bursts were submitted: one stamp for all operations that a flush made visible.
 //!
-//! A slot remembers the number of its burst. A burst's place is used again when its last operation
-//! has come back, so numbers are compared among operations in flight only. Nothing is allocated
+//! A slot remembers the number of its burst. The place of a burst is reused when its last operation
+//! has completed, so numbers are only compared among operations in flight. Nothing is allocated
 //! after `new`.
 
 /// One burst.
 #[derive(Debug, Clone, Copy, Default)]
 struct Burst {
-    /// 0 where submission took no time.
+    /// 0 if submission took no time.
     submitted_ns: u64,
     /// Its operations in flight.
     held: usize,
@@ -21,8 +21,8 @@ pub(crate) struct Bursts {
 }
 
 impl Bursts {
-    /// For a queue of this depth. Half of the places at least are free, so that the next free one
-    /// is near.
+    /// Makes them for a queue of this depth. At least half of the places are free, so that a free
+    /// one is found quickly.
     pub(crate) fn new(depth: usize) -> Bursts {
         Bursts { ring: vec![Burst::default(); 2 * depth.max(1)].into_boxed_slice(), current: 0 }
     }
@@ -33,7 +33,7 @@ impl Bursts {
         self.current as u32
     }
 
-    /// So many operations of a burst have come back.
+    /// This number of operations of a burst have completed.
     #[inline(always)]
     pub(crate) fn shrink(&mut self, burst: u32, operations: usize) {
         let burst = &mut self.ring[burst as usize];
@@ -41,8 +41,8 @@ impl Bursts {
         burst.held -= operations;
     }
 
-    /// The current burst, of so many operations, was submitted at `submitted_ns` (0: when each
-    /// began). What is handed over from here on belongs to another.
+    /// The current burst, with this number of operations, was submitted at `submitted_ns` (0: when
+    /// each began). Later operations belong to another burst.
     #[inline(always)]
     pub(crate) fn end(&mut self, operations: usize, submitted_ns: u64) {
         let mut number = self.current;

@@ -1,10 +1,10 @@
 //! The page cache between two passes over a file.
 //!
-//! A job that goes through a file twice would find in memory what its first pass left there. As fio
-//! does, a worker with `invalidate` drops a file's pages whenever the file begins again, while
-//! operations from before that may still be in flight. Files whose offsets never come to an end
-//! (`norandommap`, skewed distributions) do not begin again, and keep their pages. What is dirty
-//! stays: nothing is written back for it.
+//! A job that goes through a file twice would find the data of its first pass in memory. As in fio,
+//! a worker with `invalidate` drops a file's pages whenever a pass over it begins again, even while
+//! operations of the previous pass are in flight. Files whose offsets never come to an end
+//! (`norandommap`, skewed distributions) never begin again, and keep their pages. Dirty pages stay:
+//! nothing is written back.
 
 use std::os::fd::RawFd;
 
@@ -19,8 +19,8 @@ pub(crate) struct CachedFiles {
 }
 
 impl CachedFiles {
-    /// Those of a worker, if its data goes through the page cache and the plan says `invalidate`.
-    /// Files that are made anew between passes have nothing to drop.
+    /// The files of a worker, if its data goes through the page cache and the plan says
+    /// `invalidate`. Files that are made again between passes have nothing to drop.
     pub(crate) fn of(plan: &WorkerPlan, targets: &[TargetFile]) -> CachedFiles {
         let layout = &plan.layout;
         let is_cached = plan.engine.traits().is_buffered(layout.direct);
@@ -32,7 +32,7 @@ impl CachedFiles {
         CachedFiles { ranges: targets.iter().zip(&plan.files).map(range).collect() }
     }
 
-    /// Drops the pages of these files. That is advice: a file system that cannot is let be.
+    /// Drops the pages of these files. This is advice: errors of the file system are ignored.
     pub(crate) fn drop_pages(&self, files: &[u32]) {
         for file in files {
             if let Some((fd, start_bytes, length_bytes)) = self.ranges.get(*file as usize) {

@@ -1,10 +1,9 @@
-//! What is checked when a read completes, besides that it moved all its bytes, and what has to be
-//! known of writes for that.
+//! The checks of a completed read, besides its length, and what they need to know of writes.
 //!
 //! A type parameter of the loop, so that a job without checks ([`Unchecked`]) pays nothing. A check
 //! that fails turns the completion into an error, which the loop then treats as any other: it is
-//! counted, and ends the job or not as `continue_on_error` says. A checker is shown whole reads
-//! only, never a part of one or an error of the device.
+//! counted, and ends the job or not as `continue_on_error` says. A checker only sees whole reads,
+//! never a part of one or an error of the device.
 
 use iolab_engine::{Completion, Lane, Op, OpKind};
 use iolab_measure::Recorder;
@@ -13,19 +12,19 @@ use iolab_recording::VerificationRecording;
 use crate::hot_loop::HotLoop;
 use crate::pacing::Pacer;
 
-/// Looks at what reads brought.
+/// Checks the data of reads.
 pub(crate) trait Checker {
-    /// Whether there is anything to look at; the loop skips all else when there is not.
+    /// Whether there is anything to check; if not, the loop skips all calls.
     const CHECKS: bool;
 
-    /// `read` is complete and `bytes` are all it brought, those of its earlier parts included.
+    /// `read` is complete, and `bytes` are all of its data, including earlier parts.
     ///
     /// # Errors
     /// The errno that the operation fails with, such as `EILSEQ` for bytes that are not the
     /// expected ones.
     fn check(&mut self, read: &Op, bytes: &[u8]) -> Result<(), i32>;
 
-    /// Whether the operation may be sent now; else it is asked again soon.
+    /// Whether the operation may be sent now; otherwise the loop asks again soon.
     fn admit(&mut self, _op: &Op) -> bool {
         true
     }
@@ -39,12 +38,12 @@ pub(crate) trait Checker {
     /// The operation is over.
     fn done(&mut self, _op: &Op, _succeeded: bool) {}
 
-    /// What it has to say of the read in this slot, which it has refused.
+    /// Describes why it refused the read in this slot.
     fn complaint(&mut self, _slot: u32) -> Option<String> {
         None
     }
 
-    /// The job is over. What was verified.
+    /// The job is over: returns what was verified.
     fn finish(&mut self) -> Option<VerificationRecording> {
         None
     }
@@ -63,8 +62,8 @@ impl Checker for Unchecked {
 }
 
 impl<L: Lane, R: Recorder, P: Pacer, C: Checker> HotLoop<'_, L, R, P, C> {
-    /// Shows the reads among the completions to the checker, and makes errors of those that it
-    /// refuses.
+    /// Passes the reads among the completions to the checker, and turns those that it refuses into
+    /// errors.
     pub(super) fn check_reads(&mut self) {
         let HotLoop { done, slots, pool, checker, .. } = self;
         for completion in done.as_mut_slice() {

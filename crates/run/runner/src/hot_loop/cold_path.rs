@@ -1,5 +1,4 @@
-//! What the hot loop leaves aside: new batches, refusals, flushes, short transfers, errors, the
-//! end.
+//! The rare work of the loop: new batches, refusals, flushes, short transfers, errors, the end.
 
 use iolab_engine::{Completion, Lane, Submission, Wait};
 use iolab_measure::Recorder;
@@ -21,7 +20,7 @@ impl<L: Lane, R: Recorder, P: Pacer, C: Checker> HotLoop<'_, L, R, P, C> {
             if let Some(paced) = self.pacer.paced() {
                 paced.begin_pass();
             }
-            // A pass without operations would be followed by passes without operations, for ever.
+            // After a pass without operations, all further passes would have none either, for ever.
             if self.stream.fill(&mut self.batch) == 0 {
                 return false;
             }
@@ -30,7 +29,7 @@ impl<L: Lane, R: Recorder, P: Pacer, C: Checker> HotLoop<'_, L, R, P, C> {
         true
     }
 
-    /// Nothing more is sent; `over` when that is because there is nothing more to send.
+    /// Nothing more is sent; `over` if that is because the stream has ended.
     #[cold]
     pub(crate) fn stop_pacing(&mut self, now: u64, over: bool) {
         if let Some(paced) = self.pacer.paced() {
@@ -72,8 +71,8 @@ impl<L: Lane, R: Recorder, P: Pacer, C: Checker> HotLoop<'_, L, R, P, C> {
         self.in_flight -= 1;
     }
 
-    /// Sends what a short transfer left undone. The slot stays the lane's, its stamps stay those of
-    /// the whole.
+    /// Sends the rest of a short transfer. The lane keeps the slot, and the stamps stay those of
+    /// the whole operation.
     fn resubmit_rest(&mut self, completion: Completion) -> bool {
         let slot = self.slots.get_mut(completion.slot);
         let moved = completion.result as u32;
@@ -113,7 +112,7 @@ impl<L: Lane, R: Recorder, P: Pacer, C: Checker> HotLoop<'_, L, R, P, C> {
         now
     }
 
-    /// The lane is full, or will not have this operation.
+    /// The lane is full, or refuses this operation.
     #[cold]
     pub(crate) fn not_accepted(&mut self, answer: Submission) -> Pause {
         if let Submission::Refused(errno) = answer
@@ -128,13 +127,13 @@ impl<L: Lane, R: Recorder, P: Pacer, C: Checker> HotLoop<'_, L, R, P, C> {
         Pause::Full
     }
 
-    /// Looks after the completions that the counting passed over.
+    /// Handles the completions that the counting skipped.
     #[cold]
     pub(crate) fn unusual_ones(&mut self, now: u64) {
         for index in 0..self.done.as_slice().len() {
             let completion = self.done.as_slice()[index];
             let slot = self.slots.get(completion.slot);
-            // The plain ones have been counted, and their slots hold what they held.
+            // The plain ones have been counted, and their slots are unchanged.
             if !slot.is_plain(completion.result) {
                 self.unusual(completion, now);
             }

@@ -1,4 +1,4 @@
-//! Counting what a reap collected: the other half of the hot loop's work for each operation.
+//! Counting completions: the other half of the hot loop's work for each operation.
 
 use iolab_engine::Lane;
 use iolab_measure::{Recorder, Run};
@@ -51,7 +51,7 @@ impl<L: Lane, R: Recorder, P: Pacer, C: Checker> HotLoop<'_, L, R, P, C> {
         odd
     }
 
-    /// When its operation was wanted: by the schedule, or whenever there was room.
+    /// The intended time of its operation: that of the schedule, or when there was room.
     #[inline(always)]
     pub(crate) fn intended_ns(slot: &Slot) -> u64 {
         if P::PACED { slot.intended_ns } else { slot.begun_ns }

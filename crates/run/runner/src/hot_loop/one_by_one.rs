@@ -1,14 +1,13 @@
-//! The short way round the hot loop for a queue of depth 1: one operation, its completion, one
+//! The short path through the hot loop for a queue of depth 1: one operation, its completion, one
 //! stamp.
 //!
-//! It does what the loop does for the same operations, and nothing else: whatever is not a plain
-//! success in its time is left to the loop, in the state in which the loop expects it. It is taken
-//! where nothing has to be done for an operation before it goes: no schedule, no buffer to fill,
-//! nothing to check.
+//! It does what the loop does for the same operations, and nothing else: anything but a plain
+//! success in time is left to the loop, in the state that the loop expects. It is used if
+//! operations need no preparation: no schedule, no buffer to fill, nothing to check.
 //!
-//! The stamp of a completion is also when the next operation begins. Between the two lies the
-//! counting of the one that completed, some nanoseconds, which are thus a part of the next one's
-//! latency; in return no time is between operations that no latency contains.
+//! The stamp of a completion is also the beginning of the next operation. Counting the completed
+//! operation takes some nanoseconds in between, which become part of the next operation's latency.
+//! In return, every moment belongs to the latency of some operation.
 
 use iolab_engine::{Completion, Lane, Submission, Wait};
 use iolab_measure::{Recorder, Run};
@@ -20,13 +19,13 @@ use crate::hot_loop::slots::Slot;
 use crate::pacing::Pacer;
 
 impl<L: Lane, R: Recorder, P: Pacer, C: Checker> HotLoop<'_, L, R, P, C> {
-    /// Whether this worker may take the short way at all.
+    /// Whether this worker may take the short path at all.
     pub(crate) fn goes_one_by_one(&self) -> bool {
         !P::PACED && !C::CHECKS && self.queue.depth == 1 && self.queue.wait_for == 1 && self.filler.is_none()
     }
 
-    /// Performs operations of the batch, the first begun at `now`, until there is anything for the
-    /// loop to do. Nothing must be in flight. Returns the last stamp.
+    /// Performs operations of the batch, the first begun at `now`, until the loop has something to
+    /// do. Nothing must be in flight. Returns the last stamp.
     #[inline(always)]
     pub(crate) fn one_by_one(&mut self, now: u64) -> u64 {
         let until_ns = self.watch.next_ns().min(self.recorder.next_tick_ns());
@@ -98,8 +97,8 @@ impl<L: Lane, R: Recorder, P: Pacer, C: Checker> HotLoop<'_, L, R, P, C> {
         });
     }
 
-    /// The same with a lane that performs an operation in one call: it has nothing to hand out and
-    /// is never full.
+    /// The short path for a lane that performs an operation in one call: it is never full and needs
+    /// no reaping.
     #[inline(always)]
     fn perform_all(&mut self, now: u64, until_ns: u64) -> u64 {
         let mut now = now;
@@ -141,7 +140,7 @@ impl<L: Lane, R: Recorder, P: Pacer, C: Checker> HotLoop<'_, L, R, P, C> {
         now
     }
 
-    /// Accounts for so many turns; the last is `left_over` for the loop to count.
+    /// Accounts for this number of turns; the last is `left_over` for the loop to count.
     #[inline(always)]
     fn end_turns(&mut self, turns: usize, left_over: bool) {
         let HotLoop { batch, recorder, .. } = self;

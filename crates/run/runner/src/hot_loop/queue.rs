@@ -1,4 +1,4 @@
-//! How deep the hot loop's queue is, how it is filled, and why filling it paused.
+//! The depth of the hot loop's queue, how it is filled, and why filling paused.
 
 /// Depth and batching, as the plan has them.
 #[derive(Debug, Clone, Copy)]
@@ -6,7 +6,7 @@ pub(crate) struct Queue {
     pub(crate) depth: usize,
     /// Operations per flush.
     pub(crate) burst: usize,
-    /// While the lane has so many, a flush takes all that there is room for.
+    /// While the lane holds this many, a flush submits as many as there is room for.
     pub(crate) busy_at: usize,
     /// Completions to wait for when the queue is full; 0 polls.
     pub(crate) wait_for: usize,
@@ -15,7 +15,7 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    /// Operations of the next flush, if so many are the lane's already.
+    /// The number of operations of the next flush, if the lane holds this many already.
     #[inline(always)]
     pub(crate) fn burst_beside(&self, flushed: usize) -> usize {
         if flushed >= self.busy_at { self.depth } else { self.burst }

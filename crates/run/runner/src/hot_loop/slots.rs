@@ -1,7 +1,7 @@
 //! The slots of a worker: who owns each, and what operation it carries.
 //!
-//! A slot is the loop's (on the free stack) or the lane's (accepted, not yet reaped). Both
-//! hand-overs are asserted.
+//! A slot is the loop's (on the free stack) or the lane's (accepted, not yet reaped). Assertions
+//! check both transfers.
 
 use std::hint::black_box;
 
@@ -17,14 +17,14 @@ use crate::hot_loop::bursts::Bursts;
 #[repr(align(64))]
 pub(crate) struct Slot {
     pub(crate) op: Op,
-    /// Whose it is, where assertions look at that; the free stack knows it otherwise.
+    /// Its owner, for assertions; in release builds only the free stack knows it.
     pub(crate) lanes: bool,
-    /// The burst that it was handed over with.
+    /// The burst that it was submitted with.
     pub(crate) burst: u32,
-    /// Of paced operations; that of others is when they were begun.
+    /// For paced operations; for others it equals the beginning.
     pub(crate) intended_ns: u64,
     pub(crate) begun_ns: u64,
-    /// Known when it is reaped: until then its burst has it.
+    /// Known when it is reaped; until then its burst holds it.
     pub(crate) submitted_ns: u64,
 }
 
@@ -52,8 +52,8 @@ impl Slot {
         }
     }
 
-    /// Whether this result means that all was done: the length moved, or the range trimmed. Never
-    /// of flushes, which leave the short way.
+    /// Whether this result means complete success: the whole length moved, or the range trimmed.
+    /// Never true of flushes, which leave the short path.
     #[inline(always)]
     pub(crate) fn is_plain(&self, result: i32) -> bool {
         if self.op.kind as u8 <= OpKind::Write as u8 {
@@ -81,7 +81,7 @@ impl Slot {
         u64::from(self.op.buffer_offset + self.op.length)
     }
 
-    /// What the recorder is told of its operation, which was intended at `intended_ns`.
+    /// The report of its operation, intended at `intended_ns`, for the recorder.
     #[inline(always)]
     pub(crate) fn sample(&self, intended_ns: u64, sendable_ns: u64, reaped_ns: u64) -> Sample {
         Sample {
@@ -102,8 +102,8 @@ impl Slot {
 #[derive(Debug)]
 pub(crate) struct Slots {
     slots: Box<[Slot]>,
-    /// A stack: the first `free_count` are free; those above were handed over most recently, latest
-    /// lowest.
+    /// A stack: the first `free_count` are free; those above were submitted most recently, the
+    /// latest lowest.
     stack: Box<[u16]>,
     free_count: usize,
     bursts: Bursts,
@@ -121,13 +121,13 @@ impl Slots {
         }
     }
 
-    /// Puts an operation into the next free slot, which stays the loop's; `None` when all are the
-    /// lane's.
+    /// Puts an operation into the next free slot, which the loop still owns; `None` when the lane
+    /// owns all slots.
     #[inline(always)]
     pub(crate) fn prepare(&mut self, op: &Op) -> Option<&mut Slot> {
         let number = *self.stack[..self.free_count].last()?;
         let slot = &mut self.slots[usize::from(number)];
-        // In memory, not through registers: the lane and the completion read it there.
+        // In memory, not in registers: the lane and the completion read it there.
         slot.op = *op;
         slot.op.slot = number;
         slot.burst = self.bursts.current();
@@ -140,8 +140,8 @@ impl Slots {
         self.free_count -= 1;
     }
 
-    /// Offers operations to the lane, each in a free slot, until it takes one no more. Returns how
-    /// many it took and its last answer.
+    /// Offers operations to the lane, each in a free slot, until it refuses one. Returns how many
+    /// it took and its last answer.
     #[inline(always)]
     pub(crate) fn hand_over_all(
         &mut self,
@@ -149,7 +149,7 @@ impl Slots {
         begun_ns: u64,
         mut submit: impl FnMut(&Op) -> Submission,
     ) -> (usize, Submission) {
-        // What a store into a slot cannot reach stays in registers.
+        // Local variables, which a store into a slot cannot change, stay in registers.
         let (slots, burst) = (&mut *self.slots, self.bursts.current());
         let count = ops.len().min(self.free_count);
         let (ops, free) = (&ops[..count], &self.stack[self.free_count - count..self.free_count]);
@@ -173,14 +173,14 @@ impl Slots {
         (accepted, Submission::Accepted)
     }
 
-    /// What has been handed over since the last burst ended, so many operations, was a burst
-    /// submitted at `submitted_ns` (0: when each began). Must come before any of it is taken back.
+    /// The operations submitted since the last burst, this many, are a burst submitted at
+    /// `submitted_ns` (0: when each began). Call it before any of them is taken back.
     #[inline(always)]
     pub(crate) fn end_burst(&mut self, operations: usize, submitted_ns: u64) {
         self.bursts.end(operations, submitted_ns);
     }
 
-    /// The only slot is the lane's, and all its stamps are known.
+    /// The lane owns the only slot, and all stamps of it are known.
     #[inline(always)]
     pub(crate) fn hand_over_only(&mut self) {
         let Slot { submitted_ns, .. } = *self.only();
@@ -197,7 +197,7 @@ impl Slots {
         numbered.filter(|(number, _)| !free.contains(&(*number as u16))).map(|(_, slot)| &slot.op)
     }
 
-    /// The slot handed over last. There must be one.
+    /// The slot submitted last. There must be one.
     pub(crate) fn latest(&self) -> &Slot {
         &self.slots[usize::from(self.stack[self.free_count])]
     }
@@ -249,8 +249,8 @@ impl Slots {
     }
 }
 
-/// Slots on their way back. What a store into a slot cannot reach, it keeps in registers; hence the
-/// end that must not be forgotten.
+/// Slots being taken back. It keeps its counters in registers, because a store into a slot cannot
+/// change them there; therefore it must be ended explicitly.
 #[must_use]
 pub(crate) struct Returning<'a> {
     slots: &'a mut [Slot],
@@ -261,7 +261,7 @@ pub(crate) struct Returning<'a> {
 }
 
 impl Returning<'_> {
-    /// Takes back the slot of a plain success. Any other stays the lane's: `None`.
+    /// Takes back the slot of a plain success. Any other stays with the lane: `None`.
     #[inline(always)]
     pub(crate) fn take_plain(&mut self, completion: Completion) -> Option<&Slot> {
         let Slot { burst, .. } = *self.take(completion)?;
@@ -269,9 +269,9 @@ impl Returning<'_> {
         Some(&self.slots[completion.slot as usize])
     }
 
-    /// Takes back the slot of the first completion, if that is a plain success, and of those behind
-    /// it, while they are plain successes of the same kind and with the same stamps. Returns the
-    /// first, how many they are, and their bytes.
+    /// Takes back the slot of the first completion, if that is a plain success, and those of the
+    /// following completions while they are plain successes of the same kind with the same stamps.
+    /// Returns the first, their number, and their bytes.
     #[inline(always)]
     pub(crate) fn take_run(
         &mut self,
@@ -281,7 +281,7 @@ impl Returning<'_> {
         let (first, others) = completions.split_first()?;
         let head = *self.take(*first)?;
         each(&head);
-        // Kept from the compiler, which would look at the kind of each operation instead.
+        // Hidden from the compiler, which would otherwise test the kind of each operation.
         let moving = black_box(if head.op.kind == OpKind::Trim { 0 } else { u32::MAX });
         let (mut count, mut bytes) = (0, head.bytes());
         for (completion, free) in others.iter().zip(&mut self.stack[self.free..]) {
@@ -318,7 +318,7 @@ impl Returning<'_> {
         Some(slot)
     }
 
-    /// All are back that came.
+    /// All completions are taken back.
     #[inline(always)]
     pub(crate) fn finish(self) {
         *self.free_count = self.free;

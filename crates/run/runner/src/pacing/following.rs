@@ -1,4 +1,5 @@
-//! A replay's schedule: each operation has a time of its own, and others that it comes after.
+//! The schedule of a replay: each operation has its own time, and other operations that must
+//! precede it.
 //!
 //! | an operation waits for | because |
 //! | --- | --- |
@@ -17,18 +18,18 @@ use crate::feed::{Fed, FeedGate, Step, Steps, Supplied};
 use crate::pacing::Paced;
 use crate::progress::Progress;
 
-/// How long until another worker's progress is looked at again, ns.
+/// How long until another worker's progress is checked again, ns.
 const LOOK_AGAIN_NS: u64 = 10_000;
-/// Stretches of the series of drift.
+/// Number of intervals in the drift series.
 const MOST_STRETCHES: u64 = 1 << 12;
 const SECOND_NS: u64 = 1_000_000_000;
-/// Of a slot: nothing in it.
+/// Marks an empty slot.
 const NOTHING: u64 = u64::MAX;
 
 /// What holds the next operation back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Held {
-    /// Nothing; it was due then, if it has a time.
+    /// Nothing; it was due at this time, if it has one.
     No(Option<u64>),
     /// Its time, ns.
     Until(u64),
@@ -38,7 +39,7 @@ pub(super) enum Held {
     ByOther,
 }
 
-/// What the pacer knows of a replay.
+/// The state of a replay.
 #[derive(Debug)]
 pub(crate) struct Following {
     steps: Receiver<Steps>,
@@ -49,7 +50,7 @@ pub(crate) struct Following {
     timed: bool,
     /// The beginning of the round, ns.
     start_ns: u64,
-    /// The due time of the step before, to notice a new round.
+    /// The due time of the previous step, to detect a new round.
     last_due_ns: u64,
     begins_round: bool,
     worker: usize,
@@ -69,7 +70,7 @@ pub(crate) struct Following {
 }
 
 impl Following {
-    /// Of worker `worker`, for a queue of `depth` and a replay that takes `span_ns`.
+    /// The state for worker `worker`, for a queue of `depth` and a replay that takes `span_ns`.
     pub(crate) fn new(
         steps: Receiver<Steps>,
         (fed, timed): (Arc<Fed>, bool),
@@ -158,7 +159,7 @@ impl Following {
         }
         let gates = &self.block.gates[self.next_gate..][..step.gates as usize];
         let closed = |gate: &FeedGate| !self.progress.has_reached(gate.worker as usize, gate.operations);
-        // Only the first round has an order with others: theirs may be shorter.
+        // Only the first round is ordered with other workers, whose rounds may be shorter.
         if step.gates > 0 && self.round_from == 0 && gates.iter().any(closed) {
             self.note_held();
             return Held::ByOther;
@@ -193,7 +194,7 @@ impl Following {
         }
     }
 
-    /// The next operation is left out.
+    /// The next operation is skipped.
     pub(super) fn pass_over(&mut self) {
         if let Some(step) = self.head() {
             self.next += 1;
@@ -230,7 +231,7 @@ impl Following {
         self.publish();
     }
 
-    /// Tells the others how many are complete without a gap.
+    /// Publishes how many operations are complete without a gap.
     #[inline]
     fn publish(&self) {
         let oldest = if self.in_flight == 0 { None } else { self.numbers.iter().copied().min() };
@@ -249,7 +250,7 @@ impl Following {
         self.block.steps.get(self.next).map(|step| self.start_ns + step.due_ns)
     }
 
-    /// Measuring begins: what was late before does not count.
+    /// Measuring begins: earlier lateness does not count.
     pub(super) fn start_measuring(&mut self) {
         self.late = Histogram::new();
         self.series.iter_mut().for_each(|stretch| *stretch = (0, 0, 0));
@@ -280,7 +281,7 @@ impl Paced {
         self
     }
 
-    /// How the times of a trace were kept.
+    /// How well the times of a trace were kept.
     pub(crate) fn drift(&self) -> Option<DriftRecording> {
         self.following.as_ref().map(Following::recording)
     }
@@ -304,7 +305,8 @@ impl Paced {
         }
     }
 
-    /// The operation of a replay is sent. When it could have been, at the earliest.
+    /// The operation of a replay is sent. Returns the earliest time at which it could have been
+    /// sent.
     pub(super) fn follow_up(&mut self, op: &Op, intended_ns: u64, begun_ns: u64) -> u64 {
         let Some(following) = &mut self.following else { return begun_ns };
         following.sent(op.slot, begun_ns);
@@ -351,7 +353,7 @@ mod tests {
         progress.publish(1, 3);
         assert_eq!(following.holds(1_011), Held::No(Some(1_006)));
         following.sent(0, 1_011);
-        // The second is still under way: only the first is done for others.
+        // The second is still in flight: for the others, only the first is done.
         following.completed(0);
         assert!(progress.has_reached(0, 1) && !progress.has_reached(0, 2));
         let drift = following.recording();

@@ -1,27 +1,26 @@
-//! A load generator that loses no time, run beside the real one: whose fault it is that an
-//! operation began late.
+//! A simulated load generator that loses no time, beside the real one: it shows why an operation
+//! began late.
 //!
 //! The ideal generator has the same schedule, the same queue and the same device: each of its
-//! operations takes as long as it really took. It begins an operation when it is due, or, if all
-//! slots are taken, when the first of them is free again: the recursion of Lindley (1952) for a
-//! queue, with as many servers as there are slots. What it waits is the device's doing. What the
-//! real one begins later than the ideal one is the generator's own: timers, scheduling, its own
-//! cost, and all that follows from them. Hence a loop that was not run for 10 ms at depth 1 is not
-//! mistaken for a device that made nine operations wait.
+//! operations takes its measured time. It begins an operation when it is due, or, if all slots are
+//! taken, when the first of them is free again: the recursion of Lindley (1952) for a queue, with
+//! as many servers as there are slots. Its waiting is due to the device. Any further delay of the
+//! real generator is its own: timers, scheduling, its own cost, and their consequences. So a loop
+//! that did not run for 10 ms at depth 1 is not mistaken for a device that made nine operations
+//! wait.
 //!
 //! Not modelled: `iodepth_low`, `serialize_overlap`, and lanes that are full below their depth.
-//! Waiting for those counts as the generator's.
+//! Waiting for those counts as the generator's own delay.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// When the ideal generator's slots are free, and itself.
+/// When the slots of the ideal generator, and the generator itself, are free.
 #[derive(Debug)]
 pub(crate) struct IdealGenerator {
     /// When each free slot became free. Which slot it is in the real queue does not matter.
     free: BinaryHeap<Reverse<u64>>,
-    /// Until when it is inside the call that hands operations over, where the kernel or the device
-    /// may hold it.
+    /// Until when it is inside the submitting call, where the kernel or the device may delay it.
     busy_until_ns: u64,
     /// When it began the latest operation.
     latest_ns: u64,
@@ -35,8 +34,8 @@ impl IdealGenerator {
         IdealGenerator { free, busy_until_ns: 0, latest_ns: 0 }
     }
 
-    /// Begins the operation due at `intended_ns`; when, ns. The real one has begun it at
-    /// `begun_ns`.
+    /// Begins the operation due at `intended_ns` and returns when, ns. The real generator began it
+    /// at `begun_ns`.
     #[inline]
     pub(crate) fn begin(&mut self, intended_ns: u64, begun_ns: u64) -> u64 {
         let free_ns = self.free.pop().map_or(0, |Reverse(free_ns)| free_ns);
@@ -44,7 +43,7 @@ impl IdealGenerator {
         self.latest_ns
     }
 
-    /// Handing over the operations begun last took so long.
+    /// Submitting the operations begun last took this time.
     #[inline]
     pub(crate) fn handed_over(&mut self, took_ns: u64) {
         self.busy_until_ns = self.latest_ns + took_ns;
@@ -63,8 +62,8 @@ mod tests {
 
     #[test]
     fn a_late_generator_is_told_from_a_slow_device() {
-        // One slot, an operation every 10. (begun, took) of each, and what the ideal generator
-        // waits and what the real one is late by itself.
+        // One slot, an operation every 10. For each (begun, took): the wait of the ideal generator,
+        // and the lateness of the real one itself.
         type Pair = (u64, u64);
         let check = |what: &str, cases: &[(Pair, Pair)]| {
             let mut ideal = IdealGenerator::new(1);

@@ -1,8 +1,8 @@
-//! How the schedule of a paced load is being kept: what was sent, and how far behind it fell.
+//! How well the schedule of a paced load is kept: what was sent, and how far the load is behind.
 
 use iolab_recording::ScheduleRecording;
 
-/// Where the schedule stands at one moment.
+/// The state of the schedule at one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Standing {
     /// Operations due and not sent.
@@ -39,7 +39,7 @@ impl Keeping {
         };
     }
 
-    /// An operation is sent; `after` it, so much is due.
+    /// An operation is sent; `after` says what is due after it.
     #[inline]
     pub(crate) fn sent(&mut self, intended_ns: u64, begun_ns: u64, after: u64) {
         self.sent += 1;
@@ -53,13 +53,13 @@ impl Keeping {
         }
     }
 
-    /// Nothing more is sent: because there is nothing more to do (`over`), or because it is time.
+    /// Nothing more is sent: because the stream has ended (`over`), or because the time is up.
     pub(crate) fn stop(&mut self, now_ns: u64, standing: Standing, over: bool) {
         let recording = if over { self.finished(now_ns, standing) } else { self.so_far(now_ns, standing) };
         self.at_stop = Some(recording);
     }
 
-    /// The account: as it was at the stop, or else as it stands now.
+    /// The account: as of the stop, or the current one.
     pub(crate) fn recording(&self, now_ns: u64, standing: Standing) -> ScheduleRecording {
         self.at_stop.unwrap_or_else(|| self.so_far(now_ns, standing))
     }
@@ -80,7 +80,7 @@ impl Keeping {
         }
     }
 
-    /// All operations there were have been sent: what would be due next is not missing.
+    /// All operations have been sent: none is missing, even if the schedule has another one due.
     fn finished(&self, now_ns: u64, standing: Standing) -> ScheduleRecording {
         let behind_for_ns = now_ns.saturating_sub(self.caught_up_ns);
         let asked_until_ns = standing.due_ns.unwrap_or(self.latest_ns).max(self.latest_ns);

@@ -1,8 +1,8 @@
 //! Intended times: when the next operation is due, by a rate or by recorded arrivals.
 //!
-//! Open loop: what is due when depends on nothing that happens. Operation n of a rate is due at the
-//! sum of n gaps; Poisson gaps are exponential with the mean of even ones. Recorded arrivals are
-//! due when they were written down.
+//! Open loop: due times do not depend on anything that happens in the run. Operation n of a rate is
+//! due at the sum of n gaps; Poisson gaps are exponential with the mean of even ones. Recorded
+//! arrivals are due when they were written down.
 
 use iolab_plan::{PacingPlan, RateProcess, arrivals_period_ns};
 use iolab_random::{GOLDEN_GAMMA, SplitMix64};
@@ -11,7 +11,7 @@ use iolab_random::{GOLDEN_GAMMA, SplitMix64};
 #[derive(Debug)]
 pub(crate) struct Schedule {
     start_ns: u64,
-    /// Whether it has sent anything: a rate of a direction that the job does not use never does.
+    /// Whether it has sent anything: the rate of an unused direction never does.
     used: bool,
     arrivals: Arrivals,
 }
@@ -30,7 +30,7 @@ enum Arrivals {
     },
     Recorded {
         times_ns: Vec<u64>,
-        /// After how long they begin again.
+        /// The period after which they begin again.
         period_ns: Option<u64>,
         next: usize,
         round_ns: u64,
@@ -53,7 +53,7 @@ impl Schedule {
         (bytes > 0 || ops > 0).then_some(Schedule { start_ns: 0, used: false, arrivals })
     }
 
-    /// Recorded arrivals, ns from the start and ascending; again and again if asked.
+    /// Recorded arrivals, ns from the start and ascending; repeated if asked.
     pub(crate) fn of_arrivals(times_ns: Vec<u64>, repeat: bool) -> Schedule {
         let period_ns = if repeat { arrivals_period_ns(&times_ns) } else { None };
         Schedule {
@@ -77,12 +77,12 @@ impl Schedule {
         self.used
     }
 
-    /// Everything still to come is due so much later.
+    /// Delays everything still to come by this time.
     pub(crate) fn postpone(&mut self, by_ns: u64) {
         self.start_ns += by_ns;
     }
 
-    /// When the next operation is due; `None` when there is none.
+    /// When the next operation is due; `None` if there is none.
     #[inline]
     pub(crate) fn due_ns(&self) -> Option<u64> {
         match &self.arrivals {
@@ -93,8 +93,8 @@ impl Schedule {
         }
     }
 
-    /// The operation that was due is sent; it moves `length` bytes. A rate moves on by one gap: by
-    /// bytes, by operations, or by the slower of both.
+    /// The due operation is sent; it moves `length` bytes. A rate advances by one gap: by bytes, by
+    /// operations, or by the slower of both.
     #[inline]
     pub(crate) fn advance(&mut self, length: u32) {
         self.used = true;
@@ -112,10 +112,10 @@ impl Schedule {
         }
     }
 
-    /// How many operations are due by `now_ns`, which `held_ns` has passed: until then nothing was
-    /// to be sent. The next in line does not count if it was due before `latest_ns`: then it stands
-    /// behind another direction's. Of Poisson arrivals the expected number, of bytes per second as
-    /// if all were as long as the last.
+    /// How many operations are due by `now_ns`. Until `held_ns`, which is earlier, nothing was to
+    /// be sent. The next operation does not count if it was due before `latest_ns`: then it is
+    /// queued behind one of another direction. For Poisson arrivals this is the expected number;
+    /// for bytes per second it assumes the length of the last operation.
     pub(crate) fn count_due(&self, latest_ns: u64, held_ns: u64, now_ns: u64) -> u64 {
         let Some(due_ns) = self.due_ns().filter(|due_ns| *due_ns <= now_ns) else { return 0 };
         match &self.arrivals {

@@ -1,5 +1,5 @@
 //! `serialize_overlap`: an operation waits while another one on the same bytes of the same file is
-//! in flight. `follow`: a transfer waits until another job is so far.
+//! in flight. `follow`: a transfer waits until another job has reached the same point.
 //!
 //! A pacer around the job's own pacer, so that jobs that do not ask for it pay nothing.
 
@@ -11,7 +11,7 @@ use crate::control::Control;
 use crate::hot_loop::slots::Slot;
 use crate::pacing::{Paced, Pacer, Release};
 
-/// How often to look for progress of the job that is followed, ns.
+/// How often to check the progress of the followed job, ns.
 const LOOK_NS: u64 = 1_000_000;
 
 /// Holds back operations that overlap one in flight, and those that another job is not ready for.
@@ -29,20 +29,20 @@ pub(crate) struct Followed<'a> {
     control: &'a Control,
     places: Vec<usize>,
     every: f64,
-    /// Transfers let go so far.
+    /// Transfers released so far.
     gone: u64,
 }
 
 impl<'a> Followed<'a> {
-    /// Those that the worker at `place` follows; `None` when it follows nobody.
+    /// The workers that the one at `place` follows; `None` if it follows none.
     pub(crate) fn of(control: &'a Control, workers: &[WorkerPlan], place: usize) -> Option<Followed<'a>> {
         let plan = workers[place].pacing.follow.as_ref()?;
         let places = (0..workers.len()).filter(|other| workers[*other].job == plan.job).collect();
         Some(Followed { control, places, every: plan.every, gone: 0 })
     }
 
-    /// Whether the next transfer may go: `None` when it never may, since those that are followed have
-    /// ended.
+    /// Whether the next transfer may be sent; `None` if it never may, because the followed workers
+    /// have ended.
     fn lets_go(&self) -> Option<bool> {
         let done: u64 = self.places.iter().map(|place| self.control.progress(*place).0.iter().sum::<u64>()).sum();
         if (self.gone + 1) as f64 * self.every <= done as f64 {
@@ -62,7 +62,7 @@ struct Range {
 
 impl Range {
     fn of(op: &Op) -> Range {
-        // The whole operation, also when its rest is sent again after a short transfer.
+        // The whole operation, even when only its rest is sent again after a short transfer.
         let first = op.offset - u64::from(op.buffer_offset);
         Range { start: (op.file, first), end: op.offset + u64::from(op.length) }
     }
@@ -124,7 +124,7 @@ impl<P: Pacer> Pacer for Serialized<'_, P> {
 
     fn completed(&mut self, slot: &Slot, now_ns: u64) -> u64 {
         let done = Range::of(&slot.op);
-        // Flushes never were among them, but may look like one that is.
+        // Flushes are never among them, but may look like one that is.
         if !slot.op.kind.is_sync()
             && let Some(position) = self.in_flight.iter().position(|range| *range == done)
         {

@@ -12,8 +12,8 @@ fn judge<'a>(control: &'a Control, plan: SteadyPlan, workers: usize) -> Steady<'
     Steady::new(&Peers { control, plan, places: (0..workers).collect() })
 }
 
-/// Publishes so many operations of 512 bytes more in each second, and looks; the seconds after
-/// which it was steady.
+/// Publishes this number of further operations of 512 bytes in each second, and samples. Returns
+/// the seconds after which it was steady.
 fn seconds_until_steady(plan: SteadyPlan, rates: &[u64]) -> (Option<usize>, SteadyRecording) {
     let control = Control::new(1).unwrap();
     let mut steady = judge(&control, plan, 1);
@@ -46,7 +46,7 @@ fn the_window_ends_the_job_when_it_is_below_the_limit() {
         (plan(3, true, 4.6, true), &falling, Some(5)),
         (plan(3, true, 4.5, true), &falling, Some(6)),
         (plan(7, false, 100.0, true), &falling, None),
-        // A limit of 0 is never undercut, and nothing is not steady.
+        // Nothing is below a limit of 0, and no operations are not steady.
         (plan(2, false, 0.0, true), &[100; 6], None),
         (plan(2, false, 50.0, true), &[0; 6], None),
     ] {
@@ -58,7 +58,7 @@ fn the_window_ends_the_job_when_it_is_below_the_limit() {
 
 #[test]
 fn the_figures_are_fios() {
-    // A run of fio 3.33 with ss=iops:50% and ss_dur=3, and what it made of it.
+    // A run of fio 3.33 with ss=iops:50% and ss_dur=3, and its result.
     let (attained, seen) = seconds_until_steady(plan(3, false, 50.0, true), &[1_766_017, 1_473_893, 1_705_054]);
     assert_eq!(attained, Some(3));
     let [criterion, excursion] = [seen.criterion, seen.excursion].map(|value| format!("{:.6}", value.unwrap()));
@@ -112,7 +112,7 @@ fn a_group_is_judged_by_its_sum_and_ends_together() {
     let mut steady = judge(&control, plan(2, false, 1.0, true), 2);
     steady.begin(0);
     steady.look(0);
-    // Each changes, their sum does not; one publishes on a clock that began later.
+    // Each changes but their sum does not; one publishes on a clock that began later.
     control.worker_control(0).publish(&[100, 0, 0], &[0; 3], S / 2);
     control.worker_control(1).publish(&[300, 0, 0], &[0; 3], S);
     assert!(!steady.look(S));

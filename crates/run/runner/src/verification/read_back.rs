@@ -44,8 +44,8 @@ impl Source for Nothing {
     }
 }
 
-/// What `verify_only` expects: the maps as the run that it follows left them. How many writes the
-/// last pass had.
+/// What `verify_only` expects: the maps as the preceding run left them. Returns the number of
+/// writes of its last pass.
 pub(crate) fn expect(
     verifier: &mut Verifier<'_>,
     plan: &WorkerPlan,
@@ -54,13 +54,14 @@ pub(crate) fn expect(
 ) -> Result<u64, Fatal> {
     let mut stream = choice::stream_of(plan, syncs)?;
     let limits = &plan.limits;
-    // Somebody else's writes, and how many passes fitted into a time, are not known.
+    // The writes of other jobs, and how many passes fitted into a time, are unknown.
     let exactly = share.alone && !limits.time_based && limits.runtime_ns.is_none();
     verifier.expect_earlier_run(exactly);
     Ok(simulate(&mut stream, &share.maps, if exactly { limits.loops.max(1) } else { 1 }))
 }
 
-/// Reads back what the pass has written: `writes` of pass number `pass`. Why it ended, and when.
+/// Reads back what the pass has written: `writes` of pass number `pass`. Returns why it ended, and
+/// when.
 pub(crate) fn read_back<L: Lane, R: Recorder, P: Pacer>(
     hot: &mut HotLoop<'_, L, R, P, Verifier<'_>>,
     (plan, files): (&WorkerPlan, &OpenFiles),
@@ -73,7 +74,7 @@ pub(crate) fn read_back<L: Lane, R: Recorder, P: Pacer>(
     let reads = OpStream::from(Box::new(source) as Box<dyn Source>);
     let load = std::mem::replace(&mut hot.stream, reads);
     hot.batch = OpBatch::new();
-    // However long it takes: what was written is verified.
+    // Without a time limit: everything written is verified.
     let limits = hot.watch.lift_limits();
     let ended = hot.run();
     hot.watch.restore_limits(limits);

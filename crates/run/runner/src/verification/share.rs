@@ -1,4 +1,4 @@
-//! What the workers of a run share that verify the same files.
+//! The data that workers share when they verify the same files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -14,9 +14,9 @@ use iolab_verify::{GenerationMap, Word};
 pub(crate) struct VerifyShare {
     /// One for each of its files.
     pub(crate) maps: Arc<[GenerationMap]>,
-    /// Nobody else has these maps.
+    /// No other worker uses these maps.
     pub(crate) alone: bool,
-    /// All who have them have the same seed.
+    /// All workers that use them have the same seed.
     pub(crate) one_seed: bool,
     /// When the run began, ns since 1970.
     pub(crate) run: u64,
@@ -30,8 +30,8 @@ impl AsRef<[Word]> for Words {
     }
 }
 
-/// Workers that can speak of the same generations: the same file, the same intervals, and no stage
-/// between them in which somebody else writes it.
+/// Workers that can share generations: the same file, the same intervals, and no stage in between
+/// in which another job writes it.
 #[derive(PartialEq, Eq, PartialOrd, Ord, Clone)]
 struct Key<'a> {
     path: &'a Path,
@@ -40,7 +40,7 @@ struct Key<'a> {
     stage: Option<u32>,
 }
 
-/// What those workers have together.
+/// What those workers share.
 struct Common {
     start_bytes: u64,
     end_bytes: u64,
@@ -48,7 +48,7 @@ struct Common {
     seeds: BTreeSet<u64>,
 }
 
-/// The shares of all workers, by their numbers; none where nothing is verified.
+/// The shares of all workers, by number; none if nothing is verified.
 pub(crate) fn shares(plan: &Plan, run: u64) -> io::Result<Vec<Option<VerifyShare>>> {
     let mixed = files_with_other_writers(plan);
     let mut commons: BTreeMap<Key<'_>, Common> = BTreeMap::new();
@@ -96,7 +96,7 @@ fn keys<'a>(worker: &'a WorkerPlan, mixed: &'a BTreeSet<&'a Path>) -> impl Itera
     })
 }
 
-/// Files whose writers do not all speak of the same intervals, or that are made anew.
+/// Files whose writers use different intervals, or that are made again.
 fn files_with_other_writers(plan: &Plan) -> BTreeSet<&Path> {
     let mut intervals: BTreeMap<&Path, BTreeSet<Option<(u64, u64)>>> = BTreeMap::new();
     for worker in &plan.workers {

@@ -15,14 +15,14 @@ use iolab_verify::{Expected, GenerationMap, Interval, Mismatch, Recipe, WantedCo
 use crate::hot_loop::checker::Checker;
 use crate::verification::share::VerifyShare;
 
-/// Most mismatches that are kept with all that is known of them.
+/// The largest number of mismatches kept with all details.
 const MOST_KEPT: usize = 100;
 
-/// What is done with reads.
+/// How reads are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// The job's own operations: reads are checked where it is known what they must bring, or, in
-    /// a job that only reads, by what they say of themselves.
+    /// The job's own operations: reads are checked if their expected content is known or, in a job
+    /// that only reads, by their own headers.
     Load,
     /// What was written is read back.
     ReadBack,
@@ -35,15 +35,15 @@ pub(crate) struct Verifier<'a> {
     recipe: Recipe,
     maps: Arc<[GenerationMap]>,
     clock: &'a Clock,
-    /// Added to the clock's time, it is that since 1970.
+    /// Offset from the clock's time to the time since 1970.
     unix_ns: u64,
     phase: Phase,
     /// Reads wait for writes of the same bytes.
     waits: bool,
     only_reads: bool,
-    /// What `verify_only` expects is what the last run left, exactly.
+    /// Whether the expectation of `verify_only` is exactly what the last run left.
     simulated: Option<bool>,
-    /// Held, and not yet the lane's.
+    /// Intervals that are locked for an operation that is not yet submitted.
     pending: Option<Held>,
     slots: Box<[InSlot]>,
     sequence: u64,
@@ -61,16 +61,16 @@ struct Held {
     range: Range<usize>,
 }
 
-/// What is known of the operation in a slot.
+/// The state of the operation in a slot.
 #[derive(Debug, Clone, Default)]
 struct InSlot {
     held: Option<Held>,
-    /// What each interval held when a read was sent; `None` while it was being changed.
+    /// The content of each interval when a read was sent; `None` while it was being changed.
     looks: Vec<Option<(u16, Expected)>>,
 }
 
 impl<'a> Verifier<'a> {
-    /// For a worker with its share; `depth` slots.
+    /// A verifier for a worker with its share and `depth` slots.
     pub(crate) fn new(
         worker: &'a WorkerPlan,
         plan: &'a VerifyPlan,
@@ -106,7 +106,7 @@ impl<'a> Verifier<'a> {
         Arc::clone(&self.maps)
     }
 
-    /// Begins to read back. How many writes were sent since the last time.
+    /// Begins to read back. Returns how many writes were sent since the last time.
     pub(crate) fn begin_read_back(&mut self) -> u64 {
         self.give_up_pending();
         self.phase = Phase::ReadBack;
@@ -123,14 +123,14 @@ impl<'a> Verifier<'a> {
         self.simulated = Some(exactly);
     }
 
-    /// The files have been made anew.
+    /// The files have been made again.
     pub(crate) fn forget(&mut self) {
         for (map, file) in self.maps.iter().zip(&self.worker.files) {
             map.forget(&map.range(file.start_bytes, file.length_bytes));
         }
     }
 
-    /// What is still held is in doubt.
+    /// The content of intervals that are still locked is unknown.
     fn let_go(&mut self) {
         self.give_up_pending();
         for slot in &mut self.slots {
@@ -191,7 +191,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// Keeps the block and what it should be, beside each other; what was said of it.
+    /// Saves the block and its expected content; returns a sentence about it.
     fn dump(&self, path: &Path, mismatch: &Mismatch, found: &[u8]) -> String {
         let name = path.file_name().map_or_else(|| "data".into(), |name| name.to_string_lossy().into_owned());
         let folder = self.plan.dump_folder.as_ref().map_or_else(PathBuf::new, PathBuf::from);
@@ -209,7 +209,7 @@ impl<'a> Verifier<'a> {
     }
 }
 
-/// Writes a new file; where one is of that name, beside it.
+/// Writes a new file; if the name is taken, under another one.
 fn keep(path: &Path, bytes: &[u8]) -> std::io::Result<PathBuf> {
     for number in 1.. {
         let path = if number == 1 { path.to_path_buf() } else { path.with_added_extension(number.to_string()) };
@@ -233,7 +233,7 @@ impl Checker for Verifier<'_> {
                 if self.pending.as_ref() == Some(&wanted) {
                     return true;
                 }
-                // The engine would not have the operation that it was held for.
+                // The engine refused the operation that it was locked for.
                 self.give_up_pending();
                 let held = self.maps[wanted.file as usize].hold(&wanted.range);
                 self.pending = held.then_some(wanted);
@@ -298,7 +298,7 @@ impl Checker for Verifier<'_> {
         let mut wrong = false;
         let (mut offset, mut checked) = (start, 0);
         if self.waits && self.phase == Phase::Load {
-            // At the end it need not be read again.
+            // It need not be read again at the end.
             self.maps[file as usize].see(&range);
         }
         for (index, (piece, interval)) in bytes.chunks(step as usize).zip(range).enumerate() {
@@ -306,7 +306,7 @@ impl Checker for Verifier<'_> {
             offset += piece.len() as u64;
             let before = self.slots[usize::from(read.slot)].looks.get(index).copied().flatten();
             let now = self.maps[file as usize].look(interval);
-            // Somebody has changed it meanwhile: whoever did verifies it.
+            // Another worker has changed it meanwhile, and verifies it.
             let Some((_, expected)) = before.filter(|_| before == now) else { continue };
             let Some(wanted) = self.wanted(expected) else { continue };
             checked += 1;
@@ -348,7 +348,7 @@ impl Checker for Verifier<'_> {
 
 impl Drop for Verifier<'_> {
     fn drop(&mut self) {
-        // Nobody else may wait for ever for what this worker held.
+        // Other workers must not wait for ever for intervals that this worker locked.
         self.let_go();
     }
 }
