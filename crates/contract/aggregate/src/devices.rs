@@ -1,18 +1,18 @@
-//! Block devices: differences of counters, utilisation, and the means over the devices one is made
-//! of.
+//! Block devices: differences of counters, utilisation, and the means over the underlying devices
+//! of one.
 
 use iolab_recording::{DeviceCounters, DeviceUse, Host};
 
 /// What one device did during the run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DeviceFigures {
-    /// Kernel name; after that of its host where there are several.
+    /// Kernel name; preceded by that of its host if there are several.
     pub name: String,
     /// Counters gained during the run (`in_flight` is the final value).
     pub gained: DeviceCounters,
     /// Share of the time in which anything was in flight, percent.
     pub util_percent: f64,
-    /// For a device made of others: the mean of their counters, and their largest utilisation.
+    /// For a device made of others: the means of their counters, and their largest utilisation.
     pub parts: Option<(DeviceCounters, f64)>,
 }
 

@@ -35,9 +35,9 @@ pub struct DirectionFigures {
     pub lat: SparseHistogram,
     /// Latency from the intended start, ns; empty unless the load was paced.
     pub response: SparseHistogram,
-    /// What of it was waiting for the device, ns.
+    /// The part of it spent waiting for the device, ns.
     pub backlog_wait: SparseHistogram,
-    /// What of it was the load generator's own lateness, ns.
+    /// The part of it due to the load generator's own lateness, ns.
     pub generator_late: SparseHistogram,
     /// Bandwidth over the averaging windows, KiB/s.
     pub bandwidth: SeriesSummary,
@@ -48,7 +48,7 @@ pub struct DirectionFigures {
 }
 
 impl DirectionFigures {
-    /// Adds `directions` of workers up; windows and what is recorded come from the plan of the
+    /// Adds up `directions` of workers; windows and recorded latencies follow the plan of the
     /// first.
     pub(crate) fn of(directions: &[Direction], members: &[Member<'_>]) -> DirectionFigures {
         let name = if directions.len() == 1 { directions[0].name() } else { "mixed" };

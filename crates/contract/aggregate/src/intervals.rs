@@ -20,8 +20,8 @@ pub struct IntervalFigures<'a> {
     pub direction: Direction,
     /// Start, ns since the start of the run.
     pub start_ns: u64,
-    /// Length, ns: that of the grid, but shorter at both ends of a job, and as long as they are for
-    /// stretches in which nothing completed.
+    /// Length, ns: that of the grid, but shorter at both ends of a job, and longer for a period in
+    /// which nothing completed.
     pub length_ns: u64,
     /// Operations completed.
     pub ios: u64,
@@ -71,8 +71,8 @@ pub fn interval_figures(recording: &Recording) -> Vec<IntervalFigures<'_>> {
 }
 
 fn of_job<'a>(members: &[Member<'a>]) -> Vec<IntervalFigures<'a>> {
-    // Workers of one group may have intervals of different lengths: the longest is what all can be
-    // merged into.
+    // Workers of one group may have intervals of different lengths: all can be merged into the
+    // longest.
     let grid_ns = members.iter().map(|(plan, _)| plan.measurement.histogram_interval_ns).max().unwrap_or(0);
     let workers: Vec<&WorkerRecording> = members.iter().map(|member| member.1).collect();
     let intervals: Vec<&IntervalLatencies> = workers.iter().flat_map(|worker| &worker.interval_latencies).collect();
@@ -111,7 +111,7 @@ fn cells(intervals: &[&IntervalLatencies], grid_ns: u64) -> Vec<Cell> {
     let mut cells: BTreeMap<u64, Cell> = BTreeMap::new();
     for interval in intervals.iter().filter(|interval| !interval.directions.is_empty()) {
         let (start_ns, end_ns) = (interval.start_ns, end_of(interval));
-        // What completed on the last line belongs to the interval that the line closes.
+        // Operations that completed exactly on the last line belong to the interval that it closes.
         let number = if interval.length_ns == 0 { start_ns.saturating_sub(1) } else { start_ns } / grid_ns;
         let cell = cells.entry(number).or_insert_with(|| Cell { start_ns, end_ns, ..Cell::default() });
         cell.start_ns = cell.start_ns.min(start_ns);
@@ -131,7 +131,7 @@ fn with_gaps(cells: Vec<Cell>, intervals: &[&IntervalLatencies]) -> Vec<Cell> {
         if cell.start_ns > at_ns {
             whole.push(Cell { start_ns: at_ns, end_ns: cell.start_ns, ..Cell::default() });
         }
-        // Cells of different grids may overlap: no stretch of time is counted twice.
+        // Cells of different grids may overlap: no time is counted twice.
         cell.start_ns = cell.start_ns.max(at_ns);
         cell.end_ns = cell.end_ns.max(cell.start_ns);
         at_ns = cell.end_ns;

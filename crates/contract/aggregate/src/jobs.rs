@@ -1,10 +1,10 @@
 //! The figures of reports: each job, and each reporting group.
 //!
-//! What is reported as one: every worker for itself, or all workers of a group that asked for group
-//! reporting. Counts and histograms are added; the runtime of a group is the longest of its
-//! workers'; minimum, maximum, mean and deviation of bandwidth and IOPS come from the *summed*
-//! series of the group's workers, so that a minimum is a moment that existed (fio adds the workers'
-//! extremes, which need not be simultaneous).
+//! A report shows every worker for itself, or all workers of a group that asked for group reporting
+//! as one. Counts and histograms are added; the runtime of a group is the longest of its workers';
+//! minimum, maximum, mean and deviation of bandwidth and IOPS come from the *summed* series of the
+//! group's workers, so that a minimum is a moment that existed (fio adds the workers' extremes,
+//! which need not be simultaneous).
 
 use iolab_plan::{Direction, UnifiedReporting, WorkerPlan};
 use iolab_recording::{
@@ -20,7 +20,7 @@ use crate::throughput::milliseconds;
 /// One reported job: a worker or a group of workers.
 #[derive(Debug)]
 pub struct JobFigures<'a> {
-    /// Plan of its first worker, which lends name, description and options.
+    /// Plan of its first worker, the source of name, description and options.
     pub plan: &'a WorkerPlan,
     /// The workers it consists of.
     pub workers: Vec<&'a WorkerRecording>,
@@ -34,7 +34,7 @@ pub struct JobFigures<'a> {
     pub error_message: Option<String>,
     /// Read, write and trim, or `mixed` alone.
     pub directions: Vec<DirectionFigures>,
-    /// `mixed` beside the three, for `unified_rw_reporting=both`.
+    /// `mixed` in addition to the three, for `unified_rw_reporting=both`.
     pub mixed: Option<DirectionFigures>,
     /// Flushes.
     pub sync: SyncRecording,
@@ -56,11 +56,11 @@ pub struct JobFigures<'a> {
     pub schedule: Option<ScheduleRecording>,
     /// How the times of a replayed trace were kept.
     pub drift: Option<DriftRecording>,
-    /// A sentence for each worker whose schedule was more than could be done.
+    /// A sentence for each worker that could not keep its schedule.
     pub saturation: Vec<String>,
     /// The tool's own part in the time per I/O, for each kind of loop among the workers.
     pub overheads: Vec<LoopOverhead>,
-    /// How steady the rate was, when that was asked for.
+    /// How steady the rate was, if that was asked for.
     pub steady: Option<SteadyFigures>,
 }
 
@@ -85,7 +85,8 @@ pub struct CpuFigures {
 const DAMAGED: i32 = 84;
 
 impl JobFigures<'_> {
-    /// The errno that fio reports: of what ended a worker, or of damaged data that was survived.
+    /// The errno that fio reports: of the error that ended a worker, or of damaged data that did
+    /// not end it.
     pub fn reported_errno(&self) -> i32 {
         if self.errno == 0 && self.errors.first == DAMAGED { DAMAGED } else { self.errno }
     }
@@ -94,7 +95,7 @@ impl JobFigures<'_> {
 /// Errors of a job.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ErrorFigures {
-    /// Whether reports show them: errors were survived, or the plan says some may be.
+    /// Whether reports show them: non-fatal errors happened, or the plan allows them.
     pub shown: bool,
     /// How many.
     pub total: u64,
@@ -193,8 +194,7 @@ fn cpu_figures(workers: &[&WorkerRecording]) -> CpuFigures {
 fn error_figures(members: &[Member<'_>]) -> ErrorFigures {
     let counts = || members.iter().flat_map(|(_, worker)| &worker.errors);
     let allowed = members.iter().any(|(plan, _)| !plan.errors.continue_on.is_empty());
-    // A fatal error alone is told by the job line; the error line is about those the job went on
-    // after.
+    // The job line reports a fatal error; the error line is about errors that the job survived.
     let survived = members.iter().any(|(_, worker)| worker.outcome.errno() == 0 && !worker.errors.is_empty());
     ErrorFigures {
         shown: allowed || survived,

@@ -6,10 +6,10 @@
 //! - **Which storage** a run reached: [`targets()`].
 //! - **Which workers count**, what is reported as one and why a run does not count: [`members()`],
 //!   [`flaw`].
-//! - **Reports** show [`figures()`], [`interval_figures`] and [`device_figures`]; all that is said of
-//!   a whole run comes from [`WholeRun`].
+//! - **Reports** show [`figures()`], [`interval_figures`] and [`device_figures`]; all figures of a
+//!   whole run come from [`WholeRun`].
 //!
-//! Nothing here makes text or follows a foreign format.
+//! Nothing here makes text or follows the format of another program.
 
 mod devices;
 mod direction;

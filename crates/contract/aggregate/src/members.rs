@@ -3,7 +3,7 @@
 use iolab_plan::WorkerPlan;
 use iolab_recording::{Recording, WorkerRecording};
 
-/// A worker: what it was to do, and what it did.
+/// A worker: its plan and its results.
 pub type Member<'a> = (&'a WorkerPlan, &'a WorkerRecording);
 
 /// The workers that count, in the order of the recording: those that the plan knows and `stats=0`
@@ -34,7 +34,7 @@ pub(crate) fn reported(recording: &Recording) -> Vec<Vec<Member<'_>>> {
     entries
 }
 
-/// Why a run does not count: it was interrupted, or a worker failed. `None` for one that does.
+/// Why a run does not count: it was interrupted, or a worker failed. `None` if it counts.
 pub fn flaw(recording: &Recording) -> Option<String> {
     if recording.interrupted {
         return Some("it was interrupted".to_owned());

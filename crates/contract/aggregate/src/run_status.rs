@@ -11,7 +11,7 @@ use crate::throughput::Throughput;
 pub struct RunStatus<'a> {
     /// Its number.
     pub number: u32,
-    /// How its first worker wants numbers to be written.
+    /// The number format of its first worker.
     pub measurement: &'a MeasurementPlan,
     /// Directions in which there was I/O.
     pub lines: Vec<RunStatusLine>,
@@ -31,7 +31,7 @@ pub struct RunStatusLine {
     pub name: &'static str,
     /// Bytes of all workers.
     pub bytes: u64,
-    /// Those over the longest run time, bytes per second: a [`Throughput`].
+    /// Rate over the longest run time, bytes per second: a [`Throughput`].
     pub bytes_per_second: f64,
     /// Slowest and fastest worker, bytes per second.
     pub worker_rates: (f64, f64),

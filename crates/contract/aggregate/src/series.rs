@@ -1,15 +1,14 @@
 //! Time series: intervals of several workers added up, and averaged over longer windows.
 //!
-//! Intervals lie on a grid common to all workers, so the sum of a grid cell is what the group did
-//! in it. A cell no worker wrote between two that were written is time in which nothing completed:
-//! it counts as such.
+//! Intervals lie on a grid common to all workers, so the sum of a cell is the work of the group in
+//! it. An empty cell between others is time in which nothing completed, and counts as such.
 
 use std::collections::BTreeMap;
 
 use iolab_plan::Direction;
 use iolab_recording::WorkerRecording;
 
-/// Operations and bytes of one stretch of time.
+/// Operations and bytes of one period.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RateSample {
     /// Start, ns since the start of the run.
@@ -62,9 +61,8 @@ pub fn summed_series(workers: &[&WorkerRecording], directions: &[Direction], int
     series
 }
 
-/// Joins samples into windows of at least `window_ms`. What is left at the end is a window of its
-/// own if it covers half of one or is all there is; otherwise its rate would be noise and it is
-/// left out.
+/// Joins samples into windows of at least `window_ms`. The rest at the end is a window if it covers
+/// half of one or there is no other; otherwise its rate would be noise, and it is left out.
 pub fn windows(series: &[RateSample], window_ms: u64) -> Vec<RateSample> {
     let window_ns = window_ms.max(1) * 1_000_000;
     let mut whole: Vec<RateSample> = Vec::new();
@@ -134,7 +132,7 @@ mod tests {
 
     #[test]
     fn extremes_are_those_of_the_sum() {
-        // One worker is fast while the other is slow: the group never changes its speed.
+        // One worker is fast while the other is slow, so the speed of the group is constant.
         let one = worker(&[(0, 500, 10), (500, 500, 90)]);
         let two = worker(&[(0, 500, 90), (500, 500, 10)]);
         let series = summed_series(&[&one, &two], &[Direction::Read], 500_000_000);

@@ -24,7 +24,7 @@ pub struct Bands {
 
 impl Bands {
     /// Shares of completion latencies; of total latencies where completion was not recorded. A
-    /// histogram bucket that straddles two bands goes where its middle lies.
+    /// histogram bucket that spans two bands counts in the one that contains its middle.
     pub(crate) fn of(directions: &[DirectionFigures]) -> Bands {
         let mut bands = Bands { ns: [0.0; 10], us: [0.0; 10], ms: [0.0; 12] };
         let histogram = |figures: &DirectionFigures| {
@@ -73,13 +73,13 @@ impl DepthShares {
     }
 }
 
-/// Shares as shown with one decimal, in tenths of a percent: they add to exactly 100 %, and
-/// whatever happened at all shows as at least 0.1 %.
+/// Shares as shown with one decimal, in tenths of a percent: they add up to exactly 100 %, and
+/// every non-zero share shows as at least 0.1 %.
 pub fn shown_tenths(shares: &[f64; 7]) -> [u32; 7] {
     let mut shown = shares.map(|share| if share > 0.0 { ((share * 10.0).round() as u32).max(1) } else { 0 });
     let total: i64 = shown.iter().map(|tenths| i64::from(*tenths)).sum();
     if total > 0 {
-        // The largest share bears the rounding: there it is least visible.
+        // The largest share absorbs the rounding, where it is least visible.
         if let Some(largest) = shown.iter_mut().max_by_key(|tenths| **tenths) {
             *largest = (i64::from(*largest) + 1000 - total) as u32;
         }

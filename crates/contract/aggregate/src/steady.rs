@@ -1,4 +1,4 @@
-//! How steady a job was, from the member that judged it.
+//! How steady a job was, as judged by one of its workers.
 
 use iolab_plan::SteadyPlan;
 use iolab_recording::SteadyRecording;
@@ -10,7 +10,7 @@ use crate::members::Member;
 pub struct SteadyFigures {
     /// Criterion, limit and window.
     pub plan: SteadyPlan,
-    /// What was seen; nothing when the worker that judges left no recording.
+    /// The result; `None` if the judging worker left no recording.
     pub seen: SteadyRecording,
 }
 
@@ -25,12 +25,12 @@ impl SteadyFigures {
         self.seen.criterion.unwrap_or(0.0)
     }
 
-    /// Mean of the samples there are, operations per second.
+    /// Mean of the existing samples, operations per second.
     pub fn mean_iops(&self) -> f64 {
         mean(&self.seen.iops)
     }
 
-    /// Mean of the samples there are, bytes per second.
+    /// Mean of the existing samples, bytes per second.
     pub fn mean_bytes_per_s(&self) -> f64 {
         mean(&self.seen.bytes_per_s)
     }
@@ -40,7 +40,7 @@ fn mean(values: &[f64]) -> f64 {
     if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
 }
 
-/// Of the members that are reported as one; `None` when no steady state was asked for.
+/// The steady state of members that are reported as one; `None` if none was asked for.
 pub(crate) fn steady(members: &[Member<'_>]) -> Option<SteadyFigures> {
     let plan = members.first()?.0.limits.steady?;
     let seen = members.iter().find_map(|(_, worker)| worker.steady.clone()).unwrap_or_default();

@@ -1,7 +1,6 @@
-//! Which storage a run reached: as far as its engines say what they reach, and its devices are
-//! known.
+//! Which storage a run reached, as far as its engines say so and its devices are known.
 //!
-//! Two runs on the same storage have the same list, whichever way led there: a loop device counts
+//! Two runs on the same storage have the same list, however they reached it: a loop device counts
 //! as the disk beneath it. Nothing here knows an engine by its name.
 
 use std::fmt;
@@ -10,16 +9,16 @@ use iolab_plan::Reach;
 use iolab_recording::{DeviceUse, Recording};
 use serde::{Deserialize, Serialize};
 
-/// Something that holds data, or stands for it.
+/// Something that holds data, or takes its place.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReachedStorage {
     /// A block device of the kernel that is made of no others, by its name.
     BlockDevice(String),
-    /// Files under which no block device was found: tmpfs, an overlay, a file system of the
+    /// Files without a known block device beneath them: tmpfs, an overlay, a file system of the
     /// network.
     NoBlockDevice,
-    /// A device that an engine drives by itself, as the job names it.
+    /// A device that an engine drives itself, by its name in the job.
     Driven(String),
     /// Storage within the process, by the engine that has it.
     Private(String),
@@ -39,8 +38,8 @@ impl fmt::Display for ReachedStorage {
     }
 }
 
-/// What a run reached, sorted, each once; empty where it is not known: an engine did not say, or
-/// nobody looked at the devices.
+/// The storage that a run reached, sorted and without duplicates; empty if it is unknown, because
+/// an engine did not say or the devices were not sampled.
 pub fn targets(recording: &Recording) -> Vec<ReachedStorage> {
     let mut all = Vec::new();
     for worker in &recording.plan.workers {

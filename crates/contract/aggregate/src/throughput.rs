@@ -1,4 +1,5 @@
-//! The one definition of a rate: what was done, over the longest run time of those who did it.
+//! The one definition of a rate: the work done, divided by the longest run time of the workers that
+//! did it.
 //!
 //! ```text
 //! worker 0  ██████████████████ 10 s, 1000 operations
@@ -8,16 +9,15 @@
 //!
 //! Workers of one stage run at the same time, so their run times overlap and the longest counts.
 //! Stages run one after the other, so their times add up. The sum of the workers' own rates would
-//! be a rate at which nobody worked for most of the run; it is not used anywhere.
+//! be a rate that the run did not have for most of its time; it is not used anywhere.
 //!
 //! fio does the same: `sum_thread_stats` of its `stat.c` adds operations and bytes of a group and
 //! keeps the longest run time of each direction, and its lines of groups divide the bytes by the
-//! longest run time (`agg` and `max_run`). So the formats that are fio's show the same numbers as
-//! all others. fio has no rate over several stages: `stonewall` begins a new group.
+//! longest run time (`agg` and `max_run`). So fio's formats show the same numbers as all others.
+//! fio has no rate over several stages: `stonewall` begins a new group.
 //!
-//! What this does not say: workers of one stage that begin at different moments (`startdelay`)
-//! overlap less than their run times do, and the rate is that of the overlap. What was done when is
-//! in the intervals.
+//! A limit of this definition: workers of one stage that begin at different times (`startdelay`)
+//! overlap only partly, and the rate is that of the overlap. The intervals show what was done when.
 
 use iolab_plan::{Direction, PerDirection};
 use iolab_recording::{DirectionRecording, WorkerRecording};
@@ -36,7 +36,7 @@ pub struct Throughput {
 }
 
 impl Throughput {
-    /// Of some directions of workers, stage by stage.
+    /// The sum of some directions of workers, stage by stage.
     pub fn of(directions: &[Direction], members: &[Member<'_>]) -> Throughput {
         let mut stages: Vec<u32> = members.iter().map(|(plan, _)| plan.stage).collect();
         stages.sort_unstable();
@@ -49,12 +49,12 @@ impl Throughput {
         stages.into_iter().map(of_stage).fold(Throughput::default(), Throughput::then)
     }
 
-    /// Of some directions of one worker.
+    /// The sum of some directions of one worker.
     pub fn of_worker(directions: &[Direction], worker: &WorkerRecording) -> Throughput {
         let own = directions.iter().map(|direction| Throughput::of_direction(&worker.directions, *direction));
         let sum = own.fold(Throughput::default(), Throughput::beside);
-        // A single operation has no first-to-last time: the worker's own keeps its rate finite and
-        // honest.
+        // A single operation has no time from first to last: the worker's own run time keeps its
+        // rate finite and honest.
         let runtime_ns = if sum.ios > 0 && sum.runtime_ns == 0 { worker.runtime_ns } else { sum.runtime_ns };
         Throughput { runtime_ns, ..sum }
     }
@@ -66,13 +66,13 @@ impl Throughput {
         Throughput { ios: own.ios, bytes: own.bytes, runtime_ns: if is_used { own.runtime_ns } else { 0 } }
     }
 
-    /// Together with what was done at the same time.
+    /// Adds work that was done at the same time.
     #[must_use]
     pub fn beside(self, other: Throughput) -> Throughput {
         Throughput { runtime_ns: self.runtime_ns.max(other.runtime_ns), ..self.then(other) }
     }
 
-    /// Together with what was done before or after it.
+    /// Adds work that was done before or after it.
     #[must_use]
     pub fn then(self, other: Throughput) -> Throughput {
         Throughput {

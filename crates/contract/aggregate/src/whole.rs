@@ -7,7 +7,7 @@ use iolab_recording::{DirectionRecording, Recording, WorkerRecording};
 use crate::members::{Member, members};
 use crate::throughput::Throughput;
 
-/// What all workers that count did together.
+/// The work of all workers that count.
 #[derive(Debug)]
 pub struct WholeRun<'a> {
     members: Vec<Member<'a>>,
@@ -54,7 +54,7 @@ impl<'a> WholeRun<'a> {
         [self.sum(|worker| worker.cpu.user_ns), self.sum(|worker| worker.cpu.system_ns)]
     }
 
-    /// Adds something of each worker up.
+    /// Adds up one value of each worker.
     pub fn sum(&self, of: fn(&WorkerRecording) -> u64) -> u64 {
         self.workers().map(of).fold(0, u64::saturating_add)
     }

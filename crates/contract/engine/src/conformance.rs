@@ -1,10 +1,10 @@
-//! The tests every engine passes: the contract of [`crate::Lane`] said as assertions.
+//! The tests that every engine passes: the contract of [`crate::Lane`] as assertions.
 //!
 //! An engine's crate instantiates the suite in its tests with
 //! [`conformance_suite!`](crate::conformance_suite). Each check is a generic function that opens
-//! lanes of the engine over scratch files (made with the standard library only, removed on drop)
-//! and panics with a sentence when the contract is broken. Engines with [`crate::FileUse::Nothing`]
-//! or [`crate::FileUse::Paths`] run the part that makes sense for them; a check that does not apply
+//! lanes of the engine on scratch files (made with the standard library only, removed on drop) and
+//! panics with a sentence when the contract is broken. Engines with [`crate::FileUse::Nothing`] or
+//! [`crate::FileUse::Paths`] run the part that makes sense for them; a check that does not apply
 //! returns at once. Nothing here measures time: a check of a timeout asserts that the call returns
 //! and what it returned, not when.
 //!
@@ -59,7 +59,7 @@ pub struct ConformanceSetup {
     pub buffers: Backing,
     /// The queue depths tried.
     pub depths: &'static [usize],
-    /// The operation with which the queue is tried; an engine that knows no reads names another.
+    /// The operation with which the queue is tested; an engine without reads names another.
     pub probe: OpKind,
     /// What must live as long as the setup does, such as a temporary folder that an option names.
     pub keeps: Option<std::sync::Arc<dyn std::any::Any + Send + Sync>>,
@@ -81,38 +81,38 @@ impl Default for ConformanceSetup {
 }
 
 impl ConformanceSetup {
-    /// The same with one option set.
+    /// Sets one option.
     pub fn option(mut self, name: &str, value: Value) -> ConformanceSetup {
         let text = format!("{value:?}");
         self.options.set(name, Setting { value, text, source: 0, span: (0, 0) });
         self
     }
 
-    /// The same with a switch of the engine turned on or off.
+    /// Turns a switch of the engine on or off.
     pub fn flag(self, name: &str, on: bool) -> ConformanceSetup {
         self.option(name, Value::Flag(on))
     }
 
-    /// The same with `O_DIRECT` files.
+    /// Uses `O_DIRECT` files.
     pub fn direct(mut self) -> ConformanceSetup {
         self.direct = true;
         self
     }
 
-    /// The same with this operation to try the queue with.
+    /// Tests the queue with this operation.
     pub fn probe(mut self, probe: OpKind) -> ConformanceSetup {
         self.probe = probe;
         self
     }
 
-    /// The same on devices named so, with buffers in a memfd as the runner gives them.
+    /// Uses devices named like this, with buffers in a memfd as in the runner.
     pub fn device(mut self, name: fn(&std::path::Path, u64) -> String) -> ConformanceSetup {
         self.device = Some(name);
         self.buffers = Backing::Memfd;
         self
     }
 
-    /// The same at these depths.
+    /// Uses these depths.
     pub fn depths(mut self, depths: &'static [usize]) -> ConformanceSetup {
         self.depths = depths;
         self

@@ -1,4 +1,4 @@
-//! What an engine says of itself, as constant data.
+//! The description of an engine, as constant data.
 
 use iolab_options::{EngineTraits, OptionEntry, PageCache, Reach, Settings, Value};
 
@@ -17,7 +17,7 @@ pub struct EngineDescription {
     pub options: &'static [OptionEntry],
     /// What it can do.
     pub capabilities: Capabilities,
-    /// Ways of using it that a look at the machine tries, the plainest first.
+    /// Ways of using it that `iolab doctor` tries, the plainest first.
     pub trials: &'static [EngineProbe],
 }
 
@@ -28,9 +28,9 @@ pub struct EngineProbe {
     pub topic: &'static str,
     /// Words of the command line that use it.
     pub words: &'static [&'static str],
-    /// What follows when it does not work.
+    /// The consequence when it does not work.
     pub consequence: &'static str,
-    /// What mends it; empty when nothing does.
+    /// The remedy; empty if there is none.
     pub mend: &'static str,
 }
 
@@ -69,7 +69,7 @@ pub struct Capabilities {
     pub syncs: bool,
     /// Whether `direct=1` is possible.
     pub direct: bool,
-    /// Whether writing beyond the end makes a file longer. Where not, files are laid out in full
+    /// Whether writing beyond the end makes a file longer. If not, files are laid out in full
     /// first.
     pub extends_files: bool,
     /// What operations do to the files themselves.
@@ -82,12 +82,12 @@ pub struct Capabilities {
     pub polling: Polling,
     /// Whether it reads files that a job only writes, so that they must be open for both.
     pub reads_to_write: bool,
-    /// Limits of the machine that it depends on.
+    /// Limits of the machine on which it depends.
     pub needs: &'static [Need],
 }
 
 impl Capabilities {
-    /// What readers of figures must know, of the engine with these options.
+    /// What readers of figures must know about the engine with these options.
     pub fn traits(&self, options: &Settings) -> EngineTraits {
         let value = |name: &str| options.get(name).map(|setting| &setting.value);
         let polls = match self.polling {
@@ -107,16 +107,16 @@ impl Capabilities {
     }
 }
 
-/// What the operations of an engine do to the files of a job, beside moving data.
+/// What the operations of an engine do to the files of a job, besides moving data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileEffect {
     /// Writes and trims change content, reads change nothing.
     ByDirection,
-    /// Every operation changes content or the storage behind it, a read too.
+    /// Every operation, even a read, changes content or the storage behind it.
     Changes,
-    /// What is missing is made; what exists is left as it is, whatever the direction.
+    /// Missing files are made; existing ones are left as they are, whatever the direction.
     Makes,
-    /// What exists is removed, whatever the direction.
+    /// Existing files are removed, whatever the direction.
     Removes,
 }
 
@@ -127,9 +127,9 @@ pub enum FileUse {
     Descriptors,
     /// Only paths: the operations create, stat or delete them.
     Paths,
-    /// Names of devices in the engine's own language. The engine opens them itself, and says
-    /// beforehand what they are: [`crate::Engine::device`]. Its jobs are threads of one process, so
-    /// that they can share a device.
+    /// Names of devices in the engine's own language. The engine opens them itself, and describes
+    /// them beforehand: [`crate::Engine::device`]. Its jobs are threads of one process, so that
+    /// they can share a device.
     Devices,
     /// Nothing: offsets are made up.
     Nothing,

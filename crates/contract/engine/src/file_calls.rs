@@ -3,8 +3,7 @@
 //!
 //! Results are as a [`Completion`](crate::Completion) wants them: 0 or a count, or a negative
 //! errno. Interrupted calls (`EINTR`) are made again. Nothing here allocates except
-//! [`reopen_for_writing`], which is cold. It moves no data: how bytes travel is what the engines
-//! differ in.
+//! [`reopen_for_writing`], which is cold. It moves no data: engines differ in how they move it.
 #![allow(
     unsafe_code,
     reason = "island: fsync, fallocate, sync_file_range, posix_fadvise and ioctl on descriptors the runner owns"
@@ -28,7 +27,8 @@ use std::os::fd::RawFd;
 
 use crate::{Op, OpKind, TargetFile};
 
-/// A file as these calls need it: what the hot half of an engine keeps of a [`TargetFile`].
+/// A file as these calls need it: the part of a [`TargetFile`] that the hot half of an engine
+/// keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileTarget {
     /// The descriptor; a bad one makes every call answer `-EBADF`.

@@ -1,4 +1,4 @@
-//! Finished operations that wait for `reap`: the row behind lanes that complete an operation by
+//! Finished operations that wait for `reap`: the queue of lanes that complete operations
 //! themselves.
 //!
 //! It never allocates after `with_depth` and hands operations out in the order in which they
@@ -8,8 +8,8 @@ use crate::{Completion, Completions, Submission};
 
 /// Completions, oldest first.
 ///
-/// Lanes are nearly always emptied at once, so this is a plain row and no ring: what is left when
-/// the row is used up moves to its beginning.
+/// Lanes are nearly always emptied at once, so this is a plain array and no ring: the rest moves to
+/// the beginning when the array is used up.
 #[derive(Debug)]
 pub struct CompletionRow {
     row: Box<[Completion]>,
@@ -36,7 +36,7 @@ impl CompletionRow {
         self.end == self.front
     }
 
-    /// Whether as many wait as the depth allows: a lane then answers `Full`.
+    /// Whether it is full: a lane then answers `Full`.
     #[inline]
     pub fn is_full(&self) -> bool {
         self.len() >= self.row.len()
@@ -49,7 +49,7 @@ impl CompletionRow {
         debug_assert!(added, "more operations finished than the lane was opened for");
     }
 
-    /// Adds one unless as many wait as the depth allows; says whether it did.
+    /// Adds one unless it is full; returns whether it did.
     #[inline(always)]
     pub fn offer(&mut self, completion: Completion) -> bool {
         if let Some(place) = self.row.get_mut(self.end) {
@@ -74,7 +74,7 @@ impl CompletionRow {
         true
     }
 
-    /// Keeps what performing the operation of a slot came to, and answers as `submit` has to.
+    /// Stores the result of the operation of a slot, and returns the answer of `submit`.
     #[inline(always)]
     pub fn take(&mut self, slot: u16, outcome: Result<i32, i32>) -> Submission {
         match outcome {
@@ -86,7 +86,7 @@ impl CompletionRow {
         }
     }
 
-    /// Moves as many as `out` has room for and returns how many those were.
+    /// Moves as many as `out` has room for, and returns their number.
     #[inline(always)]
     pub fn drain_into(&mut self, out: &mut Completions) -> usize {
         let count = out.extend(&self.row[self.front..self.end]);

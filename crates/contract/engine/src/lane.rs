@@ -1,4 +1,4 @@
-//! The hot half of an engine, and what opening it takes.
+//! The hot half of an engine, and the inputs of opening it.
 
 use std::os::fd::RawFd;
 use std::path::{Path, PathBuf};
@@ -19,8 +19,8 @@ pub trait Engine {
     /// Opens one lane for the calling thread.
     fn open(request: &LaneRequest<'_>) -> Result<Self::Lane, OpenError>;
 
-    /// Files and block devices that the engine opens by its own options, beside the job's files:
-    /// what is looked at while the job runs.
+    /// Files and block devices that the engine opens by its own options, besides the job's files;
+    /// they are sampled while the job runs.
     fn opens(_options: &Settings) -> Vec<PathBuf> {
         Vec::new()
     }
@@ -38,14 +38,14 @@ pub trait Engine {
         Err(OpenError { message, errno: None })
     }
 
-    /// Why a job must not write to a device that the engine opens by itself, for what is on it;
+    /// Why a job must not write to a device that the engine opens itself, because of its content;
     /// `None` if it may, if `allowed` names the device, or if the engine refuses the name anyway.
     fn overwrite_refusal(_device: &Path, _job: &str, _allowed: &[PathBuf]) -> Option<String> {
         None
     }
 
-    /// Takes note of what the user allows to be overwritten, for engines that make files of their
-    /// own.
+    /// Tells the engine what the user allows to be overwritten, for engines that make files of
+    /// their own.
     fn allow_overwriting(_paths: &[PathBuf]) {}
 }
 
@@ -58,7 +58,7 @@ pub struct DeviceFacts {
     pub block_bytes: u32,
 }
 
-/// Everything a lane may use. Files and buffers outlive the lane.
+/// Everything that a lane may use. Files and buffers outlive the lane.
 #[derive(Debug)]
 pub struct LaneRequest<'a> {
     /// The job's files, in plan order; [`Op::file`] indexes them.
@@ -73,7 +73,7 @@ pub struct LaneRequest<'a> {
     pub direct: bool,
     /// Seed for engines that make random choices of their own.
     pub seed: u64,
-    /// The number of the worker in its run, from 0: for engines that share something out among
+    /// The number of the worker in its run, from 0: for engines that divide something among
     /// workers.
     pub worker: u32,
 }
@@ -128,17 +128,17 @@ pub trait Lane {
         self.reap(wait, out)
     }
 
-    /// One operation from beginning to end, while the lane holds no other: what its completion's
-    /// result would be, or the errno it is refused with. Only of lanes that say [`Lane::PERFORMS`];
-    /// the same as `submit` and `reap`, without the path through a queue that one operation does
-    /// not need.
+    /// Performs one operation from beginning to end, while the lane holds no other. Returns the
+    /// result of its completion, or the errno with which it is refused. Only for lanes with
+    /// [`Lane::PERFORMS`]; it does the same as `submit` and `reap`, without the queue that one
+    /// operation does not need.
     #[inline]
     fn perform(&mut self, _op: &Op) -> Result<i32, i32> {
         Err(ENOSYS)
     }
 
-    /// What the user should know of how the lane was opened, e.g. which faster way the kernel
-    /// refused and why, and of how it ended; whole sentences for the warnings of the recording.
+    /// What the user should know about the opening of the lane, e.g. which faster way the kernel
+    /// refused and why, and about its end. Whole sentences, for the warnings of the recording.
     /// Cold.
     fn notes(&self) -> &[String] {
         &[]
@@ -193,7 +193,7 @@ impl Completions {
         }
     }
 
-    /// Adds as many as there is room for, from the first; returns how many those were.
+    /// Adds as many as there is room for, from the first; returns their number.
     #[inline(always)]
     pub fn extend(&mut self, completions: &[Completion]) -> usize {
         let free = &mut self.items[self.length..];
@@ -226,13 +226,13 @@ impl Completions {
         self.items.len() - self.length
     }
 
-    /// Those collected since `clear`.
+    /// The completions collected since `clear`.
     #[inline]
     pub fn as_slice(&self) -> &[Completion] {
         &self.items[..self.length]
     }
 
-    /// The same, for a checker to change.
+    /// The completions collected since `clear`, for a checker to change.
     #[inline]
     pub fn as_mut_slice(&mut self) -> &mut [Completion] {
         &mut self.items[..self.length]
@@ -248,10 +248,10 @@ impl Completions {
 /// Why a lane could not be opened.
 #[derive(Debug)]
 pub struct OpenError {
-    /// What was tried and why it failed, in a sentence a user can act on.
+    /// What was tried and why it failed, in a sentence on which a user can act.
     pub message: String,
-    /// The errno, where the kernel gave one; `EPERM` where the engine itself refuses, because
-    /// something would be destroyed.
+    /// The errno, if the kernel gave one; `EPERM` if the engine itself refuses, because something
+    /// would be destroyed.
     pub errno: Option<i32>,
 }
 

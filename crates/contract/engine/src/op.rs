@@ -76,11 +76,11 @@ pub struct Op {
     pub priority: u8,
 }
 
-/// What the engine says of one operation.
+/// The engine's answer to one operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
 pub struct Completion {
-    /// The slot of the [`Op`], which the loop owns again.
+    /// The slot of the [`Op`], which belongs to the loop again.
     pub slot: u32,
     /// Bytes moved (0 for syncs and trims that succeeded), or a negative errno.
     pub result: i32,

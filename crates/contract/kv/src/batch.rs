@@ -3,9 +3,9 @@
 /// One change of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change<'a> {
-    /// This key has this value from now on.
+    /// Sets the value of this key.
     Put(&'a [u8], &'a [u8]),
-    /// This key has no value from now on.
+    /// Removes the value of this key.
     Delete(&'a [u8]),
 }
 
@@ -36,7 +36,7 @@ impl Batch {
         self.lengths.push((key.len(), None));
     }
 
-    /// Forgets all changes, keeps the memory.
+    /// Discards all changes, and keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.lengths.clear();

@@ -1,10 +1,11 @@
-//! The tests every store passes: the promises of the contract said as assertions.
+//! The tests that every store passes: the promises of the contract as assertions.
 //!
-//! A store's crate instantiates the suite in its tests with [`kv_conformance_suite!`](crate::kv_conformance_suite).
-//! Each check is a function that opens stores in scratch folders (removed on drop) and panics with a
-//! sentence when a promise is broken. What is right is decided by a [`BTreeMap`](std::collections::BTreeMap)
-//! that sees the same operations. Operations come from seeds; a failure names its seed. Nothing here
-//! measures time, and nothing shows what survives the loss of power.
+//! A store's crate instantiates the suite in its tests with
+//! [`kv_conformance_suite!`](crate::kv_conformance_suite). Each check is a function that opens
+//! stores in scratch folders (removed on drop) and panics with a sentence when a promise is broken.
+//! A [`BTreeMap`](std::collections::BTreeMap) that gets the same operations decides what is right.
+//! Operations come from seeds; a failure names its seed. Nothing here measures time, and nothing
+//! shows what survives the loss of power.
 //!
 //! ```text
 //! iolab_kv::kv_conformance_suite!(fjall, &Fjall, Setup { wrong_option: "colour=red", ..Setup::default() });

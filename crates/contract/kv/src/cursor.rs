@@ -1,10 +1,10 @@
-//! Going through the keys of a store in order, and the cursor of stores that only have iterators.
+//! Iterating over the keys of a store in order, and the cursor of stores that only have iterators.
 
 use std::ops::Bound;
 
 use crate::StoreError;
 
-/// Where a cursor goes at once.
+/// The target of a seek.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Seek<'a> {
     /// The first key.
@@ -17,7 +17,7 @@ pub enum Seek<'a> {
     AtMost(&'a [u8]),
 }
 
-/// Where a cursor goes step by step.
+/// The direction of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
     /// To greater keys.
@@ -28,40 +28,40 @@ pub enum Way {
 
 /// A place among the keys of a store. A cursor belongs to one thread.
 pub trait Cursor {
-    /// Goes there, or nowhere when no key is there.
+    /// Moves to the target, or off the keys if there is no such key.
     fn seek(&mut self, to: Seek<'_>) -> Result<(), StoreError>;
 
-    /// Goes to the next key that way, or nowhere when there is none. A cursor that stands nowhere
-    /// stays there.
+    /// Moves to the next key in that direction, or off the keys if there is none. A cursor that is
+    /// off the keys stays so.
     fn step(&mut self, way: Way) -> Result<(), StoreError>;
 
-    /// The key and the value where it stands; `None` when it stands nowhere.
+    /// The current key and value; `None` if the cursor is off the keys.
     fn entry(&self) -> Option<(&[u8], &[u8])>;
 }
 
-/// Bytes as an iterator of a store hands them out.
+/// Bytes as an iterator of a store returns them.
 pub type Bytes = Vec<u8>;
 
-/// A store, or a snapshot of one, that has iterators from a bound, both ways.
+/// A store, or a snapshot of one, that has iterators from a bound in both directions.
 pub trait Ranges {
-    /// The keys and values from the bound on, that way.
+    /// An iterator over keys and values from a bound.
     type Iter: Iterator<Item = Result<(Bytes, Bytes), StoreError>>;
 
-    /// Iterates from `from` on, that way, to the end.
+    /// Iterates from `from` to the end in this direction.
     fn range(&self, from: Bound<&[u8]>, way: Way) -> Result<Self::Iter, StoreError>;
 }
 
-/// A cursor made of iterators: a seek and a turn of direction begin a new one.
+/// A cursor made of iterators: a seek or a change of direction begins a new one.
 #[derive(Debug)]
 pub struct RangeCursor<R: Ranges> {
     ranges: R,
-    /// The iterator under way, and its direction.
+    /// The current iterator, and its direction.
     under_way: Option<(R::Iter, Way)>,
     entry: Option<(Bytes, Bytes)>,
 }
 
 impl<R: Ranges> RangeCursor<R> {
-    /// A cursor over `ranges`, standing nowhere.
+    /// A cursor over `ranges`, not yet on a key.
     pub fn new(ranges: R) -> RangeCursor<R> {
         RangeCursor { ranges, under_way: None, entry: None }
     }

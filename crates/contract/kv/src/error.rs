@@ -13,9 +13,9 @@ pub enum ErrorKind {
     /// The folder holds something else, or a store of another kind, or no store where one must be, or
     /// one where none may be.
     Folder,
-    /// Somebody else has the store open.
+    /// Another program or thread has the store open.
     Busy,
-    /// The store's files say something that cannot be.
+    /// The store's files are inconsistent.
     Corrupt,
     /// The disk, or the user's share of it, is full.
     Full,
@@ -26,8 +26,8 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// Whether the user can mend it by asking for something else; otherwise the machine or the
-    /// store's data is in trouble.
+    /// Whether the user can fix it by a different request; otherwise there is a problem with the
+    /// machine or the store's data.
     pub fn is_mistake(self) -> bool {
         matches!(self, ErrorKind::NotInstalled | ErrorKind::Option | ErrorKind::Folder | ErrorKind::Unsupported)
     }
@@ -49,7 +49,7 @@ impl StoreError {
         StoreError { kind, message: message.into() }
     }
 
-    /// What the file system said of a file or folder; a full disk is told from the rest.
+    /// An error of the file system about a file or folder; a full disk has a kind of its own.
     pub fn of_file(path: &Path, doing: &str, error: &std::io::Error) -> StoreError {
         let kind = match error.kind() {
             std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => ErrorKind::Full,

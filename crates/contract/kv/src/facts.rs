@@ -1,11 +1,11 @@
-//! What a store says of itself: constant facts once it is open, figures at any time.
+//! What a store reports about itself: constant facts once it is open, and figures at any time.
 
-/// What is so for as long as a store is open.
+/// Facts that do not change while a store is open.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StoreFacts {
     /// Version of the store's library, e.g. `7.8.3`.
     pub version: String,
-    /// The options in effect, in the store's own language; empty where it cannot tell.
+    /// The options in effect, in the store's own language; empty if it does not report them.
     pub options: String,
     /// How values are compressed, in the store's own word; `none` when they are not.
     pub compression: Option<String>,
@@ -13,13 +13,14 @@ pub struct StoreFacts {
     pub direct_reads: Option<bool>,
     /// Bytes of cache for blocks of the store's own; 0 for none.
     pub cache_bytes: Option<u64>,
-    /// Whether the library was built with assertions, where that can be known.
+    /// Whether the library was built with assertions, if that is known.
     pub assertions: Option<bool>,
-    /// What a reader of the figures should know besides: whole sentences.
+    /// Further notes for a reader of the figures: whole sentences.
     pub notes: Vec<String>,
 }
 
-/// What a store has counted since it was opened, and what it owes. `None`: it does not count this.
+/// What a store has counted since it was opened, and its pending work. `None`: it does not count
+/// this.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StoreFigures {
     /// Bytes of keys and values that users wrote.
@@ -42,14 +43,15 @@ pub struct StoreFigures {
     pub cache_hits: Option<u64>,
     /// Lookups that it did not.
     pub cache_misses: Option<u64>,
-    /// Bytes of what is live, by the store's own estimate.
+    /// Bytes of live data, by the store's own estimate.
     pub live_bytes: Option<u64>,
     /// Keys, by the store's own estimate.
     pub keys: Option<u64>,
 }
 
 impl StoreFigures {
-    /// What changed since `before`: counters are subtracted, what is owed and live is as it is now.
+    /// The change since `before`: counters are subtracted; pending work and live data are the
+    /// current ones.
     pub fn since(&self, before: &StoreFigures) -> StoreFigures {
         let less = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then.unwrap_or(0)));
         StoreFigures {

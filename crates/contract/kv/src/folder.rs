@@ -1,4 +1,4 @@
-//! What a folder holds, asked before anything in it is touched.
+//! What a folder holds, checked before anything in it is touched.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ pub enum Holds {
     Store(&'static str),
     /// A store of the kind with this name, and these files that are not its own.
     StoreAndMore(&'static str, Vec<String>),
-    /// No store that is known here, but these files.
+    /// No known store, but these files.
     Other(Vec<String>),
 }
 
@@ -42,7 +42,8 @@ fn names_in(folder: &Path) -> std::io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Whether a store of this kind may be opened as asked; what every [`StoreKind::open`] asks first.
+/// Whether a store of this kind may be opened as requested; every [`StoreKind::open`] calls it
+/// first.
 pub fn judge(kind: &dyn StoreKind, request: &OpenRequest<'_>) -> Result<(), StoreError> {
     let name = kind.description().name;
     let folder = request.folder.display();

@@ -1,4 +1,4 @@
-//! A kind of store: what is known of it without opening one, and how to open one.
+//! A kind of store: what is known without opening one, and how to open one.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ pub struct StoreDescription {
     pub details: &'static str,
     /// The command that installs what it needs; empty when it is part of this program.
     pub install: &'static str,
-    /// Whether what is put can be got: false only for stores that measure the loop.
+    /// Whether stored values can be read: false only for stores that measure the loop.
     pub keeps_data: bool,
 }
 
@@ -51,23 +51,23 @@ pub trait StoreKind: Sync {
     /// The version of the store's library here, or what is missing and what installs it.
     fn version(&self) -> Result<String, StoreError>;
 
-    /// Whether the folder has the files by which a store of this kind is known. Opens no store and
-    /// changes nothing.
+    /// Whether the folder has the files by which a store of this kind is recognised. Opens no store
+    /// and changes nothing.
     fn recognises(&self, folder: &Path) -> bool;
 
     /// Whether a store of this kind makes files or folders with this name in its folder.
     fn owns(&self, name: &str) -> bool;
 
-    /// Opens a store. What is in the folder is left as it is when the answer is an error.
+    /// Opens a store. On an error, the folder stays as it is.
     fn open(&self, request: &OpenRequest<'_>) -> Result<Box<dyn Store>, StoreError>;
 
     /// Removes the store in the folder, and the folder if it is empty then. Only what the store
     /// [owns](StoreKind::owns) goes. A folder that is not recognised is refused.
     fn destroy(&self, folder: &Path) -> Result<(), StoreError>;
 
-    /// The same for a store whose options put its files elsewhere than into folders of this machine;
-    /// no error if none is there. Who asks has to know that the store may go: nothing can be judged
-    /// from outside.
+    /// Destroys a store whose options put its files somewhere other than into folders of this
+    /// machine; no error if there is none. The caller must know that the store may be removed:
+    /// nothing can be checked from outside.
     fn destroy_elsewhere(&self, folder: &Path, _options: &str) -> Result<(), StoreError> {
         let message = format!("{}: stores of this kind live in folders of this machine only", folder.display());
         Err(StoreError::new(ErrorKind::Unsupported, message))

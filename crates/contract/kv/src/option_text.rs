@@ -15,7 +15,7 @@ pub fn options_of(text: &str) -> Result<Vec<(&str, &str)>, StoreError> {
     Ok(options)
 }
 
-/// Cuts at semicolons that stand in no braces.
+/// Splits at semicolons outside of braces.
 fn parts(text: &str) -> impl Iterator<Item = &str> {
     let mut depth = 0_usize;
     text.split(move |letter| {
@@ -28,13 +28,13 @@ fn parts(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// An option that a store does not know, and those it does.
+/// The error for an unknown option, with the known ones.
 pub fn unknown_option(store: &str, name: &str, known: &[&str]) -> StoreError {
     let message = format!("{store} has no option `{name}`; its options are {}", known.join(", "));
     StoreError::new(ErrorKind::Option, message)
 }
 
-/// The number that an option must have.
+/// Parses the number that an option needs.
 pub fn number(name: &str, value: &str) -> Result<u64, StoreError> {
     let message = || format!("`{name}={value}`: expected a whole number");
     value.parse().map_err(|_| StoreError::new(ErrorKind::Option, message()))

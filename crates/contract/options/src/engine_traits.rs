@@ -1,7 +1,7 @@
-//! What a reader of figures must know of an engine, whatever it is called.
+//! What a reader of figures must know of an engine, independent of its name.
 //!
-//! Engines say it of themselves, plans carry it, and so do recordings: years later a rule can still
-//! tell a load on a disk from one on nothing, also for engines that this program no longer has.
+//! Engines declare it; plans and recordings carry it. Years later a rule can still tell a load on a
+//! disk from one without storage, even for engines that this program no longer has.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reach {
-    /// Files and devices of the kernel: what is done shows in the counters of block devices.
+    /// Files and devices of the kernel: operations appear in the counters of block devices.
     BlockLayer,
-    /// A device that the engine drives by itself; the kernel counts nothing.
+    /// A device that the engine drives itself; the kernel counts nothing.
     Device,
     /// Storage of its own, such as a file system within the process.
     Private,
@@ -21,7 +21,7 @@ pub enum Reach {
     Processor,
     /// Nothing: an operation is complete as soon as it is submitted.
     Nothing,
-    /// Not known: the plan is of another program.
+    /// Unknown: the plan comes from another program.
     Unknown,
 }
 
@@ -46,7 +46,7 @@ pub struct EngineTraits {
     pub page_cache: PageCache,
     /// Whether an operation is complete when it has been submitted.
     pub synchronous: bool,
-    /// Whether it, or the kernel for it, spins for completions, so that a busy processor says
+    /// Whether it, or the kernel for it, polls for completions, so that a busy processor means
     /// nothing.
     pub polls: bool,
     /// Whether it reads files that a job only writes.
@@ -54,7 +54,7 @@ pub struct EngineTraits {
 }
 
 impl EngineTraits {
-    /// Of an engine of which nothing is known.
+    /// The traits of an unknown engine.
     pub const UNKNOWN: EngineTraits = EngineTraits {
         reach: Reach::Unknown,
         page_cache: PageCache::Never,

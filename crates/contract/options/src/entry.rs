@@ -6,8 +6,7 @@ use std::fmt;
 /// process allow it. A plan says so by this word.
 pub const AUTOMATIC: &str = "automatic";
 
-/// One option: everything that help, docs, completions, the parser and the tests need to know of
-/// it.
+/// One option: everything that help, docs, completions, the parser and the tests need.
 #[derive(Debug, Clone, Copy)]
 pub struct OptionEntry {
     /// Canonical name, as in fio's manual.
@@ -18,8 +17,7 @@ pub struct OptionEntry {
     pub category: Category,
     /// What text it accepts.
     pub kind: ValueKind,
-    /// What holds when it is left out. This is its only place: help shows it, and resolving
-    /// reads it from here.
+    /// The default. This is its only place: help shows it, and resolving reads it from here.
     pub default: DefaultValue,
     /// One line, no full stop, for `--cmdhelp` and completions.
     pub summary: &'static str,
@@ -81,19 +79,19 @@ impl OptionEntry {
     }
 }
 
-/// What holds when an option is left out.
+/// The default of an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DefaultValue {
-    /// What this text of the option's own language means.
+    /// The meaning of this text in the option's own language.
     Text(&'static str),
-    /// What holds for another option of the same table.
+    /// The value of another option of the same table.
     SameAs(&'static str),
-    /// Something that follows from other options, from the mode or from the machine: said in words,
-    /// for help. Resolving works it out.
+    /// A value that depends on other options, on the mode or on the machine: described in words,
+    /// for help. Resolving computes it.
     Derived(&'static str),
     /// The engine decides when it is opened; a plan says [`AUTOMATIC`].
     Automatic,
-    /// Nothing: what the option would name is not there.
+    /// No value: the thing that the option would name does not exist.
     Absent,
 }
 

@@ -1,11 +1,10 @@
-//! One line of a job file, written: the only place where the text of a setting becomes job
-//! language.
+//! Writing one line of a job file: the only place where the text of a setting becomes job language.
 //!
 //! The language has no quotes and no escapes, so a line break in a value would be another line,
-//! with another option, and `;` or `#` would begin a comment. What cannot be written so that it is
-//! read again as the same setting is refused.
+//! with another option, and `;` or `#` would begin a comment. A setting that could not be read back
+//! unchanged is refused.
 
-/// Why a setting cannot stand in a job file.
+/// Why a setting cannot be written to a job file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{setting} cannot stand in a job file: {reason}")]
 pub struct NotALine {
@@ -18,7 +17,7 @@ pub struct NotALine {
 /// `option=value`, or `option` alone, with a newline.
 ///
 /// # Errors
-/// A job file would be read as something else.
+/// The line would be read as something else.
 pub fn job_line(option: &str, value: Option<&str>) -> Result<String, NotALine> {
     let refused = |reason| NotALine {
         setting: format!("{option}={}", value.unwrap_or_default()).escape_debug().to_string(),

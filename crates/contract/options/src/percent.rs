@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// From 0 to 100 %, in steps of a thousandth of a percent: `12.5`.
 ///
-/// In JSON a number, without a decimal point where it is whole.
+/// In JSON a number, without a decimal point if it is whole.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Percent {
     thousandths: u32,
@@ -17,13 +17,13 @@ impl Percent {
     /// Thousandths of a percent in all of it.
     pub const ALL: u32 = 100_000;
 
-    /// So many whole percent; more than 100 is 100.
+    /// A whole number of percent; more than 100 becomes 100.
     pub const fn whole(percent: u32) -> Percent {
         let percent = if percent > 100 { 100 } else { percent };
         Percent { thousandths: percent * 1000 }
     }
 
-    /// So many thousandths of a percent; more than 100 % is 100 %.
+    /// A number of thousandths of a percent; more than 100 % becomes 100 %.
     pub const fn of_thousandths(thousandths: u32) -> Percent {
         Percent { thousandths: if thousandths > Percent::ALL { Percent::ALL } else { thousandths } }
     }
@@ -41,7 +41,7 @@ impl Percent {
         self.thousandths
     }
 
-    /// What it leaves of 100 %.
+    /// The rest to 100 %.
     pub const fn rest(self) -> Percent {
         Percent { thousandths: Percent::ALL - self.thousandths }
     }

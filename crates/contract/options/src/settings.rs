@@ -1,4 +1,4 @@
-//! Settings: option values collected under their canonical names, with where each came from.
+//! Settings: option values by canonical name, each with its origin.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub struct Setting {
 /// Options set in one place, by canonical name.
 ///
 /// The typed getters return `None` when the option is not set, and panic when the table gives it
-/// another kind: that is a slip between table and reader, which the test that reads every entry
+/// another kind: that is a mismatch between table and reader, which the test that reads every entry
 /// catches.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
@@ -35,7 +35,7 @@ impl Settings {
         self.map.insert(name.to_owned(), setting);
     }
 
-    /// Takes over every setting of `later`, replacing earlier ones.
+    /// Adds every setting of `later`, replacing earlier ones.
     pub fn overlay(&mut self, later: &Settings) {
         for (name, setting) in &later.map {
             self.map.insert(name.clone(), setting.clone());
@@ -69,7 +69,7 @@ impl Settings {
 }
 
 impl Settings {
-    /// A [`Value::Flag`]; `None` as well where it is left to the engine ([`AUTOMATIC`]).
+    /// A [`Value::Flag`]; also `None` if the choice is left to the engine ([`AUTOMATIC`]).
     pub fn flag(&self, name: &str) -> Option<bool> {
         match &self.map.get(name)?.value {
             Value::Flag(on) => Some(*on),

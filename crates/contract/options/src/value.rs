@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What an operation does to the device, as options and statistics are indexed by it.
+/// What an operation does to the device; options and statistics are indexed by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
@@ -41,7 +41,7 @@ pub type PerDirection<T> = [T; 3];
 pub enum SizeSpec {
     /// Bytes.
     Bytes(u64),
-    /// Percent of whatever it is measured against, in hundredths of a percent (50 % = 5000).
+    /// Percent of a reference size, in hundredths of a percent (50 % = 5000).
     Percent(u32),
     /// Zones of a zoned device.
     Zones(u64),
@@ -61,7 +61,7 @@ pub struct BlockSplit {
 pub enum SplitShare {
     /// Given, percent (0 to 100).
     Percent(u8),
-    /// Not given: an equal part of what the given ones leave.
+    /// Not given: an equal part of the rest.
     Remainder,
 }
 
@@ -94,7 +94,7 @@ pub enum Distribution {
     },
     /// Shares of accesses to shares of the range, in order.
     Zoned(Vec<ZoneShare>),
-    /// Shares of accesses to stretches of bytes, in order (`size_percent` unused).
+    /// Shares of accesses to ranges of bytes, in order (`size_percent` unused).
     ZonedAbsolute(Vec<ZoneShare>),
 }
 

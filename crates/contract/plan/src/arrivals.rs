@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Where the arrivals of a worker are written down.
+/// The recorded arrivals of a worker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArrivalsPlan {
     /// The file.
@@ -18,7 +18,8 @@ pub struct ArrivalsPlan {
     pub last_ns: u64,
     /// [`arrivals_checksum`] of its text.
     pub checksum: u64,
-    /// Begin again at the end, until the job ends; else the last arrival ends the job.
+    /// Whether to begin again at the end, until the job ends; otherwise the last arrival ends the
+    /// job.
     pub repeat: bool,
 }
 
@@ -30,10 +31,10 @@ pub enum ArrivalsError {
     NotATime {
         /// Number of the line, from 1.
         line: usize,
-        /// What stands there, cut short.
+        /// Its text, shortened.
         text: String,
     },
-    /// A time lies before the one above it.
+    /// A time is earlier than the one above it.
     #[error("line {line}: {text} µs is before the arrival above it")]
     Backwards {
         /// Number of the line, from 1.
@@ -81,8 +82,8 @@ fn microseconds(text: &str) -> Option<u64> {
     whole.parse::<u64>().ok()?.checked_mul(1000)?.checked_add(ns)
 }
 
-/// After how long arrivals begin again, ns: the last of them and one mean gap, so that the rate
-/// stays the same. `None` when all are at the same time as the start and would repeat without end.
+/// The period after which arrivals begin again, ns: the time of the last one plus one mean gap, so
+/// that the rate stays the same. `None` if all are at the start and would repeat endlessly.
 pub fn arrivals_period_ns(times_ns: &[u64]) -> Option<u64> {
     let (first, last) = (times_ns.first()?, times_ns.last()?);
     let gap_ns = match times_ns.len() as u64 - 1 {

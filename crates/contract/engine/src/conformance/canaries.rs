@@ -1,4 +1,4 @@
-//! The suite tested: a sound lane passes every check, and each way of breaking the contract fails
+//! Tests of the suite: a correct lane passes every check, and each violation of the contract fails
 //! one.
 
 use std::marker::PhantomData;
@@ -122,7 +122,7 @@ flavours!(None LosesFirst AnswersTwice WrongSlot FullTooEarly IgnoresAtLeast Ign
 
 crate::conformance_suite!(sound, Queue<crate::conformance::canaries::None>);
 
-/// The names of the checks that a flavour fails.
+/// The names of the checks that a faulty lane fails.
 fn failures<F: Flavour + 'static>() -> Vec<&'static str> {
     type Check = fn(&ConformanceSetup);
     let checks: [(&str, Check); 8] = [

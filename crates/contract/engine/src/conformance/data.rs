@@ -1,6 +1,6 @@
 //! What operations do to data: reads, writes, syncs and trims of real files.
 //!
-//! Applies to engines that move data to open descriptors; the others return at once.
+//! It applies to engines that move data to open descriptors; for others, the checks return at once.
 
 use super::ConformanceSetup;
 use super::rig::{Access, BLOCK, BLOCKS, Rig, holds_data};
@@ -14,7 +14,7 @@ fn moves_file_data<E: Engine>() -> bool {
     capabilities.moves_data && holds_data(capabilities.files)
 }
 
-/// Bytes that tell block and position apart, so that a swapped buffer or offset cannot pass.
+/// Bytes that differ by block and position, so that a swapped buffer or offset is detected.
 fn content(block: usize) -> Vec<u8> {
     (0..BLOCK).map(|at| (block.wrapping_mul(131) ^ at ^ (at >> 8)) as u8 ^ 0x5a).collect()
 }
@@ -72,8 +72,8 @@ pub fn only_the_named_part_of_a_slot_is_used<E: Engine>(setup: &ConformanceSetup
     assert!(rig.scratch.read_back(5 * BLOCK as u64, BLOCK) == content(5), "bytes on disk");
 }
 
-/// A read over the end of the file says how much there was, one past the end says zero. Devices
-/// have no such reads: they refuse what reaches beyond their end.
+/// A read across the end of the file returns the number of bytes before the end, and a read past
+/// the end returns zero. Devices refuse such reads.
 pub fn short_reads_are_short<E: Engine>(setup: &ConformanceSetup) {
     if !moves_file_data::<E>() || E::DESCRIPTION.capabilities.files == FileUse::Devices {
         return;
@@ -92,8 +92,7 @@ pub fn short_reads_are_short<E: Engine>(setup: &ConformanceSetup) {
     assert_eq!(rig.perform(&whole), BLOCK as i32, "a read after a short one");
 }
 
-/// The three syncs complete with zero, alone and among writes; an engine without them does not
-/// pretend.
+/// The three syncs complete with zero, alone and among writes; an engine without them refuses them.
 pub fn syncs_complete_with_zero<E: Engine>(setup: &ConformanceSetup) {
     if E::DESCRIPTION.capabilities.files == FileUse::Paths {
         return;
@@ -115,8 +114,7 @@ pub fn syncs_complete_with_zero<E: Engine>(setup: &ConformanceSetup) {
     }
 }
 
-/// A trimmed range reads as zeroes and its neighbours stay; an engine without trims does not
-/// pretend.
+/// A trimmed range reads as zeroes and its neighbours stay; an engine without trims refuses them.
 pub fn trimmed_ranges_read_as_zeroes<E: Engine>(setup: &ConformanceSetup) {
     let capabilities = E::DESCRIPTION.capabilities;
     if capabilities.files == FileUse::Paths {

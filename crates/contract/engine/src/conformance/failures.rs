@@ -1,4 +1,4 @@
-//! What a lane says when an operation fails, and that it goes on afterwards.
+//! What a lane returns when an operation fails, and that it works afterwards.
 
 use super::ConformanceSetup;
 use super::rig::{Access, BLOCK, BLOCKS, Rig};
@@ -37,7 +37,7 @@ pub fn errors_are_negative_errnos<E: Engine>(setup: &ConformanceSetup) {
         let bad = |op: Op| Op { file: 1, ..op };
         let alone = bad(rig.op(kind, 0, 0));
         assert_not_permitted(rig.perform(&alone), access, kind);
-        // First, last and adjacent in a batch, among operations that are in order.
+        // First, last and adjacent in a batch, among valid operations.
         let ops: Vec<Op> = (0..24)
             .map(|index| {
                 let op = rig.op(OpKind::Read, index % 8, index);
@@ -59,8 +59,8 @@ fn assert_not_permitted(result: i32, access: Access, kind: OpKind) {
     assert!(NOT_PERMITTED.contains(&-result), "{kind:?} on a descriptor that is {access:?} gives {result}");
 }
 
-/// A refused operation leaves its slot with the loop: no completion comes, and the slot works at
-/// once.
+/// A refused operation leaves its slot with the loop: no completion comes, and the slot can be used
+/// at once.
 pub fn refusals_leave_the_slot<E: Engine>(setup: &ConformanceSetup) {
     let mut rig = Rig::<E>::new(setup, 2);
     for kind in [OpKind::Trim, OpKind::Sync, OpKind::DataSync, OpKind::SyncFileRange] {

@@ -35,7 +35,7 @@ pub fn depth_is_held<E: Engine>(setup: &ConformanceSetup) {
         if E::Lane::SYNCHRONOUS || depth == 1 {
             continue;
         }
-        // One slot at a time becomes free, and its next operation finds room at once.
+        // One slot at a time becomes free, and there is room for its next operation at once.
         fill(&mut rig, depth);
         rig.flush();
         for turn in 0..2 * depth {
@@ -95,8 +95,8 @@ pub fn slots_come_back_exactly_once<E: Engine>(setup: &ConformanceSetup) {
     }
 }
 
-/// Polling an idle lane gives nothing; polling a busy one returns, and the operations come in the
-/// end.
+/// Polling an idle lane returns nothing; polling a busy one returns, and all operations complete in
+/// the end.
 pub fn polling_returns<E: Engine>(setup: &ConformanceSetup) {
     let mut rig = Rig::<E>::new(setup, 4);
     assert!(rig.reap(Wait::POLL).is_empty(), "a completion of nothing");
@@ -104,8 +104,7 @@ pub fn polling_returns<E: Engine>(setup: &ConformanceSetup) {
     let mut left = fill(&mut rig, 4);
     left -= rig.reap(Wait::POLL).len();
     rig.flush();
-    // Polling alone must bring them: the kernel may need a push (task work) that only reap can
-    // give.
+    // Polling alone must complete them: the kernel may have task work that only runs during reap.
     let mut polls = 0_u64;
     while left > 0 {
         left -= rig.reap(Wait::POLL).len();
@@ -116,7 +115,7 @@ pub fn polling_returns<E: Engine>(setup: &ConformanceSetup) {
     assert!(rig.reap(Wait::POLL).is_empty(), "a completion came twice");
 }
 
-/// `at_least` completions are there when a wait without a deadline in sight returns.
+/// A wait without a timeout returns only with `at_least` completions.
 pub fn at_least_is_honoured<E: Engine>(setup: &ConformanceSetup) {
     for &depth in setup.depths {
         let mut rig = Rig::<E>::new(setup, depth);
@@ -146,7 +145,7 @@ pub fn room_is_respected<E: Engine>(setup: &ConformanceSetup) {
     assert!(rig.reap(Wait::POLL).is_empty(), "more completions than operations");
 }
 
-/// A wait for what cannot come returns when its time has passed, at once where it is zero.
+/// A wait for completions that cannot come returns after its timeout, or at once if that is zero.
 pub fn timeouts_return<E: Engine>(setup: &ConformanceSetup) {
     let mut rig = Rig::<E>::new(setup, 2);
     for timeout_ns in [0, 1, 1_000_000] {
@@ -192,8 +191,8 @@ pub fn nothing_is_left_after_draining<E: Engine>(setup: &ConformanceSetup) {
     }
 }
 
-/// A lane can be dropped whatever it holds: its buffers are the loop's when drop returns, and stay
-/// untouched.
+/// A lane can be dropped whatever it holds: when drop returns, the loop owns its buffers again, and
+/// they stay untouched.
 pub fn dropping_with_operations_in_flight<E: Engine>(setup: &ConformanceSetup) {
     for &depth in setup.depths {
         let mut rig = Rig::<E>::new(setup, depth);

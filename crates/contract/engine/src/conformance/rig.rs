@@ -1,7 +1,7 @@
 //! One lane under test with its buffers, its scratch files and a ledger of who owns which slot.
 //!
-//! The ledger asserts ownership both ways: a slot is offered only while it is the loop's, and a
-//! completion must name a slot that is the lane's. Nothing here waits for ever: a lane that does
+//! The ledger asserts ownership both ways: a slot is offered only while the loop owns it, and a
+//! completion must name a slot that the lane owns. Nothing here waits for ever: a lane that does
 //! not answer fails.
 
 use std::fs::{File, OpenOptions};
@@ -23,7 +23,7 @@ pub(super) const BLOCK: usize = 4096;
 pub(super) const BLOCKS: usize = 64;
 /// Bytes of one slot: larger than an operation, so that displacement within it can be seen.
 pub(super) const SLOT_BYTES: usize = 2 * BLOCK;
-/// Long enough that only a lane that never answers reaches it.
+/// A timeout that only a lane that never answers reaches.
 pub(super) const PATIENCE_NS: u64 = 20_000_000_000;
 
 // The value of O_DIRECT (open(2)) differs between architectures and the standard library does not
@@ -49,7 +49,7 @@ pub(super) enum Access {
     ReadWrite,
     ReadOnly,
     WriteOnly,
-    /// Not at all: the lane is given a descriptor that is none.
+    /// Not at all: the lane gets an invalid descriptor.
     Missing,
 }
 
@@ -78,7 +78,7 @@ impl Scratch {
         self.targets.push(TargetFile { path, fd, size_bytes, is_block_device: false });
     }
 
-    /// Gives the files names as an engine with devices of its own wants them.
+    /// Gives the files names in the form that an engine with its own devices needs.
     fn name(&mut self, device: fn(&Path, u64) -> String) {
         self.targets.iter_mut().for_each(|target| target.path = device(&target.path, target.size_bytes).into());
     }
@@ -101,7 +101,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // A folder left behind in the temporary folder fails no test.
+        // A left-over temporary folder fails no test.
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
@@ -159,14 +159,14 @@ impl<E: Engine> Rig<E> {
         Ok(Rig { lane: Some(lane), pool, scratch, depth, probe: setup.probe, in_lane: vec![false; depth], out })
     }
 
-    /// Drops the lane, whatever it holds, and opens another over the same files and buffers.
+    /// Drops the lane, whatever it holds, and opens another on the same files and buffers.
     pub(super) fn reopen(&mut self, setup: &ConformanceSetup) {
         self.drop_lane();
         let lane = open_lane::<E>(setup, self.depth, &self.pool, &self.scratch);
         self.lane = Some(lane.unwrap_or_else(|error| panic!("the lane does not open again: {}", error.message)));
     }
 
-    /// Drops the lane; its slots are the loop's again.
+    /// Drops the lane; the loop owns its slots again.
     pub(super) fn drop_lane(&mut self) {
         self.lane = None;
         self.in_lane.fill(false);
@@ -185,7 +185,7 @@ impl<E: Engine> Rig<E> {
         Op { offset, length: BLOCK as u32, buffer_offset: 0, file, slot: slot as u16, kind, priority: 0 }
     }
 
-    /// The operation that the queue is tried with, on one block.
+    /// The operation with which the queue is tested, on one block.
     pub(super) fn probe(&self, slot: usize, block: usize) -> Op {
         self.op(self.probe, slot, block)
     }
@@ -212,12 +212,12 @@ impl<E: Engine> Rig<E> {
         self.lane().flush().unwrap_or_else(|error| panic!("flush: {error:?}"));
     }
 
-    /// Collects completions and checks that each is owed.
+    /// Collects completions and checks that each belongs to an operation in flight.
     pub(super) fn reap(&mut self, wait: Wait) -> Vec<Completion> {
         self.collect(wait, false)
     }
 
-    /// Flush and reap in the lane's own combined way.
+    /// Flushes and reaps by the lane's combined call.
     pub(super) fn flush_and_reap(&mut self, wait: Wait) -> Vec<Completion> {
         self.collect(wait, true)
     }
@@ -255,7 +255,7 @@ impl<E: Engine> Rig<E> {
         result
     }
 
-    /// Performs operations as deep as the lane takes them; results by position, refusals as
+    /// Performs operations at the depth that the lane allows; results by position, refusals as
     /// negative errnos.
     pub(super) fn perform_all(&mut self, ops: &[Op]) -> Vec<i32> {
         let mut position = vec![usize::MAX; self.depth];
@@ -284,13 +284,13 @@ impl<E: Engine> Rig<E> {
         results
     }
 
-    /// Fails unless `result` is what an operation that moved or made up `BLOCK` bytes says.
+    /// Fails unless `result` is that of an operation that moved or pretended to move `BLOCK` bytes.
     pub(super) fn assert_done(&self, result: i32) {
         let capabilities = E::DESCRIPTION.capabilities;
         match capabilities.files {
             files if holds_data(files) && capabilities.moves_data => assert_eq!(result, BLOCK as i32),
             FileUse::Descriptors | FileUse::Devices | FileUse::Nothing => assert!(result >= 0, "failed with {result}"),
-            // Whether creating or deleting these paths can succeed is the engine's own affair.
+            // Whether creating or deleting these paths succeeds depends on the engine.
             FileUse::Paths => {}
         }
     }
@@ -318,7 +318,7 @@ impl<E: Engine> Rig<E> {
     }
 }
 
-/// Whether there is something behind the lane that keeps what is written.
+/// Whether the lane keeps what is written.
 pub(super) fn holds_data(files: FileUse) -> bool {
     matches!(files, FileUse::Descriptors | FileUse::Devices)
 }

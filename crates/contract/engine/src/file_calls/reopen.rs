@@ -1,4 +1,5 @@
-//! A second descriptor, open for reading and writing, of a file that the runner opened otherwise.
+//! A second descriptor, open for reading and writing, of a file that the runner opened in another
+//! mode.
 //!
 //! Shared writable mappings need a descriptor that may also read, and preallocation one that may
 //! write, whatever the job's direction made the runner open. Cold: for `open` of a lane only.

@@ -7,10 +7,9 @@
 use crate::TargetFile;
 
 /// Whether the file or block device refuses operations that must not wait (`RWF_NOWAIT`,
-/// preadv2(2)): a RAM disk does, and some file systems. `false` as well where it cannot be found
-/// out.
+/// preadv2(2)): a RAM disk does, and some file systems. Also `false` if that cannot be found out.
 pub fn always_waits(file: &TargetFile) -> bool {
-    // Others may have no place to read from, or lose what is read.
+    // Other kinds may have nothing to read, or lose what is read.
     let is_regular = || std::fs::metadata(&file.path).is_ok_and(|metadata| metadata.is_file());
     if !file.is_block_device && !is_regular() {
         return false;

@@ -1,4 +1,4 @@
-//! The suite tested: a sound store passes every check, and each way of breaking a promise fails one.
+//! Tests of the suite: a correct store passes every check, and each broken promise fails one.
 //!
 //! The store is a map in memory, kept by folder so that it can be opened again; a marker file stands
 //! in its folder.

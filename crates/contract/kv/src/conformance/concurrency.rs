@@ -50,8 +50,8 @@ pub fn threads_do_not_disturb_each_other(kind: &dyn StoreKind, setup: &Setup) {
     }
 }
 
-/// One thread writes the same number to two keys by batches; whoever looks sees the pair in one
-/// cursor alike, and never a number smaller than before.
+/// One thread writes the same number to two keys by batches; a reader sees both equal within one
+/// cursor, and never a smaller number than before.
 pub fn readers_never_see_half_a_write(kind: &dyn StoreKind, setup: &Setup) {
     if !kind.description().keeps_data {
         return;

@@ -22,7 +22,8 @@ fn at(cursor: &dyn Cursor) -> Option<String> {
     cursor.entry().map(|(key, _)| String::from_utf8_lossy(key).into_owned())
 }
 
-/// Turning round shows the neighbour, not the same key again, and not the one after it.
+/// After a change of direction the cursor shows the neighbour, not the same key and not the one
+/// after it.
 pub fn a_cursor_goes_both_ways(kind: &dyn StoreKind, setup: &Setup) {
     if !kind.description().keeps_data {
         return;
@@ -84,7 +85,7 @@ pub fn a_cursor_seeks_beside_keys(kind: &dyn StoreKind, setup: &Setup) {
     }
 }
 
-/// What is written after a cursor was made is not seen through it.
+/// A cursor does not show what is written after it was made.
 pub fn a_cursor_keeps_what_it_saw(kind: &dyn StoreKind, setup: &Setup) {
     if !kind.description().keeps_data {
         return;

@@ -4,7 +4,7 @@ use super::Setup;
 use super::rig::{Scratch, get, open};
 use crate::{Durability, ErrorKind, Existing, Holds, OpenRequest, StoreKind, holds};
 
-/// Names and sentences are there.
+/// Names and sentences are not empty.
 pub fn description_is_well_formed(kind: &dyn StoreKind, _: &Setup) {
     let known = kind.description();
     assert!(!known.name.is_empty() && known.name.bytes().all(|byte| byte.is_ascii_lowercase()), "{known:?}");
@@ -13,7 +13,7 @@ pub fn description_is_well_formed(kind: &dyn StoreKind, _: &Setup) {
     assert!(version.starts_with(|first: char| first.is_ascii_digit()), "a version is a number: {version}");
 }
 
-/// The three words for what may be there do what they say.
+/// The three values of [`Existing`](crate::Existing) do what they say.
 pub fn existing_stores_are_used_as_told(kind: &dyn StoreKind, setup: &Setup) {
     let scratch = Scratch::new();
     let folder = scratch.folder();
@@ -37,7 +37,7 @@ pub fn existing_stores_are_used_as_told(kind: &dyn StoreKind, setup: &Setup) {
     }
 }
 
-/// A folder with somebody's file is refused, whatever is asked, and stays as it is.
+/// A folder with a foreign file is always refused, and stays as it is.
 pub fn other_folders_are_left_alone(kind: &dyn StoreKind, setup: &Setup) {
     let scratch = Scratch::new();
     let folder = scratch.folder();
@@ -82,7 +82,7 @@ pub fn wrong_options_are_refused(kind: &dyn StoreKind, setup: &Setup) {
     assert_eq!(holds(&folder, &[kind]), Ok(Holds::Nothing), "a refusal made a store");
 }
 
-/// A store is destroyed whole; a file beside it stays, and so does its folder then.
+/// Destroying removes the whole store; a foreign file stays, and then the folder stays, too.
 pub fn destroy_takes_only_what_it_owns(kind: &dyn StoreKind, setup: &Setup) {
     if !kind.description().keeps_data {
         return;

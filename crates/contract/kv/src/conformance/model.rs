@@ -84,7 +84,7 @@ fn write_batch(store: &dyn Store, model: &mut Model, random: &mut SplitMix64) {
     store.write(&batch, some_durability(random)).expect("a batch can be written");
 }
 
-/// Both ways through everything.
+/// Iterates over everything in both directions.
 fn compare_all(store: &dyn Store, model: &Model, place: &str) {
     for (way, from) in [(Way::Forward, Seek::First), (Way::Back, Seek::Last)] {
         let mut cursor = store.cursor().expect(place);
