@@ -1,6 +1,6 @@
-//! Whom an activity tells what goes on.
+//! The interface by which an activity informs the user.
 
-/// The person who looks on. Several threads may tell.
+/// The user who watches. Several threads may use it.
 pub trait Console: Sync {
     /// A message, a line or several. It may be lost.
     fn note(&self, text: &str);
@@ -8,12 +8,12 @@ pub trait Console: Sync {
     /// Text of several lines, shown as it is.
     fn show(&self, text: &str);
 
-    /// A step of a long activity begins. A terminal shows it in the place of the step before, and
+    /// A step of a long activity begins. A terminal shows it in place of the previous step, and
     /// keeps the last one.
     fn step(&self, text: &str, is_last: bool);
 
-    /// What goes on right now, on a line that the next one replaces; an empty text clears it. Where
-    /// no line can be replaced, nothing is shown.
+    /// The current state, on a line that the next one replaces; an empty text clears it. If lines
+    /// cannot be replaced, nothing is shown.
     fn status(&self, text: &str);
 }
 

@@ -6,7 +6,7 @@ use std::io;
 use iolab_bounded_read::ReadError;
 use iolab_outputs::OutputError;
 
-/// Whose matter a failure is. Programs that start each other tell it by their exit codes.
+/// Who must act on a failure. A program passes it on to its parent by its exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FailureKind {
     /// A job, a device or the activity itself failed.
@@ -33,7 +33,7 @@ impl FailureKind {
         }
     }
 
-    /// What an exit code says; `None` for 0 and for codes of other programs.
+    /// The kind behind an exit code; `None` for 0 and for codes of other programs.
     pub fn of_exit_code(code: i32) -> Option<FailureKind> {
         Self::ALL.into_iter().find(|kind| i32::from(kind.exit_code()) == code)
     }
@@ -47,7 +47,7 @@ pub struct Failure {
     /// What is wrong, and what to do.
     pub message: String,
     /// Whether the message is a whole report (diagnostics with the lines that they are about),
-    /// which no program's name belongs before.
+    /// which is printed without the program's name.
     pub is_report: bool,
 }
 
@@ -71,17 +71,17 @@ impl Failure {
         Failure::new(FailureKind::Failed, message)
     }
 
-    /// A message that is shown as it is.
+    /// A whole report, shown as it is.
     pub fn report(kind: FailureKind, text: impl Into<String>) -> Failure {
         Failure { is_report: true, ..Failure::new(kind, text) }
     }
 
-    /// Something did not work, as an error of a library says.
+    /// A failure with the text of a library's error.
     pub fn of(error: impl std::error::Error) -> Failure {
         Failure::failed(error.to_string())
     }
 
-    /// The same failure as the user's mistake.
+    /// Turns the failure into the user's mistake.
     pub fn as_mistake(self) -> Failure {
         Failure { kind: FailureKind::Mistake, ..self }
     }
@@ -118,18 +118,18 @@ impl From<OutputError> for Failure {
     }
 }
 
-/// Says what was tried before the reason why it failed.
+/// Puts what was tried before the reason of a failure.
 pub trait FailureContext<T> {
     /// `what: reason`.
     ///
     /// # Errors
-    /// The same, with more words.
+    /// The same failure, with more words.
     fn context(self, what: impl Display) -> Result<T, Failure>;
 
-    /// The same with words that are made when they are needed.
+    /// Like [`FailureContext::context`], with words that are only made when needed.
     ///
     /// # Errors
-    /// The same, with more words.
+    /// The same failure, with more words.
     fn with_context<D: Display>(self, what: impl FnOnce() -> D) -> Result<T, Failure>
     where
         Self: Sized;

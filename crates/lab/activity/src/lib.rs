@@ -1,8 +1,7 @@
-//! What the activities of this district share: how they fail, whom they tell what goes on, and how
-//! far they are.
+//! What the activities of this district share: failures, messages to the user, and progress.
 //!
-//! An activity prints nothing and does not end the program. It returns a [`Failure`], and says what
-//! a person should know meanwhile to a [`Console`]. The program decides how both are shown.
+//! An activity prints nothing and does not end the program. It returns a [`Failure`], and sends
+//! messages to a [`Console`] meanwhile. The program decides how both are shown.
 
 mod console;
 mod failure;

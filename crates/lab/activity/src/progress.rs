@@ -1,9 +1,9 @@
-//! How far something is that takes longer than a moment: how much of it, how fast, how long still.
+//! The progress of long work: how much is done, how fast, and how long it will still take.
 //!
-//! [`RateEstimate`] is arithmetic and words. [`ProgressLine`] shows them to a [`Console`], which a person at a
-//! terminal sees in one place and everybody else does not. Both are asked between pieces of work;
-//! what is not due yet costs one look at a clock. [`watched`] asks from a thread of its own, for
-//! work that has no pieces.
+//! [`RateEstimate`] is arithmetic and words. [`ProgressLine`] shows them on a [`Console`], as one
+//! changing line on a terminal and not at all elsewhere. Both are called between pieces of work; a
+//! call that is not due costs one reading of the clock. [`watched`] calls them from a separate
+//! thread, for work that has no pieces.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -13,7 +13,7 @@ use iolab_clock::Clock;
 
 use crate::Console;
 
-/// What takes less is over before anybody wonders.
+/// Shorter work is over before anybody wonders.
 const PATIENCE_NS: u64 = 2_000_000_000;
 /// Between two lines.
 const EVERY_NS: u64 = 500_000_000;
@@ -24,11 +24,11 @@ const SMALL_BYTES: u64 = 10 << 20;
 /// What is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProgressUnit {
-    /// Bytes, shown in MiB, or in KiB where there are few.
+    /// Bytes, shown in MiB, or in KiB if there are few.
     Bytes,
-    /// Things, by their name for several of them.
+    /// Things, by their plural name.
     Things(&'static str),
-    /// Nothing that could be counted: only the time that has passed is shown.
+    /// Nothing countable: only the elapsed time is shown.
     Uncounted,
 }
 
@@ -43,7 +43,7 @@ pub struct RateEstimate {
 }
 
 impl RateEstimate {
-    /// Work that begins now; `total` is 0 or `None` where nobody knows how much it is.
+    /// Work that begins now; `total` is 0 or `None` if it is unknown.
     pub fn new(what: impl Into<String>, unit: ProgressUnit, total: Option<u64>, now_ns: u64) -> RateEstimate {
         let total = total.filter(|total| *total > 0);
         RateEstimate { what: what.into(), unit, total, begun_ns: now_ns, next_ns: now_ns.saturating_add(PATIENCE_NS) }
@@ -126,7 +126,7 @@ impl<'c> ProgressLine<'c> {
         ProgressLine { console, clock, pace, is_shown: false }
     }
 
-    /// So much of it is done.
+    /// Reports how much is done.
     pub fn at(&mut self, done: u64) {
         if let Some(line) = self.pace.due(done, self.clock.now_ns()) {
             self.console.status(&line);
@@ -143,8 +143,7 @@ impl Drop for ProgressLine<'_> {
     }
 }
 
-/// Does `work`, and shows meanwhile how far it is: what it counts into `done`, of `total` where
-/// that is known.
+/// Does `work`, and shows its progress meanwhile: the count in `done`, of `total` if that is known.
 pub fn watched<T>(
     console: &dyn Console,
     (what, unit, total): (String, ProgressUnit, Option<u64>),
@@ -191,7 +190,7 @@ mod tests {
             ),
             (ProgressUnit::Things("trials"), Some(30), 0, "copying a: 0 of 30 trials (0 %)"),
             (ProgressUnit::Uncounted, None, 0, "copying a: 4 s so far"),
-            // It has become more than anybody knew.
+            // There is more of it than expected.
             (
                 ProgressUnit::Things("trials"),
                 Some(30),

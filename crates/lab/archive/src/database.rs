@@ -1,7 +1,7 @@
-//! The database of runs and studies: where it lies, and what is put into it unasked.
+//! The database of runs and studies: its place, and what is added automatically.
 //!
-//! Keeping is a service, not a part of the run: whatever is wrong with the database is a warning.
-//! In fio's manners nothing is kept.
+//! Keeping is a service, not a part of the run: an error of the database is only a warning. When
+//! the program runs as fio, nothing is kept.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -18,7 +18,7 @@ use crate::recordings;
 use crate::run_files::{self, TrialFile};
 
 /// `IOLAB_DB`, unless that is empty or `none`; else `NAME.db` beside the folder of recordings.
-/// `None` when nothing is to be kept.
+/// `None` if nothing must be kept.
 ///
 /// # Errors
 /// There is no folder for it.
@@ -30,7 +30,7 @@ pub fn path() -> Result<Option<PathBuf>, Failure> {
     }
 }
 
-/// The database, for who asks for it.
+/// The database, for a command that asks for it.
 ///
 /// # Errors
 /// There is none, or it cannot be opened.
@@ -40,7 +40,7 @@ pub fn open() -> Result<Database, Failure> {
     Database::open(&path).map_err(failure)
 }
 
-/// The database, for who only reads it: it may lie where nothing can be written.
+/// The database, for reading only: it may be in a read-only place.
 ///
 /// # Errors
 /// There is none, or it cannot be opened.
@@ -73,7 +73,7 @@ fn make_folder(path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// What a user can mend is his to mend.
+/// The user repairs what the user can repair.
 pub fn failure(error: DatabaseError) -> Failure {
     let message = format!("{error}");
     match error {
@@ -84,7 +84,7 @@ pub fn failure(error: DatabaseError) -> Failure {
 
 /// Lists a run that has been recorded.
 pub fn keep_run(recording_path: &Path, recording: &Recording, console: &dyn Console) {
-    // A pipe or a device holds nothing that could be found again.
+    // The content of a pipe or a device cannot be found again.
     if recording_path.is_file() {
         keep_with(console, |store| {
             store.add(&of_recording(recording_path, recording)).map_err(failure)?;
@@ -108,10 +108,10 @@ fn keep_with(console: &dyn Console, work: impl FnOnce(&mut Database) -> Result<(
     }
 }
 
-/// Adds whatever a path holds; returns how many entries that made.
+/// Adds everything at a path; returns the number of new entries.
 ///
 /// # Errors
-/// What is there cannot be read or added.
+/// The path cannot be read or added.
 pub fn import(store: &mut Database, path: &Path, console: &dyn Console) -> Result<usize, Failure> {
     let mut progress =
         ProgressLine::new(console, format!("importing {}", path.display()), ProgressUnit::Things("files"), None);
@@ -215,7 +215,7 @@ fn add_study(store: &mut Database, folder: &Path) -> Result<usize, Failure> {
     Ok(1 + trials.len())
 }
 
-/// Entries are found again from any folder.
+/// Paths are absolute, so that entries are found from any folder.
 fn absolute(path: &Path) -> String {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()).to_string_lossy().into_owned()
 }

@@ -1,5 +1,5 @@
-//! What runs leave on this machine: recordings, logs, the database that lists them; and how they
-//! are found again by the names that users give.
+//! What runs leave on this machine: recordings, logs, and the database that lists them; and finding
+//! them by the names that users give.
 
 pub mod database;
 pub mod log_files;
@@ -19,7 +19,7 @@ pub fn outputs_beside<'p>(force: bool, inputs: impl IntoIterator<Item = (&'p Pat
     outputs
 }
 
-/// What the system uses a file for, which is therefore not replaced even where the user says so.
+/// What the system uses a file for. Such a file is not replaced, even if the user asks for it.
 fn in_use(path: &Path) -> Option<String> {
     let hazards = iolab_guard::hazards_at(&System::live(), path);
     hazards.iter().find(|hazard| hazard.danger.is_use()).map(ToString::to_string)

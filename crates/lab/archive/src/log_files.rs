@@ -1,6 +1,6 @@
 //! Writing the log files a plan asks for, from the entries the workers spooled.
 //!
-//! This may take longer than the run did. Who asks for the end twice gets what is written by then.
+//! This may take longer than the run. A user who interrupts twice gets what is written by then.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -20,12 +20,12 @@ use iolab_report::{LogText, OperationLines};
 /// What messages call a log.
 pub const LOG: &str = "a log";
 
-/// How the saving of logs ended.
+/// The result of saving logs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Saved {
     /// All entries are in their logs.
     Whole,
-    /// The user did not want to wait: logs end somewhere.
+    /// The user interrupted: logs are incomplete.
     CutShort,
 }
 
@@ -55,7 +55,7 @@ pub fn write(
             break;
         }
     }
-    // What is there is kept, whatever came between.
+    // Entries that were written are kept in any case.
     for output in std::mem::take(&mut logs.open).into_values() {
         let finished = output.finish().context("writing the logs");
         written = written.and(finished);
@@ -72,7 +72,7 @@ fn names(worker: &WorkerPlan) -> impl Iterator<Item = String> {
     iolab_report::log_file_names(&worker.logs, worker).into_iter().map(|(_, name)| name)
 }
 
-/// Whether the user has asked for the end once more since the run was over.
+/// Whether the user has interrupted again since the run was over.
 struct Patience<'o> {
     interrupts: u32,
     is_told: Cell<bool>,
@@ -80,8 +80,8 @@ struct Patience<'o> {
 }
 
 impl<'o> Patience<'o> {
-    /// The first interrupt, in the run or now, is the wish to end and save; those that ended the
-    /// run are over.
+    /// The first interrupt, in the run or now, means to end and save. Interrupts that ended the run
+    /// do not count again.
     fn new(console: &'o dyn Console) -> Patience<'o> {
         let interrupts = INTERRUPTS.load(Ordering::Relaxed);
         Patience { interrupts: interrupts.max(1), is_told: Cell::new(false), console }
@@ -96,7 +96,7 @@ impl<'o> Patience<'o> {
     }
 }
 
-/// The logs of a run: those that further workers write to stay open.
+/// The logs of a run. A log stays open while other workers still write to it.
 struct Logs<'o> {
     outputs: &'o mut Outputs,
     /// Workers that have not written to a file yet.
@@ -126,7 +126,7 @@ impl<'o> Logs<'o> {
             logs.push(log);
         }
         let mut written = spool.map_or(Ok(()), |spool| self.copy(spool, worker, &mut logs));
-        // A full disk leaves what fitted.
+        // On a full disk, the part that fits is kept.
         for mut log in logs {
             let flushed = log.flush();
             let finished = self.put_away(log.name, log.output);
@@ -161,7 +161,7 @@ impl<'o> Logs<'o> {
     }
 }
 
-/// Text that is written at once. More would not stay in the processor's cache.
+/// Bytes per write. More would not fit into the processor's cache.
 const TEXT_BYTES: usize = 128 << 10;
 
 /// One log of one worker.

@@ -1,8 +1,8 @@
-//! Where recordings are kept: the file a user names, or a folder of their own.
+//! Where recordings are kept: in the file that the user names, or in the recordings folder.
 //!
 //! While a run goes on, its partial recording grows beside that place, as `NAME.partial`, locked by
-//! the run. It is removed when the recording has been saved; a run that was killed leaves it, and
-//! the next run with the same name sets it aside as `NAME.partial.1`.
+//! the run. It is removed when the recording has been saved; a killed run leaves it, and the next
+//! run with the same name renames it to `NAME.partial.1`.
 
 use std::ffi::OsString;
 use std::fs::{File, TryLockError};
@@ -22,14 +22,14 @@ const NAMES_TRIED: u64 = 1000;
 const RECORDING: &str = "the recording (--record)";
 const PARTIAL: &str = "the partial recording (--record)";
 
-/// The place of a recording, from before the run until it is saved.
+/// The file of a recording, from before the run until it is saved.
 #[derive(Debug)]
 pub struct Keeping {
     path: PathBuf,
-    /// None when the recording goes to a device or a pipe, beside which there is no place.
+    /// `None` if the recording goes to a device or a pipe, which has no place beside it.
     partial: Option<Output>,
     stream: File,
-    /// Whether the partial recording is all there is of a run that has measured something.
+    /// Whether only the partial recording exists of a run that has measured something.
     precious: bool,
 }
 
@@ -49,7 +49,7 @@ impl Keeping {
     /// folder.
     ///
     /// # Errors
-    /// There is no place for it.
+    /// It cannot be made there.
     pub fn begin(
         plan: &Plan,
         outputs: &mut Outputs,
@@ -79,8 +79,7 @@ impl Keeping {
         Err(Failure::failed(format!("{} is full of recordings of this very moment", folder.display())))
     }
 
-    /// Beside a pipe or a device nothing can be made: of such a run, nothing is left when it is
-    /// killed.
+    /// Nothing can be made beside a pipe or a device: a killed run of this kind leaves nothing.
     fn begin_named(outputs: &mut Outputs, path: &Path, console: &dyn Console) -> Result<Keeping, Failure> {
         if outputs.place(path, OutputKind::Recording, RECORDING)?.is_stream() {
             let stream = tempfile::tempfile().context("making a temporary file")?;
@@ -96,7 +95,8 @@ impl Keeping {
         let clone = partial.as_file().try_clone();
         let failed = |source| OutputError::Io { what: "opening", path: path.clone(), source };
         let stream = clone.map_err(failed)?;
-        // Only tells readers that the run goes on; a file system without locks does without.
+        // The lock only tells readers that the run is in progress; without locks in the file
+        // system, there is none.
         let _ = stream.try_lock();
         partial.publish()?;
         Ok(Keeping { path, partial: Some(partial), stream, precious: false })
@@ -133,13 +133,13 @@ impl Drop for Keeping {
     }
 }
 
-/// Gives what a killed run has left another name, unless that run is still alive.
+/// Renames what a killed run has left, unless that run is still alive.
 fn set_aside(partial: &mut OutputPlace, console: &dyn Console) -> Result<(), Failure> {
     let Some(old) = partial.existing() else { return Ok(()) };
     if is_locked(&old) {
         return Err(Failure::failed(format!("another run is recording to {}", partial.path().display())));
     }
-    // Of a run that was killed before it began there is nothing to keep.
+    // A run that was killed before it began has nothing to keep.
     if old.metadata().is_ok_and(|metadata| metadata.len() > 0) {
         let left = partial.path().display().to_string();
         let aside = partial.set_aside()?;
@@ -152,14 +152,14 @@ fn is_locked(file: &File) -> bool {
     matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
 }
 
-/// `path` with more at its end.
+/// `path` with a suffix.
 fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(suffix);
     PathBuf::from(name)
 }
 
-/// A recording, and what must be said with it: that it is all there is of a run that was killed.
+/// A recording, with a note if it is the partial one of a killed run.
 #[derive(Debug)]
 pub struct Loaded {
     /// The recording.
@@ -205,7 +205,7 @@ impl From<LoadError> for Failure {
     }
 }
 
-/// Reads a recording, or what a killed run has left of one.
+/// Reads a recording, or the partial one of a killed run.
 ///
 /// # Errors
 /// It cannot be read, or is no recording.

@@ -29,7 +29,7 @@ pub(crate) fn has_extension(path: &Path, wanted: &str) -> bool {
     path.extension().is_some_and(|extension| extension == wanted)
 }
 
-/// What a trial left, and its place in the study.
+/// The recording of a trial, and its place in the study.
 pub struct TrialFile {
     /// The file.
     pub path: PathBuf,
@@ -39,7 +39,7 @@ pub struct TrialFile {
     pub points: Vec<(String, String)>,
 }
 
-/// The study of a folder and what its trials left.
+/// The study of a folder, and the recordings of its trials.
 pub fn study(path: &Path) -> Result<(Study, Vec<TrialFile>), Failure> {
     let file = path.join("study.json");
     let wrong = |error: String| Failure::mistake(format!("{}: {error}", file.display()));
@@ -65,7 +65,7 @@ pub fn printed(path: &Path, study: &Study) -> Result<RunSummary, Failure> {
     let wrong = |error: String| Failure::mistake(format!("{}: {error}", path.display()));
     let text = iolab_bounded_read::read_text(path, FIO_REPORT).map_err(|error| wrong(error.to_string()))?;
     let printed = Printed::new(text);
-    // Its place is kept beside what it measured.
+    // Its place is stored beside its results.
     let planned = TrialId { block: 0, configuration: 0, level: None };
     let trial = Trial::of_command(planned, &study.figures, &printed);
     let values = study.figures.iter().zip(trial.values);

@@ -9,8 +9,7 @@ use iolab_study::{JobSource, Study, TrialId};
 use crate::database;
 use crate::run_files::{TrialFile, entries, has_extension, points_of, printed, study, summaries, summary};
 
-/// Both sides. Intervals are read where there is one run on each side only: nothing else needs
-/// them.
+/// Both sides. Intervals are only read if each side has one run: nothing else needs them.
 pub fn load(baseline: &[String], candidate: &[String]) -> Result<(Side, Side), Failure> {
     let (theirs, ours) = (side(baseline, false)?, side(candidate, false)?);
     if theirs.runs.len() == 1 && ours.runs.len() == 1 {
@@ -27,7 +26,7 @@ fn side(names: &[String], with_intervals: bool) -> Result<Side, Failure> {
             let first = side.runs.len();
             read(&path, with_intervals, &mut side)?;
             if let Some(part) = part {
-                // Of a file with several reports, an entry is one.
+                // An entry is one of several reports in a file.
                 let kept = side.runs.split_off(first).into_iter().nth(part as usize);
                 side.runs.extend(kept);
             }
@@ -112,7 +111,7 @@ fn read_study(path: &Path, with_intervals: bool, side: &mut Side) -> Result<(), 
     Ok(())
 }
 
-/// The trials that are not there: by name in blocks that have begun, and how many blocks have not.
+/// The missing trials: by name in blocks that have begun, and the number of blocks that have not.
 fn missing(path: &Path, study: &Study, trials: &[TrialFile]) -> Result<Vec<String>, Failure> {
     let wrong = |error: iolab_study::StudyError| Failure::mistake(format!("{}: {error}", path.display()));
     let design = iolab_study::design(study).map_err(wrong)?;

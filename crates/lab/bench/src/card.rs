@@ -38,7 +38,7 @@ pub fn card(results: &BenchResults) -> String {
     text
 }
 
-/// Adds a line, broken between words where it is too long for a terminal.
+/// Adds a line, which is broken between words if it is too long for a terminal.
 fn item(text: &mut String, line: &str) {
     let mut column = 0;
     for word in line.split(' ') {
@@ -75,7 +75,7 @@ pub(crate) fn facts(results: &BenchResults) -> Vec<String> {
     ]
 }
 
-/// The target as a reader elsewhere knows it: a relative folder by its whole path.
+/// The target as readers on other machines need it: a relative folder as an absolute path.
 pub(crate) fn place(measured: &MeasuredTarget) -> String {
     let folder = Path::new(&measured.filename).ancestors().nth(2).filter(|folder| folder.is_absolute());
     match measured.target.starts_with('.').then_some(folder).flatten() {
@@ -217,7 +217,7 @@ pub(crate) fn limits(results: &BenchResults) -> Vec<String> {
     results.seen.limits.iter().map(line).collect()
 }
 
-/// What to be careful about beside findings.
+/// Warnings besides findings.
 pub(crate) fn cautions(results: &BenchResults) -> Vec<String> {
     let mut lines: Vec<String> = settled(results).into_iter().collect();
     if !results.measured.direct {
@@ -233,7 +233,7 @@ pub(crate) fn cautions(results: &BenchResults) -> Vec<String> {
     lines
 }
 
-/// The gravest findings, a line each.
+/// The most severe findings, a line each.
 fn findings(results: &BenchResults) -> Vec<String> {
     let patterns = results.cases.len();
     let word = |severity: Severity| match severity {

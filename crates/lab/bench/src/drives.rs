@@ -1,8 +1,8 @@
-//! Measured figures against the sheets of known drives.
+//! Measured figures compared with the data sheets of known drives.
 //!
-//! A drive is called alike only where at least two figures were measured and every one of them is
-//! near its sheet. Random writes are not compared: a fresh flash drive writes above its sheet, a
-//! used one below. What the page cache answered is not compared at all.
+//! A drive is called similar only if at least two figures were measured and each of them is near
+//! the data sheet. Random writes are not compared: a fresh flash drive writes faster than its data
+//! sheet, a used one slower. Figures from the page cache are not compared at all.
 
 use crate::profiles::AccessPattern;
 use crate::results::{BenchResults, Case, KnownDrive};
@@ -12,30 +12,31 @@ use crate::results::{BenchResults, Case, KnownDrive};
 pub enum Likeness {
     /// Nothing, because.
     Unknown(&'static str),
-    /// Every figure is near the drive's sheet.
+    /// Every figure is near the data sheet.
     Like(KnownDrive, Vec<Ratio>),
     /// No drive is near; the nearest of them.
     Unlike(KnownDrive, Vec<Ratio>),
 }
 
-/// A figure and its part of the sheet's.
+/// A figure, and its ratio to the data sheet.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ratio {
     /// Which figure.
     pub figure: &'static str,
-    /// Measured divided by the sheet's.
+    /// The measured figure divided by that of the data sheet.
     pub ratio: f64,
     least: f64,
 }
 
-/// Near a sheet: not more than this above it.
+/// Near a data sheet: at most this much above it.
 const MOST: f64 = 1.25;
-/// Not more than this below it.
+/// At most this much below it.
 const LEAST: f64 = 0.8;
-/// The same of random reads: sheets give them at depths above 32 and from several threads.
+/// The limit below for random reads: data sheets state them for depths above 32 and several
+/// threads.
 const LEAST_IOPS: f64 = 0.5;
 
-/// Holds results against the sheets.
+/// Compares results with the data sheets.
 pub fn likeness(results: &BenchResults) -> Likeness {
     if !results.measured.direct {
         return Likeness::Unknown("the page cache was measured, not a drive");
@@ -59,7 +60,7 @@ pub fn likeness(results: &BenchResults) -> Likeness {
     }
 }
 
-/// Sequential reads, sequential writes and random reads as parts of the drive's sheet.
+/// Sequential reads, sequential writes and random reads as ratios to the drive's data sheet.
 pub(crate) fn of_sheet(cases: &[Case], drive: &KnownDrive) -> [Option<f64>; 3] {
     let figures = Figures::of(cases);
     let part = |measured: Option<f64>, sheet: u64| Some(measured.filter(|_| sheet > 0)? / sheet as f64);
@@ -74,7 +75,7 @@ fn distance(ratios: &[Ratio]) -> f64 {
     ratios.iter().map(|one| one.ratio.max(f64::MIN_POSITIVE).ln().abs()).fold(0.0, f64::max)
 }
 
-/// The figures that sheets have.
+/// The figures of data sheets.
 struct Figures {
     read: Option<f64>,
     write: Option<f64>,

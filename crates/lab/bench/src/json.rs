@@ -51,7 +51,7 @@ fn case(results: &BenchResults, case: &Case) -> Value {
         "block_bytes": case.pattern.block_bytes,
         "depth": case.pattern.depth,
         "jobs": case.pattern.jobs,
-        // What iolab and fio both take.
+        // Options that iolab and fio both accept.
         "options": words(&case.pattern, &results.measured, 0, results.pace.runtime_ms),
         "iops": interval(case.iops()),
         "bytes_per_second": interval(case.bytes_per_second()),

@@ -1,5 +1,5 @@
-//! How fast is this? Profiles of patterns, the sequence in which they are measured, and what is
-//! said of the results.
+//! How fast is this storage? Profiles of patterns, the order of measurements, and the presentation
+//! of results.
 //!
 //! Everything here turns values into values. The caller makes a safe [`MeasuredTarget`], and runs
 //! the job that [`words`] describes; [`measure`] says which job comes when. [`card()`], [`json()`]

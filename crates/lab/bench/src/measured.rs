@@ -9,7 +9,7 @@ pub struct MeasuredTarget {
     pub target: String,
     /// What it is, in a few words.
     pub what: String,
-    /// The file or device as jobs name it (colons not yet escaped).
+    /// The file or device as jobs name it, before colons are escaped.
     pub filename: String,
     /// How much of it is used.
     pub size_bytes: u64,
@@ -19,12 +19,12 @@ pub struct MeasuredTarget {
     pub direct: bool,
     /// Whether patterns that write are measured.
     pub writable: bool,
-    /// Every job gets a device of its own that nothing was written to.
+    /// Whether every job gets a new device to which nothing was written.
     pub is_new_each_time: bool,
 }
 
-/// The job of a pattern as `iolab run` takes it. `round` chooses the offsets: rounds that repeat
-/// each other's would read what caches already hold.
+/// The job of a pattern as `iolab run` takes it. `round` chooses the offsets: with the same
+/// offsets, later rounds would read what caches already hold.
 pub fn words(pattern: &BenchPattern, measured: &MeasuredTarget, round: u32, runtime_ms: u64) -> Vec<String> {
     let rw = match pattern.access {
         AccessPattern::Read => "read",

@@ -1,8 +1,8 @@
 //! Profiles as data: which patterns are measured, and where each table of them comes from.
 //!
-//! A profile takes over the patterns of a tool (direction, block size, depth, jobs), not its file,
-//! its length or its engine: figures of the tool itself are compared with care. Every profile
-//! begins with a read, so that the file is laid out in full before anything is written.
+//! A profile has the patterns of a tool (direction, block size, depth, jobs), but not its file,
+//! duration or engine: compare with figures of the tool itself with care. Every profile begins with
+//! a read, so that the file is laid out in full before anything is written.
 
 /// What a pattern does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,12 +25,12 @@ pub enum AccessPattern {
 }
 
 impl AccessPattern {
-    /// Whether what is there is overwritten.
+    /// Whether it overwrites data.
     pub fn writes(self) -> bool {
         !matches!(self, AccessPattern::Read | AccessPattern::RandomRead)
     }
 
-    /// Whether bandwidth says more of it than the number of operations does.
+    /// Whether bandwidth describes it better than the number of operations.
     pub fn is_sequential(self) -> bool {
         matches!(self, AccessPattern::Read | AccessPattern::Write)
     }
@@ -64,17 +64,17 @@ pub struct BenchProfile {
     pub source: &'static str,
     /// Its patterns, in the order of the card.
     pub patterns: &'static [BenchPattern],
-    /// What is done beside measuring them.
+    /// What is done besides measuring them.
     pub procedure: Procedure,
 }
 
-/// What is done beside measuring patterns.
+/// What is done besides measuring patterns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Procedure {
     /// Nothing: the number of rounds is fixed.
     Rounds,
-    /// Everything is written twice before, sequentially, 128 KiB at a time; then rounds follow
-    /// until this pattern is steady.
+    /// First everything is written twice, sequentially, 128 KiB at a time; then rounds follow until
+    /// this pattern is steady.
     UntilSteady {
         /// The key of the pattern.
         tracked: &'static str,
@@ -209,17 +209,17 @@ pub static PROFILES: &[BenchProfile] = &[
 pub struct RoundPlan {
     /// Rounds, at least 1.
     pub rounds: u32,
-    /// Length of a pattern in a round, ms.
+    /// Duration of a pattern in a round, ms.
     pub runtime_ms: u64,
 }
 
 impl RoundPlan {
-    /// So many rounds of a profile in a time, layout not counted.
+    /// This number of rounds of a profile in a given time, without the layout.
     pub fn of(seconds: u64, rounds: u32, patterns: usize) -> RoundPlan {
         let runs = u64::from(rounds.max(1)) * (patterns as u64).max(1);
         RoundPlan { rounds: rounds.max(1), runtime_ms: (seconds * 1000 / runs).max(SHORTEST_MS) }
     }
 }
 
-/// The shortest time in which a pattern says anything, ms.
+/// The shortest useful duration of a pattern, ms.
 const SHORTEST_MS: u64 = 20;

@@ -1,5 +1,5 @@
-//! What was measured: a sample for each pattern and round, and what findings and limits say of all
-//! of them together.
+//! The results: a sample for each pattern and round, and the findings and limits of all of them
+//! together.
 
 use iolab_aggregate::{Latency, WholeRun};
 use iolab_findings::{BottleneckKind, limits};
@@ -11,7 +11,7 @@ use iolab_statistics::{Interval, SteadyState, median_interval};
 use crate::measured::MeasuredTarget;
 use crate::profiles::{AccessPattern, BenchPattern, BenchProfile, RoundPlan};
 
-/// Everything that cards and JSON are made of.
+/// The source of cards and JSON.
 #[derive(Debug)]
 pub struct BenchResults {
     /// What was measured.
@@ -26,17 +26,17 @@ pub struct BenchResults {
     pub seen: RunFindings,
     /// Drives to compare with.
     pub drives: Vec<KnownDrive>,
-    /// Whether the rounds settled, where the profile asks for that.
+    /// Whether the rounds became steady, if the profile asks for that.
     pub steady: Option<SteadyState>,
 }
 
 impl BenchResults {
-    /// Rounds that were run: more than asked for where they had to settle.
+    /// Rounds that were run: more than asked for if they had to become steady.
     pub fn rounds(&self) -> usize {
         self.cases.iter().map(|case| case.samples.len()).max().unwrap_or(self.pace.rounds as usize)
     }
 
-    /// Patterns that would have overwritten what must stay.
+    /// Patterns that were left out because they would have overwritten data.
     pub fn left_out(&self) -> impl Iterator<Item = &'static BenchPattern> + '_ {
         let is_measured = |pattern: &BenchPattern| self.cases.iter().any(|case| case.pattern.key == pattern.key);
         self.profile.patterns.iter().filter(move |pattern| !is_measured(pattern))
@@ -65,22 +65,22 @@ pub struct PatternSample {
     pub syncs: SparseHistogram,
 }
 
-/// What confidence is asked of intervals.
+/// The confidence of intervals.
 const CONFIDENCE: f64 = 0.95;
 
-/// What a run of a pattern tells.
+/// The result of one run of a pattern.
 #[derive(Debug, Clone, Default)]
 pub struct Reading {
     /// Its figures.
     pub sample: PatternSample,
     /// What they are worth.
     pub findings: Vec<Finding>,
-    /// What it was limited by, in a few words.
+    /// Its limit, in a few words.
     pub limit: Option<&'static str>,
 }
 
 impl Reading {
-    /// Of the recording of one run.
+    /// The result from the recording of one run.
     pub fn of(recording: &Recording) -> Reading {
         let limit = limits(recording).into_iter().next().map(|limit| word(limit.kind));
         Reading { sample: PatternSample::of(recording), findings: recording.findings.clone(), limit }
@@ -117,8 +117,8 @@ impl Case {
         median_interval(&self.samples.iter().map(of).collect::<Vec<_>>(), CONFIDENCE)
     }
 
-    /// The latencies of all rounds, ns. Of commits those of fdatasync alone: it is where the time
-    /// goes, and percentiles do not add up.
+    /// The latencies of all rounds, ns. For commits, those of fdatasync alone: it takes most of the
+    /// time, and percentiles cannot be added.
     pub fn latencies(&self) -> SparseHistogram {
         let mut all = SparseHistogram::default();
         let of =
@@ -133,7 +133,7 @@ impl Case {
         (!all.is_empty()).then(|| all.percentile(percent))
     }
 
-    /// Whether it is of commits.
+    /// Whether its operations are commits.
     pub fn is_commit(&self) -> bool {
         self.pattern.access == AccessPattern::Commit
     }
@@ -143,14 +143,14 @@ impl Case {
 #[derive(Debug, Default)]
 pub struct RunFindings {
     /// The most severe finding of each rule, and the keys of the patterns that it was made in; the
-    /// gravest first.
+    /// most severe first.
     pub findings: Vec<(Finding, Vec<&'static str>)>,
     /// For each limit the names of the patterns that it limited, in the last round of each.
     pub limits: Vec<(&'static str, Vec<&'static str>)>,
 }
 
 impl RunFindings {
-    /// Adds what there is to say of one run.
+    /// Adds the findings and the limit of one run.
     pub fn take(&mut self, pattern: &BenchPattern, reading: &Reading) {
         for finding in &reading.findings {
             match self.findings.iter_mut().find(|(known, _)| known.rule == finding.rule) {
@@ -192,7 +192,7 @@ fn word(kind: BottleneckKind) -> &'static str {
     }
 }
 
-/// A drive, by its sheet.
+/// A drive, by its data sheet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownDrive {
     /// Name of the preset.

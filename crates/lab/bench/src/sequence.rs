@@ -1,7 +1,8 @@
-//! Which pattern is measured when: interleaved, every pattern once in each round.
+//! The order of measurements: interleaved, every pattern once in each round.
 //!
-//! A machine that slows down for some seconds then spoils one round of several patterns, which the
-//! intervals show, instead of all rounds of one pattern, which nothing would show.
+//! If the machine slows down for some seconds, this affects one round of several patterns, which
+//! the intervals show. Otherwise it would affect all rounds of one pattern, which nothing would
+//! show.
 
 use iolab_statistics::{SniaRules, SteadyState, snia};
 
@@ -15,7 +16,7 @@ pub struct MeasuredRounds {
     pub cases: Vec<Case>,
     /// What findings and limits say.
     pub seen: RunFindings,
-    /// Whether the rounds settled, where the profile asks for that.
+    /// Whether the rounds became steady, if the profile asks for that.
     pub steady: Option<SteadyState>,
 }
 
@@ -48,13 +49,13 @@ pub fn measure<E>(
         }
     }
     if let Some(SteadyState::Reached { start, end, .. }) = measured.steady {
-        // What was not steady yet is not the result.
+        // Rounds before the steady state are not part of the result.
         measured.cases.iter_mut().for_each(|case| case.samples = case.samples[start..end].to_vec());
     }
     Ok(Some(measured))
 }
 
-/// Whether the pattern that a profile watches keeps its speed.
+/// Whether the watched pattern of a profile keeps its speed.
 fn settled(profile: &BenchProfile, cases: &[Case]) -> Option<SteadyState> {
     let Procedure::UntilSteady { tracked } = profile.procedure else { return None };
     let case = cases.iter().find(|case| case.pattern.key == tracked)?;

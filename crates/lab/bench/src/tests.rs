@@ -113,7 +113,7 @@ fn rounds_are_interleaved_and_writes_are_left_out_of_what_must_stay() {
     assert!(card(&results).contains("Not measured, because writing would destroy existing data: sequential write"));
 }
 
-/// Rounds of SNIA's profile whose watched pattern does so many operations per second.
+/// Rounds of SNIA's profile whose watched pattern does this number of operations per second.
 fn snia_rounds(speed: impl Fn(u32) -> f64) -> (Vec<u32>, crate::MeasuredRounds) {
     let profile = BenchProfile::named("snia-client").unwrap();
     let mut rounds = Vec::new();
@@ -135,7 +135,7 @@ fn rounds_go_on_until_they_are_steady_and_the_result_is_of_the_steady_ones() {
     assert_eq!(rounds.len(), 8);
     let case = &done.cases[5];
     assert_eq!((case.samples.len(), case.iops().unwrap().estimate), (5, 1000.0));
-    // Never: the rule gives up, and so says the card.
+    // Never: the rule gives up, and the card says so.
     let (rounds, done) = snia_rounds(|round| 1000.0 * 0.5_f64.powi(round as i32));
     assert_eq!(rounds.len(), 25);
     let profile = BenchProfile::named("snia-client").unwrap();

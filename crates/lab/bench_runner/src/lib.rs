@@ -1,8 +1,8 @@
 //! Runs the patterns of `bench` on a target.
 //!
-//! Every pattern is a job that goes the way of all jobs: resolved to a plan, judged by the guard,
-//! run. What is measured is chosen in `target.rs`; nothing that somebody might miss is written to,
-//! unless the user allows it by name.
+//! Every pattern is an ordinary job: resolved to a plan, judged by the guard, and run. `target.rs`
+//! chooses what is measured; data of the user is never overwritten unless the user allows it by
+//! name.
 
 mod request;
 mod target;
@@ -29,14 +29,14 @@ use target::Target;
 /// The target cannot be measured, or a job failed.
 pub fn run(pipeline: &Pipeline<'_>, request: &BenchRequest<'_>) -> Result<Option<BenchResults>, Failure> {
     iolab_process::count_signals();
-    // The temporary file goes when this goes.
+    // The temporary file is removed when this is dropped.
     let target = Target::choose(pipeline.engines, request)?;
     let (profile, rounds) = (request.profile, request.rounds);
     let writable = target.measured.writable;
     let measured = profile.patterns.iter().filter(|pattern| writable || !pattern.access.writes()).count();
     let pace = RoundPlan::of(request.seconds, rounds, measured);
     let run_words = |words: &[String], label: &str| run_job(pipeline, words, &target.allowed, label);
-    // What is new for every pattern cannot be filled before.
+    // A device that is new for every pattern cannot be filled beforehand.
     let fills = matches!(profile.procedure, Procedure::UntilSteady { .. }) && !target.measured.is_new_each_time;
     if fills && writable {
         let filled =
@@ -66,7 +66,7 @@ pub fn run(pipeline: &Pipeline<'_>, request: &BenchRequest<'_>) -> Result<Option
     }))
 }
 
-/// How long the runs take that are left; nothing once there are more than were asked for.
+/// How long the remaining runs take; nothing once there are more than were asked for.
 fn left(runs: &Range<u64>, runtime_ms: u64) -> String {
     match (runs.end - runs.start.min(runs.end)) * runtime_ms / 1000 {
         0 => String::new(),
@@ -99,7 +99,7 @@ fn run_job(
     Ok(Some(Reading::of(&recording)))
 }
 
-/// The presets that have a sheet, each sheet once.
+/// The presets that have a data sheet, each data sheet once.
 fn known_drives() -> Vec<KnownDrive> {
     let mut sheets = Vec::new();
     let mut drives = Vec::new();

@@ -11,7 +11,7 @@ pub struct BenchRequest<'a> {
     pub target: &'a str,
     /// The patterns.
     pub profile: &'static BenchProfile,
-    /// Length of all measurements together, seconds.
+    /// Duration of all measurements together, seconds.
     pub seconds: u64,
     /// Rounds; each runs every pattern once.
     pub rounds: u32,
@@ -19,6 +19,6 @@ pub struct BenchRequest<'a> {
     pub is_quick: bool,
     /// Size of the temporary file, or how much of a file or device is used, bytes.
     pub size_bytes: Option<u64>,
-    /// What may be overwritten whatever is on it.
+    /// What may be overwritten, whatever it contains.
     pub allowed: &'a [PathBuf],
 }

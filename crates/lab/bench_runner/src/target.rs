@@ -1,5 +1,5 @@
 //! What `iolab bench` measures: a file of its own in a folder, or what the user named, which is
-//! only read unless the user says otherwise.
+//! only read unless the user allows more.
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::FileTypeExt;
@@ -14,8 +14,8 @@ use tempfile::TempDir;
 
 use crate::request::BenchRequest;
 
-/// The largest block of a pattern: what is measured holds at least some of them, and ends with a
-/// whole one.
+/// The largest block of a pattern: the target holds at least some of them, and ends with a whole
+/// one.
 const BLOCK_BYTES: u64 = 1 << 20;
 
 /// MiB of the temporary file by default.
@@ -25,9 +25,9 @@ const QUICK_FILE_MIB: u64 = 256;
 /// What is measured, and what must be undone afterwards.
 pub(crate) struct Target {
     pub(crate) measured: MeasuredTarget,
-    /// What may be overwritten whatever is on it.
+    /// What may be overwritten, whatever it contains.
     pub(crate) allowed: Vec<PathBuf>,
-    /// The temporary file's folder, which goes with this.
+    /// The folder of the temporary file, which is removed when this is dropped.
     _folder: Option<TempDir>,
 }
 
@@ -40,7 +40,7 @@ enum Kind {
 }
 
 impl Target {
-    /// Looks at what the user named; makes a folder for the temporary file where there will be one.
+    /// Examines what the user named; makes a folder for the temporary file if there will be one.
     pub(crate) fn choose(engines: Engines, request: &BenchRequest<'_>) -> Result<Target, Failure> {
         let path = Path::new(request.target);
         match fs::metadata(path) {
@@ -81,7 +81,7 @@ impl Target {
                 writable: true,
                 is_new_each_time: false,
             };
-            // Where files cannot be marked, the guard would not know its own.
+            // Without marks, the guard would not recognise iolab's own file.
             return Ok(Target { measured, allowed: vec![file], _folder: Some(folder) });
         }
         let length = length(&path).map_err(cannot)?;
@@ -133,7 +133,7 @@ fn mistake(request: &BenchRequest<'_>, reason: &str) -> Failure {
     Failure::mistake(format!("{}: {reason}", request.target))
 }
 
-/// Whether the user named this path, by whatever links.
+/// Whether the user named this path, links resolved.
 fn is_named(path: &Path, allowed: &[PathBuf]) -> bool {
     allowed.iter().any(|named| named.canonicalize().is_ok_and(|named| named == path))
 }

@@ -20,7 +20,7 @@ pub struct DemoRequest<'a> {
     pub size_mib: u64,
     /// Rounds; each runs every case once.
     pub rounds: u32,
-    /// Length of each case in each round, ms.
+    /// Duration of each case in each round, ms.
     pub milliseconds: u64,
 }
 
@@ -41,9 +41,9 @@ enum Target {
     Device(&'static str),
 }
 
-/// Answers at once: what remains is the driver and the device's own work.
+/// It answers at once, so that only the work of the driver and the device remains.
 const IDEAL: Target = Target::Device("trtype=VIRT model=ideal");
-/// Takes the time that flash takes.
+/// It takes as long as flash memory.
 const NAND: Target = Target::Device("trtype=VIRT preset=970pro");
 
 const CASES: [Case; 9] = [

@@ -1,4 +1,4 @@
-//! One thing that was looked at, and its result.
+//! One check, and its result.
 
 use serde::Serialize;
 
@@ -8,13 +8,13 @@ use serde::Serialize;
 pub enum CheckStatus {
     /// As it should be.
     Ok,
-    /// It works, with less than the machine could offer or with something to know.
+    /// It works, but with less than the machine could offer, or with something to know.
     Limited,
     /// It does not work.
     No,
 }
 
-/// One thing that was looked at.
+/// One check.
 #[derive(Debug, Clone, Serialize)]
 pub struct Check {
     /// What.
@@ -23,9 +23,9 @@ pub struct Check {
     pub status: CheckStatus,
     /// What was found.
     pub found: String,
-    /// What follows; empty when all is well.
+    /// The consequence; empty when all is well.
     pub consequence: String,
-    /// The command that mends it, or the words where no command does; empty when all is well.
+    /// The command that fixes it, or advice if no command does; empty when all is well.
     pub mend: String,
 }
 

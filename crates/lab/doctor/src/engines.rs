@@ -39,8 +39,8 @@ pub(crate) fn of(all: Engines, names: &[&str]) -> Vec<Check> {
             checks.push(Check::new(CheckStatus::No, name, "no such engine", "the job does not run", "iolab engines"));
             continue;
         };
-        // What has another name than the engine needs a target of its own, so it says nothing of
-        // this job.
+        // A trial with another name than the engine needs a target of its own, so it says nothing
+        // about this job.
         let plain = engine.trials.first().filter(|trial| trial.topic.starts_with(engine.name));
         checks.extend(plain.map(|trial| folder.attempt(trial)));
     }
@@ -90,9 +90,9 @@ impl TestFolder {
     }
 }
 
-/// The first line of standard error that says something, without the program's and the job's name.
+/// The first meaningful line of standard error, without the names of the program and the job.
 fn reason(said: &str) -> Option<String> {
-    // What a store says of itself is no complaint.
+    // What a store says about itself is no complaint.
     let plain = |line: &&str| line.contains("recording saved as") || line.contains("The store is ");
     let lines = said.lines().filter(|line| !plain(line) && !line.trim().is_empty());
     let line = lines.map(|line| line.trim_start_matches("iolab: ").trim_start_matches("doctor: ")).next()?;

@@ -12,7 +12,7 @@ use iolab_units::format_bytes;
 use crate::check::{Check, CheckStatus};
 use crate::{engines, machine};
 
-/// Targets that are spelled out.
+/// Targets that are shown one by one.
 const SHOWN: usize = 8;
 
 pub(crate) fn checks(pipeline: &Pipeline<'_>, request: &PlanRequest<'_>) -> Vec<Check> {
@@ -121,7 +121,7 @@ fn is_of_kernel(worker: &WorkerPlan) -> bool {
     matches!(worker.engine.traits().reach, Reach::BlockLayer | Reach::Names)
 }
 
-/// Whether what has to be laid out fits.
+/// Whether the files to be laid out fit.
 fn space(plan: &Plan) -> Option<Check> {
     let mut seen: Vec<&Path> = Vec::new();
     let (mut missing, mut place) = (0_u64, None);

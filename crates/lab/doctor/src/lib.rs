@@ -1,8 +1,8 @@
-//! What this machine can and cannot do, what follows, and the command that mends it.
+//! What this machine can and cannot do, the consequences, and the commands that fix it.
 //!
 //! Ways of doing I/O are tried with a small file of the program's own, not guessed from versions.
-//! Nothing of the machine is changed. For a job, only what matters for it is looked at, and whether
-//! it would run.
+//! The machine is not changed. For a job, only what matters for it is checked, and whether it would
+//! run.
 
 mod check;
 mod engines;
@@ -14,7 +14,7 @@ pub use check::{Check, CheckStatus};
 use iolab_pipeline::{Pipeline, PlanRequest};
 use iolab_runner::Engines;
 
-/// All that can be said of this machine.
+/// All checks of this machine.
 pub fn of_machine(all: Engines) -> Vec<Check> {
     [engines::all(all), stores::all(), machine::limits(), machine::processors(), machine::devices(), machine::tracing()]
         .concat()
@@ -25,7 +25,7 @@ pub fn of_job(pipeline: &Pipeline<'_>, request: &PlanRequest<'_>) -> Vec<Check> 
     job::checks(pipeline, request)
 }
 
-/// Whether a job would run that has been looked at.
+/// Whether the checked job would run.
 pub fn would_run(checks: &[Check]) -> bool {
     !checks.iter().any(|check| check.status == CheckStatus::No)
 }

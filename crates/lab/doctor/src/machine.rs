@@ -1,4 +1,4 @@
-//! Limits, processors, block devices, and means of looking.
+//! Limits, processors, block devices, and means of observation.
 
 use iolab_clock::Clock;
 use iolab_observe::{System, free_bytes, locked_memory_limit};
@@ -16,7 +16,7 @@ const AIO_REQUESTS: u64 = 4096;
 /// A share of stolen time above this shows in latencies.
 const STOLEN: f64 = 0.01;
 
-/// Less space than this is soon filled by a layout.
+/// A layout soon fills less space than this.
 const FREE_BYTES: u64 = 1 << 30;
 
 /// Limits of processes and of the machine.
@@ -119,7 +119,7 @@ fn clock() -> Check {
     }
 }
 
-/// Since boot: what the hypervisor usually takes.
+/// Since boot: the share that the hypervisor usually takes.
 pub(crate) fn steal() -> Check {
     let text = read("/proc/stat").unwrap_or_default();
     let line = text.lines().next().unwrap_or_default();
@@ -139,7 +139,7 @@ pub(crate) fn steal() -> Check {
     )
 }
 
-/// On the control group that this program runs in, as jobs would.
+/// Limits of the control group in which this program and its jobs run.
 pub(crate) fn quota() -> Check {
     let topic = "CPU quota";
     let Some(quotas) = System::live().cpu_quotas() else {

@@ -1,4 +1,4 @@
-//! Key-value stores: which can be used, what is to be known of them, and what installs the others.
+//! Key-value stores: which can be used, what to know about them, and how to install the others.
 
 use std::process::{Command, Stdio};
 

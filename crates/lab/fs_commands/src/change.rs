@@ -11,8 +11,7 @@ use iolab_logfs::{Error, InodeId, InodeKind, Occupied, Owner, Volume};
 use crate::FsError;
 use crate::image_access::{folder, inside};
 
-/// Makes directories; with `parents` those on the way, too, and one that exists already is no
-/// error.
+/// Makes directories; with `parents` also their parents, and an existing one is no error.
 ///
 /// # Errors
 /// The first that cannot be made.
@@ -50,8 +49,8 @@ async fn make(fs: &Volume, path: &[u8], owner: Owner, parents: bool) -> Result<(
     Ok(())
 }
 
-/// Removes files; with `recursive` directories with all that is in them; with `force` what does not
-/// exist is no error.
+/// Removes files; with `recursive` directories with all that is in them; with `force`, a missing
+/// one is no error.
 ///
 /// # Errors
 /// The first that cannot be removed.
@@ -84,10 +83,10 @@ async fn remove(fs: &Volume, path: &[u8], recursive: bool) -> Result<(), Error> 
     remove_tree(fs, (parent, name)).await
 }
 
-/// Renames a file of an image; a directory at the new path takes it in.
+/// Renames a file of an image; if the new path is a directory, moves it there.
 ///
 /// # Errors
-/// It is not there, or something else is in the way.
+/// It does not exist, or something else is in the way.
 pub fn rename(image: &Path, from: &OsStr, to: &OsStr, occupied: Occupied) -> Result<(), FsError> {
     let (from, to) = (from.as_bytes(), to.as_bytes());
     Image::open(image, ImageAccess::Write)?.with_fs(async |fs: &Volume| {

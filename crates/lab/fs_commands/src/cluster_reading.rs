@@ -1,4 +1,4 @@
-//! From how much live content on a cluster is better read whole, as text and as JSON.
+//! The share of live content from which reading a whole cluster is faster, as text and as JSON.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::facts::size_text;
 /// Measures it on a folder, file or device.
 ///
 /// # Errors
-/// The target is not fit for it, or cannot be read.
+/// The target is not suitable, or cannot be read.
 pub fn read_clusters_of(target: &Path, options: &ReadingOptions) -> Result<ReadingResult, FsError> {
     Ok(iolab_logfs_bench::read_clusters(target, options)?)
 }
@@ -32,7 +32,7 @@ pub fn reading_way(text: &str) -> Result<ReadingWay, String> {
     found.map(|(_, _, way)| *way).ok_or_else(|| "expected ranges, whole or planned".to_owned())
 }
 
-/// What was found, as a table.
+/// The result as a table.
 pub fn cluster_reading_text(options: &ReadingOptions, found: &ReadingResult) -> String {
     let used = || WAYS.iter().filter(|(_, _, way)| options.ways.contains(way));
     let mut text = format!("{:>6} {:>9} {:>6}", "ranges", "of", "live");

@@ -25,14 +25,13 @@ fn add(sum: &mut Copied, copied: Copied) {
 pub struct CopyRequest<'a> {
     /// Regular file or block device.
     pub image: &'a Path,
-    /// One or several sources and last the destination; inside of the image with a colon before the
-    /// path.
+    /// One or several sources, then the destination; a path inside the image begins with a colon.
     pub paths: &'a [OsString],
     /// Directories with all that is in them.
     pub recursive: bool,
 }
 
-/// Shows how far the copies are, and ends them when somebody wants that.
+/// Shows the progress of the copies, and ends them when the user asks for it.
 struct Onlooker<'c> {
     progress: ProgressLine<'c>,
     /// Bytes of the copies before this one.
@@ -50,8 +49,8 @@ impl<'c> Onlooker<'c> {
     }
 }
 
-/// Bytes of files of this machine and of what is in folders; what cannot be looked at counts as
-/// nothing here, and fails when it is copied.
+/// Bytes of files of this machine, including those in folders. Files that cannot be examined count
+/// as 0 here, and fail when they are copied.
 fn bytes_of(path: &Path) -> u64 {
     let Ok(metadata) = std::fs::symlink_metadata(path) else { return 0 };
     if !metadata.is_dir() {
@@ -60,10 +59,11 @@ fn bytes_of(path: &Path) -> u64 {
     std::fs::read_dir(path).map_or(0, |entries| entries.flatten().map(|entry| bytes_of(&entry.path())).sum())
 }
 
-/// Copies into an image or out of it, until it is done or a counted signal asks for the end.
+/// Copies into an image or out of it, until it is done or a counted signal requests the end.
 ///
 /// # Errors
-/// Neither end or both are inside of the image, something cannot be copied, or it was ended.
+/// Neither end or both ends are inside the image, something cannot be copied, or the copy was
+/// interrupted.
 pub fn copy(request: &CopyRequest<'_>, console: &dyn Console) -> Result<Copied, FsError> {
     let Some((destination, sources)) = request.paths.split_last() else { return Ok(Copied::default()) };
     let inside = |path: &OsString| path.as_bytes().strip_prefix(b":").map(<[u8]>::to_vec);
@@ -102,7 +102,7 @@ fn into_image(
             onlooker.before = sum.bytes;
             let from = Path::new(source);
             let (parent, name) = match folder {
-                // A path without a last name (`.`, `/`) is what is in it.
+                // A path without a last name (`.`, `/`) stands for its content.
                 Some(folder) => match from.file_name() {
                     Some(name) => (folder, name.as_bytes().to_vec()),
                     None => {
@@ -124,7 +124,7 @@ fn into_image(
     })
 }
 
-/// What is in a folder, without the folder.
+/// The content of a folder, without the folder itself.
 async fn copy_contents(
     fs: &Volume,
     from: &Path,
@@ -166,7 +166,7 @@ fn out_of_image(
             onlooker.before = sum.bytes;
             let name = source.rsplit(|byte| *byte == b'/').find(|name| !name.is_empty() && *name != b".");
             let target = if destination.is_dir() {
-                // The root has no name: what is in it goes into the folder.
+                // The root has no name: its content goes into the folder.
                 CopyTarget { folder: destination, name: name.map(OsStr::from_bytes) }
             } else {
                 CopyTarget::at(destination)

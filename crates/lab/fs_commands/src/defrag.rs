@@ -1,4 +1,4 @@
-//! Puts the content of files together, at no more than a given rate.
+//! Defragments files, at a limited rate.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -12,11 +12,11 @@ use iolab_logfs::{DefragmentProgress, Error, InodeId, InodeKind, Volume};
 use crate::image_access::inside;
 use crate::{FsError, facts};
 
-/// Puts the content of files together, at these paths and below them, or of all; `say` is told in
-/// lines what was done.
+/// Defragments the files at these paths and below them, or all files; reports to `say` line by
+/// line.
 ///
 /// # Errors
-/// A path is not there, or the image fails.
+/// A path does not exist, or the image fails.
 pub fn defragment(
     image: &Path,
     paths: &[OsString],
@@ -77,7 +77,7 @@ async fn below(fs: &Volume, mut open: Vec<(Vec<u8>, InodeId)>) -> Vec<(Vec<u8>, 
     files
 }
 
-/// Moves what has to be moved of one file; answers how many bytes that were.
+/// Moves what must be moved of one file; returns the number of bytes.
 async fn put_together(fs: &Volume, inode: InodeId, rate: Option<u64>) -> Result<u64, Error> {
     let mut progress = DefragmentProgress::default();
     loop {

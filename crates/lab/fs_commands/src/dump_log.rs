@@ -1,4 +1,4 @@
-//! Every frame and record of the metadata log, of damaged images, too.
+//! Every frame and record of the metadata log, even of damaged images.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -10,10 +10,10 @@ use serde_json::{Map, Value};
 use crate::FsError;
 use crate::facts::{hex, shown};
 
-/// Tells every frame and record of a domain's log to `sink`.
+/// Passes every frame and record of a domain's log to `sink`.
 ///
 /// # Errors
-/// The image cannot be read; what was read before was told.
+/// The image cannot be read; everything read before has been passed on.
 pub fn dump_log(image: &Path, domain: u32, mut sink: impl FnMut(DumpLine)) -> Result<(), FsError> {
     let ended = Image::open(image, ImageAccess::Read)?
         .run(async |disk, _| iolab_logfs::dump_log(&disk, domain, &mut sink).await)?;
@@ -24,7 +24,7 @@ pub fn dump_log(image: &Path, domain: u32, mut sink: impl FnMut(DumpLine)) -> Re
 pub fn dump_line_text(line: &DumpLine) -> String {
     let mut fields = line.fields.iter();
     let mut text = match line.kind {
-        // The type of a record is its title.
+        // The type of a record is shown as its title.
         "record" => fields.next().map_or_else(String::new, |(_, value)| format!("    {}", value_text(value))),
         "damage" => "    DAMAGE".to_owned(),
         kind => kind.to_owned(),

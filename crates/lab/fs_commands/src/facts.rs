@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 pub(crate) use iolab_text::size_text;
 
-/// A name or path for people: what a terminal would not show as it is, is escaped.
+/// A name or path for people: characters that a terminal would not show as they are, are escaped.
 pub(crate) fn shown(name: &[u8]) -> String {
     let mut text = String::new();
     for chunk in name.utf8_chunks() {
@@ -65,7 +65,7 @@ pub(crate) fn kind_text(kind: InodeKind) -> &'static str {
     }
 }
 
-/// Where a link leads, for what is one.
+/// The target, if it is a link.
 pub(crate) async fn target(fs: &Volume, inode: InodeId, kind: InodeKind) -> Option<Vec<u8>> {
     match kind {
         InodeKind::Symlink => Some(fs.read_link(inode).await.unwrap_or_default()),

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::facts::size_text;
 
-/// Errors were found and mended.
+/// Errors were found and repaired.
 const MENDED: u8 = 1;
 /// Errors were found and are still there.
 const ERRORS_LEFT: u8 = 4;
@@ -22,9 +22,9 @@ pub const CHECK_IMPOSSIBLE: u8 = 8;
 pub struct CheckRequest<'a> {
     /// Regular file or block device.
     pub image: &'a Path,
-    /// Mend what can be mended; without it nothing is changed.
+    /// Repair what can be repaired; without it nothing is changed.
     pub repair: bool,
-    /// Read the content of all files too, and hold it against its checksums.
+    /// Also read the content of all files, and compare it with its checksums.
     pub content: bool,
     /// JSON instead of text.
     pub json: bool,
@@ -74,7 +74,7 @@ pub fn check(request: &CheckRequest<'_>, console: &dyn Console) -> Result<(u8, S
     }
 }
 
-/// A file as people know it.
+/// A file as people name it.
 fn bad_text(bad: &BadContent) -> String {
     let name = if bad.path.is_empty() { format!("inode {}", bad.inode.0) } else { bad.path.escape_ascii().to_string() };
     match &bad.error {
@@ -83,7 +83,7 @@ fn bad_text(bad: &BadContent) -> String {
     }
 }
 
-/// What cannot even be read: there is no other copy to go by.
+/// Data that cannot even be read: there is no other copy.
 fn hopeless(request: &CheckRequest<'_>, error: &Error) -> String {
     if request.json {
         return format!("{:#}\n", json!({ "readable": false, "why": error.to_string(), "exit_code": ERRORS_LEFT }));

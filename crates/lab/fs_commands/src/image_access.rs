@@ -1,4 +1,4 @@
-//! How commands reach what is in an image, and name it when it fails.
+//! How commands access the content of an image, and name it in errors.
 
 use std::path::Path;
 
@@ -7,12 +7,12 @@ use iolab_logfs::{InodeId, InodeKind, Volume};
 
 use crate::FsError;
 
-/// Opens the file system of an image without changing it, and looks at it.
+/// Opens the file system of an image for reading, without changing it.
 pub(crate) fn look<T>(image: &Path, work: impl AsyncFnOnce(&Volume) -> Result<T, FsError>) -> Result<T, FsError> {
     Image::open(image, ImageAccess::Read)?.with_fs(work)
 }
 
-/// The directory at a path, if that is one.
+/// The directory at a path, if it is one.
 pub(crate) async fn folder(fs: &Volume, path: &[u8]) -> Option<InodeId> {
     let inode = fs.resolve(path).await.ok()?;
     fs.stat(inode).await.is_ok_and(|found| found.kind == InodeKind::Directory).then_some(inode)

@@ -13,7 +13,7 @@ use crate::facts::{hex, size_text, time_text};
 /// All that is shown.
 struct Facts {
     layout: Layout,
-    /// Of all domains together, as what follows.
+    /// Totals of all domains, like the following fields.
     space: Space,
     census: Census,
     recovery: iolab_logfs::Recovery,
@@ -34,7 +34,7 @@ impl Facts {
     }
 }
 
-/// What is known of an image, as text or as JSON.
+/// The facts about an image, as text or as JSON.
 ///
 /// # Errors
 /// It cannot be opened.
@@ -96,7 +96,7 @@ fn as_text(image: &Path, facts: &Facts) -> String {
     text
 }
 
-/// What one of several domains has.
+/// The figures of one of several domains.
 fn domain_text(space: &Space, census: &Census) -> String {
     format!(
         "{} inodes, {} of content, {} can be written; clusters: {} free, {} log, {} data",

@@ -21,15 +21,15 @@ pub struct TesterRequest<'a> {
     pub conf: &'a Path,
     /// Images (regular files, block devices) and folders.
     pub targets: &'a [PathBuf],
-    /// How long the jobs run, unless their limits end them before.
+    /// How long the jobs run, unless their limits end them earlier.
     pub duration_ns: u64,
     /// Domains; as many as processors by default, and fewer on small images.
     pub domains: Option<u32>,
     /// Only these of the jobs.
     pub only: &'a [String],
-    /// One job after another, each on a target made anew.
+    /// Whether to run one job after another, each on a new target.
     pub alone: bool,
-    /// Everything random follows from it.
+    /// All random choices follow from it.
     pub seed: u64,
     /// How images are made.
     pub logfs: LogfsSetting,
@@ -44,10 +44,10 @@ pub struct TesterRun {
     result: TesterResult,
 }
 
-/// Runs the jobs on each target; `done` is told each as it is done.
+/// Runs the jobs on each target; calls `done` after each.
 ///
 /// # Errors
-/// What is wrong with the jobs is found before a target is touched.
+/// Errors of the jobs are found before a target is touched.
 pub fn test_io(
     request: &TesterRequest<'_>,
     mut done: impl FnMut(&TesterRun) -> Result<(), Failure>,
@@ -61,7 +61,7 @@ pub fn test_io(
         return Err(Failure::mistake(format!("--only={name}: {place} has no such job")).into());
     }
     conf.jobs.retain(|job| request.only.is_empty() || request.only.contains(&job.name));
-    // What is wrong with the jobs is told before a target is touched.
+    // Errors of the jobs are reported before a target is touched.
     conf.shards(request.domains, 1).map_err(wrong)?;
     let targets = targets(request.targets, &request.logfs)?;
     let shards = conf.shards(request.domains, usual_domains(&targets)?).map_err(wrong)?;
@@ -116,7 +116,7 @@ pub fn tester_text(TesterRun { target, conf, options, result: run }: &TesterRun)
         let _ = writeln!(text, "{} ({})", job.name, described(job));
         let _ = writeln!(text, "  {:<10} {:>10} {:>9} {:>9}{}", "", "requests", "IOPS", "MiB/s", latency_titles());
         let of_job: Vec<&JobResult> = run.shards.iter().filter(|result| result.job == joint.job).collect();
-        // Of a job that is on one shard, there is nothing to join.
+        // A job on one shard needs no joining.
         let lines = if of_job.len() > 1 { [&[joint], of_job.as_slice()].concat() } else { of_job };
         lines.iter().for_each(|result| text.push_str(&line(result)));
     }

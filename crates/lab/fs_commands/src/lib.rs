@@ -2,7 +2,7 @@
 //! checked, served and measured.
 //!
 //! A command takes its arguments as values and returns its report as text or JSON. Nothing here
-//! prints; what tells something meanwhile takes a closure that is told.
+//! prints; a command that reports meanwhile takes a closure for it.
 
 mod change;
 mod cluster_reading;

@@ -20,7 +20,7 @@ pub struct ListRequest<'a> {
     pub path: &'a OsStr,
     /// Kind, mode, links, owner, group, size and time of each.
     pub long: bool,
-    /// What is in directories, too.
+    /// Also the content of directories.
     pub recursive: bool,
     /// A JSON object for each, on a line of its own.
     pub json: bool,

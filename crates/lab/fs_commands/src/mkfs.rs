@@ -1,4 +1,4 @@
-//! Making images: what stands in the way is refused, a missing file made, the file system written.
+//! Making images: refuses to overwrite data, makes a missing file, writes the file system.
 
 use std::path::Path;
 
@@ -15,16 +15,16 @@ use crate::facts::{hex, size_text};
 pub struct MakeRequest<'a> {
     /// Regular file or block device.
     pub image: &'a Path,
-    /// Size of the file, which is made when it does not exist, bytes.
+    /// Size of the file if it is made, bytes.
     pub size_bytes: Option<u64>,
-    /// Unit in which space is given away, bytes.
+    /// Unit of space allocation, bytes.
     pub cluster_bytes: u64,
     /// Unit of every write, bytes.
     pub block_bytes: u64,
     /// Writes up to this length go into the metadata log, bytes; one byte less than a block unless
     /// told.
     pub small_bytes: Option<u64>,
-    /// Parts of the disk for one thread each.
+    /// Domains: parts of the disk for one thread each.
     pub domains: u32,
     /// The id of the file system; random by default.
     pub id: Option<[u8; 16]>,
@@ -44,7 +44,7 @@ pub fn make_image(request: &MakeRequest<'_>) -> Result<String, FsError> {
     let is_new = make_missing(path, request.size_bytes)?;
     let made = make(request);
     if made.is_err() && is_new {
-        // Nothing was in it: what could not be made leaves nothing behind.
+        // The file was new: a failed attempt leaves nothing behind.
         let _gone = std::fs::remove_file(path);
     }
     let layout = made?;
@@ -71,7 +71,7 @@ fn make(request: &MakeRequest<'_>) -> Result<Layout, FsError> {
     })
 }
 
-/// Refuses what would be lost unless `force`, and what is in use in any case.
+/// Refuses to overwrite data unless `force`, and always refuses a target in use.
 pub(crate) fn refuse_objections(path: &Path, force: bool) -> Result<(), FsError> {
     let found = objections(path)?;
     let counts = |objection: &&Objection| !force || matches!(objection, Objection::InUse(_));
@@ -88,7 +88,7 @@ pub(crate) fn refuse_objections(path: &Path, force: bool) -> Result<(), FsError>
     Err(Failure::report(FailureKind::Refused, message.join("\n")).into())
 }
 
-/// Makes the file when there is none; says whether it did.
+/// Makes the file if there is none; returns whether it did.
 fn make_missing(path: &Path, size: Option<u64>) -> Result<bool, FsError> {
     match (path.exists(), size) {
         (false, Some(size)) => make_file(path, size).map(|()| true).map_err(FsError::from),

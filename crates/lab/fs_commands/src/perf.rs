@@ -1,5 +1,5 @@
-//! Random appends, reads and truncations until a volume is written, on images and
-//! folders in turn.
+//! Random appends, reads and truncations until a given volume is written, on images and folders in
+//! turn.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use crate::targets::{LogfsSetting, cleaning_policy, targets, usual_domains};
 pub struct VolumeRequest<'a> {
     /// Images (regular files, block devices) and folders.
     pub targets: &'a [PathBuf],
-    /// The load; a capacity of 0 is that of the smallest target, and domains are told below.
+    /// The load; a capacity of 0 is that of the smallest target, and domains are set below.
     pub load: VolumeLoad,
     /// Domains; as many as processors by default, and fewer where there is no room for so many.
     pub domains: Option<u32>,
@@ -34,7 +34,7 @@ pub struct SweepSetting {
     pub(crate) targets: Vec<BenchTarget>,
 }
 
-/// What a target took, round by round.
+/// The results of a target, round by round.
 #[derive(Debug)]
 pub struct Series {
     pub(crate) path: PathBuf,
@@ -42,10 +42,10 @@ pub struct Series {
     pub(crate) results: Vec<VolumeResult>,
 }
 
-/// Runs the load for each value of the sweep, or once; `done` is told each as it is done.
+/// Runs the load for each value of the sweep, or once; calls `done` after each run.
 ///
 /// # Errors
-/// What is wrong with the sweep is found before a target is touched.
+/// Errors of the sweep are found before a target is touched.
 pub fn measure_volumes(
     request: &VolumeRequest<'_>,
     mut done: impl FnMut(&SweepSetting, &[Series]) -> Result<(), Failure>,
