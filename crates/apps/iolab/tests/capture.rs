@@ -2,6 +2,7 @@
 //! signals.
 
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -107,6 +108,27 @@ fn what_others_wrote_is_imported_and_exported() {
         assert!(!output.status.success() && text(&output.stderr).contains(message), "{}", text(&output.stderr));
     }
     assert_eq!(fs::read_to_string(folder.path().join("pg.strace")).unwrap(), strace);
+}
+
+/// Ctrl-C reaches the command and the capture; the trace is whole.
+#[test]
+fn an_interrupt_from_the_terminal_ends_both_and_the_trace_is_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_iolab"))
+        .args(["capture", "--", "sh", "-c", "while :; do echo x >> log; done"])
+        .current_dir(folder.path())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .unwrap();
+    while !folder.path().join("log").exists() {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let group = format!("-{}", child.id());
+    assert!(Command::new("kill").args(["-INT", "--", &group]).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(128 + 2));
+    let stat = text(&iolab(folder.path(), &["capture", "stat", "capture.trace"]).stdout);
+    assert!(stat.lines().any(|line| line.ends_with("/log")) && !stat.contains("incomplete"), "{stat}");
 }
 
 /// A signal that only the capture gets reaches the command, and the trace is whole.

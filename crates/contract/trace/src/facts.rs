@@ -106,6 +106,25 @@ pub struct Unseen {
     pub bytes: Option<u64>,
 }
 
+/// A block device beneath files of a trace: what reached it while the trace was made, for all
+/// programs, and what the calls of the trace moved there.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct DeviceBytes {
+    /// Kernel name, e.g. `sda`, `dm-0`.
+    pub name: String,
+    /// Kernel names of the devices that it is made of.
+    #[serde(default)]
+    pub parts: Vec<String>,
+    /// Bytes that the kernel read from it.
+    pub read: u64,
+    /// Bytes that the kernel wrote to it.
+    pub written: u64,
+    /// Bytes that calls of the trace read there, from the page cache or the device.
+    pub calls_read: u64,
+    /// Bytes that calls of the trace wrote there.
+    pub calls_written: u64,
+}
+
 /// The last thing in the file of a whole trace.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct End {
@@ -120,6 +139,9 @@ pub struct End {
     /// The same of writes.
     #[serde(default)]
     pub written_bytes: Option<(u64, u64)>,
+    /// The block devices beneath the files; empty where nobody looked, or there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub devices: Vec<DeviceBytes>,
     /// What is not in the trace.
     #[serde(default)]
     pub unseen: Vec<Unseen>,

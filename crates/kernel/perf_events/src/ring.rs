@@ -16,6 +16,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::ptr::{self, NonNull};
+use std::slice;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How large a ring should be.
@@ -62,6 +63,8 @@ pub enum RingTarget<'a> {
 }
 
 const PAGE_BYTES: usize = 4096;
+/// Bytes of a record's type, miscellany and size.
+const HEADER_BYTES: usize = 8;
 const HEAD_AT: usize = 1024;
 const TAIL_AT: usize = 1032;
 
@@ -199,26 +202,24 @@ impl Ring {
     pub fn drain(&mut self, mut take: impl FnMut(RingRecord<'_>)) {
         let head = self.cell(HEAD_AT).load(Ordering::Acquire);
         let mut tail = self.cell(TAIL_AT).load(Ordering::Relaxed);
-        let mut record = std::mem::take(&mut self.record);
+        let mut apart = std::mem::take(&mut self.record);
         while tail < head {
-            let mut header = [0; 8];
-            self.copy(tail, &mut header);
-            let size = usize::from(u16::from_le_bytes([header[6], header[7]]));
-            if size < header.len() || size as u64 > head - tail {
+            let header = self.header(tail);
+            let size = usize::from((header >> 48) as u16);
+            if size < HEADER_BYTES || size as u64 > head - tail {
                 // The kernel never writes this. The records after it cannot be found any more.
                 tail = head;
                 break;
             }
-            record.resize(size, 0);
-            self.copy(tail, &mut record);
+            let bytes = self.record(tail, size, &mut apart);
             tail += size as u64;
-            match u32::from_le_bytes([header[0], header[1], header[2], header[3]]) {
-                RECORD_SAMPLE => sample(&record).into_iter().for_each(|sample| take(RingRecord::Event(sample))),
-                RECORD_LOST => take(RingRecord::Lost(number(&record, 16).unwrap_or(1))),
+            match header as u32 {
+                RECORD_SAMPLE => sample(bytes).into_iter().for_each(|sample| take(RingRecord::Event(sample))),
+                RECORD_LOST => take(RingRecord::Lost(number(bytes, 16).unwrap_or(1))),
                 _ => {}
             }
         }
-        self.record = record;
+        self.record = apart;
         self.cell(TAIL_AT).store(tail, Ordering::Release);
     }
 
@@ -229,17 +230,33 @@ impl Ring {
         unsafe { &*self.map.as_ptr().add(at).cast::<AtomicU64>() }
     }
 
-    /// Copies records from a position that only grows, round the end of the ring.
-    fn copy(&self, from: u64, into: &mut [u8]) {
+    /// The header of the record at a position. Records begin at multiples of 8 bytes, so that no header
+    /// wraps round.
+    fn header(&self, at: u64) -> u64 {
+        let at = (at as usize % self.ring_bytes) & !7;
+        // SAFETY: eight bytes of the mapped pages of records, which begin after the control page; at
+        // most at the last multiple of 8 before their end.
+        u64::from_le(unsafe { self.map.as_ptr().add(PAGE_BYTES + at).cast::<u64>().read() })
+    }
+
+    /// The record at a position: where it stands, or put together in `apart` if it wraps round.
+    fn record<'a>(&'a self, from: u64, size: usize, apart: &'a mut Vec<u8>) -> &'a [u8] {
         let at = from as usize % self.ring_bytes;
-        let straight = into.len().min(self.ring_bytes - at);
-        // SAFETY: both pieces lie in the mapped pages of records, which begin after the control
-        // page; what lies between tail and head the kernel does not write until tail has moved on.
-        unsafe {
+        let straight = size.min(self.ring_bytes - at);
+        // SAFETY: both pieces lie in the mapped pages of records. A record has at most 2^16 bytes, no more
+        // than the ring. What lies between tail and head the kernel does not write until tail has
+        // moved on, which happens after the last use of the slices.
+        let (first, rest) = unsafe {
             let records = self.map.as_ptr().add(PAGE_BYTES);
-            ptr::copy_nonoverlapping(records.add(at), into.as_mut_ptr(), straight);
-            ptr::copy_nonoverlapping(records, into.as_mut_ptr().add(straight), into.len() - straight);
+            (slice::from_raw_parts(records.add(at), straight), slice::from_raw_parts(records, size - straight))
+        };
+        if rest.is_empty() {
+            return first;
         }
+        apart.clear();
+        apart.extend_from_slice(first);
+        apart.extend_from_slice(rest);
+        apart
     }
 }
 

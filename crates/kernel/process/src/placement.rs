@@ -35,6 +35,12 @@ pub fn cpus_allowed() -> Vec<usize> {
     }
 }
 
+/// The CPU that the calling thread is on just now; `None` where the kernel does not say.
+pub fn cpu_now() -> Option<usize> {
+    // SAFETY: sched_getcpu takes nothing and touches no memory.
+    usize::try_from(unsafe { libc::sched_getcpu() }).ok()
+}
+
 /// Adds to the calling thread's nice value (setpriority(2)).
 pub fn set_nice(nice: i32) -> io::Result<()> {
     // SAFETY: setpriority touches no memory; id 0 is the caller.

@@ -11,6 +11,8 @@
 //! followed from there. Records for which a ring had no room are counted, and said in the trace.
 
 mod followed;
+mod number_filter;
+mod watched;
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -23,13 +25,18 @@ use iolab_trace::{End, Facts, Writer};
 
 use crate::calls;
 use crate::capture::Recorder;
-use crate::kernel_counts::Counts;
 use followed::{Event, Followed, What};
+use number_filter::number_filter;
+use watched::Watched;
 
 /// Between two looks at the rings, ns.
 const LOOK_EVERY_NS: u64 = 5_000_000;
 /// So many records at one look, and the next follows at once.
 const BUSY: usize = 10_000;
+/// Records that are handed over before the rings are read again.
+const BETWEEN_READS: usize = 1 << 11;
+/// So many records wait in memory at most; what comes then has the rings.
+const MOST_WAITING: usize = 1 << 20;
 /// What is younger than this may still be overtaken by a record of another CPU, ns.
 const SETTLES_NS: u64 = 2_000_000;
 
@@ -113,11 +120,10 @@ pub fn attach(request: AttachRequest<'_>) -> Result<Attached, AttachError> {
         ..Facts::default()
     };
     let begin = if request.anonymous { Writer::anonymous } else { Writer::new };
-    let mut recorder = Recorder::new(begin(request.output, &facts).map_err(AttachError::Output)?);
+    let mut recorder = Recorder::new(begin(request.output, &facts).map_err(AttachError::Output)?).with_devices();
     let processes = if request.children { family(process) } else { vec![process] };
     // The positions as they are now; what moves before the tracepoints are open is moved a little off.
-    let before: Vec<(i32, Counts)> =
-        processes.iter().filter_map(|one| Some((*one, Counts::of_process(*one)?))).collect();
+    let mut watched = Watched::new(&processes);
     let start_ns = clock.now_ns();
     let mut followed = Followed::new(&mut recorder, start_ns);
     processes.iter().for_each(|one| followed.look_at(*one));
@@ -125,42 +131,37 @@ pub fn attach(request: AttachRequest<'_>) -> Result<Attached, AttachError> {
         Some(libc::ESRCH) => AttachError::NoProcess(process),
         _ => AttachError::Open(error),
     })?;
-    let mut reading = Reading { points, events: Vec::new(), lost: 0 };
+    let mut reading = Reading { points, events: Vec::new(), ready: Vec::new(), lost: 0 };
     let interrupts = INTERRUPTS.load(std::sync::atomic::Ordering::Relaxed);
-    let mut after = before.clone();
     loop {
         let now_ns = clock.now_ns();
-        rings.iter_mut().for_each(|ring| reading.read(ring));
+        reading.read_all(&mut rings, &mut followed);
         let is_busy = reading.events.len() > BUSY;
-        reading.hand_over(now_ns.saturating_sub(SETTLES_NS), &mut followed);
-        for (process, counts) in &mut after {
-            *counts = Counts::of_process(*process).unwrap_or(*counts);
-        }
+        reading.hand_over(now_ns.saturating_sub(SETTLES_NS), &mut rings, &mut followed);
         let is_over = request.for_ns.is_some_and(|for_ns| now_ns >= start_ns.saturating_add(for_ns))
-            || INTERRUPTS.load(std::sync::atomic::Ordering::Relaxed) != interrupts
-            || processes.iter().all(|one| has_ended(*one));
-        if is_over {
+            || INTERRUPTS.load(std::sync::atomic::Ordering::Relaxed) != interrupts;
+        if watched.ask(now_ns, is_over) || is_over {
             break;
         }
         if !is_busy {
             clock.sleep_until(now_ns + LOOK_EVERY_NS, 0);
         }
     }
-    rings.iter_mut().for_each(|ring| reading.read(ring));
-    reading.hand_over(u64::MAX, &mut followed);
-    let ended = processes.iter().all(|one| has_ended(*one));
+    reading.read_all(&mut rings, &mut followed);
+    // Nothing more is taken: what the program does from here on comes after the end.
+    reading.hand_over(u64::MAX, &mut [], &mut followed);
+    let (ended, counted) = (watched.have_ended(), watched.counted());
     let mut unseen = followed.finish();
     if reading.lost > 0 {
         let what = "records that came faster than they could be taken: their calls are not here".to_owned();
         unseen.insert(0, iolab_trace::Unseen { what, count: Some(reading.lost), bytes: None });
     }
-    let mut counted = Counts::default();
-    before.iter().zip(&after).for_each(|((_, before), (_, after))| counted.add(after.since(*before)));
     // New children are in the trace, and counted for nobody who can still be asked.
     let is_counted = !request.children;
     let end = End {
         elapsed_ns: clock.now_ns().saturating_sub(start_ns),
         operations: 0,
+        devices: Vec::new(),
         read_bytes: is_counted.then_some((counted.read, recorder.seen.read)),
         written_bytes: is_counted.then_some((counted.written, recorder.seen.written)),
         unseen,
@@ -197,8 +198,7 @@ impl Points {
     }
 
     fn open(&self, processes: &[i32], children: bool) -> io::Result<Vec<Ring>> {
-        let wanted: Vec<String> = calls::all().map(|(number, _)| format!("id == {number}")).collect();
-        let filter = wanted.join(" || ");
+        let filter = number_filter(calls::all().map(|(number, _)| number as u64));
         let mut points = Vec::new();
         for (id, ..) in [self.enter, self.exit] {
             points.push(Tracepoint { id, filter: &filter });
@@ -216,12 +216,20 @@ impl Points {
 struct Reading {
     points: Points,
     events: Vec<Event>,
+    /// What is being handed over.
+    ready: Vec<Event>,
     lost: u64,
 }
 
 impl Reading {
+    fn read_all(&mut self, rings: &mut [Ring], followed: &mut Followed<'_, '_>) {
+        let known = self.events.len();
+        rings.iter_mut().for_each(|ring| self.read(ring));
+        self.events[known..].iter().for_each(|event| followed.comes(event));
+    }
+
     fn read(&mut self, ring: &mut Ring) {
-        let Reading { points, events, lost } = self;
+        let Reading { points, events, lost, .. } = self;
         ring.drain(|record| match record {
             RingRecord::Lost(count) => *lost += count,
             RingRecord::Event(sample) => {
@@ -249,11 +257,21 @@ impl Reading {
         });
     }
 
-    /// Hands over what is older than this, in the order in which it happened.
-    fn hand_over(&mut self, until_ns: u64, followed: &mut Followed<'_, '_>) {
+    /// Hands over what is older than this, in the order in which it happened. That takes longer than
+    /// reading, so the rings are read meanwhile, lest they overflow.
+    fn hand_over(&mut self, until_ns: u64, rings: &mut [Ring], followed: &mut Followed<'_, '_>) {
         self.events.sort_by_key(|event| event.time_ns);
         let count = self.events.partition_point(|event| event.time_ns <= until_ns);
-        self.events.drain(..count).for_each(|event| followed.take(&event));
+        let mut ready = std::mem::take(&mut self.ready);
+        ready.extend(self.events.drain(..count));
+        for events in ready.chunks(BETWEEN_READS) {
+            events.iter().for_each(|event| followed.take(event));
+            if self.events.len() < MOST_WAITING {
+                self.read_all(rings, followed);
+            }
+        }
+        ready.clear();
+        self.ready = ready;
     }
 }
 
@@ -277,12 +295,6 @@ fn family(process: i32) -> Vec<i32> {
         }
     }
     found.into_iter().collect()
-}
-
-/// Whether nothing of a process runs any more.
-fn has_ended(process: i32) -> bool {
-    let Ok(text) = std::fs::read_to_string(format!("/proc/{process}/stat")) else { return true };
-    text.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['Z', 'X']))
 }
 
 /// Numbers of the CPUs online.

@@ -1,6 +1,8 @@
 //! The calls that are stopped, and what each one is to a trace. Numbers are those of this machine's
 //! kind; what is named here twice exists on x86-64 only.
 
+use std::sync::LazyLock;
+
 use iolab_trace::{Call, Flags};
 use libc::c_long;
 
@@ -133,9 +135,15 @@ pub(crate) fn all() -> impl Iterator<Item = (c_long, Shape)> {
     SHARED.into_iter().chain(OLD)
 }
 
-/// What a call is, by its number.
+/// What a call is, by its number. Every call that stops asks, so it is one look at a table.
 pub(crate) fn shape_of(number: u64) -> Option<Shape> {
-    all().find(|(known, _)| *known as u64 == number).map(|(_, shape)| shape)
+    static SHAPES: LazyLock<Vec<Option<Shape>>> = LazyLock::new(|| {
+        let count = all().map(|(number, _)| number as usize + 1).max().unwrap_or(0);
+        let mut shapes = vec![None; count];
+        all().for_each(|(number, shape)| shapes[number as usize] = Some(shape));
+        shapes
+    });
+    SHAPES.get(usize::try_from(number).ok()?).copied().flatten()
 }
 
 /// Flags of one transfer (`RWF_*`, preadv2(2)).

@@ -89,7 +89,7 @@ pub fn capture(request: CaptureRequest<'_>) -> Result<Captured, CaptureError> {
     let begin = if request.anonymous { Writer::anonymous } else { Writer::new };
     let writer = begin(request.output, &facts).map_err(CaptureError::Output)?;
     let child = Child::make(&Body::Command(&words)).map_err(CaptureError::NotHere)?;
-    let mut recorder = Recorder::new(writer);
+    let mut recorder = Recorder::new(writer).with_devices();
     let ended = StopLoop::run(&child, &clock, &mut recorder);
     if let Some(source) = refusal(&child, ended.ran) {
         return Err(CaptureError::Command { program, source });
@@ -99,6 +99,7 @@ pub fn capture(request: CaptureRequest<'_>) -> Result<Captured, CaptureError> {
         operations: 0,
         read_bytes: Some((ended.counts.read, recorder.seen.read)),
         written_bytes: Some((ended.counts.written, recorder.seen.written)),
+        devices: Vec::new(),
         unseen: ended.unseen,
         outcome: outcome(ended.status, ended.signal, ended.gave_up),
     };

@@ -5,12 +5,12 @@
 //! `fork` share one position, as in the kernel (open(2), "open file description").
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::rc::Rc;
 
 use iolab_trace::{File, FileKind, Flags, Role};
 
+use crate::by_number::ByNumber;
 use crate::capture::Recorder;
 use crate::open_file::{Open, SharedOpen};
 use crate::uring::SharedRing;
@@ -18,8 +18,8 @@ use crate::uring::SharedRing;
 /// The descriptors of a process.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Table {
-    open: HashMap<i32, SharedOpen>,
-    rings: HashMap<i32, SharedRing>,
+    open: ByNumber<i32, SharedOpen>,
+    rings: ByNumber<i32, SharedRing>,
 }
 
 impl Table {

@@ -23,13 +23,16 @@
 
 mod aio;
 mod attach;
+mod by_number;
 mod call_ends;
 mod calls;
 mod capture;
 mod descriptors;
+mod devices;
 mod filter;
 mod kernel_counts;
 mod memory;
+mod one_cpu;
 mod open_file;
 mod overhead;
 mod processes;

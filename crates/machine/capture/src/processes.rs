@@ -1,11 +1,10 @@
 //! The processes and threads of a capture, and the calls they are in.
 
-use std::collections::HashMap;
-
 use iolab_clock::Clock;
 use iolab_trace::{Operation, Thread, Unseen};
 
 use crate::aio::{self, Aio, Control};
+use crate::by_number::ByNumber;
 use crate::calls::{self, Shape};
 use crate::capture::Recorder;
 use crate::descriptors::{self, Table};
@@ -30,7 +29,7 @@ struct Task {
     /// It stopped for the first time before its parent told of it.
     waits: bool,
     /// Descriptors of rings by the number they are registered under.
-    registered_rings: HashMap<u32, i32>,
+    registered_rings: ByNumber<u32, i32>,
 }
 
 /// What the threads of a process share.
@@ -95,8 +94,8 @@ pub(crate) struct Processes<'r, 'w> {
     pub(crate) clock: &'r Clock,
     pub(crate) recorder: &'r mut Recorder<'w>,
     start_ns: u64,
-    tasks: HashMap<i32, Task>,
-    processes: HashMap<i32, Process>,
+    tasks: ByNumber<i32, Task>,
+    processes: ByNumber<i32, Process>,
     counts: Counts,
     /// What was counted, and belongs to no call of the command.
     not_of_calls: Counts,
@@ -107,8 +106,8 @@ pub(crate) struct Processes<'r, 'w> {
 
 impl<'r, 'w> Processes<'r, 'w> {
     pub(crate) fn new(clock: &'r Clock, recorder: &'r mut Recorder<'w>, root: i32) -> Processes<'r, 'w> {
-        let tasks = HashMap::from([(root, Task { process: root, is_known: true, ..Task::default() })]);
-        let processes = HashMap::from([(root, Process::default())]);
+        let tasks = ByNumber::from_iter([(root, Task { process: root, is_known: true, ..Task::default() })]);
+        let processes = ByNumber::from_iter([(root, Process::default())]);
         let (counts, not_of_calls, not_seen) = (Counts::default(), Counts::default(), NotSeen::default());
         let start_ns = clock.now_ns();
         Processes { clock, recorder, start_ns, tasks, processes, counts, not_of_calls, not_seen, ran: false }

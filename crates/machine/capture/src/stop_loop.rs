@@ -7,6 +7,7 @@ use iolab_process::INTERRUPTS;
 use iolab_trace::Unseen;
 
 use crate::capture::Recorder;
+use crate::one_cpu::OneCpu;
 use crate::processes::Processes;
 use crate::tracee::{self, Child, Resume, Stop, Waited};
 
@@ -51,11 +52,16 @@ impl<'r, 'w> StopLoop<'r, 'w> {
             interrupts: INTERRUPTS.load(std::sync::atomic::Ordering::Relaxed),
             pass_on_ns: None,
         };
+        // After the fork: the program may run wherever this process may.
+        let mut place = OneCpu::stay();
         child.begin();
         let mut gave_up = false;
         loop {
             match tracee::wait(this.pass_on_ns.is_none()) {
-                Waited::For(thread, stop) => this.stopped(thread, stop),
+                Waited::For(thread, stop) => {
+                    this.stopped(thread, stop);
+                    place.stopped();
+                }
                 Waited::NoneLeft => break,
                 Waited::Nothing => clock.sleep_until(clock.now_ns() + BETWEEN_LOOKS_NS, 0),
                 Waited::Interrupted => {}

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use iolab_recording::{DeviceCounters, DeviceUse};
 
 use crate::counters::device_counters;
-use crate::{BlockDeviceFacts, System};
+use crate::{BlockDeviceFacts, System, folder_names};
 
 /// Counters as they were when the measured part began.
 #[derive(Debug)]
@@ -23,11 +23,23 @@ impl DeviceSampler {
     /// Finds the devices under `paths` and reads their counters. `now_ns` is any monotonic time,
     /// ns.
     pub fn start(system: &System, paths: &[PathBuf], now_ns: u64) -> DeviceSampler {
+        DeviceSampler::of(system, system.devices_under(paths), now_ns)
+    }
+
+    /// Reads the counters of every whole device, for those who learn only later which they need.
+    /// `now_ns` is any monotonic time, ns.
+    pub fn start_all(system: &System, now_ns: u64) -> DeviceSampler {
+        let names = folder_names(&system.path("sys/block"));
+        let devices = names.into_iter().map(|name| BlockDeviceFacts { name, parts: Vec::new() }).collect();
+        DeviceSampler::of(system, devices, now_ns)
+    }
+
+    fn of(system: &System, devices: Vec<BlockDeviceFacts>, now_ns: u64) -> DeviceSampler {
         let with_counters = |device: BlockDeviceFacts| {
             let counters = counters(system, &device.name)?;
             Some((device, counters))
         };
-        let before = system.devices_under(paths).into_iter().filter_map(with_counters).collect();
+        let before = devices.into_iter().filter_map(with_counters).collect();
         DeviceSampler { system: system.clone(), started_ns: now_ns, before }
     }
 

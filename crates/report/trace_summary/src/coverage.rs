@@ -4,7 +4,7 @@
 use std::io::Read;
 
 use iolab_text::{grouped, rounded_bytes};
-use iolab_trace::Reader;
+use iolab_trace::{DeviceBytes, Reader};
 
 /// Lines about a trace that was read to its end.
 pub fn coverage<R: Read>(reader: &Reader<R>, operations: u64) -> String {
@@ -24,6 +24,7 @@ pub fn coverage<R: Read>(reader: &Reader<R>, operations: u64) -> String {
                 }
                 _ => text += "not seen: unknown, because the bytes the program moved were not counted\n",
             }
+            end.devices.iter().for_each(|device| text += &beneath(device));
             for unseen in &end.unseen {
                 let count = unseen.count.map_or(String::new(), |count| format!("{} ", grouped(count)));
                 let size = unseen.bytes.map_or(String::new(), |size| format!(" ({})", bytes(size)));
@@ -47,6 +48,20 @@ pub fn coverage<R: Read>(reader: &Reader<R>, operations: u64) -> String {
     text
 }
 
+/// What reached a device, beside what the calls moved.
+fn beneath(device: &DeviceBytes) -> String {
+    let DeviceBytes { name, parts, read, written, calls_read, calls_written } = device;
+    let of = if parts.is_empty() { String::new() } else { format!(" (on {})", parts.join(", ")) };
+    format!(
+        "device {name}{of}: {} written and {} read during the capture, by all programs; calls of this one wrote {} and \
+         read {} there\n",
+        bytes(*written),
+        bytes(*read),
+        bytes(*calls_written),
+        bytes(*calls_read)
+    )
+}
+
 fn bytes(count: u64) -> String {
     if count < 1 << 10 { format!("{count} B") } else { rounded_bytes(count as f64) }
 }
@@ -59,5 +74,44 @@ fn percent(share: f64) -> String {
         _ if percent < 0.01 => "less than 0.01 %".to_owned(),
         _ if percent < 1.0 => format!("{percent:.2} %"),
         _ => format!("{percent:.1} %"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use iolab_trace::{End, Facts, Writer};
+
+    use super::*;
+
+    /// The share that was not seen is first, then the devices, then what else was not seen.
+    #[test]
+    fn devices_stand_behind_the_share_that_was_not_seen() {
+        let device = |name: &str, parts: &[&str]| DeviceBytes {
+            name: name.to_owned(),
+            parts: parts.iter().map(|part| (*part).to_owned()).collect(),
+            read: 0,
+            written: 3 << 20,
+            calls_read: 100,
+            calls_written: 2 << 20,
+        };
+        let end = End {
+            read_bytes: Some((100, 100)),
+            written_bytes: Some((2 << 20, 2 << 20)),
+            devices: vec![device("dm-0", &["sda", "sdb"]), device("sda", &[])],
+            unseen: vec![iolab_trace::Unseen { what: "mappings".to_owned(), count: Some(1), bytes: None }],
+            ..End::default()
+        };
+        let mut trace = Vec::new();
+        Writer::new(&mut trace, &Facts::default()).unwrap().finish(end).unwrap();
+        let mut reader = Reader::new(trace.as_slice()).unwrap();
+        assert!(reader.next_operation().unwrap().is_none());
+        let text = coverage(&reader, 0);
+        let moved = "3.0 MiB written and 0 B read during the capture, by all programs; calls of this one wrote 2.0 MiB \
+                     and read 100 B there";
+        let expected = format!(
+            "not seen: 0 % of the bytes that calls moved (0 B of 100 B read, 0 B of 2.0 MiB written)\n\
+             device dm-0 (on sda, sdb): {moved}\ndevice sda: {moved}\nnot seen: 1 mappings\n"
+        );
+        assert_eq!(text, expected);
     }
 }

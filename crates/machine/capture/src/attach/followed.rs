@@ -2,10 +2,12 @@
 //! operations that come of them.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::rc::Rc;
 
 use iolab_trace::{Call, File, FileKind, Flags, NO_FILE, Operation, Thread, Unseen};
 
+use crate::by_number::ByNumber;
 use crate::calls::{self, Shape};
 use crate::capture::Recorder;
 use crate::descriptors::{self, Table};
@@ -51,10 +53,14 @@ const MOST_REQUESTS: usize = 1 << 17;
 pub(super) struct Followed<'r, 'w> {
     recorder: &'r mut Recorder<'w>,
     start_ns: u64,
-    tables: HashMap<i32, Table>,
-    numbers: HashMap<i32, u32>,
-    calls: HashMap<i32, (u64, [u64; 6], u64)>,
-    requests: HashMap<u64, (Call, u64, u32)>,
+    tables: ByNumber<i32, Table>,
+    /// What processes had open when they ran another program, where procfs can tell no more.
+    before_exec: ByNumber<i32, Table>,
+    /// How often each descriptor of a process is closed by records that have been read, and not taken.
+    closes: HashMap<(i32, i32), u32>,
+    numbers: ByNumber<i32, u32>,
+    calls: ByNumber<i32, (u64, [u64; 6], u64)>,
+    requests: ByNumber<u64, (Call, u64, u32)>,
     maps: u64,
     aio: u64,
     without_place: u64,
@@ -66,10 +72,12 @@ impl<'r, 'w> Followed<'r, 'w> {
         Followed {
             recorder,
             start_ns,
-            tables: HashMap::new(),
-            numbers: HashMap::new(),
-            calls: HashMap::new(),
-            requests: HashMap::new(),
+            tables: ByNumber::default(),
+            before_exec: ByNumber::default(),
+            closes: HashMap::new(),
+            numbers: ByNumber::default(),
+            calls: ByNumber::default(),
+            requests: ByNumber::default(),
             maps: 0,
             aio: 0,
             without_place: 0,
@@ -89,9 +97,31 @@ impl<'r, 'w> Followed<'r, 'w> {
         }
     }
 
+    /// A record has been read, and will be taken later.
+    pub(super) fn comes(&mut self, event: &Event) {
+        if let What::Begins { call, arguments: [fd, ..] } = event.what
+            && call == libc::SYS_close as u64
+        {
+            *self.closes.entry((event.process, fd as i32)).or_default() += 1;
+        }
+    }
+
+    /// The record of a close is taken: procfs tells of the descriptor as it is after that.
+    fn close_is_taken(&mut self, process: i32, fd: i32) {
+        if let Entry::Occupied(mut closes) = self.closes.entry((process, fd)) {
+            *closes.get_mut() -= 1;
+            if *closes.get() == 0 {
+                closes.remove();
+            }
+        }
+    }
+
     pub(super) fn take(&mut self, event: &Event) {
         match event.what {
             What::Begins { call, arguments } => {
+                if call == libc::SYS_close as u64 {
+                    self.close_is_taken(event.process, arguments[0] as i32);
+                }
                 self.calls.insert(event.thread, (call, arguments, event.time_ns));
             }
             What::Ends { call, result } => match self.calls.remove(&event.thread) {
@@ -105,6 +135,7 @@ impl<'r, 'w> Followed<'r, 'w> {
                 // A process has what its maker has; a thread never asks under its own number.
                 let table = self.tables.get(&event.process).cloned().unwrap_or_default();
                 self.tables.insert(child, table);
+                self.before_exec.remove(&child);
                 self.calls.remove(&child);
                 self.numbers.remove(&child);
             }
@@ -142,7 +173,11 @@ impl<'r, 'w> Followed<'r, 'w> {
         if let Some(open) = self.tables.get(&process).and_then(|table| table.get(fd)) {
             return Some(open);
         }
-        let open = descriptors::look_up(self.recorder, process, fd).unwrap_or_else(|| {
+        // What has been closed since may stand for something else now.
+        let is_current = !self.closes.contains_key(&(process, fd));
+        let now = is_current.then(|| descriptors::look_up(self.recorder, process, fd)).flatten();
+        let before = || self.before_exec.get(&process).and_then(|table| table.get(fd));
+        let open = now.or_else(before).unwrap_or_else(|| {
             // It is closed, or the process gone: that it was a file is not sure.
             let path = format!("descriptor {fd} of process {process}, closed before it was looked up");
             let file = self.recorder.file((0, 0), File { path, ..File::default() });
@@ -225,22 +260,12 @@ impl<'r, 'w> Followed<'r, 'w> {
                 let thread = self.number(event);
                 self.write(Call::Sync, (thread, times), (NO_FILE, None), (0, result), Flags::default());
             }
-            Shape::Open | Shape::OpenAt | Shape::OpenAt2 | Shape::Create => {
-                if let Ok(fd) = u64::try_from(result) {
-                    // The number may have stood for something else before.
-                    self.tables.entry(process).or_default().close(fd as i32);
-                    self.on_file(Call::Open, event, times, fd, (None, 0, 0));
-                    if let Some(open) = self.open(process, fd) {
-                        // What was read since has moved the position that procfs tells.
-                        open.borrow_mut().position = 0;
-                    }
-                }
-            }
+            Shape::Open | Shape::OpenAt | Shape::OpenAt2 | Shape::Create => self.opened(event, times, result),
             Shape::Close => {
                 if self.tables.get(&process).is_some_and(|table| table.get(a as i32).is_some()) {
                     self.on_file(Call::Close, event, times, a, (None, 0, result));
                 }
-                self.tables.entry(process).or_default().close(a as i32);
+                self.forget(process, a as i32);
             }
             Shape::CloseRange => self.tables.entry(process).or_default().close_range(a, b),
             Shape::Dup => self.copied(process, a, result),
@@ -258,7 +283,7 @@ impl<'r, 'w> Followed<'r, 'w> {
             }
             Shape::Map if result >= 0 && (e as i32) >= 0 => self.maps += 1,
             Shape::AioSubmit => self.aio += result.max(0) as u64,
-            Shape::Exec => drop(self.tables.remove(&process)),
+            Shape::Exec if result == 0 => self.keep_before_exec(process),
             _ => {}
         }
     }
@@ -288,6 +313,30 @@ impl<'r, 'w> Followed<'r, 'w> {
         let Some(open) = self.open(event.process, fd) else { return };
         let (file, flags) = (open.borrow().file, open.borrow().flags);
         self.write(call, (thread, times), (file, offset), (length, result), flags);
+    }
+
+    fn opened(&mut self, event: &Event, times: (u64, u64), result: i64) {
+        let Ok(fd) = u64::try_from(result) else { return };
+        // The number may have stood for something else before.
+        self.forget(event.process, fd as i32);
+        self.on_file(Call::Open, event, times, fd, (None, 0, 0));
+        if let Some(open) = self.open(event.process, fd) {
+            // What was read since has moved the position that procfs tells.
+            open.borrow_mut().position = 0;
+        }
+    }
+
+    fn forget(&mut self, process: i32, fd: i32) {
+        for tables in [&mut self.tables, &mut self.before_exec] {
+            tables.entry(process).or_default().close(fd);
+        }
+    }
+
+    /// Exec closes some descriptors; which, procfs tells, unless the process ends before it is asked.
+    fn keep_before_exec(&mut self, process: i32) {
+        if let Some(table) = self.tables.remove(&process) {
+            self.before_exec.insert(process, table);
+        }
     }
 
     fn copied(&mut self, process: i32, fd: u64, result: i64) {

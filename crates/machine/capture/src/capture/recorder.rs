@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use iolab_trace::{End, File, NO_FILE, Operation, Role, Thread, Writer};
+use iolab_observe::{DeviceSampler, System};
+use iolab_trace::{Effect, End, File, NO_FILE, Operation, Role, Thread, Writer};
 
+use crate::devices::{self, Places};
 use crate::kernel_counts::{Counts, is_counted};
 
 type Identity = (u64, u64, String);
@@ -13,7 +15,10 @@ type Identity = (u64, u64, String);
 pub(crate) struct Recorder<'w> {
     writer: Writer<Box<dyn Write + 'w>>,
     files: HashMap<Identity, u32>,
-    roles: Vec<Role>,
+    /// Of each file: what its path says, and its place among the devices.
+    roles: Vec<(Role, Option<usize>)>,
+    places: Places,
+    devices: Option<DeviceSampler>,
     error: Option<io::Error>,
     /// Bytes of calls that the kernel counts, too.
     pub(crate) seen: Counts,
@@ -21,7 +26,14 @@ pub(crate) struct Recorder<'w> {
 
 impl<'w> Recorder<'w> {
     pub(crate) fn new(writer: Writer<Box<dyn Write + 'w>>) -> Recorder<'w> {
-        Recorder { writer, files: HashMap::new(), roles: Vec::new(), error: None, seen: Counts::default() }
+        let (files, roles, places) = (HashMap::new(), Vec::new(), Places::default());
+        Recorder { writer, files, roles, places, devices: None, error: None, seen: Counts::default() }
+    }
+
+    /// Has the end of the trace say what reaches the devices beneath its files from now on.
+    pub(crate) fn with_devices(mut self) -> Recorder<'w> {
+        self.devices = Some(devices::begin());
+        self
     }
 
     /// The number of a file, by device, inode and path.
@@ -30,11 +42,11 @@ impl<'w> Recorder<'w> {
         if let Some(number) = self.files.get(&identity) {
             return *number;
         }
-        let role = file.role;
+        let (role, place) = (file.role, self.places.of(device, &file));
         let added = self.writer.file(file);
         let number = self.keep(added).unwrap_or(NO_FILE);
         if number != NO_FILE {
-            self.roles.push(role);
+            self.roles.push((role, place));
             self.files.insert(identity, number);
         }
         number
@@ -42,7 +54,7 @@ impl<'w> Recorder<'w> {
 
     /// What the path of a file said.
     pub(crate) fn role(&self, file: u32) -> Role {
-        self.roles.get(file as usize).copied().unwrap_or_default()
+        self.roles.get(file as usize).map_or_else(Role::default, |(role, _)| *role)
     }
 
     pub(crate) fn thread(&mut self, thread: Thread) -> u32 {
@@ -51,11 +63,17 @@ impl<'w> Recorder<'w> {
     }
 
     pub(crate) fn operation(&mut self, operation: &Operation) {
-        if is_counted(operation.call) {
-            let bytes = operation.bytes();
-            match operation.call.effect() {
-                iolab_trace::Effect::Read => self.seen.read += bytes,
-                _ => self.seen.written += bytes,
+        let (effect, bytes) = (operation.call.effect(), operation.bytes());
+        if matches!(effect, Effect::Read | Effect::Write) {
+            let bytes = match effect {
+                Effect::Read => Counts { read: bytes, written: 0 },
+                _ => Counts { read: 0, written: bytes },
+            };
+            if is_counted(operation.call) {
+                self.seen.add(bytes);
+            }
+            if let Some((_, Some(place))) = self.roles.get(operation.file as usize) {
+                self.places.add(*place, bytes);
             }
         }
         if self.error.is_none() {
@@ -74,6 +92,9 @@ impl<'w> Recorder<'w> {
             return Err(error);
         }
         end.operations = self.writer.operations();
+        if let Some(begun) = self.devices.take() {
+            end.devices = self.places.end(begun, &System::live());
+        }
         self.writer.end(end.clone())?;
         Ok((end, self.writer.bytes()))
     }
