@@ -9,6 +9,9 @@ mod groups;
 mod looks;
 mod more;
 mod naming;
+mod process_tree;
+mod program_recording;
+mod recorder;
 mod request;
 mod screen;
 mod selection;
@@ -22,6 +25,8 @@ use iolab_observe::System;
 use looks::Looker;
 use text::Printer;
 
+pub use program_recording::describe_program;
+pub use recorder::{ProgramEnd, RecordError, RecordRequest, Recorded, Watched, record};
 pub use request::{Wanted, WatchError, WatchFormat};
 
 /// Where reports go.

@@ -40,6 +40,13 @@ impl System {
         found
     }
 
+    /// The whole block devices with these kernel names, each once, with the devices beneath them.
+    pub fn devices_named<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Vec<BlockDeviceFacts> {
+        let mut found = Vec::new();
+        names.into_iter().for_each(|name| self.collect(name, &mut found));
+        found
+    }
+
     /// The sysfs folder of a device, given its number.
     pub fn device_folder(&self, number: DeviceNumber) -> Option<PathBuf> {
         fs::canonicalize(self.path(&format!("sys/dev/block/{number}"))).ok()

@@ -303,8 +303,11 @@ fn other_findings(facts: &Facts<'_>, job: &Job<'_>, told: &[String]) -> Vec<Stri
 
 fn unknown(job: &Job<'_>) -> Cause {
     let answer = "unknown: the recording shows no limit by CPU, queue or schedule";
-    let mean = job.members.iter().filter_map(Member::mean_depth).sum::<f64>() / job.members.len() as f64;
-    let evidence = vec![format!("{mean:.1} operations were in flight on average")];
+    let depths: Vec<f64> = job.members.iter().filter_map(Member::mean_depth).collect();
+    let mean = depths.iter().sum::<f64>() / job.members.len() as f64;
+    // Of operations that nobody timed, none is known to have been in flight.
+    let evidence =
+        if depths.is_empty() { Vec::new() } else { vec![format!("{mean:.1} operations were in flight on average")] };
     (
         BottleneckKind::Unknown,
         answer.to_owned(),

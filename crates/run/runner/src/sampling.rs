@@ -10,15 +10,16 @@ use std::path::PathBuf;
 
 use iolab_block_trace::Tracer;
 use iolab_clock::Clock;
-use iolab_observe::{Sampler, System};
+use iolab_observe::{BlockDeviceFacts, Sampler, System};
 use iolab_plan::Plan;
-use iolab_recording::{Event, Observations};
+use iolab_recording::Observations;
 
-use crate::observer::Followers;
+/// Takes what each look saw, as [`Observations::append`] does.
+pub type Told<'a> = &'a mut dyn FnMut(&Observations);
 
 /// The looks of one run.
 #[derive(Debug)]
-pub(crate) struct Sampling {
+pub struct Sampling {
     sampler: Sampler,
     /// Everything seen.
     observations: Observations,
@@ -45,9 +46,19 @@ impl Sampling {
         }
         let intervals = plan.workers.iter().map(|worker| worker.measurement.sample_interval_ns);
         let interval_ns = intervals.filter(|interval_ns| *interval_ns > 0).min()?;
-        let devices: Vec<_> = system.devices_under(paths).iter().map(|device| system.series_of(device)).collect();
-        let sampler = Sampler::open(system, devices.iter().map(|device| device.name.as_str()));
         let traced = plan.workers.iter().any(|worker| worker.measurement.trace_block);
+        Some(Sampling::of_devices(&system.devices_under(paths), interval_ns, traced, (system, clock)))
+    }
+
+    /// Opens these devices, and the machine; `traced` follows every request, where that can be done.
+    pub fn of_devices(
+        devices: &[BlockDeviceFacts],
+        interval_ns: u64,
+        traced: bool,
+        (system, clock): (&System, &Clock),
+    ) -> Sampling {
+        let devices: Vec<_> = devices.iter().map(|device| system.series_of(device)).collect();
+        let sampler = Sampler::open(system, devices.iter().map(|device| device.name.as_str()));
         let names = devices.iter().map(|device| device.name.as_str());
         let tracer = traced.then(|| Tracer::open(system, names, clock.now_ns()));
         let (tracer, trouble) = match tracer.transpose() {
@@ -56,27 +67,18 @@ impl Sampling {
         };
         let news = Observations { interval_ns, devices, ..Observations::default() };
         let observations = Observations::default();
-        Some(Sampling {
-            sampler,
-            observations,
-            news,
-            tracer,
-            origin_ns: 0,
-            next_ns: 0,
-            next_fetch_ns: u64::MAX,
-            trouble,
-        })
+        Sampling { sampler, observations, news, tracer, origin_ns: 0, next_ns: 0, next_fetch_ns: u64::MAX, trouble }
     }
 
     /// The first sample, when the run begins.
-    pub(crate) fn begin(mut self, origin_ns: u64, clock: &Clock, followers: &mut Followers<'_>) -> Sampling {
+    pub fn begin(mut self, origin_ns: u64, clock: &Clock, told: Told<'_>) -> Sampling {
         self.origin_ns = origin_ns;
         if let Some(tracer) = &mut self.tracer {
             // Requests of layout and preparation belong to no job's latencies.
             tracer.take(origin_ns).for_each(drop);
             self.next_fetch_ns = origin_ns;
         }
-        self.look(clock, followers);
+        self.look(clock, told);
         // Settings have been told.
         self.news.interval_ns = 0;
         self.news.devices.iter_mut().for_each(|device| {
@@ -87,9 +89,9 @@ impl Sampling {
     }
 
     /// Takes a sample if it is time; returns when the next one is due.
-    pub(crate) fn look_if_due(&mut self, now_ns: u64, clock: &Clock, followers: &mut Followers<'_>) -> u64 {
+    pub fn look_if_due(&mut self, now_ns: u64, clock: &Clock, told: Told<'_>) -> u64 {
         if now_ns >= self.next_ns {
-            self.look(clock, followers);
+            self.look(clock, told);
         }
         if now_ns >= self.next_fetch_ns {
             self.accounted(|sampling| sampling.tracer.iter_mut().for_each(Tracer::read));
@@ -99,24 +101,24 @@ impl Sampling {
     }
 
     /// Takes the warnings for the user.
-    pub(crate) fn trouble(&mut self) -> Option<String> {
+    pub fn trouble(&mut self) -> Option<String> {
         self.trouble.take()
     }
 
     /// Takes the last sample, and returns all samples.
-    pub(crate) fn finish(mut self, clock: &Clock, followers: &mut Followers<'_>) -> Observations {
-        self.look(clock, followers);
+    pub fn finish(mut self, clock: &Clock, told: Told<'_>) -> Observations {
+        self.look(clock, told);
         self.observations.looking_ns += self.news.looking_ns;
         self.observations
     }
 
     /// All samples until now.
-    pub(crate) fn so_far(&self) -> Observations {
+    pub fn so_far(&self) -> Observations {
         self.observations.clone()
     }
 
-    fn look(&mut self, clock: &Clock, followers: &mut Followers<'_>) {
-        self.accounted(|sampling| sampling.see(clock, followers));
+    fn look(&mut self, clock: &Clock, told: Told<'_>) {
+        self.accounted(|sampling| sampling.see(clock, told));
     }
 
     /// Adds up the processor time of a step. It is reported with the next sample, because the time
@@ -127,7 +129,7 @@ impl Sampling {
         self.news.looking_ns += iolab_clock::thread_processor_ns().saturating_sub(begun_ns);
     }
 
-    fn see(&mut self, clock: &Clock, followers: &mut Followers<'_>) {
+    fn see(&mut self, clock: &Clock, told: Told<'_>) {
         let since_start_ns = || clock.now_ns().saturating_sub(self.origin_ns);
         for (place, device) in self.news.devices.iter_mut().enumerate() {
             device.samples.clear();
@@ -147,7 +149,7 @@ impl Sampling {
                 .for_each(|device| device.requests.push(requests.clone()));
         }
         self.next_ns = next_line_ns(since_start_ns(), self.interval_ns()).saturating_add(self.origin_ns);
-        followers.tell(&Event::Observed(&self.news));
+        told(&self.news);
         self.observations.append(self.news.clone());
         self.news.looking_ns = 0;
     }

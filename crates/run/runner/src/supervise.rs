@@ -10,7 +10,7 @@ use iolab_engine::FileUse;
 use iolab_observe::{DeviceSampler, System};
 use iolab_plan::{ExitScope, WorkerPlan};
 use iolab_process::ChildEnd;
-use iolab_recording::{Event, Progress, Recording, State, WorkerOutcome, WorkerProgress};
+use iolab_recording::{Event, Observations, Progress, Recording, State, WorkerOutcome, WorkerProgress};
 
 use crate::control::{GATE_RUN, GATE_SET_UP, Order};
 use crate::engine_of;
@@ -48,6 +48,11 @@ pub(crate) struct Supervisor<'a> {
     recording: Recording,
     /// The state of each worker that observers were told last.
     told: Vec<State>,
+}
+
+/// Tells of a look; nobody wishes anything in return.
+fn observed(followers: &mut Followers<'_>, news: &Observations) {
+    followers.tell(&Event::Observed(news));
 }
 
 impl<'a> Supervisor<'a> {
@@ -109,13 +114,14 @@ impl<'a> Supervisor<'a> {
         self.tell_progress(now_ns, followers);
         self.recording.elapsed_ns = self.origin_ns.map_or(0, |origin_ns| now_ns.saturating_sub(origin_ns));
         self.recording.devices = self.sampler.take().map(|sampler| sampler.finish(now_ns)).unwrap_or_default();
-        self.recording.observations = self.sampling.take().map(|sampling| sampling.finish(self.clock, followers));
+        self.recording.observations =
+            self.sampling.take().map(|sampling| sampling.finish(self.clock, &mut |news| observed(followers, news)));
     }
 
     /// Samples the machine if it is time, and returns when the next sample is due.
     fn look(&mut self, now_ns: u64, followers: &mut Followers<'_>) -> u64 {
         let Some(sampling) = &mut self.sampling else { return u64::MAX };
-        sampling.look_if_due(now_ns, self.clock, followers)
+        sampling.look_if_due(now_ns, self.clock, &mut |news| observed(followers, news))
     }
 
     /// A worker could not be started: no worker runs.
@@ -242,7 +248,8 @@ impl<'a> Supervisor<'a> {
         let now_ns = self.clock.now_ns();
         self.ground.control.set_origin(now_ns);
         self.origin_ns = Some(now_ns);
-        self.sampling = sampling.map(|sampling| sampling.begin(now_ns, self.clock, followers));
+        self.sampling =
+            sampling.map(|sampling| sampling.begin(now_ns, self.clock, &mut |news| observed(followers, news)));
         self.recording.warnings.extend(self.sampling.as_mut().and_then(Sampling::trouble));
     }
 

@@ -1,6 +1,7 @@
 //! `iolab watch`: the command line of `iolab-watch`.
 
 mod arguments;
+mod record;
 
 use std::io;
 
@@ -12,7 +13,19 @@ use crate::printing::{complain, print_to_reader};
 pub(crate) use arguments::WatchArguments;
 
 pub(crate) fn main(arguments: &WatchArguments) -> Result<u8, ExitFailure> {
-    let wanted = Wanted {
+    let wanted = wanted(arguments);
+    if let Some(path) = &arguments.program.record {
+        return record::record(path, &arguments.program, wanted);
+    }
+    match iolab_watch::watch(&wanted, &mut Terminal) {
+        Ok(()) => Ok(0),
+        Err(error @ WatchError::Mistake(_)) => Err(ExitFailure::mistake(format!("iolab: {error}"))),
+        Err(error) => Err(ExitFailure::failed(format!("iolab: {error}"))),
+    }
+}
+
+fn wanted(arguments: &WatchArguments) -> Wanted {
+    Wanted {
         words: arguments.words.clone(),
         partitions: arguments.partitions.clone(),
         groups: arguments.groups.given.clone(),
@@ -22,12 +35,11 @@ pub(crate) fn main(arguments: &WatchArguments) -> Result<u8, ExitFailure> {
         skip_first: arguments.skip_first,
         full_screen: arguments.full_screen,
         form: form(arguments),
-    };
-    match iolab_watch::watch(&wanted, &mut Terminal) {
-        Ok(()) => Ok(0),
-        Err(error @ WatchError::Mistake(_)) => Err(ExitFailure::mistake(format!("iolab: {error}"))),
-        Err(error) => Err(ExitFailure::failed(format!("iolab: {error}"))),
     }
+}
+
+fn duration_ns(text: &str) -> Result<u64, String> {
+    iolab_units::parse_ns(text, 1_000_000_000).map_err(|error| error.to_string())
 }
 
 /// Standard output for reports, standard error for the rest.

@@ -137,6 +137,11 @@ impl Running {
         iolab_process::kill(self.child.id() as i32, signal);
     }
 
+    /// The number of its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// The processes it has forked.
     pub(crate) fn children(&self) -> Vec<i32> {
         let pid = self.child.id();

@@ -3,6 +3,8 @@
 //! `-h` is iostat's, so that help is `--help` only. iostat's `-f` and `+f` (counters in a folder)
 //! are not taken: `-f` is the full screen.
 
+use std::path::PathBuf;
+
 use clap::{Arg, ArgAction, ArgMatches, Command, Error};
 
 /// What is shown, of which devices, how often.
@@ -57,6 +59,29 @@ pub(crate) struct WatchArguments {
     /// Devices, or `ALL`; then the interval in seconds (`1`, `0.2`) and the number of reports
     #[arg(value_name = "DEVICE | INTERVAL | COUNT")]
     pub(super) words: Vec<String>,
+    #[command(flatten)]
+    pub(super) program: ProgramArguments,
+}
+
+/// What is recorded, in place of printing reports.
+#[derive(Debug, clap::Args)]
+pub(super) struct ProgramArguments {
+    /// Record the command behind `--`, or the process of --pid, with devices and machine, in this
+    /// file; `iolab report` reads it
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "json", "full_screen", "more"])]
+    pub(super) record: Option<PathBuf>,
+    /// With --record: watch a process that runs already (also -p PID)
+    #[arg(long, value_name = "PID", requires = "record", conflicts_with = "command")]
+    pub(super) pid: Option<i32>,
+    /// With --record: end after this time (30s, 5m)
+    #[arg(long = "for", value_name = "TIME", requires = "record", value_parser = super::duration_ns)]
+    pub(super) for_ns: Option<u64>,
+    /// Allow the recording to replace a file that iolab did not write
+    #[arg(long, requires = "record")]
+    pub(super) force: bool,
+    /// The command and its arguments; iolab exits with the command's exit code
+    #[arg(last = true, value_name = "COMMAND", requires = "record")]
+    pub(super) command: Vec<String>,
 }
 
 /// How the tables look.
