@@ -39,6 +39,7 @@ const EXCEPTIONS: &[Exception] = &[
     ("crates/job/synthesize/src/job_text.rs", "sync", "the option sync"),
     ("crates/job/synthesize/src/section.rs", "*", "the option ioengine for the calls that a program used"),
     ("crates/job/trace_import/src/iolog.rs", "sync", "an action of fio's iolog"),
+    ("crates/contract/recording/src/noted.rs", "sync", "an action of fio's iolog"),
     ("crates/job/trace_import/src/strace/calls.rs", "*", "names of system calls"),
     ("crates/job/resolve/src/buffers.rs", "mmap", "a value of the option iomem"),
     ("crates/job/resolve/src/files.rs", "sync", "a value of the option sync"),

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use iolab_archive::{log_files, recordings};
+use iolab_archive::{iologs, log_files, recordings};
 use iolab_outputs::{OutputKind, Outputs};
 use iolab_plan::{Direction, Plan};
 
@@ -39,6 +39,9 @@ pub(crate) fn of_run(plan: &Plan, run: &RunOptions) -> Result<Outputs, ExitFailu
     let of_all = of_all.map(iolab_report::aggregate_bandwidth_log_name);
     for name in of_workers.map(|(_, name)| name).chain(of_all).filter(|name| seen.insert(name.clone())) {
         outputs.place(&PathBuf::from(name), OutputKind::Log, log_files::LOG)?;
+    }
+    for name in iologs::names(plan) {
+        outputs.place(Path::new(name), OutputKind::Report, iologs::IOLOG)?;
     }
     Ok(outputs)
 }

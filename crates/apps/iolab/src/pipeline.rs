@@ -8,7 +8,7 @@ use iolab_pipeline::{JudgedPlan, Pipeline, PlanRequest, ThisMachine};
 use iolab_plan::Plan;
 use iolab_recording::Recording;
 use iolab_resolve::Mode;
-use iolab_runner::RunObserver;
+use iolab_runner::{RunObserver, Spools};
 
 use crate::engine_registry;
 use crate::exit::ExitFailure;
@@ -59,6 +59,6 @@ pub(crate) fn run(
     guard: Guard,
     stream: Option<File>,
     observer: &mut dyn RunObserver,
-) -> Result<(Recording, Vec<Option<File>>), ExitFailure> {
+) -> Result<(Recording, Vec<Spools>), ExitFailure> {
     Ok(pipeline().run(planned, guard, stream, observer)?)
 }

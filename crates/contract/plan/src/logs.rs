@@ -13,6 +13,9 @@ pub struct LogPlan {
     pub iops: Option<String>,
     /// The histogram log.
     pub histogram: Option<HistogramLogPlan>,
+    /// The iolog that its operations are written to (`write_iolog`), if asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operations: Option<String>,
     /// Average over this window, ns; 0: one line per operation.
     pub window_ns: u64,
     /// Which value of a window.

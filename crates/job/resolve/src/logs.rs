@@ -14,6 +14,7 @@ pub(crate) fn resolve(job: &Job<'_>, job_name: &str) -> LogPlan {
         bandwidth: prefix(job, "write_bw_log", job_name),
         iops: prefix(job, "write_iops_log", job_name),
         histogram: histogram(job, job_name),
+        operations: operations(job),
         window_ns: job.time_ns("log_avg_msec"),
         window_value: match job.word("log_window_value").as_str() {
             "max" => LogWindow::Maximum,
@@ -28,13 +29,32 @@ pub(crate) fn resolve(job: &Job<'_>, job_name: &str) -> LogPlan {
     }
 }
 
+/// The iolog, which is of the job's own operations: a job that verifies reads back besides.
+fn operations(job: &Job<'_>) -> Option<String> {
+    let name = job.given("write_iolog", readings::word).filter(|name| !name.is_empty())?;
+    if job.given("verify", readings::word).is_some() {
+        job.error(
+            "write_iolog",
+            "write_iolog does not work together with verify",
+            "leave out verify: the iolog holds no data that could be verified",
+        );
+        return None;
+    }
+    Some(beside_others(job, name))
+}
+
 /// The prefix given, or for a bare `write_..._log` the job's name.
 fn prefix(job: &Job<'_>, name: &'static str, job_name: &str) -> Option<String> {
     let word = job.given(name, readings::word)?;
     let prefix = if word.is_empty() { job_name.to_owned() } else { word };
+    Some(beside_others(job, prefix))
+}
+
+/// A name that is relative is below `--aux-path`.
+fn beside_others(job: &Job<'_>, name: String) -> String {
     match &job.request.overrides.aux_path {
-        Some(directory) if !Path::new(&prefix).is_absolute() => Some(format!("{directory}/{prefix}")),
-        _ => Some(prefix),
+        Some(directory) if !Path::new(&name).is_absolute() => format!("{directory}/{name}"),
+        _ => name,
     }
 }
 

@@ -2,6 +2,7 @@
 //! them by the names that users give.
 
 pub mod database;
+pub mod iologs;
 pub mod log_files;
 pub mod recordings;
 pub mod run_files;

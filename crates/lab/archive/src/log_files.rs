@@ -37,7 +37,7 @@ pub enum Saved {
 pub fn write(
     outputs: &mut Outputs,
     recording: &Recording,
-    spools: &[Option<File>],
+    spools: &[Option<&File>],
     console: &dyn Console,
 ) -> Result<Saved, Failure> {
     let workers = &recording.plan.workers;
@@ -49,7 +49,7 @@ pub fn write(
     let mut written = Ok(());
     for (worker, spool) in workers.iter().zip(spools) {
         written = logs
-            .write_worker(recording, worker, spool.as_ref())
+            .write_worker(recording, worker, *spool)
             .with_context(|| format!("writing the logs of job {}", worker.job));
         if written.is_err() || logs.patience.is_over() {
             break;

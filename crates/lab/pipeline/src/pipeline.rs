@@ -13,7 +13,7 @@ use iolab_jobfile::{Diagnostic, DiagnosticSeverity, Input, JobSet};
 use iolab_plan::Plan;
 use iolab_recording::{Recording, Redaction};
 use iolab_resolve::{Mode, Overrides};
-use iolab_runner::{Engines, RunError, RunObserver, RunRequest};
+use iolab_runner::{Engines, RunError, RunObserver, RunRequest, Spools};
 
 use crate::surroundings::ThisMachine;
 use crate::{device_state, safety};
@@ -179,7 +179,7 @@ impl Pipeline<'_> {
         guard: Guard,
         stream: Option<File>,
         observer: &mut dyn RunObserver,
-    ) -> Result<(Recording, Vec<Option<File>>), Failure> {
+    ) -> Result<(Recording, Vec<Spools>), Failure> {
         iolab_process::count_signals();
         let machine = device_state::changes_device_settings(plan).then(device_state::settings_machine).transpose()?;
         let applied =

@@ -16,6 +16,7 @@ mod request;
 mod screen;
 mod selection;
 mod text;
+mod watched;
 
 use std::sync::atomic::Ordering;
 
@@ -26,8 +27,9 @@ use looks::Looker;
 use text::Printer;
 
 pub use program_recording::describe_program;
-pub use recorder::{ProgramEnd, RecordError, RecordRequest, Recorded, Watched, record};
+pub use recorder::{RecordError, RecordRequest, Recorded, record};
 pub use request::{Wanted, WatchError, WatchFormat};
+pub use watched::{ProgramEnd, Watched};
 
 /// Where reports go.
 pub trait WatchOutput {

@@ -16,7 +16,7 @@ use iolab_recording::{
 use iolab_text::grouped;
 
 use crate::process_tree::{Counts, ProcessTree};
-use crate::recorder::{ProgramEnd, Watched};
+use crate::watched::{ProgramEnd, Watched};
 
 /// What stands in the place of an engine.
 const ENGINE: &str = "program";

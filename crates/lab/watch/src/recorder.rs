@@ -24,6 +24,7 @@ use crate::process_tree::ProcessTree;
 use crate::program_recording::{self, Look};
 use crate::request::{Wanted, WatchError};
 use crate::selection;
+use crate::watched::{ProgramEnd, Watched};
 
 /// Between looks where nobody says how long, ns.
 const INTERVAL_NS: u64 = 200_000_000;
@@ -32,15 +33,6 @@ const INTERVAL_NS: u64 = 200_000_000;
 const PATIENCE_NS: u64 = 300_000_000;
 /// How long a signal that arrived just before waiting goes unnoticed, ns.
 const NOTICE_NS: u64 = 100_000_000;
-
-/// What is watched while it works.
-#[derive(Debug, Clone)]
-pub enum Watched {
-    /// A command, which is started.
-    Command(Vec<String>),
-    /// A process that runs already.
-    Process(i32),
-}
 
 /// What is to be recorded.
 #[derive(Debug)]
@@ -68,19 +60,6 @@ pub struct Recorded {
     pub recording: Recording,
     /// How the program ended.
     pub end: ProgramEnd,
-}
-
-/// How a program ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ProgramEnd {
-    /// With this code.
-    Exited(i32),
-    /// By this signal.
-    Killed(i32),
-    /// A process that was watched is gone; only its parent knows how it ended.
-    Gone,
-    /// It goes on: the time was over, or the user had enough.
-    GoesOn,
 }
 
 /// Why nothing can be recorded.
@@ -297,15 +276,4 @@ impl Program {
 /// Whether this program is what the terminal has in front.
 fn is_in_front() -> bool {
     File::open("/dev/tty").is_ok_and(|tty| rustix::termios::tcgetpgrp(&tty).is_ok_and(|group| group == getpgrp()))
-}
-
-impl ProgramEnd {
-    /// The exit code of a command, as a shell gives it; 0 for what goes on or was not started here.
-    pub fn code(self) -> i32 {
-        match self {
-            ProgramEnd::Exited(code) => code,
-            ProgramEnd::Killed(signal) => 128 + signal,
-            ProgramEnd::Gone | ProgramEnd::GoesOn => 0,
-        }
-    }
 }

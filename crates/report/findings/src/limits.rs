@@ -302,16 +302,12 @@ fn other_findings(facts: &Facts<'_>, job: &Job<'_>, told: &[String]) -> Vec<Stri
 }
 
 fn unknown(job: &Job<'_>) -> Cause {
-    let answer = "unknown: the recording shows no limit by CPU, queue or schedule";
-    let depths: Vec<f64> = job.members.iter().filter_map(Member::mean_depth).collect();
-    let mean = depths.iter().sum::<f64>() / job.members.len() as f64;
-    // Of operations that nobody timed, none is known to have been in flight.
-    let evidence =
-        if depths.is_empty() { Vec::new() } else { vec![format!("{mean:.1} operations were in flight on average")] };
+    let sum = job.members.iter().filter_map(Member::mean_depth).reduce(|one, next| one + next);
+    let mean = sum.map(|sum| sum / job.members.len() as f64);
     (
         BottleneckKind::Unknown,
-        answer.to_owned(),
-        evidence,
+        "unknown: the recording shows no limit by CPU, queue or schedule".to_owned(),
+        mean.iter().map(|mean| format!("{mean:.1} operations were in flight on average")).collect(),
         "iolab run with --interval=100ms shows whether the rate changed over time".to_owned(),
     )
 }

@@ -84,7 +84,8 @@ fn is_report(head: &str) -> bool {
     let is_page = head.contains("<meta name=\"generator\" content=\"iolab ");
     let is_export = first.starts_with("id,kind,title,parent,block,points,");
     let is_job = head.starts_with(SYNTHESIZED);
-    is_job || is_job_line || is_json || is_page || is_export || is_terse(first)
+    let is_iolog = ["fio version 2 iolog", "fio version 3 iolog"].contains(&first);
+    is_iolog || is_job || is_job_line || is_json || is_page || is_export || is_terse(first)
 }
 
 /// A version of the format, fio's own from the third on, and more fields than anything else has.
@@ -104,7 +105,8 @@ mod tests {
         let page = "<!DOCTYPE html><html><head><meta name=\"generator\" content=\"iolab 0.1.0\">";
         let normal = "a: (g=0): rw=read, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=psync, iodepth=1\nfio-3.42";
         let job = format!("{SYNTHESIZED} of the trace x");
-        let cases: [(&str, OutputKind); 14] = [
+        let cases: [(&str, OutputKind); 15] = [
+            ("fio version 3 iolog\n0 /data add\n", OutputKind::Report),
             (&job, OutputKind::Report),
             ("{\"iolab_recording\":1,\"iolab_version\":\"0.1.0\"", OutputKind::Recording),
             (normal, OutputKind::Report),

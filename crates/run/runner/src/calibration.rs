@@ -34,7 +34,7 @@ use crate::hot_loop::checker::Unchecked;
 use crate::launch::Clocks;
 use crate::pacing::Pacer;
 use crate::registry::{EngineEntry, LaneKind};
-use crate::task::Task;
+use crate::task::{Spools, Task};
 use crate::trouble::Fatal;
 use crate::watch::{Stop, Watch};
 
@@ -129,13 +129,14 @@ struct Bench<'a> {
     guard: &'a Guard,
     control: Control,
     mailbox: Mailbox,
-    spool: File,
+    spools: Spools,
 }
 
 impl Bench<'_> {
     fn new(guard: &Guard) -> io::Result<Bench<'_>> {
         let spool = rustix::fs::memfd_create("iolab-calibration", rustix::fs::MemfdFlags::CLOEXEC)?;
-        Ok(Bench { guard, control: Control::new(1)?, mailbox: Mailbox::new(0)?, spool: File::from(spool) })
+        let spools = Spools { logs: Some(File::from(spool)), operations: None };
+        Ok(Bench { guard, control: Control::new(1)?, mailbox: Mailbox::new(0)?, spools })
     }
 
     /// The cost of an operation, ps.
@@ -146,7 +147,7 @@ impl Bench<'_> {
             worker_control: self.control.worker_control(0),
             guard: self.guard,
             clock,
-            spool: Some(&self.spool),
+            spools: &self.spools,
             stream: None,
             mailbox: &self.mailbox,
             supply: None,

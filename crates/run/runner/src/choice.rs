@@ -39,6 +39,14 @@ pub(crate) trait Chosen {
     {
         self.go(recorder, pacer)
     }
+
+    /// For jobs that note their operations: one loop for all of them as well.
+    fn go_noting<P: Pacer>(self, recorder: DetailedRecorder, pacer: P) -> Result<Self::Answer, Fatal>
+    where
+        Self: Sized,
+    {
+        self.go(recorder, pacer)
+    }
 }
 
 /// Chooses for a lane that is `synchronous` or not; `arrivals` replace the plan's rates.
@@ -64,11 +72,20 @@ pub(crate) fn choose<C: Chosen>(
     }
     let serialized = plan.queue.serialize_overlap && depth > 1;
     let follows = plan.pacing.follow.is_some();
-    if serialized || follows || paced || logged || limited || (latencies != [true; 3] && latencies != [false; 3]) {
+    let notes = task.spools.operations.is_some();
+    if serialized
+        || follows
+        || notes
+        || paced
+        || logged
+        || limited
+        || (latencies != [true; 3] && latencies != [false; 3])
+    {
         let recorder = detailed(task, tally, logged, synchronous, origin_ns)?;
-        if serialized || follows {
+        if serialized || follows || notes {
             let followed = task.others.and_then(|all| Followed::of(all.control, all.workers, plan.number as usize));
-            chosen.go(recorder, Serialized::new(pacer, serialized.then_some(depth), followed))
+            let pacer = Serialized::new(pacer, serialized.then_some(depth), followed);
+            if notes { chosen.go_noting(recorder, pacer) } else { chosen.go(recorder, pacer) }
         } else if paced {
             chosen.go(recorder, pacer)
         } else {
@@ -109,7 +126,7 @@ fn detailed(
     let plan = task.plan;
     let mut recorder = DetailedRecorder::new(tally, &plan.measurement, synchronous, plan.pacing.scheduled());
     recorder.limit_latency(plan.errors.max_latency_ns);
-    if logged && let Some(spool) = task.spool {
+    if logged && let Some(spool) = &task.spools.logs {
         let file = spool.try_clone().map_err(|error| open_files::fatal("log spool", &error))?;
         let unix_ns = task.clock.unix_ns().saturating_sub(task.clock.now_ns().saturating_sub(origin_ns));
         let add_ns = if plan.logs.unix_epoch { unix_ns } else { 0 };

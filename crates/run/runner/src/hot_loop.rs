@@ -210,7 +210,7 @@ impl<L: Lane, R: Recorder, P: Pacer, C: Checker> HotLoop<'_, L, R, P, C> {
             return Some(self.not_accepted(answer));
         }
         if C::CHECKS {
-            checker.accepted(&slot.op);
+            checker.accepted(&slot.op, *begun_ns);
         }
         slot.give();
         slot.intended_ns = intended_ns;

@@ -5,7 +5,6 @@
 #![allow(unsafe_code, reason = "island: fork")]
 
 use std::any::Any;
-use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -22,7 +21,7 @@ use crate::progress::Progress;
 use crate::registry::EngineEntry;
 use crate::steady::Peers;
 use crate::stream::Stream;
-use crate::task::{Others, Supply, Task};
+use crate::task::{Others, Spools, Supply, Task};
 use crate::verification::share::VerifyShare;
 use crate::{RunError, engine_of};
 
@@ -34,7 +33,7 @@ pub(crate) struct Ground {
     pub(crate) guard: Guard,
     pub(crate) control: Control,
     pub(crate) mailbox: Vec<Mailbox>,
-    pub(crate) spools: Vec<Option<File>>,
+    pub(crate) spools: Vec<Spools>,
     pub(crate) stream: Stream,
     pub(crate) clocks: Clocks,
     /// What each worker verifies.
@@ -73,7 +72,7 @@ impl Ground {
             worker_control: self.control.worker_control(index),
             guard: &self.guard,
             clock: self.clocks.of(plan.measurement.clock),
-            spool: self.spools[index].as_ref(),
+            spools: &self.spools[index],
             stream: self.stream.file(),
             mailbox: &self.mailbox[index],
             verify: self.shares[index].as_ref(),

@@ -15,9 +15,11 @@ mod cpu_use;
 mod deliver;
 mod error;
 mod feed;
+mod given;
 mod hot_loop;
 mod launch;
 mod layout;
+mod noting;
 mod observer;
 mod open_files;
 mod pacing;
@@ -53,7 +55,7 @@ pub use observer::{RunObserver, Wish};
 pub use registry::{EngineEntry, Engines};
 pub use run::{RunRequest, RunResult, run};
 pub use sampling::{Sampling, Told};
-pub use task::Supply;
+pub use task::{Spools, Supply};
 
 use iolab_plan::WorkerPlan;
 

@@ -20,7 +20,7 @@ use crate::progress::Progress;
 use crate::registry::EngineEntry;
 use crate::stream::Stream;
 use crate::supervise::Supervisor;
-use crate::task::Supply;
+use crate::task::{Spools, Supply};
 use crate::trouble::Fatal;
 
 /// Everything a run needs.
@@ -56,8 +56,8 @@ pub struct RunRequest<'a> {
 pub struct RunResult {
     /// The recording.
     pub recording: Recording,
-    /// The spooled log entries, by worker; positioned anywhere.
-    pub spools: Vec<Option<File>>,
+    /// What each worker left to be written now.
+    pub spools: Vec<Spools>,
 }
 
 /// Runs a plan. The process must have no other threads: workers may be forked.
@@ -98,7 +98,7 @@ pub fn run(request: RunRequest<'_>) -> Result<RunResult, RunError> {
     let control = Control::new(plan.workers.len())?;
     let progress = Progress::new(plan.workers.len())?;
     let mailbox = (0..plan.workers.len()).map(Mailbox::new).collect::<io::Result<Vec<_>>>()?;
-    let spools = plan.workers.iter().map(|worker| spool(worker, &spool_folder)).collect::<io::Result<Vec<_>>>()?;
+    let spools = plan.workers.iter().map(|worker| spools(worker, &spool_folder)).collect::<io::Result<Vec<_>>>()?;
     let shares = crate::verification::share::shares(plan, empty.started_unix_ns)?;
     let (plan, engines) = (plan.clone(), engines.to_vec());
     let ground =
@@ -119,20 +119,26 @@ pub fn run(request: RunRequest<'_>) -> Result<RunResult, RunError> {
     let mut recording = supervisor.into_recording();
     ground.stream.fill(&mut recording);
     recording.warnings.extend(recording.tool_limits());
-    let spools = ground.spools.iter().map(|spool| spool.as_ref().map(File::try_clone).transpose());
+    let again = |file: &Option<File>| file.as_ref().map(File::try_clone).transpose();
+    let spools = ground.spools.iter();
+    let spools = spools.map(|own| Ok(Spools { logs: again(&own.logs)?, operations: again(&own.operations)? }));
     let spools = spools.collect::<io::Result<_>>()?;
     Ok(RunResult { recording, spools })
 }
 
-fn spool(worker: &WorkerPlan, folder: &std::path::Path) -> io::Result<Option<File>> {
-    let logs = &worker.logs;
-    if logs.latency.is_none() && logs.bandwidth.is_none() && logs.iops.is_none() && logs.histogram.is_none() {
-        return Ok(None);
-    }
+/// The temporary files that a worker needs.
+fn spools(worker: &WorkerPlan, folder: &std::path::Path) -> io::Result<Spools> {
+    let plan = &worker.logs;
+    let logs = plan.latency.is_some() || plan.bandwidth.is_some() || plan.iops.is_some() || plan.histogram.is_some();
+    let file = |wanted: bool| wanted.then(|| temporary(folder)).transpose();
+    Ok(Spools { logs: file(logs)?, operations: file(plan.operations.is_some())? })
+}
+
+fn temporary(folder: &std::path::Path) -> io::Result<File> {
     let flags = rustix::fs::OFlags::TMPFILE | rustix::fs::OFlags::RDWR | rustix::fs::OFlags::CLOEXEC;
     match rustix::fs::open(folder, flags, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR) {
-        Ok(fd) => Ok(Some(File::from(fd))),
+        Ok(fd) => Ok(File::from(fd)),
         // The file system has no O_TMPFILE: use memory instead.
-        Err(_) => Ok(Some(File::from(rustix::fs::memfd_create("iolab-log", rustix::fs::MemfdFlags::CLOEXEC)?))),
+        Err(_) => Ok(File::from(rustix::fs::memfd_create("iolab-log", rustix::fs::MemfdFlags::CLOEXEC)?)),
     }
 }

@@ -18,6 +18,15 @@ use crate::verification::share::VerifyShare;
 /// error says why there are none.
 pub type Supply = fn(&WorkerPlan) -> Result<Supplied, String>;
 
+/// The temporary files of a worker, for what is written when the run is over.
+#[derive(Debug, Default)]
+pub struct Spools {
+    /// Entries of its logs; positioned anywhere.
+    pub logs: Option<File>,
+    /// Its operations ([`iolab_recording::NotedOperation`]), for an iolog; positioned anywhere.
+    pub operations: Option<File>,
+}
+
 /// The inputs of a worker.
 #[derive(Debug)]
 pub(crate) struct Task<'a> {
@@ -25,7 +34,7 @@ pub(crate) struct Task<'a> {
     pub(crate) worker_control: WorkerControl<'a>,
     pub(crate) guard: &'a Guard,
     pub(crate) clock: &'a Clock,
-    pub(crate) spool: Option<&'a File>,
+    pub(crate) spools: &'a Spools,
     pub(crate) stream: Option<&'a Arc<File>>,
     pub(crate) mailbox: &'a Mailbox,
     /// Where the operations of replays come from.

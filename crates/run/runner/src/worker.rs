@@ -3,12 +3,11 @@
 
 use std::fs::File;
 
-use iolab_bounded_read::{ARRIVALS, ReadError};
 use iolab_engine::{Capabilities, Engine, FileUse, Lane, LaneRequest};
 use iolab_guard::{Guard, OpenMode, PathChange};
 use iolab_measure::{DetailedRecorder, Recorder};
 use iolab_memory::{Backing, PoolView, SlotPool};
-use iolab_plan::{ArrivalsPlan, BufferMemory, WorkerPlan, arrivals_checksum, parse_arrivals};
+use iolab_plan::{BufferMemory, WorkerPlan};
 use iolab_process::{Usage, thread_id, thread_usage};
 use iolab_recording::{State, WorkerOutcome, WorkerRecording};
 use iolab_workload::{BufferFiller, OpStream, Source};
@@ -17,10 +16,11 @@ use rustix::fs::OFlags;
 use crate::changes::{buffer_file, writes};
 use crate::choice::{Chosen, Parts};
 use crate::control::{GATE_RUN, GATE_SET_UP, Order};
-use crate::feed::FeedSource;
+use crate::given::{read_arrivals, supplied};
 use crate::hot_loop::HotLoop;
 use crate::hot_loop::cached::CachedFiles;
 use crate::hot_loop::checker::{Checker, Unchecked};
+use crate::noting::Notes;
 use crate::open_files::OpenFiles;
 use crate::pacing::following::Following;
 use crate::pacing::schedule::Schedule;
@@ -47,6 +47,8 @@ struct Stage {
     arrivals: Option<Schedule>,
     /// The times and the order of a trace, when one is replayed.
     following: Option<Following>,
+    /// What notes its operations, if they are to be noted.
+    notes_of_operations: Option<Notes>,
     notes: Vec<String>,
 }
 
@@ -77,6 +79,7 @@ fn set_up<E: Engine>(task: &Task<'_>) -> Result<Stage, Fatal> {
     let plan = task.plan;
     // Before the worker's attributes, so that the thread that reads ahead has none of them.
     let supplied = supplied(task)?;
+    let notes_of_operations = Notes::of(task)?;
     let mut notes = crate::attributes::apply(plan)?;
     if let Some(command) = &plan.process.exec_prerun {
         notes.extend(crate::attributes::run_command(command)?);
@@ -98,36 +101,18 @@ fn set_up<E: Engine>(task: &Task<'_>) -> Result<Stage, Fatal> {
     let arrivals = plan.pacing.arrivals.as_ref().map(read_arrivals).transpose()?;
     let fills = E::DESCRIPTION.capabilities.moves_data;
     let syncs = E::DESCRIPTION.capabilities.syncs;
-    Ok(Stage { files, pool, stream: Some(stream), filler, fills, syncs, arrivals, following, notes })
-}
-
-/// The operations of the trace that the worker replays, if it does.
-fn supplied(task: &Task<'_>) -> Result<Option<(FeedSource, Following)>, Fatal> {
-    let Some(replay) = &task.plan.replay else { return Ok(None) };
-    let refused = |message| Fatal { errno: libc::EINVAL, message };
-    let supply = task.supply.ok_or_else(|| refused("this program does not replay traces".to_owned()))?;
-    let supplied = supply(task.plan).map_err(refused)?;
-    let progress = task.progress.ok_or_else(|| refused("a replay needs a run".to_owned()))?;
-    let worker = (task.plan.number as usize, progress.clone());
-    let span_ns = (replay.span_ns as f64 / replay.rules.speed) as u64;
-    let (mut source, following) = Following::of(supplied, worker, task.plan.queue.depth as usize, span_ns);
-    source.prime();
-    Ok(Some((source, following)))
-}
-
-/// The arrivals of the file that the plan names, if it still is what it was.
-fn read_arrivals(plan: &ArrivalsPlan) -> Result<Schedule, Fatal> {
-    let unreadable = |error| match error {
-        ReadError::System(error) => open_files::fatal(&plan.path, &error),
-        refused => Fatal { errno: libc::EINVAL, message: format!("{}: {refused}", plan.path) },
-    };
-    let text = iolab_bounded_read::read_text(plan.path.as_ref(), ARRIVALS).map_err(unreadable)?;
-    let changed = || Fatal { errno: libc::ESTALE, message: format!("{} changed since the run was planned", plan.path) };
-    if arrivals_checksum(&text) != plan.checksum {
-        return Err(changed());
-    }
-    let times_ns = parse_arrivals(&text).map_err(|_| changed())?;
-    Ok(Schedule::of_arrivals(times_ns, plan.repeat))
+    Ok(Stage {
+        files,
+        pool,
+        stream: Some(stream),
+        filler,
+        fills,
+        syncs,
+        arrivals,
+        following,
+        notes,
+        notes_of_operations,
+    })
 }
 
 fn make_pool(plan: &WorkerPlan, capabilities: &Capabilities, guard: &Guard) -> Result<SlotPool, Fatal> {
@@ -225,6 +210,12 @@ impl<L: Lane, O: Fn(&OpenFiles, PoolView) -> Result<L, Fatal>> Chosen for Measur
         self.measure(recorder, pacer, Unchecked, |_, _, ended, _| Ok(ended))
     }
 
+    fn go_noting<P: Pacer>(self, recorder: DetailedRecorder, pacer: P) -> Result<Stop, Fatal> {
+        let Some(notes) = self.stage.notes_of_operations.take() else { return self.go(recorder, pacer) };
+        let notes = notes.count_from(self.origin_ns);
+        self.measure(recorder, pacer, notes, |_, _, ended, _| Ok(ended))
+    }
+
     fn go_verifying(self, recorder: DetailedRecorder, pacer: Paced) -> Result<Stop, Fatal> {
         let (plan, clock) = (self.task.plan, self.task.clock);
         let (Some(verify), Some(share)) = (&plan.verify, self.task.verify) else { return self.go(recorder, pacer) };
@@ -277,7 +268,7 @@ impl<L: Lane, O: Fn(&OpenFiles, PoolView) -> Result<L, Fatal>> Measured<'_, '_, 
             watch.pause_between_passes();
         }
         pacer.start(begun_ns);
-        let fills = stage.fills && writes(plan) && !C::CHECKS;
+        let fills = stage.fills && writes(plan) && !C::FILLS;
         let filler = (fills && stage.filler.touches_writes()).then(|| stage.filler.clone());
         let cached = CachedFiles::of(plan, &stage.files.targets);
         let pool = &mut stage.pool;
@@ -296,6 +287,9 @@ impl<L: Lane, O: Fn(&OpenFiles, PoolView) -> Result<L, Fatal>> Measured<'_, '_, 
         }
         let HotLoop { recorder, watch, trouble, lane, mut pacer, mut checker, .. } = hot;
         recording.verification = checker.finish();
+        if let Some(missing) = checker.lost() {
+            recording.note_lost(&missing);
+        }
         // What became of the lane while it was at work.
         let late = lane.notes().iter().filter(|note| !recording.notes.contains(note)).cloned();
         let late: Vec<String> = late.collect();
@@ -366,7 +360,7 @@ fn all_passes<L: Lane, R: Recorder, P: Pacer, C: Checker>(
 
 /// Whether there is something to do between two passes.
 fn pauses_between_passes<C: Checker>(plan: &WorkerPlan) -> bool {
-    plan.layout.unlink_each_loop || C::CHECKS
+    plan.layout.unlink_each_loop || C::FILLS
 }
 
 fn close<R: Recorder>(

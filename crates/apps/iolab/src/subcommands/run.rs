@@ -2,14 +2,13 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::fs::File;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use iolab_activity::Console;
 use iolab_archive::recordings::Keeping;
-use iolab_archive::{database, log_files};
+use iolab_archive::{database, iologs, log_files};
 use iolab_jobfile::Diagnostic;
 use iolab_jobfile::command_line::{self, CommandLine};
 use iolab_jobfile::help;
@@ -19,6 +18,7 @@ use iolab_plan::Plan;
 use iolab_recording::{Recording, Redaction, WorkerOutcome, WorkerRecording};
 use iolab_report::TerseVersion;
 use iolab_resolve::Mode;
+use iolab_runner::Spools;
 
 use crate::beside::Beside;
 use crate::exit::{ExitFailure, FAILED, INTERRUPTED};
@@ -190,13 +190,16 @@ fn keep_recording(
 fn keep_logs(
     kept: Result<(), iolab_activity::Failure>,
     recording: &Recording,
-    spools: &[Option<File>],
+    spools: &[Spools],
     outputs: &mut Outputs,
     run: &RunOptions,
 ) -> Result<log_files::Saved, iolab_activity::Failure> {
-    let logs = log_files::write(outputs, recording, spools, &StandardError);
+    let of_logs: Vec<_> = spools.iter().map(|own| own.logs.as_ref()).collect();
+    let of_operations: Vec<_> = spools.iter().map(|own| own.operations.as_ref()).collect();
+    let logs = log_files::write(outputs, recording, &of_logs, &StandardError);
+    let iologs = iologs::write(outputs, &recording.plan, &of_operations);
     let aggregate = if run.bandwidth_log { log_files::write_aggregate(outputs, recording) } else { Ok(()) };
-    kept.and(logs).and_then(|saved| aggregate.map(|()| saved))
+    kept.and(iologs).and(logs).and_then(|saved| aggregate.map(|()| saved))
 }
 
 /// Takes fio-style arguments apart.

@@ -311,6 +311,9 @@ fn interval(ns: u64) -> String {
 
 fn logs(worker: &WorkerPlan, lines: &mut Vec<Line>) {
     let logs = &worker.logs;
+    if let Some(name) = &logs.operations {
+        add(lines, "iolog", vec![("write_iolog", name.clone(), &["write_iolog"])]);
+    }
     if logs.latency.is_none() && logs.bandwidth.is_none() && logs.iops.is_none() && logs.histogram.is_none() {
         add(lines, "logs", vec![("logs", "none".into(), &[])]);
         return;

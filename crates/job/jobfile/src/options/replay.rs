@@ -9,8 +9,8 @@ pub(super) const TABLE: &[OptionEntry] = &[
         name: "write_iolog",
         category: Category::Replay,
         kind: ValueKind::Text,
-        summary: "Record the operations in this file",
-        status: SupportStatus::NotYet,
+        summary: "Write the job's operations to this file, as an iolog of version 3",
+        details: "fio and iolab replay it (`read_iolog`, `iolab replay`). It is written when the run is over; jobs that name the same file are merged by time. Operations are noted when they are sent, with microseconds since the run began; `sync_file_range` has no word in it. Not together with verify.",
         accepts: &[("trace.log", "trace.log")],
         ..OptionEntry::BLANK
     },

@@ -17,6 +17,9 @@ pub(crate) trait Checker {
     /// Whether there is anything to check; if not, the loop skips all calls.
     const CHECKS: bool;
 
+    /// Whether it fills the buffers of writes, and acts between two passes.
+    const FILLS: bool = Self::CHECKS;
+
     /// `read` is complete, and `bytes` are all of its data, including earlier parts.
     ///
     /// # Errors
@@ -32,14 +35,19 @@ pub(crate) trait Checker {
     /// The operation is about to be offered to the lane with this buffer.
     fn prepare(&mut self, _op: &Op, _buffer: &mut [u8]) {}
 
-    /// The lane has taken the operation.
-    fn accepted(&mut self, _op: &Op) {}
+    /// The lane has taken the operation, begun at `begun_ns`.
+    fn accepted(&mut self, _op: &Op, _begun_ns: u64) {}
 
     /// The operation is over.
     fn done(&mut self, _op: &Op, _succeeded: bool) {}
 
     /// Describes why it refused the read in this slot.
     fn complaint(&mut self, _slot: u32) -> Option<String> {
+        None
+    }
+
+    /// The job is over: returns what it had to keep and could not, in a sentence.
+    fn lost(&mut self) -> Option<String> {
         None
     }
 
@@ -85,15 +93,13 @@ impl<L: Lane, R: Recorder, P: Pacer, C: Checker> HotLoop<'_, L, R, P, C> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::File;
-
     use super::*;
     use crate::calibration::Nothing;
     use crate::choice::{self, Parts};
     use crate::control::Control;
     use crate::deliver::Mailbox;
     use crate::pacing::Unpaced;
-    use crate::task::Task;
+    use crate::task::{Spools, Task};
     use crate::watch::{Stop, Watch};
     use iolab_clock::Clock;
     use iolab_guard::{Guard, GuardRules};
@@ -136,14 +142,13 @@ mod tests {
         let (control, mailbox) = (Control::new(1).unwrap(), Mailbox::new(0).unwrap());
         let (clock, _) = Clock::best();
         let guard = Guard::new(&System::live(), GuardRules::default());
-        let none: Option<&File> = None;
         let worker_control = control.worker_control(0);
         let task = Task {
             plan: &plan,
             worker_control,
             guard: &guard,
             clock: &clock,
-            spool: none,
+            spools: &Spools::default(),
             stream: None,
             mailbox: &mailbox,
             supply: None,

@@ -272,7 +272,7 @@ impl Checker for Verifier<'_> {
     }
 
     #[inline]
-    fn accepted(&mut self, op: &Op) {
+    fn accepted(&mut self, op: &Op, _begun_ns: u64) {
         let slot = &mut self.slots[usize::from(op.slot)];
         match op.kind {
             OpKind::Write => {

@@ -14,7 +14,7 @@ use crate::printing::StandardError;
 use crate::{outputs, pipeline};
 
 /// The job whose plan is made into that of the program; nothing of it is run.
-const JOB: [&str; 5] = ["--name=program", "--ioengine=null", "--rw=rw", "--size=4k", "--group_reporting=1"];
+const JOB: [&str; 4] = ["--name=program", "--rw=rw", "--size=4k", "--group_reporting=1"];
 
 pub(super) fn record(path: &Path, arguments: &ProgramArguments, mut wanted: Wanted) -> Result<u8, ExitFailure> {
     let watched = watched(arguments, &mut wanted)?;
