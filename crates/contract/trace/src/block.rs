@@ -47,43 +47,64 @@ pub(crate) enum Layout {
 
 type Context = (u32, Call, u32, Flags);
 
-/// What the last operations say about the next one; writer and reader keep the same.
+/// What the last operations say about the next one; writer and reader keep the same. Files and
+/// threads are looked up once for each context: an operation finds all by the number of its own.
 #[derive(Debug, Default)]
 struct Predictions {
-    /// Where the last operation on a file ended.
-    ends: HashMap<u32, u64>,
-    /// The last length, by context.
-    lengths: Vec<u64>,
-    /// When the last operation of a thread ended, ns.
-    thread_ends: HashMap<u32, u64>,
+    contexts: Vec<Prediction>,
+    /// Where the last operation on each file ended.
+    ends: Vec<u64>,
+    /// When the last operation of each thread ended, ns.
+    thread_ends: Vec<Option<u64>>,
+    files: HashMap<u32, usize>,
+    threads: HashMap<u32, usize>,
+}
+
+/// What is known of a context.
+#[derive(Debug, Clone, Copy)]
+struct Prediction {
+    /// The places of its file and its thread among all.
+    file: usize,
+    thread: usize,
+    /// The last length.
+    length: u64,
 }
 
 impl Predictions {
-    fn end_of(&self, file: u32) -> u64 {
-        self.ends.get(&file).copied().unwrap_or(0)
+    /// The next context.
+    fn add(&mut self, (thread, _, file, _): Context) {
+        let next = self.files.len();
+        let file = *self.files.entry(file).or_insert(next);
+        let next = self.threads.len();
+        let thread = *self.threads.entry(thread).or_insert(next);
+        self.ends.resize(self.files.len(), 0);
+        self.thread_ends.resize(self.threads.len(), None);
+        self.contexts.push(Prediction { file, thread, length: 0 });
+    }
+
+    fn end_of(&self, context: usize) -> u64 {
+        self.ends[self.contexts[context].file]
     }
 
     fn length_in(&self, context: usize) -> u64 {
-        self.lengths.get(context).copied().unwrap_or(0)
+        self.contexts[context].length
     }
 
     fn saw(&mut self, context: usize, operation: &Operation) {
+        let known = &mut self.contexts[context];
+        known.length = operation.length;
         if let Some(offset) = operation.offset {
             let span = if operation.call.moves_data() { operation.bytes() } else { operation.length };
-            self.ends.insert(operation.file, offset + span);
+            self.ends[known.file] = offset + span;
         }
-        if self.lengths.len() <= context {
-            self.lengths.resize(context + 1, 0);
-        }
-        self.lengths[context] = operation.length;
-        self.thread_ends.insert(operation.thread, operation.end_ns());
+        self.thread_ends[known.thread] = Some(operation.end_ns());
     }
 
-    /// When the next operation of a thread is expected to begin, ns.
-    fn begin_of(&self, layout: Layout, thread: u32, last_ns: u64) -> u64 {
+    /// When the next operation of a context is expected to begin, ns.
+    fn begin_of(&self, layout: Layout, context: usize, last_ns: u64) -> u64 {
         match layout {
             Layout::One => last_ns,
-            Layout::Two => self.thread_ends.get(&thread).copied().unwrap_or(last_ns),
+            Layout::Two => self.thread_ends[self.contexts[context].thread].unwrap_or(last_ns),
         }
     }
 }
@@ -100,14 +121,15 @@ pub(crate) fn encode(operations: &[Operation]) -> Vec<u8> {
         let context = (operation.thread, operation.call, operation.file, operation.flags);
         let number = *numbers.entry(context).or_insert_with(|| {
             contexts.push(context);
+            predictions.add(context);
             contexts.len() - 1
         });
         let same_length = predictions.length_in(number) == operation.length;
         let row = [
             number as u64,
-            zigzag(operation.time_ns as i64 - predictions.begin_of(Layout::Two, operation.thread, last_ns) as i64),
+            zigzag(operation.time_ns as i64 - predictions.begin_of(Layout::Two, number, last_ns) as i64),
             operation.duration_ns,
-            operation.offset.map_or(0, |offset| 1 + place(offset, predictions.end_of(operation.file))),
+            operation.offset.map_or(0, |offset| 1 + place(offset, predictions.end_of(number))),
             if same_length { 0 } else { 1 + operation.length },
             if operation.result == operation.length as i64 { 0 } else { 1 + zigzag(operation.result) },
         ];
@@ -140,13 +162,14 @@ pub(crate) fn decode(mut bytes: &[u8], layout: Layout, operations: &mut Vec<Oper
         rows.iter_mut().zip(numbers).for_each(|(row, number)| row[column] = number);
     }
     let mut predictions = Predictions::default();
+    contexts.iter().for_each(|context| predictions.add(*context));
     for [context, time, duration_ns, offset, length, result] in rows {
         let number = usize::try_from(context).ok()?;
         let (thread, call, file, flags) = *contexts.get(number)?;
-        time_ns = predictions.begin_of(layout, thread, time_ns).checked_add_signed(unzigzag(time))?;
+        time_ns = predictions.begin_of(layout, number, time_ns).checked_add_signed(unzigzag(time))?;
         let offset = match offset.checked_sub(1) {
             None => None,
-            Some(place) => Some(placed(place, predictions.end_of(file))?),
+            Some(place) => Some(placed(place, predictions.end_of(number))?),
         };
         let length = length.checked_sub(1).unwrap_or_else(|| predictions.length_in(number));
         let result = result.checked_sub(1).map_or(i64::try_from(length).ok()?, unzigzag);

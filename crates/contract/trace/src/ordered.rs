@@ -4,7 +4,7 @@
 //! began later. Here so many are held back that the order is right unless more than that many ended
 //! during one operation; those that come too late all the same are counted.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
 use std::io::{self, Read};
 
@@ -15,19 +15,53 @@ use crate::{Operation, Reader};
 pub struct Ordered<R> {
     reader: Reader<R>,
     window: usize,
-    held: BinaryHeap<Reverse<(u64, u64)>>,
-    /// The operations of `held`, by number; the first has the number `first`.
-    operations: VecDeque<Option<Operation>>,
-    first: u64,
+    /// Those that came in order, which most do: they cost nothing.
+    in_order: VecDeque<(u64, Operation)>,
+    /// The others, by time and number.
+    others: BinaryHeap<Reverse<Other>>,
+    number: u64,
     last_ns: u64,
     late: u64,
+}
+
+/// An operation that began before one that was read before it.
+#[derive(Debug)]
+struct Other {
+    number: u64,
+    operation: Operation,
+}
+
+impl Other {
+    fn key(&self) -> (u64, u64) {
+        (self.operation.time_ns, self.number)
+    }
+}
+
+impl PartialEq for Other {
+    fn eq(&self, other: &Other) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for Other {}
+
+impl PartialOrd for Other {
+    fn partial_cmp(&self, other: &Other) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Other {
+    fn cmp(&self, other: &Other) -> Ordering {
+        self.key().cmp(&other.key())
+    }
 }
 
 impl<R: Read> Ordered<R> {
     /// Holds back this many operations.
     pub fn new(reader: Reader<R>, window: usize) -> Ordered<R> {
-        let (held, operations) = (BinaryHeap::new(), VecDeque::new());
-        Ordered { reader, window: window.max(1), held, operations, first: 0, last_ns: 0, late: 0 }
+        let (in_order, others) = (VecDeque::new(), BinaryHeap::new());
+        Ordered { reader, window: window.max(1), in_order, others, number: 0, last_ns: 0, late: 0 }
     }
 
     /// The next operation.
@@ -35,20 +69,32 @@ impl<R: Read> Ordered<R> {
     /// # Errors
     /// Those of the input.
     pub fn next_operation(&mut self) -> io::Result<Option<Operation>> {
-        while self.held.len() < self.window {
+        while self.in_order.len() + self.others.len() < self.window {
             let Some(operation) = self.reader.next_operation()? else { break };
-            self.held.push(Reverse((operation.time_ns, self.first + self.operations.len() as u64)));
-            self.operations.push_back(Some(operation));
+            let number = self.number;
+            self.number += 1;
+            if self.in_order.back().is_none_or(|(_, last)| last.time_ns <= operation.time_ns) {
+                self.in_order.push_back((number, operation));
+            } else {
+                self.others.push(Reverse(Other { number, operation }));
+            }
         }
-        let Some(Reverse((time_ns, number))) = self.held.pop() else { return Ok(None) };
-        self.late += u64::from(time_ns < self.last_ns);
-        self.last_ns = self.last_ns.max(time_ns);
-        let operation = self.operations[(number - self.first) as usize].take();
-        while self.operations.front().is_some_and(Option::is_none) {
-            self.operations.pop_front();
-            self.first += 1;
+        let first = self.in_order.front().map(|(number, operation)| (operation.time_ns, *number));
+        let other = self.others.peek().map(|Reverse(other)| other.key());
+        let from_others = match (first, other) {
+            (Some(first), Some(other)) => other < first,
+            (first, _) => first.is_none(),
+        };
+        let next = if from_others {
+            self.others.pop().map(|Reverse(other)| other.operation)
+        } else {
+            self.in_order.pop_front().map(|(_, operation)| operation)
+        };
+        if let Some(operation) = &next {
+            self.late += u64::from(operation.time_ns < self.last_ns);
+            self.last_ns = self.last_ns.max(operation.time_ns);
         }
-        Ok(operation)
+        Ok(next)
     }
 
     /// Operations that came out of order all the same.
