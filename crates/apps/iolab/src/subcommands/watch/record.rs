@@ -9,7 +9,7 @@ use iolab_observe::System;
 use iolab_watch::{RecordError, RecordRequest, Wanted, WatchError, Watched};
 
 use super::arguments::ProgramArguments;
-use crate::exit::{FAILED, ExitFailure, INTERRUPTED};
+use crate::exit::{ExitFailure, FAILED, INTERRUPTED};
 use crate::printing::StandardError;
 use crate::{outputs, pipeline};
 
@@ -66,7 +66,9 @@ fn watched(arguments: &ProgramArguments, wanted: &mut Wanted) -> Result<Watched,
     match (arguments.pid.or(number), arguments.command.is_empty()) {
         (None, false) => Ok(Watched::Command(arguments.command.clone())),
         (Some(process), true) => Ok(Watched::Process(process)),
-        (Some(_), false) => Err(ExitFailure::mistake("iolab: watch: --record watches a command or a process, not both")),
+        (Some(_), false) => {
+            Err(ExitFailure::mistake("iolab: watch: --record watches a command or a process, not both"))
+        }
         (None, true) => Err(ExitFailure::mistake(
             "iolab: watch: --record needs a program: a command behind `--`, or --pid PID of one that runs",
         )),
