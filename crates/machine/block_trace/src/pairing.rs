@@ -1,4 +1,4 @@
-//! Issues and completions brought together, and the histograms of one interval of one device.
+//! Matching issues with completions, and the histograms of one interval of one device.
 
 use std::collections::HashMap;
 
@@ -16,17 +16,17 @@ pub(crate) struct Event {
     pub(crate) fields: Fields,
 }
 
-/// More are in flight on no device: what is older was lost.
+/// No device has more in flight: older ones were lost.
 const MOST_WAITING: usize = 1 << 17;
 
 /// The requests of one device.
 #[derive(Debug)]
 pub(crate) struct Pairing {
-    /// When those not yet completed were issued, and their bytes, by sector and direction.
+    /// Issue time and bytes of the requests in flight, by sector and direction.
     waiting: HashMap<(u64, bool), (u64, u64)>,
-    /// When those completed whose issue was not seen, by the same: the rings of processors are read
-    /// one after the other, and what happens on two of them meanwhile may be found in the wrong
-    /// order.
+    /// Completion time of requests whose issue was not yet seen, with the same key: the rings of
+    /// processors are read one after the other, so events of two processors may be found in the
+    /// wrong order.
     early: HashMap<(u64, bool), u64>,
     latencies: [Box<Histogram>; 2],
     sizes: [Box<Histogram>; 2],
@@ -39,7 +39,7 @@ impl Pairing {
     }
 
     /// Takes an event; those of one device ascend in time between two calls of the reader. A
-    /// completion whose issue was not seen waits for it; if that never comes, it says nothing.
+    /// completion without a known issue waits for it; if it never comes, the completion is ignored.
     pub(crate) fn add(&mut self, event: &Event) {
         let Fields { sector, bytes, writes, other, .. } = event.fields;
         if other {
@@ -54,8 +54,7 @@ impl Pairing {
             (true, None) => {
                 self.early.insert(key, event.time_ns);
             }
-            // What completed before it was issued was another request, of which the issue is not
-            // known.
+            // A completion before the issue belongs to another request, whose issue is unknown.
             (false, _) => match self.early.remove(&key).filter(|completed_ns| *completed_ns >= event.time_ns) {
                 Some(completed_ns) => self.count(writes, (event.time_ns, completed_ns), bytes),
                 None => {
@@ -70,14 +69,14 @@ impl Pairing {
         self.sizes[usize::from(writes)].add(bytes);
     }
 
-    /// Events were lost: what waits may have completed, and its place may be taken by another
-    /// request.
+    /// Events were lost: waiting requests may have completed, and another request may use the same
+    /// sector.
     pub(crate) fn lost_some(&mut self) {
         self.waiting.clear();
         self.early.clear();
     }
 
-    /// The histograms since the last time, and begins anew.
+    /// Returns the histograms since the last call, and starts new ones.
     pub(crate) fn take(&mut self, start_ns: u64, length_ns: u64, lost_events: u64) -> RequestInterval {
         let [read_ns, write_ns] = self.latencies.each_ref().map(|histogram| histogram.to_sparse());
         let [read_bytes, write_bytes] = self.sizes.each_ref().map(|histogram| histogram.to_sparse());
@@ -121,8 +120,8 @@ mod tests {
     #[test]
     fn completions_may_be_found_before_their_issues() {
         let mut pairing = Pairing::new();
-        // Found in one reading: a completion of an unknown request, and one whose issue comes in
-        // the next.
+        // Found in one pass: a completion of an unknown request, and one whose issue comes in the
+        // next.
         pairing.add(&event(90, true, 8, false, 4096));
         pairing.add(&event(150, true, 16, true, 512));
         pairing.add(&event(100, false, 16, true, 512));

@@ -8,12 +8,12 @@ use crate::TraceError;
 use crate::format::Format;
 use crate::pairing::{Event, Pairing};
 
-/// What the figures of a device are of.
+/// What the figures of a device describe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Follows {
     /// Requests, from issue to the driver to completion.
     Requests,
-    /// What is handed to a device without a request queue, from there to completion.
+    /// Block I/O submitted to a device without a request queue, from submission to completion.
     Bios,
 }
 
@@ -23,7 +23,7 @@ pub struct Tracer {
     groups: Vec<Group>,
     devices: Vec<Device>,
     events: Vec<Event>,
-    /// After which events some were lost, ns.
+    /// The time after which some events were lost, ns.
     losses_ns: Vec<u64>,
     taken_ns: u64,
     lost: u64,
@@ -50,7 +50,7 @@ impl Tracer {
     /// `CLOCK_MONOTONIC`, as the events are.
     ///
     /// # Errors
-    /// Tracefs or perf events cannot be had, or none of the devices is there.
+    /// Tracefs or perf events are not available, or none of the devices exists.
     pub fn open<'a>(
         system: &System,
         names: impl IntoIterator<Item = &'a str>,
@@ -86,12 +86,12 @@ impl Tracer {
         Ok(Tracer { groups, devices, events: Vec::new(), losses_ns: Vec::new(), taken_ns: now_ns, lost: 0 })
     }
 
-    /// What the figures of each device are of.
+    /// What the figures of each device describe.
     pub fn follows(&self) -> impl Iterator<Item = (&str, Follows)> {
         self.devices.iter().map(|device| (device.name.as_str(), device.follows))
     }
 
-    /// Reads what has happened: the faster the devices, the more often, since a ring holds some ten
+    /// Reads the new events. Call it more often for faster devices, because a ring holds some ten
     /// thousand events at most.
     pub fn read(&mut self) {
         for group in &mut self.groups {
@@ -131,9 +131,9 @@ impl Tracer {
         }
     }
 
-    /// The figures of each device since the last time, and begins anew. `now_ns` is on
-    /// `CLOCK_MONOTONIC`; the intervals' times are too. Lost events cannot be told apart by device:
-    /// each interval has them all.
+    /// Returns the figures of each device since the last call, and starts new ones. `now_ns` is on
+    /// `CLOCK_MONOTONIC`; the intervals' times are too. The device of lost events is unknown: each
+    /// interval counts all of them.
     pub fn take(&mut self, now_ns: u64) -> impl Iterator<Item = (&str, RequestInterval)> {
         self.read();
         let (start_ns, lost) = (self.taken_ns, std::mem::take(&mut self.lost));

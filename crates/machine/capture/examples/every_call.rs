@@ -198,7 +198,7 @@ fn ring(fd: i32, count: usize, buffer: &mut [u8]) -> bool {
                     if operation != 3 {
                         (entry[1], entry[2], entry[3]) = (place, buffer.as_ptr() as u64, BLOCK as u64);
                     }
-                    // The same for all of a batch, as some programs have it.
+                    // The same value for all of a batch, as in some programs.
                     entry[4] = 7;
                     entries.cast::<[u64; 8]>().add(index).write(entry);
                     let slot = (tail.load(Ordering::Relaxed) as usize + index) & mask.load(Ordering::Relaxed) as usize;

@@ -6,9 +6,10 @@
 //!  io_uring/io_uring_submit_req, complete ─┴▶ into one order by time ─▶ Followed (followed.rs) ─▶ Recorder
 //! ```
 //! The program is not stopped, not even for a moment, and goes on when the capture ends. A record
-//! holds the arguments of a call as numbers: what they point to is not seen. Paths are looked up in
-//! procfs when a descriptor is first used; positions are those that procfs gave at the beginning,
-//! followed from there. Records for which a ring had no room are counted, and said in the trace.
+//! holds the arguments of a call as numbers: the memory that they point to is not read. Paths are
+//! looked up in procfs when a descriptor is first used; positions start from those in procfs, and
+//! are tracked from then on. Records for which a ring had no room are counted and reported in the
+//! trace.
 
 mod followed;
 mod number_filter;
@@ -29,15 +30,15 @@ use followed::{Event, Followed, What};
 use number_filter::number_filter;
 use watched::Watched;
 
-/// Between two looks at the rings, ns.
+/// Time between two passes over the rings, ns.
 const LOOK_EVERY_NS: u64 = 5_000_000;
-/// So many records at one look, and the next follows at once.
+/// After this number of records in one pass, the next pass follows at once.
 const BUSY: usize = 10_000;
 /// Records that are handed over before the rings are read again.
 const BETWEEN_READS: usize = 1 << 11;
 /// So many records wait in memory at most; what comes then has the rings.
 const MOST_WAITING: usize = 1 << 20;
-/// What is younger than this may still be overtaken by a record of another CPU, ns.
+/// A record younger than this may still be preceded by one of another CPU, ns.
 const SETTLES_NS: u64 = 2_000_000;
 
 /// What is to be captured, and where the trace goes.
@@ -122,7 +123,8 @@ pub fn attach(request: AttachRequest<'_>) -> Result<Attached, AttachError> {
     let begin = if request.anonymous { Writer::anonymous } else { Writer::new };
     let mut recorder = Recorder::new(begin(request.output, &facts).map_err(AttachError::Output)?).with_devices();
     let processes = if request.children { family(process) } else { vec![process] };
-    // The positions as they are now; what moves before the tracepoints are open is moved a little off.
+    // The positions as they are now; if they move before the tracepoints are open, they are
+    // slightly wrong.
     let mut watched = Watched::new(&processes);
     let start_ns = clock.now_ns();
     let mut followed = Followed::new(&mut recorder, start_ns);
@@ -156,7 +158,7 @@ pub fn attach(request: AttachRequest<'_>) -> Result<Attached, AttachError> {
         let what = "records that came faster than they could be taken: their calls are not here".to_owned();
         unseen.insert(0, iolab_trace::Unseen { what, count: Some(reading.lost), bytes: None });
     }
-    // New children are in the trace, and counted for nobody who can still be asked.
+    // New children are in the trace, but their counts can no longer be read.
     let is_counted = !request.children;
     let end = End {
         elapsed_ns: clock.now_ns().saturating_sub(start_ns),
@@ -212,7 +214,7 @@ impl Points {
     }
 }
 
-/// What has been read and not handed over.
+/// Records that were read and not yet passed on.
 struct Reading {
     points: Points,
     events: Vec<Event>,
@@ -257,8 +259,8 @@ impl Reading {
         });
     }
 
-    /// Hands over what is older than this, in the order in which it happened. That takes longer than
-    /// reading, so the rings are read meanwhile, lest they overflow.
+    /// Passes on records older than this, in the order in which they happened. That takes longer
+    /// than reading, so the rings are read meanwhile, lest they overflow.
     fn hand_over(&mut self, until_ns: u64, rings: &mut [Ring], followed: &mut Followed<'_, '_>) {
         self.events.sort_by_key(|event| event.time_ns);
         let count = self.events.partition_point(|event| event.time_ns <= until_ns);
@@ -280,7 +282,7 @@ fn threads_of(process: i32) -> Vec<i32> {
     entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
-/// A process and all that it made, and they made.
+/// A process and all of its descendants.
 fn family(process: i32) -> Vec<i32> {
     let (mut found, mut open) = (BTreeSet::from([process]), vec![process]);
     while let Some(parent) = open.pop() {

@@ -45,7 +45,7 @@ pub enum CaptureError {
     Output(io::Error),
 }
 
-/// What came of a capture.
+/// The result of a capture.
 #[derive(Debug)]
 pub struct Captured {
     /// How the command ended: an exit status.

@@ -1,4 +1,4 @@
-//! What a program does to storage, seen call by call.
+//! Recording what a program does to storage, call by call.
 //!
 //! ```text
 //!  fork ─▶ PTRACE_SEIZE ─▶ seccomp filter (filter.rs) ─▶ exec          (tracee.rs)
@@ -10,11 +10,11 @@
 //! are started belong to the capture. No root is needed; the command gets `no_new_privs`, so that
 //! programs that would change their user do not (prctl(2)).
 //!
-//! Seen are the calls of the machine's own kind (x86-64 or aarch64). Entries of io_uring are read from
-//! the ring that the program shares with the kernel, as it hands them over; a ring that a kernel
-//! thread polls (`IORING_SETUP_SQPOLL`) is handed over without a call and is not seen. What a
-//! program does through mapped memory is not seen either. Both are said in the trace, and the bytes
-//! that calls moved are held against what the kernel counted for the same threads (`/proc/PID/io`).
+//! Seen are the calls of the machine's own kind (x86-64 or aarch64). Entries of io_uring are read
+//! from the ring that the program shares with the kernel, when the program submits them; a ring
+//! that a kernel thread polls (`IORING_SETUP_SQPOLL`) needs no call and is not seen. I/O through
+//! mapped memory is not seen either. The trace reports both, and the bytes that calls moved are
+//! compared with the kernel's counts for the same threads (`/proc/PID/io`).
 //!
 //! A program that runs already is captured by tracepoints (attach.rs), which needs root or CAP_PERFMON, and does
 //! not stop it.

@@ -14,7 +14,7 @@ use crate::tracee::{self, Child, Resume, Stop, Waited};
 /// How long a program has to show that a signal reached it, before it is passed on, ns.
 const SIGNAL_REACHES_NS: u64 = 200_000_000;
 const BETWEEN_LOOKS_NS: u64 = 1_000_000;
-/// So many requests to end, and the capture ends whatever the program does.
+/// After this number of requests to end, the capture ends whatever the program does.
 const PATIENCE: u32 = 3;
 
 /// What the loop found.

@@ -1,4 +1,4 @@
-//! The command that is traced: made, seized, steered, looked into.
+//! The traced command: starting, seizing and steering it, and reading its memory.
 //!
 //! Unsafe: forks, calls ptrace(2), waits for what it stops, and copies out of the memory of another
 //! process. Between fork and exec the child makes system calls only and takes no lock, so that the
@@ -248,11 +248,11 @@ pub(crate) enum Resume {
     On,
     /// Until the end of the call that it is in.
     ToEndOfCall,
-    /// It keeps standing still until job control lets it go on.
+    /// It stays stopped until job control continues it.
     Listen,
 }
 
-/// Lets a thread go on, with a signal or 0. One that was killed meanwhile is told by waiting.
+/// Continues a thread, with a signal or 0. If it was killed meanwhile, waiting reports it.
 pub(crate) fn resume(thread: i32, how: Resume, signal: i32) {
     let request = match how {
         Resume::On => libc::PTRACE_CONT,

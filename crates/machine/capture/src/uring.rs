@@ -6,9 +6,9 @@
 //!  entry:        operation, flags: u8 × 2 │ priority: u16 │ fd: i32 │ offset │ address: u64 × 2 │ length, flags: u32 × 2 │ user data: u64
 //!  completion:   user data: u64 │ result: i32 │ flags: u32
 //! ```
-//! Before `io_uring_enter` the entries between the kernel's head and the program's tail are what the
-//! call will take. The completion ring's tail is the kernel's: what lies between the tail seen last
-//! and the tail now has completed, whoever takes it out.
+//! Before `io_uring_enter`, the entries between the kernel's head and the program's tail are those
+//! that the call will take. The kernel moves the tail of the completion ring: entries between the
+//! last seen tail and the current one have completed, no matter who takes them.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};

@@ -1,4 +1,4 @@
-//! Applying requested: locks, journal, writes, reading back.
+//! Applying the requested settings: locks, journal, writes, reading back.
 
 use std::fs::File;
 use std::time::Duration;
@@ -48,7 +48,7 @@ pub fn may_apply(queues: &dyn Queues, requested: &[RequestedSetting]) -> Result<
     })
 }
 
-/// Gives devices the settings that are wished for. When anything fails, everything is as it was.
+/// Gives devices the requested settings. When anything fails, all old values are restored.
 ///
 /// # Errors
 /// A device that another run has, one that may not be set, or a value that the kernel does not
@@ -115,7 +115,7 @@ impl Applied<'_> {
     fn take(&mut self, device: &str) -> Result<(), SettingsError> {
         let trouble = |error| trouble(device, "its lock in the state folder", error);
         let mut lock = self.notes.lock(device).map_err(trouble)?;
-        // Whoever only looks holds it for a moment.
+        // A reader holds the lock only briefly.
         for _ in 0..LOOKS {
             if lock.is_none() {
                 std::thread::sleep(LOOK);
@@ -147,7 +147,7 @@ impl Applied<'_> {
             self.journals[at].changes[place].became = became;
             keep(self.notes, &self.journals[at])?;
         }
-        // What only moved along is known now, too.
+        // The side effects of the change are known now, too.
         for change in self.journals[at].changes.iter_mut().filter(|change| change.asked.is_none()) {
             let text = self.queues.read(device, &change.name).map_err(|error| trouble(device, &change.name, error))?;
             change.became = Some(in_force(&text).to_owned());
@@ -155,7 +155,7 @@ impl Applied<'_> {
         keep(self.notes, &self.journals[at])
     }
 
-    /// What is to be changed and what may move along, with the values of now.
+    /// The settings to change and those that may change with them, with their current values.
     fn planned(&self, requested: &[RequestedSetting]) -> Result<Vec<SettingChange>, SettingsError> {
         let device = requested[0].device.as_str();
         let mut names: Vec<&str> = requested.iter().map(|wish| wish.name.as_str()).collect();
@@ -204,7 +204,7 @@ impl Applied<'_> {
 impl Drop for Applied<'_> {
     fn drop(&mut self) {
         if std::process::id() == self.pid {
-            // What cannot be put back here stays in the journal, which the next run speaks of.
+            // A value that cannot be restored stays in the journal, which the next run reports.
             let _ = self.put_back();
         }
     }

@@ -1,4 +1,4 @@
-//! The settings that can be changed, how they read, what they offer, and which of them move when
+//! The settings that can be changed, their format and choices, and which of them change when
 //! another is set.
 
 /// One file of `/sys/block/DEVICE/queue` (Documentation/ABI/stable/sysfs-block).
@@ -6,7 +6,7 @@
 pub struct Attribute {
     /// Its name.
     pub name: &'static str,
-    /// Others that the kernel sets anew along with it.
+    /// Others that the kernel resets when this one is set.
     pub moves: &'static [&'static str],
     /// The file beside it that says the largest value.
     pub limit: Option<&'static str>,

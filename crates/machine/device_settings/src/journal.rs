@@ -17,7 +17,7 @@ pub struct Journal {
     /// Which boot of the machine (`/proc/sys/kernel/random/boot_id`); after another one there is
     /// nothing to restore.
     pub boot: String,
-    /// Which device of this name (`diskseq`); a loop device that was set up anew is another.
+    /// Which device of this name (`diskseq`): a loop device that was set up again is another one.
     pub identity: String,
     /// Process that changed it.
     pub pid: u32,
@@ -57,7 +57,7 @@ pub struct SettingChange {
     pub name: String,
     /// What it was.
     pub before: String,
-    /// What was asked for; `None` for one that only moves along with another.
+    /// The requested value; `None` for a setting that only changes as a side effect of another.
     pub asked: Option<String>,
     /// What it became. `None` while it is not known whether it has been written: then any other
     /// value than `before` is ours.

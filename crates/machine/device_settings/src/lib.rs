@@ -5,11 +5,11 @@
 //!                                                                  │
 //!           restore: journal ─▶ write back, read back ─▶ journal gone ◀── end, error, or the next call after a crash
 //! ```
-//! What was is written down, durably, before anything is changed, so that a process killed at any
-//! moment leaves enough for [`restore_left()`]. A value that somebody else has set meanwhile is
-//! left alone. After a restart of the machine nothing is restored, because the kernel has begun
-//! anew. Nothing here prints, and nothing is changed that no wish names, except what the kernel
-//! changes along with the scheduler.
+//! The old values are saved durably before anything is changed, so that a process killed at any
+//! moment leaves enough for [`restore_left()`]. A value that another program has set meanwhile is
+//! left alone. After a reboot nothing is restored, because the kernel starts with its defaults.
+//! Nothing here prints. Only requested settings are changed, and those that the kernel changes
+//! together with the scheduler.
 
 mod apply;
 mod attributes;

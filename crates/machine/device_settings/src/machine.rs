@@ -221,8 +221,8 @@ impl Notes for Machine {
             if path.extension().is_some_and(|extension| extension == "json")
                 && let Some(device) = path.file_stem().and_then(|stem| stem.to_str())
             {
-                // One that cannot be read is told of where its device is, and is in nobody else's
-                // way.
+                // A journal that cannot be read is reported for its device, and does not affect
+                // others.
                 let text = self.read_note(&path).unwrap_or_else(|error| format!("unreadable: {error}"));
                 kept.push((device.to_owned(), text));
             }

@@ -5,7 +5,7 @@ use crate::journal::{keep, trouble};
 use crate::machine::{Notes, Queues};
 use crate::{Journal, SettingChange, SettingsError};
 
-/// What became of one changed setting.
+/// The outcome of one changed setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restored {
     /// The device.
@@ -27,8 +27,8 @@ pub struct Left {
     pub changes: Vec<String>,
 }
 
-/// What runs have left, or are changing now. Journals of an earlier boot say nothing of now and are
-/// passed over.
+/// Settings that runs have left changed, or are changing now. Journals of an earlier boot no longer
+/// apply and are skipped.
 ///
 /// # Errors
 /// The state folder cannot be read.
@@ -76,7 +76,7 @@ pub fn restore_left(queues: &dyn Queues, notes: &dyn Notes) -> Result<Vec<Restor
     failed.map_or(Ok(restored), Err)
 }
 
-/// The same for one device, whose lock the caller holds.
+/// Restores one device, whose lock the caller holds.
 pub(crate) fn restore_device(
     queues: &dyn Queues,
     notes: &dyn Notes,
@@ -109,8 +109,8 @@ pub(crate) fn restore(
         let (goals, words) = goals(queues, journal)?;
         restored = words;
         if goals.changes.iter().any(|goal| goal.before != now(queues, device, goal).unwrap_or_default()) {
-            // Writing one value may move another: what is to become of each is written down first,
-            // in case this is not the end of it.
+            // Writing one value may change another: the target of each is saved first, in case this
+            // process ends early.
             keep(notes, &goals)?;
         }
         let failed = goals.changes.iter().filter_map(|goal| put_back(queues, device, goal).err()).collect::<Vec<_>>();
@@ -141,7 +141,8 @@ fn goals(queues: &dyn Queues, journal: &Journal) -> Result<(Journal, Vec<Restore
     }
     for (goal, change) in goals.changes.iter_mut().zip(&journal.changes) {
         let found = now(queues, device, goal)?;
-        // What only moves along, nobody knows whereto, is somebody else's where what moves it is.
+        // The expected value of a side effect is unknown. If another program has set the setting
+        // that causes it, the side effect belongs to that program, too.
         if change.asked.is_none() && change.became.is_none() && is_changed_by_others {
             goal.before.clone_from(&found);
         }

@@ -233,12 +233,12 @@ fn a_forged_journal_writes_nowhere_and_holds_nobody_up() {
         assert!(answer.is_err(), "{name} {:.80}: {answer:?}", text);
         fs::remove_file(state.join(name)).expect("it stays for the user to look at");
     }
-    // A device that is gone by now has nothing to restore, and its journal goes.
+    // A device that no longer exists has nothing to restore, and its journal is removed.
     fs::write(state.join("nosuch.json"), journal("nosuch", "nomerges", "1")).expect("a journal");
     assert!(
         restore_left(&process, &process).expect("nothing is wrong")[0].outcome.contains("this is now another device")
     );
-    // A pipe that nobody writes, and a link to a journal somewhere else.
+    // A pipe without a writer, and a link to a journal elsewhere.
     rustix::fs::mkfifoat(rustix::fs::CWD, state.join("sda.json"), rustix::fs::Mode::RWXU).expect("a pipe");
     assert!(restore_left(&process, &process).unwrap_err().to_string().contains("regular file"));
     assert_eq!(left_over(&process).expect("it does not wait").len(), 1);

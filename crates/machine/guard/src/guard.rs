@@ -131,7 +131,7 @@ impl Guard {
                     Err(closed) => return Err(refusal(target.path, closed)),
                 }
             }
-            // A pipe without a reader must not hold up whoever wants to write to a file.
+            // A pipe without a reader must not block a job that writes to a file.
             let writes = opening.flags.intersects(OFlags::WRONLY | OFlags::RDWR);
             let at_once = if writes { OFlags::NONBLOCK } else { OFlags::empty() };
             match place.open(opening.flags | at_once | OFlags::NOCTTY, Mode::empty()) {
@@ -188,7 +188,7 @@ impl Guard {
         if refused.is_empty() { Ok(()) } else { Err(Refusal::Hazards(refused)) }
     }
 
-    /// `thorough`: a device is looked at anew, and locks are tried.
+    /// `thorough`: a device is examined again, and locks are tried.
     fn judge_open(
         &self,
         target: &GuardedPath<'_>,
@@ -296,7 +296,7 @@ fn holds_no_data(metadata: &Metadata, file: &File) -> bool {
     }
     let no_data = |file: &File| {
         let found = rustix::fs::seek(file, SeekFrom::Data(0));
-        // Whoever is handed the file begins at its beginning.
+        // The receiver of the file starts at its beginning.
         let _ = rustix::fs::seek(file, SeekFrom::Start(0));
         found == Err(Errno::NXIO)
     };

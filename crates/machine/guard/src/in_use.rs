@@ -15,7 +15,7 @@ use rustix::io::Errno;
 use crate::hazard::{Danger, Hazard};
 use crate::{Identity, loop_status, opening};
 
-/// How often and how long a lock is waited for: whoever starts at the same time looks at the same
+/// How often and how long to wait for a lock: programs that start at the same time examine the same
 /// files.
 const TRIES: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(10);

@@ -7,12 +7,12 @@
 //!        nobody asked for     content, use
 //! ```
 //!
-//! Names say nothing here: what counts is what is open ([`Identity`]), the mark that iolab leaves
-//! on what it makes ([`mark_layout`]), whether data would be lost, and whether somebody uses it.
-//! [`Guard::judge`] looks before a run and changes nothing; [`Guard::open`] and [`Guard::remove`]
-//! judge again what they open, so that a file which was exchanged in between is judged, too.
-//! [`shortages`] tells whether there is room for what a run will write. What a device without a
-//! kernel driver holds is told by its first bytes ([`signatures`]).
+//! Names do not count here. What counts is the open file or device ([`Identity`]), the mark that
+//! iolab leaves on files that it makes ([`mark_layout`]), whether data would be lost, and whether
+//! it is in use. [`Guard::judge`] checks before a run and changes nothing; [`Guard::open`] and
+//! [`Guard::remove`] judge again what they open, so that a file that was replaced in between is
+//! judged, too. [`shortages`] says whether there is room for what a run will write. The first bytes
+//! of a device without a kernel driver show what it holds ([`signatures`]).
 
 mod guard;
 mod hazard;

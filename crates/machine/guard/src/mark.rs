@@ -17,7 +17,7 @@ use rustix::io::Errno;
 /// Name of the extended attribute.
 pub const MARK_NAME: &str = "user.iolab.layout";
 
-/// The same for root, on file systems that know no user attributes.
+/// The mark for root, on file systems without user attributes.
 const TRUSTED_NAME: &str = "trusted.iolab.layout";
 
 /// What a file says of its origin.

@@ -1,5 +1,4 @@
-//! Opening a path as what it is, without following a link that nobody asked for, and without
-//! changing anything.
+//! Opening a path without following unwanted links, and without changing anything.
 //!
 //! A path that the user named leads where it leads, through symbolic links too: what is open is
 //! judged, not the name. A name that was generated stays below the folder of its job: it is walked

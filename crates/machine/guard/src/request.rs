@@ -53,7 +53,7 @@ pub enum Removal {
 pub struct PathChange {
     /// Its content is replaced, trimmed or cut off.
     pub overwrites: bool,
-    /// It is filled up to so many bytes if it is shorter.
+    /// It is extended to this number of bytes if it is shorter.
     pub extends_to: u64,
     /// Whether and how it is removed.
     pub removal: Removal,
@@ -66,7 +66,7 @@ impl PathChange {
     pub const OVERWRITES: PathChange =
         PathChange { overwrites: true, extends_to: 0, removal: Removal::None, in_use_is_accepted: false };
 
-    /// Whether a file of so many bytes would be changed at all.
+    /// Whether a file of this size would be changed at all.
     pub fn touches(&self, size_bytes: u64) -> bool {
         self.overwrites || self.removal != Removal::None || size_bytes < self.extends_to
     }

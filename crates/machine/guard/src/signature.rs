@@ -17,7 +17,7 @@ const fn known(name: &'static str, offset: usize, magic: &'static [u8]) -> Known
     Known { name, offset, magic }
 }
 
-/// Each with where it is told; little-endian numbers as bytes.
+/// Each with its source; little-endian numbers as bytes.
 const TABLE: &[Known] = &[
     // UEFI, section 5.3.2: in the second logical block.
     known("a GPT partition table", 512, b"EFI PART"),

@@ -16,8 +16,7 @@ impl System {
         folder_names(&self.path("sys/block"))
     }
 
-    /// Kernel names of the whole block devices in the order of the folder, which is nobody's
-    /// choice.
+    /// Kernel names of the whole block devices in the order of the folder, which is arbitrary.
     pub fn block_devices_unsorted(&self) -> Vec<String> {
         let entries = fs::read_dir(self.path("sys/block")).into_iter().flatten().flatten();
         entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()

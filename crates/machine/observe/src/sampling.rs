@@ -44,7 +44,7 @@ struct OpenHost {
 }
 
 impl System {
-    /// A device as a recording keeps it: its parts and its settings of now, no samples yet.
+    /// A device as a recording keeps it: its parts and its current settings, without samples.
     pub fn series_of(&self, device: &BlockDeviceFacts) -> DeviceSeries {
         let name = device.name.clone();
         DeviceSeries { parts: device.parts.clone(), settings: self.queue_settings(&name), name, ..Default::default() }
@@ -121,7 +121,7 @@ fn pressure(file: &Option<File>, buffer: &mut [u8; BUFFER_BYTES]) -> (Option<u64
     read(file, buffer).map(counters::pressure_ns).unwrap_or_default()
 }
 
-/// The beginning of a file of the kernel's, which makes its text anew for each read at 0.
+/// The beginning of a kernel file, whose text is generated again for each read at 0.
 fn read<'a>(file: &Option<File>, buffer: &'a mut [u8; BUFFER_BYTES]) -> Option<&'a str> {
     read_again(file.as_ref()?, buffer)
 }
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!((first.at_ns, first.counters.read_ios), (10, 1));
         assert_eq!((first.reads_in_flight, first.writes_in_flight), (2, 3));
         assert_eq!(sampler.device(1, 10).unwrap().counters.in_flight, 4);
-        // The open file is written anew, as the kernel does.
+        // The open file is written again, as the kernel does.
         fixture.file("sys/block/sda/stat", "9 0 8 0 0 0 0 0 0 0 0");
         assert_eq!(sampler.device(0, 20).unwrap().counters.read_ios, 9);
         assert_eq!(sampler.device(2, 20), None);

@@ -90,7 +90,7 @@ pub(crate) fn block_node(path: &Path) -> Option<DeviceNumber> {
 /// Room for the files that are read whole; of `/proc/stat` the first line is enough.
 pub(crate) const BUFFER_BYTES: usize = 4096;
 
-/// The beginning of an open file of the kernel, which makes its text anew for each read at 0.
+/// The beginning of an open kernel file, whose text is generated again for each read at 0.
 pub(crate) fn read_again<'a>(file: &File, buffer: &'a mut [u8; BUFFER_BYTES]) -> Option<&'a str> {
     let length = file.read_at(buffer, 0).ok()?;
     std::str::from_utf8(&buffer[..length]).ok()

@@ -1,5 +1,5 @@
-//! What calls did, as far as their numbers tell: descriptors and positions of each process, and the
-//! operations that come of them.
+//! The effects of calls, as far as their arguments show: descriptors and positions of each process,
+//! and the resulting operations.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -46,7 +46,7 @@ pub(super) enum What {
     },
 }
 
-/// Requests of io_uring that are under way at the same time; what is older was lost.
+/// Largest number of io_uring requests in flight; older ones were lost.
 const MOST_REQUESTS: usize = 1 << 17;
 
 /// The processes that are followed.
@@ -132,7 +132,8 @@ impl<'r, 'w> Followed<'r, 'w> {
                 _ => self.without_begin += 1,
             },
             What::Makes { child } => {
-                // A process has what its maker has; a thread never asks under its own number.
+                // A process inherits the descriptors of its parent; a thread is never looked up
+                // under its own number.
                 let table = self.tables.get(&event.process).cloned().unwrap_or_default();
                 self.tables.insert(child, table);
                 self.before_exec.remove(&child);
@@ -178,7 +179,7 @@ impl<'r, 'w> Followed<'r, 'w> {
         let now = is_current.then(|| descriptors::look_up(self.recorder, process, fd)).flatten();
         let before = || self.before_exec.get(&process).and_then(|table| table.get(fd));
         let open = now.or_else(before).unwrap_or_else(|| {
-            // It is closed, or the process gone: that it was a file is not sure.
+            // It is closed, or the process has ended: it may not have been a file.
             let path = format!("descriptor {fd} of process {process}, closed before it was looked up");
             let file = self.recorder.file((0, 0), File { path, ..File::default() });
             let (kind, position, flags) = (FileKind::Unknown, 0, Flags::default());
@@ -231,7 +232,7 @@ impl<'r, 'w> Followed<'r, 'w> {
         match shape {
             Shape::Plain(call) => self.transfer(call, event, times, (a, None), (c, result)),
             Shape::Positioned(call) => self.transfer(call, event, times, (a, Some(d)), (c, result)),
-            // The vector is not seen: what was asked for is taken for what was moved.
+            // The vector cannot be read: the moved bytes count as the requested ones.
             Shape::Vector(call) => self.transfer(call, event, times, (a, None), moved),
             Shape::PositionedVector(call) => {
                 let at = Some(d).filter(|offset| *offset != u64::MAX);
@@ -317,11 +318,11 @@ impl<'r, 'w> Followed<'r, 'w> {
 
     fn opened(&mut self, event: &Event, times: (u64, u64), result: i64) {
         let Ok(fd) = u64::try_from(result) else { return };
-        // The number may have stood for something else before.
+        // The number may have meant another file before.
         self.forget(event.process, fd as i32);
         self.on_file(Call::Open, event, times, fd, (None, 0, 0));
         if let Some(open) = self.open(event.process, fd) {
-            // What was read since has moved the position that procfs tells.
+            // Reads since then have moved the position that procfs reports.
             open.borrow_mut().position = 0;
         }
     }

@@ -97,7 +97,7 @@ impl Queues for Process {
                 let chosen =
                     words.iter().map(|word| if *word == value { format!("[{word}]") } else { (*word).to_owned() });
                 self.store(device, name, &(chosen.collect::<Vec<_>>().join(" ") + "\n"))?;
-                // The kernel sets these anew along with it.
+                // The kernel resets these together with it.
                 self.store(device, "nr_requests", if value == "none" { "64\n" } else { "128\n" })?;
                 self.store(device, "wbt_lat_usec", if value == "none" { "2000\n" } else { "0\n" })
             }
