@@ -86,7 +86,7 @@ impl Scale {
         Scale { low, high, spacing: Spacing::Linear, ticks: linear_ticks(low, high, unit, ticks) }
     }
 
-    /// The same range, out to the next ticks.
+    /// The range, extended to the next ticks.
     fn rounded(self, unit: AxisUnit, ticks: usize) -> Scale {
         let [first, second] = match &self.ticks[..] {
             [first, second, ..] => [first.value, second.value],

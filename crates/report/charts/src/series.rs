@@ -1,4 +1,4 @@
-//! How series look: colour, dash and marker for each number, so that no series is told by its
+//! How series look: colour, dash and marker for each number, so that no series is identified by its
 //! colour alone.
 
 use crate::svg::{Path, Svg, px};
@@ -45,7 +45,7 @@ impl Style {
         Style { number, colour: number % 8, dash: number % 8, shape, hollow: false, marked: true }
     }
 
-    /// The same without markers.
+    /// The style without markers.
     pub(crate) fn plain(self) -> Style {
         Style { marked: false, ..self }
     }

@@ -63,7 +63,7 @@ pub struct ComparisonResult {
     pub differences: Vec<Difference>,
     /// What must be known to read the rows.
     pub notes: Vec<String>,
-    /// What became of the conditions, in their order.
+    /// The results of the conditions, in their order.
     pub conditions: Vec<JudgedCondition>,
 }
 

@@ -62,7 +62,7 @@ impl ConditionError {
     }
 }
 
-/// What became of a condition.
+/// The result of a condition.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JudgedCondition {
     /// The condition.
@@ -169,7 +169,7 @@ fn percent(text: &str) -> Result<f64, String> {
     }
 }
 
-/// What becomes of a condition.
+/// The result of a condition.
 pub(crate) fn judge(condition: &Condition, rows: &[ComparisonRow], rules: &DecisionRules) -> JudgedCondition {
     let own = rows.iter().filter(|row| row.of == condition.figure);
     let rows: Vec<RowJudgement> = own.map(|row| judge_row(condition, row, rules)).collect();

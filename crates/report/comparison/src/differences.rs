@@ -1,4 +1,5 @@
-//! In what two sides differ beside their figures, so that nobody compares unlike things unawares.
+//! How two sides differ besides their figures, so that no reader compares unlike things
+//! unknowingly.
 
 use std::collections::BTreeSet;
 

@@ -143,7 +143,7 @@ fn is_report(value: &Value) -> bool {
 }
 
 /// Status reports of one run have the same jobs, no fewer operations each time, and a common start;
-/// repeated runs begin anew.
+/// repeated runs start from zero.
 fn last_of_each_run(documents: Vec<Value>) -> Vec<Value> {
     let mut kept: Vec<Value> = Vec::new();
     for document in documents {

@@ -113,7 +113,7 @@ fn renames(sides: [&Side; 2]) -> bool {
     theirs.len() == 1 && ours.len() == 1 && theirs != ours
 }
 
-/// Whether points of studies tell what belongs together.
+/// Whether the points of studies say which runs belong together.
 fn of_one_study(sides: [&Side; 2]) -> bool {
     let mut runs = sides.iter().flat_map(|side| &side.runs);
     runs.all(|run| !run.points.is_empty())

@@ -77,7 +77,7 @@ pub enum OperationType {
     Write,
     /// Trims.
     Trim,
-    /// All of them, where a report does not tell them apart (`unified_rw_reporting`).
+    /// All directions together, if a report does not separate them (`unified_rw_reporting`).
     Mixed,
 }
 

@@ -7,8 +7,8 @@ use crate::compare::{ComparisonResult, IntervalsFrom, SideFacts};
 use crate::row::{Basis, ComparisonRow};
 use crate::{JudgedCondition, Judgement};
 
-/// The whole outcome: what is compared, a table, what is not alike, what to know, what became of
-/// the conditions.
+/// The whole result: what is compared, a table, the differences between the sides, notes, and the
+/// results of the conditions.
 pub fn describe(outcome: &ComparisonResult) -> String {
     let mut text = iolab_findings::findings_text(&outcome.findings, iolab_text::USUAL_COLUMNS);
     text += &format!("baseline   {}\n", side(&outcome.baseline));

@@ -30,7 +30,7 @@ pub fn by_target(reached: &[Reached]) -> Vec<Vec<usize>> {
         if known.is_empty() {
             continue;
         }
-        // What was made anew for each trial has a new name in each.
+        // Files that are made again for each trial have a new name in each.
         match groups.iter_mut().find(|(_, theirs)| !theirs.is_disjoint(&known)) {
             Some((numbers, theirs)) => {
                 numbers.push(number);

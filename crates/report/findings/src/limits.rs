@@ -64,7 +64,7 @@ pub struct Bottleneck {
     pub job: String,
     /// What it was.
     pub kind: BottleneckKind,
-    /// The same in a sentence.
+    /// The limit in a sentence.
     pub answer: String,
     /// The numbers behind it.
     pub evidence: Vec<String>,

@@ -304,7 +304,7 @@ fn what_limited_a_run_contradicts_none_of_its_findings() {
             };
             assert!(agrees, "{name}: {limit:?}");
             busy += usize::from(limit.kind == BottleneckKind::Host);
-            // And what else is grave is told beside it.
+            // Other severe findings are reported as well.
             for finding in findings.iter().filter(|one| one.severity <= Severity::Warning) {
                 let is_about = finding.jobs.is_empty() || finding.jobs.contains(&limit.job);
                 let is_told = limit

@@ -193,7 +193,7 @@ fn lines_of(group: &CardGroup) -> Markup {
 fn gallery(groups: &[CardGroup]) -> Gallery {
     let mut gallery = Gallery::new("");
     gallery.group("Side by side", "Medians of the rounds with their intervals; the small points are the rounds.");
-    // A single bar has nothing to stand beside.
+    // A single bar has nothing to compare with.
     for (place, group) in groups.iter().enumerate().filter(|(_, group)| group.lines.len() > 1) {
         gallery.add(bars(place, group).draw());
     }

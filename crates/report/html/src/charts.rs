@@ -78,7 +78,7 @@ impl Gallery {
         self.add_of(None, figure);
     }
 
-    /// The same of a figure of the study, whose conclusion then leads to it.
+    /// Adds a figure of the study, to which its conclusion then links.
     pub(crate) fn add_of(&mut self, about: Option<&StudyFigure>, figure: DrawnChart) {
         if let Some(group) = self.groups.last_mut().filter(|_| !figure.is_empty) {
             self.about.extend(about.map(|about| (about.clone(), figure.id.clone(), group.title.clone())));
@@ -157,7 +157,7 @@ pub(crate) fn placed(figure: &DrawnChart) -> Markup {
     }
 }
 
-/// Rows of a table on a page: more nobody reads.
+/// Rows of a table on a page: nobody reads more.
 const MOST_ROWS: usize = 400;
 /// Bytes of numbers that a page carries as a file; of more it carries every n-th row.
 const MOST_BYTES: usize = 64 << 10;

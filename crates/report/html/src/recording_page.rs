@@ -159,7 +159,7 @@ fn schedule(job: &JobFigures<'_>) -> Markup {
 fn drift(job: &JobFigures<'_>) -> Markup {
     let Some(drift) = &job.drift else { return html! {} };
     let head = ["from", "operations", "late on average", "late at most"];
-    // A page shows what a person reads: the stretches are joined to so many rows.
+    // A page shows what a person can read: periods are merged into this number of rows.
     const ROWS: usize = 20;
     let rows = drift.series.chunks(drift.series.len().div_ceil(ROWS).max(1)).map(|stretches| {
         let operations: u64 = stretches.iter().map(|one| one.operations).sum();

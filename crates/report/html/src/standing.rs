@@ -26,7 +26,7 @@ pub(crate) struct Contest {
     pub(crate) common: Vec<(String, String)>,
 }
 
-/// What became of one contest in one figure.
+/// The result of one contest in one figure.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Standing {
     /// What the members have in common.

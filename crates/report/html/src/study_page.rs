@@ -70,7 +70,7 @@ pub fn collection_page(collection: &Collection, reports: &[StudyReport<'_>]) -> 
     Page { html: document(&header, &all), figures }
 }
 
-/// The titles of studies; a number tells those apart that have the same.
+/// The titles of studies; a number distinguishes equal titles.
 fn distinct_titles(reports: &[StudyReport<'_>]) -> Vec<String> {
     let title = |(place, report): (usize, &StudyReport<'_>)| {
         let title = &report.study.title;

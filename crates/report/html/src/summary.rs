@@ -238,6 +238,6 @@ pub(crate) fn word(figure: &Figure, verdict: Verdict) -> Markup {
         Verdict::Undecided { .. } => ("undecided", "?"),
     };
     let word = iolab_study::word(figure, verdict);
-    // The sign is for those who do not tell the colours apart; the word is for everybody.
+    // The sign is for readers who cannot distinguish the colours; the word is for everybody.
     html! { span class={ "verdict " (class) } { span aria-hidden="true" { (sign) } " " (word) } }
 }

@@ -9,7 +9,7 @@ pub struct DeviceActivity {
     pub gained: DeviceCounters,
     /// Time between the looks, ns.
     pub elapsed_ns: u64,
-    /// Whose activity it is: of one device, or of so many together.
+    /// Whose activity it is: of one device, or of this number of devices together.
     pub devices: u64,
 }
 
@@ -46,7 +46,7 @@ impl DeviceActivity {
     }
 }
 
-/// What the counters gained; how many are in flight is no counter, and is that of now.
+/// The increase of the counters; the number in flight is no counter, and is the current one.
 fn gained(before: &DeviceCounters, after: &DeviceCounters) -> DeviceCounters {
     DeviceCounters { in_flight: after.in_flight, ..paired(after, before, u64::saturating_sub) }
 }

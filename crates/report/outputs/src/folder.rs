@@ -14,7 +14,7 @@ pub fn make_folder(path: &Path) -> Result<(), OutputError> {
     make(path, 0o777)
 }
 
-/// The same for recordings: what is made is its owner's alone, whatever the umask (0700).
+/// A folder for recordings: only its owner may access it, whatever the umask (0700).
 ///
 /// # Errors
 /// As [`make_folder`].

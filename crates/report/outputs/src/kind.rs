@@ -55,7 +55,7 @@ impl OutputKind {
         }
     }
 
-    /// Recordings and traces say what was done where, by whom and how: they are their owner's.
+    /// Recordings and traces say who did what, where and how: only their owner may read them.
     pub(crate) fn is_private(self) -> bool {
         matches!(self, OutputKind::Recording | OutputKind::Partial | OutputKind::Trace | OutputKind::StudyPart)
     }

@@ -218,7 +218,7 @@ fn link_unnamed(file: &File, folder: &OwnedFd, to: &OsString) -> Result<(), Errn
     rustix::fs::linkat(rustix::fs::CWD, path_of(file), folder, to, AtFlags::SYMLINK_FOLLOW)
 }
 
-/// A name that nobody can know beforehand; the seed is the system's.
+/// An unpredictable name; the seed comes from the system.
 fn random_name() -> OsString {
     let random = std::hash::RandomState::new().build_hasher().finish();
     OsString::from(format!(".iolab-{random:016x}"))

@@ -44,8 +44,8 @@ impl Output {
         }
     }
 
-    /// Writes while `goes_on` says so, which is asked again and again while nobody reads a pipe.
-    /// Returns whether all was written.
+    /// Writes as long as `goes_on` returns true; it is called repeatedly while nobody reads the
+    /// pipe. Returns whether all was written.
     ///
     /// # Errors
     /// Those of write(2).

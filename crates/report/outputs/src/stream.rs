@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use crate::OutputError;
 use crate::judge::Name;
 
-/// How long a pipe may have no reader: whoever set it up starts both ends at the same time.
+/// How long a pipe may have no reader: both ends are usually started at the same time.
 const READER_WAITS: u32 = 500;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 

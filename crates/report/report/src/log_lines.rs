@@ -2,7 +2,7 @@
 //! what [`crate::write_log_line`] writes.
 //!
 //! The lines of an operation differ in their value only, and those of neighbouring operations in
-//! little more. So the columns before and behind the value are kept as text and made anew when they
+//! little more. So the columns before and after the value are kept as text and made again when they
 //! change. Each part of a line is copied with a fixed length, and the next one overwrites what was
 //! too much; a value up to eight digits is made without a division or a branch.
 
@@ -30,7 +30,7 @@ pub struct LogText {
 }
 
 impl LogText {
-    /// Room for so many bytes, and a line more.
+    /// Room for this number of bytes, and for one more line.
     pub fn new(bytes: usize) -> LogText {
         LogText { bytes: vec![0; bytes + LONGEST_LINE].into(), end: 0 }
     }
@@ -74,7 +74,7 @@ pub struct OperationLines {
     /// Priority.
     priority: Text<TAIL_BYTES>,
     tail: Text<TAIL_BYTES>,
-    /// The same for submission and completion latencies, which have issue times.
+    /// Lines of submission and completion latencies, which have issue times.
     issued_tail: Text<TAIL_BYTES>,
 }
 

@@ -7,8 +7,8 @@ use iolab_report::{Style, normal_body, observed_json_lines, observed_table};
 
 const SECOND: u64 = 1_000_000_000;
 
-/// A second of 1000 reads of 4 KiB, of which the device got 500 of 8 KiB, then a second in which
-/// nobody did anything; looks every half.
+/// A second of 1000 reads of 4 KiB, of which the device got 500 of 8 KiB, then an idle second;
+/// samples every half second.
 fn recording() -> Recording {
     let mut recording = fixture::case("single");
     let device = |half: u64| {

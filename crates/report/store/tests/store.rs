@@ -170,7 +170,7 @@ fn many_writers_lose_nothing() {
             let path = &path;
             scope.spawn(move || {
                 for number in 0..10 {
-                    // Each opens the database anew, as programs that run side by side do.
+                    // Each opens the database again, as concurrent programs do.
                     let mut store = Database::open(path).unwrap();
                     store.add(&run(writer * 100 + number, "4k", "psync", "a")).unwrap();
                 }

@@ -23,7 +23,7 @@ pub struct Analysis {
     /// against the baseline and against the best, and those that differ in one axis. Limits of all
     /// that is said of one figure hold together.
     pub contrasts: Vec<Contrast>,
-    /// What came of each figure: the best configuration, what each axis does.
+    /// The result of each figure: the best configuration, and the effect of each axis.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub standings: Vec<Standing>,
     /// What must be known before any of it is believed; made of all trials together.

@@ -15,7 +15,7 @@ pub struct StudyAnswer {
     pub sentence: String,
     /// What else was found: axes, interactions, what is wrong with trials.
     pub findings: Vec<String>,
-    /// What came of each of the other figures, by its number.
+    /// The result of each of the other figures, by its number.
     pub others: Vec<(usize, String)>,
 }
 

@@ -321,7 +321,7 @@ fn largest_of_each(all: Vec<Interaction>) -> Vec<Interaction> {
 }
 
 impl Contrast {
-    /// The same with the sides exchanged.
+    /// The comparison with the sides exchanged.
     #[must_use]
     pub fn turned(&self) -> Contrast {
         let Contrast { figure, baseline, candidate, comparison } = self;

@@ -178,7 +178,7 @@ fn check_names(study: &Study) -> Result<(), StudyError> {
     Ok(())
 }
 
-/// Pairs of axes that never vary apart, so that nobody could say which of them made a difference.
+/// Pairs of axes that never vary independently, so that their effects cannot be separated.
 fn confounded(study: &Study, configurations: &[Configuration]) -> Vec<String> {
     let mut warnings = Vec::new();
     let points = |axis: usize| {

@@ -170,8 +170,8 @@ impl Figure {
     }
 }
 
-/// What figures are made of: the operations of one side, reduced. Whoever keeps them in another
-/// form than a recording says here what they come to, and figures are the same everywhere.
+/// The input of figures: the reduced operations of one side. Other sources than recordings fill it
+/// in, too, so that figures are the same everywhere.
 pub trait OperationFigures {
     /// How many.
     fn count(&self) -> u64;

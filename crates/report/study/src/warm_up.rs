@@ -1,9 +1,9 @@
 //! Warm-up: the part of a trial before its rate settles, found from its intervals and left out.
 //!
-//! A trial's operations per interval are cut into levels (PELT); the first level within 5 % of the
-//! last one begins what counts. Where nothing settles, or there are too few intervals, MSER-5 says
-//! how many of the first intervals to leave out. Without intervals, nothing is left out. What was
-//! left out is told.
+//! A trial's operations per interval are cut into levels (PELT); the counted part begins with the
+//! first level within 5 % of the last one. If nothing settles, or there are too few intervals,
+//! MSER-5 says how many of the first intervals to leave out. Without intervals, nothing is left
+//! out. Reports say what was left out.
 
 use iolab_histogram::SparseHistogram;
 use iolab_recording::{IntervalLatencies, Recording, WorkerRecording};

@@ -1,4 +1,4 @@
-//! The words of verdicts, sizes and ratios: the same wherever a result is told.
+//! The words of verdicts, sizes and ratios: the same wherever a result is shown.
 
 use iolab_statistics::{Comparison, DecisionRules, Interval, Verdict, size_of_ratio};
 use iolab_units::rounded_ns;

@@ -330,7 +330,7 @@ fn lines(panel: &Panel, most: usize) -> Vec<Line> {
 /// More moments than these are not told when the pointer rests on them, all plots together.
 const MOST_TIPS: usize = 110;
 
-/// Strips over the whole height of a plot that tell the values of all lines at a moment.
+/// Strips over the whole height of a plot that show the values of all lines at a moment.
 fn tell(sheet: &mut Sheet<'_>, plot: &Plot, lines: &[Line], unit: AxisUnit, most: usize) {
     let mut moments: Vec<f64> = lines.iter().flat_map(|line| &line.values).map(|value| value.0).collect();
     moments.retain(|at| plot.x(*at).is_some());

@@ -1,5 +1,5 @@
-//! What became of operations on their way: cut into several requests, joined to others, left in a
-//! cache of the device.
+//! What happened to operations on their way: split into several requests, merged with others, or
+//! left in a cache of the device.
 
 use iolab_plan::Direction;
 use iolab_recording::Severity;
@@ -83,7 +83,7 @@ pub(crate) fn merged(facts: &Facts<'_>) -> Vec<RuleMatch> {
     seen
 }
 
-/// Writes that a device may have kept in memory that forgets, with nobody asking it not to.
+/// Writes that may still be in the device's volatile cache, because the job never flushed it.
 pub(crate) fn volatile_cache(facts: &Facts<'_>) -> Vec<RuleMatch> {
     let cached = facts.recording.devices.iter().find(|device| {
         device.parts.is_empty() && setting(facts.recording, &device.name, "write_cache") == Some("write back")

@@ -31,7 +31,7 @@ fn longest_ns(job: &Job<'_>) -> u64 {
     job.members.iter().map(|member| member.worker.runtime_ns).max().unwrap_or(0)
 }
 
-/// Percentiles that rest on too few samples. Of a job that was too short for anything, that is told
+/// Percentiles with too few samples. For a job that was too short for any figure, this is reported
 /// instead.
 pub(crate) fn too_few_samples(facts: &Facts<'_>) -> Vec<RuleMatch> {
     let (mut grave, mut minor) = (Vec::new(), Vec::new());

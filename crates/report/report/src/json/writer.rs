@@ -1,6 +1,5 @@
-//! Writes JSON in the order it is told, laid out as fio lays it out: two blanks per level, ` : `
-//! after keys, floats with six decimals. Keys are written as given; the caller does not repeat
-//! them.
+//! Writes JSON in the given order, in the layout of fio: two blanks per level, ` : ` after keys,
+//! floats with six decimals. Keys are written as given; the caller does not repeat them.
 
 use std::fmt::{Display, Write};
 

@@ -1,4 +1,5 @@
-//! The block layer over the whole run, in a few lines: what became of the application's operations.
+//! The block layer over the whole run, in a few lines: what happened to the application's
+//! operations.
 
 use std::fmt::Write;
 
