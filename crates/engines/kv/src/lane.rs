@@ -12,13 +12,13 @@ use iolab_kv::{Batch, Cursor, Durability, ErrorKind, Seek, StoreError, Way};
 use crate::options::Asked;
 use crate::shared::{self, Handle, errno_of};
 
-/// Errno of an operation that cannot be (errno(3)).
+/// Errno of an impossible operation (errno(3)).
 const EINVAL: i32 = 22;
 
 type AnyCursor<'a> = Box<dyn Cursor + 'a>;
 
 self_cell::self_cell!(
-    /// A cursor with the store that it is of.
+    /// A cursor with its store.
     struct Scan {
         owner: Handle,
         #[covariant]
@@ -33,9 +33,9 @@ pub struct KvLane {
     finished: CompletionRow,
     key: Vec<u8>,
     asked: Asked,
-    /// The cursor of a stretch of reads.
+    /// The cursor of a sequence of reads.
     scan: Option<Scan>,
-    /// The block after the one read last.
+    /// The block that follows the last one read.
     next_read: Option<u64>,
     notes: Vec<String>,
 }
@@ -135,7 +135,7 @@ impl KvLane {
         Ok(())
     }
 
-    /// The cursor goes on to this key. Where keys are missing it stands on a later one, and waits.
+    /// Moves the cursor to this key. If keys are missing, it stops at a later one and waits.
     fn step_to(&mut self, slot: &mut [u8]) -> Result<bool, StoreError> {
         let mut scan = match self.scan.take() {
             Some(scan) => scan,
@@ -158,8 +158,8 @@ impl KvLane {
     }
 
     /// # Safety
-    /// The operation's slot is the lane's, and no other reference to its bytes exists while this one is
-    /// used.
+    /// The lane owns the operation's slot, and no other reference to its bytes exists while this
+    /// one is used.
     unsafe fn slot<'a>(&self, op: &Op) -> Result<&'a mut [u8], StoreError> {
         let length = op.length as usize;
         let start = self.buffers.range_ptr(usize::from(op.slot), op.buffer_offset as usize, length);
@@ -169,7 +169,7 @@ impl KvLane {
     }
 }
 
-/// As much of the value as the slot has room for, zeroes behind it.
+/// Copies as much of the value as the slot can hold, followed by zeroes.
 fn copy(slot: &mut [u8], value: &[u8]) {
     let length = slot.len().min(value.len());
     slot[..length].copy_from_slice(&value[..length]);

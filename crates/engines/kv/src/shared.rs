@@ -9,7 +9,7 @@ use iolab_kv::{ErrorKind, Existing, OpenRequest, Store, StoreError, StoreKind};
 
 use crate::options::Asked;
 
-/// An open store, and what must go with it.
+/// An open store, and what must be removed with it.
 pub(crate) struct Opened {
     pub(crate) store: Box<dyn Store>,
     pub(crate) kind: &'static dyn StoreKind,
@@ -33,8 +33,8 @@ impl Drop for Temporary {
     }
 }
 
-/// A share of an open store. Shares end one at a time, and nobody opens a store meanwhile: the folder
-/// of the last one is free when its drop is over.
+/// A share of an open store. Shares are dropped one at a time, and no store is opened meanwhile:
+/// after the drop of the last share, the folder is free.
 #[derive(Debug, Clone)]
 pub(crate) struct Handle(Option<Arc<Opened>>);
 
@@ -67,7 +67,7 @@ pub(crate) fn open(asked: &Asked) -> Result<Handle, OpenError> {
         }
     };
     if let Some(opened) = stores.get(&folder).and_then(Weak::upgrade) {
-        // Not an end of a share yet: the lock is held here.
+        // This does not drop a share: the lock is held here.
         let answer = same(&opened, asked);
         return match answer {
             Ok(()) => Ok(Handle(Some(opened))),
@@ -95,7 +95,7 @@ fn kind_of(asked: &Asked) -> Result<&'static dyn StoreKind, OpenError> {
     })
 }
 
-/// Whether a worker asks for the store as another has opened it.
+/// Whether a worker requests the store with the options with which another has opened it.
 fn same(opened: &Opened, asked: &Asked) -> Result<(), OpenError> {
     let name = opened.kind.description().name;
     let differs = asked.store.as_deref().is_some_and(|store| store != name) || asked.options != opened.options;

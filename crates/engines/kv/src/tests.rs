@@ -1,4 +1,4 @@
-//! The suite of engines on each store, and what is the stores' own.
+//! The suite of engines on each store, and tests of the stores' own behaviour.
 
 use iolab_engine::conformance::{ConformanceSetup, Value};
 use iolab_engine::{Completions, Engine, Lane, LaneRequest, Op, OpKind, SlotPool, Submission, Wait};
@@ -11,8 +11,8 @@ fn on(store: &str) -> ConformanceSetup {
     ConformanceSetup::default().option("store", Value::Text(store.to_owned()))
 }
 
-/// The same on a folder of its own: tests run beside each other, and workers that name the same folder
-/// share one store.
+/// A setup with its own folder: tests run concurrently, and workers that name the same folder share
+/// one store.
 fn alone_on(store: &str) -> ConformanceSetup {
     let folder = tempfile::tempdir().unwrap();
     let path = Value::Text(folder.path().join("store").display().to_string());
@@ -74,7 +74,7 @@ fn blocks_are_keys_and_come_back_by_get_and_by_cursor() {
         }
         assert_eq!(bench.op(OpKind::Trim, 5), Ok(0));
         assert_eq!(bench.op(OpKind::Sync, 0), Ok(0));
-        // In order over a gap, then somewhere else, then in order again.
+        // In order across a gap, then elsewhere, then in order again.
         for (number, byte) in [(0, 1), (1, 2), (2, 3), (3, 0), (4, 5), (5, 0), (6, 0), (1, 2), (2, 3), (0, 1)] {
             bench.pool.slot_mut(1).fill(99);
             assert_eq!(bench.op(OpKind::Read, number), Ok(100));

@@ -1,11 +1,11 @@
 //! The hot half: one prebuilt `iocb` per slot, one `io_submit` per flush, and one `io_getevents`
 //! per reap that finds nothing in the completion ring.
 //!
-//! Guarantees: no allocation between open and drop; what the kernel has no room for stays queued
-//! and goes with a later flush or reap; an operation the kernel refuses completes with its errno
-//! and the rest goes on. A wait with a timeout that a signal interrupts returns early; one without
-//! goes on. Waiting is for what is in flight: with nothing in flight no wait sleeps. Dropping the
-//! lane waits for what the kernel has.
+//! Guarantees: no allocation between open and drop; operations for which the kernel has no room
+//! stay queued until a later flush or reap; an operation that the kernel refuses completes with its
+//! errno, and the rest continues. A wait with a timeout returns early when a signal interrupts it;
+//! one without a timeout continues. With nothing in flight, no wait sleeps. Dropping the lane waits
+//! for all operations in the kernel.
 //!
 //! Unsafe: reading back, through the pointers the kernel is given, the operation that it refused.
 
@@ -26,22 +26,23 @@ pub struct LibaioLane {
     /// freed.
     context: Context,
     iocbs: Box<[Iocb]>,
-    /// One for each slot where transfers are vectored, else empty.
+    /// One for each slot if transfers are vectored, otherwise empty.
     vectors: Box<[libc::iovec]>,
-    /// Accepted operations in order; those from `queued_from` to `queued_to` are not the kernel's
-    /// yet.
+    /// Accepted operations in order; those from `queued_from` to `queued_to` are not yet submitted
+    /// to the kernel.
     queue: Box<[*mut Iocb]>,
     queued_from: usize,
     queued_to: usize,
     /// Up to here a flush has offered the queue to the kernel.
     flushed_to: usize,
-    /// Where completions land before they are translated.
+    /// Buffer for completions before they are translated.
     events: Box<[IoEvent]>,
-    /// Operations finished without the kernel's queue, to be handed out; never more than the depth.
+    /// Operations finished outside the kernel's queue, to be returned by `reap`; never more than
+    /// the depth.
     done: Vec<Completion>,
-    /// Operations the kernel has.
+    /// Operations in the kernel.
     in_kernel: usize,
-    /// Operations accepted and not handed out yet.
+    /// Operations accepted and not yet returned by `reap`.
     held: usize,
     files: Box<[FileTarget]>,
     buffers: u64,
@@ -50,7 +51,7 @@ pub struct LibaioLane {
     rw_flags: u32,
     userspace_reap: bool,
     is_vectored: bool,
-    /// Cleared when the kernel turns out not to sync asynchronously.
+    /// Cleared when the kernel does not support asynchronous syncs.
     syncs_in_kernel: bool,
     notes: Vec<String>,
 }
@@ -128,7 +129,7 @@ impl LibaioLane {
         Submission::Accepted
     }
 
-    /// What vectors and priorities change in an operation that is otherwise complete.
+    /// Adds vectors and priorities to an operation that is otherwise complete.
     #[cold]
     #[inline(never)]
     fn specialise(&mut self, op: &Op) {
@@ -168,7 +169,7 @@ impl LibaioLane {
         self.queued_from = 0;
     }
 
-    /// Hands flushed operations to the kernel until it has them all or has no room.
+    /// Submits flushed operations to the kernel until it has them all or has no room.
     #[inline]
     fn submit_queue(&mut self) -> Result<(), LaneError> {
         let mut patience = PATIENCE;
@@ -191,7 +192,7 @@ impl LibaioLane {
         Ok(())
     }
 
-    /// The kernel took nothing: whether to offer the queue again now.
+    /// The kernel took nothing. Returns whether to offer the queue again now.
     #[cold]
     #[inline(never)]
     fn submit_failed(&mut self, errno: i32, patience: &mut usize) -> Result<bool, LaneError> {
@@ -199,7 +200,7 @@ impl LibaioLane {
             libc::EINTR => return Ok(true),
             // No room: completions make some, and the next flush or reap offers the rest.
             0 | libc::EAGAIN if self.in_kernel > 0 => return Ok(false),
-            // Nothing in flight can make room: the kernel is short of memory for a moment.
+            // Nothing is in flight that could make room: the kernel is temporarily short of memory.
             0 | libc::EAGAIN if *patience > 0 => {
                 *patience -= 1;
                 std::thread::yield_now();
@@ -226,7 +227,7 @@ impl LibaioLane {
         Ok(true)
     }
 
-    /// Hands out what was finished without the kernel's queue.
+    /// Returns operations that were finished outside the kernel's queue.
     #[cold]
     fn collect_done(&mut self, out: &mut Completions) -> usize {
         let count = self.done.len().min(out.room_left());
@@ -235,7 +236,7 @@ impl LibaioLane {
         count
     }
 
-    /// Hands out the first `count` events.
+    /// Returns the first `count` events.
     #[inline]
     fn hand_out(&mut self, count: usize, out: &mut Completions) {
         let events = &self.events[..count];
@@ -247,7 +248,7 @@ impl LibaioLane {
         self.held -= count;
     }
 
-    /// One look at the kernel's completions, waiting for `need` of them: how many came.
+    /// Fetches completions of the kernel, waiting for `need` of them; returns how many came.
     #[inline]
     fn fetch(&mut self, need: usize, timeout_ns: u64, out: &mut Completions) -> Result<usize, LaneError> {
         let most = out.room_left().min(self.in_kernel);
@@ -327,8 +328,8 @@ impl Lane for LibaioLane {
             let count = self.fetch(need, wait.timeout_ns, out)?;
             handed += count;
             let unsatisfied = count < need || (missing > count && self.queued_from < self.flushed_to);
-            // A bounded wait ended by its time, by a signal or with a part; only the part is worth
-            // another look.
+            // A wait with a timeout ended by its time, by a signal or with some completions; only
+            // then fetch again.
             let again = wait.timeout_ns == u64::MAX || (self.userspace_reap && count > 0 && wait.timeout_ns > 0);
             if !unsatisfied || !again || out.room_left() == 0 {
                 return Ok(handed);

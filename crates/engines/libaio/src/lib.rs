@@ -71,7 +71,7 @@ impl Engine for Libaio {
     }
 }
 
-/// What a failed io_setup(2) means to a user.
+/// The meaning of a failed io_setup(2) for users.
 fn explain(errno: i32, depth: usize) -> String {
     let why = match errno {
         libc::EAGAIN => "the system-wide limit is reached: raise sysctl fs.aio-max-nr, or lower iodepth or numjobs",

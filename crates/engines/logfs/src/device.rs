@@ -1,9 +1,10 @@
-//! Where a worker's file system is: in memory, or a domain on a device that no other worker has.
+//! The place of a worker's file system: in memory, or in a domain of a device that no other worker
+//! uses.
 //!
 //! Workers are processes or threads and know nothing of each other, so the kernel keeps them apart:
 //! the image is locked for all of them together (flock(2), shared; `iolab fs` asks for it alone
 //! when it writes), and each domain by one byte far behind the end (fcntl(2), open file description
-//! locks). All of that ends with the worker, however it ends.
+//! locks). All of these locks end with the worker, however it ends.
 //!
 //! Unsafe because of the call that locks a range of a file.
 
@@ -25,14 +26,14 @@ use crate::options::Requested;
 
 /// Requests of one lane that the device may have at once.
 const DEPTH: u32 = 256;
-/// Where the bytes lie that stand for domains: behind the end of any image, so that they mean
-/// nothing to anybody else.
+/// Offset of the bytes that stand for domains: behind the end of any image, so that nothing else
+/// uses them.
 const LOCKS_AT: i64 = 1 << 61;
-/// How often and how long a worker waits for another one that is just making the file system.
+/// How often and how long a worker waits for another one that is making the file system.
 const TRIES: u32 = 200;
 const PAUSE: Duration = Duration::from_millis(25);
 
-/// An open file system that nobody else has.
+/// An open file system that no other worker has.
 pub(crate) struct Claimed {
     pub(crate) fs: LogFs,
     pub(crate) disk: Disk,
@@ -43,8 +44,8 @@ pub(crate) struct Claimed {
     pub(crate) _lock: Option<File>,
 }
 
-/// Finds a file system for this worker and opens it. Workers that find all domains free take each
-/// the one of their own number, so that a worker of a later run has the files of the one before.
+/// Finds a file system for this worker and opens it. If all domains are free, each worker takes the
+/// one with its own number, so that a worker of a later run finds the files of the earlier one.
 pub(crate) fn claim(requested: &Requested, worker: u32, executor: &mut Executor) -> Result<Claimed, OpenError> {
     if requested.devices.is_empty() {
         let disk = Disk::new(RamDisk::new(requested.size_bytes, 4096));
@@ -69,7 +70,7 @@ pub(crate) fn claim(requested: &Requested, worker: u32, executor: &mut Executor)
     Err(OpenError { message, errno: Some(libc::EBUSY) })
 }
 
-/// A domain of one device; `None` when all that may be used are others'.
+/// A domain of one device; `None` if other workers have all allowed ones.
 fn claim_on(
     (path, wanted): (&Path, Option<u32>),
     worker: u32,
@@ -141,7 +142,7 @@ fn share(lock: &File) -> Result<(), Errno> {
     Err(Errno::BUSY)
 }
 
-/// Whether nobody else has this domain.
+/// Whether no other worker has this domain.
 fn lock_domain(file: &File, domain: u32) -> std::io::Result<bool> {
     let range = libc::flock {
         l_type: libc::F_WRLCK as libc::c_short,

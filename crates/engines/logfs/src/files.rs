@@ -1,5 +1,4 @@
-//! The job's files inside of the file system: found or made, and as long as they have to be before
-//! the job begins.
+//! The job's files inside the file system: found or made, and laid out before the job begins.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -63,8 +62,7 @@ fn look_up(fs: &LogFs, folder: InodeId, name: &OsStr) -> Result<Option<(InodeId,
     }
 }
 
-/// Writes from where the file ends to `wanted`: numbers of a generator, which no device can
-/// compress.
+/// Writes from the end of the file to `wanted`, with random numbers that no device can compress.
 async fn lay_out(fs: &LogFs, inode: InodeId, wanted: u64, seed: u64) -> Result<(), Error> {
     let mut at = fs.stat(inode)?.size;
     let mut state = seed;

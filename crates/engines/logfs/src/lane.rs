@@ -54,7 +54,7 @@ impl std::fmt::Debug for LogfsLane {
 struct Shared {
     mailboxes: Vec<Mailbox>,
     finished: RefCell<CompletionRow>,
-    /// How many have to be finished before the one who waits is woken.
+    /// How many must be finished before the waiting caller is woken.
     wanted: Cell<usize>,
     waiting: RefCell<Option<Waker>>,
 }
@@ -159,7 +159,7 @@ async fn write(fs: &LogFs, inode: InodeId, op: &Op, bytes: NonNull<u8>) -> Resul
     fs.write(inode, op.offset, &buffer).await
 }
 
-/// The device, and a look at the clock after each of its turns.
+/// The device, and a reading of the clock after each of its turns.
 struct Turns<'a> {
     disk: &'a mut Disk,
     clock: &'a Clock,
@@ -220,10 +220,9 @@ impl LogfsLane {
         Ok(lane)
     }
 
-    /// Lets the tasks work until they wait for the device, and sends out what they want of it. A
-    /// device that does transfers while it is given them wakes its tasks at once: they end here,
-    /// and not a call later. No further once something is finished, since the background may find
-    /// work without end.
+    /// Runs the tasks until they wait for the device, and submits their requests. A device that
+    /// completes transfers during submission wakes its tasks at once: they end here, not in a later
+    /// call. It stops when an operation is finished, because background work may be endless.
     fn go_on(&mut self) {
         loop {
             let _done = self.executor.run(&mut self.disk, async {});
@@ -235,7 +234,7 @@ impl LogfsLane {
         }
     }
 
-    /// Works until this many operations are finished, or it is late.
+    /// Works until this many operations are finished, or the time is over.
     fn work(&mut self, wanted: usize, timeout_ns: u64) -> Result<(), LaneError> {
         let is_late = Cell::new(false);
         let deadline_ns =
@@ -291,8 +290,8 @@ impl Lane for LogfsLane {
             self.go_on();
         } else {
             self.work(wanted, wait.timeout_ns)?;
-            // Nothing that was begun on the way waits for the next call, nor what has been done
-            // meanwhile.
+            // Requests begun meanwhile are submitted, and finished operations collected, in this
+            // call.
             self.disk.turn(false);
             if self.executor.is_ready() {
                 self.go_on();
@@ -317,8 +316,8 @@ impl Drop for LogfsLane {
     fn drop(&mut self) {
         let ended = self.work(self.in_flight, u64::MAX);
         if let (Ok(()), Some(fs)) = (ended, self.fs.take()) {
-            // A device that fails now failed the job's own operations before, or its syncs say so
-            // at the next opening.
+            // If the device fails now, the job's own operations failed before, or the next opening
+            // reports it.
             let _closed = self.executor.run(&mut self.disk, fs.close());
         }
     }

@@ -6,7 +6,7 @@
 //!  reap  ◀─ finished operations ◀──────┘                          (the executor's driver: reap gives it the turn)
 //! ```
 //!
-//! A lane has a domain of a file system for itself, and works on it with the thread that drives it:
+//! A lane has its own domain of a file system, and works on it in the thread that drives it:
 //! nothing runs between two calls. Slots are the buffers that the device works on; nothing is
 //! copied where operations cover whole blocks.
 //!

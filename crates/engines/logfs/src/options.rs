@@ -86,7 +86,7 @@ pub(crate) static OPTIONS: [OptionEntry; 7] = [
 pub struct Requested {
     /// The devices with the one domain to use of each, if given; none for a file system in memory.
     pub devices: Vec<(PathBuf, Option<u32>)>,
-    /// Whether the file system is made anew.
+    /// Whether to make a new file system.
     pub makes: bool,
     pub(crate) size_bytes: u64,
     pub(crate) domains: u32,

@@ -10,8 +10,8 @@
 //! is for `runtime`, or for ending when others do (`exit_on_io_done`): bytes are no measure of when
 //! it is done. Latency is the length of the cycle.
 //!
-//! This engine is the one that looks at a clock, for a burn has to end some time; it stamps no
-//! operation. A signal cuts the sleep of a cycle short, not the burn.
+//! Only this engine reads a clock, because a burn must end; it stamps no operation. A signal cuts
+//! the sleep of a cycle short, not the burn.
 
 mod burn;
 mod cycle;

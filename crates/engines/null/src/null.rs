@@ -1,10 +1,9 @@
 //! The null engine: operations that touch nothing and succeed.
 //!
-//! It measures everything but storage: what the loop, the stamps and the histograms cost. It holds
-//! the queue depth it is asked for in truth: an operation stays in flight until a `reap` hands it
-//! out, and the lane answers [`Submission::Full`] beyond its depth. It makes no system call, reads
-//! no buffer, fills no buffer: what a "read" leaves in its slot is what was there before, so data
-//! cannot be verified on it.
+//! It measures everything but storage: the cost of the loop, the stamps and the histograms. It
+//! really has the requested queue depth: an operation stays in flight until a `reap` hands it out,
+//! and the lane answers [`Submission::Full`] beyond its depth. It makes no system call, reads no
+//! buffer, fills no buffer: a "read" leaves its slot unchanged, so data cannot be verified on it.
 
 use iolab_engine::{
     Capabilities, Completion, CompletionRow, Completions, Engine, EngineDescription, FileEffect, FileUse, Lane,
