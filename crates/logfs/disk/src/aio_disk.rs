@@ -37,7 +37,7 @@ pub(crate) struct AioDisk {
     flights: Flights,
     /// One for each transfer that was formed last; the number of its place is its data.
     operations: Vec<Iocb>,
-    /// Of these the kernel has been given so many.
+    /// How many of these the kernel has been given.
     given: usize,
     events: Vec<IoEvent>,
 }
@@ -120,7 +120,7 @@ impl AioDisk {
         }
     }
 
-    /// Takes what has completed, and waits for so many if there is nothing.
+    /// Takes completions, and waits for this number if there are none.
     fn collect(&mut self, at_least: usize) {
         let mut found = self.context.take_events(&mut self.events);
         let has_to_ask = at_least > 0 || !self.context.has_known_ring();

@@ -18,7 +18,7 @@ const ALIGNMENT: usize = 4096;
 /// have room for one begin where one can lie.
 const HUGE_PAGE: usize = 2 << 20;
 
-/// Bytes that belong to whoever has the buffer. The address of those made here is a multiple of
+/// Bytes that belong to the owner of the buffer. The address of those made here is a multiple of
 /// 4096.
 pub struct Buffer {
     start: NonNull<u8>,
@@ -51,10 +51,10 @@ impl Buffer {
         buffer
     }
 
-    /// So many bytes that nobody has written to.
+    /// This number of uninitialised bytes.
     ///
     /// # Safety
-    /// Nobody looks at the buffer before all of them are written.
+    /// The buffer must not be read before all of them are written.
     unsafe fn unwritten(length: usize) -> Buffer {
         let alignment = if length >= HUGE_PAGE { HUGE_PAGE } else { ALIGNMENT };
         let layout = length.max(1).checked_next_multiple_of(alignment);
@@ -96,7 +96,8 @@ impl Buffer {
         Buffer { start, length, memory: Memory::Lent }
     }
 
-    /// The address, for a device. Writing through it is for whoever has the buffer to allow.
+    /// The address, for a device. The owner of the buffer decides whether to allow writing through
+    /// it.
     pub fn address(&self) -> *mut u8 {
         self.start.as_ptr()
     }
@@ -160,8 +161,8 @@ impl std::ops::Deref for Buffer {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        // SAFETY: so many initialised bytes are there, our own or by the lender's promise, and
-        // nobody writes them while the buffer is borrowed: a device that works on a buffer owns it.
+        // SAFETY: this number of bytes is initialised, by us or by the lender's promise, and nobody
+        // writes them while the buffer is borrowed: a device that works on a buffer owns it.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length) }
     }
 }

@@ -33,7 +33,7 @@ pub(crate) struct Flying {
 /// What the kernel is to be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Transfer {
-    /// Of its first request: what [`Flights::end`] is told.
+    /// That of its first request: the argument of [`Flights::end`].
     pub(crate) place: u32,
     pub(crate) kind: ActionKind,
     pub(crate) at: u64,
@@ -46,8 +46,8 @@ pub(crate) struct Transfer {
 pub(crate) enum Memory {
     /// One piece, from this address on; nothing for requests that move no bytes.
     Piece(*mut u8),
-    /// So many pieces, described from this address on; good until the kernel has been shown the
-    /// transfer.
+    /// This number of pieces, described from this address on; valid until the transfer has been
+    /// submitted to the kernel.
     Pieces(*const libc::iovec, u32),
 }
 
@@ -179,8 +179,8 @@ impl Flights {
         transfer
     }
 
-    /// The transfer that began with the request in `place` has ended: so many bytes, or a negative
-    /// errno.
+    /// The transfer that began with the request in `place` has ended, with a number of bytes or a
+    /// negative errno.
     pub(crate) fn end(&mut self, place: u32, result: i32) {
         let Some(flying) = self.places.get_mut(place as usize).and_then(Option::as_mut) else { return };
         if flying.next.is_some() {

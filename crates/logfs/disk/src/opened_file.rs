@@ -32,7 +32,7 @@ pub struct DiskOptions {
     /// Unit of requests, bytes; by itself that of the device, and what direct transfers to a file
     /// ask for.
     pub block_bytes: Option<u32>,
-    /// Of a block device: nobody else may have it open so, nor mount it (`O_EXCL`, open(2)).
+    /// For a block device: nobody else may open it exclusively or mount it (`O_EXCL`, open(2)).
     pub exclusive: bool,
     /// For reading alone: writes fail with what the system says.
     pub read_only: bool,
@@ -93,7 +93,7 @@ fn unit_of(file: &File, is_block_device: bool) -> io::Result<u32> {
     }
     let said = statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN).ok();
     let said = said.filter(|said| said.stx_mask & StatxFlags::DIOALIGN.bits() != 0);
-    // 0: no direct transfers at all. Less than a sector helps nobody.
+    // 0: no direct transfers at all. Less than a sector is useless.
     Ok(said.map_or(WHERE_NOTHING_IS_SAID, |said| match said.stx_dio_offset_align {
         0 => WHERE_NOTHING_IS_SAID,
         unit => unit.max(512),

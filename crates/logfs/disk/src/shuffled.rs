@@ -2,8 +2,8 @@
 
 use crate::{BlockDevice, DiskCompletion, DiskRequest, Geometry};
 
-/// Keeps completions back and hands them out in an order that a seed decides. The same seed and
-/// requests, the same order.
+/// Holds completions back and returns them in an order that depends on a seed. The same seed and
+/// requests give the same order.
 #[derive(Debug)]
 pub struct Shuffled<D> {
     device: D,

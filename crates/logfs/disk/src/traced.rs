@@ -102,7 +102,7 @@ impl<D: BlockDevice> BlockDevice for Traced<D> {
     }
 }
 
-/// What becomes of the writes that no flush made safe.
+/// What happens to the writes that no flush made safe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Survival {
     /// They are all lost.
@@ -133,7 +133,7 @@ impl<'a> CrashPoints<'a> {
         CrashPoints { trace, block_bytes, safe: image, next: 0, unsafe_writes: Vec::new(), flushes: HashMap::new() }
     }
 
-    /// Goes on to the moment after so many events of the trace; never back.
+    /// Moves on to the moment after this number of events of the trace; never back.
     pub fn advance(&mut self, events: usize) {
         while self.next < events.min(self.trace.events.len()) {
             let event = self.trace.events[self.next];

@@ -17,7 +17,7 @@ use iolab_random::SplitMix64;
 
 use crate::{Action, BlockDevice, Buffer, DiskCompletion, DiskRequest, Geometry};
 
-/// Of so many writes, one is written back without a flush.
+/// One in this number of writes is written back without a flush.
 const WRITTEN_BACK_OF: u64 = 4;
 /// Most bytes of one write to the device below.
 const MOST_BYTES: usize = 1 << 20;

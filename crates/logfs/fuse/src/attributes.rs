@@ -3,7 +3,7 @@
 use iolab_fuse::abi::Body;
 use iolab_logfs::{Attributes, Error, InodeId, InodeKind, LocalVolume};
 
-/// Nobody but the kernel changes anything: what it was told stays true until it changes it.
+/// Only the kernel changes anything: what it has cached stays true until it changes it.
 const VALID_SECONDS: u64 = 86_400;
 /// What a program had best read and write at once, bytes.
 const PREFERRED_BYTES: u32 = 4096;
@@ -47,7 +47,7 @@ pub(crate) fn joined(seconds: u64, nanoseconds: u32) -> u64 {
     seconds.saturating_add(i64::from(nanoseconds)) as u64
 }
 
-/// All that is told of an inode.
+/// All attributes of an inode.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct KnownAttributes {
     inode: InodeId,

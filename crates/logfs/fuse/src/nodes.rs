@@ -19,7 +19,7 @@ struct Node {
 pub(crate) struct Nodes(HashMap<InodeId, Node>);
 
 impl Nodes {
-    /// The kernel is told of an inode once more.
+    /// Counts another lookup of an inode by the kernel.
     pub(crate) fn remember(&mut self, fs: &LocalVolume, inode: InodeId) -> Result<(), iolab_logfs::Error> {
         let node = self.0.entry(inode).or_default();
         if node.lookups == 0
@@ -32,7 +32,7 @@ impl Nodes {
         Ok(())
     }
 
-    /// The kernel forgets so many times.
+    /// The kernel forgets this number of lookups.
     pub(crate) fn forget(&mut self, fs: &LocalVolume, inode: InodeId, times: u64) {
         let Some(node) = self.0.get_mut(&inode) else { return };
         node.lookups = node.lookups.saturating_sub(times);

@@ -1,9 +1,10 @@
-//! What the kernel is told unasked: that something it keeps of an inode is true no longer.
+//! Notifications to the kernel that something it has cached of an inode is no longer true.
 //!
 //! The kernel invalidates pages before a direct write, and after one that it waited for. It does
 //! not after an asynchronous one, so a buffered read beside it leaves old bytes in the page cache
 //! (`generic_file_direct_write`, `fuse_aio_complete`). And it keeps the mode of a file whose
-//! privileges the server has stripped. Who answers such a request tells the kernel first.
+//! privileges the server has stripped. A task that answers such a request notifies the kernel
+//! first.
 //!
 //! ```text
 //!  task ── notice ──▶ thread ── write(/dev/fuse) ──▶ kernel drops pages, waits for those being read

@@ -23,10 +23,10 @@ pub struct Options {
     /// passing it on at once. Faster for small writes; the order of changes is then only kept
     /// between syncs.
     pub writeback: bool,
-    /// Whether what is read is held against its checksum.
+    /// Whether data that is read is compared with its checksum.
     pub verify: bool,
-    /// Changes that nobody syncs are made durable after so many seconds; 0 leaves it to the file
-    /// system.
+    /// Changes without a sync are made durable after this number of seconds; 0 leaves it to the
+    /// file system.
     pub commit_seconds: u32,
 }
 

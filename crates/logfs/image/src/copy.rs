@@ -57,7 +57,7 @@ pub enum CopyError {
         /// What the file system answered.
         source: Error,
     },
-    /// Whoever looked on did not want more.
+    /// The observer ended it.
     #[error("interrupted after {} files and {} directories; they stay, but running the command again copies everything", .0.files, .0.directories)]
     Ended(Copied),
     /// A directory, and it was not said that directories are to be copied.

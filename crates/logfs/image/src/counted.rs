@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use iolab_disk::{ActionKind, BlockDevice, DiskCompletion, DiskRequest, Geometry};
 
-/// Counts the bytes that are read, for whoever shows how far a check is.
+/// Counts the bytes that are read, to show the progress of a check.
 #[derive(Debug)]
 pub(crate) struct Counted<D> {
     device: D,

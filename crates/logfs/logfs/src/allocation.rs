@@ -35,7 +35,7 @@ impl Heads {
         self.0[stream as usize].map_or(0, |head| u64::from(layout.cluster_bytes - head.offset))
     }
 
-    /// How many free clusters it takes to store so many bytes.
+    /// How many free clusters are needed to store this number of bytes.
     pub(crate) fn clusters_for(&self, stream: Stream, bytes: u64, layout: &Layout) -> u32 {
         let cluster = u64::from(layout.cluster_bytes);
         let rest = bytes % cluster;
@@ -43,8 +43,8 @@ impl Heads {
         u32::try_from(bytes / cluster + more).unwrap_or(u32::MAX)
     }
 
-    /// Finds room for so many bytes and pins the clusters it is in. `None`, with nothing taken,
-    /// when there are too few clusters.
+    /// Finds room for this number of bytes and pins its clusters. `None`, with nothing taken, when
+    /// there are too few clusters.
     pub(crate) fn take(
         &mut self,
         stream: Stream,

@@ -37,7 +37,7 @@ pub(crate) async fn run(instance: Rc<Instance>) {
             break;
         }
         match pass(&instance).await {
-            // There may be more to gain, for whoever still waits.
+            // There may be more to gain for tasks that still wait.
             Ok(true) => {}
             Ok(false) => {
                 let mut state = instance.state.borrow_mut();
@@ -205,8 +205,8 @@ async fn read_live(
         let skipped = (from - first) as usize / block * block;
         let blocks = &buffer[skipped..(to - *first as usize).next_multiple_of(block)];
         if instance.verify(start + (*first as usize + skipped) as u64, blocks).is_err() {
-            // It stays where it is, with all that is beside it: who reads it is told, and nothing
-            // takes it for good.
+            // It stays where it is, with everything beside it: reading it gives an error, and
+            // nothing takes it for valid.
             instance.state.borrow_mut().clusters.spoil(cluster);
             content.truncate(before.0);
             moving.truncate(before.1);

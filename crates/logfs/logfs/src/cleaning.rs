@@ -66,7 +66,7 @@ impl Policy {
     }
 }
 
-/// What reading takes on a device: so much for a request, and so much for its bytes.
+/// The cost of reading on a device: a part for each request, and a part for its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReadingCost {
     /// A request, however short, ns.

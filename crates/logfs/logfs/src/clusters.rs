@@ -54,7 +54,7 @@ pub(crate) struct ClusterTable {
     clusters: Vec<Cluster>,
     free: VecDeque<u32>,
     doomed: VecDeque<(u64, u32)>,
-    /// Whether the device is told of a cluster that fell free before it is used again.
+    /// Whether free clusters are discarded on the device before they are used again.
     pub(crate) discards: bool,
     /// Fell free, and the device is not told yet.
     undiscarded: VecDeque<u32>,

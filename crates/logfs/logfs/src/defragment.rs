@@ -34,8 +34,7 @@ pub struct DefragmentProgress {
 }
 
 impl DefragmentProgress {
-    /// How long to wait after the last step, so that no more than so many bytes are moved in a
-    /// second, ns.
+    /// How long to wait after the last step to stay below this number of bytes per second, ns.
     pub fn pause_ns(&self, bytes_per_second: u64) -> u64 {
         let pause = u128::from(self.step_bytes) * 1_000_000_000 / u128::from(bytes_per_second.max(1));
         u64::try_from(pause).unwrap_or(u64::MAX)

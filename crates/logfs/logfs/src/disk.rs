@@ -30,7 +30,7 @@ struct Inner {
     done: Vec<DiskCompletion>,
 }
 
-/// Where a request's completion waits for whoever made it.
+/// Where a request's completion waits for the task that made it.
 #[derive(Debug, Default)]
 struct Place {
     completion: Option<DiskCompletion>,

@@ -23,7 +23,7 @@ pub(crate) struct Name {
 
 impl Name {
     /// # Safety
-    /// So many bytes are there and stay as they are while the answer is used.
+    /// This number of bytes is readable, and does not change while the answer is used.
     unsafe fn bytes<'a>(self) -> &'a [u8] {
         if self.bytes.is_null() {
             return &[];
@@ -51,7 +51,7 @@ fn refused(failure: CallFailure) -> i64 {
 /// bytes that were.
 ///
 /// # Safety
-/// So many bytes may be written there.
+/// This number of bytes may be written there.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn iolab_logfs_message(into: *mut c_char, length: usize) -> usize {
     MESSAGE.with_borrow(|message| {

@@ -1,5 +1,5 @@
-//! Makes durable, every few seconds, what nobody syncs: what is lost when the process is killed is
-//! then never older than that.
+//! Makes changes without a sync durable every few seconds, so that a killed process loses no more
+//! than these seconds.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
@@ -12,7 +12,7 @@ pub(crate) struct Committer {
 }
 
 impl Committer {
-    /// Calls `commit` every so many seconds, as long as it answers that there is something to
+    /// Calls `commit` at this interval in seconds, as long as it returns that there is something to
     /// commit to. `None` when there can be no thread: then the file system alone decides.
     pub(crate) fn start(seconds: u32, commit: impl Fn() -> bool + Send + 'static) -> Option<Committer> {
         let (end, ended) = channel::<()>();

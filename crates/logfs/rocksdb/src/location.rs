@@ -14,8 +14,8 @@ pub struct Location {
     pub gather_bytes: usize,
     /// Bytes that are read ahead of who reads in order, at most; 0 reads nothing ahead.
     pub ahead_bytes: usize,
-    /// Changes that nobody syncs are made durable after so many seconds; 0 leaves it to the file
-    /// system.
+    /// Changes without a sync are made durable after this number of seconds; 0 leaves it to the
+    /// file system.
     pub commit_seconds: u32,
     /// The disk has a cache that forgets when this process ends, and writes back by itself as this
     /// seed says: for tests of crashes ([`iolab_disk::Volatile`]).

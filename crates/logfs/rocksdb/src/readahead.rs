@@ -47,7 +47,7 @@ impl Ahead {
         Some(self.stretch)
     }
 
-    /// Keeps what was read at a place, so many bytes of it, and takes the reader's share.
+    /// Keeps this number of bytes read at a place, and takes the reader's share.
     pub(crate) fn keep(&mut self, (offset, found): (u64, usize), buffer: Buffer, into: &mut [u8]) -> usize {
         let share = found.min(into.len());
         into[..share].copy_from_slice(&buffer[..share]);

@@ -1,4 +1,4 @@
-//! What goes together, and what becomes of it.
+//! Which requests are merged, and their results.
 
 use super::*;
 use crate::Buffer;

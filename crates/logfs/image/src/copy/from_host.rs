@@ -36,7 +36,7 @@ pub async fn from_host(
     from_host_told(fs, source, place, path, &mut |_| true).await
 }
 
-/// The same, and `told` is told on the way.
+/// The same, reporting progress to `told`.
 ///
 /// # Errors
 /// The first of [`CopyError`].

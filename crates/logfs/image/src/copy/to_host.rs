@@ -26,7 +26,7 @@ pub async fn to_host(fs: &Volume, from: &[u8], target: CopyTarget<'_>, recursive
     to_host_told(fs, from, target, recursive, &mut |_| true).await
 }
 
-/// The same, and `told` is told on the way.
+/// The same, reporting progress to `told`.
 ///
 /// # Errors
 /// The first of [`CopyError`].

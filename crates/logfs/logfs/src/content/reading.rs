@@ -84,7 +84,7 @@ impl LogFs {
     }
 }
 
-/// What a read of so many bytes is made of.
+/// The parts of a read of this number of bytes.
 fn gather(state: &State, inode: InodeId, offset: u64, length: usize) -> Result<Found, Error> {
     let node = state.tree.get(inode).ok_or(Error::NotFound)?;
     let Some(file) = node.file() else {

@@ -13,7 +13,7 @@ use iolab_executor::Driver;
 use super::sync::{AtomicBool, OnceLock, Ordering, Receiver, Sender, Thread, channel, fence, thread};
 use crate::{Disk, Error};
 
-/// The result of a piece of work; whoever asked for it knows its type.
+/// The result of a piece of work; the requester knows its type.
 pub(super) type Answer = Box<dyn Any + Send>;
 
 /// What one core sends to another; `W` is the work that a core can do for others.
@@ -35,7 +35,7 @@ struct Wakeup {
 
 impl Wakeup {
     fn wake(&self) {
-        // If a wakeup is pending already, whoever requested it unparks the thread.
+        // If a wake-up is already pending, its requester unparks the thread.
         if !self.is_pending.swap(true, Ordering::AcqRel)
             && let Some(sleeper) = self.sleeper.get()
         {

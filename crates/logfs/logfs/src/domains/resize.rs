@@ -30,7 +30,7 @@ use crate::{Disk, Error, Layout, checkpoint};
 use groups::Groups;
 use shares::Shares;
 
-/// What became of a file system whose number of domains was changed.
+/// The result of changing the number of domains of a file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Resized {
     /// Domains before.

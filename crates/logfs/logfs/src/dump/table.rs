@@ -17,9 +17,9 @@ enum Field {
     Place,
     /// One byte.
     Kind,
-    /// One byte of length, then so many bytes.
+    /// One byte of length, then that number of bytes.
     Name,
-    /// Two bytes of length, then so many bytes.
+    /// Two bytes of length, then that number of bytes.
     Target,
     /// All bytes that are left, as text or as content.
     Rest,

@@ -18,7 +18,7 @@ pub(super) struct Shares {
     pub(super) for_logs: Owners,
 }
 
-/// What becomes of one cluster.
+/// The new owner of one cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Use {
     Content(u32),
