@@ -1,7 +1,7 @@
 //! `--beside`: a program that runs as long as the run does, at most.
 //!
-//! It is started when all that can be known to fail has not, in a group of its own, and is asked to
-//! end when the run is over, whatever became of it.
+//! It is started after all checks, in a process group of its own, and is asked to end when the run
+//! is over, whatever its result.
 
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};

@@ -17,8 +17,8 @@ pub(crate) fn dispatch(arguments: &[String]) -> ExitCode {
                 crate::printing::complain(&error.render().ansi().to_string());
                 return ExitCode::from(MISTAKE);
             }
-            // Help is ours, and clap knows where its colours are welcome. Where it cannot be
-            // printed, there is nobody to tell.
+            // Help is our own text, and clap knows whether colours are welcome. If it cannot be
+            // printed, there is no way to report that.
             let _ = error.print();
             return ExitCode::from(0);
         }

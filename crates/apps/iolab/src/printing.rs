@@ -1,13 +1,13 @@
 //! The one place that prints: standard output, standard error, and the line that shows progress.
 //!
 //! Names of jobs, files, devices and tags come from recordings, job files and images that somebody
-//! else may have made. What a terminal would obey is shown instead of sent: as `\u001b`, which is
-//! also how JSON writes it, so that text for people and JSON need no different treatment. Whoever
-//! reads us may stop reading at any time: that is no failure. Bytes of files (`fs cat`) are not
-//! text and do not come this way.
+//! else may have made. Control characters are shown instead of sent: as `\u001b`, which is also how
+//! JSON writes it, so that text for people and JSON need no different treatment. A reader may stop
+//! reading at any time: that is no failure. Bytes of files (`fs cat`) are not text and do not come
+//! this way.
 //!
-//! The macros hide those of the standard library, which send everything as it is and panic when
-//! nobody reads.
+//! The macros shadow those of the standard library, which send everything unchanged and panic on a
+//! closed pipe.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -30,12 +30,12 @@ macro_rules! eprint {
     ($($words:tt)*) => { $crate::printing::complain(&format!($($words)*)) };
 }
 
-/// Data to standard output. Nobody reading any more is no failure.
+/// Data to standard output. A closed pipe is no failure.
 pub(crate) fn print(text: &str) -> Result<()> {
     print_to_reader(text).map(drop)
 }
 
-/// The same, for those who would go on; false when nobody reads any more.
+/// Data to standard output, for callers that would continue; false when the pipe is closed.
 pub(crate) fn print_to_reader(text: &str) -> Result<bool> {
     let mut out = std::io::stdout().lock();
     match out.write_all(shown(text).as_bytes()).and_then(|()| out.flush()) {

@@ -2,9 +2,8 @@
 //! options.
 //!
 //! [`table::RUN_OPTIONS`] has one entry for each. Reading, `--help`, completions and the manual
-//! page come from it. An entry that sets nothing fails a test, and a field that nobody reads is a
-//! warning of the compiler, unless it is a list: both are errors in CI, so that no option is taken
-//! in silence.
+//! page come from it. An entry that sets nothing fails a test, and an unread field is a compiler
+//! warning, unless it is a list. Both are errors in CI, so that no option is silently ignored.
 
 mod help;
 mod table;

@@ -32,7 +32,7 @@ pub(crate) enum Support {
 /// One option of the run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RunOption {
-    /// How it is told from job options; the letter is fio's.
+    /// How it is distinguished from job options; the letter is fio's.
     pub(crate) shape: ProgramOption,
     /// What the value is called in help.
     pub(crate) value_name: &'static str,
@@ -93,8 +93,8 @@ const SHORTEST_ETA_NS: u64 = 250_000_000;
 const NO_REMOTE: Support = Support::Missing("iolab runs jobs on this machine only");
 const NO_TRIGGER: Support = Support::Missing("iolab has no triggers");
 
-// The compiler takes a field that is assigned for one that is read, so these make the struct anew.
-// (A list that is added to is read by that: those have tests of what they do.)
+// The compiler counts assigning a field as reading it, so these build a new struct. (Appending to a
+// list reads it: lists have tests of their effect.)
 macro_rules! on {
     ($field:ident) => {
         |run, _| Ok(RunOptions { $field: true, ..run })
@@ -275,7 +275,7 @@ fn vary(mut run: RunOptions, text: &str) -> Result<RunOptions, Refusal> {
     if !text.contains('=') {
         return Err(advise(format!("`{text}` has no values"), "an option and its values, as in iodepth=1,4,16"));
     }
-    // Where it stands, whoever takes the command line apart knows.
+    // The parser of the command line knows its place.
     run.study.vary.push(VaryWords { text: text.to_owned(), span: (0, 0) });
     Ok(run)
 }

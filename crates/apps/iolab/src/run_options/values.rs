@@ -2,7 +2,7 @@
 
 /// What the command line says of the run rather than of a job. `None` and empty mean: not said.
 ///
-/// Not comparable on purpose: what only a comparison reads is read by nobody.
+/// Not comparable on purpose: a field that only a comparison reads has no effect.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RunOptions {
     /// `--output`: file for the report.

@@ -109,7 +109,7 @@ pub(crate) fn main(arguments: &CaptureArguments) -> Result<u8, ExitFailure> {
 fn capture(arguments: &CaptureArguments) -> Result<u8, ExitFailure> {
     let mut outputs = outputs::beside(arguments.force, []);
     let mut output = outputs.place(&arguments.output, OutputKind::Trace, "the trace (-o)")?.begin()?;
-    // Whoever kills this program finds what was captured until then.
+    // If this program is killed, the trace holds what was captured until then.
     output.publish()?;
     iolab_process::count_signals();
     let request =

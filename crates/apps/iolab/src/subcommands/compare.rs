@@ -1,4 +1,4 @@
-//! `iolab compare`: two sets of runs held against each other.
+//! `iolab compare`: two sets of runs compared.
 
 use std::path::Path;
 

@@ -9,7 +9,7 @@ use crate::{engine_registry, outputs};
 
 pub(crate) fn main(folder: &Path) -> Result<u8, ExitFailure> {
     make_folder(folder)?;
-    // The pages are in version control: whatever stands there is the page that is made anew.
+    // The pages are in version control, so an existing page is replaced.
     let mut outputs = outputs::beside(true, []);
     let pages = [
         ("options.md", iolab_jobfile::help::reference_page()),

@@ -100,7 +100,7 @@ fn write_figures(outputs: &mut Outputs, folder: &Path, page: &Page) -> Result<()
     Ok(())
 }
 
-/// Tells whoever waits at a terminal what takes so long.
+/// Shows progress on a terminal.
 fn waiting<T>(what: String, work: impl FnOnce() -> T) -> T {
     watched(&StandardError, (what, ProgressUnit::Uncounted, None), &AtomicU64::new(0), work)
 }

@@ -43,7 +43,8 @@ fn failed(error: impl Display) -> ExitFailure {
     ExitFailure::failed(format!("iolab: {error}"))
 }
 
-/// The device as the engine is told: served if it is, otherwise inside this process.
+/// The device name for the engine: the served device if there is one, otherwise one inside this
+/// process.
 fn device_name(given: &str) -> Result<String, ExitFailure> {
     if given.contains('=') {
         return Ok(given.to_owned());

@@ -123,7 +123,7 @@ fn open_log(path: &Path) -> Option<std::fs::File> {
 fn say(text: &str, log: Option<&Path>) {
     use std::io::Write;
     match log.and_then(open_log) {
-        // Where it cannot be written there is nobody to tell.
+        // If it cannot be written, there is no way to report that.
         Some(mut file) => drop(writeln!(file, "iolab: {}", shown(text))),
         None => tell(text),
     }

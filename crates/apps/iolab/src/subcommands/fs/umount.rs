@@ -1,7 +1,7 @@
 //! `iolab fs umount`: unmounts, and waits until the server has closed the image.
 //!
-//! umount(2) returns before a FUSE server has written its last; whoever opens the image then would
-//! be too early.
+//! umount(2) returns before a FUSE server has written everything; opening the image then would be
+//! too early.
 
 use std::path::PathBuf;
 

@@ -141,7 +141,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<u8, ExitFailure> {
     let mut told = |round: &Round| {
         if arguments.verbose {
             let Round { number, acknowledged, synced, lost } = round;
-            // Nobody reads any more: the check goes on for its exit code.
+            // The pipe is closed: the check continues for its exit code.
             let _unread = output::print(&format!(
                 "round {number}: {acknowledged} operations acknowledged, {synced} of them synced; {lost} unsynced ones lost\n"
             ));
@@ -173,7 +173,7 @@ fn be_the_load(arguments: &Arguments, kind: &dyn StoreKind, numbers: (u64, u64))
     let store = arguments.open(kind, numbers.0, Existing::Required).map_err(|error| failure(&error))?;
     let hasty = Hasty::new(&*store);
     let access: &dyn Access = if arguments.canary { &hasty } else { &*store };
-    // Around the buffer of standard output: what is told has left this process.
+    // Without the buffer of standard output: reported lines have left this process.
     let pipe = std::io::stdout().as_fd().try_clone_to_owned().context("standard output")?;
     load(access, &arguments.shape(), numbers, &mut File::from(pipe)).map_err(|error| failure(&error))?;
     Ok(0)

@@ -85,8 +85,8 @@ fn begin(stem: &str, words: &StudyWords) -> Result<Study, ExitFailure> {
         words.vary.iter().map(|vary| vary.text.split_once('=').map_or("", |parts| parts.0)).collect();
     let title = if varied.is_empty() { stem.to_owned() } else { format!("{stem}: {}", varied.join(", ")) };
     let mut study = Study { title, figures: Figure::usual(), trims_warm_up, ladder, ..Study::default() };
-    // What is compared is repeated until differences show; a single configuration has nothing to be
-    // told from.
+    // Compared configurations are repeated until differences show; a single one has nothing to be
+    // compared with.
     let blocks = words.blocks.as_deref().or_else(|| (!words.vary.is_empty()).then_some("auto"));
     study.set_blocks(blocks).map_err(|error| mistake("--repeat", &error))?;
     Ok(study)
