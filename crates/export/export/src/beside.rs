@@ -18,13 +18,13 @@ pub struct Ready(Sender<()>);
 impl Ready {
     /// The thread has all that it needs.
     pub fn tell(self) {
-        // Whoever waits has the other end until this one is gone.
+        // The waiting thread has the other end until this one is dropped.
         let _ = self.0.send(());
     }
 }
 
-/// Opens the lane of thread number so many, with the slots that the export's options say, on the
-/// thread that serves it; or says why it cannot.
+/// Opens the lane of the thread with this number, with the slots of the export's options, on the
+/// thread that serves it; or returns why it cannot.
 pub type OpenLane<'a, L> = dyn Fn(usize) -> Result<(L, SlotPool), String> + Sync + 'a;
 
 /// Why a thread is no help: its number and what is wrong.

@@ -31,7 +31,7 @@ use crate::{ExportRequest, Finished, PoolMismatch, RequestKind, SharedRanges, Si
 use locking::Locking;
 use work::Work;
 
-/// So many looks at a lane that has nothing yet, and the server begins to sleep in it for moments
+/// After this number of polls of an idle lane, the server begins to sleep in it for short times
 /// instead.
 const PATIENCE_ROUNDS: u32 = 20_000;
 /// Such a moment: what a new request may have to wait while a slow operation is in flight.

@@ -43,8 +43,8 @@ pub(crate) struct Share {
 }
 
 impl SharedRanges {
-    /// For so many exporters with at most so many slots each; all slots together have numbers of 16
-    /// bits.
+    /// For this number of exporters with at most this number of slots each; all slots together have
+    /// numbers of 16 bits.
     pub fn new(exporters: usize, slots: usize) -> Result<SharedRanges, PoolMismatch> {
         let all = exporters.saturating_mul(slots);
         if all == 0 || all > usize::from(u16::MAX) + 1 {

@@ -17,7 +17,7 @@ pub(crate) enum Action {
     Reply(Answer),
     /// Let the device do it, and reply then.
     Start(ExportRequest),
-    /// Nothing; nobody waits for an answer.
+    /// No answer is expected.
     Silence,
 }
 

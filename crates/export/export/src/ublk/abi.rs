@@ -90,7 +90,7 @@ pub(crate) fn io_command((queue, tag): (u16, u16), result: i32, address: u64) ->
     data
 }
 
-/// `struct ublksrv_ctrl_dev_info` that asks for a device with so many queues.
+/// `struct ublksrv_ctrl_dev_info` that asks for a device with this number of queues.
 pub(crate) fn device_info(device: u32, (queues, depth): (u16, u16), payload_bytes: u32) -> [u8; 64] {
     const CMD_IOCTL_ENCODE: u64 = 1 << 6;
     let head = Fields::new().u16(queues).u16(depth).u16(0).u16(0).u32(payload_bytes).u32(device);

@@ -52,8 +52,8 @@ impl Control {
         unsafe { driver.push(&self.command(operation, data)) }.map_err(ExportError::Ring)
     }
 
-    /// Adds a device with so many queues of this depth; gives its number and how many queues it has
-    /// got, which are not more than there are processors.
+    /// Adds a device with this number of queues of this depth. Returns its number and its number of
+    /// queues, which is at most the number of processors.
     pub(crate) fn add<D: Driver>(
         &self,
         driver: &mut D,
