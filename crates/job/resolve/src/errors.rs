@@ -1,4 +1,4 @@
-//! Which errors end a worker, and whom it takes along.
+//! Which errors end a worker, and which other workers end with it.
 
 use iolab_jobfile::errno_by_name;
 use iolab_plan::{ContinuableError, ErrorPlan, ExitScope};

@@ -76,7 +76,7 @@ fn selected(request: &ResolveRequest<'_>, section: &JobSection) -> bool {
     wanted.is_empty() || wanted.contains(&section.name)
 }
 
-/// `numjobs` times so many workers, within what the run allows in all.
+/// `numjobs` times this number of workers, within the limit of the run.
 fn clones(job: &Job<'_>, each: u32) -> u32 {
     let clones = job.count("numjobs").max(1).saturating_mul(each);
     let most = job.request.overrides.max_jobs.unwrap_or(MAX_WORKERS);

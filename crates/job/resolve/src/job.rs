@@ -5,7 +5,7 @@
 //! default. [`Job::given`] is for what has none, and for rules about what the user said.
 //!
 //! Every name that is asked for is recorded, so that a test can tell which options nobody reads. A
-//! value of another kind than its reader expects, and a default that is not there, are slips
+//! value of another kind than its reader expects, and a default that is not there, are mismatches
 //! between the option table and this crate; they become an error that says so (never a panic on a
 //! user's job), and the same test finds it.
 

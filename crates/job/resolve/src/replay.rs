@@ -96,7 +96,7 @@ pub(crate) fn pattern(job: &Job<'_>, trace: &Trace, mut pattern: Pattern) -> Pat
     let moves = Direction::ALL.into_iter().filter(|direction| counts[direction.index()] > 0);
     pattern.directions = moves.collect();
     if counts[3] > 0 && counts[1] == 0 {
-        // Whoever syncs a file has to open it for writing on some file systems.
+        // Some file systems only sync files that are open for writing.
         pattern.directions.push(Direction::Write);
     }
     pattern.directions.sort_by_key(|direction| direction.index());

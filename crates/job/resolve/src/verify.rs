@@ -20,7 +20,7 @@ const MOST_BACKLOG: i64 = 1 << 24;
 pub(crate) fn resolve(job: &Job<'_>, workload: &WorkloadPlan, files: &[FilePlan]) -> Option<VerifyPlan> {
     let word = job.word("verify");
     let kind = VerifyKind::ALL.iter().copied().find(|kind| kind.name() == word);
-    // Everything is read, so that what contradicts itself is told also where nothing is verified.
+    // Everything is read, so that contradictions are reported even if nothing is verified.
     let asked = Asked {
         interval_bytes: job.given("verify_interval", readings::bytes).filter(|bytes| *bytes > 0),
         header_offset_bytes: job.given("verify_offset", readings::bytes).unwrap_or(0),

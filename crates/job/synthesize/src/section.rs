@@ -16,7 +16,7 @@ const HOT: f64 = 0.3;
 const MOST_SIZES: usize = 8;
 /// Most files of a section.
 const MOST_FILES: usize = 64;
-/// A direction with no more than one in so many transfers is left out.
+/// A direction with at most one in this number of transfers is left out.
 const RARE_ONE_IN: u64 = 200;
 
 /// Where transfers go.
@@ -26,7 +26,7 @@ pub enum PlacePattern {
     Sequential,
     /// Each begins with the last so many bytes of the one before: the page that was not full.
     TailAgain(u64),
-    /// Each place so many times, then the next.
+    /// Each place this number of times, then the next.
     Again(u32),
     /// Anywhere; the share that goes on from the last one all the same.
     Random(Proportion, Option<HotSet>),
@@ -37,7 +37,7 @@ pub enum PlacePattern {
 pub enum SyncRule {
     /// Never.
     Never,
-    /// `fsync` or `fdatasync` after so many writes.
+    /// `fsync` or `fdatasync` after this number of writes.
     After {
         /// Which call.
         data_only: bool,
@@ -54,7 +54,7 @@ pub enum SyncRule {
 /// When the next operation begins.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Pace {
-    /// So much think time, ns, after so many transfers.
+    /// Think time, ns, and the number of transfers between pauses.
     Think {
         /// Of a cycle.
         ns: f64,

@@ -17,13 +17,13 @@ const SLOT_NS: u64 = 100_000_000;
 const MOST_SLOTS: usize = 1 << 14;
 /// A slot belongs to the stretch if it has this share of a busy slot's activity.
 const ACTIVE_SHARE: f64 = 0.25;
-/// So many quiet slots do not end a stretch.
+/// Up to this number of quiet slots do not end a period of activity.
 const QUIET_SLOTS: usize = 2;
-/// From so many slots on, the first and the last are left out: they are not whole.
+/// From this number of slots on, the first and the last are left out, because they are incomplete.
 const WHOLE_SLOTS: usize = 10;
 /// Syncs among a hundred transfers from which on they tell the stretch.
 const SYNCS_PERCENT: u64 = 2;
-/// So many calls that do nothing tell what tracing costs.
+/// The number of empty calls that measure the cost of tracing.
 const LEAST_IDLE_CALLS: u64 = 30;
 /// One in so many operations of a role may overlap another's, and they still come one at a time.
 const SERIAL_ONE_IN: u64 = 10;

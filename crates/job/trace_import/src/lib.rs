@@ -5,9 +5,9 @@
 //!  fio's iolog, versions 2 and 3              ─▶ iolog    ├─▶ Sink ─▶ iolab_trace::Writer
 //!  blktrace's binary files, one of each CPU   ─▶ blktrace ┘
 //! ```
-//! Everything is read in a stream, whoever wrote it: a line and a record have a longest length, and
-//! so has what waits for its other half. What cannot be understood is counted and said at the end of
-//! the trace; contents of buffers, which strace shows, are passed over.
+//! Everything is read as a stream, and no input is trusted: lines, records and unfinished calls
+//! have size limits. Lines that cannot be understood are counted and reported at the end of the
+//! trace; contents of buffers, which strace shows, are passed over.
 
 pub mod blktrace;
 mod errno;

@@ -1,4 +1,4 @@
-//! Text and records as strace, fio and blktrace write them, and what becomes of them.
+//! Text and records as strace, fio and blktrace write them, and the traces made of them.
 
 use std::io::Cursor;
 
