@@ -146,7 +146,8 @@ impl Bench {
         if self.size == Size::Small { (100, 300) } else { (1000, 5000) }
     }
 
-    /// The same for instructions: longer, because a report of more latencies takes longer to write.
+    /// The limit for instructions: longer, because a report of more latencies takes longer to
+    /// write.
     fn counted_instructions(&self) -> counts::Lengths {
         if self.size == Size::Small { (100, 300) } else { (5000, 55_000) }
     }

@@ -1,9 +1,10 @@
 //! `cargo xtask beside-db-bench`: does `iolab kv bench` measure the same of a RocksDB as `db_bench` does?
 //!
-//! The installed `db_bench` and this workspace's release build run the same benchmarks with the same flags and the same seed on
-//! the same file system, in turn; whoever goes first changes from pair to pair. What is compared: the time of an operation, the
-//! keys found, the processor time, and the bytes that the device was given until everything was written out, which are counted
-//! here, from outside, for both. Nothing is compared with a stored number.
+//! The installed `db_bench` and this workspace's release build run the same benchmarks with the
+//! same flags and the same seed on the same file system, in turn; the order changes from pair to
+//! pair. What is compared: the time of an operation, the keys found, the processor time, and the
+//! bytes that the device was given until everything was written out, which are counted here, from
+//! outside, for both. Nothing is compared with a stored number.
 //!
 //! The file system is ext4 on a RAM disk of the kernel for root, and the folder that is named for others, where the traffic of
 //! everybody else on the same device counts, too.

@@ -16,7 +16,7 @@ use super::fill;
 /// Makes and removes RAM disks: reading `hot_add` makes one and says its number.
 const RAM_DISKS: &str = "/sys/class/zram-control";
 
-/// A device that nobody else uses.
+/// A device for exclusive use.
 #[derive(Debug)]
 pub(crate) struct Device {
     pub(crate) path: PathBuf,

@@ -193,7 +193,7 @@ impl Case<'_> {
         Ok(vec![iops, operations / processor_s, user_ns / operations.max(1.0)])
     }
 
-    /// The command for so many operations; for the minimal loop, seconds.
+    /// The command for this number of operations; for the minimal loop, seconds.
     fn command(&self, program: &Program<'_>, count: u64) -> Command {
         match &program.kind {
             Kind::Fio(path, job) => job.command(path, End::AfterOperations(count)),

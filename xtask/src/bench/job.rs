@@ -38,7 +38,7 @@ impl Job {
         Job { words: fixed.split(' ').map(str::to_owned).collect() }.with(words)
     }
 
-    /// The same with more options.
+    /// The job with more options.
     pub(super) fn with(mut self, words: &str) -> Job {
         self.words.extend(words.split_whitespace().map(str::to_owned));
         self

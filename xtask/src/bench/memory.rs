@@ -19,7 +19,7 @@ pub(super) struct Memory {
     pub(super) proportional_mib: f64,
 }
 
-/// Starts so many workers on the null engine, looks at them, and ends them.
+/// Starts this number of workers on the null engine, measures them, and ends them.
 pub(super) fn of_workers(program: &Path, workers: u32) -> Result<Memory, String> {
     let words = "--name=bench --ioengine=null --rw=randread --bs=4k --size=1g --iodepth=32 --time_based --runtime=60";
     let mut command = Command::new(program);

@@ -1,5 +1,4 @@
-//! Two ways to run, in many short pairs: what one costs beside the other, with the interval that so
-//! many pairs allow.
+//! Two ways to run, in many short pairs: the cost of one relative to the other, with its interval.
 //!
 //! The two runs of a pair are neighbours in time and follow each other in random order, so that a
 //! machine that becomes slower favours neither. The order comes from a fixed seed. Figures of pairs
@@ -39,7 +38,7 @@ pub(super) fn middle(values: &[f64]) -> Option<Spread> {
     Some(Spread { median: estimate, min: low, max: high })
 }
 
-/// The same of ratios, whose logarithms are what is symmetric.
+/// The interval of ratios, whose logarithms are symmetric.
 pub(super) fn middle_ratio(ratios: &[f64]) -> Option<Spread> {
     let logarithms: Vec<f64> = ratios.iter().map(|ratio| ratio.ln()).collect();
     let Spread { median, min, max } = middle(&logarithms)?;

@@ -111,7 +111,7 @@ fn directly(place: &Place<'_>, sheet: &mut Sheet) -> Result<(), String> {
         let look_us = Some(look_us).filter(|look_us| look_us.max > 0.0);
         sheet.row(&place.area.name, &entrant.name, vec![Some(iops), times, Some(rate), look_us]);
     }
-    // So much of each second, in percent.
+    // The share of each second, in percent.
     let share = spread(&found[1][2].iter().map(|us| us / 1e4).collect::<Vec<_>>());
     let what = "processor time of looks each second, % of one processor, in all runs";
     sheet.target_of_ends(what, Bound::AtMost(MOST_LOSS), Some(share).filter(|share| share.max > 0.0));

@@ -1,4 +1,4 @@
-//! One call of one program, and what came of it: its result lines, and what was counted around it.
+//! One call of one program, and its results: its result lines, and what was counted around it.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
