@@ -20,7 +20,7 @@ pub(crate) struct Expanded {
 /// Replaces variables and keywords in `raw`.
 pub(crate) fn expand(raw: &str, surroundings: &dyn Surroundings) -> Expanded {
     let (mut unset, mut used) = (Vec::new(), Vec::new());
-    let mut text = variables(raw, surroundings, (&mut unset, &mut used));
+    let mut text = variables(raw, surroundings, &mut unset, &mut used);
     let mut keywords = false;
     if text.contains('$') {
         let facts = [
@@ -40,7 +40,8 @@ pub(crate) fn expand(raw: &str, surroundings: &dyn Surroundings) -> Expanded {
 fn variables(
     raw: &str,
     surroundings: &dyn Surroundings,
-    (unset, used): (&mut Vec<String>, &mut Vec<(String, String)>),
+    unset: &mut Vec<String>,
+    used: &mut Vec<(String, String)>,
 ) -> String {
     let mut text = String::with_capacity(raw.len());
     let mut rest = raw;

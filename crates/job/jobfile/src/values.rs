@@ -1,14 +1,14 @@
 //! One option's text to one typed value, by the option's [`ValueKind`].
 //!
 //! Guarantees: every character of the text is accounted for; a refusal names the part that is
-//! wrong. Where fio swallows nonsense (`8q` as 8, percentages beyond 100) the text is refused. No
-//! defaults and no rules that involve a second option: those belong to `resolve`.
+//! wrong. Where fio swallows nonsense (`8q` as 8, percentages beyond 100) the text is refused.
+//! [`default_value`] reads the text of a default in the same way. No rules that involve a second
+//! option: those belong to `resolve`.
 
 mod bytes;
 mod canonical;
 mod checked;
 mod cpus;
-mod default;
 mod distribution;
 mod errno;
 mod expression;
@@ -18,11 +18,10 @@ mod piece;
 mod splits;
 mod words;
 
-use iolab_options::{TimeUnit, Value, ValueKind};
+use iolab_options::{AUTOMATIC, DefaultValue, OptionEntry, TimeUnit, Value, ValueKind};
 use iolab_units::KbBase;
 
 pub use canonical::canonical;
-pub use default::default_value;
 pub use errno::errno_by_name;
 pub(crate) use pattern::PATTERNS;
 pub(crate) use piece::Piece;
@@ -126,6 +125,15 @@ fn times(whole: Piece<'_>, unit: TimeUnit, rules: NumberRules) -> Result<Value, 
 fn time_range(whole: Piece<'_>, unit: TimeUnit, rules: NumberRules) -> Result<Value, ValueError> {
     let (min, max) = numbers::time_range(whole, unit, rules)?;
     Ok(if min == max { Value::Time(min) } else { Value::TimeRange((min, max)) })
+}
+
+/// The value of an option that is left out; `None` where no text of its own says it.
+pub fn default_value(entry: &OptionEntry) -> Option<Value> {
+    match entry.default {
+        DefaultValue::Text(text) => parse_value(&entry.kind, Some(text), NumberRules::default()).ok(),
+        DefaultValue::Automatic => Some(Value::Text(AUTOMATIC.to_owned())),
+        DefaultValue::SameAs(_) | DefaultValue::Derived(_) | DefaultValue::Absent => None,
+    }
 }
 
 #[cfg(test)]

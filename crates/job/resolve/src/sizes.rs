@@ -192,7 +192,7 @@ fn extent(job: &Job<'_>, wanted: &Wanted, target: &Target, share: u64, index: u6
     let mut length = match wanted.file_range {
         None if share > 0 => share,
         Some((low, high)) if real < low || real > high => {
-            let bytes = if low == high { low } else { random_size(job, wanted, (low, high), index) };
+            let bytes = if low == high { low } else { random_size(job, wanted, low, high, index) };
             rest(job, target, bytes, start)
         }
         _ => rest(job, target, real, start),
@@ -220,7 +220,7 @@ fn rest(job: &Job<'_>, target: &Target, bytes: u64, start: u64) -> u64 {
     bytes.saturating_sub(start)
 }
 
-fn random_size(job: &Job<'_>, wanted: &Wanted, (low, high): (u64, u64), index: u64) -> u64 {
+fn random_size(job: &Job<'_>, wanted: &Wanted, low: u64, high: u64, index: u64) -> u64 {
     let drawn = between(derive(job, Purpose::FileSizes), index, low, high);
     (drawn - drawn % wanted.min_block.max(1)).max(low)
 }

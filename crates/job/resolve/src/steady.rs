@@ -32,7 +32,7 @@ pub(crate) fn resolve(job: &Job<'_>) -> Option<SteadyPlan> {
         return None;
     }
     let samples = window_ns / interval_ns;
-    check_window(job, (window_ns, interval_ns), samples, slope).then(|| {
+    check_window(job, window_ns, interval_ns, samples, slope).then(|| {
         // Bounded by `MOST_SAMPLES`.
         let samples = samples as u32;
         SteadyPlan { measure, slope, limit, percent, samples, interval_ns, ramp_ns }
@@ -49,7 +49,7 @@ fn criterion(text: &str) -> Option<(SteadyMeasure, bool, f64, bool)> {
 }
 
 /// Whether this many samples can be judged.
-fn check_window(job: &Job<'_>, (window_ns, interval_ns): (u64, u64), samples: u64, slope: bool) -> bool {
+fn check_window(job: &Job<'_>, window_ns: u64, interval_ns: u64, samples: u64, slope: bool) -> bool {
     const NAME: &str = "steadystate_duration";
     if samples == 0 {
         let reason = "the window ends before its first sample: one is taken every second, or as often as \

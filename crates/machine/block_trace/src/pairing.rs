@@ -50,13 +50,15 @@ impl Pairing {
         }
         let key = (sector, writes);
         match (event.completes, self.waiting.remove(&key)) {
-            (true, Some((issued_ns, issued_bytes))) => self.count(writes, (issued_ns, event.time_ns), issued_bytes),
+            (true, Some((issued_ns, issued_bytes))) => {
+                self.count(writes, event.time_ns.saturating_sub(issued_ns), issued_bytes)
+            }
             (true, None) => {
                 self.early.insert(key, event.time_ns);
             }
             // A completion before the issue belongs to another request, whose issue is unknown.
             (false, _) => match self.early.remove(&key).filter(|completed_ns| *completed_ns >= event.time_ns) {
-                Some(completed_ns) => self.count(writes, (event.time_ns, completed_ns), bytes),
+                Some(completed_ns) => self.count(writes, completed_ns.saturating_sub(event.time_ns), bytes),
                 None => {
                     self.waiting.insert(key, (event.time_ns, bytes));
                 }
@@ -64,8 +66,8 @@ impl Pairing {
         }
     }
 
-    fn count(&mut self, writes: bool, (issued_ns, completed_ns): (u64, u64), bytes: u64) {
-        self.latencies[usize::from(writes)].add(completed_ns.saturating_sub(issued_ns));
+    fn count(&mut self, writes: bool, latency_ns: u64, bytes: u64) {
+        self.latencies[usize::from(writes)].add(latency_ns);
         self.sizes[usize::from(writes)].add(bytes);
     }
 
