@@ -172,3 +172,23 @@ fn a_command_beside_a_run_ends_with_it() {
     let out = lab.iolab(&[&["run", "--beside=exit 3"][..], &job[..]].concat());
     assert!(String::from_utf8_lossy(&out.stderr).contains("ended before the run did, with status 3"), "{out:?}");
 }
+
+#[test]
+fn a_folder_that_is_missing_or_is_none_is_named_with_what_to_do() {
+    let lab = Lab::new();
+    std::fs::write(lab.path("two.trace"), two_threads(40)).unwrap();
+    std::fs::write(lab.path("file"), "").unwrap();
+    for (folder, said) in [
+        (
+            "missing/deep",
+            "missing/deep/data/db/log: laying out: No such file or directory: there is no folder missing/deep: make it (mkdir -p missing/deep)",
+        ),
+        ("file", "file/data/db/log: laying out: Not a directory: file is not a folder"),
+        ("file/below", "file/below/data/db/log: laying out: Not a directory: file is not a folder"),
+    ] {
+        let out = lab.iolab(&["replay", "two.trace", "--directory", folder, "--afap"]);
+        let errors = String::from_utf8_lossy(&out.stderr);
+        assert!(!out.status.success() && errors.contains(said), "{folder}: {errors}");
+    }
+    assert!(!lab.path("missing").exists());
+}

@@ -63,6 +63,12 @@ fn what_was_not_yet_saved_is_filled_in() {
             ("losses", "1-7", !recording.workers[1].lost.is_empty()),
             ("traits", "1-8", recording.plan.workers[0].engine.traits.is_some()),
             ("fractions", "2-2", recording.plan.workers[0].workload.read_percent.as_whole().is_none()),
+            ("a replay", "2-3", recording.plan.workers[0].replay.is_some()),
+            ("how its times were kept", "2-3", worker.drift.as_ref().is_some_and(|drift| !drift.series.is_empty())),
+            ("what is verified", "2-3", recording.plan.workers[1].verify.is_some()),
+            ("what was verified", "2-3", recording.workers[1].verification.is_some()),
+            ("an iolog", "2-4", recording.plan.workers[1].logs.operations.is_some()),
+            ("a program", "2-4", recording.workers.len() == 3),
         ];
         for (what, step, is_there) in facts {
             assert_eq!(is_there, since(step), "{name}: {what}");
@@ -130,4 +136,20 @@ fn a_broken_form_is_refused() {
     let (name, text) = corpus.first_key_value().expect("a file");
     assert!(Recording::from_json(&text.replacen("\"elapsed_ns\"", "\"elapsed\"", 1)).is_err(), "{name}");
     assert!(Recording::from_json(&text.replacen("\"iolab_recording\":1", "\"iolab_recording\":999", 1)).is_err());
+}
+
+#[test]
+fn replay_verification_and_programs_say_what_was_measured() {
+    let all = corpus();
+    let (name, text) = all.last_key_value().expect("a recording");
+    let recording = read(name, text);
+    let drift = recording.workers[0].drift.as_ref().expect("a replay");
+    assert_eq!(drift.late.count, 41, "40 transfers and a sync");
+    let verification = recording.workers[1].verification.as_ref().expect("verified");
+    assert_eq!((verification.intervals, verification.damaged, verification.first[0].offset), (16, 1, 8192));
+    let (plan, program) = (&recording.plan.workers[2], &recording.workers[2]);
+    assert_eq!((plan.job.as_str(), plan.engine.traits().reach), ("sh", Reach::Unknown));
+    assert_eq!((program.directions[1].ios, program.directions[1].bytes), (16, 16 * 4096));
+    assert_eq!(program.intervals.iter().map(|interval| interval.ios[1]).sum::<u64>(), 16);
+    assert!(program.directions[1].lat.is_empty() && !program.notes.is_empty());
 }

@@ -14,7 +14,7 @@ use iolab_workload::BufferFiller;
 use rustix::fs::{FallocateFlags, OFlags};
 
 use crate::changes::{change_of, target_of, writes};
-use crate::open_files::{fatal, reads, refused};
+use crate::open_files::{explained, fatal, reads, refused};
 use crate::registry::EngineEntry;
 use crate::trouble::Fatal;
 use crate::{Event, RunObserver, engine_of};
@@ -56,9 +56,10 @@ pub(crate) fn lay_out(
                 !interrupted()
             };
             let found = guard.allow(&target_of(task.file), &task.change);
-            let found = found.map_err(|refusal| (path.clone(), refused(&at(path, "laying out"), refusal)))?;
+            let explain = |failure| (path.clone(), explained(failure, task.file));
+            let found = found.map_err(|refusal| explain(refused(&at(path, "laying out"), refusal)))?;
             touched.push((task, (found == Presence::There).then(|| length(path))));
-            let file = one(path, task, guard, &mut progress).map_err(|failure| (path.clone(), failure))?;
+            let file = one(path, task, guard, &mut progress).map_err(explain)?;
             if interrupted() {
                 break;
             }

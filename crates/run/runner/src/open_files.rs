@@ -132,6 +132,23 @@ pub(crate) fn refused(what: &str, refusal: Refusal) -> Fatal {
     }
 }
 
+/// Says which folder is missing, or is none, where that is why a file cannot be opened or made.
+pub(crate) fn explained(mut failure: Fatal, file: &FilePlan) -> Fatal {
+    let folder = target_of(file).beneath.or_else(|| file.path.parent());
+    let Some(folder) = folder.filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) else {
+        return failure;
+    };
+    if failure.errno == libc::ENOENT {
+        let folder = folder.display();
+        failure.message += &format!(": there is no folder {folder}: make it (mkdir -p {folder}), or name another");
+    } else if failure.errno == libc::ENOTDIR
+        && let Some(other) = folder.ancestors().find(|above| above.exists() && !above.is_dir())
+    {
+        failure.message += &format!(": {} is not a folder: name another", other.display());
+    }
+    failure
+}
+
 pub(crate) fn fatal(what: &str, error: &std::io::Error) -> Fatal {
     let errno = error.raw_os_error().unwrap_or(libc::EIO);
     let advice = if errno == libc::EMFILE { " (raise the limit: ulimit -n)" } else { "" };
@@ -167,7 +184,7 @@ fn open_one(plan: &WorkerPlan, file: &FilePlan, change: &PathChange, guard: &Gua
         if layout.direct && failure.errno == libc::EINVAL {
             failure.message.push_str(" (this file system does not support direct I/O: use direct=0)");
         }
-        failure
+        explained(failure, file)
     })
 }
 
