@@ -23,7 +23,7 @@ struct Served(Option<Running>);
 impl Served {
     fn start(lab: &Lab, name: &str) -> Served {
         let running = lab.start(["device", "serve", name]);
-        running.until(|server| server.printed().contains("end with Ctrl-C"));
+        running.until(|server| server.printed().contains("Press Ctrl-C"));
         Served(Some(running))
     }
 

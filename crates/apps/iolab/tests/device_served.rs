@@ -19,7 +19,7 @@ impl Served {
     fn start(lab: &Lab, name: &str, more: &[&str]) -> Served {
         let words = ["device", "serve", name].into_iter().chain(more.iter().copied());
         let running = lab.start(words);
-        running.until(|server| server.printed().contains("end with Ctrl-C"));
+        running.until(|server| server.printed().contains("Press Ctrl-C"));
         Served(Some(running))
     }
 

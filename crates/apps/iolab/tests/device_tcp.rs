@@ -16,7 +16,7 @@ struct Served {
 impl Served {
     fn start(lab: &Lab, words: &[&str]) -> Served {
         let server = lab.start(["device", "serve"].into_iter().chain(words.iter().copied()));
-        server.until(|server| server.printed().contains("end with Ctrl-C"));
+        server.until(|server| server.printed().contains("Press Ctrl-C"));
         let printed = server.printed();
         let after = |key: &str| {
             let rest = printed.split_once(key).unwrap_or_else(|| panic!("no {key} in {printed}")).1;

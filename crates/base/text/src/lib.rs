@@ -5,10 +5,12 @@
 
 mod amounts;
 mod columns;
+mod counted;
 mod nearest;
 mod wrapping;
 
 pub use amounts::{exact_bytes, exact_ns, grouped, rounded_bytes, size_text};
 pub use columns::{Alignment, aligned};
+pub use counted::{counted, every, noun};
 pub use nearest::closest;
 pub use wrapping::{USUAL_COLUMNS, paragraph};

@@ -51,11 +51,13 @@ impl StoreError {
 
     /// An error of the file system about a file or folder; a full disk has a kind of its own.
     pub fn of_file(path: &Path, doing: &str, error: &std::io::Error) -> StoreError {
-        let kind = match error.kind() {
-            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => ErrorKind::Full,
-            _ => ErrorKind::Io,
+        let (kind, advice) = match error.kind() {
+            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
+                (ErrorKind::Full, "; the disk is full: free some space, or write less")
+            }
+            _ => (ErrorKind::Io, ""),
         };
-        StoreError::new(kind, format!("{}: cannot {doing}: {error}", path.display()))
+        StoreError::new(kind, format!("{}: cannot {doing}: {error}{advice}", path.display()))
     }
 }
 

@@ -10,6 +10,8 @@ mod worker_lines;
 
 use std::fmt::Write;
 
+use iolab_text::counted;
+
 use crate::{Plan, WorkerPlan};
 
 /// One described value.
@@ -42,9 +44,9 @@ pub fn describe(plan: &Plan) -> String {
         &mut text,
         &format!(
             "{} in {}, {}",
-            count(plan.workers.len(), "worker"),
-            count(stages as usize, "stage"),
-            count(groups as usize, "group")
+            counted(plan.workers.len() as u64, "worker"),
+            counted(stages.into(), "stage"),
+            counted(groups.into(), "group")
         ),
     );
     push(&mut text, "(* set by the job; all others are defaults)");
@@ -110,10 +112,6 @@ fn folded(variants: &[&str]) -> String {
 fn push(text: &mut String, line: &str) {
     // Writing to a String cannot fail.
     let _ = writeln!(text, "{}", line.trim_end());
-}
-
-fn count(number: usize, word: &str) -> String {
-    if number == 1 { format!("1 {word}") } else { format!("{number} {word}s") }
 }
 
 /// Adds lines of one chapter.

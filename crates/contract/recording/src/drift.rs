@@ -2,7 +2,7 @@
 //! second by second.
 
 use iolab_histogram::SparseHistogram;
-use iolab_text::grouped;
+use iolab_text::{counted, grouped};
 use serde::{Deserialize, Serialize};
 
 /// The times of a replay. *Late* is when an operation was begun, less when the trace wanted it.
@@ -59,9 +59,9 @@ impl DriftRecording {
     pub fn line(&self) -> String {
         let us = |ns: u64| format!("{:.1}", ns as f64 / 1e3);
         let order = format!(
-            "{} waited for their order, the trace was not ready {} times",
+            "{} waited for their order, the trace was not ready {}",
             grouped(self.waited_for_order),
-            grouped(self.starved)
+            counted(self.starved, "time")
         );
         if self.late.is_empty() {
             return format!("as fast as possible; {order}");

@@ -6,7 +6,7 @@
 
 use std::fmt::Write as _;
 
-use iolab_text::{grouped, rounded_bytes};
+use iolab_text::{counted, every, grouped, rounded_bytes};
 use iolab_trace::Role;
 use iolab_units::{format_bytes as size_text, rounded_ns};
 
@@ -46,7 +46,7 @@ pub fn job_text(model: &ProgramModel, request: &JobTextRequest<'_>) -> String {
     }
     for section in &model.left_out {
         let (count, bytes) = (section.seen.all_transfers(), section.seen.bytes());
-        let _ = writeln!(text, "#   {}: {} transfers, {}", section.name, grouped(count), rounded_bytes(bytes as f64));
+        let _ = writeln!(text, "#   {}: {}, {}", section.name, counted(count, "transfer"), rounded_bytes(bytes as f64));
     }
     text
 }
@@ -61,8 +61,8 @@ fn head(model: &ProgramModel, request: &JobTextRequest<'_>) -> String {
     let why = if model.told_stretch { "as told" } else { "the longest stretch in which it worked steadily" };
     let _ = writeln!(
         text,
-        ".\n# Observed: {} operations from {from:.1} s to {until:.1} s of {:.1} s ({why}).",
-        grouped(model.operations),
+        ".\n# Observed: {} from {from:.1} s to {until:.1} s of {:.1} s ({why}).",
+        counted(model.operations, "operation"),
         seconds(model.span.length_ns())
     );
     if model.call_cost_ns > 0.0 {
@@ -89,13 +89,13 @@ fn section_text(section: &Section, follows: Option<&Section>) -> String {
     let seen = &section.seen;
     let [reads, writes] = &seen.transfers;
     let mut text = format!(
-        "\n[{}]\n# {} reads, {} writes, {} syncs by {} threads on {} files: {:.1} transfers/s, {:.1} syncs/s\n",
+        "\n[{}]\n# {}, {}, {} by {} on {}: {:.1} transfers/s, {:.1} syncs/s\n",
         section.name,
-        grouped(reads.count),
-        grouped(writes.count),
-        grouped(seen.all_syncs()),
-        seen.threads.len(),
-        seen.files.len(),
+        counted(reads.count, "read"),
+        counted(writes.count, "write"),
+        counted(seen.all_syncs(), "sync"),
+        counted(seen.threads.len() as u64, "thread"),
+        counted(seen.files.len() as u64, "file"),
         section.transfers_per_s,
         section.syncs_per_s
     );
@@ -319,7 +319,8 @@ fn pace(text: &mut String, section: &Section, follows: Option<&Section>) {
             if let Some(typical) = typical {
                 let _ = writeln!(
                     text,
-                    "# neither reading, writing nor syncing, for every {transfers} transfers: {}",
+                    "# neither reading, writing nor syncing, for {}: {}",
+                    every((*transfers).into(), "transfer"),
                     typical.text(rounded_ns)
                 );
             } else {

@@ -81,6 +81,47 @@ fn source_in(list: &[u8], path: &Path, subtype: &str) -> Option<PathBuf> {
     found
 }
 
+/// A mount that another mount namespace still has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeldMount {
+    /// A process of that namespace.
+    pub process: u32,
+    /// Where that process sees it.
+    pub path: PathBuf,
+}
+
+/// The mounts of `source` as `fuse.SUBTYPE` that other mount namespaces have, one process for each
+/// namespace. Processes that this one may not look at are left out.
+pub fn held_elsewhere(source: &Path, subtype: &str) -> Vec<HeldMount> {
+    let Ok(processes) = std::fs::read_dir("/proc") else { return Vec::new() };
+    let mut seen: Vec<_> = std::fs::read_link("/proc/self/ns/mnt").into_iter().collect();
+    let mut held = Vec::new();
+    for entry in processes.flatten() {
+        let Some(process) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+        let Ok(namespace) = std::fs::read_link(entry.path().join("ns/mnt")) else { continue };
+        if seen.contains(&namespace) {
+            continue;
+        }
+        let list = std::fs::read(entry.path().join("mountinfo")).unwrap_or_default();
+        seen.push(namespace);
+        held.extend(mounted_in(&list, source, subtype).into_iter().map(|path| HeldMount { process, path }));
+    }
+    held
+}
+
+/// Where a list of mounts says that `source` is mounted as `fuse.SUBTYPE`.
+fn mounted_in(list: &[u8], source: &Path, subtype: &str) -> Vec<PathBuf> {
+    let mount_point = |line: &[u8]| {
+        let words: Vec<&[u8]> = line.split(|&byte| byte == b' ').collect();
+        let path = PathBuf::from(OsString::from_vec(unescaped(words.get(4)?)));
+        let behind = words.iter().position(|word| *word == b"-")?;
+        let is_kind = words.get(behind + 1)?.strip_prefix(b"fuse.") == Some(subtype.as_bytes());
+        let is_source = unescaped(words.get(behind + 2)?) == source.as_os_str().as_bytes();
+        (is_kind && is_source).then_some(path)
+    };
+    list.split(|&byte| byte == b'\n').filter_map(mount_point).collect()
+}
+
 /// Mounts on a folder and gives the connection.
 ///
 /// # Errors
@@ -282,6 +323,9 @@ mod tests {
         }
         let source = |path| source_in(list, Path::new(path), "iolab");
         assert_eq!((source("/mnt/with blank"), source("/mnt/a")), (Some(PathBuf::from("iolab")), None));
+        let places = |source: &str, subtype| mounted_in(list, Path::new(source), subtype);
+        assert_eq!(places("iolab", "iolab"), [PathBuf::from("/mnt/a"), PathBuf::from("/mnt/with blank")]);
+        assert_eq!((places("iolab", "other"), places("/dev/sda1", "iolab")), (vec![], vec![]));
         assert_eq!(unescaped(b"a\\134040\\"), b"a\\040\\");
         assert!(superblock(&mount_list(), Path::new("/proc")).is_some());
     }

@@ -71,7 +71,10 @@ impl Options {
         // SAFETY: made above, not used any more.
         unsafe { (symbols.options_destroy)(base) };
         read.map_err(|why| {
-            let message = format!("RocksDB rejects the options `{native}`: {why}");
+            let message = format!(
+                "RocksDB rejects an option: {why}; correct it in --store_options or the flag that sets it (all options: \
+                `{native}`)"
+            );
             StoreError::new(ErrorKind::Option, message)
         })?;
         if statistics {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use iolab_activity::Failure;
 use iolab_image::{Image, ImageAccess};
 use iolab_logfs::{DefragmentProgress, Error, InodeId, InodeKind, Volume};
+use iolab_text::counted;
 
 use crate::image_access::inside;
 use crate::{FsError, facts};
@@ -48,7 +49,7 @@ pub fn defragment(
                 ))?;
             }
         }
-        say(&format!("{count} files: {before} extents before, {after} after\n"))?;
+        say(&format!("{}: {} before, {after} after\n", counted(count, "file"), counted(before, "extent")))?;
         Ok(())
     })
 }

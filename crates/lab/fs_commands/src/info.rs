@@ -5,6 +5,7 @@ use std::path::Path;
 
 use iolab_image::{Image, ImageAccess, ImageError};
 use iolab_logfs::{Census, Error, Layout, LogFs, Space, Volume};
+use iolab_text::counted;
 use serde_json::{Value, json};
 
 use crate::FsError;
@@ -72,7 +73,7 @@ fn as_text(image: &Path, facts: &Facts) -> String {
     } else {
         ""
     };
-    row("log read", format!("{} frames, {} records{older}", recovery.frames, recovery.records));
+    row("log read", format!("{}, {}{older}", counted(recovery.frames, "frame"), counted(recovery.records, "record")));
     row("inodes", space.inodes.to_string());
     row(
         "content",

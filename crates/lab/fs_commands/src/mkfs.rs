@@ -1,8 +1,9 @@
 //! Making images: refuses to overwrite data, makes a missing file, writes the file system.
 
 use std::path::Path;
+use std::sync::atomic::AtomicU64;
 
-use iolab_activity::{Failure, FailureKind};
+use iolab_activity::{Console, Failure, FailureKind, ProgressUnit, watched};
 use iolab_clock::Clock;
 use iolab_image::{Image, ImageAccess, Objection, make_file, objections};
 use iolab_logfs::{Layout, MkfsOptions};
@@ -38,11 +39,13 @@ pub struct MakeRequest<'a> {
 ///
 /// # Errors
 /// Something would be overwritten, or it cannot be made; then no new file is left.
-pub fn make_image(request: &MakeRequest<'_>) -> Result<String, FsError> {
+pub fn make_image(request: &MakeRequest<'_>, console: &dyn Console) -> Result<String, FsError> {
     let path = request.image;
     refuse_objections(path, request.force)?;
     let is_new = make_missing(path, request.size_bytes)?;
-    let made = make(request);
+    // Nothing can be counted: few blocks are written, and what may take long is the device's flush.
+    let what = (format!("creating a file system in {}", path.display()), ProgressUnit::Uncounted, None);
+    let made = watched(console, what, &AtomicU64::new(0), || make(request));
     if made.is_err() && is_new {
         // The file was new: a failed attempt leaves nothing behind.
         let _gone = std::fs::remove_file(path);

@@ -62,14 +62,20 @@ pub fn serve_image(request: &ServeRequest<'_>, observer: Arc<dyn Fn(&FuseEvent) 
 
 /// Looks at the image until it is closed.
 const LOOKS: u32 = 6000;
+/// What takes longer is told.
+const SILENT_LOOKS: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Waits until nobody writes to the image any more.
+/// Waits until nobody writes to the image any more; calls `still_open` once when that takes long.
 ///
 /// # Errors
 /// Its server does not let go of it for a minute, or the image cannot be looked at.
-pub fn wait_until_closed(image: &Path) -> Result<(), FsError> {
-    for _ in 0..LOOKS {
+pub fn wait_until_closed(image: &Path, still_open: impl FnOnce()) -> Result<(), FsError> {
+    let mut still_open = Some(still_open);
+    for look in 0..LOOKS {
+        if let Some(tell) = still_open.take_if(|_| look == SILENT_LOOKS) {
+            tell();
+        }
         match Lock::take(image, ImageAccess::Read) {
             Err(ImageError::InUse { .. }) => std::thread::sleep(PAUSE),
             // An image that is gone meanwhile is closed, too.

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use iolab_activity::Failure;
 use iolab_logfs::{InodeId, InodeKind, Volume};
+use iolab_text::counted;
 
 use crate::FsError;
 use crate::facts::{as_json, kind_text, mode_text, shown, size_text, target, time_text};
@@ -103,7 +104,7 @@ pub fn tree(image: &Path, path: &OsStr, size: bool) -> Result<String, FsError> {
         let root = fs.resolve(path).await.map_err(inside(image, path))?;
         drawing.below(root).await.map_err(inside(image, path))?;
         let Drawing { text, directories, files, .. } = drawing;
-        Ok(format!("{text}\n{directories} directories, {files} files\n"))
+        Ok(format!("{text}\n{}, {}\n", counted(directories, "directory"), counted(files, "file")))
     })
 }
 

@@ -40,7 +40,7 @@ pub(crate) fn begin(folder: &Path, collection: &Collection) -> Result<Vec<PathBu
     }
     if std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
         return Err(Failure::mistake(format!(
-            "{} is not empty and does not belong to this collection: name another folder with --folder, or remove this one",
+            "{} is not empty and does not belong to this collection: name another folder with --folder",
             folder.display()
         )));
     }

@@ -10,6 +10,7 @@
 pub mod bends;
 mod collections;
 mod cost;
+mod default_folder;
 mod folder;
 mod hooks;
 mod preconditioning;
@@ -20,6 +21,7 @@ mod running;
 mod trials;
 
 pub use collections::{files_of, folders_of};
+pub use default_folder::default_folder;
 pub use folder::Folder;
 pub use reading::{StudyForm, begin, complete, lay_out, located, read};
 pub use running::{StudyEnd, StudyRunner, results_json};

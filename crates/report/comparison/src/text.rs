@@ -2,6 +2,7 @@
 
 use iolab_statistics::{DecisionRules, Interval, Magnitude};
 use iolab_study::{shown, word, would_decide};
+use iolab_text::counted;
 
 use crate::compare::{ComparisonResult, IntervalsFrom, SideFacts};
 use crate::row::{Basis, ComparisonRow};
@@ -40,7 +41,7 @@ pub fn describe(outcome: &ComparisonResult) -> String {
 }
 
 fn side(facts: &SideFacts) -> String {
-    let runs = if facts.runs == 1 { "1 run".to_owned() } else { format!("{} runs", facts.runs) };
+    let runs = counted(facts.runs as u64, "run");
     format!("{} ({runs})", facts.name)
 }
 

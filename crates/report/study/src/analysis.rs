@@ -2,6 +2,7 @@
 
 use iolab_recording::Finding;
 use iolab_statistics::DecisionRules;
+use iolab_text::counted;
 use serde::{Deserialize, Serialize};
 
 use crate::comparisons::{Contrast, Families, Standing};
@@ -110,7 +111,7 @@ fn damaged<'a>(
 fn absent(study: &Study, design: &Design, results: &TrialResults, blocks: u32) -> Vec<String> {
     let is_there =
         |trial: &TrialId| results.is_settled(*trial) || results.damaged.iter().any(|damaged| damaged.0 == *trial);
-    let (mut told, mut blocks_left) = (Vec::new(), 0);
+    let (mut told, mut blocks_left) = (Vec::new(), 0_u64);
     for block in design.trials.chunk_by(|one, other| one.block == other.block) {
         if block[0].block >= blocks {
             break;
@@ -125,7 +126,7 @@ fn absent(study: &Study, design: &Design, results: &TrialResults, blocks: u32) -
         told.extend(absent.iter().map(name));
     }
     if blocks_left > 0 {
-        told.push(format!("{blocks_left} {} not started", if blocks_left == 1 { "block" } else { "blocks" }));
+        told.push(format!("{} not started", counted(blocks_left, "block")));
     }
     told
 }

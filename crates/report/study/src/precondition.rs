@@ -7,6 +7,7 @@
 //! this says what is to be done, and judges.
 
 use iolab_statistics::{SniaRules, SteadyState, snia};
+use iolab_text::counted;
 use serde::{Deserialize, Serialize};
 
 use crate::{Figure, JobSource};
@@ -137,12 +138,14 @@ impl Preconditioned {
             Some(SteadyState::GivenUp { range, slope }) => {
                 let (range, slope) = (range * 100.0, slope * 100.0);
                 text += &format!(
-                    ": not steady after {} rounds (last window: {} within {range:.1} %, trend {slope:.1} %)",
-                    self.rounds.len(),
+                    ": not steady after {} (last window: {} within {range:.1} %, trend {slope:.1} %)",
+                    counted(self.rounds.len() as u64, "round"),
                     self.figure.name()
                 );
             }
-            Some(SteadyState::NotYet { .. }) => text += &format!(": not steady yet after {} rounds", self.rounds.len()),
+            Some(SteadyState::NotYet { .. }) => {
+                text += &format!(": not steady yet after {}", counted(self.rounds.len() as u64, "round"));
+            }
             None => {}
         }
         text

@@ -1,6 +1,7 @@
 //! Designs and results as text for a terminal.
 
 use iolab_statistics::{Better, DecisionRules, Verdict};
+use iolab_text::counted;
 use iolab_units::rounded_ns;
 
 use crate::answer::answer;
@@ -30,9 +31,9 @@ pub fn describe_design(study: &Study, design: &Design) -> String {
     };
     text += &format!(
         "{} in {blocks} {}: {}, in random order from seed {}\n",
-        counted(configurations, "configuration"),
+        counted(configurations as u64, "configuration"),
         if blocks == "1" { "block" } else { "blocks" },
-        counted(design.trials.len(), "trial"),
+        counted(design.trials.len() as u64, "trial"),
         study.seed
     );
     if let Some(decides) = decides(study, design) {
@@ -102,10 +103,6 @@ fn procedure_lines(study: &Study) -> String {
     text
 }
 
-fn counted(number: usize, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
-}
-
 /// Lines of one kind that are told one by one; the rest is in the report.
 const MOST_LINES: usize = 8;
 /// Rows of the table; of more configurations the best ones are shown.
@@ -133,7 +130,7 @@ pub fn describe_results(
     }
     if analysis.ladders.len() > MOST_LADDERS {
         let more = analysis.ladders.len() - MOST_LADDERS;
-        text += &format!("\nand {} more; the report shows all\n", counted(more, "table"));
+        text += &format!("\nand {} more; the report shows all\n", counted(more as u64, "table"));
     }
     if !analysis.preconditioned.is_empty() {
         text += "\nPreconditioning:\n";
@@ -284,7 +281,7 @@ fn table(study: &Study, design: &Design, analysis: &Analysis, rules: &DecisionRu
     if rows.len() < design.configurations.len() {
         text += &format!(
             "  the baseline and the best of {}; the report and --json show all\n",
-            counted(design.configurations.len(), "configuration")
+            counted(design.configurations.len() as u64, "configuration")
         );
     }
     if is_compared {

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use iolab_text::{Alignment, aligned, grouped, rounded_bytes};
+use iolab_text::{Alignment, aligned, counted, grouped, rounded_bytes};
 use iolab_trace::Reader;
 
 use crate::summary::{FileFigures, Summary};
@@ -20,11 +20,11 @@ impl Summary {
         let mut text = format!("trace by {}{command}{hidden}\n", facts.source);
         text += &crate::coverage(reader, self.count);
         text += &format!(
-            "{} operations in {}, {} threads, {} files\n",
-            grouped(self.count),
+            "{} in {}, {}, {}\n",
+            counted(self.count, "operation"),
             iolab_units::rounded_ns(span_ns as f64),
-            reader.threads().len(),
-            reader.files().len()
+            counted(reader.threads().len() as u64, "thread"),
+            counted(reader.files().len() as u64, "file")
         );
         text += &self.call_table();
         text += &self.file_table(reader);

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use iolab_capture::{AttachError, AttachRequest, CaptureError, CaptureRequest, Captured};
 use iolab_outputs::OutputKind;
-use iolab_text::grouped;
+use iolab_text::counted;
 use iolab_trace::Reader;
 use iolab_trace_summary::Summary;
 
@@ -154,11 +154,11 @@ fn attach(arguments: &CaptureArguments, process: i32) -> Result<u8, ExitFailure>
     let operations = attached.end.operations;
     eprint!("{}", iolab_trace_summary::coverage(&reader, operations));
     eprintln!(
-        "process {process} {}; {} operations by {} threads on {} files",
+        "process {process} {}; {} by {} on {}",
         attached.end.outcome,
-        grouped(operations),
-        reader.threads().len(),
-        reader.files().len()
+        counted(operations, "operation"),
+        counted(reader.threads().len() as u64, "thread"),
+        counted(reader.files().len() as u64, "file")
     );
     let path = arguments.output.display();
     eprintln!("{path}: `iolab capture stat {path}` sums it up");
@@ -191,11 +191,11 @@ fn told(captured: &Captured, reader: &Reader<BufReader<File>>, path: &Path) -> S
     let each = captured.bytes as f64 / operations.max(1) as f64;
     let mut text = iolab_trace_summary::coverage(reader, operations);
     text += &format!(
-        "the command {}: {} operations by {} threads on {} files\n",
+        "the command {}: {} by {} on {}\n",
         captured.end.outcome,
-        grouped(operations),
-        reader.threads().len(),
-        reader.files().len()
+        counted(operations, "operation"),
+        counted(reader.threads().len() as u64, "thread"),
+        counted(reader.files().len() as u64, "file")
     );
     let path = path.display();
     text += &format!("{path}: {each:.1} bytes per operation; `iolab capture stat {path}` prints a summary\n");

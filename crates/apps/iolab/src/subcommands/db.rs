@@ -9,6 +9,7 @@ use anyhow::Context;
 use clap::{Args, Subcommand};
 use iolab_archive::database;
 use iolab_store::{Database, DatabaseError, Filter, csv, json_lines};
+use iolab_text::counted;
 
 use crate::exit::{ExitFailure, FAILED};
 use crate::printing::StandardError;
@@ -162,7 +163,7 @@ pub(crate) fn main(action: &DbAction) -> Result<u8, ExitFailure> {
             iolab_process::count_signals();
             for path in paths {
                 let added = database::import(&mut store, path, &StandardError)?;
-                eprintln!("iolab: {}: {added} {}", path.display(), if added == 1 { "entry" } else { "entries" });
+                eprintln!("iolab: {}: {}", path.display(), counted(added as u64, "entry"));
             }
         }
         DbAction::Export { format, filter, output, force } => {
@@ -229,7 +230,7 @@ fn check(store: &Database) -> Result<u8, ExitFailure> {
     let count = entries.len();
     let path = store.path().display();
     if wrong.is_empty() {
-        output::print(&format!("{path}: no errors, {count} {}\n", if count == 1 { "entry" } else { "entries" }))?;
+        output::print(&format!("{path}: no errors, {}\n", counted(count as u64, "entry")))?;
         return Ok(0);
     }
     wrong.iter().for_each(|line| eprintln!("iolab: {line}"));

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use clap::Subcommand;
 use iolab_study::Study;
 use iolab_study_runner::{
-    Folder, Permissions, StudyForm, StudyRunner, begin, files_of, folders_of, located, read, report, results_json,
+    Folder, Permissions, StudyForm, StudyRunner, begin, default_folder, files_of, folders_of, located, read, report,
+    results_json,
 };
 
 use crate::exit::{ExitFailure, INTERRUPTED};
@@ -50,7 +51,7 @@ pub(crate) enum StudyAction {
         /// Study file (TOML), or a TOML file that lists several
         study: PathBuf,
         /// Folder for the trials; by default the study file's name without `.toml`, in the current
-        /// folder
+        /// folder, or that name with `.study` behind it where something else is called so
         #[arg(long)]
         folder: Option<PathBuf>,
         /// Trials per configuration, overriding the study file
@@ -88,7 +89,7 @@ pub(crate) fn main(action: &StudyAction) -> Result<u8, ExitFailure> {
         }
         StudyAction::Run { study: file, folder, blocks, quick, passed } => {
             let form = StudyForm { blocks: *blocks, quick: *quick };
-            let path = folder.clone().unwrap_or_else(|| file.file_stem().map_or_else(PathBuf::new, PathBuf::from));
+            let path = folder.clone().unwrap_or_else(|| unasked_folder(file));
             let permissions = passed.permissions();
             let begun = begin(&pipeline::pipeline(), file, &path, form)?;
             one_after_another(&begun, |(folder, study)| go_on(&runner(&permissions), folder, study))
@@ -105,6 +106,16 @@ pub(crate) fn main(action: &StudyAction) -> Result<u8, ExitFailure> {
             one_after_another(&folders, |folder| show(folder, *json))
         }
     }
+}
+
+/// The default folder; says so where it is not the usual one.
+fn unasked_folder(file: &Path) -> PathBuf {
+    let path = default_folder(file);
+    if path.file_name() != file.file_stem() {
+        let usual = file.file_stem().unwrap_or_default().display();
+        eprintln!("iolab: {usual} holds something else than a study; the trials go to {}", path.display());
+    }
+    path
 }
 
 /// Does something with each, until one does not end well.

@@ -2,12 +2,14 @@
 
 use super::Line;
 use super::amounts::{bytes, or, yes};
+use iolab_text::every;
+
 use crate::WorkerPlan;
 use crate::describe::add;
 
 pub(super) fn of(worker: &WorkerPlan, lines: &mut Vec<Line>) {
     let Some(verify) = &worker.verify else { return };
-    let backlog = verify.backlog.map(|backlog| format!("{} after each {} writes", backlog.batch, backlog.writes));
+    let backlog = verify.backlog.map(|backlog| format!("{} after {}", backlog.batch, every(backlog.writes, "write")));
     let trim = verify.trim.map(|trim| {
         let then = if trim.zeroes { ", then read as zeroes" } else { "" };
         format!("{} % of writes, up to {} after each {}{then}", trim.percent, trim.batch, trim.writes)

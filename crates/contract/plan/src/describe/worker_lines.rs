@@ -1,7 +1,7 @@
 //! A worker's values as lines: what it does, how, and what is measured of it.
 
 use iolab_options::Value;
-use iolab_text::exact_ns as time_ns;
+use iolab_text::{counted, every, exact_ns as time_ns};
 
 use super::amounts::{bytes, list, or, triple, variant, yes};
 use super::{Line, target_lines, verify_lines};
@@ -64,7 +64,7 @@ fn workload(worker: &WorkerPlan, lines: &mut Vec<Line>) {
         "operations",
         vec![
             ("rw", pattern.word.clone(), &["rw"]),
-            ("new offset every", format!("{} operations", pattern.every), &["rw"]),
+            ("new offset", every(pattern.every.into(), "operation"), &["rw"]),
             ("skip after each", format!("{} B", pattern.skip_bytes), &["rw"]),
             ("rw_sequencer", variant(pattern.sequencer), &["rw_sequencer"]),
             ("reads of a mix", mix, &["rwmixread", "rwmixwrite"]),
@@ -82,7 +82,10 @@ fn replay(worker: &WorkerPlan, lines: &mut Vec<Line>) {
     let Some(replay) = &worker.replay else { return };
     let rules = &replay.rules;
     let times = if rules.timed {
-        format!("{} times as fast as the trace", rules.speed)
+        match rules.speed {
+            1.0 => "as fast as the trace".to_owned(),
+            speed => format!("{speed} times as fast as the trace"),
+        }
     } else {
         "as fast as its order allows".to_owned()
     };
@@ -94,7 +97,7 @@ fn replay(worker: &WorkerPlan, lines: &mut Vec<Line>) {
         "replay",
         vec![
             ("trace", replay.paths.join(":"), &["read_iolog"]),
-            ("operations", format!("{} of {threads} threads", replay.operations), &["read_iolog"]),
+            ("operations", format!("{} of {}", replay.operations, counted(threads as u64, "thread")), &["read_iolog"]),
             ("times", times, &["replay_no_stall", "replay_time_scale"]),
             ("left out", if skipped.is_empty() { "nothing".to_owned() } else { skipped.join(", ") }, &["replay_skip"]),
             ("offsets divided by", rules.divide_offsets.to_string(), &["replay_scale"]),
@@ -107,7 +110,7 @@ fn replay(worker: &WorkerPlan, lines: &mut Vec<Line>) {
 fn shape(worker: &WorkerPlan, lines: &mut Vec<Line>) {
     let load = &worker.workload;
     let sync = &load.sync;
-    let after = |count: u32| if count == 0 { "never".to_owned() } else { format!("every {count} writes") };
+    let after = |count: u32| if count == 0 { "never".to_owned() } else { every(count.into(), "write") };
     let range = sync.file_range.map(|range| format!("flags {:#x}, {}", range.flags, after(range.every)));
     let stride = load.stride.map(|stride| {
         let [zone, work, skip] = [stride.range_bytes, stride.zone_bytes, stride.skip_bytes].map(bytes);
@@ -134,7 +137,7 @@ fn shape(worker: &WorkerPlan, lines: &mut Vec<Line>) {
             ("buffer seed", format!("{:#018x}", load.buffer_seed), &["randseed", "randrepeat"]),
             (
                 "next file",
-                format!("{}, every {} operations", variant(service.kind), service.every),
+                format!("{}, {}", variant(service.kind), every(service.every.into(), "operation")),
                 &["file_service_type"],
             ),
             ("openfiles", service.open_files.to_string(), &["openfiles"]),
@@ -214,7 +217,7 @@ fn pacing(worker: &WorkerPlan, lines: &mut Vec<Line>) {
     let follow = pacing.follow.as_ref().map(|follow| format!("one for each {} of {}", follow.every, follow.job));
     let think = pacing.think.as_ref().map(|think| {
         let after = match think.io_time_ns {
-            0 => format!("{} operations ({})", think.blocks, variant(think.trigger)),
+            0 => format!("{} ({})", counted(think.blocks.into(), "operation"), variant(think.trigger)),
             ns => format!("{} of I/O", time_ns(ns)),
         };
         format!("{} ({} spinning) after {after}", time_ns(think.pause_ns), time_ns(think.spin_ns))

@@ -2,10 +2,11 @@
 
 use iolab_plan::BlockSizes;
 use iolab_recording::Severity;
+use iolab_text::counted;
 
 use super::{RuleMatch, of_jobs};
 use crate::facts::{Facts, Member};
-use crate::wording::{bytes, count};
+use crate::wording::bytes;
 
 /// Rounding of times and counters.
 const TOLERANCE: f64 = 1.05;
@@ -52,8 +53,8 @@ fn odd_bytes(member: &Member<'_>) -> Option<String> {
         let whole = ios - parts - files - 0.01 * ios;
         let odd = direction.bytes > 0 && (moved > ios * most || moved < whole * least);
         odd.then(|| {
-            let ios = count(direction.ios);
-            format!("{ios} operations of {} to {} moved {}", bytes(least), bytes(most), bytes(moved))
+            let ios = counted(direction.ios, "operation");
+            format!("{ios} of {} to {} moved {}", bytes(least), bytes(most), bytes(moved))
         })
     })
 }

@@ -1,6 +1,7 @@
 //! Data that was read back and was not what had been written.
 
 use iolab_recording::Severity;
+use iolab_text::counted;
 
 use super::{RuleMatch, of_jobs};
 use crate::facts::Facts;
@@ -23,6 +24,7 @@ pub(crate) fn damaged(facts: &Facts<'_>) -> Vec<RuleMatch> {
         });
         let told: Vec<String> = told.collect();
         let more = if damaged > told.len() as u64 { ", …" } else { "" };
-        (damaged > 0).then(|| format!("{damaged} of {checked} blocks failed to verify: {}{more}", told.join(", ")))
+        (damaged > 0)
+            .then(|| format!("{damaged} of {} failed to verify: {}{more}", counted(checked, "block"), told.join(", ")))
     })
 }

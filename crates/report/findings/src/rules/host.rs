@@ -2,6 +2,7 @@
 //! the device.
 
 use iolab_recording::{HostSample, QuotaUse, Severity};
+use iolab_text::counted;
 use iolab_units::rounded_ns;
 
 use super::RuleMatch;
@@ -145,7 +146,7 @@ pub(crate) fn thermal(facts: &Facts<'_>) -> Vec<RuleMatch> {
         return Vec::new();
     }
     let length = rounded_ns(last.at_ns.saturating_sub(first.at_ns) as f64);
-    let evidence = format!("CPUs slowed down {} times in {length} because they were too hot", count(events));
+    let evidence = format!("CPUs slowed down {} in {length} because they were too hot", counted(events, "time"));
     vec![RuleMatch::of_run(Severity::Warning, evidence)]
 }
 

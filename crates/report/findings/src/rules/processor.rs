@@ -1,11 +1,12 @@
 //! Whether the processors of the workers, not the device, were the limit.
 
 use iolab_recording::Severity;
+use iolab_text::counted;
 use iolab_units::rounded_ns;
 
 use super::{RuleMatch, of_jobs, together};
 use crate::facts::{Facts, Job, Member};
-use crate::wording::{count, percent};
+use crate::wording::percent;
 
 /// From this share of its time on a CPU, a worker cannot do more.
 const BUSY: f64 = 0.95;
@@ -86,7 +87,7 @@ pub(crate) fn more_workers_than_cpus(facts: &Facts<'_>) -> Vec<RuleMatch> {
     let Some((workers, used)) = crowded.max_by(|one, other| one.1.total_cmp(&other.1)).filter(|_| cpus > 0) else {
         return Vec::new();
     };
-    let evidence = format!("{} workers used {used:.1} of {cpus} CPUs", count(workers));
+    let evidence = format!("{} used {used:.1} of {}", counted(workers, "worker"), counted(cpus.into(), "CPU"));
     vec![RuleMatch::of_run(Severity::Warning, evidence)]
 }
 

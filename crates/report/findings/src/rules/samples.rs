@@ -3,6 +3,7 @@
 use iolab_plan::Direction;
 use iolab_recording::Severity;
 use iolab_statistics::samples_needed;
+use iolab_text::counted;
 use iolab_units::rounded_ns;
 
 use super::{RuleMatch, of_jobs, together};
@@ -18,8 +19,8 @@ const P99: f64 = 99.0;
 /// A measured part that is over before anything has settled.
 pub(crate) fn too_short(facts: &Facts<'_>) -> Vec<RuleMatch> {
     of_jobs(facts, Severity::Warning, |job| {
-        let ios = count(job.sum(Member::ios));
-        is_too_short(job).then(|| format!("measured for {}, {ios} operations", rounded_ns(longest_ns(job) as f64)))
+        let ios = counted(job.sum(Member::ios), "operation");
+        is_too_short(job).then(|| format!("measured for {}, {ios}", rounded_ns(longest_ns(job) as f64)))
     })
 }
 
@@ -75,9 +76,9 @@ fn weak_percentiles(job: &Job<'_>, direction: Direction) -> Option<Weak> {
     weak.sort_by(f64::total_cmp);
     let above = if weak.len() > 1 { " and above" } else { "" };
     let words = format!(
-        "{} {} samples are too few for p{}{above}, which needs {}",
-        count(samples),
-        word(direction),
+        "{} {} too few for p{}{above}, which needs {}",
+        counted(samples, &format!("{} sample", word(direction))),
+        if samples == 1 { "is" } else { "are" },
         weak[0],
         count(samples_needed(weak[0]))
     );

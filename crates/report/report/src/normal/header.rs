@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use iolab_plan::{BlockSizes, Plan, WorkerPlan};
+use iolab_text::counted;
 
 use crate::number::NumberStyle;
 
@@ -43,13 +44,12 @@ fn job_line(worker: &WorkerPlan) -> String {
 fn workers_text(plan: &Plan) -> String {
     let threads = plan.workers.iter().filter(|worker| worker.process.thread).count();
     let processes = plan.workers.len() - threads;
-    let plural = |count: usize, one: &str, many: &str| format!("{count} {}", if count == 1 { one } else { many });
     let mut parts = Vec::new();
     if threads > 0 {
-        parts.push(plural(threads, "thread", "threads"));
+        parts.push(counted(threads as u64, "thread"));
     }
     if processes > 0 || threads == 0 {
-        parts.push(plural(processes, "process", "processes"));
+        parts.push(counted(processes as u64, "process"));
     }
     parts.join(" and ")
 }

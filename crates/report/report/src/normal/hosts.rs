@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use iolab_recording::Recording;
+use iolab_text::counted;
 use iolab_units::rounded_ns;
 
 /// Nothing for a run of one host.
@@ -25,9 +26,9 @@ pub(super) fn write(text: &mut String, recording: &Recording) {
         let facts = &host.facts;
         let _ = writeln!(
             text,
-            "  {}: {workers} {}, Linux {}, {} x {}{clock}",
+            "  {}: {}, Linux {}, {} x {}{clock}",
             host.name,
-            if workers == 1 { "worker" } else { "workers" },
+            counted(workers as u64, "worker"),
             facts.kernel,
             facts.cpus,
             facts.cpu_model

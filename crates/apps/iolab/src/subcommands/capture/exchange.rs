@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use iolab_activity::{ProgressUnit, watched};
 use iolab_outputs::OutputKind;
-use iolab_text::grouped;
+use iolab_text::{counted, grouped};
 use iolab_trace_import::{Form, ImportError, Imported, blktrace, iolog, strace};
 
 use super::trace_file::{open, unreadable};
@@ -47,7 +47,7 @@ pub(super) fn import(arguments: &CaptureArguments) -> Result<u8, ExitFailure> {
     let operations = reader.end().map_or(0, |end| end.operations);
     complain_for_people(&iolab_trace_summary::coverage(&reader, operations));
     let path = arguments.output.display();
-    eprintln!("{path}: {} operations; `iolab capture stat {path}` prints a summary", grouped(operations));
+    eprintln!("{path}: {}; `iolab capture stat {path}` prints a summary", counted(operations, "operation"));
     Ok(0)
 }
 
@@ -113,6 +113,6 @@ pub(super) fn export(trace: &Path, path: &Path, version: u8, force: bool) -> Res
         0 => String::new(),
         count => format!("; skipped: {} that failed or whose offset is unknown", grouped(count)),
     };
-    eprintln!("{}: {} operations{left_out}", path.display(), grouped(exported.lines));
+    eprintln!("{}: {}{left_out}", path.display(), counted(exported.lines, "operation"));
     Ok(0)
 }

@@ -102,7 +102,7 @@ fn file(
     options.stop = Some(stop);
     options.observer = Some(Arc::new(|moment: &FuseEvent| match moment {
         FuseEvent::Serving { path, transport } => {
-            tell(&format!("{} over {transport}; end with Ctrl-C", path.display()))
+            tell(&format!("{} over {transport}. Press Ctrl-C to stop.", path.display()))
         }
         FuseEvent::Note(text) => eprintln!("iolab: {text}"),
         FuseEvent::Busy => {
@@ -125,7 +125,7 @@ fn block_device(arguments: &AttachArguments, name: &str, size: Size, stop: Arc<S
     options.limits.trim_zeroes = trims_to_zeroes(name);
     options.stop = Some(stop);
     options.observer = Some(Arc::new(|moment: &UblkEvent| match moment {
-        UblkEvent::Serving { path } => tell(&format!("{}; end with Ctrl-C", path.display())),
+        UblkEvent::Serving { path } => tell(&format!("{}. Press Ctrl-C to stop.", path.display())),
         UblkEvent::Busy => eprintln!("iolab: the device is in use; press Ctrl-C again to end anyway"),
     }));
     let shape = options.pool_shape();

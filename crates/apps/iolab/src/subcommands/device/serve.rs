@@ -36,7 +36,7 @@ pub(super) fn main(arguments: &ServeArguments) -> Result<u8, ExitFailure> {
     let targets = listen(arguments, &name, &drive, &clock, &mut text)?;
     let service =
         arguments.name.as_deref().map(|name| serve(arguments, name, &drive, &clock, &mut text)).transpose()?;
-    text += "end with Ctrl-C\n";
+    text += "Press Ctrl-C to stop.\n";
     output::print(&text)?;
     while iolab_process::INTERRUPTS.load(Ordering::Relaxed) == 0 {
         // A signal ends the sleep at once.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use iolab_fs_commands::{CopyRequest, copy};
 use iolab_image::Copied;
-use iolab_text::size_text;
+use iolab_text::{counted, size_text};
 
 use crate::exit::{ExitFailure, FAILED};
 use crate::output;
@@ -40,7 +40,12 @@ pub(crate) fn main(arguments: &Arguments) -> Result<u8, ExitFailure> {
     let Copied { files, directories, bytes, left_out } = copy(&request, &StandardError)?;
     left_out.iter().for_each(|left_out| eprintln!("iolab: skipped {left_out}"));
     if *verbose {
-        output::print(&format!("{files} files and {directories} directories, {}\n", size_text(bytes)))?;
+        output::print(&format!(
+            "{} and {}, {}\n",
+            counted(files, "file"),
+            counted(directories, "directory"),
+            size_text(bytes)
+        ))?;
     }
     // As cp(1): what was left out makes it no success.
     Ok(if left_out.is_empty() { 0 } else { FAILED })

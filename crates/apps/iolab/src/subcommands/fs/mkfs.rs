@@ -6,6 +6,7 @@ use iolab_fs_commands::{MakeRequest, make_image, processors};
 
 use crate::exit::ExitFailure;
 use crate::output;
+use crate::printing::StandardError;
 
 /// How to make a file system.
 #[derive(Debug, clap::Args)]
@@ -40,7 +41,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn main(arguments: &Arguments) -> Result<u8, ExitFailure> {
-    let made = make_image(&MakeRequest {
+    let request = MakeRequest {
         image: &arguments.image,
         size_bytes: arguments.size,
         cluster_bytes: arguments.cluster_size,
@@ -50,7 +51,8 @@ pub(crate) fn main(arguments: &Arguments) -> Result<u8, ExitFailure> {
         id: arguments.id,
         force: arguments.force,
         json: arguments.json,
-    })?;
+    };
+    let made = make_image(&request, &StandardError)?;
     output::print(&made)?;
     Ok(0)
 }

@@ -90,7 +90,7 @@ fn observe(moment: &FuseEvent, image: &Path, behind: bool, log: Option<&Path>) {
         }
         FuseEvent::Serving { path, transport } => {
             let _unheard = output::print(&format!(
-                "{} is mounted on {} over {transport}; end with Ctrl-C or `iolab fs umount`\n",
+                "{} is mounted on {} over {transport}. Press Ctrl-C or run `iolab fs umount` to stop.\n",
                 image.display(),
                 path.display()
             ));

@@ -3,10 +3,10 @@
 //! umount(2) returns before a FUSE server has written everything; opening the image then would be
 //! too early.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use iolab_fs_commands::wait_until_closed;
-use iolab_fuse::mount::{Unmounted, source_on, unmount};
+use iolab_fuse::mount::{Unmounted, held_elsewhere, source_on, unmount};
 
 use crate::exit::ExitFailure;
 
@@ -35,6 +35,30 @@ pub(crate) fn main(arguments: &Arguments) -> Result<u8, ExitFailure> {
         }
         Unmounted::Failed(reason) => return Err(ExitFailure::failed(format!("iolab: {shown}: {reason}"))),
     }
-    wait_until_closed(&image)?;
+    wait_until_closed(&image, || tell_why_it_waits(&folder, &image))?;
     Ok(0)
+}
+
+/// Says what is waited for, and how to end it. A mount that other mount namespaces have copied stays
+/// until all of them let go of it.
+fn tell_why_it_waits(folder: &Path, image: &Path) {
+    let shown = folder.display();
+    let held = held_elsewhere(image, "logfs");
+    for mount in &held {
+        let (process, path) = (mount.process, mount.path.display());
+        eprintln!(
+            "iolab: {shown}: unmounted here, but the mount namespace of process {process} still holds it on {path}; \
+            `nsenter --mount --target {process} umount {path}` ends that"
+        );
+    }
+    if held.is_empty() {
+        eprintln!(
+            "iolab: {shown}: unmounted; waiting until the server has written the rest to {} and closed it. \
+            If that does not end, another mount namespace (of a container, or of another user) may hold the mount: \
+            unmount it there",
+            image.display()
+        );
+    } else {
+        eprintln!("iolab: {shown}: waiting until its server ends; press Ctrl-C to stop waiting");
+    }
 }

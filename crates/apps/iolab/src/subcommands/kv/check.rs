@@ -9,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 use anyhow::Context;
 use iolab_kv::{Access, ErrorKind, Existing, OpenRequest, Store, StoreError, StoreKind};
 use iolab_kv_check::{Hasty, Round, Shape, Stopped, World, check, load};
+use iolab_text::counted;
 
 use crate::exit::{ExitFailure, FAILED};
 use crate::output;
@@ -143,7 +144,8 @@ pub(crate) fn main(arguments: &Arguments) -> Result<u8, ExitFailure> {
             let Round { number, acknowledged, synced, lost } = round;
             // The pipe is closed: the check continues for its exit code.
             let _unread = output::print(&format!(
-                "round {number}: {acknowledged} operations acknowledged, {synced} of them synced; {lost} unsynced ones lost\n"
+                "round {number}: {} acknowledged, {synced} of them synced; {lost} unsynced ones lost\n",
+                counted(*acknowledged, "operation")
             ));
         }
     };
@@ -152,9 +154,13 @@ pub(crate) fn main(arguments: &Arguments) -> Result<u8, ExitFailure> {
     match ended {
         Ok(sum) => {
             let text = format!(
-                "{name}: survived {} kills: {} operations acknowledged; all {} synced ones present; {} unsynced ones \
-                lost in {} rounds, always the most recent ones\n",
-                sum.rounds, sum.acknowledged, sum.synced, sum.lost, sum.lossy_rounds
+                "{name}: survived {}: {} acknowledged; all {} synced ones present; {} unsynced ones \
+                lost in {}, always the most recent ones\n",
+                counted(sum.rounds.into(), "kill"),
+                counted(sum.acknowledged, "operation"),
+                sum.synced,
+                sum.lost,
+                counted(sum.lossy_rounds.into(), "round")
             );
             output::print(&text)?;
             Ok(0)

@@ -1,0 +1,64 @@
+//! Where a study keeps its trials when nobody names a folder.
+//!
+//! The name comes from the study file, and other things may have that name already: the studies of
+//! a collection often stand in a folder that is called as the collection is. Nothing is put among
+//! them.
+
+use std::path::{Path, PathBuf};
+
+/// The file's name without its extension, in the current folder; with `.study` behind it where that
+/// name is taken by something else than a study's folder.
+pub fn default_folder(file: &Path) -> PathBuf {
+    default_folder_in(Path::new(""), file)
+}
+
+fn default_folder_in(parent: &Path, file: &Path) -> PathBuf {
+    let plain = parent.join(file.file_stem().unwrap_or_default());
+    if is_taken(&plain) { plain.with_added_extension("study") } else { plain }
+}
+
+/// Whether something is there that is neither empty nor a study's.
+fn is_taken(path: &Path) -> bool {
+    if ["study.json", "collection.json"].iter().any(|name| path.join(name).is_file()) {
+        return false;
+    }
+    match std::fs::read_dir(path) {
+        Ok(mut entries) => entries.next().is_some(),
+        Err(_) => path.symlink_metadata().is_ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_taken_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let here = folder.path();
+        for (made, file) in [
+            ("files", Some("files/part.toml")),
+            ("begun", Some("begun/study.json")),
+            ("several", Some("several/collection.json")),
+            ("empty", None),
+        ] {
+            std::fs::create_dir(here.join(made)).unwrap();
+            if let Some(file) = file {
+                std::fs::write(here.join(file), "text").unwrap();
+            }
+        }
+        std::fs::write(here.join("bare"), "a study file without an extension").unwrap();
+        std::os::unix::fs::symlink("nowhere", here.join("link")).unwrap();
+        for (file, expected) in [
+            ("elsewhere/new.toml", "new"),
+            ("files.toml", "files.study"),
+            ("begun.toml", "begun"),
+            ("several.toml", "several"),
+            ("empty.toml", "empty"),
+            ("bare", "bare.study"),
+            ("link.toml", "link.study"),
+        ] {
+            assert_eq!(default_folder_in(here, Path::new(file)), here.join(expected), "{file}");
+        }
+    }
+}
