@@ -113,7 +113,7 @@ fn killed_runs_keep_their_intervals() {
 fn a_run_that_ends_leaves_a_recording_and_no_partial() {
     let folder = tempfile::tempdir().expect("a folder");
     let (record, partial) = (folder.path().join("x.iolab"), folder.path().join("x.iolab.partial"));
-    let mut running = start(&record, &["--runtime=200ms", "--group_reporting"]);
+    let mut running = start(&record, &["--runtime=1s", "--group_reporting"]);
     assert!(running.0.wait().expect("it ends").success());
     assert!(record.exists() && !partial.exists());
     let text = std::fs::read_to_string(&record).expect("a file");

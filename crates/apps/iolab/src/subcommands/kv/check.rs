@@ -156,11 +156,11 @@ pub(crate) fn main(arguments: &Arguments) -> Result<u8, ExitFailure> {
             let text = format!(
                 "{name}: survived {}: {} acknowledged; all {} synced ones present; {} unsynced ones \
                 lost in {}, always the most recent ones\n",
-                counted(sum.rounds.into(), "kill"),
+                counted(sum.rounds, "kill"),
                 counted(sum.acknowledged, "operation"),
                 sum.synced,
                 sum.lost,
-                counted(sum.lossy_rounds.into(), "round")
+                counted(sum.lossy_rounds, "round")
             );
             output::print(&text)?;
             Ok(0)
