@@ -13,7 +13,7 @@ pub fn description_is_well_formed(kind: &dyn StoreKind, _: &Setup) {
     assert!(version.starts_with(|first: char| first.is_ascii_digit()), "a version is a number: {version}");
 }
 
-/// The three values of [`Existing`](crate::Existing) do what they say.
+/// The three values of [`Existing`] do what they say.
 pub fn existing_stores_are_used_as_told(kind: &dyn StoreKind, setup: &Setup) {
     let scratch = Scratch::new();
     let folder = scratch.folder();
