@@ -136,11 +136,12 @@ impl HtmlPage {
     }
 
     /// Asserts what holds of every page of reports: it asks for nothing from outside, and every
-    /// figure has its numbers in a table.
+    /// figure has its numbers in a table; no character is written as its escape.
     ///
     /// # Panics
     /// It does not hold.
     pub fn stands_alone(&self) {
+        assert!(!self.text.contains("\\u{"), "a character is written as its escape");
         for (name, value) in &self.attributes {
             assert!(!["src", "srcset", "action", "formaction"].contains(&name.as_str()), "{name}={value}");
             assert!(!name.starts_with("on"), "{name}={value}");

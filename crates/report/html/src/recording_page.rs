@@ -130,7 +130,7 @@ fn jobs(jobs: &[JobFigures<'_>]) -> Markup {
     html! {
         p { "Latencies are from the beginning of an operation to its completion. Percentiles with too few samples \
             are omitted. "
-            "\\u{b1} is the standard deviation: for bandwidth over windows of the run (bwavgtime), for latencies \
+            "± is the standard deviation: for bandwidth over windows of the run (bwavgtime), for latencies \
             over all operations." }
         (table(&html! { "Each job and direction" }, "Each job and direction", &head, &rows))
         @for job in jobs.iter().filter(|job| job.schedule.is_some()) { (schedule(job)) }
