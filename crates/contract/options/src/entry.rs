@@ -60,9 +60,7 @@ impl OptionEntry {
         }
     }
 
-    /// A row of an engine's share of operations with another priority, which is read and not
-    /// honoured yet.
-    pub const fn priority(name: &'static str, kind: ValueKind, summary: &'static str) -> OptionEntry {
+    const fn priority(name: &'static str, kind: ValueKind, summary: &'static str) -> OptionEntry {
         OptionEntry {
             name,
             kind,
@@ -72,6 +70,27 @@ impl OptionEntry {
             ..OptionEntry::BLANK
         }
     }
+
+    /// The rows of engines whose operations could have a priority of their own. They are read and
+    /// not honoured yet.
+    pub const COMMAND_PRIORITIES: [OptionEntry; 4] = [
+        OptionEntry::priority(
+            "cmdprio_percentage",
+            ValueKind::Integers { min: 0, max: 100 },
+            "Percent of operations sent with their own priority",
+        ),
+        OptionEntry::priority(
+            "cmdprio_class",
+            ValueKind::Integers { min: 0, max: 3 },
+            "Priority class of those operations",
+        ),
+        OptionEntry::priority("cmdprio", ValueKind::Integers { min: 0, max: 7 }, "Priority level of those operations"),
+        OptionEntry::priority(
+            "cmdprio_bssplit",
+            ValueKind::Text,
+            "Percent of operations with their own priority, by block size",
+        ),
+    ];
 
     /// Whether `name` is this option's name or one of its aliases.
     pub fn answers_to(&self, name: &str) -> bool {

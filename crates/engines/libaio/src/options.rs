@@ -1,6 +1,6 @@
 //! The engine's own options, which are fio's.
 
-use iolab_options::{DefaultValue, OptionEntry, ValueKind};
+use iolab_options::{DefaultValue, OptionEntry};
 
 /// The table.
 pub(crate) static OPTIONS: [OptionEntry; 7] = [
@@ -23,20 +23,8 @@ pub(crate) static OPTIONS: [OptionEntry; 7] = [
         "Use vectored reads and writes",
         "IOCB_CMD_PREADV and PWRITEV of one element.",
     ),
-    OptionEntry::priority(
-        "cmdprio_percentage",
-        ValueKind::Integers { min: 0, max: 100 },
-        "Percent of operations sent with their own priority",
-    ),
-    OptionEntry::priority(
-        "cmdprio_class",
-        ValueKind::Integers { min: 0, max: 3 },
-        "Priority class of those operations",
-    ),
-    OptionEntry::priority("cmdprio", ValueKind::Integers { min: 0, max: 7 }, "Priority level of those operations"),
-    OptionEntry::priority(
-        "cmdprio_bssplit",
-        ValueKind::Text,
-        "Percent of operations with their own priority, by block size",
-    ),
+    OptionEntry::COMMAND_PRIORITIES[0],
+    OptionEntry::COMMAND_PRIORITIES[1],
+    OptionEntry::COMMAND_PRIORITIES[2],
+    OptionEntry::COMMAND_PRIORITIES[3],
 ];

@@ -111,22 +111,10 @@ pub(crate) static OPTIONS: [OptionEntry; 19] = [
         rejects: &["0"],
         ..OptionEntry::BLANK
     },
-    OptionEntry::priority(
-        "cmdprio_percentage",
-        ValueKind::Integers { min: 0, max: 100 },
-        "Percent of operations sent with their own priority",
-    ),
-    OptionEntry::priority(
-        "cmdprio_class",
-        ValueKind::Integers { min: 0, max: 3 },
-        "Priority class of those operations",
-    ),
-    OptionEntry::priority("cmdprio", ValueKind::Integers { min: 0, max: 7 }, "Priority level of those operations"),
-    OptionEntry::priority(
-        "cmdprio_bssplit",
-        ValueKind::Text,
-        "Percent of operations with their own priority, by block size",
-    ),
+    OptionEntry::COMMAND_PRIORITIES[0],
+    OptionEntry::COMMAND_PRIORITIES[1],
+    OptionEntry::COMMAND_PRIORITIES[2],
+    OptionEntry::COMMAND_PRIORITIES[3],
 ];
 
 /// What the job asks of the ring; `None` is automatic.
