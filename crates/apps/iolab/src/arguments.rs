@@ -14,6 +14,7 @@ use crate::subcommands::device::DeviceAction;
 use crate::subcommands::doctor::DoctorArguments;
 use crate::subcommands::fs::FsAction;
 use crate::subcommands::kv::KvAction;
+use crate::subcommands::perf::SpdkWords;
 use crate::subcommands::replay::ReplayArguments;
 use crate::subcommands::study::StudyAction;
 use crate::subcommands::synthesize::SynthesizeArguments;
@@ -77,7 +78,7 @@ pub(crate) enum Action {
     #[command(subcommand)]
     Db(DbAction),
     /// Drive NVMe devices with SPDK perf's command line
-    Perf(PerfArguments),
+    Perf(Box<PerfArguments>),
     /// Measure how fast a folder, file or device is, without a job file
     Bench(BenchArguments),
     /// Load key-value stores: RocksDB's db_bench, on any store
@@ -229,9 +230,13 @@ pub(crate) struct PerfArguments {
     /// Warm-up time before measuring, seconds
     #[arg(short = 'a', long = "warmup-time")]
     pub(crate) warm_up: Option<u64>,
-    /// CPU cores, one worker per core: a mask (`0x3`) or a list (`[0,1]`)
+    /// CPU cores, one worker per core: a mask (`0x3`) or a list (`[0,1]`). Devices are dealt out
+    /// over the cores; a single one is driven by all
     #[arg(short = 'c', long, default_value = "0x1")]
     pub(crate) core_mask: String,
+    /// Drive every device from every core
+    #[arg(long)]
+    pub(crate) use_every_core: bool,
     /// A device: `trtype:PCIe traddr:0000:06:00.0 ns:1`, `trtype:TCP traddr:192.168.1.5 trsvcid:4420`,
     /// `trtype:VIRT traddr:NAME`, `trtype:VIRT model:nand size:8G`; may be given several times
     #[arg(short = 'r', long = "transport")]
@@ -242,6 +247,21 @@ pub(crate) struct PerfArguments {
     /// Entries per queue
     #[arg(long = "io-queue-size")]
     pub(crate) queue_size: Option<u32>,
+    /// Collect at most this many completions at a time
+    #[arg(short = 'C', long = "max-completion-per-poll", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) most_completions: Option<u32>,
+    /// Sleep until the device's interrupt instead of polling
+    #[arg(short = 'E', long = "enable-interrupt")]
+    pub(crate) interrupt: bool,
+    /// NVMe/TCP: header digests
+    #[arg(short = 'H', long)]
+    pub(crate) enable_tcp_hdgst: bool,
+    /// NVMe/TCP: data digests
+    #[arg(short = 'I', long)]
+    pub(crate) enable_tcp_ddgst: bool,
+    /// Count errors of operations and go on
+    #[arg(short = 'Q', long, num_args = 0..=1, default_missing_value = "1", value_name = "N")]
+    pub(crate) continue_on_error: Option<u32>,
     /// Print percentiles after the table; twice: also histograms
     #[arg(short = 'L', long = "enable-sw-latency-tracking", action = clap::ArgAction::Count)]
     pub(crate) latency: u8,
@@ -285,6 +305,8 @@ pub(crate) struct PerfArguments {
     /// Allow overwriting this device, whatever it holds; may be repeated
     #[arg(long, value_name = "TARGET")]
     pub(crate) allow_destroy: Vec<String>,
+    #[command(flatten)]
+    pub(crate) spdk: SpdkWords,
     /// Block devices and files, driven with libaio
     #[arg(value_name = "DEVICE")]
     pub(crate) paths: Vec<String>,

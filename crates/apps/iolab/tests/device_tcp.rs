@@ -105,12 +105,16 @@ fn a_host_that_is_not_admitted_and_a_target_that_is_not_there_are_told_apart() {
     let host = "nqn.2014-08.org.nvmexpress:uuid:admitted";
     let served = Served::start(&lab, &["--null", "64M", "--listen", "tcp://127.0.0.1:0", "--hosts", host]);
     let stranger = served.device(&format!(" subnqn={}", served.subsystem));
-    lab.run(["nvme", "identify", &stranger]).ended(1, "does not admit host");
+    lab.run(["nvme", "identify", &stranger]).ended(3, "does not admit host");
+    lab.run(["perf", "-q", "1", "-w", "read", "-d", "1", "-r", &stranger]).ended(3, "does not admit host");
+    let filename = stranger.replace("nqn.2026-11.invalid.iolab:", "nqn.2026-11.invalid.iolab\\:");
+    let job = ["run", "--name=stranger", "--ioengine=nvme", "--rw=read", &format!("--filename={filename}")];
+    lab.run(job).ended(3, "does not admit host");
     lab.run(["nvme", "identify", &served.device("")]).ended(1, "has 0 subsystems for this host");
     let known = served.device(&format!(" hostnqn={host}"));
     lab.run(["nvme", "identify", &known]).ended(0, "");
     let wrong = served.device(&format!(" hostnqn={host} subnqn=nqn.2014-08.org.nvmexpress:other"));
-    lab.run(["nvme", "identify", &wrong]).ended(1, "has no subsystem nqn.2014-08.org.nvmexpress:other");
+    lab.run(["nvme", "identify", &wrong]).ended(3, "has no subsystem nqn.2014-08.org.nvmexpress:other");
     let gone = known.clone();
     served.end();
     lab.run(["nvme", "identify", &gone]).ended(1, "refused");

@@ -60,7 +60,19 @@ fn operations_mixes_and_several_devices_are_what_was_asked_for() {
     assert_eq!(jobs[0]["read"]["io_bytes"].as_u64(), Some(reads * 8192));
 
     let table = lab.run(words).ended(0, "").printed();
-    assert!(table.contains("size:64M") && table.contains("size:32M"), "{table}");
+    let rows = [DEVICE, other].map(|device| columns(&table, &format!("{device} from core 0")));
+    let total = columns(&table, "Total");
+    assert!((rows[0][0] + rows[1][0] - total[0]).abs() <= 0.02, "{table}");
+    assert!(rows.iter().all(|row| total[3] <= row[3] && row[3] <= row[2] && row[4] <= total[4]), "{table}");
+    let files = jobs[0]["files"].as_array().unwrap();
+    let of = |direction: &str| {
+        let one = |file: &serde_json::Value| file[direction]["total_ios"].as_u64().unwrap();
+        files.iter().map(one).collect::<Vec<u64>>()
+    };
+    assert_eq!((of("read").iter().sum::<u64>(), of("write").iter().sum::<u64>()), (reads, writes));
+    for (reads, writes) in of("read").iter().zip(of("write")) {
+        assert_eq!(reads + writes, 5000, "-d is for each namespace");
+    }
 
     let all = perf(&lab, "-q 1 -o 4k -w rw -M 100 -d 300 --json").ended(0, "").json();
     assert_eq!(all["jobs"][0]["read"]["total_ios"].as_u64(), Some(300), "{all}");

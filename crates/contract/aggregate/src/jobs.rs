@@ -12,6 +12,7 @@ use iolab_recording::{
 };
 
 use crate::direction::DirectionFigures;
+use crate::files::{CountedFile, counted_files};
 use crate::members::Member;
 use crate::shares::{Bands, DepthShares};
 use crate::steady::{SteadyFigures, steady};
@@ -36,6 +37,8 @@ pub struct JobFigures<'a> {
     pub directions: Vec<DirectionFigures>,
     /// `mixed` in addition to the three, for `unified_rw_reporting=both`.
     pub mixed: Option<DirectionFigures>,
+    /// Each file, of jobs with several that asked for it.
+    pub files: Vec<CountedFile>,
     /// Flushes.
     pub sync: SyncRecording,
     /// Latency bands.
@@ -131,6 +134,7 @@ pub(crate) fn job_figures<'a>(members: &[Member<'a>], recording: &'a Recording) 
         bands: Bands::of(&directions),
         directions,
         mixed: beside,
+        files: counted_files(members),
         sync,
         depth: batches(|depth| &depth.at_submit, false),
         submit: batches(|depth| &depth.submit_batches, true),

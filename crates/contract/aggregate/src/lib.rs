@@ -14,6 +14,7 @@
 mod devices;
 mod direction;
 mod figures;
+mod files;
 mod intervals;
 mod jobs;
 mod members;
@@ -28,6 +29,7 @@ mod whole;
 pub use devices::{DeviceFigures, device_figures};
 pub use direction::DirectionFigures;
 pub use figures::{Figures, figures};
+pub use files::{CountedFile, FileDirection, counted_files};
 pub use intervals::{IntervalFigures, interval_figures};
 pub use jobs::{CpuFigures, ErrorFigures, JobFigures};
 pub use members::{Member, flaw, members};

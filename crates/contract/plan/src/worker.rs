@@ -139,6 +139,10 @@ pub struct MeasurementPlan {
     /// wants it is enough.
     #[serde(default)]
     pub trace_block: bool,
+    /// Count operations, bytes and completion latencies of each file, where the worker has several
+    /// (`per_file_stats`).
+    #[serde(default)]
+    pub per_file: bool,
     /// Averaging window of the bandwidth summary (`bwavgtime`), ms.
     pub bandwidth_window_ms: u64,
     /// Averaging window of the IOPS summary (`iopsavgtime`), ms.

@@ -83,6 +83,11 @@ impl Recording {
                 "it is not the worker planned for this place",
             )?;
             worker.check(&format!("workers[{at}]"))?;
+            must(
+                worker.files.is_empty() || worker.files.len() == plan.files.len(),
+                || format!("workers[{at}].files"),
+                "there are not as many as planned",
+            )?;
         }
         check_facts(&self.host, "host")?;
         self.check_hosts()?;
@@ -140,6 +145,9 @@ impl WorkerRecording {
             within(&counts, MOST, || format!("{place}.directions[{at}]"))?;
             within(&[direction.bytes], MOST_BYTES, || format!("{place}.directions[{at}]"))?;
             within(&[direction.runtime_ns], LONGEST_NS, || format!("{place}.directions[{at}]"))?;
+        }
+        for (at, file) in self.files.iter().enumerate() {
+            within(&file.bytes, MOST_BYTES, || format!("{place}.files[{at}]"))?;
         }
         within(&[self.sync.ios], MOST, || format!("{place}.sync"))?;
         within(&[self.cpu.user_ns, self.cpu.system_ns], MOST_BYTES, || format!("{place}.cpu"))?;

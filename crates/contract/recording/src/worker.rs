@@ -23,6 +23,10 @@ pub struct WorkerRecording {
     pub runtime_ns: u64,
     /// Read, write, trim.
     pub directions: PerDirection<DirectionRecording>,
+    /// What each file had of it, in the order of the plan; empty unless the job asked for that
+    /// (`per_file_stats`) and has several files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<FileRecording>,
     /// fsync, fdatasync and sync_file_range.
     pub sync: SyncRecording,
     /// Operations per interval, on a grid common to all workers.
@@ -182,6 +186,15 @@ pub struct DirectionRecording {
     /// generator's own fault.
     #[serde(default)]
     pub generator_late: SparseHistogram,
+}
+
+/// One file's part of a worker's operations.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct FileRecording {
+    /// Bytes moved in the measured part.
+    pub bytes: PerDirection<u64>,
+    /// reaped - submitted; they count the operations, too.
+    pub clat: PerDirection<SparseHistogram>,
 }
 
 /// Flush operations.

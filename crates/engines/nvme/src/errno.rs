@@ -52,6 +52,7 @@ pub(crate) fn of_error(error: &DriverError) -> i32 {
     match error {
         DriverError::NotReady { .. } | DriverError::AdminTimeout { .. } => libc::ETIMEDOUT,
         DriverError::Gone { .. } | DriverError::Dead(_) | DriverError::Pci(_) => libc::ENODEV,
+        DriverError::Refused(_) => libc::EPERM,
         DriverError::BadRequest(_) | DriverError::Unsupported(_) => libc::EINVAL,
         DriverError::Map(_) => libc::ENOMEM,
         _ => libc::EIO,

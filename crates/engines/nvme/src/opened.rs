@@ -12,6 +12,7 @@ use iolab_clock::Clock;
 use iolab_device_link::{Link, LinkError};
 use iolab_engine::DeviceFacts;
 use iolab_nvme_driver::{Controller, ControllerOptions, DriverError, Namespace};
+use iolab_nvme_tcp::DiscoverError;
 use iolab_vfio::{AddressError, PciAddress, VfioDevice, VfioError};
 use iolab_virtual_ssd::{Config, ConfigError, Embedded, EmbeddedError, Subsystem};
 
@@ -111,6 +112,11 @@ impl From<DriveError> for NvmeDeviceError {
 }
 
 impl NvmeDeviceError {
+    /// Whether the device, or the machine that has it, refuses this user.
+    pub fn is_refusal(&self) -> bool {
+        self.errno() == Some(libc::EPERM)
+    }
+
     /// The closest errno, if there is one.
     pub fn errno(&self) -> Option<i32> {
         match self {
@@ -121,6 +127,7 @@ impl NvmeDeviceError {
             NvmeDeviceError::Driver(error) | NvmeDeviceError::Tcp(TcpError::Driver(error)) => {
                 Some(errno::of_error(error))
             }
+            NvmeDeviceError::Tcp(TcpError::Discover(DiscoverError::Driver(error))) => Some(errno::of_error(error)),
             NvmeDeviceError::Tcp(_) => Some(libc::ENODEV),
             NvmeDeviceError::Link { .. } => Some(libc::ENODEV),
             NvmeDeviceError::Media(MediaError::Refused { .. }) | NvmeDeviceError::Folder(_) => Some(libc::EPERM),

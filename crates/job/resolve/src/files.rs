@@ -149,6 +149,10 @@ pub(crate) fn targets(job: &Job<'_>, job_name: &str, layout: &LayoutPlan) -> Vec
     let directory = directories.get(job.clone as usize % directories.len().max(1)).map(String::as_str);
     let names = (0..files.clamp(1, MOST_FILES) as usize)
         .map(|file| generate(&format, &Keywords { job: job_name, clone: job.clone, file }));
+    // A pattern that the job gives can name devices: one of each number.
+    if job.engine.capabilities.files == FileUse::Devices && job.has("filename_format") {
+        return names.map(|name| own_device(job, name, FileOrigin::Named)).collect();
+    }
     let targets = names.map(|name| {
         let origin = FileOrigin::Generated { folder: folder_of(directory, &name) };
         target(job, below(directory, &name), origin, layout)

@@ -30,6 +30,7 @@ pub(crate) fn resolve(job: &Job<'_>, limits: &LimitPlan) -> MeasurementPlan {
         histogram_interval_ns: histogram_interval_ns(job),
         sample_interval_ns,
         trace_block: trace_block(job, sample_interval_ns),
+        per_file: per_file(job, clat),
         bandwidth_window_ms,
         iops_window_ms,
         percentiles: percentiles(job, slat, clat, lat),
@@ -96,6 +97,19 @@ fn trace_block(job: &Job<'_>, sample_interval_ns: u64) -> bool {
         job.warn("trace_block", "trace_block has no effect with sample_interval=0".to_owned(), "sample_interval=1s");
     }
     asked && sample_interval_ns > 0
+}
+
+/// What is counted of a file is its completion latencies.
+fn per_file(job: &Job<'_>, clat: bool) -> bool {
+    let asked = job.on("per_file_stats");
+    if asked && !clat {
+        job.warn(
+            "per_file_stats",
+            "per_file_stats has no effect, because completion latency is not measured".to_owned(),
+            "omit gtod_reduce and disable_clat",
+        );
+    }
+    asked && clat
 }
 
 /// Percentiles of a latency need that latency to be measured.

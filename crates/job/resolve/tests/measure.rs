@@ -78,7 +78,12 @@ fn what_is_measured() {
     assert_eq!(plan.percentiles.list, [50.0, 99.9]);
     assert!(plan.percentiles.lat && plan.percentiles.clat);
     assert_eq!((plan.unified, plan.clock), (UnifiedReporting::Both, ClockChoice::Cpu));
+    assert!(worker("size=1m nrfiles=2 per_file_stats=1").measurement.per_file);
+    let unmeasured = resolved(&section("size=1m nrfiles=2 per_file_stats=1 gtod_reduce=1"), |_| {});
+    assert!(!unmeasured.plan.workers[0].measurement.per_file);
+    assert!(unmeasured.warnings[0].reason.contains("per_file_stats has no effect"));
     let defaults = worker("size=1m").measurement;
+    assert!(!defaults.per_file);
     assert_eq!((defaults.bandwidth_window_ms, defaults.kb_base, defaults.significant_figures), (500, 1024, 4));
     assert_eq!(defaults.percentiles.list.len(), 17);
     let windows = [("write_bw_log=b log_avg_msec=100", 100), ("log_avg_msec=100", 500), ("bwavgtime=50", 50)];

@@ -105,7 +105,10 @@ impl Target {
     fn on_nvme(engines: Engines, request: &BenchRequest<'_>) -> Result<Target, Failure> {
         let device = DeviceName::parse(request.target).map_err(|error| mistake(request, &error.to_string()))?;
         let facts = engines.device("nvme", request.target);
-        let facts = facts.map_err(|error| Failure::failed(format!("{}: {}", request.target, error.message)))?;
+        let facts = facts.map_err(|error| {
+            let text = format!("{}: {}", request.target, error.message);
+            if error.is_refusal() { Failure::refused(text) } else { Failure::failed(text) }
+        })?;
         let allows = |text: &PathBuf| DeviceName::parse(&text.to_string_lossy()).is_ok_and(|named| named == device);
         let is_embedded = matches!(device.place, DevicePlace::Embedded(_));
         let what = match device.place {

@@ -11,6 +11,7 @@ pub mod bends;
 mod collections;
 mod cost;
 mod default_folder;
+mod device;
 mod folder;
 mod hooks;
 mod preconditioning;
@@ -22,6 +23,7 @@ mod trials;
 
 pub use collections::{files_of, folders_of};
 pub use default_folder::default_folder;
+pub use device::with_device;
 pub use folder::Folder;
 pub use reading::{StudyForm, begin, complete, lay_out, located, read};
 pub use running::{StudyEnd, StudyRunner, results_json};

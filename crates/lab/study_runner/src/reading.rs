@@ -9,15 +9,19 @@ use iolab_study::{Design, JobSetting, JobSource, Study};
 
 pub(crate) use crate::collections::mistake;
 use crate::folder::Folder;
-use crate::{collections, cost};
+use crate::{collections, cost, device};
 
 /// How a study is to differ from its file.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Default)]
 pub struct StudyForm {
     /// Trials of each configuration.
     pub blocks: Option<u32>,
     /// The quick form that the file describes.
     pub quick: bool,
+    /// The form on this device.
+    pub device: Option<String>,
+    /// Whether it is one of a collection: those without a form for a device stay as they are.
+    pub is_part: bool,
 }
 
 /// The folders of a study, or of those of a collection, with the studies in them; nothing is made
@@ -29,9 +33,10 @@ pub fn begin(
     pipeline: &Pipeline<'_>,
     file: &Path,
     path: &Path,
-    form: StudyForm,
+    form: &StudyForm,
 ) -> Result<Vec<(Folder, Study)>, Failure> {
     let (collection, files) = collections::files_of(file)?;
+    let form = &StudyForm { is_part: collection.is_some(), ..form.clone() };
     let mut studies = Vec::new();
     for file in &files {
         let (study, job) = read(file, form)?;
@@ -50,13 +55,19 @@ pub fn begin(
 ///
 /// # Errors
 /// What is wrong with the file, with its line.
-pub fn read(path: &Path, form: StudyForm) -> Result<(Study, String), Failure> {
+pub fn read(path: &Path, form: &StudyForm) -> Result<(Study, String), Failure> {
     let place = path.display();
     let text = iolab_bounded_read::read_text(path, STUDY_FILE)
         .map_err(|error| Failure::mistake(format!("{place}: {error}")))?;
     let mut study = iolab_study::read(&text).map_err(|error| mistake(path, &error))?;
     if form.quick {
         study = study.quickened().map_err(|error| mistake(path, &error))?;
+    }
+    if let Some(name) = &form.device
+        && (study.device_form.is_some() || !form.is_part)
+    {
+        let device = device::named(name)?;
+        study = study.on_device(device).map_err(|error| mistake(path, &error))?;
     }
     if let Some(blocks) = form.blocks {
         (study.blocks, study.auto_blocks) = (blocks, None);

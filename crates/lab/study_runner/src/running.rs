@@ -53,6 +53,7 @@ impl StudyRunner<'_> {
         let job = folder.job()?;
         let cost = cost::of(&self.pipeline, study, &design, &job)?;
         let console = self.pipeline.console;
+        let permissions = self.permissions.on(study);
         console.show(&(describe_design(study, &design) + &cost.describe()));
         // Beyond this point nothing decides any more which trials there may be, or in which order.
         let running = Running {
@@ -61,7 +62,7 @@ impl StudyRunner<'_> {
             design: &design,
             job: &job,
             cost: &cost,
-            permissions: self.permissions,
+            permissions: &permissions,
             engines: self.pipeline.engines,
             console,
         };

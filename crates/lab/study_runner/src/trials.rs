@@ -323,6 +323,13 @@ pub struct Permissions {
 }
 
 impl Permissions {
+    /// With what follows from the study: who names a device may write to the file that shows it.
+    pub(crate) fn on(&self, study: &Study) -> Permissions {
+        let mut own = self.clone();
+        own.allow_destroy.extend(study.served.as_ref().map(|device| device.file.clone()));
+        own
+    }
+
     /// As words of `iolab run`.
     pub(crate) fn words(&self) -> impl Iterator<Item = String> {
         let allowed = self.allow_destroy.iter().map(|path| format!("--allow-destroy={path}"));

@@ -31,6 +31,10 @@ pub enum DriverError {
     /// The controller cannot do what this driver needs.
     #[error("the controller is not usable: {0}")]
     Unsupported(String),
+    /// The controller does not admit this host, or not to what it asks for. Asking again would not
+    /// change that.
+    #[error("refused: {0}")]
+    Refused(String),
     /// An admin command ended with an error.
     #[error("{command} failed: {status}")]
     Admin {

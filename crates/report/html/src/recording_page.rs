@@ -2,7 +2,7 @@
 //! over time, and what it ran on.
 
 use iolab_aggregate::{DirectionFigures, JobFigures, figures};
-use iolab_plan::describe;
+use iolab_plan::{Direction, describe};
 use iolab_recording::Recording;
 use maud::{Markup, html};
 
@@ -133,6 +133,7 @@ fn jobs(jobs: &[JobFigures<'_>]) -> Markup {
             "± is the standard deviation: for bandwidth over windows of the run (bwavgtime), for latencies \
             over all operations." }
         (table(&html! { "Each job and direction" }, "Each job and direction", &head, &rows))
+        @for job in jobs.iter().filter(|job| !job.files.is_empty()) { (files(job)) }
         @for job in jobs.iter().filter(|job| job.schedule.is_some()) { (schedule(job)) }
         @for job in jobs.iter().filter(|job| job.drift.is_some()) { (drift(job)) }
     }
@@ -142,6 +143,33 @@ fn jobs(jobs: &[JobFigures<'_>]) -> Markup {
 fn titled(job: &JobFigures<'_>) -> String {
     let own = &job.plan.job;
     if job.hosts.is_empty() { own.clone() } else { format!("{own} on {}", job.hosts.join(", ")) }
+}
+
+/// Each file or device of a job that counts them.
+fn files(job: &JobFigures<'_>) -> Markup {
+    let head = ["file or device", "direction", "operations", "rate", "bandwidth", "mean", "p50", "p99", "slowest"];
+    let mut rows: Vec<Vec<Cell>> = Vec::new();
+    for file in &job.files {
+        for (direction, of) in Direction::ALL.into_iter().zip(&file.directions) {
+            if of.clat.is_empty() {
+                continue;
+            }
+            let latency = |ns: f64| Cell::Number(time(ns));
+            rows.push(vec![
+                Cell::Head(file.path.clone()),
+                Cell::Text(direction.name().to_owned()),
+                Cell::Number(grouped(of.done.ios)),
+                Cell::Number(rate(of.done.ios_per_second())),
+                Cell::Number(bytes_per_second(of.done.bytes_per_second())),
+                latency(of.clat.mean()),
+                latency(of.clat.percentile(50.0) as f64),
+                latency(of.clat.percentile(99.0) as f64),
+                latency(of.clat.max as f64),
+            ]);
+        }
+    }
+    let caption = html! { "Each file or device of " (name(&titled(job))) ", by completion latency" };
+    table(&caption, &format!("Each file or device of {}", titled(job)), &head, &rows)
 }
 
 /// How a paced load kept its schedule.

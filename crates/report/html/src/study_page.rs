@@ -9,7 +9,7 @@ use maud::{Markup, html};
 
 use crate::charts::{Gallery, Material, forest, run_charts, study_charts, with_table};
 use crate::digest::Digest;
-use crate::frame::{Header, Section, counted, details, document, name};
+use crate::frame::{Cell, Header, Section, counted, details, document, name, table};
 use crate::standing::Outcome;
 use crate::summary::Links;
 use crate::{Page, cost, environment, findings, results, steady, summary, verdicts};
@@ -98,6 +98,9 @@ fn sections(report: &StudyReport<'_>, prefix: &str, title: &str) -> (Vec<Section
     let links = |figure: usize| links(figure, &outcome, &forests, &gallery);
     let opening = opening(report, &outcome, is_part, &links);
     let mut sections = vec![Section::new(format!("{prefix}summary"), title, opening)];
+    if let Some(ways) = ways(report.study) {
+        sections.push(section("ways", "What was compared", ways));
+    }
     if verdicts::exist(&outcome) {
         sections.push(section("verdicts", "Verdicts", verdict_section(&outcome, &forests)));
     }
@@ -118,6 +121,25 @@ fn sections(report: &StudyReport<'_>, prefix: &str, title: &str) -> (Vec<Section
     ]);
     let forests = forests.into_iter().map(|(_, figure)| figure);
     (sections, forests.chain(gallery.into_figures()).chain(rounds.into_figures()).collect())
+}
+
+/// What stands behind the points of the axes, where the study says so.
+fn ways(study: &Study) -> Option<Markup> {
+    let rows: Vec<Vec<Cell>> = study
+        .axes
+        .iter()
+        .flat_map(|axis| axis.points.iter().filter(|point| !point.about.is_empty()))
+        .map(|point| vec![Cell::Head(point.name.clone()), Cell::Text(point.about.clone())])
+        .collect();
+    (!rows.is_empty()).then(|| {
+        html! {
+            @if let Some(device) = &study.served {
+                p { "All of them work on one device, " (name(&device.name)) ": the driver in user space as "
+                    (name(&device.driven)) ", the kernel as the file " (name(&device.file)) "." }
+            }
+            (table(&html! { "What each way to the storage consists of" }, "What each way consists of", &["way", "what it contains"], &rows))
+        }
+    })
 }
 
 /// A forest plot for each figure with comparisons, by the number of the figure.

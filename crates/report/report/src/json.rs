@@ -2,7 +2,7 @@
 //!
 //! The first line is exactly `{` and the last exactly `}`. Additions, all where readers of fio's
 //! output ignore them: `iolab version` at the top, `resp_ns` (latency from the intended start) in
-//! directions of paced loads; `interrupted` at the top of a run that was; of runs of several hosts
+//! directions of paced loads; `files` in jobs with `per_file_stats`; `interrupted` at the top of a run that was; of runs of several hosts
 //! `hosts`, and in each job the names of its own as `hostname`, as fio has it of clients.
 //!
 //! **Status snapshots** (`--status-interval`): each snapshot is one document of this form. To make
@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 use iolab_aggregate::{
     DepthShares, DeviceFigures, JobFigures, MICROSECOND_BANDS, MILLISECOND_BANDS, NANOSECOND_BANDS, SteadyFigures,
 };
+use iolab_plan::Direction;
 use iolab_recording::{DeviceCounters, Host, Recording};
 
 use writer::Writer;
@@ -96,6 +97,7 @@ fn write_job(writer: &mut Writer, job: &JobFigures<'_>, recording: &Recording, p
     if let Some(mixed) = &job.mixed {
         direction::write_direction(writer, mixed, percentiles, plus);
     }
+    write_files(writer, job);
     write_schedule(writer, job);
     write_drift(writer, job);
     write_overheads(writer, job);
@@ -158,6 +160,29 @@ fn write_drift(writer: &mut Writer, job: &JobFigures<'_>) {
         writer.numbers("series_start_ns", drift.series.iter().map(|one| one.start_ns));
         writer.numbers("series_late_mean_ns", drift.series.iter().map(|one| one.mean_ns));
         writer.numbers("series_late_most_ns", drift.series.iter().map(|one| one.most_ns));
+    });
+}
+
+/// An array of iolab's own, for jobs that count each file.
+fn write_files(writer: &mut Writer, job: &JobFigures<'_>) {
+    if job.files.is_empty() {
+        return;
+    }
+    let percentiles = &job.plan.measurement.percentiles;
+    writer.array("files", &job.files, |writer, file| {
+        writer.text("filename", &file.path);
+        for (direction, of) in Direction::ALL.into_iter().zip(&file.directions) {
+            if of.clat.is_empty() {
+                continue;
+            }
+            writer.object(direction.name(), |writer| {
+                writer.number("total_ios", of.done.ios);
+                writer.number("io_bytes", of.done.bytes);
+                writer.float("iops", of.done.ios_per_second());
+                writer.number("bw_bytes", of.done.bytes_per_second() as u64);
+                direction::write_latency(writer, "clat_ns", &of.clat, Some(percentiles), false);
+            });
+        }
     });
 }
 

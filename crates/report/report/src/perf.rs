@@ -1,5 +1,5 @@
-//! The table of SPDK's `spdk_nvme_perf` (app/spdk_nvme_perf in its sources): a line for each core's
-//! devices, and a total; below it percentiles or whole histograms, for those who read that tool's
+//! The table of SPDK's `spdk_nvme_perf` (app/spdk_nvme_perf in its sources): a line for each device
+//! of each core, and a total; below it percentiles or whole histograms, for those who read that tool's
 //! output.
 //!
 //! Latencies are completion latencies, as there: from the submission of a command to its
@@ -7,7 +7,7 @@
 
 use std::fmt::Write;
 
-use iolab_aggregate::{Throughput, members};
+use iolab_aggregate::{CountedFile, Throughput, counted_files, members};
 use iolab_histogram::{SparseHistogram, bucket_low};
 use iolab_plan::{Direction, WorkerPlan};
 use iolab_recording::{Recording, WorkerRecording};
@@ -37,7 +37,7 @@ struct Line {
 /// The whole report.
 pub fn perf(recording: &Recording, detail: PerfDetail) -> String {
     let members = members(recording);
-    let lines: Vec<Line> = members.iter().map(|(plan, worker)| line(plan, worker)).collect();
+    let lines: Vec<Line> = members.iter().flat_map(|(plan, worker)| lines_of(plan, worker)).collect();
     let mut text = table(&lines, Throughput::of(&Direction::ALL, &members));
     if detail != PerfDetail::Table {
         for line in lines.iter().filter(|line| !line.latency.is_empty()) {
@@ -52,19 +52,32 @@ pub fn perf(recording: &Recording, detail: PerfDetail) -> String {
     text
 }
 
+/// A line for each device that was counted by itself, or one for the worker.
+fn lines_of(plan: &WorkerPlan, worker: &WorkerRecording) -> Vec<Line> {
+    let files = counted_files(&[(plan, worker)]);
+    if files.is_empty() {
+        return vec![line(plan, worker)];
+    }
+    let of = |file: &CountedFile| {
+        let whole = file.whole();
+        Line { label: format!("{}{}", file.path, core(plan)), done: whole.done, latency: whole.clat }
+    };
+    files.iter().map(of).collect()
+}
+
+/// ` from core 3`, of a worker that stays on one.
+fn core(plan: &WorkerPlan) -> String {
+    let core = plan.process.cpus.as_ref().and_then(|cpus| cpus.first());
+    core.map_or(String::new(), |core| format!(" from core {core}"))
+}
+
 fn line(plan: &WorkerPlan, worker: &WorkerRecording) -> Line {
     let mut devices: Vec<String> = plan.files.iter().map(|file| file.path.display().to_string()).collect();
     if devices.is_empty() {
         devices.push(plan.job.clone());
     }
-    let core = plan
-        .process
-        .cpus
-        .as_ref()
-        .and_then(|cpus| cpus.first())
-        .map_or(String::new(), |core| format!(" from core {core}"));
     let mut line = Line {
-        label: format!("{}{core}", devices.join(" + ")),
+        label: format!("{}{}", devices.join(" + "), core(plan)),
         done: Throughput::of_worker(&Direction::ALL, worker),
         latency: SparseHistogram::default(),
     };

@@ -24,6 +24,7 @@ fn json_reports() {
     check("paced.json", &json(&fixture::case("paced"), JsonStyle::default()));
     check("calibrated.json", &json(&fixture::case("calibrated"), JsonStyle::default()));
     check("survived.json", &json(&fixture::case("survived"), JsonStyle::default()));
+    check("several_devices.json", &json(&fixture::case("several_devices"), JsonStyle::default()));
     check("unsteady.json", &json(&fixture::case("unsteady"), JsonStyle::default()));
 }
 
@@ -53,6 +54,7 @@ fn tables_of_spdk_perf() {
         perf(&fixture::case("mixed_rw_sync"), PerfDetail::Percentiles),
         perf(&fixture::case("single"), PerfDetail::Histograms),
         perf(&fixture::case("empty"), PerfDetail::Histograms),
+        perf(&fixture::case("several_devices"), PerfDetail::Percentiles),
     ];
     check("perf.txt", &text.concat());
 }

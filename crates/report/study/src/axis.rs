@@ -21,6 +21,9 @@ pub struct Point {
     pub name: String,
     /// Options it sets, in order.
     pub settings: Vec<JobSetting>,
+    /// What it is, in a sentence; may be empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub about: String,
 }
 
 /// More points than this are a mistake.

@@ -4,20 +4,22 @@
 //! truth values and mean what they mean in a job file.
 
 mod axes;
+mod device_table;
 mod place;
 mod procedure;
 
 use std::collections::BTreeMap;
 
 use axes::{AxisTable, Values, axis};
+use device_table::DeviceTable;
 use procedure::{Blocks, LadderTable, PreconditionKey};
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use crate::job_text::JobSource;
 use crate::{
-    Axis, Figure, FigureDirection, JobSetting, Ladder, Measure, Preconditioning, Reported, StudyError, TextPlace,
-    profile,
+    Axis, DeviceForm, Figure, FigureDirection, JobSetting, Ladder, Measure, Preconditioning, Reported, ServedDevice,
+    StudyError, TextPlace, profile,
 };
 
 pub use place::place_of;
@@ -74,6 +76,12 @@ pub struct Study {
     /// What is different in its quick form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quick: Option<Quick>,
+    /// What is different on a device that is named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_form: Option<DeviceForm>,
+    /// The device that was named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub served: Option<ServedDevice>,
 }
 
 /// A shorter form of a study, to see whether it works and roughly what it says.
@@ -121,6 +129,7 @@ struct File {
     set_up: Option<String>,
     tear_down: Option<String>,
     quick: Option<QuickTable>,
+    device: Option<DeviceTable>,
     profile: Option<Spanned<String>>,
     precondition: Option<Spanned<PreconditionKey>>,
     steady: Option<Spanned<String>>,
@@ -204,6 +213,8 @@ impl File {
             trims_warm_up: self.trims_warm_up(text)?,
             ladder: self.ladder.as_ref().map(|table| placed(text, table, table.get_ref().read())).transpose()?,
             quick: self.quick()?,
+            device_form: self.device.as_ref().map(|table| table.read(text)).transpose()?,
+            served: None,
             before_all: self.before_all,
             after_all: self.after_all,
             title: self.title,
@@ -313,6 +324,8 @@ impl Default for Study {
             trims_warm_up: false,
             ladder: None,
             quick: None,
+            device_form: None,
+            served: None,
         }
     }
 }

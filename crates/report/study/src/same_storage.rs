@@ -1,9 +1,10 @@
 //! Whether the configurations of a study reached the same storage.
 
+use iolab_aggregate::ReachedStorage;
 use iolab_findings::{Reached, by_target, different_targets};
 use iolab_recording::Finding;
 
-use crate::{Design, JobSetting, Trial};
+use crate::{Design, JobSetting, ServedDevice, Trial};
 
 /// Options that say which storage, and nothing else of a load.
 const NAMES_STORAGE: [&str; 4] = ["filename", "directory", "filename_format", "opendir"];
@@ -12,10 +13,16 @@ const NAMES_STORAGE: [&str; 4] = ["filename", "directory", "filename_format", "o
 const MOST_NAMED: usize = 3;
 
 /// The finding, if they did not.
-pub(crate) fn different_storage(design: &Design, trials: &[Trial]) -> Option<Finding> {
+pub(crate) fn different_storage(design: &Design, trials: &[Trial], served: Option<&ServedDevice>) -> Option<Finding> {
     let of = |configuration: usize| -> Reached {
         let own = trials.iter().filter(|trial| trial.configuration == configuration && trial.flaw.is_none());
-        own.map(|trial| trial.reached.clone()).collect()
+        let shows_device =
+            served.is_some_and(|device| works_on(&design.configurations[configuration].settings, &device.file));
+        match served.filter(|_| shows_device) {
+            // The file is the device: what lies beneath it is the server, and no other storage.
+            Some(device) => own.map(|_| vec![ReachedStorage::Driven(device.driven.clone())]).collect(),
+            None => own.map(|trial| trial.reached.clone()).collect(),
+        }
     };
     let reached: Vec<Reached> = (0..design.configurations.len()).map(of).collect();
     let groups = by_target(&reached);
@@ -25,6 +32,11 @@ pub(crate) fn different_storage(design: &Design, trials: &[Trial]) -> Option<Fin
     let named: Vec<(String, &Reached)> =
         groups.iter().map(|group| (name(design, &groups, group), &reached[group[0]])).collect();
     Some(different_targets(&named, changes_more(design, &groups)))
+}
+
+/// Whether a file is all that a configuration works on; the last of several settings counts.
+fn works_on(settings: &[JobSetting], file: &str) -> bool {
+    settings.iter().rev().find(|setting| setting.option == "filename").is_some_and(|setting| setting.value == file)
 }
 
 /// The points of the axis that decides, else the configurations.

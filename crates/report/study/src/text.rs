@@ -18,9 +18,18 @@ pub fn describe_design(study: &Study, design: &Design) -> String {
     if !study.question.is_empty() {
         text += &format!("  {}\n", study.question.trim());
     }
+    if let Some(device) = &study.served {
+        text += &format!(
+            "all on the device {}: the driver as {}, the kernel as {}\n",
+            device.name, device.driven, device.file
+        );
+    }
     for axis in &study.axes {
         let points: Vec<&str> = axis.points.iter().map(|point| point.name.as_str()).collect();
         text += &format!("axis {}: {}\n", axis.name, points.join(", "));
+        for point in axis.points.iter().filter(|point| !point.about.is_empty()) {
+            text += &format!("  {}: {}\n", point.name, point.about);
+        }
     }
     text += &profile_lines(study);
     text += &procedure_lines(study);

@@ -171,6 +171,45 @@ fn configurations_that_reach_other_storage_are_told_before_the_answer() {
     assert_eq!(found, [("different-targets", Severity::Note)]);
 }
 
+/// A study in the form on a device; `first` is where its first way leads.
+fn on_device(first: &str) -> Result<iolab_study::Study, String> {
+    let text = "title = \"t\"\njob_text = \"[j]\"\nblocks = 7\nfigures = [\"iops\", \"p99\"]\n\
+                [settings]\nruntime = \"5s\"\n[[axis]]\noption = \"bs\"\nvalues = [1, 2]\n\
+                [[axis]]\nname = \"way\"\npoint = [{ name = \"psync\", set = { filename = \"a\" } }, { name = \"nvme\", set = { filename = \"b\" } }]\n\
+                [device]\nquestion = \"On one?\"\nsettings = { runtime = \"1s\" }\n[[device.axis]]\nname = \"WAY\"\n\
+                point = [{ name = \"psync\", set = { filename = \"FIRST\" }, about = \"by the kernel\" }, { name = \"nvme\", set = { filename = \"{device}\" } }]\n";
+    let (first, axis) = first.split_once('@').unwrap_or((first, "way"));
+    let study = read(&text.replace("FIRST", first).replace("WAY", axis)).expect("a sound study");
+    study.on_device(iolab_study::ServedDevice::new("fast", "/tmp/shown/disk")).map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_study_on_one_device_has_no_different_targets() {
+    let study = on_device("{file}").expect("it has that form");
+    assert_eq!((study.question.as_str(), study.settings[0].value.as_str()), ("On one?", "1s"));
+    let file = |study: &iolab_study::Study, point: usize| study.axes[1].points[point].settings[0].value.clone();
+    assert_eq!((file(&study, 0), file(&study, 1)), ("/tmp/shown/disk".into(), "trtype=VIRT traddr=fast ns=1".into()));
+    let rules = |study: &iolab_study::Study| {
+        let design = design(study).expect("a sound design");
+        assert!(describe_design(study, &design).contains("psync: by the kernel"));
+        let mut results = trials_of(&design);
+        for trial in &mut results.trials {
+            trial.reached = match design.configurations[trial.configuration].points[1].as_str() {
+                "psync" => vec![ReachedStorage::NoBlockDevice],
+                _ => vec![ReachedStorage::Driven("trtype=VIRT traddr=fast ns=1".to_owned())],
+            };
+        }
+        let analysis = analyse(study, &design, &results, &DecisionRules::default());
+        analysis.findings.iter().map(|one| one.rule.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(rules(&study), Vec::<String>::new());
+    // Another file is not the device.
+    assert_eq!(rules(&on_device("/tmp/other").expect("it has that form")), ["different-targets"]);
+    assert!(on_device("{file}@other").unwrap_err().contains("no axis 'other'"));
+    let without = read(STUDY).expect("a sound study").on_device(iolab_study::ServedDevice::new("fast", "f"));
+    assert!(without.unwrap_err().to_string().contains("[device] table"));
+}
+
 #[test]
 fn differences_show_through_a_machine_that_drifts() {
     let study = read(STUDY).expect("a sound study");

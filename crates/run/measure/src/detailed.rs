@@ -7,6 +7,7 @@ use iolab_histogram::Histogram;
 use iolab_plan::{LogPlan, MeasurementPlan, PerDirection};
 use iolab_recording::WorkerRecording;
 
+use crate::files::FileCounters;
 use crate::interval_stream::Sources;
 use crate::latencies::Latencies;
 use crate::logs::{HistogramLog, Logs};
@@ -24,6 +25,7 @@ pub struct DetailedRecorder {
     synchronous: bool,
     max_latency_ns: PerDirection<u64>,
     exceeded: Option<LatencyExceeded>,
+    files: Option<FileCounters>,
     logs: Option<Logs>,
     histogram_log: Option<HistogramLog>,
     trouble: Option<String>,
@@ -67,6 +69,7 @@ impl DetailedRecorder {
             synchronous,
             max_latency_ns: [0; 3],
             exceeded: None,
+            files: None,
             logs: None,
             histogram_log: None,
             trouble: None,
@@ -76,6 +79,11 @@ impl DetailedRecorder {
     /// Ends the job when an operation takes longer (0: no limit), ns.
     pub fn limit_latency(&mut self, max_latency_ns: PerDirection<u64>) {
         self.max_latency_ns = max_latency_ns;
+    }
+
+    /// Counts for each of this number of files, too.
+    pub fn count_files(&mut self, files: usize) {
+        self.files = Some(FileCounters::new(files));
     }
 
     /// Spools logs to a file, as `plan` says. Log times count from `epoch_ns`, plus `add_ns` (the
@@ -120,6 +128,9 @@ impl Recorder for DetailedRecorder {
         if limit_ns != 0 && lat_ns > limit_ns && self.exceeded.is_none() {
             self.exceeded = Some(LatencyExceeded { direction: sample.direction, took_ns: lat_ns, limit_ns });
         }
+        if let Some(files) = &mut self.files {
+            files.count(sample);
+        }
         if let Some(logs) = &mut self.logs {
             logs.completed(sample, lat_ns);
         }
@@ -132,6 +143,7 @@ impl Recorder for DetailedRecorder {
             direction: run.direction,
             bytes: run.bytes as u32,
             offset: 0,
+            file: 0,
             priority: 0,
             intended_ns: run.begun_ns,
             sendable_ns: run.begun_ns,
@@ -152,6 +164,9 @@ impl Recorder for DetailedRecorder {
         for delays in &mut self.delays {
             delays.wait.clear();
             delays.late.clear();
+        }
+        if let Some(files) = &mut self.files {
+            files.clear();
         }
         if let Some(logs) = &mut self.logs {
             logs.start_measuring(now_ns);
@@ -203,6 +218,9 @@ impl Recorder for DetailedRecorder {
             direction.response = self.response[index].to_sparse();
             direction.backlog_wait = self.delays[index].wait.to_sparse();
             direction.generator_late = self.delays[index].late.to_sparse();
+        }
+        if let Some(files) = &self.files {
+            files.write_to(recording);
         }
         if let Some(trouble) = &self.trouble {
             recording.note_lost(trouble);

@@ -1,12 +1,14 @@
 //! What a worker counts while it runs: latencies, totals, intervals, depths, logs. One recorder per
 //! worker, shared with nobody.
 //!
-//! Three recorders serve the hot loop, chosen once from the plan: [`FullRecorder`] (all latencies,
-//! nothing else), [`CountingRecorder`] (no latencies: fio's `gtod_reduce`) and [`DetailedRecorder`]
-//! (any subset of latencies, response time, log files, a latency limit). None allocates per
-//! operation, reads a clock or knows an engine: stamps come from the runner.
+//! Four recorders serve the hot loop, chosen once from the plan: [`FullRecorder`] (all latencies,
+//! nothing else), [`CountingRecorder`] (no latencies: fio's `gtod_reduce`), [`PerFileRecorder`] (all
+//! latencies, and each file's) and [`DetailedRecorder`] (any subset of latencies, response time, log
+//! files, a latency limit). None allocates per operation, reads a clock or knows an engine: stamps
+//! come from the runner.
 
 mod detailed;
+mod files;
 mod interval_stream;
 mod intervals;
 mod latencies;
@@ -17,6 +19,7 @@ mod tally;
 mod totals;
 
 pub use detailed::DetailedRecorder;
+pub use files::PerFileRecorder;
 pub use interval_stream::IntervalStream;
 pub use intervals::IntervalSeries;
 pub use recorder::{CountingRecorder, FullRecorder, LatencyExceeded, Recorder, Run, Sample};

@@ -17,6 +17,8 @@ pub struct Sample {
     pub bytes: u32,
     /// Byte offset.
     pub offset: u64,
+    /// Number of its file.
+    pub file: u32,
     /// Priority byte of the operation.
     pub priority: u8,
     /// When the schedule wanted it sent; equals `begun_ns` when the load is not paced.

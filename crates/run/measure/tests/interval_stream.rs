@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use iolab_histogram::SparseHistogram;
 use iolab_measure::{
-    CountingRecorder, DetailedRecorder, FullRecorder, IntervalSeries, IntervalStream, Recorder, Sample, WorkerCounters,
+    CountingRecorder, DetailedRecorder, FullRecorder, IntervalSeries, IntervalStream, PerFileRecorder, Recorder,
+    Sample, WorkerCounters,
 };
 use iolab_plan::{Direction, MeasurementPlan, Plan, WorkerPlan};
 use iolab_recording::partial::{self, Partial};
@@ -14,6 +15,8 @@ use proptest::prelude::*;
 
 const ORIGIN_NS: u64 = 1_000_000;
 const LENGTH_NS: u64 = 10_000;
+/// Files of the recorders that count each; operations go to them in turn.
+const FILES: usize = 3;
 
 fn worker_plan() -> WorkerPlan {
     serde_json::from_str(include_str!("../../../contract/recording/tests/worker_plan.json")).expect("a worker's plan")
@@ -72,6 +75,7 @@ fn count<R: Recorder>(
             direction: if *write { Direction::Write } else { Direction::Read },
             bytes: 512,
             offset: 0,
+            file: number as u32 % FILES as u32,
             priority: 0,
             intended_ns: begun_ns.saturating_sub(5),
             sendable_ns: begun_ns.saturating_sub(2),
@@ -117,6 +121,19 @@ fn check(streamed: &[IntervalLatencies], written: &WorkerRecording) {
     }
 }
 
+/// What the files have adds up to what the worker has.
+fn check_files(written: &WorkerRecording) {
+    assert_eq!(written.files.len(), FILES);
+    for (index, whole) in written.directions.iter().enumerate() {
+        let mut sum = SparseHistogram::default();
+        written.files.iter().for_each(|file| sum.merge(&file.clat[index]));
+        assert_eq!((sum.count, written.files.iter().map(|file| file.bytes[index]).sum()), (whole.ios, whole.bytes));
+        assert!(same(&sum, &whole.clat));
+    }
+    let counts: Vec<u64> = written.files.iter().map(|file| file.clat.iter().map(|one| one.count).sum()).collect();
+    assert!(counts.iter().all(|count| count.abs_diff(counts[0]) <= 1), "in turn: {counts:?}");
+}
+
 fn everything() -> MeasurementPlan {
     worker_plan().measurement
 }
@@ -138,9 +155,21 @@ proptest! {
         } else {
             prop_assert!(streamed.is_empty(), "the ramp is not streamed");
         }
+        let (streamed, written) = count(|tally| PerFileRecorder::new(tally, true, FILES), ramp, &steps);
+        if measured {
+            check(&streamed, &written);
+        }
+        check_files(&written);
         let plan = everything();
+        let with_files = |tally| {
+            let mut recorder = DetailedRecorder::new(tally, &plan, false, [true; 3]);
+            recorder.count_files(FILES);
+            recorder
+        };
+        check_files(&count(with_files, ramp, &steps).1);
         let (streamed, written) = count(|tally| DetailedRecorder::new(tally, &plan, false, [true; 3]), None, &steps);
         check(&streamed, &written);
+        prop_assert!(written.files.is_empty());
         prop_assert!(written.directions.iter().all(|direction| direction.response.count == direction.ios));
         let (streamed, written) = count(CountingRecorder::new, None, &steps);
         check(&streamed, &written);

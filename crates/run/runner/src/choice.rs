@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use iolab_engine::{Completions, Lane};
 use iolab_measure::{
-    CountingRecorder, DetailedRecorder, FullRecorder, IntervalSeries, IntervalStream, Recorder, WorkerCounters,
+    CountingRecorder, DetailedRecorder, FullRecorder, IntervalSeries, IntervalStream, PerFileRecorder, Recorder,
+    WorkerCounters,
 };
 use iolab_memory::SlotPool;
 use iolab_plan::{QueuePlan, WorkerPlan};
@@ -93,9 +94,16 @@ pub(crate) fn choose<C: Chosen>(
         }
     } else if latencies == [false; 3] {
         chosen.go(CountingRecorder::new(tally), Unpaced)
+    } else if counts_files(plan) {
+        chosen.go(PerFileRecorder::new(tally, !synchronous, plan.files.len()), Unpaced)
     } else {
         chosen.go(FullRecorder::new(tally, !synchronous), Unpaced)
     }
+}
+
+/// Whether each file is counted by itself: a single one is the worker.
+fn counts_files(plan: &WorkerPlan) -> bool {
+    plan.measurement.per_file && plan.files.len() > 1
 }
 
 /// The counters, with the intervals they are cut into.
@@ -126,6 +134,9 @@ fn detailed(
     let plan = task.plan;
     let mut recorder = DetailedRecorder::new(tally, &plan.measurement, synchronous, plan.pacing.scheduled());
     recorder.limit_latency(plan.errors.max_latency_ns);
+    if counts_files(plan) {
+        recorder.count_files(plan.files.len());
+    }
     if logged && let Some(spool) = &task.spools.logs {
         let file = spool.try_clone().map_err(|error| open_files::fatal("log spool", &error))?;
         let unix_ns = task.clock.unix_ns().saturating_sub(task.clock.now_ns().saturating_sub(origin_ns));

@@ -57,7 +57,11 @@ fn opened(device: &str) -> Result<(DeviceName, Opened), ExitFailure> {
 /// What is wrong with a device, or with what the user said of it.
 fn trouble(device: &str, error: &NvmeDeviceError) -> ExitFailure {
     let mistaken = matches!(error, NvmeDeviceError::Config(_) | NvmeDeviceError::Namespace { .. });
-    let failure = if mistaken { ExitFailure::mistake } else { ExitFailure::failed };
+    let failure = match mistaken {
+        true => ExitFailure::mistake,
+        false if error.is_refusal() => ExitFailure::refused,
+        false => ExitFailure::failed,
+    };
     failure(format!("iolab: {device}: {error}"))
 }
 
@@ -133,7 +137,7 @@ fn discover(target: &str) -> Result<String, ExitFailure> {
     let DevicePlace::Tcp(place) = &name.place else {
         return Err(mistake("only targets behind TCP can be asked".into()));
     };
-    let records = place.discover(&Clock::best().0).map_err(|error| failed(format!("{target}: {error}")))?;
+    let records = place.discover(&Clock::best().0).map_err(|error| trouble(target, &error.into()))?;
     let mut text = String::new();
     for record in &records {
         let _ = writeln!(

@@ -1,7 +1,11 @@
 //! `iolab perf`: SPDK perf's command line, as a job for the runner that everything else uses.
 //!
-//! A core of the mask becomes a job on that core that drives all devices, each `-q` deep, `-P`
-//! queue pairs each. What that tool lacks is there by the names that job files use.
+//! A core of the mask becomes a job on that core. Devices are dealt out over the cores as that tool
+//! does it: in turns, until each core has one and each device has a core; with `--use-every-core`
+//! every core drives all. Each device is `-q` deep, `-P` queue pairs each. What that tool lacks is
+//! there by the names that job files use.
+
+mod spdk_words;
 
 use iolab_report::PerfDetail;
 use iolab_resolve::Mode;
@@ -12,8 +16,11 @@ use crate::output::Format;
 use crate::subcommands::run;
 use crate::{pipeline, subcommands};
 
+pub(crate) use spdk_words::SpdkWords;
+
 pub(crate) fn main(arguments: &PerfArguments) -> Result<u8, ExitFailure> {
     let words = words(arguments)?;
+    arguments.spdk.without_effect().iter().for_each(|note| eprintln!("iolab: {note}"));
     let asked = subcommands::run::take_apart(&words, Mode::Iolab)?;
     let planned = pipeline::plan(&asked, Mode::Iolab)?;
     run::show_warnings(&planned);
@@ -45,15 +52,19 @@ fn words(arguments: &PerfArguments) -> Result<Vec<String>, ExitFailure> {
         let text = if mixes { "-w rw and -w randrw need -M, the share of reads" } else { "-M is for rw and randrw" };
         return Err(mistake(text));
     }
+    if let Some(refusal) = arguments.spdk.refusal() {
+        return Err(mistake(&refusal));
+    }
     let devices = devices(arguments);
     if devices.is_empty() {
         return Err(mistake("no device: name one with -r 'trtype:VIRT model:nand size:1G', or a path"));
     }
     let mut words: Vec<String> = Vec::new();
-    for core in cores {
+    for (place, core) in cores.iter().enumerate() {
+        let own = dealt(&devices, place, cores.len(), arguments.use_every_core);
         words.push(format!("--name=core{core}"));
         words.push(format!("--cpus_allowed={core}"));
-        words.extend(job(arguments, &devices));
+        words.extend(job(arguments, &own));
     }
     words.extend(arguments.allow_destroy.iter().map(|target| format!("--allow-destroy={target}")));
     if let Some(record) = &arguments.record {
@@ -67,8 +78,36 @@ fn words(arguments: &PerfArguments) -> Result<Vec<String>, ExitFailure> {
 
 /// File names as job files write them: a colon separates names, so those within a name are escaped.
 fn devices(arguments: &PerfArguments) -> Vec<String> {
-    let transports = arguments.transports.iter().map(|name| name.replace(':', "\\:"));
-    transports.chain(arguments.paths.iter().map(|path| path.replace(':', "\\:"))).collect()
+    let (header, data) = (arguments.enable_tcp_hdgst, arguments.enable_tcp_ddgst);
+    let digest = match (header, data) {
+        (false, false) => None,
+        (true, false) => Some("header"),
+        (false, true) => Some("data"),
+        (true, true) => Some("both"),
+    };
+    let with_digest = |name: &String| match digest {
+        Some(digest) if is_tcp(name) => format!("{name} digest:{digest}"),
+        _ => name.clone(),
+    };
+    let transports = arguments.transports.iter().map(with_digest);
+    transports.chain(arguments.paths.iter().cloned()).map(|name| name.replace(':', "\\:")).collect()
+}
+
+/// Digests are the only thing here that belongs to one transport.
+fn is_tcp(name: &str) -> bool {
+    name.split_whitespace().any(|word| {
+        let pair = word.split_once([':', '=']);
+        pair.is_some_and(|(key, value)| key.eq_ignore_ascii_case("trtype") && value.eq_ignore_ascii_case("tcp"))
+    })
+}
+
+/// The devices of the core at this place, of so many cores.
+fn dealt(devices: &[String], place: usize, cores: usize, every_core: bool) -> Vec<String> {
+    if every_core {
+        return devices.to_vec();
+    }
+    let turns = devices.len().max(cores);
+    (place..turns).step_by(cores).map(|turn| devices[turn % devices.len()].clone()).collect()
 }
 
 fn job(arguments: &PerfArguments, devices: &[String]) -> Vec<String> {
@@ -100,6 +139,9 @@ fn job(arguments: &PerfArguments, devices: &[String]) -> Vec<String> {
     }
     option("queue_pairs", (engine == "nvme" && pairs > 1).then(|| pairs.to_string()));
     option("queue_size", arguments.queue_size.map(|size| size.to_string()).filter(|_| engine == "nvme"));
+    option("wait", (arguments.interrupt && engine == "nvme").then(|| "interrupt".into()));
+    option("iodepth_batch_complete_max", arguments.most_completions.map(|most| most.to_string()));
+    option("continue_on_error", arguments.continue_on_error.map(|_| "all".into()));
     option("rwmixread", arguments.read_share.map(|share| share.to_string()));
     option("time_based", arguments.seconds.map(|_| "1".into()));
     option("runtime", arguments.seconds.map(|seconds| format!("{seconds}s")));
@@ -111,6 +153,7 @@ fn job(arguments: &PerfArguments, devices: &[String]) -> Vec<String> {
     option("randseed", arguments.seed.map(|seed| seed.to_string()));
     option("fsync", arguments.flush_every.map(|count| count.to_string()));
     option("interval", arguments.interval.clone());
+    option("per_file_stats", (devices.len() > 1).then(|| "1".into()));
     words
 }
 
@@ -201,6 +244,63 @@ mod tests {
         }
         let kernel = of("perf|-q|1|-o|4k|-w|read|-t|1|-R|/dev/zram0").unwrap();
         assert!(kernel.contains("--ioengine=io_uring") && kernel.contains("--filename=/dev/zram0"), "{kernel}");
+    }
+
+    #[test]
+    fn devices_are_dealt_out_over_the_cores() {
+        let names = |count: usize| (0..count).map(|number| number.to_string()).collect::<Vec<_>>();
+        for (devices, cores, expected) in [
+            (4, 1, vec!["0123"]),
+            (4, 2, vec!["02", "13"]),
+            (1, 3, vec!["0", "0", "0"]),
+            (3, 2, vec!["02", "1"]),
+            (2, 3, vec!["0", "1", "0"]),
+        ] {
+            let dealt: Vec<String> =
+                (0..cores).map(|place| dealt(&names(devices), place, cores, false).concat()).collect();
+            assert_eq!(dealt, expected, "{devices} devices, {cores} cores");
+        }
+        assert_eq!(dealt(&names(3), 1, 2, true).concat(), "012");
+        let words = of("perf|-q|4|-o|4k|-w|read|-t|1|-c|0x3|-r|trtype:VIRT a:1|-r|trtype:VIRT a:2").unwrap();
+        assert_eq!(words.matches("--iodepth=4").count(), 2, "{words}");
+        assert!(!words.contains("per_file_stats"), "{words}");
+        let words =
+            of("perf|-q|4|-o|4k|-w|read|-t|1|-c|0x3|--use-every-core|-r|trtype:VIRT a:1|-r|trtype:VIRT a:2").unwrap();
+        assert_eq!(words.matches("--iodepth=8").count(), 2, "{words}");
+        assert_eq!(words.matches("--per_file_stats=1").count(), 2, "{words}");
+    }
+
+    #[test]
+    fn words_of_spdk_run_or_say_why_not() {
+        let line = "perf|-q|4|-o|4k|-w|read|-t|1|-H|-I|-C|8|-E|-Q|-r|trtype:TCP traddr:1.2.3.4|-r|trtype:VIRT a:2";
+        let words = of(line).unwrap();
+        for expected in [
+            "--filename=trtype\\:TCP traddr\\:1.2.3.4 digest\\:both:trtype\\:VIRT a\\:2 ",
+            "--iodepth_batch_complete_max=8",
+            "--wait=interrupt",
+            "--continue_on_error=all",
+        ] {
+            assert!(words.contains(expected), "{expected} in {words}");
+        }
+        for (word, said) in [
+            ("-O|512", "-O"),
+            ("-A|8192", "-A"),
+            ("-i|1", "-i"),
+            ("-e|PRACT=1", "-e"),
+            ("-b|0000:06:00.0", "-r 'trtype:PCIe"),
+            ("-V", "VMD"),
+            ("-S|ssl", "-S"),
+            ("-k|1000", "-k"),
+            ("-l", "-L"),
+            ("--tos|1", "RDMA"),
+        ] {
+            let message = of(&format!("perf|-q|1|-o|4k|-w|read|-t|1|-r|trtype:VIRT|{word}")).unwrap_err();
+            assert!(message.contains(said), "{word}: {message}");
+        }
+        let line = "perf|-q|1|-o|4k|-w|read|-t|1|-r|trtype:VIRT|-g|-D|-A|4096|-N|-T|all|-m|-U|2|-Z|1";
+        let parsed = Line::try_parse_from(line.split('|')).unwrap();
+        assert_eq!(parsed.perf.spdk.refusal(), None);
+        assert_eq!(parsed.perf.spdk.without_effect().len(), 7);
     }
 
     #[test]

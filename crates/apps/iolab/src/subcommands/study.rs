@@ -9,7 +9,7 @@ use clap::Subcommand;
 use iolab_study::Study;
 use iolab_study_runner::{
     Folder, Permissions, StudyForm, StudyRunner, begin, default_folder, files_of, folders_of, located, read, report,
-    results_json,
+    results_json, with_device,
 };
 
 use crate::exit::{ExitFailure, INTERRUPTED};
@@ -45,6 +45,9 @@ pub(crate) enum StudyAction {
         /// Use the quick variant that the study file defines
         #[arg(long)]
         quick: bool,
+        /// Use the study's variant for one created device, which is served and attached meanwhile
+        #[arg(long, value_name = "NAME")]
+        device: Option<String>,
     },
     /// Run a study; an interrupted study continues where it stopped
     Run {
@@ -60,6 +63,9 @@ pub(crate) enum StudyAction {
         /// Use the quick variant that the study file defines
         #[arg(long)]
         quick: bool,
+        /// Use the study's variant for one created device, which is served and attached meanwhile
+        #[arg(long, value_name = "NAME")]
+        device: Option<String>,
         #[command(flatten)]
         passed: Passed,
     },
@@ -82,23 +88,27 @@ pub(crate) enum StudyAction {
 
 pub(crate) fn main(action: &StudyAction) -> Result<u8, ExitFailure> {
     match action {
-        StudyAction::Plan { study: file, blocks, quick } => {
-            let form = StudyForm { blocks: *blocks, quick: *quick };
-            let (_, files) = files_of(file)?;
-            one_after_another(&files, |file| plan(file, form))
+        StudyAction::Plan { study: file, blocks, quick, device } => {
+            let (collection, files) = files_of(file)?;
+            let is_part = collection.is_some();
+            let form = StudyForm { blocks: *blocks, quick: *quick, device: device.clone(), is_part };
+            with_device(device.as_deref(), || one_after_another(&files, |file| plan(file, &form)))
         }
-        StudyAction::Run { study: file, folder, blocks, quick, passed } => {
-            let form = StudyForm { blocks: *blocks, quick: *quick };
+        StudyAction::Run { study: file, folder, blocks, quick, device, passed } => {
+            let form = StudyForm { blocks: *blocks, quick: *quick, device: device.clone(), is_part: false };
             let path = folder.clone().unwrap_or_else(|| unasked_folder(file));
             let permissions = passed.permissions();
-            let begun = begin(&pipeline::pipeline(), file, &path, form)?;
-            one_after_another(&begun, |(folder, study)| go_on(&runner(&permissions), folder, study))
+            with_device(device.as_deref(), || {
+                let begun = begin(&pipeline::pipeline(), file, &path, &form)?;
+                one_after_another(&begun, |(folder, study)| go_on(&runner(&permissions), folder, study))
+            })
         }
         StudyAction::Resume { folder, passed } => {
             let (_, folders) = folders_of(folder)?;
             one_after_another(&folders, |folder| {
                 let (folder, study) = Folder::open(folder)?;
-                go_on(&runner(&passed.permissions()), &folder, &study)
+                let device = study.served.as_ref().map(|device| device.name.as_str());
+                with_device(device, || go_on(&runner(&passed.permissions()), &folder, &study))
             })
         }
         StudyAction::Show { folder, json } => {
@@ -129,7 +139,7 @@ fn one_after_another<T>(all: &[T], mut each: impl FnMut(&T) -> Result<u8, ExitFa
     Ok(0)
 }
 
-fn plan(file: &Path, form: StudyForm) -> Result<u8, ExitFailure> {
+fn plan(file: &Path, form: &StudyForm) -> Result<u8, ExitFailure> {
     let (study, job) = read(file, form)?;
     announce(&study, &job).map_err(|failure| located_in(file, &study, failure))
 }

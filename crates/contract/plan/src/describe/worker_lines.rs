@@ -290,6 +290,7 @@ fn measurement(worker: &WorkerPlan, lines: &mut Vec<Line>) {
             ("interval", interval(measured.histogram_interval_ns), &["interval"]),
             ("sample_interval", interval(measured.sample_interval_ns), &["sample_interval"]),
             ("trace_block", yes(measured.trace_block), &["trace_block"]),
+            ("per_file_stats", yes(measured.per_file), &["per_file_stats"]),
             ("rates sampled every", time_ns(measured.interval_ns), &["bwavgtime", "iopsavgtime"]),
             ("bwavgtime", format!("{} ms", measured.bandwidth_window_ms), &["bwavgtime"]),
             ("iopsavgtime", format!("{} ms", measured.iops_window_ms), &["iopsavgtime"]),

@@ -20,7 +20,7 @@ fn good() -> Value {
         json!({
             "number": number, "pid": 1, "outcome": "finished", "started_ns": 0, "runtime_ns": 2_000_000,
             "directions": [direction, direction, direction],
-            "sync": {"ios": 0, "lat": histogram},
+            "files": [], "sync": {"ios": 0, "lat": histogram},
             "intervals": [
                 {"start_ns": 0, "length_ns": 5, "ios": [1, 0, 0], "bytes": [1, 0, 0]},
                 {"start_ns": 5, "length_ns": 5, "ios": [1, 0, 0], "bytes": [1, 0, 0]},
@@ -71,6 +71,8 @@ fn a_good_recording_is_read() {
 fn impossible_recordings_are_refused_with_the_place() {
     let huge = u64::MAX;
     let worker = "/workers/1";
+    let none = json!({"count": 0, "min": 0, "max": 0, "sum": 0, "sum_of_squares": 0.0, "buckets": []});
+    let file = json!({"bytes": [1, 0, 0], "clat": [none, none, none]});
     for (pointer, value, place) in [
         ("/elapsed_ns".to_owned(), json!(huge), "elapsed_ns"),
         ("/started_unix_ns".to_owned(), json!(huge), "started_unix_ns"),
@@ -86,6 +88,7 @@ fn impossible_recordings_are_refused_with_the_place() {
         ("/plan/workers/0/measurement/significant_figures".to_owned(), json!(4_000_000_000_u32), "significant_figures"),
         (format!("{worker}/started_ns"), json!(huge), "workers[1]"),
         (format!("{worker}/directions/1/ios"), json!(huge), "workers[1].directions[write]"),
+        (format!("{worker}/files"), json!([file, file, file, file]), "workers[1].files"),
         (format!("{worker}/intervals/1/start_ns"), json!(4), "workers[1].intervals[1]"),
         (format!("{worker}/intervals/1/length_ns"), json!(huge), "workers[1].intervals[1]"),
         (format!("{worker}/interval_latencies/0/start_ns"), json!(huge), "workers[1].interval_latencies[0]"),

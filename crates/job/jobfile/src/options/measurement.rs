@@ -320,6 +320,17 @@ pub(super) const TABLE: &[OptionEntry] = &[
         ..OptionEntry::BLANK
     },
     OptionEntry {
+        name: "per_file_stats",
+        category: Category::Measurement,
+        kind: ValueKind::Bool,
+        default: DefaultValue::Text("0"),
+        summary: "Report each file or device of a job with several",
+        details: "iolab only. Operations, bytes and completion latencies of each file, besides those of the job. Costs about 40 instructions per operation and 64 KiB of memory per file; nothing with a single file.",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
         name: "calibrate",
         category: Category::Measurement,
         kind: ValueKind::Bool,

@@ -68,6 +68,23 @@ pub(crate) struct Cold<T: Transport> {
     pub(crate) preparation: Preparation,
 }
 
+/// How an attempt to reset the controller failed.
+#[derive(Debug)]
+enum Failed {
+    /// Another attempt may succeed.
+    Once(DriverError),
+    /// The transport has given up.
+    ForGood(DriverError),
+}
+
+impl Failed {
+    fn into_error(self) -> DriverError {
+        match self {
+            Failed::Once(error) | Failed::ForGood(error) => error,
+        }
+    }
+}
+
 impl<T: Transport> fmt::Debug for Cold<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Cold")
@@ -142,10 +159,11 @@ impl<T: Transport> Cold<T> {
         // First of all: from here on, queue pairs ignore completions from before the reset.
         self.epoch.fetch_add(1, Ordering::AcqRel);
         // The second attempt is for transient failures, such as a lost answer. A device that is
-        // gone stays gone.
+        // gone stays gone, and a transport that connects again by itself has tried for as long as
+        // it may.
         let outcome = match self.restart() {
-            Err(DriverError::Gone { register }) => Err(DriverError::Gone { register }),
-            Err(_) => self.restart(),
+            Err(Failed::ForGood(error) | Failed::Once(error @ DriverError::Gone { .. })) => Err(error),
+            Err(Failed::Once(_)) => self.restart().map_err(Failed::into_error),
             Ok(()) => Ok(()),
         };
         if self.recoveries.len() == RECOVERIES_KEPT {
@@ -158,16 +176,23 @@ impl<T: Transport> Cold<T> {
         outcome
     }
 
-    fn restart(&mut self) -> Result<(), DriverError> {
+    fn restart(&mut self) -> Result<(), Failed> {
         if let Err(error) = self.disable() {
-            // A controller that does not stop may still react to a reset by the transport.
-            if matches!(error, DriverError::Gone { .. }) || self.transport.reset().is_err() {
-                return Err(error);
+            if matches!(error, DriverError::Gone { .. }) {
+                return Err(Failed::Once(error));
             }
-            self.disable()?;
+            // A controller that does not stop may still react to a reset by the transport.
+            match self.transport.reset() {
+                Ok(()) => {}
+                Err(lasting @ (DriverError::Disconnected(_) | DriverError::Refused(_))) => {
+                    return Err(Failed::ForGood(lasting));
+                }
+                Err(_) => return Err(Failed::Once(error)),
+            }
+            self.disable().map_err(Failed::Once)?;
         }
-        self.enable()?;
-        self.prepare_again()
+        self.enable().map_err(Failed::Once)?;
+        self.prepare_again().map_err(Failed::Once)
     }
 
     /// Checks the controller's status. Resets it if it has failed or its connection broke, and

@@ -145,6 +145,24 @@ fn a_connection_that_broke_is_made_again_and_nothing_is_lost() {
     assert_eq!(rig.read(8, 8), (3, 3));
 }
 
+/// A transport tries for as long as it may, which would double if it were asked twice.
+#[test]
+fn a_connection_that_stays_away_is_asked_for_once() {
+    let mut rig = Rig::new("size=16M");
+    rig.cutter.take_down();
+    assert_eq!(rig.write(1, 8, 8), Submit::Accepted);
+    rig.queue.flush();
+    let mut ended = Vec::new();
+    while ended.is_empty() {
+        rig.queue.wait(SECOND).unwrap();
+        rig.queue.reap(1, |completion| ended.push(completion.outcome)).unwrap();
+    }
+    assert_eq!(ended, [CommandOutcome::Lost(Loss::Dead)]);
+    assert_eq!(rig.cutter.attempts(), 1);
+    let recoveries = rig.controller.recoveries();
+    assert!(matches!(recoveries[0].failure, Some(DriverError::Disconnected(_))), "{recoveries:?}");
+}
+
 #[test]
 fn a_wire_that_is_cut_loses_what_is_in_flight_and_then_says_so() {
     let mut rig = Rig::new("size=16M");

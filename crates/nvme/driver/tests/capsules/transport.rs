@@ -25,6 +25,10 @@ struct Wire {
     is_cut: bool,
     /// Whether the connection is broken: nothing gets through until it is made again.
     is_broken: bool,
+    /// Whether it cannot be made again.
+    is_down: bool,
+    /// How often it was to be made again.
+    attempts: u32,
     clock: Clock,
     /// The host's memory.
     memory: DmaTable,
@@ -93,13 +97,33 @@ impl Cutter {
     pub(crate) fn break_connection(&self) {
         self.0.lock().is_broken = true;
     }
+
+    /// Breaks the connection for good.
+    pub(crate) fn take_down(&self) {
+        let mut wire = self.0.lock();
+        (wire.is_broken, wire.is_down) = (true, true);
+    }
+
+    /// How often the connection was to be made again.
+    pub(crate) fn attempts(&self) -> u32 {
+        self.0.lock().attempts
+    }
 }
 
 impl CapsuleTransport {
     pub(crate) fn new(controller: Capsules, clock: Clock) -> CapsuleTransport {
         let (windows, arrived) = (BTreeMap::new(), BTreeMap::new());
-        let wire =
-            Wire { controller, is_cut: false, is_broken: false, clock, memory: DmaTable::new(), windows, arrived };
+        let wire = Wire {
+            controller,
+            is_cut: false,
+            is_broken: false,
+            is_down: false,
+            attempts: 0,
+            clock,
+            memory: DmaTable::new(),
+            windows,
+            arrived,
+        };
         let wire = Handle(Arc::new(Mutex::new(wire)));
         let admin = CapsuleQueue::new(0, ADMIN_ENTRIES, ADMIN_DATA_SLOTS + 8, &wire);
         CapsuleTransport { wire, admin }
@@ -136,7 +160,13 @@ impl Connection for CapsuleTransport {
     }
 
     fn reset(&mut self) -> Result<(), DriverError> {
-        self.wire.lock().is_broken = false;
+        let mut wire = self.wire.lock();
+        wire.attempts += 1;
+        if wire.is_down {
+            return Err(DriverError::Disconnected("nobody answers".into()));
+        }
+        wire.is_broken = false;
+        drop(wire);
         self.set_property(Register::CC, 0)
     }
 

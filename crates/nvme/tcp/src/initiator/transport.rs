@@ -118,7 +118,7 @@ impl Connection for Tcp {
             match self.connect_admin() {
                 Ok(()) => return Ok(()),
                 // It will not say anything else the next time.
-                Err(error @ DriverError::Unsupported(_)) => {
+                Err(error @ (DriverError::Unsupported(_) | DriverError::Refused(_))) => {
                     self.link.report(&error.to_string());
                     return Err(error);
                 }

@@ -185,5 +185,5 @@ fn refused(link: &Link, status: Status, result: u32) -> DriverError {
         ConnectStatus::AUTHENTICATION_REQUIRED => "it wants authentication, which this transport does not have".into(),
         status => format!("Connect failed: {status}"),
     };
-    DriverError::Unsupported(format!("{}: {why}", address.at))
+    DriverError::Refused(format!("{}: {why}", address.at))
 }

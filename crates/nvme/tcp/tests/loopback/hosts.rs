@@ -31,7 +31,7 @@ fn discovery_lists_what_a_host_may_use() {
 
 fn refusal(address: iolab_nvme_tcp::TcpTargetAddress) -> String {
     match connect(address) {
-        Err(error @ DriverError::Unsupported(_)) => error.to_string(),
+        Err(error @ DriverError::Refused(_)) => error.to_string(),
         other => panic!("{:?}", other.map(drop)),
     }
 }

@@ -20,6 +20,7 @@ pub(super) fn write_job(text: &mut String, job: &JobFigures<'_>, date: &str) {
     for figures in job.directions.iter().chain(&job.mixed) {
         direction::write_direction(text, figures, &job.plan.measurement);
     }
+    write_files(text, job);
     write_schedule(text, job);
     write_drift(text, job);
     write_bands(text, &job.bands);
@@ -78,6 +79,30 @@ fn write_title(text: &mut String, job: &JobFigures<'_>, date: &str) {
         };
     }
     let _ = writeln!(text, ": pid={}: {date}", job.pid);
+}
+
+/// Each file of a job that counts them; nothing for others. Latencies are completion latencies.
+fn write_files(text: &mut String, job: &JobFigures<'_>) {
+    if job.files.is_empty() {
+        return;
+    }
+    let style = NumberStyle::of(&job.plan.measurement);
+    text.push_str("  files        :\n");
+    for file in &job.files {
+        let whole = file.whole();
+        let us = |ns: f64| ns / 1000.0;
+        let _ = writeln!(
+            text,
+            "     {}: IOPS={}, BW={}, clat (usec): min={:.2}, avg={:.2}, p99={:.2}, max={:.2}",
+            file.path,
+            style.count(whole.done.ios_per_second() as u64),
+            style.rate(whole.done.bytes_per_second() as u64),
+            us(whole.clat.min as f64),
+            us(whole.clat.mean()),
+            us(whole.clat.percentile(99.0) as f64),
+            us(whole.clat.max as f64)
+        );
+    }
 }
 
 /// How the times of a trace were kept; nothing for other loads.

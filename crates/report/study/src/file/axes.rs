@@ -24,6 +24,8 @@ pub(super) struct AxisTable {
 struct PointTable {
     name: String,
     set: BTreeMap<String, Scalar>,
+    #[serde(default)]
+    about: String,
 }
 
 #[derive(Deserialize)]
@@ -76,7 +78,7 @@ pub(super) fn axis(table: &AxisTable) -> Result<Axis, StudyError> {
 fn single(option: &str, values: Vec<String>) -> Vec<Point> {
     let point = |value: String| {
         let settings = vec![JobSetting { option: option.to_owned(), value: value.clone() }];
-        Point { name: value, settings }
+        Point { name: value, settings, about: String::new() }
     };
     values.into_iter().map(point).collect()
 }
@@ -91,11 +93,16 @@ fn zipped(options: &[String], rows: &[Vec<Scalar>]) -> Result<Vec<Point>, StudyE
         let pairs = options.iter().zip(&values);
         let settings =
             pairs.map(|(option, value)| JobSetting { option: option.clone(), value: value.clone() }).collect();
-        Ok(Point { name: values.join("/"), settings })
+        Ok(Point { name: values.join("/"), settings, about: String::new() })
     };
     rows.iter().map(point).collect()
 }
 
 fn named(points: &[PointTable]) -> Vec<Point> {
-    points.iter().map(|point| Point { name: point.name.clone(), settings: settings(&point.set) }).collect()
+    let point = |point: &PointTable| Point {
+        name: point.name.clone(),
+        settings: settings(&point.set),
+        about: point.about.trim().to_owned(),
+    };
+    points.iter().map(point).collect()
 }

@@ -88,6 +88,7 @@ impl Slot {
             direction: self.direction(),
             bytes: self.op.buffer_offset + self.op.length,
             offset: self.op.offset - u64::from(self.op.buffer_offset),
+            file: self.op.file,
             priority: self.op.priority,
             intended_ns,
             sendable_ns,
