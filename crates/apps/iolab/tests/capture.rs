@@ -36,6 +36,20 @@ fn a_command_is_captured_shown_and_summed_up() {
     assert_eq!(first.lines().count(), 3);
 }
 
+/// Tracing keeps a program that calls alone on one CPU, and the program does not see it.
+#[test]
+fn a_program_sees_all_of_its_cpus() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("text"), [b'x'; 500]).unwrap();
+    let script = "while read -r -n 1 x; do :; done < text; taskset -cp $$ > cpus; nproc >> cpus";
+    let cpus = || fs::read_to_string(folder.path().join("cpus")).unwrap().replace(|c: char| c.is_alphabetic(), "");
+    let places = |cpus: String| cpus.split_once(':').unwrap().1.to_owned();
+    assert!(Command::new("bash").args(["-c", script]).current_dir(folder.path()).status().unwrap().success());
+    let alone = places(cpus());
+    assert!(iolab(folder.path(), &["capture", "--", "bash", "-c", script]).status.success());
+    assert_eq!(places(cpus()), alone);
+}
+
 #[test]
 fn names_can_be_hidden() {
     let folder = tempfile::tempdir().unwrap();

@@ -8,8 +8,19 @@ fn check(answer: i64) -> io::Result<()> {
     if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
+/// The calling thread, where a call takes the number of a thread.
+const SELF: i32 = 0;
+
 /// Restricts the calling thread to these CPUs (sched_setaffinity(2)).
 pub fn set_cpus(cpus: &[usize]) -> io::Result<()> {
+    set_cpus_of(SELF, cpus)
+}
+
+/// Restricts any thread of this user to these CPUs.
+///
+/// # Errors
+/// The thread is gone, belongs to somebody else, or may use none of these CPUs.
+pub fn set_cpus_of(thread: i32, cpus: &[usize]) -> io::Result<()> {
     let mut set = std::mem::MaybeUninit::<libc::cpu_set_t>::zeroed();
     // SAFETY: an all-zero cpu_set_t is the empty set; CPU_SET checks its index against the set's
     // size.
@@ -19,17 +30,22 @@ pub fn set_cpus(cpus: &[usize]) -> io::Result<()> {
         }
         set.assume_init()
     };
-    // SAFETY: the set is valid for its size; thread 0 is the caller.
-    check(i64::from(unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set) }))
+    // SAFETY: the set is valid for its size.
+    check(i64::from(unsafe { libc::sched_setaffinity(thread, size_of::<libc::cpu_set_t>(), &raw const set) }))
 }
 
 /// The CPUs the calling thread may run on, ascending.
 pub fn cpus_allowed() -> Vec<usize> {
+    cpus_allowed_to(SELF)
+}
+
+/// The CPUs a thread may run on, ascending; none if there is no such thread.
+pub fn cpus_allowed_to(thread: i32) -> Vec<usize> {
     let mut set = std::mem::MaybeUninit::<libc::cpu_set_t>::zeroed();
     // SAFETY: the place is valid for its size, and all-zero is the empty set should the call fail;
     // CPU_ISSET checks its index.
     unsafe {
-        libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), set.as_mut_ptr());
+        libc::sched_getaffinity(thread, size_of::<libc::cpu_set_t>(), set.as_mut_ptr());
         let set = set.assume_init();
         (0..libc::CPU_SETSIZE as usize).filter(|cpu| libc::CPU_ISSET(*cpu, &set)).collect()
     }

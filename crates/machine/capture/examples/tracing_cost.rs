@@ -1,7 +1,8 @@
 //! What tracing costs, measured in turns: `tracing_cost [CALLS [ROUNDS]]` (20000 calls, 5 rounds).
 //!
 //! A program reads the same 512 bytes of a file again and again, and asks for its parent as often, which no
-//! capture sees. It runs alone, under ptrace and seccomp, watched by tracepoints (as root), and under strace
+//! capture sees. It runs alone, stopped by ptrace and seccomp without anybody who looks (no tracer of this kind
+//! can cost less), under a capture by ptrace and seccomp, watched by tracepoints (as root), and under strace
 //! (if there is one), one after the other in each round, so that all have the same machine. The median of
 //! the rounds counts.
 
@@ -19,7 +20,7 @@ use iolab_clock::Clock;
 /// Time of a call that captures see, and of one that they do not, ns.
 type Times = (f64, f64);
 
-const WAYS: [&str; 4] = ["alone", "ptrace and seccomp", "tracepoints", "strace -f"];
+const WAYS: [&str; 5] = ["alone", "stops alone", "ptrace and seccomp", "tracepoints", "strace -f"];
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().collect();
@@ -65,8 +66,9 @@ fn measure(program: &str, calls: usize, rounds: usize) -> Result<(), Box<dyn std
         for (way, times) in times.iter_mut().enumerate() {
             let done = match way {
                 0 => start(&words).and_then(finish).map_err(Into::into),
-                1 => traced(&words),
-                2 => watched(&words).map(|ns| reader_ns.push((ns, 0.0))),
+                1 => iolab_capture::stop_only(&in_shell(&words)).map_err(Into::into),
+                2 => traced(&words),
+                3 => watched(&words).map(|ns| reader_ns.push((ns, 0.0))),
                 _ => start(&[&["strace", "-f", "-o", "/dev/null"], &words[..]].concat())
                     .and_then(finish)
                     .map_err(Into::into),
@@ -103,10 +105,15 @@ fn finish(mut child: Child) -> std::io::Result<()> {
     if status.success() { Ok(()) } else { Err(std::io::Error::other(format!("it ended with {status}"))) }
 }
 
-/// Under ptrace; its input is a shell's.
-fn traced(words: &[&str]) -> Result<(), Box<dyn std::error::Error>> {
+/// The program with a shell's input, for tracers that start it themselves.
+fn in_shell(words: &[&str]) -> Vec<String> {
     let script = "echo | exec \"$0\" \"$@\"";
-    let command = ["sh", "-c", script].iter().chain(words).map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    ["sh", "-c", script].iter().chain(words).map(|word| (*word).to_owned()).collect()
+}
+
+/// Under ptrace.
+fn traced(words: &[&str]) -> Result<(), Box<dyn std::error::Error>> {
+    let command = in_shell(words);
     iolab_capture::capture(CaptureRequest { command: &command, output: Box::new(std::io::sink()), anonymous: false })?;
     Ok(())
 }

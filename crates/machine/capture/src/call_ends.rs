@@ -99,7 +99,7 @@ impl Processes<'_, '_> {
             Shape::RingEnter => self.ring_entered(thread, call, end),
             Shape::RingRegister => self.registered(thread, call, (b, c, d, e), result),
             // Only one that failed ends here.
-            Shape::Exec => {}
+            Shape::Exec | Shape::Affinity => {}
         }
     }
 

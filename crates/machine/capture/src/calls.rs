@@ -71,6 +71,9 @@ pub(crate) enum Shape {
     RingRegister,
     /// `execve`, `execveat`.
     Exec,
+    /// `sched_getaffinity`, `sched_setaffinity`: no storage, but a program must not see where tracing
+    /// keeps it ([`crate::one_cpu`]).
+    Affinity,
 }
 
 /// `io_pgetevents` and `sync_file_range`, whose numbers the C library's crate does not know
@@ -81,7 +84,7 @@ const UNNAMED: [c_long; 2] = [333, 277];
 const UNNAMED: [c_long; 2] = [292, 84];
 
 /// The calls that both kinds of machine have.
-const SHARED: [(c_long, Shape); 40] = [
+const SHARED: [(c_long, Shape); 42] = [
     (libc::SYS_read, Shape::Plain(Call::Read)),
     (libc::SYS_write, Shape::Plain(Call::Write)),
     (libc::SYS_pread64, Shape::Positioned(Call::Pread)),
@@ -122,6 +125,8 @@ const SHARED: [(c_long, Shape); 40] = [
     (libc::SYS_io_uring_register, Shape::RingRegister),
     (libc::SYS_execve, Shape::Exec),
     (libc::SYS_execveat, Shape::Exec),
+    (libc::SYS_sched_getaffinity, Shape::Affinity),
+    (libc::SYS_sched_setaffinity, Shape::Affinity),
 ];
 
 #[cfg(target_arch = "x86_64")]

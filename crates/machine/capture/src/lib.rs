@@ -42,4 +42,4 @@ mod uring;
 
 pub use attach::{AttachError, AttachRequest, Attached, attach};
 pub use capture::{CaptureError, CaptureRequest, Captured, capture};
-pub use overhead::Overhead;
+pub use overhead::{Overhead, stop_only};

@@ -1,15 +1,23 @@
-//! Keeps the thread that traces on one CPU.
+//! Keeps the thread that traces, and the one that is traced, on one CPU.
 //!
 //! A traced thread and its tracer run in turns. On two CPUs, each turn wakes a CPU that has just gone to
-//! sleep, which takes several times as long as all the rest of a stop; above all in a virtual machine. On
-//! one CPU, the one goes on where the other has stopped. Only the tracer is kept there: the program may run
-//! wherever it likes, and sees nothing of it.
+//! sleep, which takes several times as long as all the rest of a stop; above all in a virtual machine: 96 us a
+//! call there, and 16 us on one CPU. On one CPU, the one goes on where the other has stopped.
 //!
-//! The scheduler may have good reasons to run the program somewhere else. So the tracer is let go from
-//! time to time, wakes where the scheduler puts it, and stays there.
+//! ```text
+//!  tracer   ── stays on the CPU it is on ───────────────────── is let go now and then, stays where it wakes
+//!  program  ── anywhere ── one thread alone makes calls: comes to the tracer ── another one does: anywhere again
+//! ```
+//! The scheduler may have good reasons to run both somewhere else. So both are let go from time to time.
+//! A program whose threads make calls side by side keeps all of its CPUs.
+//!
+//! The program does not see it: before it asks where it may run, or says so, or makes a thread that would
+//! inherit it, its thread gets back what it was allowed. Only `Cpus_allowed` of procfs shows it.
 
-/// Stops between two times that the tracer is let go: so rare that it costs nothing.
+/// Stops between two times that both are let go: so rare that it costs nothing.
 const STOPS_ON_ONE: u32 = 1000;
+/// After this number of stops without one of another thread, a thread is kept with its tracer.
+const STOPS_ALONE: u32 = 32;
 
 /// The thread that made this stays on one CPU, until this is dropped.
 #[derive(Debug)]
@@ -17,35 +25,106 @@ pub(crate) struct OneCpu {
     /// Where the thread may run without it.
     allowed: Vec<usize>,
     stops: u32,
+    /// The thread that stopped last, and how often it did in a row.
+    last: i32,
+    in_a_row: u32,
+    kept: Option<Kept>,
+}
+
+/// The traced thread that is kept on the tracer's CPU.
+#[derive(Debug)]
+struct Kept {
+    thread: i32,
+    /// Where it may run without it.
+    allowed: Vec<usize>,
 }
 
 impl OneCpu {
     /// Stays on the CPU of now.
     pub(crate) fn stay() -> OneCpu {
-        let one = OneCpu { allowed: iolab_process::cpus_allowed(), stops: 0 };
+        let allowed = iolab_process::cpus_allowed();
+        let one = OneCpu { allowed, stops: 0, last: 0, in_a_row: 0, kept: None };
         one.stay_here();
         one
     }
 
-    /// After each stop.
-    pub(crate) fn stopped(&mut self) {
+    /// A thread stopped, and has not been told to go on.
+    pub(crate) fn stopped(&mut self, thread: i32) {
+        if thread == self.last {
+            self.in_a_row += 1;
+        } else {
+            self.part();
+            self.last = thread;
+        }
         self.stops += 1;
         if self.stops == STOPS_ON_ONE {
             self.let_go();
         } else if self.stops > STOPS_ON_ONE {
             self.stops = 0;
             self.stay_here();
+        } else if self.in_a_row >= STOPS_ALONE && self.kept.is_none() {
+            self.keep(thread);
         }
     }
 
-    /// A refusal makes tracing slower, and nothing else.
+    /// A thread made another one, which inherits where it may run.
+    pub(crate) fn made(&mut self, parent: i32, made: i32) {
+        if let Some(kept) = self.kept.as_ref().filter(|kept| kept.thread == parent) {
+            iolab_process::set_cpus_of(made, &kept.allowed).ok();
+        }
+        self.part();
+    }
+
+    /// A thread has another number now.
+    pub(crate) fn renumbered(&mut self, before: i32, now: i32) {
+        if let Some(kept) = self.kept.as_mut().filter(|kept| kept.thread == before) {
+            kept.thread = now;
+        }
+    }
+
+    /// A thread is gone.
+    pub(crate) fn ended(&mut self, thread: i32) {
+        if self.kept.as_ref().is_some_and(|kept| kept.thread == thread) {
+            self.kept = None;
+        }
+    }
+
+    /// The traced thread gets back what it was allowed, and has to be alone again for a while.
+    pub(crate) fn part(&mut self) {
+        self.in_a_row = 0;
+        if let Some(kept) = self.kept.take() {
+            iolab_process::set_cpus_of(kept.thread, &kept.allowed).ok();
+        }
+    }
+
+    /// Brings a traced thread to the tracer's CPU; or the tracer to it, where it may not go there. A
+    /// refusal makes tracing slower, and nothing else.
+    fn keep(&mut self, thread: i32) {
+        let allowed = iolab_process::cpus_allowed_to(thread);
+        let Some(here) = iolab_process::cpu_now() else { return };
+        let shared = |cpu: &&usize| self.allowed.contains(cpu);
+        let Some(cpu) = allowed.iter().find(|cpu| **cpu == here).or_else(|| allowed.iter().find(shared)) else {
+            return;
+        };
+        if *cpu != here {
+            iolab_process::set_cpus(&[*cpu]).ok();
+        }
+        if allowed.len() > 1 {
+            iolab_process::set_cpus_of(thread, &[*cpu]).ok();
+        }
+        self.kept = Some(Kept { thread, allowed });
+    }
+
     fn stay_here(&self) {
         if let Some(cpu) = iolab_process::cpu_now().filter(|_| self.allowed.len() > 1) {
             iolab_process::set_cpus(&[cpu]).ok();
         }
     }
 
-    fn let_go(&self) {
+    fn let_go(&mut self) {
+        let in_a_row = self.in_a_row;
+        self.part();
+        self.in_a_row = in_a_row;
         if self.allowed.len() > 1 {
             iolab_process::set_cpus(&self.allowed).ok();
         }
@@ -60,18 +139,78 @@ impl Drop for OneCpu {
 
 #[cfg(test)]
 mod tests {
+    use std::process::{Child, Command, Stdio};
+
     use super::*;
+
+    /// A process that waits for its input to end.
+    fn waiting() -> Child {
+        Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap()
+    }
 
     #[test]
     fn it_stays_is_let_go_and_gives_back_what_was_allowed() {
         let allowed = iolab_process::cpus_allowed();
         let mut one = OneCpu::stay();
         assert_eq!(iolab_process::cpus_allowed().len(), 1);
-        (0..STOPS_ON_ONE).for_each(|_| one.stopped());
+        (0..STOPS_ON_ONE).for_each(|stop| one.stopped(-1 - (stop % 2) as i32));
         assert_eq!(iolab_process::cpus_allowed(), allowed);
-        one.stopped();
+        one.stopped(-1);
         assert_eq!(iolab_process::cpus_allowed().len(), 1);
         drop(one);
         assert_eq!(iolab_process::cpus_allowed(), allowed);
+    }
+
+    #[test]
+    fn a_thread_that_is_alone_is_kept_and_freed_by_another_a_child_or_the_end() {
+        let (mut program, mut other) = (waiting(), waiting());
+        let (thread, child) = (program.id() as i32, other.id() as i32);
+        let allowed = iolab_process::cpus_allowed();
+        let of = iolab_process::cpus_allowed_to;
+        let mut one = OneCpu::stay();
+        let alone = |one: &mut OneCpu| (0..=STOPS_ALONE).for_each(|_| one.stopped(thread));
+
+        alone(&mut one);
+        assert_eq!(of(thread), iolab_process::cpus_allowed(), "on the CPU of the tracer");
+        one.stopped(child);
+        assert_eq!(of(thread), allowed, "another thread made a call");
+
+        alone(&mut one);
+        iolab_process::set_cpus_of(child, &of(thread)).unwrap();
+        one.made(thread, child);
+        assert_eq!((of(thread), of(child)), (allowed.clone(), allowed.clone()), "it made a process");
+
+        alone(&mut one);
+        one.part();
+        assert_eq!(of(thread), allowed, "it asks where it may run");
+
+        alone(&mut one);
+        drop(one);
+        assert_eq!(of(thread), allowed, "the capture ended");
+        for process in [&mut program, &mut other] {
+            drop(process.stdin.take());
+            process.wait().unwrap();
+        }
+    }
+
+    #[test]
+    fn the_tracer_goes_to_a_thread_that_may_not_come_to_it() {
+        let allowed = iolab_process::cpus_allowed();
+        if allowed.len() < 2 {
+            eprintln!("skipped: this test needs two CPUs");
+            return;
+        }
+        let mut program = waiting();
+        let thread = program.id() as i32;
+        let mut one = OneCpu::stay();
+        let here = iolab_process::cpus_allowed()[0];
+        let there = *allowed.iter().find(|cpu| **cpu != here).unwrap();
+        iolab_process::set_cpus_of(thread, &[there]).unwrap();
+        (0..=STOPS_ALONE).for_each(|_| one.stopped(thread));
+        assert_eq!(iolab_process::cpus_allowed(), [there]);
+        drop(one);
+        assert_eq!(iolab_process::cpus_allowed_to(thread), [there]);
+        drop(program.stdin.take());
+        program.wait().unwrap();
     }
 }

@@ -1,5 +1,6 @@
-//! What being traced costs, measured in a child that does nothing else.
+//! What being traced costs, measured in a child that does nothing else; and the least it can cost.
 
+use std::ffi::CString;
 use std::fs::File;
 use std::io::{self, Read};
 
@@ -7,8 +8,9 @@ use iolab_clock::Clock;
 use iolab_trace::{Facts, Writer};
 
 use crate::capture::Recorder;
+use crate::one_cpu::OneCpu;
 use crate::stop_loop::StopLoop;
-use crate::tracee::{Body, Child, TRIAL_CALLS};
+use crate::tracee::{self, Body, Child, Resume, Stop, TRIAL_CALLS, Waited};
 
 /// What being traced adds to a call, ns.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -41,4 +43,34 @@ pub(crate) fn measure(clock: &Clock) -> io::Result<Overhead> {
     };
     let more = |ns: f64| (ns - bare).max(0.0);
     Ok(Overhead { traced_call_ns: more(traced), other_call_ns: more(other), bare_call_ns: bare })
+}
+
+/// Runs a command whose calls stop as in a capture, and looks at none of them: no tracer that stops calls
+/// by ptrace can cost less. For measurements.
+///
+/// # Errors
+/// It cannot be started, or a word of it holds a zero byte.
+pub fn stop_only(command: &[String]) -> io::Result<()> {
+    let words: Result<Vec<CString>, _> = command.iter().map(|word| CString::new(word.as_bytes())).collect();
+    let child = Child::make(&Body::Command(&words?))?;
+    let mut place = OneCpu::stay();
+    child.begin();
+    loop {
+        match tracee::wait(true) {
+            Waited::For(_, Stop::Ended { .. }) | Waited::Interrupted | Waited::Nothing => {}
+            Waited::For(thread, stop) => {
+                place.stopped(thread);
+                let (way_on, signal) = match stop {
+                    Stop::CallBegins => (Resume::ToEndOfCall, 0),
+                    Stop::Signal(signal) => (Resume::On, signal),
+                    _ => (Resume::On, 0),
+                };
+                if let Stop::Makes(made) = stop {
+                    place.made(thread, made);
+                }
+                tracee::resume(thread, way_on, signal);
+            }
+            Waited::NoneLeft => return Ok(()),
+        }
+    }
 }

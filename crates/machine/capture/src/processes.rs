@@ -233,10 +233,13 @@ impl<'r, 'w> Processes<'r, 'w> {
         }
     }
 
-    /// Before a call: what its arguments stand for, while they do.
-    pub(crate) fn call_begins(&mut self, thread: i32) {
-        let Some((number, arguments)) = tracee::call_that_begins(thread) else { return };
-        let Some(shape) = calls::shape_of(number) else { return };
+    /// Before a call: what its arguments stand for, while they do. Says what kind of call it is.
+    pub(crate) fn call_begins(&mut self, thread: i32) -> Option<Shape> {
+        let (number, arguments) = tracee::call_that_begins(thread)?;
+        let shape = calls::shape_of(number)?;
+        if shape == Shape::Affinity {
+            return Some(shape);
+        }
         self.tasks.entry(thread).or_insert_with(|| Task { process: thread, is_known: true, ..Task::default() });
         let mut call = InCall::at(shape, arguments, 0);
         let [a, b, c, d, ..] = arguments;
@@ -267,13 +270,14 @@ impl<'r, 'w> Processes<'r, 'w> {
             Shape::RingRegister => call.ring = self.ring(thread, a, false),
             Shape::Exec => call.counts = Counts::of(process, thread).unwrap_or_default(),
             Shape::Open | Shape::OpenAt | Shape::OpenAt2 | Shape::Create | Shape::ResizePath => {}
-            Shape::SyncAll | Shape::MemorySync | Shape::RingSetup | Shape::CloseRange => {}
+            Shape::SyncAll | Shape::MemorySync | Shape::RingSetup | Shape::CloseRange | Shape::Affinity => {}
             _ => call.open = [self.open(thread, a), None],
         }
         call.time_ns = self.elapsed_ns();
         if let Some(task) = self.tasks.get_mut(&thread) {
             task.in_call = Some(call);
         }
+        Some(shape)
     }
 
     /// After a call.

@@ -6,6 +6,7 @@ use iolab_clock::Clock;
 use iolab_process::INTERRUPTS;
 use iolab_trace::Unseen;
 
+use crate::calls::Shape;
 use crate::capture::Recorder;
 use crate::one_cpu::OneCpu;
 use crate::processes::Processes;
@@ -32,6 +33,8 @@ pub(crate) struct LoopEnd {
 /// The loop over stops.
 pub(crate) struct StopLoop<'r, 'w> {
     processes: Processes<'r, 'w>,
+    /// Where tracer and program run.
+    place: OneCpu,
     root: i32,
     ended: (Option<i32>, Option<i32>),
     /// A signal that would end the program reached it.
@@ -46,22 +49,19 @@ impl<'r, 'w> StopLoop<'r, 'w> {
     pub(crate) fn run(child: &Child, clock: &'r Clock, recorder: &'r mut Recorder<'w>) -> LoopEnd {
         let mut this = StopLoop {
             processes: Processes::new(clock, recorder, child.pid),
+            // After the fork: the program may run wherever this process may.
+            place: OneCpu::stay(),
             root: child.pid,
             ended: (None, None),
             was_told: false,
             interrupts: INTERRUPTS.load(std::sync::atomic::Ordering::Relaxed),
             pass_on_ns: None,
         };
-        // After the fork: the program may run wherever this process may.
-        let mut place = OneCpu::stay();
         child.begin();
         let mut gave_up = false;
         loop {
             match tracee::wait(this.pass_on_ns.is_none()) {
-                Waited::For(thread, stop) => {
-                    this.stopped(thread, stop);
-                    place.stopped();
-                }
+                Waited::For(thread, stop) => this.stopped(thread, stop),
                 Waited::NoneLeft => break,
                 Waited::Nothing => clock.sleep_until(clock.now_ns() + BETWEEN_LOOKS_NS, 0),
                 Waited::Interrupted => {}
@@ -101,18 +101,30 @@ impl<'r, 'w> StopLoop<'r, 'w> {
 
     fn stopped(&mut self, thread: i32, stop: Stop) {
         let mut signal = 0;
+        self.place.stopped(thread);
         match stop {
             Stop::Ended { status, signal } => {
+                self.place.ended(thread);
                 if thread == self.root {
                     self.ended = (status, signal);
                 }
                 self.processes.gone(thread);
                 return;
             }
-            Stop::CallBegins => self.processes.call_begins(thread),
+            Stop::CallBegins => {
+                if self.processes.call_begins(thread) == Some(Shape::Affinity) {
+                    self.place.part();
+                }
+            }
             Stop::CallEnds => self.processes.call_ends(thread),
-            Stop::Makes(made) => self.processes.made(thread, made),
-            Stop::Runs(before) => self.processes.runs(thread, before),
+            Stop::Makes(made) => {
+                self.place.made(thread, made);
+                self.processes.made(thread, made);
+            }
+            Stop::Runs(before) => {
+                self.place.renumbered(before, thread);
+                self.processes.runs(thread, before);
+            }
             Stop::Ends => self.processes.ends(thread),
             Stop::StandsStill => {
                 tracee::resume(thread, Resume::Listen, 0);
