@@ -36,6 +36,7 @@ const EXCEPTIONS: &[Exception] = &[
     ("crates/job/jobfile/src/options/process.rs", "sync", "an example of a program to run"),
     ("crates/job/jobfile/src/options/verify.rs", "null", "a value of the option verify"),
     ("crates/job/jobfile/src/values/checked.rs", "mmap", "a value of the option iomem"),
+    ("crates/job/synthesize/src/computing.rs", "cpuio", "the option ioengine for what a program computed"),
     ("crates/job/synthesize/src/job_text.rs", "sync", "the option sync"),
     ("crates/job/synthesize/src/section.rs", "*", "the option ioengine for the calls that a program used"),
     ("crates/job/trace_import/src/iolog.rs", "sync", "an action of fio's iolog"),

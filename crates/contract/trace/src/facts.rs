@@ -8,7 +8,7 @@ use crate::Role;
 /// Where a trace comes from; the first thing in the file.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Facts {
-    /// How the operations were seen: `ptrace`, `strace`, `iolog`, `blktrace`.
+    /// How the operations were seen: `ptrace`, [`Facts::PERF`], `strace`, `iolog`, `blktrace`.
     pub source: String,
     /// The command that was traced, or the files that were read.
     #[serde(default)]
@@ -29,6 +29,11 @@ pub struct Facts {
     /// Whether durations are known at all.
     #[serde(default = "yes")]
     pub has_durations: bool,
+}
+
+impl Facts {
+    /// The source of a program that was watched by the kernel's tracepoints.
+    pub const PERF: &'static str = "perf";
 }
 
 fn yes() -> bool {
@@ -125,6 +130,20 @@ pub struct DeviceBytes {
     pub calls_written: u64,
 }
 
+/// What the processors of the machine had done at a moment of a trace, for all programs; times are
+/// sums over all processors, from any beginning that is the same for all moments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ProcessorSample {
+    /// When, ns since the trace began.
+    pub time_ns: u64,
+    /// How long they had worked, ns.
+    pub busy_ns: u64,
+    /// How long they had not, ns.
+    pub idle_ns: u64,
+    /// How often they had gone from one thread to another.
+    pub switches: u64,
+}
+
 /// The last thing in the file of a whole trace.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct End {
@@ -142,6 +161,10 @@ pub struct End {
     /// The block devices beneath the files; empty where nobody looked, or there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<DeviceBytes>,
+    /// What the processors did while the trace was made, a sample every second or more; empty where
+    /// nobody looked, or tracing itself kept them busy.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub processors: Vec<ProcessorSample>,
     /// What is not in the trace.
     #[serde(default)]
     pub unseen: Vec<Unseen>,

@@ -4,7 +4,8 @@
 //! one operation    |== burn: cpuchunks ==|---- sleep: cpuchunks * (100 - cpuload) / cpuload ----|
 //! ```
 //!
-//! so that the share of burning is `cpuload` percent of one CPU. An operation answers with its
+//! so that the share of burning is `cpuload` percent of one CPU, or follows what all CPUs do
+//! (`cpu_busy`). An operation answers with its
 //! length as though it had moved that many bytes, because a loop that counts anything less sees a
 //! failure; nothing is moved, no buffer is touched, and bandwidth and size mean nothing. Such a job
 //! is for `runtime`, or for ending when others do (`exit_on_io_done`): bytes are no measure of when
@@ -15,6 +16,7 @@
 
 mod burn;
 mod cycle;
+mod governor;
 mod options;
 
 pub use options::CPUIO_OPTIONS;
@@ -29,6 +31,7 @@ use iolab_clock::Clock;
 
 use burn::{Burner, nanoseconds};
 use cycle::Cycle;
+use governor::Governor;
 
 /// The engine `cpuio`.
 #[derive(Debug)]
@@ -39,6 +42,7 @@ pub struct Cpuio;
 pub struct CpuioLane {
     clock: Clock,
     cycle: Cycle,
+    governor: Option<Governor>,
     burner: Burner,
     finished: CompletionRow,
 }
@@ -76,6 +80,7 @@ impl Engine for Cpuio {
         Ok(CpuioLane {
             clock: Clock::monotonic(),
             cycle: Cycle::from_options(request.options)?,
+            governor: Governor::from_options(request.options),
             burner: Burner::from_options(request.options, request.seed),
             finished: CompletionRow::with_depth(request.depth),
         })
@@ -92,6 +97,11 @@ impl Lane for CpuioLane {
         if !matches!(op.kind, OpKind::Read | OpKind::Write) {
             // EOPNOTSUPP, which the standard library does not name (errno(3)).
             return Submission::Refused(95);
+        }
+        if let Some(governor) = &mut self.governor
+            && let Some(load) = governor.look(self.clock.now_ns())
+        {
+            self.cycle = Cycle::of(self.cycle.burn, load);
         }
         self.burner.burn(&self.clock, self.cycle.burn);
         if !self.cycle.sleep.is_zero() {

@@ -41,6 +41,9 @@ pub fn job_text(model: &ProgramModel, request: &JobTextRequest<'_>) -> String {
             text += &commits(model, section);
         }
     }
+    if let Some(computing) = &model.computing {
+        text += &computing.section_text();
+    }
     if !model.left_out.is_empty() {
         text += "\n# Left out, since each has less than 1 % of the transfers, the bytes and the syncs:\n";
     }

@@ -12,6 +12,7 @@
 //! cannot say stands in lines that fio reads as comments (`#iolab: rewrite=8`). Not here: whether the
 //! job does what the program did. `iolab validate` measures that.
 
+mod computing;
 mod estimate;
 mod gather;
 mod job_text;
@@ -21,6 +22,7 @@ mod roles;
 mod section;
 mod survey;
 
+pub use computing::Computing;
 pub use estimate::{Proportion, Typical};
 pub use gather::Gathered;
 pub use job_text::{JobTextRequest, job_text};

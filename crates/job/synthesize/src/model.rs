@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use iolab_trace::{Facts, Ordered, Role};
 
 use crate::gather::gather;
-use crate::{RoleRules, Section, Survey, TraceStretch};
+use crate::{Computing, RoleRules, Section, Survey, TraceStretch};
 
 /// A section with less than this share of the transfers, of the bytes and of the syncs is left out.
 const LEAST_SHARE: f64 = 0.01;
@@ -51,6 +51,8 @@ pub struct ProgramModel {
     pub sections: Vec<Section>,
     /// What was too little for a section.
     pub left_out: Vec<Section>,
+    /// What else kept the processors busy.
+    pub computing: Option<Computing>,
     /// Commits for each sync of the first section, where the user told the commits.
     pub commits_per_sync: Option<f64>,
 }
@@ -101,6 +103,7 @@ impl ProgramModel {
             let syncs = survey.syncs_of(first.role);
             (syncs > 0).then_some(commits as f64 / syncs as f64)
         });
+        let computing = second.reader().end().and_then(|end| Computing::of(end, stretch, &sections));
         let told_stretch = request.stretch.is_some();
         Ok(ProgramModel {
             facts,
@@ -111,6 +114,7 @@ impl ProgramModel {
             operations,
             sections,
             left_out,
+            computing,
             commits_per_sync,
         })
     }

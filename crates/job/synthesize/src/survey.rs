@@ -210,6 +210,10 @@ impl Survey {
         match facts.traced_call_ns {
             Some(_) if durations.count >= LEAST_IDLE_CALLS => 2.0 * durations.percentile(50.0) as f64,
             Some(trial_ns) => trial_ns,
+            // Tracepoints write a record within each end of a call, and one outside of it.
+            None if facts.source == Facts::PERF && durations.count >= LEAST_IDLE_CALLS => {
+                2.0 * durations.percentile(50.0) as f64
+            }
             None => 0.0,
         }
     }

@@ -13,6 +13,7 @@
 
 mod followed;
 mod number_filter;
+mod processors;
 mod watched;
 
 use std::collections::BTreeSet;
@@ -28,6 +29,7 @@ use crate::calls;
 use crate::capture::Recorder;
 use followed::{Event, Followed, What};
 use number_filter::number_filter;
+use processors::Processors;
 use watched::Watched;
 
 /// Time between two passes over the rings, ns.
@@ -113,7 +115,7 @@ pub fn attach(request: AttachRequest<'_>) -> Result<Attached, AttachError> {
     }
     let points = Points::find()?;
     let facts = Facts {
-        source: "perf".to_owned(),
+        source: Facts::PERF.to_owned(),
         command: vec![format!("process {process}")],
         started_unix_ns: clock.unix_ns(),
         anonymous: request.anonymous,
@@ -135,6 +137,7 @@ pub fn attach(request: AttachRequest<'_>) -> Result<Attached, AttachError> {
     })?;
     let mut reading = Reading { points, events: Vec::new(), ready: Vec::new(), lost: 0 };
     let interrupts = INTERRUPTS.load(std::sync::atomic::Ordering::Relaxed);
+    let mut processors = Processors::new();
     loop {
         let now_ns = clock.now_ns();
         reading.read_all(&mut rings, &mut followed);
@@ -142,7 +145,9 @@ pub fn attach(request: AttachRequest<'_>) -> Result<Attached, AttachError> {
         reading.hand_over(now_ns.saturating_sub(SETTLES_NS), &mut rings, &mut followed);
         let is_over = request.for_ns.is_some_and(|for_ns| now_ns >= start_ns.saturating_add(for_ns))
             || INTERRUPTS.load(std::sync::atomic::Ordering::Relaxed) != interrupts;
-        if watched.ask(now_ns, is_over) || is_over {
+        let is_last = watched.ask(now_ns, is_over) || is_over;
+        processors.look(now_ns.saturating_sub(start_ns), is_last);
+        if is_last {
             break;
         }
         if !is_busy {
@@ -164,6 +169,7 @@ pub fn attach(request: AttachRequest<'_>) -> Result<Attached, AttachError> {
         elapsed_ns: clock.now_ns().saturating_sub(start_ns),
         operations: 0,
         devices: Vec::new(),
+        processors: processors.into_samples(),
         read_bytes: is_counted.then_some((counted.read, recorder.seen.read)),
         written_bytes: is_counted.then_some((counted.written, recorder.seen.written)),
         unseen,

@@ -100,6 +100,8 @@ pub fn capture(request: CaptureRequest<'_>) -> Result<Captured, CaptureError> {
         read_bytes: Some((ended.counts.read, recorder.seen.read)),
         written_bytes: Some((ended.counts.written, recorder.seen.written)),
         devices: Vec::new(),
+        // The tracer keeps them busy itself.
+        processors: Vec::new(),
         unseen: ended.unseen,
         outcome: outcome(ended.status, ended.signal, ended.gave_up),
     };

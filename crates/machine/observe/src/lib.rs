@@ -27,7 +27,7 @@ pub use file_facts::{
 };
 pub use file_id::FileId;
 pub use host::{locked_memory_limit, page_bytes};
-pub use machine::CpuTicks;
+pub use machine::{CpuActivity, CpuTicks};
 pub use mounts::{MountEntry, Swap};
 pub use sampling::Sampler;
 pub use system::System;

@@ -3,12 +3,42 @@
 
 use std::fs;
 
+use iolab_units::NS_PER_SECOND;
+
 use crate::block_tree::{folder_names, partitions};
 use crate::{DeviceNumber, System, counters};
 
 /// CPU time since boot, ticks, in the order of `/proc/stat`: user, nice, system, idle, iowait, irq,
 /// softirq, steal.
 pub type CpuTicks = [u64; 8];
+
+/// What all CPUs together had done since boot, at one look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CpuActivity {
+    /// Time that they worked, ns.
+    pub busy_ns: u64,
+    /// Time that they had nothing to do, or waited for storage, ns.
+    pub idle_ns: u64,
+    /// How often they went from one thread to another, or to rest.
+    pub switches: u64,
+}
+
+impl CpuActivity {
+    /// What they did since an earlier look.
+    pub fn since(self, before: CpuActivity) -> CpuActivity {
+        CpuActivity {
+            busy_ns: self.busy_ns.saturating_sub(before.busy_ns),
+            idle_ns: self.idle_ns.saturating_sub(before.idle_ns),
+            switches: self.switches.saturating_sub(before.switches),
+        }
+    }
+
+    /// The share of the time that they worked; `None` if no time has passed.
+    pub fn busy_share(self) -> Option<f64> {
+        let all_ns = self.busy_ns.saturating_add(self.idle_ns);
+        (all_ns > 0).then(|| self.busy_ns as f64 / all_ns as f64)
+    }
+}
 
 impl System {
     /// Kernel names of the whole block devices, sorted.
@@ -62,6 +92,23 @@ impl System {
         counters::cpu_ticks(&self.read("proc/stat")?)
     }
 
+    /// What all CPUs together have done since boot. Time that a hypervisor gave to others is neither
+    /// busy nor idle.
+    pub fn cpu_activity(&self) -> Option<CpuActivity> {
+        let text = self.read("proc/stat")?;
+        let [user, nice, system, idle, iowait, irq, softirq, _] = counters::cpu_ticks(&text)?;
+        let ns = |parts: &[u64]| {
+            parts.iter().fold(0_u64, |sum, ticks| sum.saturating_add(ticks.saturating_mul(System::tick_ns())))
+        };
+        let switches = text.lines().find_map(|line| line.strip_prefix("ctxt "))?.trim().parse().ok()?;
+        Some(CpuActivity { busy_ns: ns(&[user, nice, system, irq, softirq]), idle_ns: ns(&[idle, iowait]), switches })
+    }
+
+    /// Length of a tick of `/proc/stat`, ns (proc_stat(5): USER_HZ).
+    pub(crate) fn tick_ns() -> u64 {
+        NS_PER_SECOND / rustix::param::clock_ticks_per_second().max(1)
+    }
+
     /// Whether a block device has a request queue. Those that have none (zram, device mapper, md)
     /// work on what file systems hand them, without a scheduler, merging or request tracepoints.
     pub fn has_requests(&self, disk: &str) -> bool {
@@ -71,6 +118,7 @@ impl System {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::system::fixtures::Fixture;
 
     #[test]
@@ -92,6 +140,21 @@ mod tests {
         let numbers = ["sda", "sda1", "sdb"].map(|name| system.device_number(name).map(|number| number.to_string()));
         assert_eq!(numbers, [Some("8:0".into()), Some("8:1".into()), None]);
         assert_eq!((system.has_requests("sda"), system.has_requests("sdb")), (true, false));
+    }
+
+    #[test]
+    fn what_cpus_did_between_two_looks() {
+        let look = |ticks: &str, switches: u64| {
+            let mut fixture = Fixture::new();
+            fixture.file("proc/stat", &format!("cpu  {ticks} 9 0 0\ncpu0 1 1\nintr 5\nctxt {switches}\nbtime 1\n"));
+            fixture.system().cpu_activity().unwrap()
+        };
+        let tick_ns = System::tick_ns();
+        let did = look("13 2 6 20 5 1 1", 1050).since(look("10 2 4 15 5 0 0", 1000));
+        assert_eq!(did, CpuActivity { busy_ns: 7 * tick_ns, idle_ns: 5 * tick_ns, switches: 50 });
+        assert_eq!(did.busy_share(), Some(7.0 / 12.0));
+        assert_eq!(did.since(did).busy_share(), None);
+        assert!(System::live().cpu_activity().is_some_and(|now| now.busy_ns > 0 && now.switches > 0));
     }
 
     #[test]

@@ -16,8 +16,6 @@ use crate::system::{BUFFER_BYTES, read_again};
 use crate::throttling::OpenThrottling;
 use crate::{BlockDeviceFacts, System, counters};
 
-const NS_PER_SECOND: u64 = 1_000_000_000;
-
 /// The open files of a machine under observation.
 #[derive(Debug)]
 pub struct Sampler {
@@ -73,7 +71,7 @@ impl Sampler {
         Sampler {
             devices: names.into_iter().map(device).collect(),
             host: OpenHost {
-                tick_ns: NS_PER_SECOND / rustix::param::clock_ticks_per_second().max(1),
+                tick_ns: System::tick_ns(),
                 stat: open("proc/stat"),
                 meminfo: open("proc/meminfo"),
                 io_pressure: open("proc/pressure/io"),

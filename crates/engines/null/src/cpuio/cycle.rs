@@ -21,10 +21,15 @@ impl Cycle {
             let message = "cpuio needs cpuload, the share of CPU time to use, e.g. cpuload=50".to_owned();
             return Err(OpenError { message, errno: None });
         };
-        let load = load.clamp(1, 100) as u32;
+        let load = load.clamp(1, 100) as f64;
         let chunk_us = options.integer("cpuchunks").unwrap_or(DEFAULT_CHUNK_US).max(1) as u64;
         let burn = Duration::from_micros(chunk_us);
-        Ok(Cycle { burn, sleep: burn * (100 - load) / load })
+        Ok(Cycle::of(burn, load))
+    }
+
+    /// Burns for `load` percent of the time, more than 0.
+    pub(crate) fn of(burn: Duration, load: f64) -> Cycle {
+        Cycle { burn, sleep: burn.mul_f64((100.0 - load).max(0.0) / load) }
     }
 }
 

@@ -26,6 +26,19 @@ pub const CPUIO_OPTIONS: &[OptionEntry] = &[
         ..OptionEntry::BLANK
     },
     OptionEntry {
+        name: "cpu_busy",
+        category: Category::Engine,
+        kind: ValueKind::Integer { min: 1, max: 100 },
+        summary: "Keep all CPUs together busy for this share of their time, percent",
+        details: "Whatever else runs counts: four times a second, each job looks at how busy all CPUs were \
+            (/proc/stat), and uses more or less. cpuload is where it begins. It stands for the computing of a program \
+            of which only the storage is known. iolab only: fio does not have this option; a job file for both \
+            has it in a line `#iolab: cpu_busy=80`.",
+        accepts: &[("1", "1"), ("82", "82"), ("100", "100")],
+        rejects: &["0", "101", "all"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
         name: "cpumode",
         category: Category::Engine,
         kind: ValueKind::Choice(&[
