@@ -95,7 +95,9 @@ impl Computing {
 /// Processors that the think time of a section keeps busy.
 fn thinks(section: &Section) -> f64 {
     match &section.pace {
-        Pace::Think { ns, transfers, .. } => section.transfers_per_s / f64::from((*transfers).max(1)) * ns / 1e9,
+        Pace::Think { ns, transfers, elsewhere_ns, .. } => {
+            section.transfers_per_s / f64::from((*transfers).max(1)) * (ns - elsewhere_ns) / 1e9
+        }
         Pace::Rate(_) => 0.0,
     }
 }

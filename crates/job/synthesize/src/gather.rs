@@ -61,6 +61,9 @@ pub struct Gathered {
     /// Highest end, by file.
     pub files: BTreeMap<u32, u64>,
     lanes: HashMap<u32, Lane>,
+    /// All think time, and the part of it that the same threads spent on files of other sections, ns.
+    think_ns: f64,
+    elsewhere_ns: f64,
     async_end_ns: u64,
 }
 
@@ -71,26 +74,35 @@ struct Lane {
     transfers: u64,
 }
 
-/// The calls that were seen of a thread lately, by when they began.
+/// The calls that were seen of a thread lately: when they began, and how long they were reading, writing
+/// or syncing, ns.
 #[derive(Debug, Default)]
-struct Lately(VecDeque<u64>);
+struct Lately(VecDeque<(u64, u64)>);
+
+/// Calls of a thread since a moment.
+#[derive(Debug, Default, Clone, Copy)]
+struct Since {
+    calls: u64,
+    /// How long they were reading, writing or syncing, ns.
+    storage_ns: u64,
+}
 
 impl Lately {
     const MOST: usize = 4096;
 
-    fn add(&mut self, time_ns: u64) {
+    fn add(&mut self, time_ns: u64, storage_ns: u64) {
         if self.0.len() == Lately::MOST {
             self.0.pop_front();
         }
-        self.0.push_back(time_ns);
+        self.0.push_back((time_ns, storage_ns));
     }
 
-    /// How many since then; none from before it will be asked for again.
-    fn since(&mut self, from_ns: u64) -> u64 {
-        while self.0.front().is_some_and(|time_ns| *time_ns < from_ns) {
-            self.0.pop_front();
-        }
-        self.0.len() as u64
+    fn since(&self, from_ns: u64) -> Since {
+        let first = self.0.partition_point(|(time_ns, _)| *time_ns < from_ns);
+        self.0.range(first..).fold(Since::default(), |sum, (_, storage_ns)| Since {
+            calls: sum.calls + 1,
+            storage_ns: sum.storage_ns + storage_ns,
+        })
     }
 }
 
@@ -101,7 +113,8 @@ pub(crate) type All = BTreeMap<(Role, ThreadClass), Gathered>;
 pub(crate) fn gather<R: Read>(
     trace: &mut Ordered<R>,
     survey: &Survey,
-    (stretch, traced_call_ns): (TraceStretch, f64),
+    stretch: TraceStretch,
+    traced_call_ns: f64,
 ) -> io::Result<(All, u64)> {
     let mut all = All::new();
     let mut seen = 0;
@@ -123,27 +136,31 @@ pub(crate) fn gather<R: Read>(
         let is_storage = file.is_some_and(|file| file.kind.is_storage()) && operation.file != NO_FILE;
         let role = survey.roles.get(operation.file as usize).copied().unwrap_or_default();
         let is_known = !matches!(operation.call.effect(), Effect::Other | Effect::Discard) && !operation.has_failed();
-        let mine = lately.entry(operation.thread).or_default();
-        if is_storage && is_known && role != Role::Program {
+        let is_kept = is_storage && is_known && role != Role::Program;
+        if is_kept {
             let class = survey.class(role, operation.thread);
             let gathered = all.entry((role, class)).or_default();
             let lane = if class == ThreadClass::Serial { 0 } else { operation.thread };
-            let calls_since = |from_ns: u64| mine.since(from_ns);
-            gathered.gap(lane, &operation, (traced_call_ns, calls_since));
+            gathered.gap(lane, &operation, traced_call_ns, lately.get(&operation.thread));
             gathered.add(lane, &operation, grown.unwrap_or(false));
         }
-        lately.entry(operation.thread).or_default().add(operation.time_ns);
+        let storage_ns = if is_kept { operation.duration_ns } else { 0 };
+        lately.entry(operation.thread).or_default().add(operation.time_ns, storage_ns);
     }
     Ok((all, seen))
 }
 
 impl Gathered {
-    fn gap(&mut self, lane: u32, operation: &Operation, (call_ns, calls): (f64, impl FnOnce(u64) -> u64)) {
+    fn gap(&mut self, lane: u32, operation: &Operation, call_ns: f64, lately: Option<&Lately>) {
         let lane = self.lanes.entry(lane).or_default();
         if let Some(end_ns) = lane.end_ns {
             let gap_ns = operation.time_ns.saturating_sub(end_ns) as f64;
-            let cost_ns = call_ns * (1 + calls(end_ns)) as f64;
-            lane.think_ns += (gap_ns - cost_ns).max(0.0);
+            let since = lately.map(|lately| lately.since(end_ns)).unwrap_or_default();
+            let cost_ns = call_ns * (1 + since.calls) as f64;
+            let think_ns = (gap_ns - cost_ns).max(0.0);
+            lane.think_ns += think_ns;
+            self.think_ns += think_ns;
+            self.elsewhere_ns += think_ns.min(since.storage_ns as f64);
         }
         lane.end_ns = Some(operation.end_ns().max(lane.end_ns.unwrap_or(0)));
     }
@@ -215,6 +232,11 @@ impl Gathered {
         self.lanes
             .values()
             .fold((0.0, 0), |(think_ns, transfers), lane| (think_ns + lane.think_ns, transfers + lane.transfers))
+    }
+
+    /// The share of the think time that the same threads spent on files of other sections.
+    pub(crate) fn elsewhere_share(&self) -> f64 {
+        if self.think_ns > 0.0 { self.elsewhere_ns / self.think_ns } else { 0.0 }
     }
 
     /// Calls that make data durable.

@@ -317,12 +317,13 @@ fn pace(text: &mut String, section: &Section, follows: Option<&Section>) {
             text.push_str("# the trace has no durations, so that think time is not known\n");
             rate(text, section, per_s / f64::from(section.jobs));
         }
-        Pace::Think { ns, transfers, typical } => {
+        Pace::Think { ns, transfers, elsewhere_ns, typical } => {
             let us = (ns / 1000.0).round() as u64;
+            let spin_us = ((ns - elsewhere_ns) / 1000.0).round() as u64;
             if let Some(typical) = typical {
                 let _ = writeln!(
                     text,
-                    "# neither reading, writing nor syncing, for {}: {}",
+                    "# neither reading, writing nor syncing here, for {}: {}",
                     every((*transfers).into(), "transfer"),
                     typical.text(rounded_ns)
                 );
@@ -331,10 +332,20 @@ fn pace(text: &mut String, section: &Section, follows: Option<&Section>) {
             }
             if us > 0 {
                 let _ = writeln!(text, "thinktime={us}us\nthinktime_blocks={transfers}");
-                text.push_str(
-                    "# assumed: it computes meanwhile. fio sleeps, since its spinning is not to be relied on.\n",
+            }
+            if us > spin_us {
+                let _ = writeln!(
+                    text,
+                    "# the same threads spend {} of it on files of other sections",
+                    rounded_ns(*elsewhere_ns)
                 );
-                let _ = writeln!(text, "#iolab: thinktime_spin={us}us");
+            }
+            if spin_us > 0 {
+                let rest = if us > spin_us { "computes in the rest" } else { "computes meanwhile" };
+                let _ = writeln!(
+                    text,
+                    "# assumed: it {rest}. fio sleeps, since its spinning is not to be relied on.\n#iolab: thinktime_spin={spin_us}us"
+                );
             }
         }
     }

@@ -73,7 +73,7 @@ impl ProgramModel {
         let found = survey.busy_stretch().ok_or_else(nothing)?;
         let stretch = request.stretch.unwrap_or(found);
         let call_cost_ns = survey.call_cost_ns(second.reader().facts());
-        let (all, operations) = gather(second, &survey, (stretch, call_cost_ns))?;
+        let (all, operations) = gather(second, &survey, stretch, call_cost_ns)?;
         let reader = second.reader();
         let facts = reader.facts().clone();
         let mut sections: Vec<Section> = all

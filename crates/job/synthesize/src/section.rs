@@ -60,6 +60,8 @@ pub enum Pace {
         ns: f64,
         /// Transfers of a cycle.
         transfers: u32,
+        /// The part of it that the same threads spend on files of other sections, ns.
+        elsewhere_ns: f64,
         /// How sure; `None` where cycles cannot be told apart.
         typical: Option<Typical>,
     },
@@ -227,7 +229,10 @@ fn pattern(places: &Places) -> PlacePattern {
         return match () {
             () if share(places.tail) < 0.1 => PlacePattern::Sequential,
             () if moves_on && tail > 0 => PlacePattern::TailAgain(tail),
-            () => PlacePattern::Again((places.followers as f64 / places.onward.max(1) as f64).round().max(1.0) as u32),
+            () => match (places.followers as f64 / places.onward.max(1) as f64).round() as u32 {
+                0 | 1 => PlacePattern::Sequential,
+                times => PlacePattern::Again(times),
+            },
         };
     }
     PlacePattern::Random(places.share(places.onward), places.hot_set().filter(|hot| hot.tenth.value() >= HOT))
@@ -265,8 +270,10 @@ fn pace(seen: &Gathered, sync: &SyncRule, has_durations: bool, seconds: f64) -> 
         && let (Some(think), Some(transfers)) = (seen.cycle_think_ns.typical(), seen.cycle_transfers.typical())
     {
         let transfers = transfers.mean.round().max(1.0) as u32;
-        return Pace::Think { ns: think.mean, transfers, typical: Some(think) };
+        let elsewhere_ns = think.mean * seen.elsewhere_share();
+        return Pace::Think { ns: think.mean, transfers, elsewhere_ns, typical: Some(think) };
     }
     let (think_ns, transfers) = seen.open_cycles();
-    Pace::Think { ns: think_ns / transfers.max(1) as f64, transfers: 1, typical: None }
+    let ns = think_ns / transfers.max(1) as f64;
+    Pace::Think { ns, transfers: 1, elsewhere_ns: ns * seen.elsewhere_share(), typical: None }
 }
