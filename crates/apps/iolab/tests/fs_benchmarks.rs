@@ -101,10 +101,10 @@ fn domains_share_the_volume_and_their_sums_are_told() {
 #[test]
 fn sweeps_run_once_for_each_value() {
     let lab = Lab::new();
-    let line = format!("perf a.img {SMALL} --force --sweep policy=greedy:0.5,dynamic:0.9");
+    let line = format!("perf a.img {SMALL} --force --sweep policy=threshold:0.5,dynamic:0.9");
     let text = lab.run(words(&line)).ended(0, "").printed();
     for wanted in
-        ["policy=greedy:0.5: 24 MiB", "\na.img (logfs): ", "policy=dynamic:0.9: ", "small write", "cleaning moved"]
+        ["policy=threshold:0.5: 24 MiB", "\na.img (logfs): ", "policy=dynamic:0.9: ", "small write", "cleaning moved"]
     {
         assert!(text.contains(wanted), "{wanted} is missing in {text}");
     }
@@ -125,7 +125,7 @@ fn loads_that_cannot_be_are_refused() {
         ("perf folder --sweep small=many", 2, "expected a percentage"),
         ("perf folder --sweep domains=0", 2, "a number from 1 to 1024"),
         ("perf folder --capacity 800m --domains 4", 2, "there is room for 1"),
-        ("perf folder --policy greedy:2", 2, "is not a number from 0 to 1"),
+        ("perf folder --policy threshold:2", 2, "is not a number from 0 to 1"),
         ("cluster-reading letter", 2, "too small for two clusters"),
         ("cluster-reading none", 1, "No such file"),
     ] {

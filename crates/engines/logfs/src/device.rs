@@ -18,7 +18,10 @@ use iolab_clock::Clock;
 use iolab_disk::{DiskOptions, RamDisk, open_disk};
 use iolab_engine::OpenError;
 use iolab_executor::Executor;
-use iolab_logfs::{Disk, Error, LogFs, MkfsOptions, count_domains, mkfs, open_domain};
+use iolab_logfs::{
+    Disk, Error, LogFs, MkfsOptions, OpenOptions as LogfsOptions, Policy, UnknownPolicy, count_domains, mkfs,
+    open_domain,
+};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
@@ -47,16 +50,17 @@ pub(crate) struct Claimed {
 /// Finds a file system for this worker and opens it. If all domains are free, each worker takes the
 /// one with its own number, so that a worker of a later run finds the files of the earlier one.
 pub(crate) fn claim(requested: &Requested, worker: u32, executor: &mut Executor) -> Result<Claimed, OpenError> {
+    let open_options = open_options(requested)?;
     if requested.devices.is_empty() {
         let disk = Disk::new(RamDisk::new(requested.size_bytes, 4096));
         let name = "a file system in memory".to_owned();
         make(&disk, requested, (1, &name), executor)?;
-        let fs = open(&disk, 0, executor).map_err(|error| refused(&name, &error, ""))?;
+        let fs = open(&disk, (0, open_options), executor).map_err(|error| refused(&name, &error, ""))?;
         return Ok(Claimed { fs, disk, notes: Vec::new(), name, _lock: None });
     }
     let mut names = Vec::new();
     for (path, domain) in &requested.devices {
-        if let Some(claimed) = claim_on((path, *domain), worker, requested, executor)? {
+        if let Some(claimed) = claim_on((path, *domain), (worker, open_options), requested, executor)? {
             return Ok(claimed);
         }
         names.push(path.display().to_string());
@@ -73,7 +77,7 @@ pub(crate) fn claim(requested: &Requested, worker: u32, executor: &mut Executor)
 /// A domain of one device; `None` if other workers have all allowed ones.
 fn claim_on(
     (path, wanted): (&Path, Option<u32>),
-    worker: u32,
+    (worker, open_options): (u32, LogfsOptions),
     requested: &Requested,
     executor: &mut Executor,
 ) -> Result<Option<Claimed>, OpenError> {
@@ -105,7 +109,7 @@ fn claim_on(
         if !lock_domain(&lock, domain).map_err(|error| failed("locking a domain", &error))? {
             continue;
         }
-        return match open(&disk, domain, executor) {
+        return match open(&disk, (domain, open_options), executor) {
             Ok(fs) => Ok(Some(Claimed { fs, disk, notes, name, _lock: Some(lock) })),
             Err(error) => Err(refused(&format!("logfs_device {name}, domain {domain}"), &error, "")),
         };
@@ -162,9 +166,17 @@ fn lock_domain(file: &File, domain: u32) -> std::io::Result<bool> {
     }
 }
 
-fn open(disk: &Disk, domain: u32, executor: &mut Executor) -> Result<LogFs, Error> {
+/// How the file system is used, as the job says.
+fn open_options(requested: &Requested) -> Result<LogfsOptions, OpenError> {
+    let wrong =
+        |error: UnknownPolicy| OpenError { message: format!("logfs_policy: {error}"), errno: Some(libc::EINVAL) };
+    let policy = requested.policy.as_deref().map(|text| text.parse::<Policy>().map_err(wrong)).transpose()?;
+    Ok(LogfsOptions { policy, cleaning_bytes: requested.cleaning_bytes, ..LogfsOptions::default() })
+}
+
+fn open(disk: &Disk, (domain, options): (u32, LogfsOptions), executor: &mut Executor) -> Result<LogFs, Error> {
     let context = (Clock::monotonic(), executor.spawner());
-    let opened = executor.run(&mut disk.clone(), open_domain(disk, domain, Default::default(), context));
+    let opened = executor.run(&mut disk.clone(), open_domain(disk, domain, options, context));
     opened.unwrap_or(Err(Error::Closed)).map(|(fs, _)| fs)
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use iolab_options::{DefaultValue, OptionEntry, Settings, ValueKind};
 
 /// The table.
-pub(crate) static OPTIONS: [OptionEntry; 7] = [
+pub(crate) static OPTIONS: [OptionEntry; 9] = [
     OptionEntry {
         name: "logfs_device",
         kind: ValueKind::Text,
@@ -69,6 +69,27 @@ pub(crate) static OPTIONS: [OptionEntry; 7] = [
         ..OptionEntry::BLANK
     },
     OptionEntry {
+        name: "logfs_policy",
+        kind: ValueKind::Text,
+        summary: "Which clusters the file system cleans, and when",
+        details: "threshold:K cleans the clusters with a live share below K once they would fill \
+            logfs_cleaning_memory; dynamic:CAP is the same with K being the share of free clusters, at most CAP; \
+            cost-benefit and greedy clean when space is short. By default as the file system says (iolab fs mkfs \
+            --policy), else cost-benefit.",
+        accepts: &[("threshold:0.3", "threshold:0.3"), ("cost-benefit", "cost-benefit")],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "logfs_cleaning_memory",
+        kind: ValueKind::Size,
+        summary: "Memory of one cleaning pass for live data",
+        details: "With 0 nothing is moved, and only clusters without live data become free. By default as the file \
+            system says, else 8m.",
+        accepts: &[("0", "0"), ("256m", "256m")],
+        rejects: &["much"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
         name: "logfs_layout",
         kind: ValueKind::Size,
         summary: "How much of each file to write before the job starts",
@@ -93,6 +114,9 @@ pub struct Requested {
     pub(crate) cluster_bytes: u64,
     pub(crate) block_bytes: u64,
     pub(crate) layout_bytes: Option<u64>,
+    /// As the job says it.
+    pub(crate) policy: Option<String>,
+    pub(crate) cleaning_bytes: Option<u64>,
 }
 
 impl Requested {
@@ -106,6 +130,8 @@ impl Requested {
             cluster_bytes: settings.size("logfs_cluster").unwrap_or(1 << 20),
             block_bytes: settings.size("logfs_block").unwrap_or(4096),
             layout_bytes: settings.size("logfs_layout"),
+            policy: settings.text("logfs_policy").map(str::to_owned),
+            cleaning_bytes: settings.size("logfs_cleaning_memory"),
         }
     }
 }

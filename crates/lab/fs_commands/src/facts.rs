@@ -1,6 +1,6 @@
 //! Attributes and names as text and as JSON.
 
-use iolab_logfs::{Attributes, InodeId, InodeKind, Volume};
+use iolab_logfs::{Attributes, InodeId, InodeKind, Layout, Volume};
 use serde_json::{Value, json};
 
 pub(crate) use iolab_text::size_text;
@@ -46,6 +46,16 @@ pub(crate) fn mode_text(kind: InodeKind, mode: u16) -> String {
         });
     }
     text
+}
+
+/// How an image is cleaned where whoever opens it does not say; `None` when it says nothing.
+pub(crate) fn cleaning_text(layout: &Layout) -> Option<String> {
+    let policy = layout.cleaning.policy.map(|policy| policy.to_string());
+    let memory = layout.cleaning.memory_bytes.map(|bytes| format!("memory {}", size_text(bytes)));
+    let request = |bytes: u32| format!("a request costs as much as reading {}", size_text(u64::from(bytes)));
+    let reading = layout.cleaning.reading.map(|reading| request(reading.request_bytes()));
+    let parts: Vec<String> = [policy, memory, reading].into_iter().flatten().collect();
+    if parts.is_empty() { None } else { Some(parts.join(", ")) }
 }
 
 /// A point in time, UTC.

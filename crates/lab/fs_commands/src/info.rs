@@ -9,7 +9,7 @@ use iolab_text::counted;
 use serde_json::{Value, json};
 
 use crate::FsError;
-use crate::facts::{hex, size_text, time_text};
+use crate::facts::{cleaning_text, hex, size_text, time_text};
 
 /// All that is shown.
 struct Facts {
@@ -67,6 +67,9 @@ fn as_text(image: &Path, facts: &Facts) -> String {
     row("blocks", size_text(u64::from(layout.block_bytes)));
     row("small writes", format!("up to {} bytes", layout.small_max_bytes));
     row("atomic writes", format!("up to {}", size_text(layout.atomic_write_bytes())));
+    if let Some(text) = cleaning_text(layout) {
+        row("cleaning", text);
+    }
     row("state", ended);
     let older = if recovery.by_older_checkpoint {
         ", from the older checkpoint, because the newer one cannot be read"
@@ -121,6 +124,11 @@ pub(crate) fn layout_json(layout: &Layout) -> Value {
         "domains": layout.domains,
         "small_max_bytes": layout.small_max_bytes,
         "atomic_write_bytes": layout.atomic_write_bytes(),
+        "cleaning": {
+            "policy": layout.cleaning.policy.map(|policy| policy.to_string()),
+            "memory_bytes": layout.cleaning.memory_bytes,
+            "request_bytes": layout.cleaning.reading.map(|reading| reading.request_bytes()),
+        },
     })
 }
 

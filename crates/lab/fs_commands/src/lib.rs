@@ -25,7 +25,9 @@ mod show;
 mod targets;
 
 pub use change::{make_directories, remove_paths, rename};
-pub use cluster_reading::{cluster_reading_json, cluster_reading_text, read_clusters_of, reading_way};
+pub use cluster_reading::{
+    cluster_reading_json, cluster_reading_text, read_clusters_of, reading_way, store_reading_cost,
+};
 pub use cp::{CopyRequest, copy};
 pub use defrag::defragment;
 pub use dump_log::{dump_line_json, dump_line_text, dump_log};
@@ -40,4 +42,4 @@ pub use perf_text::{volumes_json, volumes_text};
 pub use resize_cores::resize_cores;
 pub use serving::{ServeRequest, serve_image, wait_until_closed};
 pub use show::{describe_file, read_files, tree};
-pub use targets::{LogfsSetting, cleaning_policy, processors, usual_domains};
+pub use targets::{LogfsSetting, processors, usual_domains};

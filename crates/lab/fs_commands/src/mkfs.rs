@@ -6,10 +6,10 @@ use std::sync::atomic::AtomicU64;
 use iolab_activity::{Console, Failure, FailureKind, ProgressUnit, watched};
 use iolab_clock::Clock;
 use iolab_image::{Image, ImageAccess, Objection, make_file, objections};
-use iolab_logfs::{Layout, MkfsOptions};
+use iolab_logfs::{CleaningDefaults, Layout, MkfsOptions};
 
 use crate::FsError;
-use crate::facts::{hex, size_text};
+use crate::facts::{cleaning_text, hex, size_text};
 
 /// How to make a file system.
 #[derive(Debug, Clone, Copy)]
@@ -29,6 +29,8 @@ pub struct MakeRequest<'a> {
     pub domains: u32,
     /// The id of the file system; random by default.
     pub id: Option<[u8; 16]>,
+    /// How it is cleaned where whoever opens it does not say.
+    pub cleaning: CleaningDefaults,
     /// Overwrite what the file or device holds.
     pub force: bool,
     /// JSON instead of text.
@@ -63,6 +65,7 @@ fn make(request: &MakeRequest<'_>) -> Result<Layout, FsError> {
         cluster_bytes: narrow(request.cluster_bytes),
         small_max_bytes: narrow(request.small_bytes.unwrap_or(request.block_bytes.saturating_sub(1))),
         domains: request.domains,
+        cleaning: request.cleaning,
         ..MkfsOptions::new(id, Clock::monotonic().unix_ns())
     };
     let mut image = Image::open(path, ImageAccess::Write)?;
@@ -118,7 +121,7 @@ fn as_text(path: &Path, layout: &Layout) -> String {
     let (cluster, block) = (u64::from(layout.cluster_bytes), u64::from(layout.block_bytes));
     format!(
         "{}: created a logfs file system of {}\nid        {}\nclusters  {} of {}\nblocks    {}\nsmall     writes up \
-        to {} bytes go to the metadata log\ndomains   {}\n",
+        to {} bytes go to the metadata log\ndomains   {}\n{}",
         path.display(),
         size_text(u64::from(layout.clusters) * cluster),
         hex(&layout.id),
@@ -127,6 +130,7 @@ fn as_text(path: &Path, layout: &Layout) -> String {
         size_text(block),
         layout.small_max_bytes,
         layout.domains,
+        cleaning_text(layout).map(|text| format!("cleaning  {text}\n")).unwrap_or_default(),
     )
 }
 

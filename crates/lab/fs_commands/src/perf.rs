@@ -4,10 +4,11 @@
 use std::path::PathBuf;
 
 use iolab_activity::Failure;
+use iolab_logfs::UnknownPolicy;
 use iolab_logfs_bench::{BenchTarget, VolumeLoad, VolumeResult, run_volume_load};
 
 use crate::FsError;
-use crate::targets::{LogfsSetting, cleaning_policy, targets, usual_domains};
+use crate::targets::{LogfsSetting, targets, usual_domains};
 
 /// The load, and what it runs on.
 #[derive(Debug, Clone, Copy)]
@@ -103,14 +104,15 @@ fn setting(request: &VolumeRequest<'_>, name: &str, value: &str) -> Result<Sweep
     match name {
         "" => {}
         "small" => load.small_write_percent = percent()?,
+        "small-reads" => load.small_read_percent = percent()?,
         "write" => load.write_percent = percent()?.max(1),
         "domains" => domains = Some(count()?),
         "parallel" => load.parallel = count()? as usize,
         "cluster-size" => logfs.cluster_bytes = size(value).map_err(wrong)?,
-        "cleaning-memory" => logfs.cleaning_bytes = size(value).map_err(wrong)?,
-        "policy" => logfs.policy = cleaning_policy(value).map_err(wrong)?,
+        "cleaning-memory" => logfs.cleaning_bytes = Some(size(value).map_err(wrong)?),
+        "policy" => logfs.policy = Some(value.parse().map_err(|error: UnknownPolicy| wrong(error.to_string()))?),
         _ => {
-            let names = "small, write, domains, parallel, cluster-size, cleaning-memory, policy";
+            let names = "small, small-reads, write, domains, parallel, cluster-size, cleaning-memory, policy";
             return Err(wrong(format!("expected one of {names}")).into());
         }
     }

@@ -86,9 +86,11 @@ fn heading(setting: &SweepSetting) -> String {
 fn activity_text(part: &VolumePart) -> String {
     let Some(activity) = &part.activity else { return String::new() };
     let moved = activity.moved_bytes as f64 / part.written_bytes().max(1) as f64;
+    let urgent = activity.urgent_bytes as f64 / part.written_bytes().max(1) as f64;
     format!(
-        "  cleaning moved {moved:.3} bytes per byte written in {} passes; {} checkpoints, {} log frames\n",
-        activity.cleaning_passes, activity.checkpoints, activity.frames
+        "  cleaning moved {moved:.3} bytes per byte written in {} passes, {urgent:.3} of them in {} passes for lack of \
+         space; {} checkpoints, {} log frames\n",
+        activity.cleaning_passes, activity.urgent_passes, activity.checkpoints, activity.frames
     )
 }
 
@@ -103,6 +105,7 @@ fn part_json(part: &VolumePart) -> Value {
     let activity = part.activity.as_ref().map(|activity| {
         json!({
             "moved_bytes": activity.moved_bytes, "cleaning_passes": activity.cleaning_passes,
+            "urgent_bytes": activity.urgent_bytes, "urgent_passes": activity.urgent_passes,
             "freed_clusters": activity.freed_clusters, "checkpoints": activity.checkpoints, "frames": activity.frames,
         })
     });

@@ -23,6 +23,10 @@ pub struct ServeRequest<'a> {
     pub options: &'a Options,
     /// Most bytes of small writes that are kept in memory.
     pub inline_bytes: Option<u64>,
+    /// Which clusters are cleaned, and when; as the image says unless told.
+    pub policy: Option<Policy>,
+    /// Most bytes that one pass of cleaning holds in memory; as the image says unless told.
+    pub cleaning_bytes: Option<u64>,
 }
 
 /// Opens the image, mounts it, and serves it to the end.
@@ -42,12 +46,13 @@ pub fn serve_image(request: &ServeRequest<'_>, observer: Arc<dyn Fn(&FuseEvent) 
         observer(&FuseEvent::Note(note));
     }
     let disk = if access == ImageAccess::Read { Disk::new(Overlay::new(device)) } else { Disk::new(device) };
-    let mut mount = OpenOptions::default();
+    let mut mount =
+        OpenOptions { policy: request.policy, cleaning_bytes: request.cleaning_bytes, ..OpenOptions::default() };
     mount.inline_bytes = request.inline_bytes.unwrap_or(mount.inline_bytes);
     mount.verify_reads = if options.verify { VerifyReads::Always } else { VerifyReads::Never };
     if access == ImageAccess::Read {
         // Nothing is a candidate for cleaning: it would move content into memory.
-        mount.policy = Policy::Greedy { k: 0.0 };
+        mount.policy = Some(Policy::Threshold { k: 0.0 });
     }
     let (clock, mut executor) = (Clock::monotonic(), Executor::new(ReadyOrder::Fair));
     let context = (clock.clone(), executor.spawner());

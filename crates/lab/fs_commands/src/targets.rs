@@ -20,31 +20,14 @@ pub struct LogfsSetting {
     /// Writes up to this length go into the metadata log, bytes; one byte less than a block unless
     /// told.
     pub log_writes_bytes: Option<u64>,
-    /// Which clusters are cleaned.
-    pub policy: Policy,
-    /// Most bytes that one pass of cleaning holds in memory.
-    pub cleaning_bytes: u64,
+    /// Which clusters are cleaned, and when; what is usual unless told.
+    pub policy: Option<Policy>,
+    /// Most bytes that one pass of cleaning holds in memory; what is usual unless told.
+    pub cleaning_bytes: Option<u64>,
     /// Size of an image that does not exist yet, bytes.
     pub image_bytes: Option<u64>,
     /// Overwrite what images hold.
     pub force: bool,
-}
-
-/// `greedy:0.7`, `dynamic:0.9`, `cost-benefit`.
-///
-/// # Errors
-/// It is none of these.
-pub fn cleaning_policy(text: &str) -> Result<Policy, String> {
-    let share = |number: &str| {
-        let share = number.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share));
-        share.ok_or_else(|| format!("`{number}` is not a number from 0 to 1"))
-    };
-    match text.split_once(':') {
-        None if text == "cost-benefit" => Ok(Policy::CostBenefit),
-        Some(("greedy", k)) => Ok(Policy::Greedy { k: share(k)? }),
-        Some(("dynamic", most)) => Ok(Policy::Dynamic { most: share(most)? }),
-        _ => Err("expected greedy:K, dynamic:MOST or cost-benefit".to_owned()),
-    }
 }
 
 /// Looks at the targets before anything is touched: folders are used as they are, anything else is

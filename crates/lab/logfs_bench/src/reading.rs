@@ -79,6 +79,8 @@ pub struct ReadingResult {
     /// What one more request costs, in bytes that could be read in the same time: from the straight
     /// line nearest to all cases. Nothing when the times do not grow with requests and bytes.
     pub request_bytes: Option<f64>,
+    /// The same as the times of a request and of its bytes, for cleaning.
+    pub cost: Option<ReadingCost>,
 }
 
 /// Tries every case on a file, a device, or a file that is made in a folder and removed again.
@@ -106,8 +108,12 @@ pub fn read_clusters(path: &Path, options: &ReadingOptions) -> Result<ReadingRes
             cases.push(case(&mut reader, options, (count, length), (&mut random, clusters))?);
         }
     }
-    let request_bytes = request_bytes(&cases);
-    Ok(ReadingResult { cases, request_bytes })
+    let costs = costs(&cases);
+    let cost = |(request, byte): (f64, f64)| ReadingCost {
+        request_ns: request.round() as u64,
+        kib_ns: ((byte * 1024.0).round() as u64).max(1),
+    };
+    Ok(ReadingResult { cases, request_bytes: costs.map(|(request, byte)| request / byte), cost: costs.map(cost) })
 }
 
 fn case(
@@ -150,9 +156,9 @@ fn plan(way: ReadingWay, wanted: &[(u32, u32)], (unit, cluster): (u32, u32)) -> 
     }
 }
 
-/// One request's cost over one byte's: the plane `time = count · request + bytes · byte` nearest to
+/// What a request takes and what a byte takes, ns: the plane `time = count · request + bytes · byte` nearest to
 /// the cases (least squares).
-fn request_bytes(cases: &[ReadingCase]) -> Option<f64> {
+fn costs(cases: &[ReadingCase]) -> Option<(f64, f64)> {
     let (mut nn, mut nb, mut bb, mut nt, mut bt) = (0.0, 0.0, 0.0, 0.0, 0.0);
     for (case, time) in cases.iter().filter_map(|case| Some((case, case.time_ns(ReadingWay::Ranges)? as f64))) {
         let (count, bytes) = (case.count as f64, (case.count * case.length) as f64 / 4096.0);
@@ -164,7 +170,7 @@ fn request_bytes(cases: &[ReadingCase]) -> Option<f64> {
     }
     let determinant = nn * bb - nb * nb;
     let (request, byte) = ((nt * bb - bt * nb) / determinant, (bt * nn - nt * nb) / determinant / 4096.0);
-    (determinant > 0.0 && request > 0.0 && byte > 0.0).then(|| request / byte)
+    (determinant > 0.0 && request > 0.0 && byte > 0.0).then_some((request, byte))
 }
 
 struct Reader {
@@ -253,9 +259,9 @@ mod tests {
         };
         let cases: Vec<ReadingCase> =
             [1, 4, 16].into_iter().flat_map(|count| [4096, 16384, 65536].map(|length| case(count, length))).collect();
-        let found = request_bytes(&cases).unwrap();
-        assert!((19_900.0..20_100.0).contains(&found), "{found}");
-        assert_eq!(request_bytes(&[]), None);
+        let (request, byte) = costs(&cases).unwrap();
+        assert!((4_990.0..5_010.0).contains(&request) && (0.24..0.26).contains(&byte), "{request}, {byte}");
+        assert_eq!(costs(&[]), None);
     }
 
     #[test]

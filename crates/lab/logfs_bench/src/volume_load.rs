@@ -201,6 +201,8 @@ fn combined(one: &Activity, other: &Activity, by: impl Fn(u64, u64) -> u64) -> A
         checkpoints: by(one.checkpoints, other.checkpoints),
         cleaning_passes: by(one.cleaning_passes, other.cleaning_passes),
         moved_bytes: by(one.moved_bytes, other.moved_bytes),
+        urgent_passes: by(one.urgent_passes, other.urgent_passes),
+        urgent_bytes: by(one.urgent_bytes, other.urgent_bytes),
         demoted_bytes: by(one.demoted_bytes, other.demoted_bytes),
         discarded_clusters: by(one.discarded_clusters, other.discarded_clusters),
         freed_clusters: by(one.freed_clusters, other.freed_clusters),

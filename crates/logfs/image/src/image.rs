@@ -98,7 +98,7 @@ impl Image {
         let options = match access {
             ImageAccess::Write => OpenOptions::default(),
             // Nothing is a candidate for cleaning: it would move content into memory.
-            ImageAccess::Read => OpenOptions { policy: Policy::Greedy { k: 0.0 }, ..OpenOptions::default() },
+            ImageAccess::Read => OpenOptions { policy: Some(Policy::Threshold { k: 0.0 }), ..OpenOptions::default() },
         };
         let ended = self.run(async |disk, context| {
             let opened = open_volume(&disk, options, context).await;

@@ -9,6 +9,10 @@ pub struct Activity {
     pub cleaning_passes: u64,
     /// Bytes of live content that cleaning moved.
     pub moved_bytes: u64,
+    /// Of those passes the ones that ran because space had run out.
+    pub urgent_passes: u64,
+    /// Bytes that those moved.
+    pub urgent_bytes: u64,
     /// Bytes of small content that were moved out of memory.
     pub demoted_bytes: u64,
     /// Clusters that the device was told to be free.
@@ -32,6 +36,8 @@ impl Activity {
             checkpoints: self.checkpoints + other.checkpoints,
             cleaning_passes: self.cleaning_passes + other.cleaning_passes,
             moved_bytes: self.moved_bytes + other.moved_bytes,
+            urgent_passes: self.urgent_passes + other.urgent_passes,
+            urgent_bytes: self.urgent_bytes + other.urgent_bytes,
             demoted_bytes: self.demoted_bytes + other.demoted_bytes,
             discarded_clusters: self.discarded_clusters + other.discarded_clusters,
             freed_clusters: self.freed_clusters + other.freed_clusters,

@@ -2,33 +2,24 @@
 //! one takes apart the extents of deleted files a few at a time, so that deleting never waits for
 //! that.
 
+mod moving;
+
 use std::rc::Rc;
 
-use iolab_disk::{Buffer, DeviceError};
-
-use crate::Error;
-use crate::allocation::{Slot, Stream};
-use crate::checksum::crc32c;
-use crate::cleaning::{Budget, reading_plan};
-use crate::clusters::{ClusterUse, Piece};
+use crate::allocation::Stream;
+use crate::cleaning::{Budget, Policy, threshold_reached};
+use crate::clusters::ClusterUse;
 use crate::extents::Place;
 use crate::instance::{Instance, Phase, State, step_aside};
-use crate::record::{INLINE, Record, Relocate};
 use crate::space::{FOR_CLEANING, Need};
-use crate::sums::sums_of;
+use crate::{Error, Layout};
+use moving::move_out;
+pub(crate) use moving::{Moving, record_sums, relocate, write_slots};
 
 /// Clusters that are looked at in one step.
 const LOOKED_AT: u32 = 4_096;
 /// Extents of a deleted file that are released before others get a turn.
 const RELEASED_AT_ONCE: usize = 256;
-
-/// A piece of content on its way: where it was, and its bytes in the pass's memory.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Moving {
-    pub(crate) piece: Piece,
-    pub(crate) from: u64,
-    pub(crate) at: usize,
-}
 
 pub(crate) async fn run(instance: Rc<Instance>) {
     loop {
@@ -56,14 +47,58 @@ pub(crate) async fn run(instance: Rc<Instance>) {
     instance.task_ended();
 }
 
+impl Instance {
+    /// Whether to clean now, though nobody waits for space.
+    pub(crate) fn is_cleaning_due(&self, state: &mut State) -> bool {
+        let (layout, cleaning) = (&self.layout, &self.cleaning);
+        if !cleaning.moves() {
+            return false;
+        }
+        let spendable = state.spendable(layout);
+        let Some(highest) = cleaning.policy.highest_k() else { return spendable < (layout.owned + 2) / 16 };
+        let k = cleaning.policy.k(free_share(self, state)).unwrap_or(highest);
+        if k < highest || matches!(cleaning.policy, Policy::Dynamic { .. }) {
+            state.clusters.set_k_share(k / highest);
+        }
+        let memory_clusters = cleaning.memory_bytes as f64 / f64::from(layout.cluster_bytes);
+        spendable < urgent_below(layout) || threshold_reached(state.clusters.candidate_count(), k, memory_clusters)
+    }
+
+    /// Whether a pass is for space: whatever gains some is cleaned. A policy that says when cleaning
+    /// starts says nothing of space, so that this begins before it has run out.
+    fn is_cleaning_urgent(&self, state: &State) -> bool {
+        let spendable = state.spendable(&self.layout);
+        let is_low = || state.space_wanted || spendable < urgent_below(&self.layout);
+        spendable == 0 || (self.cleaning.policy.highest_k().is_some() && is_low())
+    }
+}
+
+/// With fewer clusters to fill, cleaning by threshold takes what it gets.
+fn urgent_below(layout: &Layout) -> u32 {
+    (layout.owned / 64).max(1)
+}
+
+fn free_share(instance: &Instance, state: &State) -> f64 {
+    f64::from(state.clusters.free_count()) / f64::from(instance.layout.owned.max(1))
+}
+
 /// Cleans some clusters; whether there was something to gain.
 async fn pass(instance: &Instance) -> Result<bool, Error> {
+    if !instance.cleaning.moves() {
+        return Ok(false);
+    }
     instance.admit(|_| Need::Nothing).await?;
-    let candidates = look_around(instance).await;
+    let urgent = {
+        let mut state = instance.state.borrow_mut();
+        let urgent = instance.is_cleaning_urgent(&state);
+        state.space_wanted = false;
+        urgent
+    };
+    let candidates = look_around(instance, urgent).await;
     let (victims, live_bytes) = {
         let mut state = instance.state.borrow_mut();
         let state = &mut *state;
-        let victims = choose(instance, state, candidates);
+        let victims = choose(instance, state, (candidates, urgent));
         for victim in &victims {
             state.clusters.pin(instance.layout.start_of(victim.cluster), 1);
         }
@@ -81,8 +116,11 @@ async fn pass(instance: &Instance) -> Result<bool, Error> {
             state.clusters.unpin(instance.layout.start_of(victim.cluster), 1, ticket);
         }
         state.fruitless_at = None;
-        state.activity.cleaning_passes += u64::from(result.is_ok());
-        state.activity.moved_bytes += if result.is_ok() { live_bytes } else { 0 };
+        let (passes, bytes) = if result.is_ok() { (1, live_bytes) } else { (0, 0) };
+        state.activity.cleaning_passes += passes;
+        state.activity.moved_bytes += bytes;
+        state.activity.urgent_passes += if urgent { passes } else { 0 };
+        state.activity.urgent_bytes += if urgent { bytes } else { 0 };
         ticket
     };
     result?;
@@ -93,7 +131,7 @@ async fn pass(instance: &Instance) -> Result<bool, Error> {
 
 /// The best clusters of each part of the disk: a large disk is looked at in parts, with turns for
 /// others between them.
-async fn look_around(instance: &Instance) -> Vec<u32> {
+async fn look_around(instance: &Instance, urgent: bool) -> Vec<u32> {
     let mut found = Vec::new();
     let mut first = 0;
     while first < instance.layout.clusters {
@@ -101,7 +139,7 @@ async fn look_around(instance: &Instance) -> Vec<u32> {
         {
             let state = instance.state.borrow();
             let uses = state.clusters.uses(first..end, state.log.last_ticket);
-            let best = instance.options.policy.choose(uses, &budget(instance, &state));
+            let best = instance.cleaning.policy.choose(uses, &budget(instance, &state, urgent));
             found.extend(best.iter().map(|victim| victim.cluster));
         }
         first = end;
@@ -112,168 +150,37 @@ async fn look_around(instance: &Instance) -> Vec<u32> {
     found
 }
 
-fn budget(instance: &Instance, state: &State) -> Budget {
-    let layout = &instance.layout;
+fn budget(instance: &Instance, state: &State, urgent: bool) -> Budget {
+    let (layout, cleaning) = (&instance.layout, &instance.cleaning);
     let cluster_bytes = u64::from(layout.cluster_bytes);
     let free = state.clusters.free_count();
-    let urgent = state.spendable(layout) == 0;
+    let has_run_out = state.spendable(layout) == 0;
     // Cleaning may take what is set aside for it and what is left beyond the log's share.
     let clusters =
-        u64::from(free.saturating_sub(state.for_log(layout)).min(if urgent { FOR_CLEANING - 1 } else { free }));
+        u64::from(free.saturating_sub(state.for_log(layout)).min(if has_run_out { FOR_CLEANING - 1 } else { free }));
     let room = state.heads.room(Stream::Moved, layout) + clusters * cluster_bytes;
+    // For space a pass takes one cluster at least, whatever the memory.
+    let memory = if urgent { cleaning.memory_bytes.max(cluster_bytes) } else { cleaning.memory_bytes };
+    let by_threshold = cleaning.policy.highest_k().is_some() && !urgent;
     Budget {
         cluster_bytes,
-        move_bytes: room.saturating_sub(u64::from(layout.block_bytes)).min(instance.options.cleaning_bytes),
-        free_share: f64::from(free) / f64::from(layout.clusters),
+        move_bytes: room.saturating_sub(u64::from(layout.block_bytes)).min(memory),
+        limit_bytes: if by_threshold { state.clusters.candidate_limit_bytes() } else { cluster_bytes },
         urgent,
     }
 }
 
-fn choose(instance: &Instance, state: &State, candidates: Vec<u32>) -> Vec<ClusterUse> {
+fn choose(instance: &Instance, state: &State, (candidates, urgent): (Vec<u32>, bool)) -> Vec<ClusterUse> {
     let layout = &instance.layout;
     let cluster_bytes = u64::from(layout.cluster_bytes);
     // As they are now.
     let now = state.log.last_ticket;
     let uses = candidates.into_iter().flat_map(|number| state.clusters.uses(number..number + 1, now));
-    let victims = instance.options.policy.choose(uses.collect(), &budget(instance, state));
+    let victims = instance.cleaning.policy.choose(uses.collect(), &budget(instance, state, urgent));
     let gain: u64 = victims.iter().map(|victim| cluster_bytes - victim.live_bytes).sum();
     // A pass costs a block of padding and some log.
     let least = (cluster_bytes / 32).max(2 * u64::from(layout.block_bytes));
     if gain < least { Vec::new() } else { victims }
-}
-
-async fn move_out(instance: &Instance, victims: &[ClusterUse]) -> Result<(), Error> {
-    let mut content = Vec::new();
-    let mut moving = Vec::new();
-    for victim in victims {
-        read_live(instance, victim.cluster, &mut content, &mut moving).await?;
-    }
-    if content.is_empty() {
-        return Ok(());
-    }
-    let slots = {
-        let mut state = instance.state.borrow_mut();
-        let state = &mut *state;
-        let context = (&instance.layout, state.log.last_ticket);
-        state.heads.take(Stream::Moved, content.len() as u64, &mut state.clusters, context).ok_or(Error::NoSpace)
-    };
-    // Somebody else was quicker with the last clusters: the next pass looks at what there is then.
-    let Ok(slots) = slots else { return Ok(()) };
-    let written = write_slots(instance, &slots, &content).await.map_err(Error::from);
-    let proven = written.and_then(|()| record_sums(instance, &slots, &content));
-    let committed = proven.and_then(|()| relocate(instance, &slots, &moving, &content));
-    let mut state = instance.state.borrow_mut();
-    let ticket = state.log.last_ticket;
-    for (place, length) in slots {
-        state.clusters.unpin(place, length, ticket);
-    }
-    committed
-}
-
-/// Reads what is live in a cluster and appends it to `content`, packed.
-async fn read_live(
-    instance: &Instance,
-    cluster: u32,
-    content: &mut Vec<u8>,
-    moving: &mut Vec<Moving>,
-) -> Result<(), Error> {
-    let start = instance.layout.start_of(cluster);
-    let pieces = {
-        let state = instance.state.borrow();
-        let mut pieces = state.clusters.pieces(cluster);
-        // What is left of deleted files is on its way out.
-        pieces.retain(|(_, piece)| state.tree.get(piece.inode).is_some());
-        pieces
-    };
-    let wanted: Vec<(u32, u32)> = pieces.iter().map(|(at, piece)| (*at, *at + piece.length as u32)).collect();
-    let plan = reading_plan(&wanted, instance.layout.block_bytes, instance.options.reading.request_bytes());
-    let reads: Vec<_> = plan
-        .iter()
-        .map(|(from, to)| (*from, instance.disk.read(start + u64::from(*from), (to - from) as usize)))
-        .collect();
-    let mut buffers = Vec::new();
-    for (from, read) in reads {
-        buffers.push((from, read.await?));
-    }
-    let block = instance.layout.block_bytes as usize;
-    let before = (content.len(), moving.len());
-    for (at, piece) in pieces {
-        let (from, to) = (at, at as usize + piece.length as usize);
-        let covers = |(start, buffer): &&(u32, Buffer)| *start <= from && to <= *start as usize + buffer.len();
-        let Some((first, buffer)) = buffers.iter().find(covers) else { continue };
-        // The blocks that it lies in.
-        let skipped = (from - first) as usize / block * block;
-        let blocks = &buffer[skipped..(to - *first as usize).next_multiple_of(block)];
-        if instance.verify(start + (*first as usize + skipped) as u64, blocks).is_err() {
-            // It stays where it is, with everything beside it: reading it gives an error, and
-            // nothing takes it for valid.
-            instance.state.borrow_mut().clusters.spoil(cluster);
-            content.truncate(before.0);
-            moving.truncate(before.1);
-            return Ok(());
-        }
-        moving.push(Moving { piece, from: start + u64::from(at), at: content.len() });
-        content.extend_from_slice(&buffer[(from - first) as usize..to - *first as usize]);
-    }
-    Ok(())
-}
-
-/// Writes `content` to the slots, one after the other.
-pub(crate) async fn write_slots(instance: &Instance, slots: &[Slot], content: &[u8]) -> Result<(), DeviceError> {
-    let block = instance.layout.block_bytes as usize;
-    let mut rest = content;
-    let mut writes = Vec::new();
-    for (place, length) in slots {
-        let (part, more) = rest.split_at(*length as usize);
-        rest = more;
-        writes.push(instance.disk.write(*place, Buffer::padded(part, block)));
-    }
-    // Every one is waited for, also behind one that failed: the clusters stay pinned as long as the
-    // device may write to them.
-    let mut result = Ok(());
-    for write in writes {
-        result = result.and(write.await.map(drop));
-    }
-    result
-}
-
-/// Records the checksums of what was moved to the slots: before what lies there is named.
-pub(crate) fn record_sums(instance: &Instance, slots: &[Slot], content: &[u8]) -> Result<(), Error> {
-    let mut rest = content;
-    for (place, length) in slots {
-        let (part, more) = rest.split_at(*length as usize);
-        rest = more;
-        let sums = sums_of(part, instance.layout.block_bytes as usize);
-        instance.commit(&[Record::Sums { place: *place, sums }])?;
-    }
-    Ok(())
-}
-
-/// Records that pieces lie in the slots now. What has changed in the meantime stays where it is.
-pub(crate) fn relocate(instance: &Instance, slots: &[Slot], moving: &[Moving], content: &[u8]) -> Result<(), Error> {
-    let mut records = Vec::new();
-    let mut slot_at = 0;
-    for (place, length) in slots {
-        let slot = (slot_at, slot_at + *length as usize);
-        for part in moving.iter().filter(|part| part.at < slot.1 && part.at + part.piece.length as usize > slot.0) {
-            let from = part.at.max(slot.0);
-            let to = (part.at + part.piece.length as usize).min(slot.1);
-            let skipped = (from - part.at) as u64;
-            records.push(Record::Relocate(Relocate {
-                inode: part.piece.inode,
-                offset: part.piece.offset + skipped,
-                length: (to - from) as u64,
-                from: if part.from == INLINE { INLINE } else { part.from + skipped },
-                to: place + (from - slot.0) as u64,
-                checksum: crc32c(&content[from..to]),
-            }));
-            if records.len() == 128 {
-                instance.commit(&std::mem::take(&mut records))?;
-            }
-        }
-        slot_at = slot.1;
-    }
-    if records.is_empty() { Ok(()) } else { instance.commit(&records).map(drop) }
 }
 
 /// The task that releases what deleted files held.

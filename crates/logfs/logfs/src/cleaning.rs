@@ -1,25 +1,35 @@
 //! Which clusters to clean: policies, as functions of what is live and how old it is.
 
+use std::fmt;
+use std::str::FromStr;
+
 use crate::clusters::ClusterUse;
 
-/// How clusters are chosen for cleaning.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// How clusters are chosen for cleaning, and when.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Policy {
-    /// Those with live / size below `k`, least live first.
-    Greedy {
+    /// Candidates are the clusters with live / size below `k`, as in section 2.5.1 of the thesis on
+    /// SeastarFS. With X of them, cleaning starts when (X + 1) · k ≥ M, M being the memory for
+    /// cleaning in clusters, however much space is left; it cleans all of them. With k = 0 only
+    /// clusters become free in which nothing is live.
+    Threshold {
         /// From 0 to 1.
         k: f64,
     },
-    /// The same with a `k` that grows as free clusters become few: `most` when none is free, 0 when
-    /// all are.
+    /// The same with k = min(free clusters / all clusters, `cap`), in 256 steps of `cap`: the
+    /// fewer clusters are free, the less is moved for each.
     Dynamic {
         /// From 0 to 1.
-        most: f64,
+        cap: f64,
     },
     /// By (1 - u) · age / (1 + u), highest first, u being live / size (Rosenblum and Ousterhout,
     /// "The design and implementation of a log-structured file system", 3.6). Old clusters are
     /// cleaned at a higher share of live content than young ones, whose content will die by itself.
+    /// Cleaning starts when less than a sixteenth of the clusters can be filled.
+    #[default]
     CostBenefit,
+    /// Those with the least live content first. Cleaning starts as with cost-benefit.
+    Greedy,
 }
 
 /// What a pass has to work with.
@@ -29,27 +39,42 @@ pub struct Budget {
     pub cluster_bytes: u64,
     /// Most live bytes that may be held in memory at once, and that there is room for.
     pub move_bytes: u64,
-    /// Free clusters / all clusters.
-    pub free_share: f64,
-    /// Whether somebody waits for space: then everything with something to gain is a candidate.
+    /// Clusters with fewer live bytes are candidates.
+    pub limit_bytes: u64,
+    /// Whether space has run out: then those with the least live content come first.
     pub urgent: bool,
 }
 
 impl Policy {
+    /// The highest `k` that there can be; `None` when cleaning waits for space to become short.
+    pub fn highest_k(&self) -> Option<f64> {
+        match *self {
+            Policy::Threshold { k } => Some(k),
+            Policy::Dynamic { cap } => Some(cap),
+            Policy::CostBenefit | Policy::Greedy => None,
+        }
+    }
+
+    /// The `k` for this share of free clusters.
+    pub fn k(&self, free_share: f64) -> Option<f64> {
+        match *self {
+            Policy::Dynamic { cap } => Some(free_share.min(cap)),
+            _ => self.highest_k(),
+        }
+    }
+
+    /// Whether content is moved at all by this policy.
+    pub(crate) fn moves(&self) -> bool {
+        self.highest_k().is_none_or(|k| k > 0.0)
+    }
+
     /// Clusters to clean in one pass, best first: what is live in them fits the budget.
     pub fn choose(&self, mut clusters: Vec<ClusterUse>, budget: &Budget) -> Vec<ClusterUse> {
-        let share = |candidate: &ClusterUse| candidate.live_bytes as f64 / budget.cluster_bytes as f64;
-        let limit = match *self {
-            _ if budget.urgent => 1.0,
-            Policy::Greedy { k } => k,
-            Policy::Dynamic { most } => most * (1.0 - budget.free_share),
-            Policy::CostBenefit => 1.0,
-        };
-        clusters.retain(|candidate| share(candidate) < limit);
+        clusters.retain(|candidate| candidate.live_bytes < budget.limit_bytes);
         match self {
             Policy::CostBenefit if !budget.urgent => {
                 let worth = |candidate: &ClusterUse| {
-                    let u = share(candidate);
+                    let u = candidate.live_bytes as f64 / budget.cluster_bytes as f64;
                     (1.0 - u) * candidate.age as f64 / (1.0 + u)
                 };
                 clusters.sort_by(|a, b| worth(b).total_cmp(&worth(a)).then(a.cluster.cmp(&b.cluster)));
@@ -64,6 +89,52 @@ impl Policy {
         });
         clusters
     }
+}
+
+impl fmt::Display for Policy {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Policy::Threshold { k } => write!(out, "threshold:{k}"),
+            Policy::Dynamic { cap } => write!(out, "dynamic:{cap}"),
+            Policy::CostBenefit => out.write_str("cost-benefit"),
+            Policy::Greedy => out.write_str("greedy"),
+        }
+    }
+}
+
+/// A text that names no policy.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UnknownPolicy {
+    /// Of k or its cap.
+    #[error("`{0}` is not a number from 0 to 1")]
+    Share(String),
+    /// Of the policy.
+    #[error("expected threshold:K, dynamic:CAP, cost-benefit or greedy (threshold:0.3), got `{0}`")]
+    Name(String),
+}
+
+impl FromStr for Policy {
+    type Err = UnknownPolicy;
+
+    fn from_str(text: &str) -> Result<Policy, UnknownPolicy> {
+        let share = |number: &str| {
+            let share = number.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share));
+            share.ok_or_else(|| UnknownPolicy::Share(number.to_owned()))
+        };
+        match (text, text.split_once(':')) {
+            ("cost-benefit", _) => Ok(Policy::CostBenefit),
+            ("greedy", _) => Ok(Policy::Greedy),
+            (_, Some(("threshold", k))) => Ok(Policy::Threshold { k: share(k)? }),
+            (_, Some(("dynamic", cap))) => Ok(Policy::Dynamic { cap: share(cap)? }),
+            _ => Err(UnknownPolicy::Name(text.to_owned())),
+        }
+    }
+}
+
+/// Whether cleaning by threshold starts: with so many candidates, and room in memory for the live
+/// content of so many clusters.
+pub fn threshold_reached(candidates: u32, k: f64, memory_clusters: f64) -> bool {
+    candidates > 0 && (f64::from(candidates) + 1.0) * k >= memory_clusters
 }
 
 /// The cost of reading on a device: a part for each request, and a part for its bytes.
@@ -84,6 +155,11 @@ impl Default for ReadingCost {
 }
 
 impl ReadingCost {
+    /// Where a request costs as much as so many bytes.
+    pub fn of_bytes(request_bytes: u64) -> ReadingCost {
+        ReadingCost { request_ns: request_bytes, kib_ns: 1024 }
+    }
+
     /// As many bytes cost as much as one more request.
     pub fn request_bytes(&self) -> u32 {
         u32::try_from(self.request_ns.saturating_mul(1024) / self.kib_ns.max(1)).unwrap_or(u32::MAX)
@@ -116,7 +192,8 @@ mod tests {
     use super::*;
 
     fn chosen(policy: Policy, urgent: bool, uses: &[(u64, u64)]) -> Vec<u32> {
-        let budget = Budget { cluster_bytes: 100, move_bytes: 150, free_share: 0.5, urgent };
+        let limit = policy.k(0.5).filter(|_| !urgent).unwrap_or(1.0) * 100.0;
+        let budget = Budget { cluster_bytes: 100, move_bytes: 150, limit_bytes: limit as u64, urgent };
         let clusters =
             uses.iter().zip(0..).map(|(&(live_bytes, age), cluster)| ClusterUse { cluster, live_bytes, age });
         policy.choose(clusters.collect(), &budget).iter().map(|candidate| candidate.cluster).collect()
@@ -126,16 +203,39 @@ mod tests {
     fn policies_choose_by_their_formula() {
         let uses = [(90, 9), (10, 1), (60, 100), (100, 1000), (70, 1)];
         for (policy, urgent, expected) in [
-            (Policy::Greedy { k: 0.65 }, false, vec![1, 2]),
-            (Policy::Greedy { k: 0.05 }, false, vec![]),
-            (Policy::Greedy { k: 0.05 }, true, vec![1, 2, 4]),
-            // k = 0.8 * 0.5
-            (Policy::Dynamic { most: 0.8 }, false, vec![1]),
+            (Policy::Threshold { k: 0.65 }, false, vec![1, 2]),
+            (Policy::Threshold { k: 0.05 }, false, vec![]),
+            (Policy::Threshold { k: 0.05 }, true, vec![1, 2, 4]),
+            // k = min(0.5, 0.8), and the cap.
+            (Policy::Dynamic { cap: 0.8 }, false, vec![1]),
+            (Policy::Dynamic { cap: 0.1 }, false, vec![]),
+            (Policy::Greedy, false, vec![1, 2, 4]),
             // Worth: 0.47, 0.82, 25, nothing, 0.18; what does not fit is passed over.
             (Policy::CostBenefit, false, vec![2, 1, 4]),
         ] {
             assert_eq!(chosen(policy, urgent, &uses), expected, "{policy:?} {urgent}");
         }
+    }
+
+    #[test]
+    fn policies_read_as_they_are_written() {
+        for text in ["threshold:0.3", "threshold:0", "dynamic:1", "dynamic:0.25", "cost-benefit", "greedy"] {
+            assert_eq!(text.parse::<Policy>().map(|policy| policy.to_string()).as_deref(), Ok(text));
+        }
+        for text in ["threshold:1.1", "dynamic:-1", "threshold:k"] {
+            assert!(matches!(text.parse::<Policy>(), Err(UnknownPolicy::Share(_))), "{text}");
+        }
+        for text in ["", "greedy:0.5", "oldest", "threshold"] {
+            assert!(matches!(text.parse::<Policy>(), Err(UnknownPolicy::Name(_))), "{text}");
+        }
+    }
+
+    #[test]
+    fn cleaning_by_threshold_starts_when_one_more_candidate_might_not_fit_memory() {
+        // k = 0.3 and room for 256 clusters: the figures of the thesis.
+        assert!(!threshold_reached(852, 0.3, 256.0) && threshold_reached(853, 0.3, 256.0));
+        // Nothing to clean, nothing that may be moved, room for less than a cluster.
+        assert!(!threshold_reached(0, 1.0, 0.5) && !threshold_reached(9, 0.0, 1.0) && threshold_reached(1, 0.3, 0.5));
     }
 
     #[test]

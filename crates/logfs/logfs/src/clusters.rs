@@ -8,11 +8,13 @@
 //! A cluster that is pinned (read from, or written to with the record still to come) is never
 //! doomed, however little of it is live.
 
+mod candidates;
 mod pieces;
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use candidates::{Candidates, NO_STEP};
 pub(crate) use pieces::Piece;
 use pieces::Pieces;
 
@@ -46,6 +48,14 @@ struct Cluster {
     damaged: bool,
     /// Ticket of the last change, for telling young from old.
     touched: u64,
+    /// Where it is counted among the candidates for cleaning.
+    step: u16,
+}
+
+impl Cluster {
+    fn is_movable(&self) -> bool {
+        self.role == Role::Full && self.pins == 0 && !self.damaged
+    }
 }
 
 #[derive(Debug)]
@@ -62,6 +72,7 @@ pub(crate) struct ClusterTable {
     discarding: u32,
     /// Of the blocks of content.
     pub(crate) sums: Sums,
+    candidates: Candidates,
 }
 
 /// What a policy of cleaning looks at.
@@ -79,8 +90,14 @@ impl ClusterTable {
     /// All that belong to the layout's domain are free, the others fixed.
     pub(crate) fn new(layout: &Layout, owners: &Owners) -> ClusterTable {
         let role = |number| if owners.owner(number) == Some(layout.domain) { Role::Free } else { Role::Fixed };
-        let cluster =
-            |number| Cluster { role: role(number), pins: 0, pieces: Pieces::default(), damaged: false, touched: 0 };
+        let cluster = |number| Cluster {
+            role: role(number),
+            pins: 0,
+            pieces: Pieces::default(),
+            damaged: false,
+            touched: 0,
+            step: NO_STEP,
+        };
         let free = owners.of(layout.domain).collect();
         let clusters = (0..layout.clusters).map(cluster).collect();
         ClusterTable {
@@ -92,7 +109,44 @@ impl ClusterTable {
             undiscarded: VecDeque::new(),
             discarding: 0,
             sums: Sums::new(layout),
+            candidates: Candidates::off(),
         }
+    }
+
+    /// From now on clusters are counted that have a share of live content below `k` or less.
+    pub(crate) fn count_candidates(&mut self, k: f64) {
+        self.candidates = Candidates::up_to(k, self.layout.cluster_bytes);
+        for number in 0..self.layout.clusters {
+            self.clusters[number as usize].step = NO_STEP;
+            self.recount(number);
+        }
+    }
+
+    /// Sets the present `k` as a share of the one given then.
+    pub(crate) fn set_k_share(&mut self, share: f64) {
+        self.candidates.set_share(share);
+    }
+
+    /// Clusters below the present `k` that nothing keeps from being cleaned.
+    pub(crate) fn candidate_count(&self) -> u32 {
+        self.candidates.count()
+    }
+
+    /// Clusters with fewer live bytes are candidates.
+    pub(crate) fn candidate_limit_bytes(&self) -> u64 {
+        self.candidates.limit_bytes()
+    }
+
+    /// Something about a cluster has changed.
+    fn recount(&mut self, number: u32) {
+        if !self.candidates.are_counted() {
+            return;
+        }
+        let cluster = &mut self.clusters[number as usize];
+        let live_bytes = cluster.pieces.live_bytes();
+        let counts = cluster.is_movable() && live_bytes > 0;
+        let step = if counts { self.candidates.step_of(live_bytes) } else { NO_STEP };
+        self.candidates.change(std::mem::replace(&mut cluster.step, step), step);
     }
 
     /// Takes checksums that were read from the log, where there is content that they are of. After
@@ -220,6 +274,7 @@ impl ClusterTable {
     pub(crate) fn pin(&mut self, place: u64, length: u64) {
         for number in self.numbers(place, length) {
             self.clusters[number as usize].pins += 1;
+            self.recount(number);
         }
     }
 
@@ -233,6 +288,7 @@ impl ClusterTable {
     /// Content in a cluster is not what was written: cleaning leaves it alone.
     pub(crate) fn spoil(&mut self, number: u32) {
         self.clusters[number as usize].damaged = true;
+        self.recount(number);
     }
 
     /// Nothing more will be written to an open cluster.
@@ -253,6 +309,7 @@ impl ClusterTable {
                             "content put over live content of cluster {number}"
                         );
                         cluster.touched = ticket;
+                        self.recount(number);
                     }
                 }
                 Delta::Released { inode, place, length } => self.release(inode, place, length, ticket),
@@ -276,6 +333,7 @@ impl ClusterTable {
             cluster.role = Role::Doomed(ticket);
             self.doomed.push_back((ticket, number));
         }
+        self.recount(number);
     }
 
     /// The log is durable up to `ticket`: returns how many clusters are free from now on.
@@ -291,10 +349,9 @@ impl ClusterTable {
 
     /// The full clusters in a range that may be cleaned, with what their content is worth.
     pub(crate) fn uses(&self, range: Range<u32>, now: u64) -> Vec<ClusterUse> {
-        let is_movable = |cluster: &Cluster| cluster.role == Role::Full && cluster.pins == 0 && !cluster.damaged;
         let end = range.end.min(self.clusters.len() as u32);
         let some = self.clusters[range.start.min(end) as usize..end as usize].iter().zip(range.start..);
-        some.filter(|(cluster, _)| is_movable(cluster))
+        some.filter(|(cluster, _)| cluster.is_movable())
             .map(|(cluster, number)| ClusterUse {
                 cluster: number,
                 live_bytes: cluster.pieces.live_bytes(),

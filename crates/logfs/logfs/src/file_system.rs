@@ -181,6 +181,11 @@ impl LogFs {
         self.0.layout
     }
 
+    /// How it is cleaned.
+    pub fn cleaning(&self) -> crate::CleaningSettings {
+        self.0.cleaning
+    }
+
     /// Writes a checkpoint now, so that the next opening is quick. Without need: one is written
     /// whenever the log has grown.
     pub fn want_checkpoint(&self) {

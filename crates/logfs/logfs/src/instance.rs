@@ -15,7 +15,7 @@ use crate::anchor::Anchor;
 use crate::clusters::ClusterTable;
 use crate::locks::Locks;
 use crate::log::{Log, Mark};
-use crate::open_options::OpenOptions;
+use crate::open_options::{CleaningSettings, OpenOptions};
 use crate::record::{InodeId, Record};
 use crate::tree::{Delta, Tree};
 use crate::{Disk, Error, Layout};
@@ -42,6 +42,7 @@ pub(crate) struct Instance {
     pub(crate) clock: Clock,
     pub(crate) layout: Layout,
     pub(crate) options: OpenOptions,
+    pub(crate) cleaning: CleaningSettings,
     pub(crate) verifies_reads: bool,
     pub(crate) locks: Locks,
     pub(crate) state: RefCell<State>,
@@ -77,6 +78,8 @@ pub(crate) struct State {
     /// When the last one began, or opening.
     pub(crate) checkpoint_at_ns: u64,
     pub(crate) cleaning_wanted: bool,
+    /// Somebody waits for space that only cleaning can win.
+    pub(crate) space_wanted: bool,
     /// Somebody waits for clusters that the device has to be told of.
     pub(crate) discards_wanted: bool,
     /// Files with small content in memory, those first whose content waits for longest, each with
@@ -173,10 +176,9 @@ impl Instance {
             state.checkpoint_wanted = is_long || (state.is_checkpoint_worth_while() && is_due());
         }
         self.free_doomed(state);
-        let low = (self.layout.owned + 2) / 16;
         // Looking for clusters to clean takes a look at all of them: not for every change.
         let rested = state.fruitless_at.is_none_or(|ticket| state.log.last_ticket > ticket + 64);
-        if rested && state.spendable(&self.layout) < low {
+        if rested && self.is_cleaning_due(state) {
             state.cleaning_wanted = true;
         }
         if state.clusters.doomed_count() * DOOMED_SHARE > state.clusters.free_count() {

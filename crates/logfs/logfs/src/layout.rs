@@ -1,13 +1,18 @@
 //! How the disk is cut, and the bootstrap record that says so (docs/logfs/format.md).
 
+mod defaults;
+
 use crate::Error;
 use crate::bytes::{Put, Take};
 use crate::checksum::crc32c;
+use crate::open_options::CleaningDefaults;
 
 const MAGIC: &[u8; 8] = b"IOLABLFS";
 /// The version written. Version 1 is read, and brought up to this one when it is opened to be
 /// changed.
 pub(crate) const VERSION: u32 = 2;
+/// Where the set of compatible features stands in the record.
+const COMPATIBLE_AT: usize = 68;
 /// Where the share of the one domain stands in the record.
 const SHARE_AT: usize = 128;
 /// Most clusters: memory is taken for each when a file system is opened.
@@ -16,8 +21,11 @@ const MOST_CLUSTERS: u32 = 1 << 24;
 /// the owner map.
 const MAPPED: u32 = 1;
 
-/// Sizes and numbers that never change in the life of a file system.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The compatible feature: the record says how to clean where nobody else does.
+const CLEANING: u32 = 1;
+
+/// Sizes and numbers of a file system.
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Layout {
     /// Unit of every write, bytes.
     pub block_bytes: u32,
@@ -45,6 +53,8 @@ pub struct Layout {
     pub map_checksum: u32,
     /// Of the format.
     pub version: u32,
+    /// How it is cleaned where whoever opens it does not say.
+    pub cleaning: CleaningDefaults,
 }
 
 impl Layout {
@@ -203,7 +213,7 @@ impl Layout {
         record.put_u32(self.small_max_bytes);
         record.put_u32(self.domains);
         record.put_u32(if self.is_mapped() { MAPPED } else { 0 });
-        record.put_u32(0);
+        record.put_u32(if self.cleaning == CleaningDefaults::default() { 0 } else { CLEANING });
         if self.is_mapped() {
             [self.generation, self.map_runs, self.map_checksum].iter().for_each(|field| record.put_u32(*field));
         } else {
@@ -211,6 +221,8 @@ impl Layout {
             record.put_u64(1);
             record.put_u64(u64::from(self.clusters) - 2);
         }
+        record.resize(defaults::AT, 0);
+        defaults::encode(&self.cleaning, &mut record);
         record.resize(Layout::bootstrap_bytes(self.block_bytes), 0);
         let checksum = crc32c(&record);
         record[12..16].copy_from_slice(&checksum.to_le_bytes());
@@ -239,7 +251,9 @@ impl Layout {
         if crc32c(&covered) != checksum {
             return Err(refuse("the bootstrap record does not match its checksum"));
         }
-        let layout = Layout { version, ..layout };
+        let has_cleaning = layout_compatible(&covered) & CLEANING != 0;
+        let cleaning = if has_cleaning { defaults::decode(&covered).unwrap_or_default() } else { layout.cleaning };
+        let layout = Layout { version, cleaning, ..layout };
         if incompatible & !MAPPED != 0 {
             return Err(Error::Unusable(format!("features {incompatible:#x}; this program supports {MAPPED:#x}")));
         }
@@ -252,6 +266,11 @@ impl Layout {
         }
         Ok(layout)
     }
+}
+
+/// The set of compatible features of a record.
+fn layout_compatible(record: &[u8]) -> u32 {
+    record.get(COMPATIBLE_AT..).and_then(|bytes| Take(bytes).u32()).unwrap_or(0)
 }
 
 /// The numbers behind the checksum; the second is the set of incompatible features.
@@ -280,6 +299,7 @@ fn decode_fields(mut take: Take<'_>) -> Option<(Layout, u32)> {
         map_runs,
         map_checksum,
         version: VERSION,
+        cleaning: CleaningDefaults::default(),
     };
     Some((layout, incompatible))
 }
@@ -287,6 +307,7 @@ fn decode_fields(mut take: Take<'_>) -> Option<(Layout, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cleaning::{Policy, ReadingCost};
 
     fn sample() -> Layout {
         Layout {
@@ -303,6 +324,7 @@ mod tests {
             map_runs: 0,
             map_checksum: 0,
             version: VERSION,
+            cleaning: CleaningDefaults::default(),
         }
     }
 
@@ -310,6 +332,16 @@ mod tests {
     fn a_record_reads_as_it_was_written_and_any_flipped_byte_is_seen() {
         let mapped = Layout { domains: 7, owned: 146, generation: 3, map_runs: 7, map_checksum: 99, ..sample() };
         assert_eq!(Layout::decode(&mapped.encode()), Ok(mapped));
+        let cleaning = CleaningDefaults {
+            policy: Some(Policy::Dynamic { cap: 0.35 }),
+            memory_bytes: Some(0),
+            reading: Some(ReadingCost { request_ns: 5, kib_ns: 6 }),
+        };
+        let part = CleaningDefaults { policy: None, ..cleaning };
+        for cleaning in [cleaning, part] {
+            let told = Layout { cleaning, ..sample() };
+            assert_eq!(Layout::decode(&told.encode()), Ok(told));
+        }
         let record = sample().encode();
         assert_eq!(Layout::decode(&record), Ok(sample()));
         for at in 0..record.len() {

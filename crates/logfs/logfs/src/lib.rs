@@ -69,7 +69,7 @@ mod tree;
 pub use activity::Activity;
 pub use attributes::{Attributes, InodeId, InodeKind};
 pub use census::Census;
-pub use cleaning::{Budget, Policy, ReadingCost, reading_plan};
+pub use cleaning::{Budget, Policy, ReadingCost, UnknownPolicy, reading_plan, threshold_reached};
 pub use clusters::ClusterUse;
 pub use defragment::{DefragmentProgress, Defragmentation};
 pub use disk::Disk;
@@ -85,8 +85,8 @@ pub use fsck::{
     fsck,
 };
 pub use layout::Layout;
-pub use mkfs::{MkfsOptions, mkfs};
+pub use mkfs::{MkfsOptions, mkfs, set_cleaning};
 pub use names::{DirectoryEntry, Occupied, Owner};
 pub use open::{count_domains, open, open_domain};
-pub use open_options::{OpenOptions, VerifyReads};
+pub use open_options::{CleaningDefaults, CleaningSettings, OpenOptions, VerifyReads};
 pub use recovery::Recovery;

@@ -3,15 +3,17 @@
 use iolab_disk::{Buffer, DeviceError};
 
 use crate::anchor::{Anchor, FramePlace, Generation};
-use crate::domains::{Owners, write_owners};
+use crate::domains::{Owners, finish_resize, write_owners};
 use crate::frame::{HEADER_BYTES, Header, seal};
 use crate::layout::VERSION;
+use crate::open_options::CleaningDefaults;
 use crate::record::{InodeId, Record};
+use crate::recovery::read_map;
 use crate::tree::Tree;
 use crate::{Disk, Error, Layout};
 
 /// How to make a file system.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MkfsOptions {
     /// Unit of every write, bytes: a power of two from 512 to 65536, a multiple of the device's
     /// block.
@@ -28,6 +30,8 @@ pub struct MkfsOptions {
     pub now_ns: u64,
     /// Permission bits of the root directory.
     pub root_mode: u16,
+    /// How it is cleaned where whoever opens it does not say.
+    pub cleaning: CleaningDefaults,
 }
 
 impl MkfsOptions {
@@ -41,6 +45,7 @@ impl MkfsOptions {
             id,
             now_ns,
             root_mode: 0o755,
+            cleaning: CleaningDefaults::default(),
         }
     }
 }
@@ -72,6 +77,22 @@ pub async fn mkfs(disk: &Disk, options: &MkfsOptions) -> Result<Layout, Error> {
     disk.write(record, Buffer::padded(&layout.encode(), block)).await?;
     disk.flush().await.map_err(|error: DeviceError| Error::Device(error))?;
     Ok(layout)
+}
+
+/// Changes how an image is cleaned where whoever opens it does not say. Nobody may have it open for
+/// writing: its copy of the record would be written back with the next change of the domains.
+///
+/// # Errors
+/// [`Error::Unusable`] when there is no file system, [`Error::Device`].
+pub async fn set_cleaning(disk: &Disk, change: impl FnOnce(&mut CleaningDefaults)) -> Result<(), Error> {
+    let (mut layout, _) = read_map(disk).await?;
+    finish_resize(disk, &layout).await?;
+    change(&mut layout.cleaning);
+    for place in layout.bootstrap_places() {
+        disk.write(place, Buffer::padded(&layout.encode(), layout.block_bytes as usize)).await?;
+        disk.flush().await?;
+    }
+    Ok(())
 }
 
 /// Writes the log of a domain that has nothing but a root directory, as two checkpoints in clusters
@@ -137,6 +158,7 @@ fn layout(disk: &Disk, options: &MkfsOptions) -> Result<(Layout, Owners), Error>
         map_runs: if is_mapped { owners.runs() } else { 0 },
         map_checksum: if is_mapped { owners.checksum() } else { 0 },
         version: VERSION,
+        cleaning: options.cleaning,
     };
     if let Some(objection) = layout.objection() {
         return Err(Error::Unusable(objection));

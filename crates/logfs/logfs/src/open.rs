@@ -13,7 +13,7 @@ use crate::anchor::Anchor;
 use crate::instance::{Instance, Phase, State};
 use crate::locks::Locks;
 use crate::log::Log;
-use crate::open_options::OpenOptions;
+use crate::open_options::{CleaningSettings, OpenOptions};
 use crate::recovery::{Loaded, OnLoss, Recovery, claim_clusters, load, read_map};
 use crate::{Disk, Error, Layout, LogFs, checkpoint, cleaner, demoter, discarder, domains, flusher};
 
@@ -85,6 +85,10 @@ pub(crate) async fn start(
         end.kept.clear();
     }
     clusters.adopt(sums);
+    let cleaning = CleaningSettings::of(&options, &layout);
+    if let Some(k) = cleaning.policy.highest_k().filter(|_| cleaning.moves()) {
+        clusters.count_candidates(k);
+    }
     let anchor = Anchor {
         number: anchor.number + 1,
         epoch: anchor.epoch + 1,
@@ -110,6 +114,7 @@ pub(crate) async fn start(
         checkpointing: false,
         checkpoint_at_ns: clock.now_ns(),
         cleaning_wanted: false,
+        space_wanted: false,
         discards_wanted: false,
         inline_queue,
         no_room_at: None,
@@ -121,6 +126,7 @@ pub(crate) async fn start(
         clock,
         layout,
         options,
+        cleaning,
         verifies_reads: options.verify_reads.covers(disk),
         locks: Locks::default(),
         state: RefCell::new(state),

@@ -1,7 +1,7 @@
 //! How a file system is used while it is open.
 
-use crate::Disk;
 use crate::cleaning::{Policy, ReadingCost};
+use crate::{Disk, Layout};
 
 /// When content that is read is held against its checksum
 /// (docs/decisions/0012-reads-are-verified-where-content-outlives-the-process.md).
@@ -35,12 +35,14 @@ pub struct OpenOptions {
     /// longest ago is moved to the data log; small writes that would exceed it all the same go
     /// there at once.
     pub inline_bytes: u64,
-    /// How clusters are chosen for cleaning.
-    pub policy: Policy,
-    /// Most bytes that one pass of cleaning holds in memory (the thesis's M, in bytes).
-    pub cleaning_bytes: u64,
-    /// What reading takes on the device, for choosing what to read of a cluster that is cleaned.
-    pub reading: ReadingCost,
+    /// How clusters are chosen for cleaning; `None`: as the image says.
+    pub policy: Option<Policy>,
+    /// Most bytes of live content that one pass of cleaning holds in memory (the thesis's M, in
+    /// bytes); with 0 nothing is ever moved. `None`: as the image says.
+    pub cleaning_bytes: Option<u64>,
+    /// What reading takes on the device, for choosing what to read of a cluster that is cleaned;
+    /// `None`: as the image says.
+    pub reading: Option<ReadingCost>,
     /// Whether everything that is read of files is held against its checksum. Cleaning and
     /// defragmentation do so in any case.
     pub verify_reads: VerifyReads,
@@ -59,13 +61,52 @@ impl Default for OpenOptions {
     fn default() -> OpenOptions {
         OpenOptions {
             inline_bytes: 64 << 20,
-            policy: Policy::CostBenefit,
-            cleaning_bytes: 8 << 20,
-            reading: ReadingCost::default(),
+            policy: None,
+            cleaning_bytes: None,
+            reading: None,
             verify_reads: VerifyReads::default(),
             discard: false,
             closing_checkpoint: true,
             checkpoint_interval_ns: 300_000_000_000,
         }
+    }
+}
+
+/// How an image is cleaned where whoever opens it does not say; the bootstrap record keeps it.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct CleaningDefaults {
+    /// How clusters are chosen; cost-benefit unless told.
+    pub policy: Option<Policy>,
+    /// Most bytes of live content that one pass holds in memory; 8 MiB unless told.
+    pub memory_bytes: Option<u64>,
+    /// What reading takes on the device.
+    pub reading: Option<ReadingCost>,
+}
+
+/// How an open file system is cleaned.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CleaningSettings {
+    /// How clusters are chosen.
+    pub policy: Policy,
+    /// Most bytes of live content that one pass holds in memory.
+    pub memory_bytes: u64,
+    /// What reading takes on the device.
+    pub reading: ReadingCost,
+}
+
+impl CleaningSettings {
+    /// What the options say, else the image, else what is usual.
+    pub(crate) fn of(options: &OpenOptions, layout: &Layout) -> CleaningSettings {
+        let stored = layout.cleaning;
+        CleaningSettings {
+            policy: options.policy.or(stored.policy).unwrap_or_default(),
+            memory_bytes: options.cleaning_bytes.or(stored.memory_bytes).unwrap_or(8 << 20),
+            reading: options.reading.or(stored.reading).unwrap_or_default(),
+        }
+    }
+
+    /// Whether anything may ever be moved.
+    pub(crate) fn moves(&self) -> bool {
+        self.policy.moves() && self.memory_bytes > 0
     }
 }

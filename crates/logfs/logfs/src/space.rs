@@ -130,6 +130,7 @@ impl Instance {
                 return Err(Error::NoSpace);
             }
             state.cleaning_wanted = true;
+            state.space_wanted = true;
         }
         Ok(false)
     }

@@ -9,7 +9,7 @@ use iolab_logfs::Repair;
 
 use rig::load::{perform, step};
 use rig::model::{Model, difference, snapshot};
-use rig::{BLOCK, Bench, CLUSTER, Random, scale, small_memory};
+use rig::{BLOCK, Bench, CLUSTER, Random, policy_by_turns, scale};
 
 /// Clusters of the disk: enough for the load, few enough that cleaning and checkpoints have to run.
 const CLUSTERS: u64 = 90;
@@ -24,7 +24,8 @@ fn run(seed: u64, steps: u64) -> (u64, u64) {
     while done < steps {
         let order = if seed.is_multiple_of(2) { ReadyOrder::Fair } else { ReadyOrder::Shuffled(random.next()) };
         let mut bench = Bench::new(Shuffled::new(disk.clone(), random.next()), order);
-        let fs = bench.try_open(small_memory()).unwrap_or_else(|error| panic!("seed {seed}, step {done}: {error}")).0;
+        let opened = bench.try_open(policy_by_turns(seed));
+        let fs = opened.unwrap_or_else(|error| panic!("seed {seed}, step {done}: {error}")).0;
         let found = bench.run(snapshot(&fs));
         assert_eq!(difference(&found, &model.snapshot()), None, "seed {seed}, step {done}, after opening");
         for _ in 0..random.below(400) + 1 {

@@ -80,8 +80,9 @@ impl Disk {
             age: self.now - self.touched[cluster as usize],
         });
         let most = move_clusters.min(self.free.len() as u64 - 1) * BLOCKS;
-        let free_share = self.free.len() as f64 / f64::from(CLUSTERS);
-        let budget = Budget { cluster_bytes: BLOCKS, move_bytes: most, free_share, urgent };
+        let k = policy.k(self.free.len() as f64 / f64::from(CLUSTERS)).filter(|_| !urgent).unwrap_or(1.0);
+        let limit_bytes = (k * BLOCKS as f64).ceil() as u64;
+        let budget = Budget { cluster_bytes: BLOCKS, move_bytes: most, limit_bytes, urgent };
         let victims = policy.choose(uses.collect(), &budget);
         for victim in &victims {
             let blocks: Vec<usize> = self.slots[victim.cluster as usize].iter().flatten().copied().collect();
@@ -114,10 +115,11 @@ fn amplification(policy: Policy, move_clusters: u64, full: f64, hot: f64) -> f64
 #[test]
 fn policies_cost_what_they_are_said_to_cost() {
     let policies = [
-        ("fixed k = 0.6", Policy::Greedy { k: 0.6 }),
-        ("fixed k = 0.8", Policy::Greedy { k: 0.8 }),
-        ("fixed k = 0.95", Policy::Greedy { k: 0.95 }),
-        ("dynamic k <= 0.95", Policy::Dynamic { most: 0.95 }),
+        ("fixed k = 0.6", Policy::Threshold { k: 0.6 }),
+        ("fixed k = 0.8", Policy::Threshold { k: 0.8 }),
+        ("fixed k = 0.95", Policy::Threshold { k: 0.95 }),
+        ("dynamic k <= 0.95", Policy::Dynamic { cap: 0.95 }),
+        ("greedy", Policy::Greedy),
         ("cost-benefit", Policy::CostBenefit),
     ];
     println!("| policy, M | 60 % even | 80 % even | 80 % 10/90 | 90 % 10/90 |");

@@ -12,13 +12,15 @@ use rig::model::{Model, difference, snapshot};
 use rig::{BLOCK, Bench, CLUSTER, Random, empty_image, scale, small_memory};
 
 const CLUSTERS: u64 = 64;
+const POLICIES: [Policy; 4] =
+    [Policy::Threshold { k: 0.8 }, Policy::Dynamic { cap: 0.9 }, Policy::CostBenefit, Policy::Greedy];
 
 #[test]
 fn a_full_disk_can_be_emptied_and_filled_again_and_again() {
-    for policy in [Policy::Greedy { k: 0.8 }, Policy::Dynamic { most: 0.9 }, Policy::CostBenefit] {
+    for policy in POLICIES {
         let disk = RamDisk::with_contents(empty_image(CLUSTERS), BLOCK);
         let mut bench = Bench::new(disk.clone(), ReadyOrder::Fair);
-        let fs = bench.try_open(OpenOptions { policy, ..small_memory() }).unwrap().0;
+        let fs = bench.try_open(OpenOptions { policy: Some(policy), ..small_memory() }).unwrap().0;
         let mut firsts = Vec::new();
         for round in 0..6_u64 {
             let mut files = Vec::new();
@@ -193,10 +195,10 @@ fn a_failed_data_write_is_one_call_and_a_failed_log_write_is_the_end() {
 
 #[test]
 fn cleaning_ends_on_a_disk_that_is_all_but_full_whatever_was_written_where() {
-    for policy in [Policy::Greedy { k: 0.8 }, Policy::Dynamic { most: 0.9 }, Policy::CostBenefit] {
+    for policy in POLICIES {
         let disk = RamDisk::with_contents(empty_image(6 * CLUSTERS), BLOCK);
         let mut bench = Bench::new(disk.clone(), ReadyOrder::Fair);
-        let fs = bench.try_open(OpenOptions { policy, ..small_memory() }).unwrap().0;
+        let fs = bench.try_open(OpenOptions { policy: Some(policy), ..small_memory() }).unwrap().0;
         let inode = bench.run(fs.create(InodeId::ROOT, b"file", Owner::default())).unwrap();
         let block = BLOCK as usize;
         // With holes between them, so that every block is an extent from the beginning, and

@@ -24,7 +24,9 @@ pub(crate) async fn read_layout(disk: &Disk) -> Result<(Layout, [bool; 2]), Erro
         let copy_at = layout.bootstrap_places()[1];
         let copy = disk.read(copy_at, layout.block_bytes as usize).await;
         // A crash may leave the copy of the generation before: opening writes it anew.
-        let fits = |copy: Layout| copy.current() == layout.current() || copy.precedes(&layout);
+        // How to clean may be told by one of the two alone.
+        let is_same = |copy: Layout| Layout { cleaning: layout.cleaning, ..copy.current() } == layout.current();
+        let fits = |copy: Layout| is_same(copy) || copy.precedes(&layout);
         let copy_is_good = copy.is_ok_and(|bytes| Layout::decode(&bytes).is_ok_and(fits));
         return Ok((layout, [true, copy_is_good]));
     }

@@ -9,7 +9,7 @@ use iolab_logfs::{Error, InodeId, Repair};
 
 use super::load::{Step, perform};
 use super::model::{Model, difference, snapshot};
-use super::{BLOCK, Bench, small_memory};
+use super::{BLOCK, Bench, policy_by_turns, small_memory};
 
 /// What a script did, in terms of the device's events.
 pub(crate) struct Story {
@@ -37,7 +37,7 @@ pub(crate) fn tell(
     let mut states = vec![model.clone()];
     let (mut begun, mut promises) = (vec![0], Vec::new());
     let mut model = model;
-    let fs = bench.open();
+    let fs = bench.try_open(policy_by_turns(seed)).unwrap().0;
     let mut touched: BTreeMap<InodeId, usize> = BTreeMap::new();
     let mut next = 0;
     while let Some(step) = script(next, &model) {

@@ -14,8 +14,8 @@ use iolab_clock::Clock;
 use iolab_disk::{BlockDevice, RamDisk};
 use iolab_executor::{Executor, ReadyOrder};
 use iolab_logfs::{
-    CoreSetup, Disk, Error, FsckReport, LogFs, MkfsOptions, OpenOptions, ReadingCost, Recovery, Repair, VerifyReads,
-    Volume, core_setups, fsck, mkfs, open,
+    CoreSetup, Disk, Error, FsckReport, LogFs, MkfsOptions, OpenOptions, Policy, ReadingCost, Recovery, Repair,
+    VerifyReads, Volume, core_setups, fsck, mkfs, open,
 };
 
 /// Blocks of all tests' disks, bytes.
@@ -95,13 +95,24 @@ pub(crate) fn options() -> MkfsOptions {
 pub(crate) fn small_memory() -> OpenOptions {
     OpenOptions {
         inline_bytes: 20_000,
-        cleaning_bytes: 64 << 10,
+        cleaning_bytes: Some(64 << 10),
         discard: true,
-        reading: ReadingCost { request_ns: 1_000, kib_ns: 1_000 },
+        reading: Some(ReadingCost { request_ns: 1_000, kib_ns: 1_000 }),
         // Also of images that were changed behind the file system's back, in memory.
         verify_reads: VerifyReads::Always,
         ..OpenOptions::default()
     }
+}
+
+/// The same with a policy of cleaning by turns; those by threshold begin with the first candidates.
+pub(crate) fn policy_by_turns(turn: u64) -> OpenOptions {
+    let (policy, clusters) = match turn % 4 {
+        0 => (Policy::CostBenefit, 4),
+        1 => (Policy::Threshold { k: 0.9 }, 1),
+        2 => (Policy::Dynamic { cap: 0.9 }, 2),
+        _ => (Policy::Greedy, 4),
+    };
+    OpenOptions { policy: Some(policy), cleaning_bytes: Some(clusters * u64::from(CLUSTER)), ..small_memory() }
 }
 
 /// The image of an empty file system of so many clusters.

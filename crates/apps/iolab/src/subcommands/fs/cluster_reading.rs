@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use iolab_fs_commands::{cluster_reading_json, cluster_reading_text, read_clusters_of, reading_way};
+use iolab_fs_commands::{
+    cluster_reading_json, cluster_reading_text, read_clusters_of, reading_way, store_reading_cost,
+};
 use iolab_logfs_bench::{ReadingOptions, ReadingWay};
 
 use crate::exit::ExitFailure;
@@ -35,6 +37,10 @@ pub(crate) struct Arguments {
     /// Seed of all random numbers
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Store the result in TARGET, an image of logfs that is not in use: its cleaning then plans
+    /// reads for this device
+    #[arg(long)]
+    store: bool,
     /// Print JSON instead of text
     #[arg(long)]
     json: bool,
@@ -55,5 +61,11 @@ pub(crate) fn main(arguments: &Arguments) -> Result<u8, ExitFailure> {
         true => format!("{:#}\n", cluster_reading_json(&found)),
         false => cluster_reading_text(&options, &found),
     })?;
+    if arguments.store {
+        let stored = store_reading_cost(&arguments.target, &found)?;
+        if !arguments.json {
+            output::print(&stored)?;
+        }
+    }
     Ok(0)
 }

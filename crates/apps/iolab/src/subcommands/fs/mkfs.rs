@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use iolab_fs_commands::{MakeRequest, make_image, processors};
+use iolab_logfs::{CleaningDefaults, ReadingCost};
 
+use super::targets::CleaningArguments;
 use crate::exit::ExitFailure;
 use crate::output;
 use crate::printing::StandardError;
@@ -32,6 +34,12 @@ pub(crate) struct Arguments {
     /// File system ID: 32 hexadecimal digits never used before on this disk; random by default
     #[arg(long, value_parser = id)]
     id: Option<[u8; 16]>,
+    #[command(flatten)]
+    cleaning: CleaningArguments,
+    /// What a read request costs cleaning on this device, as bytes that could be read instead (12k
+    /// by default; `iolab fs cluster-reading --store` measures it)
+    #[arg(long, value_name = "SIZE", value_parser = super::size)]
+    request_cost: Option<u64>,
     /// Overwrite the current contents of the file or device
     #[arg(long, short)]
     force: bool,
@@ -49,6 +57,11 @@ pub(crate) fn main(arguments: &Arguments) -> Result<u8, ExitFailure> {
         small_bytes: arguments.small,
         domains: arguments.domains,
         id: arguments.id,
+        cleaning: CleaningDefaults {
+            policy: arguments.cleaning.policy,
+            memory_bytes: arguments.cleaning.memory,
+            reading: arguments.request_cost.map(ReadingCost::of_bytes),
+        },
         force: arguments.force,
         json: arguments.json,
     };

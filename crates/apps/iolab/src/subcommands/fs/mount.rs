@@ -14,6 +14,7 @@ use iolab_fs_commands::{ServeRequest, serve_image};
 use iolab_logfs_fuse::{FuseEvent, Options};
 use rustix::fs::OFlags;
 
+use super::targets::CleaningArguments;
 use crate::exit::ExitFailure;
 use crate::output;
 use crate::printing::shown;
@@ -32,6 +33,8 @@ pub(crate) struct Arguments {
     /// Memory limit for small writes (`64m`)
     #[arg(long, value_parser = super::size)]
     inline: Option<u64>,
+    #[command(flatten)]
+    cleaning: CleaningArguments,
     /// Run in the foreground until unmounted or interrupted
     #[arg(long, short)]
     foreground: bool,
@@ -77,7 +80,13 @@ fn options(arguments: &Arguments) -> Result<Options, ExitFailure> {
 
 /// Opens the image, mounts, and serves to the end.
 fn foreground(arguments: &Arguments, options: &Options) -> Result<(), ExitFailure> {
-    let request = ServeRequest { image: &arguments.image, options, inline_bytes: arguments.inline };
+    let request = ServeRequest {
+        image: &arguments.image,
+        options,
+        inline_bytes: arguments.inline,
+        policy: arguments.cleaning.policy,
+        cleaning_bytes: arguments.cleaning.memory,
+    };
     let (image, log, behind) = (arguments.image.clone(), arguments.log.clone(), arguments.behind);
     serve_image(&request, Arc::new(move |moment: &FuseEvent| observe(moment, &image, behind, log.as_deref())))?;
     Ok(())
@@ -144,6 +153,12 @@ fn start_behind(arguments: &Arguments, options: &Options) -> Result<u8, ExitFail
     }
     if let Some(bytes) = arguments.inline {
         command.arg(format!("--inline={bytes}"));
+    }
+    if let Some(policy) = arguments.cleaning.policy {
+        command.arg(format!("--policy={policy}"));
+    }
+    if let Some(bytes) = arguments.cleaning.memory {
+        command.arg(format!("--cleaning-memory={bytes}"));
     }
     if let Some(log) = &arguments.log {
         command.arg("--log").arg(absolute(log));

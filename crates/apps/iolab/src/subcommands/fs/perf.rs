@@ -16,8 +16,8 @@ use crate::output;
 #[command(
     after_help = "Images are created anew for every run, so their contents are lost. In a folder, a temporary folder \
         is created and removed. Several targets run in turn, in reversed order every other round; ratios compare \
-        results of the same round.\n\nSweeps: small=0,10,50 write=40,80 domains=1,2 parallel=1,8 \
-        cluster-size=256k,1m,4m policy=greedy:0.7,dynamic:0.9 cleaning-memory=2m,8m"
+        results of the same round.\n\nSweeps: small=0,10,50 small-reads=0,50 write=40,80 domains=1,2 parallel=1,8 \
+        cluster-size=256k,1m,4m policy=threshold:0.3,dynamic:0.3 cleaning-memory=2m,8m"
 )]
 pub(crate) struct Arguments {
     /// Images (regular files or block devices) and folders

@@ -1,7 +1,20 @@
 //! What benchmarks of file systems run on, as their command lines say it.
 
-use iolab_fs_commands::{LogfsSetting, cleaning_policy};
+use iolab_fs_commands::LogfsSetting;
 use iolab_logfs::Policy;
+
+/// How clusters are cleaned; what is not said is as the image says, or as usual.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(crate) struct CleaningArguments {
+    /// logfs: which clusters to clean, and when: `threshold:K` (once the clusters with a live share
+    /// below K fill the memory), `dynamic:CAP` (the same, K being the share of free clusters, at
+    /// most CAP), `cost-benefit` (the default) or `greedy` (both when space is short)
+    #[arg(long, value_name = "POLICY")]
+    pub(super) policy: Option<Policy>,
+    /// logfs: memory of one cleaning pass for live data (8m by default); 0 moves nothing
+    #[arg(long = "cleaning-memory", value_name = "SIZE", value_parser = super::size)]
+    pub(super) memory: Option<u64>,
+}
 
 /// How logfs is made and used; folders are as they are.
 #[derive(Debug, Clone, clap::Args)]
@@ -13,13 +26,8 @@ pub(crate) struct LogfsArguments {
     /// block
     #[arg(long, value_parser = super::size)]
     pub(super) log_writes: Option<u64>,
-    /// logfs: cleaning policy: `greedy:K` (clusters with a live share below K), `dynamic:MOST` (K
-    /// grows as space runs out), or `cost-benefit`
-    #[arg(long, value_parser = cleaning_policy, default_value = "cost-benefit")]
-    pub(super) policy: Policy,
-    /// logfs: memory limit of one cleaning pass
-    #[arg(long, value_parser = super::size, default_value = "8m")]
-    pub(super) cleaning_memory: u64,
+    #[command(flatten)]
+    cleaning: CleaningArguments,
     /// Size of new images
     #[arg(long, value_parser = super::size)]
     pub(super) image_size: Option<u64>,
@@ -33,8 +41,8 @@ impl LogfsArguments {
         LogfsSetting {
             cluster_bytes: self.cluster_size,
             log_writes_bytes: self.log_writes,
-            policy: self.policy,
-            cleaning_bytes: self.cleaning_memory,
+            policy: self.cleaning.policy,
+            cleaning_bytes: self.cleaning.memory,
             image_bytes: self.image_size,
             force: self.force,
         }

@@ -1,0 +1,221 @@
+//! Moving content: out of clusters that are cleaned, and to where it is put.
+//!
+//! Pieces of one file are written beside each other, by their offsets, whatever clusters they come
+//! from: what a file has in the clusters of one pass is one stretch afterwards.
+
+use std::collections::VecDeque;
+
+use iolab_disk::{Buffer, DeviceError};
+
+use crate::Error;
+use crate::allocation::{Slot, Stream};
+use crate::checksum::crc32c;
+use crate::cleaning::reading_plan;
+use crate::clusters::{ClusterUse, Piece};
+use crate::disk::Transfer;
+use crate::instance::{Instance, step_aside};
+use crate::record::{INLINE, Record, Relocate};
+use crate::sums::sums_of;
+
+/// Pieces that change their place before others get a turn.
+const AT_ONCE: usize = 64;
+/// Writes of a pass that are under way at once: each is a copy in memory.
+const WRITES: usize = 4;
+
+/// A piece of content on its way: where it was, and its bytes in the pass's memory.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Moving {
+    pub(crate) piece: Piece,
+    pub(crate) from: u64,
+    pub(crate) at: usize,
+}
+
+/// Moves what is live out of clusters, which are pinned.
+pub(super) async fn move_out(instance: &Instance, victims: &[ClusterUse]) -> Result<(), Error> {
+    let (mut moving, mut ends) = (Vec::new(), Vec::new());
+    for victim in victims {
+        list_live(instance, victim.cluster, &mut moving);
+        ends.push(moving.len());
+        step_aside().await;
+    }
+    let length = group_by_file(&mut moving);
+    let mut content = vec![0; length];
+    let mut first = 0;
+    for (victim, end) in victims.iter().zip(ends) {
+        read_live(instance, victim.cluster, &mut moving[first..end], &mut content).await?;
+        first = end;
+    }
+    moving.retain(|part| part.at != NOWHERE);
+    if moving.is_empty() {
+        return Ok(());
+    }
+    moving.sort_unstable_by_key(|part| part.at);
+    let slots = {
+        let mut state = instance.state.borrow_mut();
+        let state = &mut *state;
+        let context = (&instance.layout, state.log.last_ticket);
+        state.heads.take(Stream::Moved, content.len() as u64, &mut state.clusters, context).ok_or(Error::NoSpace)
+    };
+    // Somebody else was quicker with the last clusters: the next pass looks at what there is then.
+    let Ok(slots) = slots else { return Ok(()) };
+    let mut result = write_slots(instance, &slots, &content).await.map_err(Error::from);
+    let mut rest = &content[..];
+    for slot in &slots {
+        let (part, more) = rest.split_at(slot.1 as usize);
+        rest = more;
+        result = result.and_then(|()| record_sums(instance, std::slice::from_ref(slot), part));
+        step_aside().await;
+    }
+    for some in moving.chunks(AT_ONCE) {
+        result = result.and_then(|()| relocate(instance, &slots, some, &content));
+        step_aside().await;
+    }
+    let mut state = instance.state.borrow_mut();
+    let ticket = state.log.last_ticket;
+    for (place, length) in slots {
+        state.clusters.unpin(place, length, ticket);
+    }
+    result
+}
+
+/// In place of where a piece is in memory, when it stays where it is on the disk.
+const NOWHERE: usize = usize::MAX;
+
+/// Lists what is live in a cluster, in its order.
+fn list_live(instance: &Instance, cluster: u32, moving: &mut Vec<Moving>) {
+    let start = instance.layout.start_of(cluster);
+    let state = instance.state.borrow();
+    let pieces = state.clusters.pieces(cluster).into_iter();
+    // What is left of deleted files is on its way out.
+    let live = pieces.filter(|(_, piece)| state.tree.get(piece.inode).is_some());
+    moving.extend(live.map(|(at, piece)| Moving { piece, from: start + u64::from(at), at: NOWHERE }));
+}
+
+/// Gives each piece its place in memory, by file and offset; how many bytes they are.
+fn group_by_file(moving: &mut [Moving]) -> usize {
+    let mut order: Vec<usize> = (0..moving.len()).collect();
+    order.sort_unstable_by_key(|number| (moving[*number].piece.inode, moving[*number].piece.offset));
+    let mut length = 0;
+    for number in order {
+        moving[number].at = length;
+        length += moving[number].piece.length as usize;
+    }
+    length
+}
+
+/// Reads the pieces of a cluster, listed in its order, to their places in `content`.
+async fn read_live(instance: &Instance, cluster: u32, parts: &mut [Moving], content: &mut [u8]) -> Result<(), Error> {
+    let layout = &instance.layout;
+    let start = layout.start_of(cluster);
+    let within = |part: &Moving| ((part.from - start) as usize, (part.from - start + part.piece.length) as usize);
+    let wanted: Vec<(u32, u32)> = parts.iter().map(within).map(|(from, to)| (from as u32, to as u32)).collect();
+    let plan = reading_plan(&wanted, layout.block_bytes, instance.cleaning.reading.request_bytes());
+    let reads: Vec<_> = plan
+        .iter()
+        .map(|(from, to)| (*from, instance.disk.read(start + u64::from(*from), (to - from) as usize)))
+        .collect();
+    let mut buffers = Vec::new();
+    let mut result = Ok(());
+    for (from, read) in reads {
+        match read.await {
+            Ok(buffer) => buffers.push((from as usize, buffer)),
+            Err(error) => result = Err(error),
+        }
+    }
+    result?;
+    let block = layout.block_bytes as usize;
+    for number in 0..parts.len() {
+        let (from, to) = within(&parts[number]);
+        let covers = |(start, buffer): &&(usize, Buffer)| *start <= from && to <= *start + buffer.len();
+        let Some((first, buffer)) = buffers.iter().find(covers) else {
+            parts[number].at = NOWHERE;
+            continue;
+        };
+        // The blocks that it lies in.
+        let skipped = (from - first) / block * block;
+        let blocks = &buffer[skipped..(to - first).next_multiple_of(block)];
+        if instance.verify(start + (first + skipped) as u64, blocks).is_err() {
+            // It stays where it is, with everything beside it: reading it gives an error, and
+            // nothing takes it for valid.
+            instance.state.borrow_mut().clusters.spoil(cluster);
+            parts.iter_mut().for_each(|part| part.at = NOWHERE);
+            return Ok(());
+        }
+        let at = parts[number].at;
+        content[at..at + (to - from)].copy_from_slice(&buffer[from - first..to - first]);
+    }
+    Ok(())
+}
+
+/// Writes `content` to the slots, one after the other.
+pub(crate) async fn write_slots(instance: &Instance, slots: &[Slot], content: &[u8]) -> Result<(), DeviceError> {
+    let block = instance.layout.block_bytes as usize;
+    let mut rest = content;
+    let mut writes = VecDeque::new();
+    let mut result = Ok(());
+    for (place, length) in slots {
+        let (part, more) = rest.split_at(*length as usize);
+        rest = more;
+        if result.is_err() {
+            break;
+        }
+        if writes.len() == WRITES
+            && let Some(write) = writes.pop_front()
+        {
+            result = wait_for(write).await;
+        }
+        writes.push_back(instance.disk.write(*place, Buffer::padded(part, block)));
+    }
+    // Every one is waited for, also behind one that failed: the clusters stay pinned as long as the
+    // device may write to them.
+    for write in writes {
+        result = result.and(wait_for(write).await);
+    }
+    result
+}
+
+async fn wait_for(write: Transfer) -> Result<(), DeviceError> {
+    write.await.map(drop)
+}
+
+/// Records the checksums of what was moved to the slots: before what lies there is named.
+pub(crate) fn record_sums(instance: &Instance, slots: &[Slot], content: &[u8]) -> Result<(), Error> {
+    let mut rest = content;
+    for (place, length) in slots {
+        let (part, more) = rest.split_at(*length as usize);
+        rest = more;
+        let sums = sums_of(part, instance.layout.block_bytes as usize);
+        instance.commit(&[Record::Sums { place: *place, sums }])?;
+    }
+    Ok(())
+}
+
+/// Records that pieces, in the order of memory, lie in the slots now. What has changed in the
+/// meantime stays where it is.
+pub(crate) fn relocate(instance: &Instance, slots: &[Slot], moving: &[Moving], content: &[u8]) -> Result<(), Error> {
+    let mut records = Vec::new();
+    let mut slot_at = 0;
+    for (place, length) in slots {
+        let slot = (slot_at, slot_at + *length as usize);
+        // They are in the order of their places in memory.
+        let first = moving.partition_point(|part| part.at + part.piece.length as usize <= slot.0);
+        for part in moving[first..].iter().take_while(|part| part.at < slot.1) {
+            let from = part.at.max(slot.0);
+            let to = (part.at + part.piece.length as usize).min(slot.1);
+            let skipped = (from - part.at) as u64;
+            records.push(Record::Relocate(Relocate {
+                inode: part.piece.inode,
+                offset: part.piece.offset + skipped,
+                length: (to - from) as u64,
+                from: if part.from == INLINE { INLINE } else { part.from + skipped },
+                to: place + (from - slot.0) as u64,
+                checksum: crc32c(&content[from..to]),
+            }));
+            if records.len() == 128 {
+                instance.commit(&std::mem::take(&mut records))?;
+            }
+        }
+        slot_at = slot.1;
+    }
+    if records.is_empty() { Ok(()) } else { instance.commit(&records).map(drop) }
+}
