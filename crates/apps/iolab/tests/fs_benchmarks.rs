@@ -136,6 +136,39 @@ fn loads_that_cannot_be_are_refused() {
 }
 
 #[test]
+fn a_folder_is_tried_for_what_blocks() {
+    let lab = Lab::new();
+    fs::create_dir(lab.path("folder")).unwrap();
+    let text = lab.run(words("qualify folder --operations 5")).ended(0, "").printed();
+    for wanted in ["append, 4 at once", "truncate up, then write", "libaio", "io_uring"] {
+        assert!(text.contains(wanted), "{wanted} is missing in {text}");
+    }
+    let cases = lab.run(words("qualify folder --operations 4 --json")).ended(0, "").json();
+    assert_eq!(cases["cases"].as_array().unwrap().len(), 18, "{cases}");
+    assert_eq!(fs::read_dir(lab.path("folder")).unwrap().count(), 0);
+    lab.run(words("qualify missing")).ended(1, "No such file");
+    lab.run(words("qualify folder --unit 100")).ended(2, "expected 512 to 16m");
+}
+
+#[test]
+fn what_reading_costs_is_stored_in_an_image() {
+    let lab = Lab::new();
+    lab.run(words("mkfs a.img --size 64m --policy threshold:0.25 --cleaning-memory 2m --request-cost 20k"))
+        .ended(0, "");
+    let text = lab.run(words("info a.img")).ended(0, "").printed();
+    assert!(text.contains("threshold:0.25, memory 2 MiB, a request costs as much as reading 20 KiB"), "{text}");
+    let line = "cluster-reading a.img --store --samples 5 --counts 1,2,4,8 --lengths 4k,16k,64k";
+    let output = lab.run(words(line));
+    // On a quiet machine; where the times say nothing, nothing is stored.
+    let stored = output.code() == 0;
+    let info = lab.run(words("info a.img --json")).ended(0, "").json();
+    let cleaning = &info["layout"]["cleaning"];
+    assert_eq!((&cleaning["policy"], &cleaning["memory_bytes"]), (&"threshold:0.25".into(), &(2 << 20).into()));
+    assert_eq!(cleaning["request_bytes"] != 20_480, stored, "{cleaning}");
+    lab.run(words("fsck a.img")).ended(0, "");
+}
+
+#[test]
 fn clusters_are_read_in_every_way_that_fits() {
     let lab = Lab::new();
     fs::create_dir(lab.path("folder")).unwrap();

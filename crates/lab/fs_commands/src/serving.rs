@@ -46,9 +46,13 @@ pub fn serve_image(request: &ServeRequest<'_>, observer: Arc<dyn Fn(&FuseEvent) 
         observer(&FuseEvent::Note(note));
     }
     let disk = if access == ImageAccess::Read { Disk::new(Overlay::new(device)) } else { Disk::new(device) };
-    let mut mount =
-        OpenOptions { policy: request.policy, cleaning_bytes: request.cleaning_bytes, ..OpenOptions::default() };
-    mount.inline_bytes = request.inline_bytes.unwrap_or(mount.inline_bytes);
+    let mut mount = OpenOptions {
+        inline_bytes: request.inline_bytes,
+        policy: request.policy,
+        cleaning_bytes: request.cleaning_bytes,
+        ..OpenOptions::default()
+    };
+    mount.defragment_percent = options.defragment_percent;
     mount.verify_reads = if options.verify { VerifyReads::Always } else { VerifyReads::Never };
     if access == ImageAccess::Read {
         // Nothing is a candidate for cleaning: it would move content into memory.

@@ -15,6 +15,7 @@
 mod error;
 mod gate;
 mod measured;
+mod qualify;
 mod random;
 mod reading;
 mod store;
@@ -23,6 +24,7 @@ mod volume_load;
 
 pub use error::BenchError;
 pub use measured::{Class, MeasuredLoad};
+pub use qualify::{QualifyCase, QualifyCounts, QualifyOptions, QualifyResult, SubmissionWay, qualify};
 pub use reading::{ReadingCase, ReadingOptions, ReadingResult, ReadingWay, read_clusters};
 pub use store::{BenchTarget, ImageStore};
 pub use tester::{

@@ -204,6 +204,7 @@ fn combined(one: &Activity, other: &Activity, by: impl Fn(u64, u64) -> u64) -> A
         urgent_passes: by(one.urgent_passes, other.urgent_passes),
         urgent_bytes: by(one.urgent_bytes, other.urgent_bytes),
         demoted_bytes: by(one.demoted_bytes, other.demoted_bytes),
+        defragmented_bytes: by(one.defragmented_bytes, other.defragmented_bytes),
         discarded_clusters: by(one.discarded_clusters, other.discarded_clusters),
         freed_clusters: by(one.freed_clusters, other.freed_clusters),
         frames: by(one.frames, other.frames),

@@ -25,6 +25,9 @@ pub struct Options {
     pub writeback: bool,
     /// Whether data that is read is compared with its checksum.
     pub verify: bool,
+    /// Files that reads find in many small pieces are put together; that moves at most this share
+    /// of the bytes that are read, percent.
+    pub defragment_percent: u32,
     /// Changes without a sync are made durable after this number of seconds; 0 leaves it to the
     /// file system.
     pub commit_seconds: u32,
@@ -35,7 +38,7 @@ pub struct Options {
 #[error("unknown mount option {0}; known options are {known}", known = KNOWN)]
 pub struct UnknownWord(String);
 
-const KNOWN: &str = "ro rw suid nosuid dev nodev exec noexec noatime relatime dirsync sync async writeback nowriteback verify noverify commit=SECONDS \
+const KNOWN: &str = "ro rw suid nosuid dev nodev exec noexec noatime relatime dirsync sync async writeback nowriteback verify noverify commit=SECONDS defragment=PERCENT \
                      max_write=BYTES depth=N transport=auto|classic|io_uring";
 
 impl Options {
@@ -51,6 +54,7 @@ impl Options {
             flags: MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOATIME,
             writeback: false,
             verify: true,
+            defragment_percent: 0,
             commit_seconds: 5,
         }
     }
@@ -74,6 +78,7 @@ impl Options {
             let number = || value.parse::<u32>().map_err(|_| unknown());
             match name {
                 "commit" => self.commit_seconds = number()?,
+                "defragment" => self.defragment_percent = number()?.min(100),
                 "max_write" => self.transfer_bytes = number()? as usize,
                 "depth" => self.depth = number()?.max(1) as usize,
                 "transport" => {
@@ -122,7 +127,8 @@ mod tests {
     fn words_are_applied_in_turn() {
         let mut options = Options::new("/mnt", "image");
         options.apply("ro,suid,,commit=30,writeback,transport=classic").unwrap();
-        options.apply("rw,max_write=65536,nowriteback").unwrap();
+        options.apply("rw,max_write=65536,nowriteback,defragment=20").unwrap();
+        assert_eq!(options.defragment_percent, 20);
         assert_eq!(options.flags, MountFlags::NODEV | MountFlags::NOATIME);
         assert_eq!((options.commit_seconds, options.transfer_bytes, options.writeback), (30, 65536, false));
         assert_eq!(options.transport, FuseTransport::Classic);

@@ -23,7 +23,7 @@ async fn load(
 ) -> Result<Vec<u64>, Error> {
     let clock = context.0.clone();
     mkfs(&disk, &MkfsOptions::new([1; 16], 1)).await?;
-    let options = OpenOptions { inline_bytes, ..OpenOptions::default() };
+    let options = OpenOptions { inline_bytes: Some(inline_bytes), ..OpenOptions::default() };
     let (fs, _) = open(&disk, options, context).await?;
     let mut files = Vec::new();
     for number in 0..FILES {

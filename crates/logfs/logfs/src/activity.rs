@@ -15,6 +15,8 @@ pub struct Activity {
     pub urgent_bytes: u64,
     /// Bytes of small content that were moved out of memory.
     pub demoted_bytes: u64,
+    /// Bytes that putting files together moved, without being asked for a file.
+    pub defragmented_bytes: u64,
     /// Clusters that the device was told to be free.
     pub discarded_clusters: u64,
     /// Clusters that became free.
@@ -39,6 +41,7 @@ impl Activity {
             urgent_passes: self.urgent_passes + other.urgent_passes,
             urgent_bytes: self.urgent_bytes + other.urgent_bytes,
             demoted_bytes: self.demoted_bytes + other.demoted_bytes,
+            defragmented_bytes: self.defragmented_bytes + other.defragmented_bytes,
             discarded_clusters: self.discarded_clusters + other.discarded_clusters,
             freed_clusters: self.freed_clusters + other.freed_clusters,
             frames: self.frames + other.frames,

@@ -5,6 +5,7 @@
 mod describing;
 pub(crate) mod fresh;
 
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 use iolab_disk::{Buffer, DeviceError};
@@ -13,8 +14,9 @@ use crate::Error;
 use crate::anchor::{Anchor, Generation};
 use crate::instance::{Instance, Phase, State, step_aside};
 use crate::log::{Log, Mark};
+use crate::pace::Pace;
 use crate::record::{InodeId, Record};
-use crate::recovery::is_whole;
+use crate::recovery::is_whole_told;
 use crate::sums::SumCursor;
 use describing::Cursor;
 
@@ -23,6 +25,8 @@ use describing::Cursor;
 const GROUP_BYTES: usize = (32 << 10) - 64;
 /// Checkpoints up to this length are written whenever a file system is closed that was changed.
 const SMALL_BYTES: u64 = 4 << 20;
+/// Groups of a checkpoint that wait to be written, at most.
+const GROUPS_QUEUED: usize = 8;
 /// How often a checkpoint is written that cannot be read back, before the device is given up.
 const TRIES: u32 = 3;
 
@@ -63,11 +67,13 @@ async fn describe(instance: &Instance) -> Result<(), Error> {
         let serial = state.tree.serial;
         let begin = state.log.begin(serial);
         state.checkpointing = true;
+        state.checkpoint_pace = Pace::default();
         state.checkpoint_at_ns = instance.clock.now_ns();
         (begin, InodeId(serial))
     };
     let most_bytes = (instance.layout.cluster_bytes as usize / 8).min(GROUP_BYTES);
     let (mut cursor, mut sums) = (Cursor::new(), SumCursor::default());
+    let mut queued = VecDeque::new();
     loop {
         let group = {
             let mut state = instance.state.borrow_mut();
@@ -77,12 +83,16 @@ async fn describe(instance: &Instance) -> Result<(), Error> {
                 group = state.clusters.sums.describe(&mut sums, most_bytes);
             }
             let is_more = !group.is_empty();
+            state.checkpoint_pace.described_bytes += group.len() as u64;
             is_more.then(|| state.log.append_encoded(&group, Mark::Nothing))
         };
-        if group.is_none() {
-            break;
+        let Some(ticket) = group else { break };
+        queued.push_back(ticket);
+        if queued.len() == GROUPS_QUEUED
+            && let Some(oldest) = queued.pop_front()
+        {
+            drain(instance, oldest).await?;
         }
-        drain(instance).await?;
         // Operations go on between any two groups.
         step_aside().await;
     }
@@ -113,7 +123,11 @@ async fn is_there(instance: &Instance) -> Result<bool, Error> {
         let state = instance.state.borrow();
         (written(&state)?, state.anchor.epoch)
     };
-    is_whole(&instance.disk, &instance.layout, generation, epoch).await
+    let told = |bytes: u64| {
+        instance.state.borrow_mut().checkpoint_pace.read_bytes += bytes;
+        instance.progress.notify();
+    };
+    is_whole_told(&instance.disk, (&instance.layout, generation, epoch), told).await
 }
 
 /// Where the checkpoint that was written last is.
@@ -131,17 +145,20 @@ pub(crate) fn is_wanted_at_end(state: &State) -> bool {
     state.is_checkpoint_worth_while() || (is_small && state.log.tail_bytes() > 0)
 }
 
-/// Lets the log be written when much waits, so that memory stays bounded and others get their turn.
-async fn drain(instance: &Instance) -> Result<(), Error> {
+/// Waits until a group is on its way to the device, so that memory stays bounded and others get
+/// their turn. What others have the log write does not matter: a checkpoint that waited for that
+/// would never end.
+async fn drain(instance: &Instance, ticket: u64) -> Result<(), Error> {
     loop {
         let wait = {
             let state = instance.state.borrow();
             if let Some(error) = state.failed {
                 return Err(Error::Failed(error));
             }
-            if state.log.queued_bytes() < instance.bulk_bytes() {
+            if state.log.is_framed(ticket) {
                 return Ok(());
             }
+            // There is more of it than starts the writing by itself.
             instance.work.notify();
             instance.progress.pass()
         };
@@ -151,7 +168,8 @@ async fn drain(instance: &Instance) -> Result<(), Error> {
 
 async fn anchor(instance: &Instance) -> Result<(), Error> {
     let anchor = {
-        let state = instance.state.borrow();
+        let mut state = instance.state.borrow_mut();
+        state.checkpoint_pace.is_read = true;
         let number = state.anchor.number + 1;
         let (serial, flushed) = (state.tree.serial, state.log.flushed);
         let (newest, before) = (written(&state)?, Some(state.anchor.newest));

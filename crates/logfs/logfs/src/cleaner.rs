@@ -7,8 +7,7 @@ mod moving;
 use std::rc::Rc;
 
 use crate::allocation::Stream;
-use crate::cleaning::{Budget, Policy, threshold_reached};
-use crate::clusters::ClusterUse;
+use crate::cleaning::{Budget, ClusterUse, Policy, threshold_reached};
 use crate::extents::Place;
 use crate::instance::{Instance, Phase, State, step_aside};
 use crate::space::{FOR_CLEANING, Need};

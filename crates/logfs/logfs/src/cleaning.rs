@@ -3,7 +3,16 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::clusters::ClusterUse;
+/// What a policy of cleaning looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClusterUse {
+    /// Number of the cluster.
+    pub cluster: u32,
+    /// Bytes of it that files still hold.
+    pub live_bytes: u64,
+    /// Changes to the file system since this cluster last changed.
+    pub age: u64,
+}
 
 /// How clusters are chosen for cleaning, and when.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -170,6 +179,17 @@ impl ReadingCost {
         let bytes: u64 = plan.iter().map(|(from, to)| u64::from(to - from)).sum();
         (plan.len() as u64).saturating_mul(self.request_ns).saturating_add(bytes.saturating_mul(self.kib_ns) / 1024)
     }
+}
+
+/// How an image is cleaned where whoever opens it does not say; the bootstrap record keeps it.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct CleaningDefaults {
+    /// How clusters are chosen; cost-benefit unless told.
+    pub policy: Option<Policy>,
+    /// Most bytes of live content that one pass holds in memory; 8 MiB unless told.
+    pub memory_bytes: Option<u64>,
+    /// What reading takes on the device.
+    pub reading: Option<ReadingCost>,
 }
 
 /// Ranges to read so that all `wanted` ranges (in order, of one cluster) are covered: neighbours

@@ -19,6 +19,7 @@ pub(crate) use pieces::Piece;
 use pieces::Pieces;
 
 use crate::Layout;
+use crate::cleaning::ClusterUse;
 use crate::domains::Owners;
 use crate::record::{InodeId, Stretch};
 use crate::sums::Sums;
@@ -73,17 +74,6 @@ pub(crate) struct ClusterTable {
     /// Of the blocks of content.
     pub(crate) sums: Sums,
     candidates: Candidates,
-}
-
-/// What a policy of cleaning looks at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ClusterUse {
-    /// Number of the cluster.
-    pub cluster: u32,
-    /// Bytes of it that files still hold.
-    pub live_bytes: u64,
-    /// Changes to the file system since this cluster last changed.
-    pub age: u64,
 }
 
 impl ClusterTable {

@@ -6,6 +6,8 @@
 //! place. It takes no locks. How fast it goes is its caller's business, who makes the steps
 //! ([`DefragmentProgress::pause_ns`]).
 
+pub(crate) mod automatic;
+
 use crate::allocation::Stream;
 use crate::cleaner::{Moving, record_sums, relocate, write_slots};
 use crate::clusters::Piece;

@@ -30,7 +30,7 @@ const AT_ONCE: usize = 64;
 const DOWN_TO: u64 = 12;
 
 pub(crate) async fn run(instance: Rc<Instance>) {
-    let limit = instance.options.inline_bytes;
+    let limit = instance.inline_limit;
     let mut level = DEMOTION_SIXTEENTHS;
     loop {
         let wanted = |state: &mut State| {

@@ -9,9 +9,9 @@ use crate::{Error, LogFs};
 
 /// Longest name, bytes (`XATTR_NAME_MAX`).
 const NAME_BYTES: usize = 255;
-/// Most bytes that all attributes of an inode take (`XATTR_SIZE_MAX`), where clusters are large
-/// enough: they go into one group of records.
-const MOST_BYTES: u64 = 65_536;
+/// Most bytes that all attributes of an inode take, where clusters are large enough: they go into
+/// one group of records. One of the greatest length (`XATTR_SIZE_MAX`) has others beside it.
+const MOST_BYTES: u64 = 128 << 10;
 
 /// Whether there has to be, or must not be, an attribute of the name already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

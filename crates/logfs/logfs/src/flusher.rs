@@ -1,18 +1,19 @@
-//! The task that writes the log: frames as they fill, and at once when somebody waits for
-//! durability. Whoever comes while a flush is under way is served by the next one, all together.
+//! The tasks that write the log: one makes frames as records come, and at once when somebody waits
+//! for durability; the other flushes the device. Frames go on being written while it does. Whoever
+//! comes while a flush is under way is served by the next one, all together.
 
 use std::rc::Rc;
 
 use iolab_disk::DeviceError;
 
 use crate::disk::Transfer;
-use crate::instance::{Instance, Phase, step_aside};
+use crate::instance::{Instance, Phase, State, step_aside};
 
 /// What one turn has to do.
 struct Turn {
     /// Write groups up to this ticket.
     until: u64,
-    /// Flush afterwards.
+    /// Have the device flushed afterwards.
     sync: bool,
 }
 
@@ -21,7 +22,7 @@ pub(crate) async fn run(instance: Rc<Instance>) {
     loop {
         let turn = instance.wait_for_work(Phase::Closed, |state| {
             let log = &state.log;
-            let sync = log.wants_sync();
+            let sync = log.wants_sync() && !state.flush_wanted && !state.flushing;
             (sync || log.queued_bytes() >= eager).then_some(Turn { until: log.last_ticket, sync })
         });
         let Some(turn) = turn.await else { break };
@@ -49,25 +50,49 @@ async fn take_turn(instance: &Instance, turn: Turn) -> Result<(), DeviceError> {
         // Making a frame takes a while: operations go on in between.
         step_aside().await;
     }
+    // Who waited for room among what waits to be written has it.
+    instance.progress.notify();
     let mut result = Ok(());
     for write in writes {
         result = result.and(write.await.map(drop));
     }
     result?;
+    let mut state = instance.state.borrow_mut();
+    // Only this task makes frames, so all that exist have been written.
+    state.log.now_written(turn.until);
+    state.flush_wanted |= turn.sync;
+    drop(state);
     if turn.sync {
-        instance.disk.flush().await?;
-        now_durable(instance, turn.until);
+        instance.work.notify();
     }
     instance.progress.notify();
     Ok(())
 }
 
-/// Only this task makes frames, so all that exist had been written when the flush was sent.
-fn now_durable(instance: &Instance, ticket: u64) {
-    let mut state = instance.state.borrow_mut();
-    let state = &mut *state;
-    state.log.durable_ticket = ticket;
-    state.log.now_flushed();
-    state.activity.syncs += 1;
-    instance.consider(state);
+/// The task that flushes the device.
+pub(crate) async fn run_flushes(instance: Rc<Instance>) {
+    let wanted = |state: &mut State| std::mem::take(&mut state.flush_wanted).then_some(());
+    while instance.wait_for_work(Phase::Closed, wanted).await.is_some() {
+        let written = {
+            let mut state = instance.state.borrow_mut();
+            state.flushing = true;
+            state.log.written
+        };
+        if let Err(error) = instance.disk.flush().await {
+            instance.fail(error);
+            break;
+        }
+        {
+            let mut state = instance.state.borrow_mut();
+            let state = &mut *state;
+            state.flushing = false;
+            state.log.now_durable(written);
+            state.activity.syncs += 1;
+            instance.consider(state);
+        }
+        // What was asked for meanwhile.
+        instance.work.notify();
+        instance.progress.notify();
+    }
+    instance.task_ended();
 }

@@ -16,6 +16,7 @@ use crate::clusters::ClusterTable;
 use crate::locks::Locks;
 use crate::log::{Log, Mark};
 use crate::open_options::{CleaningSettings, OpenOptions};
+use crate::pace::Pace;
 use crate::record::{InodeId, Record};
 use crate::tree::{Delta, Tree};
 use crate::{Disk, Error, Layout};
@@ -43,6 +44,8 @@ pub(crate) struct Instance {
     pub(crate) layout: Layout,
     pub(crate) options: OpenOptions,
     pub(crate) cleaning: CleaningSettings,
+    /// Most bytes of small writes that are kept in memory.
+    pub(crate) inline_limit: u64,
     pub(crate) verifies_reads: bool,
     pub(crate) locks: Locks,
     pub(crate) state: RefCell<State>,
@@ -75,6 +78,12 @@ pub(crate) struct State {
     pub(crate) checkpoint_wanted: bool,
     /// Whether one is being written.
     pub(crate) checkpointing: bool,
+    /// How far that has come.
+    pub(crate) checkpoint_pace: Pace,
+    /// The log is written as far as somebody wants it durable, and the device is to be flushed.
+    pub(crate) flush_wanted: bool,
+    /// The device is being flushed.
+    pub(crate) flushing: bool,
     /// When the last one began, or opening.
     pub(crate) checkpoint_at_ns: u64,
     pub(crate) cleaning_wanted: bool,
@@ -85,6 +94,10 @@ pub(crate) struct State {
     /// Files with small content in memory, those first whose content waits for longest, each with
     /// the ticket of its last change when it came here.
     pub(crate) inline_queue: VecDeque<(u64, InodeId)>,
+    /// Files that reads found in many pieces.
+    pub(crate) scattered: VecDeque<InodeId>,
+    /// Bytes that putting files together may move.
+    pub(crate) defragment_credit: u64,
     /// The last ticket when there was no room to move such content to.
     pub(crate) no_room_at: Option<u64>,
     /// The last ticket when cleaning found nothing to gain.
@@ -187,7 +200,7 @@ impl Instance {
             self.work.notify();
         }
         let eager = state.log.queued_bytes() >= self.eager_bytes();
-        let crowded = state.is_demotion_wanted(self.options.inline_bytes) || state.is_discard_wanted();
+        let crowded = state.is_demotion_wanted(self.inline_limit) || state.is_discard_wanted();
         if eager || crowded || state.checkpoint_wanted || state.cleaning_wanted || !state.tree.graveyard.is_empty() {
             self.work.notify();
         }

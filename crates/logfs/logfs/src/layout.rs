@@ -5,7 +5,7 @@ mod defaults;
 use crate::Error;
 use crate::bytes::{Put, Take};
 use crate::checksum::crc32c;
-use crate::open_options::CleaningDefaults;
+use crate::cleaning::CleaningDefaults;
 
 const MAGIC: &[u8; 8] = b"IOLABLFS";
 /// The version written. Version 1 is read, and brought up to this one when it is opened to be

@@ -59,6 +59,7 @@ mod name_rules;
 mod names;
 mod open;
 mod open_options;
+mod pace;
 mod paths;
 mod record;
 mod recovery;
@@ -69,8 +70,9 @@ mod tree;
 pub use activity::Activity;
 pub use attributes::{Attributes, InodeId, InodeKind};
 pub use census::Census;
-pub use cleaning::{Budget, Policy, ReadingCost, UnknownPolicy, reading_plan, threshold_reached};
-pub use clusters::ClusterUse;
+pub use cleaning::{
+    Budget, CleaningDefaults, ClusterUse, Policy, ReadingCost, UnknownPolicy, reading_plan, threshold_reached,
+};
 pub use defragment::{DefragmentProgress, Defragmentation};
 pub use disk::Disk;
 pub use domains::{
@@ -88,5 +90,5 @@ pub use layout::Layout;
 pub use mkfs::{MkfsOptions, mkfs, set_cleaning};
 pub use names::{DirectoryEntry, Occupied, Owner};
 pub use open::{count_domains, open, open_domain};
-pub use open_options::{CleaningDefaults, CleaningSettings, OpenOptions, VerifyReads};
+pub use open_options::{CleaningSettings, OpenOptions, VerifyReads};
 pub use recovery::Recovery;

@@ -52,6 +52,8 @@ pub(crate) struct Log {
     pub(crate) durable_ticket: u64,
     /// Everything up to here shall be made durable.
     pub(crate) wanted_ticket: u64,
+    /// What the device has been given.
+    pub(crate) written: Written,
     /// Where the next frame goes.
     next: FramePlace,
     /// Where the log goes on when its cluster is full.
@@ -77,6 +79,14 @@ pub(crate) struct Log {
     pub(crate) begun: Option<FramePlace>,
     /// Which frame holds the last [`Mark::End`].
     pub(crate) ended: Option<u64>,
+}
+
+/// How much of the log the device has been given: durable with the next flush.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Written {
+    ticket: u64,
+    sequence: u64,
+    changes: u32,
 }
 
 /// Where a log that was read goes on.
@@ -123,6 +133,7 @@ impl Log {
             last_ticket: 0,
             durable_ticket: 0,
             wanted_ticket: 0,
+            written: Written::default(),
             next,
             spare,
             epoch,
@@ -222,9 +233,25 @@ impl Log {
         self.next.sequence - 1
     }
 
-    /// Every frame that was made is durable.
-    pub(crate) fn now_flushed(&mut self) {
-        (self.flushed, self.flushed_changes) = (self.last_sequence(), self.changes);
+    /// Every frame that was made is with the device; groups up to this ticket are in them.
+    pub(crate) fn now_written(&mut self, ticket: u64) {
+        self.written = Written { ticket, sequence: self.last_sequence(), changes: self.changes };
+    }
+
+    /// What had been written then is durable.
+    pub(crate) fn now_durable(&mut self, written: Written) {
+        self.durable_ticket = written.ticket;
+        (self.flushed, self.flushed_changes) = (written.sequence, written.changes);
+    }
+
+    /// Whether a group is in a frame.
+    pub(crate) fn is_framed(&self, ticket: u64) -> bool {
+        self.queue.front().is_none_or(|group| group.ticket > ticket)
+    }
+
+    /// Bytes of changes since the last checkpoint began.
+    pub(crate) fn changes_since_begun(&self) -> u64 {
+        self.changed_bytes - self.begun_at
     }
 
     /// Makes the next frame of groups up to ticket `until`.

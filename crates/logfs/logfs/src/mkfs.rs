@@ -3,10 +3,10 @@
 use iolab_disk::{Buffer, DeviceError};
 
 use crate::anchor::{Anchor, FramePlace, Generation};
+use crate::cleaning::CleaningDefaults;
 use crate::domains::{Owners, finish_resize, write_owners};
 use crate::frame::{HEADER_BYTES, Header, seal};
 use crate::layout::VERSION;
-use crate::open_options::CleaningDefaults;
 use crate::record::{InodeId, Record};
 use crate::recovery::read_map;
 use crate::tree::Tree;

@@ -1,6 +1,7 @@
 //! Opening and closing.
 
 use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 use iolab_clock::Clock;
@@ -10,10 +11,12 @@ use iolab_executor::{Notify, Spawner};
 use crate::activity::Activity;
 use crate::allocation::Heads;
 use crate::anchor::Anchor;
+use crate::defragment::automatic;
 use crate::instance::{Instance, Phase, State};
 use crate::locks::Locks;
 use crate::log::Log;
 use crate::open_options::{CleaningSettings, OpenOptions};
+use crate::pace::Pace;
 use crate::recovery::{Loaded, OnLoss, Recovery, claim_clusters, load, read_map};
 use crate::{Disk, Error, Layout, LogFs, checkpoint, cleaner, demoter, discarder, domains, flusher};
 
@@ -85,7 +88,7 @@ pub(crate) async fn start(
         end.kept.clear();
     }
     clusters.adopt(sums);
-    let cleaning = CleaningSettings::of(&options, &layout);
+    let cleaning = CleaningSettings::of(&options, &layout.cleaning);
     if let Some(k) = cleaning.policy.highest_k().filter(|_| cleaning.moves()) {
         clusters.count_candidates(k);
     }
@@ -99,6 +102,7 @@ pub(crate) async fn start(
         ..anchor
     };
     let inline_queue = tree.queue_inline();
+    let defragments = options.defragment_percent > 0;
     let state = State {
         tree,
         clusters,
@@ -108,15 +112,20 @@ pub(crate) async fn start(
         deltas: Vec::new(),
         failed: None,
         phase: Phase::Running,
-        tasks: 6,
+        tasks: 7 + u32::from(defragments),
         // Until then there is one checkpoint that can be read.
         checkpoint_wanted: recovery.by_older_checkpoint,
         checkpointing: false,
+        checkpoint_pace: Pace::default(),
+        flush_wanted: false,
+        flushing: false,
         checkpoint_at_ns: clock.now_ns(),
         cleaning_wanted: false,
         space_wanted: false,
         discards_wanted: false,
         inline_queue,
+        scattered: VecDeque::new(),
+        defragment_credit: 0,
         no_room_at: None,
         fruitless_at: None,
         activity: Activity::default(),
@@ -127,6 +136,7 @@ pub(crate) async fn start(
         layout,
         options,
         cleaning,
+        inline_limit: options.inline_limit(u64::from(layout.owned) * u64::from(layout.cluster_bytes)),
         verifies_reads: options.verify_reads.covers(disk),
         locks: Locks::default(),
         state: RefCell::new(state),
@@ -135,14 +145,23 @@ pub(crate) async fn start(
     });
     // Before any frame of this epoch: what a crash left behind out of order must stay recognisable.
     checkpoint::write_anchor(&instance, &anchor).await?;
-    spawner.spawn(flusher::run(Rc::clone(&instance)));
-    spawner.spawn(checkpoint::run(Rc::clone(&instance)));
-    spawner.spawn(cleaner::run(Rc::clone(&instance)));
-    spawner.spawn(demoter::run(Rc::clone(&instance)));
-    spawner.spawn(discarder::run(Rc::clone(&instance)));
-    spawner.spawn(cleaner::run_graveyard(Rc::clone(&instance)));
+    spawn_tasks(&instance, &spawner);
     instance.consider(&mut instance.state.borrow_mut());
     Ok((LogFs(instance), recovery))
+}
+
+/// As many as the state says.
+fn spawn_tasks(instance: &Rc<Instance>, spawner: &Spawner) {
+    spawner.spawn(flusher::run(Rc::clone(instance)));
+    spawner.spawn(flusher::run_flushes(Rc::clone(instance)));
+    spawner.spawn(checkpoint::run(Rc::clone(instance)));
+    spawner.spawn(cleaner::run(Rc::clone(instance)));
+    spawner.spawn(demoter::run(Rc::clone(instance)));
+    spawner.spawn(discarder::run(Rc::clone(instance)));
+    spawner.spawn(cleaner::run_graveyard(Rc::clone(instance)));
+    if instance.options.defragment_percent > 0 {
+        spawner.spawn(automatic::run(Rc::clone(instance)));
+    }
 }
 
 /// Brings both bootstrap records up to the version that is written, also the one that a crash kept
@@ -175,7 +194,7 @@ impl LogFs {
             state.usable()?;
             state.phase = Phase::Closing;
         }
-        self.tasks_but(1).await;
+        self.tasks_but(2).await;
         let is_wanted = checkpoint::is_wanted_at_end(&instance.state.borrow());
         if instance.options.closing_checkpoint && is_wanted {
             checkpoint::write(instance).await?;

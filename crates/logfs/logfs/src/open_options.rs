@@ -1,7 +1,7 @@
 //! How a file system is used while it is open.
 
-use crate::cleaning::{Policy, ReadingCost};
-use crate::{Disk, Layout};
+use crate::Disk;
+use crate::cleaning::{CleaningDefaults, Policy, ReadingCost};
 
 /// When content that is read is held against its checksum
 /// (docs/decisions/0012-reads-are-verified-where-content-outlives-the-process.md).
@@ -33,8 +33,9 @@ impl VerifyReads {
 pub struct OpenOptions {
     /// Most bytes of small writes that are kept in memory. Before it is reached, what was written
     /// longest ago is moved to the data log; small writes that would exceed it all the same go
-    /// there at once.
-    pub inline_bytes: u64,
+    /// there at once. `None`: 64 MiB, but no more than a 64th of the domain, because every
+    /// checkpoint holds all of it.
+    pub inline_bytes: Option<u64>,
     /// How clusters are chosen for cleaning; `None`: as the image says.
     pub policy: Option<Policy>,
     /// Most bytes of live content that one pass of cleaning holds in memory (the thesis's M, in
@@ -43,6 +44,9 @@ pub struct OpenOptions {
     /// What reading takes on the device, for choosing what to read of a cluster that is cleaned;
     /// `None`: as the image says.
     pub reading: Option<ReadingCost>,
+    /// Files that reads find in many small pieces are put together in the background; that moves at
+    /// most this share of the bytes that are read, percent. 0: never.
+    pub defragment_percent: u32,
     /// Whether everything that is read of files is held against its checksum. Cleaning and
     /// defragmentation do so in any case.
     pub verify_reads: VerifyReads,
@@ -60,10 +64,11 @@ pub struct OpenOptions {
 impl Default for OpenOptions {
     fn default() -> OpenOptions {
         OpenOptions {
-            inline_bytes: 64 << 20,
+            inline_bytes: None,
             policy: None,
             cleaning_bytes: None,
             reading: None,
+            defragment_percent: 0,
             verify_reads: VerifyReads::default(),
             discard: false,
             closing_checkpoint: true,
@@ -72,15 +77,11 @@ impl Default for OpenOptions {
     }
 }
 
-/// How an image is cleaned where whoever opens it does not say; the bootstrap record keeps it.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct CleaningDefaults {
-    /// How clusters are chosen; cost-benefit unless told.
-    pub policy: Option<Policy>,
-    /// Most bytes of live content that one pass holds in memory; 8 MiB unless told.
-    pub memory_bytes: Option<u64>,
-    /// What reading takes on the device.
-    pub reading: Option<ReadingCost>,
+impl OpenOptions {
+    /// Most bytes of small writes in memory, in a domain of this size.
+    pub(crate) fn inline_limit(&self, domain_bytes: u64) -> u64 {
+        self.inline_bytes.unwrap_or_else(|| (domain_bytes / 64).min(64 << 20))
+    }
 }
 
 /// How an open file system is cleaned.
@@ -96,8 +97,7 @@ pub struct CleaningSettings {
 
 impl CleaningSettings {
     /// What the options say, else the image, else what is usual.
-    pub(crate) fn of(options: &OpenOptions, layout: &Layout) -> CleaningSettings {
-        let stored = layout.cleaning;
+    pub(crate) fn of(options: &OpenOptions, stored: &CleaningDefaults) -> CleaningSettings {
         CleaningSettings {
             policy: options.policy.or(stored.policy).unwrap_or_default(),
             memory_bytes: options.cleaning_bytes.or(stored.memory_bytes).unwrap_or(8 << 20),

@@ -21,7 +21,7 @@ use crate::tree::Tree;
 use crate::{Disk, Error, Layout};
 pub(crate) use bootstrap::{read_anchor, read_layout, read_map};
 use walk::{Doubtful, Walk};
-pub(crate) use whole::is_whole;
+pub(crate) use whole::{is_whole, is_whole_told};
 
 /// What opening found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use crate::{Error, Layout};
 
 /// Clusters set aside for cleaning.
 pub(crate) const FOR_CLEANING: u32 = 3;
-/// Changes wait while more than this is waiting to be written.
-const MOST_QUEUED_BYTES: usize = 8 << 20;
+/// Changes wait while more than this is waiting to be written: no longer than writing that takes.
+const MOST_QUEUED_BYTES: usize = 1 << 20;
 
 /// What an operation asks of space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,8 +50,25 @@ impl State {
 
     /// Whether changes have to wait for a checkpoint.
     fn log_is_full(&self, layout: &Layout) -> bool {
-        let is_full = self.log.clusters() >= self.checkpoint_at(layout) + layout.log_slack();
+        let slack = layout.log_slack();
+        let is_full = if self.checkpointing {
+            // What it takes itself does not count, and changes have their share of the rest.
+            let most = self.checkpoint_at(layout) + self.checkpoint_clusters(layout) + slack + slack / 2;
+            self.log.clusters() >= most || self.log.changes_since_begun() > self.allowance(layout)
+        } else {
+            self.log.clusters() >= self.checkpoint_at(layout) + slack
+        };
         is_full || (self.clusters.free_count() < self.for_growth(layout) && self.log_can_shrink(layout))
+    }
+
+    /// Bytes that changes may add to the log while a checkpoint is written, as far as it has come:
+    /// nobody has to wait for all of it.
+    fn allowance(&self, layout: &Layout) -> u64 {
+        let bytes = u64::from(layout.log_slack()) * u64::from(layout.cluster_bytes);
+        let expected = self.tree.cost_bytes() + self.clusters.sums.cost_bytes();
+        // Frames have heads and end with a block that is not full: changes take more than their
+        // bytes.
+        bytes * self.checkpoint_pace.sixteenths(expected) / 16
     }
 
     /// Clusters by which the log may grow until the next checkpoint is done.

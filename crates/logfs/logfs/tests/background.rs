@@ -19,7 +19,7 @@ fn small_writes_stay_small_and_memory_stays_bounded() {
     let disk = RamDisk::with_contents(empty_image(400), BLOCK);
     let mut bench = Bench::new(Shuffled::new(disk, 3), ReadyOrder::Fair);
     let limit = 40_000;
-    let fs = bench.try_open(OpenOptions { inline_bytes: limit, ..small_memory() }).unwrap().0;
+    let fs = bench.try_open(OpenOptions { inline_bytes: Some(limit), ..small_memory() }).unwrap().0;
     let files: Vec<InodeId> = (0..40).map(|number| file(&mut bench, &fs, &format!("f{number}"))).collect();
     let mut expected = vec![vec![0; 12_000]; files.len()];
     let (mut random, mut most) = (Random(8), 0);
@@ -46,7 +46,7 @@ fn small_writes_stay_small_and_memory_stays_bounded() {
     bench.run(fs.close()).unwrap();
     assert!(bench.fsck(Repair::No).unwrap().is_sound());
     // What was allowed more memory is brought down to less, too.
-    let fs = bench.try_open(OpenOptions { inline_bytes: limit / 4, ..small_memory() }).unwrap().0;
+    let fs = bench.try_open(OpenOptions { inline_bytes: Some(limit / 4), ..small_memory() }).unwrap().0;
     for _ in 0..40 {
         bench.run(fs.write(files[0], 0, &expected[0][..10])).unwrap();
         bench.run(fs.sync()).unwrap();

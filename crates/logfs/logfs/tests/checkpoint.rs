@@ -24,7 +24,7 @@ fn name(number: u64) -> Vec<u8> {
 fn prepared() -> (Vec<u8>, Model, [InodeId; 4]) {
     let disk = RamDisk::with_contents(empty_image(CLUSTERS), BLOCK);
     let mut bench = Bench::new(disk.clone(), ReadyOrder::Fair);
-    let fs = bench.try_open(OpenOptions { inline_bytes: 1 << 20, ..small_memory() }).unwrap().0;
+    let fs = bench.try_open(OpenOptions { inline_bytes: Some(1 << 20), ..small_memory() }).unwrap().0;
     let (mut model, mut random) = (Model::new(), Random(1));
     let root = InodeId::ROOT;
     let mut make = |model: &mut Model, step: Step| bench.run(perform(&fs, model, &step)).unwrap();
@@ -93,7 +93,7 @@ fn closing_writes_a_checkpoint_when_much_has_changed_and_only_then() {
     // So large that the log's length alone asks for none.
     let disk = RamDisk::with_contents(empty_image(4_096), BLOCK);
     let mut bench = Bench::new(disk, ReadyOrder::Fair);
-    let options = OpenOptions { inline_bytes: 1 << 20, ..small_memory() };
+    let options = OpenOptions { inline_bytes: Some(1 << 20), ..small_memory() };
     let mut records = Vec::new();
     for (closing_checkpoint, changes) in [(false, 3_000_u64), (true, 10), (true, 3_000), (true, 10)] {
         let (fs, recovery) = bench.try_open(OpenOptions { closing_checkpoint, ..options }).unwrap();

@@ -143,6 +143,36 @@ fn a_pass_puts_the_pieces_of_a_file_together() {
 }
 
 #[test]
+fn files_that_reads_find_in_pieces_are_put_together_within_bounds() {
+    for percent in [0, 50] {
+        let disk = RamDisk::with_contents(empty_image(CLUSTERS), BLOCK);
+        let mut bench = Bench::new(disk, ReadyOrder::Fair);
+        let options = OpenOptions { defragment_percent: percent, ..small_memory() };
+        let fs = bench.try_open(options).unwrap().0;
+        let (kept, _) = pairs(&mut bench, &fs, 16, 1);
+        let before = fs.fragments(kept[0]).unwrap();
+        let length = 16 * KEPT;
+        let expected: Vec<u8> = (0..16).flat_map(|number| bytes(number, KEPT)).collect();
+        let mut read = 0;
+        for _ in 0..8 {
+            assert!(bench.run(fs.read(kept[0], 0, length)).unwrap() == expected);
+            read += length as u64;
+            settled(&mut bench, &fs);
+            let moved = fs.activity().defragmented_bytes;
+            assert!(moved <= read * u64::from(percent) / 100, "{moved} of {read}");
+        }
+        let after = fs.fragments(kept[0]).unwrap();
+        if percent == 0 {
+            assert_eq!((after, fs.activity().defragmented_bytes), (before, 0));
+        } else {
+            assert!(before == 16 && after <= 8, "{before}, then {after}");
+        }
+        bench.run(fs.close()).unwrap();
+        assert!(bench.fsck(Repair::No).unwrap().is_sound());
+    }
+}
+
+#[test]
 fn cleaning_by_threshold_survives_a_crash_at_every_event() {
     // A file in small pieces between others that are cut off: with turns 1 and 2 every few cuts
     // begin a pass.
@@ -161,7 +191,7 @@ fn cleaning_by_threshold_survives_a_crash_at_every_event() {
         let (keep, other) = (file("keep"), file("drop"));
         let mut random = Random(turn);
         let mut script = |at: usize, _: &Model| match at {
-            0..24 if at % 2 == 0 => Some(Step::Append(keep, at as u8, KEPT)),
+            0..24 if at.is_multiple_of(2) => Some(Step::Append(keep, at as u8, KEPT)),
             0..24 => Some(Step::Append(other, at as u8, CLUSTER as usize - KEPT)),
             24 => Some(Step::Fsync(keep)),
             25..40 if random.below(4) == 0 => Some(Step::Write(keep, random.below(9) * 1_000, at as u8, 2_000)),

@@ -13,6 +13,7 @@ mod ls;
 mod mkfs;
 mod mount;
 mod perf;
+mod qualify;
 mod resize_cores;
 mod show;
 mod targets;
@@ -58,6 +59,8 @@ pub(crate) enum FsAction {
     IoTester(io_tester::Arguments),
     /// Measure when cleaning should read a whole cluster instead of its live ranges
     ClusterReading(cluster_reading::Arguments),
+    /// Find out which operations of a file system are asynchronous
+    Qualify(qualify::Arguments),
     /// Change the number of domains (one per processor core); data stays in place
     ResizeCores(resize_cores::Arguments),
     /// Defragment files
@@ -84,6 +87,7 @@ pub(crate) fn main(action: &FsAction) -> Result<u8, ExitFailure> {
         FsAction::Perf(arguments) => perf::main(arguments),
         FsAction::IoTester(arguments) => io_tester::main(arguments),
         FsAction::ClusterReading(arguments) => cluster_reading::main(arguments),
+        FsAction::Qualify(arguments) => qualify::main(arguments),
         FsAction::ResizeCores(arguments) => resize_cores::main(arguments),
         FsAction::Defrag(arguments) => defrag::main(arguments),
         FsAction::DumpLog(arguments) => dump_log::main(arguments),

@@ -10,11 +10,12 @@ use iolab_disk::{Buffer, DeviceError};
 use crate::Error;
 use crate::allocation::{Slot, Stream};
 use crate::checksum::crc32c;
-use crate::cleaning::reading_plan;
-use crate::clusters::{ClusterUse, Piece};
+use crate::cleaning::{ClusterUse, reading_plan};
+use crate::clusters::Piece;
 use crate::disk::Transfer;
 use crate::instance::{Instance, step_aside};
 use crate::record::{INLINE, Record, Relocate};
+use crate::space::Need;
 use crate::sums::sums_of;
 
 /// Pieces that change their place before others get a turn.
@@ -67,6 +68,10 @@ pub(super) async fn move_out(instance: &Instance, victims: &[ClusterUse]) -> Res
         step_aside().await;
     }
     for some in moving.chunks(AT_ONCE) {
+        if result.is_ok() {
+            // A pass with much memory has much to record: it waits for the log as others do.
+            result = instance.admit(|_| Need::Nothing).await;
+        }
         result = result.and_then(|()| relocate(instance, &slots, some, &content));
         step_aside().await;
     }

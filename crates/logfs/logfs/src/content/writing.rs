@@ -130,7 +130,7 @@ impl LogFs {
         let instance = &self.0;
         let length = content.len() as u64;
         let is_inline = |state: &State| {
-            let fits = state.tree.inline_bytes() + length <= instance.options.inline_bytes;
+            let fits = state.tree.inline_bytes() + length <= instance.inline_limit;
             length <= u64::from(instance.layout.small_max_bytes) && fits
         };
         let need = |state: &State| match is_inline(state) {

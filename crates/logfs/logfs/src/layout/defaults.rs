@@ -2,8 +2,7 @@
 //! (docs/logfs/format.md, "Bootstrap record").
 
 use crate::bytes::{Put, Take};
-use crate::cleaning::{Policy, ReadingCost};
-use crate::open_options::CleaningDefaults;
+use crate::cleaning::{CleaningDefaults, Policy, ReadingCost};
 
 /// Where it stands in the record.
 pub(super) const AT: usize = 256;

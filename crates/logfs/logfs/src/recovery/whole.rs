@@ -9,6 +9,15 @@ use crate::{Disk, Error, Layout};
 
 /// Reads the frames of a checkpoint.
 pub(crate) async fn is_whole(disk: &Disk, layout: &Layout, generation: Generation, epoch: u64) -> Result<bool, Error> {
+    is_whole_told(disk, (layout, generation, epoch), |_| ()).await
+}
+
+/// The same, and tells how many bytes each frame took.
+pub(crate) async fn is_whole_told(
+    disk: &Disk,
+    (layout, generation, epoch): (&Layout, Generation, u64),
+    mut told: impl FnMut(u64),
+) -> Result<bool, Error> {
     let mut reader = Reader::new(disk, layout, How::AcrossGaps);
     let (mut place, mut spare, mut least) = (generation.start, 0, 0);
     while place.sequence <= generation.end {
@@ -24,6 +33,7 @@ pub(crate) async fn is_whole(disk: &Disk, layout: &Layout, generation: Generatio
             if let Some(found) = found {
                 (spare, least) = (found.header.next_cluster, found.header.epoch);
                 let offset = place.offset + found.disk_bytes(layout);
+                told(u64::from(found.disk_bytes(layout)));
                 let (sequence, previous) = (place.sequence + 1, found.checksum);
                 next = Some(FramePlace { cluster: place.cluster, offset, sequence, previous });
                 break;

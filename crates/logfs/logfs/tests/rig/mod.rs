@@ -94,7 +94,7 @@ pub(crate) fn options() -> MkfsOptions {
 /// using one too long is seen.
 pub(crate) fn small_memory() -> OpenOptions {
     OpenOptions {
-        inline_bytes: 20_000,
+        inline_bytes: Some(20_000),
         cleaning_bytes: Some(64 << 10),
         discard: true,
         reading: Some(ReadingCost { request_ns: 1_000, kib_ns: 1_000 }),
@@ -112,7 +112,10 @@ pub(crate) fn policy_by_turns(turn: u64) -> OpenOptions {
         2 => (Policy::Dynamic { cap: 0.9 }, 2),
         _ => (Policy::Greedy, 4),
     };
-    OpenOptions { policy: Some(policy), cleaning_bytes: Some(clusters * u64::from(CLUSTER)), ..small_memory() }
+    let cleaning_bytes = Some(clusters * u64::from(CLUSTER));
+    // Putting files together by turns, too.
+    let defragment_percent = if turn % 3 == 1 { 100 } else { 0 };
+    OpenOptions { policy: Some(policy), cleaning_bytes, defragment_percent, ..small_memory() }
 }
 
 /// The image of an empty file system of so many clusters.

@@ -27,10 +27,10 @@ pub(crate) struct Arguments {
     /// Mount point
     folder: PathBuf,
     /// Mount options, separated by commas: ro, suid, dev, noexec, sync, writeback, noverify,
-    /// commit=SECONDS, max_write=BYTES, depth=N, transport=…
+    /// commit=SECONDS, defragment=PERCENT, max_write=BYTES, depth=N, transport=…
     #[arg(short = 'o', value_name = "OPTIONS")]
     options: Vec<String>,
-    /// Memory limit for small writes (`64m`)
+    /// Memory limit for small writes; 64m by default, less for images below 4g
     #[arg(long, value_parser = super::size)]
     inline: Option<u64>,
     #[command(flatten)]
