@@ -171,8 +171,8 @@ impl Trial<'_> {
     fn run<E: Engine>(&self) -> Result<QualifyCounts, String> {
         let file = self.prepare().map_err(|error| error.to_string())?;
         let unit = self.options.unit_bytes;
-        let mut pool =
-            SlotPool::new(self.depth, unit as usize, 0, &Backing::Anonymous).map_err(|error| error.source.to_string())?;
+        let mut pool = SlotPool::new(self.depth, unit as usize, 0, &Backing::Anonymous)
+            .map_err(|error| error.source.to_string())?;
         (0..self.depth).for_each(|slot| pool.slot_mut(slot).fill(0x5a));
         let size_bytes = u64::from(unit) * u64::from(self.options.operations);
         let target =
