@@ -31,7 +31,6 @@ mod holm;
 mod interval;
 mod knee;
 mod layout;
-mod line;
 mod mean;
 mod median;
 mod normal;
@@ -39,7 +38,6 @@ mod percentile;
 mod random;
 mod rank_sum;
 mod ranks;
-mod repeats;
 mod signed_rank;
 mod steady_state;
 
@@ -49,17 +47,15 @@ pub use comparison::{
     Better, Comparison, DecisionRules, Evidence, Pairing, Verdict, compare, compare_unpaired, more_repeats, settle,
 };
 pub use effect::{Magnitude, cliffs_delta, magnitude, size_of_ratio};
-pub use family::{Family, Method, Spread, Stated, Statements, Weights, critical_bound};
+pub use family::{Family, Method, Spread, Stated, Statements, Weights, critical_bound, decidable};
 pub use far_trials::{FarTrial, VERY_FAR};
 pub use holm::holm;
 pub use interval::{Interval, TestResult};
 pub use knee::knee;
-pub use line::Line;
 pub use mean::{mean_interval, ratio_interval};
 pub use median::{median, median_interval, quantile};
 pub use percentile::{percentile_intervals, samples_needed};
 pub use random::Random;
 pub use rank_sum::{rank_sum, rank_sum_interval};
-pub use repeats::decidable;
 pub use signed_rank::{signed_rank, signed_rank_interval};
-pub use steady_state::{SniaRules, SteadyState, fio_deviation, fio_slope, snia};
+pub use steady_state::{Line, SniaRules, SteadyState, fio_deviation, fio_slope, snia};

@@ -8,8 +8,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Line;
-
 /// Limits of the rule.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SniaRules {
@@ -110,4 +108,33 @@ pub fn fio_slope(values: &[f64]) -> Option<f64> {
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     let slope = Line::through(values)?.slope.abs();
     Some(slope / mean).filter(|share| share.is_finite())
+}
+
+/// A straight line through points at places 0, 1, 2 …: `start + slope · place`, by least squares.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Line {
+    /// Value at place 0.
+    pub start: f64,
+    /// Growth from one place to the next.
+    pub slope: f64,
+}
+
+impl Line {
+    /// The line through `values`; flat through a single one. `None` without values.
+    pub fn through(values: &[f64]) -> Option<Line> {
+        if values.is_empty() {
+            return None;
+        }
+        let count = values.len() as f64;
+        let middle = (count - 1.0) / 2.0;
+        let mean = values.iter().sum::<f64>() / count;
+        let (mut products, mut squares) = (0.0, 0.0);
+        for (place, value) in values.iter().enumerate() {
+            let from_middle = place as f64 - middle;
+            products += from_middle * (value - mean);
+            squares += from_middle * from_middle;
+        }
+        let slope = if squares > 0.0 { products / squares } else { 0.0 };
+        Some(Line { start: mean - slope * middle, slope })
+    }
 }

@@ -1,7 +1,16 @@
-//! What drawing gives: an SVG, words that stand for it, and the numbers in a table.
+//! The result of drawing: an SVG, a description in words, and the numbers as a table.
 
-use crate::style::STYLE;
 use crate::table::Table;
+
+/// Style sheet of the figures: light, dark (`prefers-color-scheme`, or `data-theme="dark"` on the
+/// root element) and print.
+///
+/// All of its rules are of `.iolab-figure` or set `--fig-…` variables, so that it can stand in any
+/// page. Every colour is given twice: as a plain colour for programs that know no variables
+/// (converters of SVG), and as a variable that makes the same picture light, dark or printed. Series
+/// colours: Okabe and Ito, "Color Universal Design" (2008). Figures grow with what holds them; on screens none is narrower than it was drawn, so that
+/// its smallest numbers keep their 11 px, and what holds it scrolls sideways instead.
+pub const STYLE: &str = include_str!("style.css");
 
 /// A drawn chart.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,7 +21,8 @@ pub struct DrawnChart {
     pub title: String,
     /// What the picture shows, in words; it is the picture's `<desc>`.
     pub description: String,
-    /// What to see in it: what a reader would otherwise have to find. May be empty.
+    /// What the picture shows, in one sentence, so that readers need not search for it. May be
+    /// empty.
     pub caption: String,
     /// Nothing could be drawn; the picture says why.
     pub is_empty: bool,

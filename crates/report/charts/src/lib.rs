@@ -21,7 +21,8 @@
 //! lie inside it and apart; what is missing (`None`, numbers that are not finite, too few samples)
 //! is said and not drawn as zero; bars never stand without error bars.
 //!
-//! Deliberately not here: files, clocks, scripts, statistics. Intervals come in with the data.
+//! This crate reads no files or clocks, writes no scripts, and does no statistics. Confidence
+//! intervals are part of its input.
 
 mod chart;
 mod data;
@@ -33,7 +34,6 @@ mod scale;
 mod seeing;
 mod series;
 mod sheet;
-mod style;
 mod svg;
 mod table;
 mod text;
@@ -57,7 +57,6 @@ pub use chart::steady_rounds::{Rounds, SteadyRounds, Window};
 pub use chart::sweep::{Sweep, SweepAxis, SweepPoint, SweepSeries};
 pub use chart::timeline::{LatencyBand, LatencyMoment, Panel, TimeMark, TimeSeries, Timeline};
 pub use data::{AxisMeasure, Estimate, Heading, Spacing};
-pub use figure::DrawnChart;
-pub use style::STYLE;
+pub use figure::{DrawnChart, STYLE};
 pub use table::{Datum, Table};
 pub use unit::AxisUnit;

@@ -10,7 +10,6 @@
 
 mod calendar;
 pub mod columns;
-mod errno;
 pub mod intervals;
 pub mod json;
 pub mod log_lines;

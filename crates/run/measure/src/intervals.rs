@@ -1,8 +1,16 @@
 //! The series of operations per interval, on a grid that all workers of a run share.
 
+use iolab_plan::PerDirection;
 use iolab_recording::Interval;
 
-use crate::Totals;
+/// What a worker has done so far: operations and bytes, by direction.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Operations completed.
+    pub ios: PerDirection<u64>,
+    /// Bytes moved.
+    pub bytes: PerDirection<u64>,
+}
 
 /// Cuts running totals into intervals. The grid is `origin + k * length`, so the series of several
 /// workers can be added interval by interval.

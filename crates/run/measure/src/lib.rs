@@ -16,12 +16,10 @@ mod logs;
 mod recorder;
 mod spool;
 mod tally;
-mod totals;
 
 pub use detailed::DetailedRecorder;
 pub use files::PerFileRecorder;
 pub use interval_stream::IntervalStream;
-pub use intervals::IntervalSeries;
+pub use intervals::{IntervalSeries, Totals};
 pub use recorder::{CountingRecorder, FullRecorder, LatencyExceeded, Recorder, Run, Sample};
 pub use tally::WorkerCounters;
-pub use totals::Totals;

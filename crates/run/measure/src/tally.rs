@@ -5,7 +5,7 @@ use iolab_plan::PerDirection;
 use iolab_recording::{DepthUse, SyncRecording, WorkerRecording};
 
 use crate::interval_stream::Sources;
-use crate::totals::Totals;
+use crate::intervals::Totals;
 use crate::{IntervalSeries, IntervalStream};
 
 /// The counters common to all recorders.

@@ -5,7 +5,28 @@ use std::ops::Range;
 
 use crate::content::{Origin, SECTOR};
 use crate::header::Header;
-use crate::wanted::{Interval, WantedContent};
+
+/// Where an interval is, and what of it belongs to one write only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Interval {
+    /// Number of the file in its worker.
+    pub file: u32,
+    /// Where it begins, bytes.
+    pub offset: u64,
+}
+
+/// What an interval must hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WantedContent {
+    /// Whatever somebody wrote there with the same options.
+    Valid,
+    /// What this run wrote there, of this generation.
+    Generation(u32),
+    /// The same, by an earlier run of the same job.
+    EarlierRun(u32),
+    /// Zeroes.
+    Zeroes,
+}
 
 /// More bits than this are not called flipped.
 const MOST_FLIPS: u32 = 32;
@@ -58,7 +79,8 @@ pub enum BlockDamage {
 pub(crate) fn diagnose(
     at: Interval,
     wanted: WantedContent,
-    (found, must): (&[u8], Option<&[u8]>),
+    found: &[u8],
+    must: Option<&[u8]>,
     header: Option<&Header>,
     origin: Option<Origin>,
 ) -> BlockDamage {

@@ -30,11 +30,9 @@ mod known_sums;
 mod pattern;
 mod recipe;
 mod sources;
-mod wanted;
 
-pub use diagnosis::BlockDamage;
+pub use diagnosis::{BlockDamage, Interval, WantedContent};
 pub use generations::{Expected, GenerationMap, Word};
 pub use header::Header;
 pub use recipe::{Mismatch, Recipe, Why};
 pub use sources::{Beside, ReadBack, simulate};
-pub use wanted::{Interval, WantedContent};

@@ -5,12 +5,11 @@ use std::fmt;
 use iolab_plan::{BufferPlan, VerifyKind, VerifyPlan};
 
 use crate::content::{Content, Origin};
-use crate::diagnosis::{BlockDamage, diagnose};
+use crate::diagnosis::{BlockDamage, Interval, WantedContent, diagnose};
 use crate::header::{self, FIXED_BYTES, Header, REGENERABLE};
 use crate::kind::{LONGEST, digest, digest_bytes, header_bytes, is_weak};
 use crate::known_sums::KnownSums;
 use crate::pattern;
-use crate::wanted::{Interval, WantedContent};
 
 /// How the intervals of one worker are made and checked.
 #[derive(Debug, Clone)]
@@ -272,7 +271,7 @@ impl Recipe {
         let must = self.must_be(at, wanted, found);
         let stamps = self.header_bytes > 0 && self.content.has_stamps() && self.plan.kind != VerifyKind::PatternHdr;
         let origin = stamps.then(|| self.origin_wanted(at, wanted, header.as_ref()));
-        let damage = diagnose(at, wanted, (found, must.as_deref()), header.as_ref(), origin.flatten());
+        let damage = diagnose(at, wanted, found, must.as_deref(), header.as_ref(), origin.flatten());
         Box::new(Mismatch { interval: at, length: found.len() as u32, why, wanted, found: header, damage })
     }
 

@@ -3,7 +3,6 @@
 use std::fmt::Write;
 
 use super::{direction, latency};
-use crate::errno::errno_text;
 use crate::number::NumberStyle;
 use iolab_aggregate::{
     Bands, DepthShares, JobFigures, MICROSECOND_BANDS, MILLISECOND_BANDS, NANOSECOND_BANDS, shown_tenths,
@@ -190,4 +189,29 @@ fn write_counts(text: &mut String, job: &JobFigures<'_>) {
         of(|figures| figures.short_ios),
         of(|figures| figures.dropped_ios)
     );
+}
+
+/// What the system calls `errno`, except EILSEQ, which in I/O reports means that data did not
+/// verify.
+fn errno_text(errno: i32) -> String {
+    const EILSEQ: i32 = 84;
+    if errno == EILSEQ {
+        return "verification failed".to_owned();
+    }
+    let text = std::io::Error::from_raw_os_error(errno).to_string();
+    match text.rfind(" (os error") {
+        Some(end) => text[..end].to_owned(),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::errno_text;
+
+    #[test]
+    fn texts_name_the_error_only() {
+        assert_eq!(errno_text(28), "No space left on device");
+        assert_eq!(errno_text(84), "verification failed");
+    }
 }
