@@ -40,7 +40,7 @@ pub enum Above {
     Below,
 }
 
-/// What is wrong with the text of a condition, and where.
+/// An error in the text of a condition, with its place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ConditionError {
@@ -145,9 +145,7 @@ fn figure(word: &str) -> Result<Figure, String> {
             Some((side @ ("read" | "write"), rest)) => (format!("{side}."), rest),
             _ => (String::new(), word),
         };
-        let nearest = NAMES.iter().min_by_key(|name| strsim::damerau_levenshtein(name, rest));
-        let near = nearest.filter(|name| strsim::damerau_levenshtein(name, rest) <= 2.max(rest.len() / 3));
-        match near {
+        match iolab_text::closest(rest, NAMES.into_iter()) {
             Some(name) => format!("unknown metric; did you mean '{side}{name}'?"),
             None => "unknown metric: use iops, bandwidth, mean, cpu, p50, p99, p99.9 or response_p99, or read.… or write.… of those".to_owned(),
         }
@@ -239,7 +237,7 @@ mod tests {
         check("p99", "  p99\n     ^ > or < is missing, as in 'p99 > +5%'");
         check("> 5%", "  > 5%\n  ^ a metric is missing: iops, bandwidth, mean, p99, read.p99.9, …");
         check("iosp < -3%", "  iosp < -3%\n  ^^^^ unknown metric; did you mean 'iops'?");
-        check("read.p999x > 1%", "  read.p999x > 1%\n  ^^^^^^^^^^ unknown metric; did you mean 'read.p99'?");
+        check("read.p99x > 1%", "  read.p99x > 1%\n  ^^^^^^^^^ unknown metric; did you mean 'read.p99'?");
         check(
             "latency > 1%",
             "  latency > 1%\n  ^^^^^^^ unknown metric: use iops, bandwidth, mean, cpu, p50, p99, p99.9 or response_p99, or read.… or write.… of those",
