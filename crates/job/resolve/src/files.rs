@@ -134,7 +134,7 @@ pub(crate) fn targets(job: &Job<'_>, job_name: &str, layout: &LayoutPlan) -> Vec
             if count as usize > names.len() {
                 job.warn(
                     "nrfiles",
-                    format!("filename has only {} names", names.len()),
+                    format!("filename has only {}", iolab_text::counted(names.len() as u64, "name")),
                     "give as many names as nrfiles",
                 );
             }

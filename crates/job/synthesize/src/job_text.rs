@@ -166,7 +166,7 @@ fn pattern(text: &mut String, section: &Section) {
         }
         PlacePattern::Again(times) => {
             let _ = writeln!(text, "rw={sequential}");
-            let _ = writeln!(text, "# Each place {times} times. fio writes it once.");
+            let _ = writeln!(text, "# Each place {}. fio writes it once.", counted((*times).into(), "time"));
             let _ = writeln!(text, "#iolab: rewrite={times}");
         }
         PlacePattern::Random(onward, hot) => {
@@ -277,8 +277,8 @@ fn syncs(text: &mut String, section: &Section) {
             let took = seen.sync_durations.to_sparse();
             let _ = writeln!(
                 text,
-                "# {} writes, {} fsync, {} fdatasync, which took {} in the middle and {} at the 99th percentile",
-                grouped(seen.transfers[1].count),
+                "# {}, {} fsync, {} fdatasync, which took {} in the middle and {} at the 99th percentile",
+                counted(seen.transfers[1].count, "write"),
                 grouped(seen.syncs[0]),
                 grouped(seen.syncs[1]),
                 rounded_ns(took.percentile(50.0) as f64),

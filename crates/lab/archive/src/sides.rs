@@ -130,7 +130,7 @@ fn missing(path: &Path, study: &Study, trials: &[TrialFile]) -> Result<Vec<Strin
     }
     // How many blocks there will be is not known before the last.
     if not_begun > 0 && study.auto_blocks.is_none() {
-        told.push(format!("{not_begun} of {} blocks, not started", study.blocks));
+        told.push(format!("{not_begun} of {}, not started", iolab_text::counted(study.blocks.into(), "block")));
     }
     Ok(told)
 }

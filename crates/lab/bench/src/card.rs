@@ -201,8 +201,8 @@ fn settled(results: &BenchResults) -> Option<String> {
         }
         SteadyState::NotYet { .. } | SteadyState::GivenUp { .. } => {
             format!(
-                "warning: not steady after {} rounds: the drive's speed is still changing; steady means {within}",
-                results.rounds()
+                "warning: not steady after {}: the drive's speed is still changing; steady means {within}",
+                iolab_text::counted(results.rounds() as u64, "round")
             )
         }
     })

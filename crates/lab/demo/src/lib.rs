@@ -159,8 +159,9 @@ fn facts(request: &DemoRequest<'_>, direct: bool, folder: &Path) -> [String; 2] 
     [
         format!("4 KiB random reads of a {} MiB file in {} ({how});", request.size_mib, place.display()),
         format!(
-            "{} rounds of {} ms for each case, one after another; one job on one thread.",
-            request.rounds, request.milliseconds
+            "{} of {} ms for each case, one after another; one job on one thread.",
+            iolab_text::counted(request.rounds as u64, "round"),
+            request.milliseconds
         ),
     ]
 }

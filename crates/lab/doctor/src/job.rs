@@ -7,6 +7,7 @@ use iolab_engine::Need;
 use iolab_observe::{DirectIo, System, direct_io_at, free_bytes};
 use iolab_pipeline::{Pipeline, PlanRequest, changes_device_settings, check_device_settings};
 use iolab_plan::{Plan, Reach, WorkerPlan};
+use iolab_text::counted;
 use iolab_units::format_bytes;
 
 use crate::check::{Check, CheckStatus};
@@ -30,7 +31,7 @@ pub(crate) fn checks(pipeline: &Pipeline<'_>, request: &PlanRequest<'_>) -> Vec<
         }
     };
     let plan = &planned.plan;
-    let mut checks = vec![Check::ok("plan", format!("{} workers", plan.workers.len()))];
+    let mut checks = vec![Check::ok("plan", counted(plan.workers.len() as u64, "worker"))];
     checks.extend(safety(pipeline, plan, request));
     checks.extend(targets(plan));
     checks.extend(space(plan));
@@ -157,7 +158,7 @@ fn processors(plan: &Plan) -> Check {
         let found = format!("CPU {} cannot be used here", absent.join(", "));
         return Check::new(CheckStatus::No, "CPUs", found, "the workers cannot be pinned", "another cpus_allowed");
     }
-    let found = format!("{} for {} workers", cpus.len(), plan.workers.len());
+    let found = format!("{} for {}", cpus.len(), counted(plan.workers.len() as u64, "worker"));
     if plan.workers.len() <= cpus.len() {
         return Check::ok("CPUs", found);
     }

@@ -43,8 +43,9 @@ pub fn defragment(
             (before, after, count) = (before + old, after + new, count + 1);
             if moved > 0 {
                 say(&format!(
-                    "{}: {old} extents before, {new} after, {} moved\n",
+                    "{}: {} before, {new} after, {} moved\n",
                     facts::shown(&path),
+                    counted(old, "extent"),
                     facts::size_text(moved)
                 ))?;
             }

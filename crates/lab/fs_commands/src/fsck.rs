@@ -6,6 +6,7 @@ use std::path::Path;
 use iolab_activity::{Console, ProgressLine, ProgressUnit, watched};
 use iolab_image::{Image, ImageAccess, ImageError};
 use iolab_logfs::{BadContent, ContentReport, Error, FsckReport, InconsistencyKind, Repair};
+use iolab_text::counted;
 use serde_json::json;
 
 use crate::facts::size_text;
@@ -40,7 +41,7 @@ pub fn check(request: &CheckRequest<'_>, console: &dyn Console) -> Result<(u8, S
     let mut image = Image::open(request.image, access)?;
     let wrong = |source| ImageError::FileSystem { path: request.image.to_owned(), source };
     let (read, what) = (image.read_bytes(), format!("checking {}", request.image.display()));
-    let checked = watched(console, (what, ProgressUnit::Bytes, None), &read, || {
+    let checked = watched(console, what, ProgressUnit::Bytes, None, &read, || {
         image.run(async |disk, context| iolab_logfs::fsck(&disk, repair, context).await)
     });
     match checked? {
@@ -118,8 +119,9 @@ fn as_text(image: &Path, report: &FsckReport, content: Option<&ContentReport>) -
         (false, true) => format!("{count}, repaired"),
         (false, false) => format!("{count}; --repair fixes what can be fixed"),
     };
-    let (inodes, bytes, frames) = (report.inodes, size_text(report.content_bytes), report.recovery.frames);
-    let _ = writeln!(text, "{image}: {verdict} ({inodes} inodes, {bytes} of content, {frames} frames in the log)");
+    let (inodes, frames) = (counted(report.inodes, "inode"), counted(report.recovery.frames, "frame"));
+    let bytes = size_text(report.content_bytes);
+    let _ = writeln!(text, "{image}: {verdict} ({inodes}, {bytes} of content, {frames} in the log)");
     let _ = match content {
         Some(content) if content.bad.is_empty() => {
             let (good, unproven) = (size_text(content.good_bytes), size_text(content.unproven_bytes));

@@ -103,8 +103,8 @@ fn as_text(image: &Path, facts: &Facts) -> String {
 /// The figures of one of several domains.
 fn domain_text(space: &Space, census: &Census) -> String {
     format!(
-        "{} inodes, {} of content, {} can be written; clusters: {} free, {} log, {} data",
-        space.inodes,
+        "{}, {} of content, {} can be written; clusters: {} free, {} log, {} data",
+        iolab_text::counted(space.inodes, "inode"),
         size_text(space.live_bytes + space.inline_bytes),
         size_text(space.free_bytes),
         census.free,

@@ -101,7 +101,7 @@ fn described(job: &Job) -> String {
             write!(text, ", {} at once, pauses of {}", job.parallel, iolab_units::format_ns(think_ns))
         }
         ArrivalPacing::Open { rate, batch, .. } => {
-            write!(text, ", {} times {rate}/s, batches of {batch}", job.parallel)
+            write!(text, ", {} × {rate}/s, batches of {batch}", job.parallel)
         }
     };
     text

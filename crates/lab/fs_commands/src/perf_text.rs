@@ -4,6 +4,7 @@
 use std::fmt::Write;
 
 use iolab_logfs_bench::{Class, VolumePart};
+use iolab_text::counted;
 use serde_json::{Value, json};
 
 use crate::facts::size_text;
@@ -71,8 +72,8 @@ fn heading(setting: &SweepSetting) -> String {
     let load = &setting.load;
     let label = if setting.label.is_empty() { String::new() } else { format!("{}: ", setting.label) };
     let at_once = match load.domains {
-        1 => format!("1 domain, {} operations in flight", load.parallel),
-        domains => format!("{domains} domains, {} operations in flight in each", load.parallel),
+        1 => format!("1 domain, {} in flight", counted(load.parallel as u64, "operation")),
+        domains => format!("{domains} domains, {} in flight in each", counted(load.parallel as u64, "operation")),
     };
     format!(
         "{label}{} written to a capacity of {}, {at_once}, {} % writes, {} % of them small\n",

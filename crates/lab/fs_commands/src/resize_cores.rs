@@ -5,6 +5,7 @@ use std::path::Path;
 use iolab_activity::Failure;
 use iolab_image::{Image, ImageAccess};
 use iolab_logfs::{Error, Resized};
+use iolab_text::counted;
 use serde_json::json;
 
 use crate::FsError;
@@ -32,8 +33,10 @@ fn as_text(path: &Path, resized: &Resized) -> String {
     let Resized { before, after, inodes, moved_inodes, moved_clusters } = resized;
     let image = path.display();
     format!(
-        "{image}: changed from {before} to {after} domains; {moved_inodes} of {inodes} inodes and {moved_clusters} \
-        clusters changed their domain\n"
+        "{image}: changed from {before} to {}; {moved_inodes} of {} and {} changed their domain\n",
+        counted((*after).into(), "domain"),
+        counted(*inodes, "inode"),
+        counted(*moved_clusters, "cluster")
     )
 }
 

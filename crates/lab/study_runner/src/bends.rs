@@ -106,7 +106,7 @@ fn text(study: &Study, design: &Design, analysis: &Analysis, looks: &[Looks]) ->
                 let fixed = fixed(design, axis, line[0]);
                 // Writing to a String cannot fail.
                 let _ = writeln!(text, "\nvarying {name}{fixed}:");
-                text += &steps(study, design, analysis, looks, (axis, line.as_slice()));
+                text += &steps(study, design, analysis, looks, axis, line.as_slice());
             }
         }
     }
@@ -137,13 +137,7 @@ fn fixed(design: &Design, axis: usize, configuration: usize) -> String {
 }
 
 /// A line for each stretch of the axis along which nothing changes.
-fn steps(
-    study: &Study,
-    design: &Design,
-    analysis: &Analysis,
-    looks: &[Looks],
-    (axis, line): (usize, &[usize]),
-) -> String {
+fn steps(study: &Study, design: &Design, analysis: &Analysis, looks: &[Looks], axis: usize, line: &[usize]) -> String {
     let figure = study.primary_figure();
     let value = |number: usize| {
         let median = analysis.row(figure, number).and_then(|row| row.median);

@@ -133,7 +133,8 @@ impl Cost {
         let warning = embedded.map_or(String::new(), |name| {
             format!("warning: '{name}' is created anew in each trial, so preconditioning has no effect: run a device with `iolab device serve` and name it\n")
         });
-        Ok(format!("preconditioning, {times} times: {text}{rounds}\n{warning}"))
+        let times = iolab_text::counted(times as u64, "time");
+        Ok(format!("preconditioning, {times}: {text}{rounds}\n{warning}"))
     }
 
     /// The plans of the configurations.
@@ -154,11 +155,17 @@ impl Cost {
         }
         let mut text = format!("{}at most {}", self.preconditioning, format_ns(self.planned_ns));
         if self.open_ended > 0 {
-            text += &format!(", plus {} trials that end when all data is transferred", self.open_ended);
+            text += &format!(
+                ", plus {} until all data is transferred",
+                iolab_text::counted(self.open_ended as u64, "trial")
+            );
         }
         text += &format!("; writes up to {}", format_bytes(self.written_bytes));
         if self.open_writes > 0 {
-            text += &format!(", plus in {} trials as much as the device accepts", self.open_writes);
+            text += &format!(
+                ", plus in {} as much as the device accepts",
+                iolab_text::counted(self.open_writes as u64, "trial")
+            );
         }
         text + "\n"
     }

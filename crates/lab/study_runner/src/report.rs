@@ -72,7 +72,7 @@ pub fn page(path: &Path, console: &dyn Console) -> Result<Page, Failure> {
         folders.iter().map(|folder| StudyMaterial::read(folder, console)).collect::<Result<_, Failure>>()?;
     let reports: Vec<StudyReport<'_>> = studies.iter().map(StudyMaterial::report).collect();
     let what = format!("making the page of {}", path.display());
-    Ok(watched(console, (what, ProgressUnit::Uncounted, None), &AtomicU64::new(0), || {
+    Ok(watched(console, what, ProgressUnit::Uncounted, None, &AtomicU64::new(0), || {
         match (&collection, reports.as_slice()) {
             (None, [report]) => study_page(report),
             (Some(collection), reports) => collection_page(collection, reports),
@@ -103,7 +103,7 @@ impl StudyMaterial {
         drop(progress);
         let missing = missing(&study, &design, &results).count();
         let what = format!("analysing {}", path.display());
-        let analysis = watched(console, (what, ProgressUnit::Uncounted, None), &AtomicU64::new(0), || {
+        let analysis = watched(console, what, ProgressUnit::Uncounted, None, &AtomicU64::new(0), || {
             analyse(&study, &design, &results, &rules)
         });
         let exemplars = exemplars(&study, &design, &analysis, &rules);

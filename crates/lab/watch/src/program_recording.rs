@@ -169,8 +169,8 @@ fn notes(counts: &Counts, tree: &ProcessTree, end: ProgramEnd) -> Vec<String> {
     }
     if tree.unreadable > 0 {
         notes.push(format!(
-            "{} processes of other users could not be read (/proc/PID/io): run as root to count them",
-            grouped(tree.unreadable)
+            "not counted: {} of other users (/proc/PID/io cannot be read); run as root to count them",
+            iolab_text::counted(tree.unreadable, "process")
         ));
     }
     notes

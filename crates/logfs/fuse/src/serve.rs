@@ -63,13 +63,14 @@ pub fn serve(what: Mountable, options: &Options, stop: &Stop, observer: Observer
     let told = notices.wakes().into_iter().map(duplicate).collect::<Result<Vec<_>, _>>()?;
     let mut session = Session::new((executor, disk), World::new(fs, clock, notices), pool, commit);
     let wakes: Vec<_> = waking.iter().chain([&timer]).chain(&told).map(|fd| fd.as_fd()).collect();
-    let served = connect(&mut session, options, (stop, &observer), &wakes);
+    let served = connect(&mut session, options, stop, &observer, &wakes);
     let activity = session.world.fs.activity();
     if activity.content_errors + activity.bad_checkpoints > 0 {
         let (reads, checkpoints) = (activity.content_errors, activity.bad_checkpoints);
         let text = format!(
-            "the device is unreliable: {reads} reads returned data that differs from what was written, {checkpoints} \
-            checkpoints had to be rewritten"
+            "the device is unreliable: {} of data that differs from what was written, {} rewritten",
+            iolab_text::counted(reads, "read"),
+            iolab_text::counted(checkpoints, "checkpoint")
         );
         observer(&FuseEvent::Note(text));
     }
@@ -103,7 +104,8 @@ fn pool(options: &Options) -> Result<SlotPool, MountError> {
 fn connect(
     session: &mut Session,
     options: &Options,
-    (stop, observer): (&Stop, &Observer),
+    stop: &Stop,
+    observer: &Observer,
     wakes: &[BorrowedFd<'_>],
 ) -> Result<Mounted, MountError> {
     let (slots, payload_bytes) = session.shape();
@@ -130,7 +132,7 @@ fn connect(
     let ending = Ending { stop: Some((stop, &mut unmounter)), halt: None, wakes };
     let serving = || observer(&FuseEvent::Serving { path: options.mount_point.clone(), transport });
     let served = if transport == FuseTransport::Uring {
-        uring::serve(&channel, session, 0, (ending, Share { thread: 0, threads: 1 }), serving)
+        uring::serve(&channel, session, 0, ending, Share { thread: 0, threads: 1 }, serving)
     } else {
         serving();
         classic::serve(&channel, session, 0, ending)

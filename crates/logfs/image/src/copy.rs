@@ -12,6 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use iolab_logfs::Error;
+use iolab_text::counted;
 
 pub use beneath::CopyTarget;
 pub use from_host::{CopySource, from_host, from_host_told};
@@ -58,7 +59,11 @@ pub enum CopyError {
         source: Error,
     },
     /// The observer ended it.
-    #[error("interrupted after {} files and {} directories; they stay, but running the command again copies everything", .0.files, .0.directories)]
+    #[error(
+        "interrupted after {} and {}; they stay, but running the command again copies everything",
+        counted(.0.files, "file"),
+        counted(.0.directories, "directory")
+    )]
     Ended(Copied),
     /// A directory, and it was not said that directories are to be copied.
     #[error("{0}: is a directory; use -r to copy it with its contents")]

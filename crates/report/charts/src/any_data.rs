@@ -359,7 +359,7 @@ fn dense_series_stay_small() {
     };
     let figure = chart.draw();
     assert!(figure.svg.len() < 60_000, "{} bytes", figure.svg.len());
-    // Programs get all numbers, readers as many as can be read.
+    // Programs get every number, people only as many as they can read.
     assert_eq!(figure.table.rows.len(), 400_000);
     assert!(figure.table.thinned(400).0.rows.len() <= 400);
     assert_eq!(figure, chart.draw());

@@ -14,7 +14,7 @@ pub(crate) mod steady_rounds;
 pub(crate) mod sweep;
 pub(crate) mod timeline;
 
-/// More series than these are not drawn; the table has them all.
+/// The most series that are drawn; the table has all of them.
 const MOST_SERIES: usize = 12;
 
 /// What an empty chart says.

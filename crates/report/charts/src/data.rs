@@ -33,7 +33,8 @@ impl Estimate {
         self
     }
 
-    /// Without what cannot be drawn: numbers that are not finite or absurdly large.
+    /// A copy without the numbers that cannot be drawn: infinite ones, NaN, and absurdly large
+    /// ones.
     pub(crate) fn sound(&self) -> Estimate {
         let interval = self.interval.and_then(|(low, high)| Some((sound(low)?, sound(high)?)));
         Estimate {
@@ -59,7 +60,7 @@ impl Estimate {
     }
 }
 
-/// More trials than these are not drawn one by one.
+/// The most trials that are drawn one by one.
 pub(crate) const MOST_TRIALS: usize = 60;
 
 /// `value` if it can be drawn; a limit on size keeps sums and differences finite.
@@ -75,8 +76,8 @@ pub struct Heading {
     pub id: String,
     /// One line, in any script.
     pub title: String,
-    /// What a reader must know beside the data: how it was measured, what to look at. May be empty;
-    /// becomes part of the description.
+    /// What a reader must know besides the data: how it was measured, what to look at. May be
+    /// empty. It becomes part of the description.
     pub note: String,
 }
 
@@ -143,8 +144,7 @@ pub(crate) fn cells(estimate: &Estimate, unit: AxisUnit) -> [Datum; 3] {
         .map(|value| Datum::Number(value, unit))
 }
 
-/// What follows estimate and limits where trials are known: how far they stray, and how many there
-/// are.
+/// The cells after estimate and limits, where trials are known: their spread and their number.
 pub(crate) fn trial_cells(estimate: &Estimate, unit: AxisUnit) -> [Datum; 2] {
     let deviation = estimate.sound().deviation().map(|(_, deviation)| deviation);
     [Datum::Number(deviation, unit), Datum::Number(Some(estimate.trials.len() as f64), AxisUnit::Count)]

@@ -15,7 +15,7 @@ pub(crate) struct Frame {
     pub(crate) height: f64,
     /// From the left edge to the axis, px; see [`gutter`].
     pub(crate) left: f64,
-    /// Whether the x axis says its numbers, or leaves it to the plot below.
+    /// Whether the x axis has numbers, or leaves them to the plot below.
     pub(crate) says_x: bool,
     /// Whether the labels of the x axis are words, which may take two lines and are cut.
     pub(crate) named: bool,
@@ -118,7 +118,8 @@ impl Sheet<'_> {
         plot
     }
 
-    /// Title of the y axis and the plot's own legend; gives how far to the right they reach.
+    /// Draws the title of the y axis and the plot's own legend. Returns how far they reach to the
+    /// right.
     fn y_title(&mut self, y_title: &str, legend: &[Entry]) -> f64 {
         let title = fit(y_title, Face::Label, WIDTH * 0.6);
         let end = if title.is_empty() { MARGIN } else { MARGIN + width(&title, Face::Label) + 14.0 };
@@ -134,7 +135,8 @@ impl Sheet<'_> {
         if beside { end + legend_width(legend) } else { end }
     }
 
-    /// Labels of marked places, each in the first row where it fits; gives the number of rows.
+    /// Draws the labels of marked places, each in the first row where it fits. Returns the number
+    /// of rows.
     fn mark_labels(&mut self, plot: &Plot, marks: &[Mark], taken: f64) -> usize {
         const MOST_ROWS: usize = 4;
         let mut rows: Vec<Vec<(f64, f64)>> = vec![vec![(0.0, taken)]];
@@ -215,7 +217,7 @@ impl Sheet<'_> {
     }
 }
 
-/// Every how many labels can stand so that neighbours keep apart.
+/// Returns n if every n-th label can be drawn without touching its neighbours.
 fn stride(places: &[(f64, &str)], need: impl Fn(&str) -> f64) -> usize {
     let fits = |stride: usize| {
         let chosen: Vec<&(f64, &str)> = places.iter().step_by(stride).collect();

@@ -78,7 +78,7 @@ impl Sheet<'_> {
 
     /// Trials, interval and value at the place `x`, px. Values that the axis cannot show are
     /// counted.
-    pub(crate) fn estimate(&mut self, plot: &Plot, x: f64, estimate: &Estimate, (style, tip): (Style, &str)) {
+    pub(crate) fn estimate(&mut self, plot: &Plot, x: f64, estimate: &Estimate, style: Style, tip: &str) {
         let estimate = estimate.sound();
         self.interval_and_trials(plot, x, &estimate);
         let style = Style { hollow: estimate.interval.is_none(), ..style };
@@ -89,7 +89,7 @@ impl Sheet<'_> {
         }
     }
 
-    /// A place for the pointer that is not seen: the interval is the band around the line.
+    /// An invisible target for the pointer: the band around the line already shows the interval.
     fn unmarked(&mut self, plot: &Plot, x: f64, estimate: &Estimate, tip: &str) {
         let estimate = estimate.sound();
         match estimate.value.map(|value| plot.y(value)) {
@@ -152,7 +152,7 @@ impl Sheet<'_> {
             for (n, point) in points.iter().enumerate() {
                 let Some(x) = plot.x(point.x) else { continue };
                 if style.marked {
-                    self.estimate(plot, x, point.estimate, (style, &point.tip));
+                    self.estimate(plot, x, point.estimate, style, &point.tip);
                 } else {
                     let tip = if n % told == 0 { point.tip.as_str() } else { "" };
                     let trials = if points.len() <= FEW { &point.estimate.trials[..] } else { &[] };

@@ -36,7 +36,7 @@ impl Span {
     }
 }
 
-/// Below it a number is nothing on a logarithmic axis.
+/// Smaller numbers count as zero on a logarithmic axis.
 const SMALLEST: f64 = 1e-12;
 
 /// A number on an axis.
@@ -73,8 +73,8 @@ impl Scale {
         Scale::over(low.min(0.0), high.max(0.0), unit, ticks).rounded(unit, ticks)
     }
 
-    /// Over the data as they are, without going down to zero: for time and other places along an
-    /// axis.
+    /// Covers the range of the data without extending to zero: for time and other positions along
+    /// an axis.
     pub(crate) fn close(span: Span, unit: AxisUnit, ticks: usize) -> Scale {
         let (low, high) = span.all.unwrap_or((0.0, 1.0));
         Scale::over(low, high, unit, ticks)
@@ -211,7 +211,7 @@ fn linear_ticks(low: f64, high: f64, unit: AxisUnit, ticks: usize) -> Vec<Tick> 
     let (a, b) = (low / factor, high / factor);
     let rough = (b - a) / ticks.max(2) as f64;
     let mut step = nice_step(rough);
-    // Things are whole, unless the axis has less than two of them: a mean queue of 0.8.
+    // Counts are whole numbers, unless the axis ends below two: a mean queue depth can be 0.8.
     if unit == AxisUnit::Count && factor == 1.0 && b - a >= 2.0 {
         step = step.max(1.0);
     }

@@ -23,7 +23,7 @@ pub(crate) fn times(ratio: f64) -> String {
     if ratio < 9.95 { format!("{ratio:.1} times") } else { format!("{ratio:.0} times") }
 }
 
-/// The highest and the lowest of some values, and how far they are apart. Nothing of fewer than
+/// The highest and the lowest of some values, and the factor between them. `None` for fewer than
 /// two.
 pub(crate) fn extremes(spots: &[Spot], unit: AxisUnit) -> String {
     let sound = || spots.iter().filter(|spot| crate::data::sound(spot.value).is_some());
@@ -45,7 +45,7 @@ pub(crate) fn extremes(spots: &[Spot], unit: AxisUnit) -> String {
     format!("Highest: {}{}; lowest: {}{}{apart}.", unit.format(high.value), at(high), unit.format(low.value), at(low))
 }
 
-/// How far the lower of two values is from the higher.
+/// The factor between the lower and the higher of two values.
 fn factor(ratio: f64) -> String {
     match ratio {
         ..1.995 => format!("{:.0} % less", (1.0 - 1.0 / ratio) * 100.0),

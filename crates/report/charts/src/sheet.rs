@@ -31,7 +31,8 @@ pub(crate) struct Sheet<'h> {
     notes: Vec<String>,
     caption: String,
     is_empty: bool,
-    /// Which of several plots is being drawn: series with the same number in others are others.
+    /// Which of several plots is being drawn. Series of different plots are different, even with
+    /// the same number.
     pub(crate) plot: usize,
 }
 
@@ -50,7 +51,7 @@ pub(crate) fn legend_width(entries: &[Entry]) -> f64 {
 pub(crate) struct Entry {
     pub(crate) text: String,
     pub(crate) look: Look,
-    /// The series that it stands for, which readers can switch off by it.
+    /// The series that it stands for. Readers switch the series off by clicking it.
     series: Option<usize>,
 }
 
@@ -139,7 +140,7 @@ impl<'h> Sheet<'h> {
         self.is_empty = true;
     }
 
-    /// What tells a series from all others of the figure.
+    /// An id that no other series of the figure has.
     fn key(&self, series: usize) -> String {
         format!("{}-{series}", self.plot)
     }
@@ -187,7 +188,10 @@ impl<'h> Sheet<'h> {
     /// The figure.
     pub(crate) fn finish(mut self, description: &str, table: Table) -> DrawnChart {
         if self.hidden > 0 {
-            let note = format!("{} values are not positive and cannot be shown on a logarithmic axis.", self.hidden);
+            let note = format!(
+                "Not shown, because a logarithmic axis has positive values only: {}.",
+                iolab_text::counted(self.hidden as u64, "value")
+            );
             self.svg.words((MARGIN, self.y + 13.0), Anchor::Start, Face::Label, &note);
             self.y += LINE;
             self.notes.push(note);

@@ -50,7 +50,7 @@ impl Svg {
         let _ = write!(self.text, "</{name}>");
     }
 
-    /// Words: their own script decides in which direction they run.
+    /// Draws text. Its script decides its direction.
     pub(crate) fn words(&mut self, at: (f64, f64), anchor: Anchor, face: Face, text: &str) {
         self.label(at, anchor, face, text, "w");
     }
@@ -127,7 +127,7 @@ impl Path {
         let _ = write!(self.d, "L{} {}", px(x), px(y));
     }
 
-    /// A line without length: with round ends it is a dot.
+    /// A line of length zero: with round ends it is drawn as a dot.
     pub(crate) fn dot(&mut self, x: f64, y: f64) {
         let _ = write!(self.d, "M{} {}h0", px(x), px(y));
     }

@@ -18,7 +18,7 @@ pub enum Datum {
     Text(String),
     /// A number in the base unit of its unit; `None` where it is not known.
     Number(Option<f64>, AxisUnit),
-    /// A number that people read in words of its own, such as a percentile with all of its nines.
+    /// A number with a special spelling, such as a percentile with all of its nines.
     Labelled(String, f64, AxisUnit),
 }
 
@@ -53,7 +53,8 @@ impl Datum {
     }
 }
 
-/// Without the exponent that some programs do not read, as long as that is not absurd.
+/// Without an exponent, which some programs cannot read, unless the number is extremely large or
+/// small.
 fn plain(value: f64) -> String {
     if value == 0.0 || (1e-9..1e18).contains(&value.abs()) { format!("{value}") } else { format!("{value:e}") }
 }

@@ -122,7 +122,7 @@ fn trimmed(text: String) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// The minus sign is as wide as a digit, and no hyphen.
+/// The true minus sign, which is as wide as a digit, instead of a hyphen.
 fn minus(text: String) -> String {
     let zero = text.trim_start_matches('-').chars().all(|character| matches!(character, '0' | '.'));
     match text.strip_prefix('-') {

@@ -1,4 +1,4 @@
-//! Holding two sides against each other: a row for each cell and figure.
+//! Compares two sides: one row for each cell and figure.
 
 use iolab_recording::Finding;
 use iolab_statistics::{
@@ -39,7 +39,7 @@ pub enum IntervalsFrom {
     /// Student's method within blocks, Welch's without.
     #[default]
     Test,
-    /// Resampled trials (BCa); of few trials it promises too much.
+    /// Resampled trials (BCa). With few trials its intervals are too narrow.
     Bootstrap,
 }
 
@@ -54,12 +54,12 @@ pub struct ComparisonResult {
     pub rules: DecisionRules,
     /// Where intervals came from.
     pub intervals: IntervalsFrom,
-    /// What must be known before any row is believed; made of both sides together.
+    /// What a reader must know before believing any row; found by looking at both sides together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
     /// Figures of cells, figures first.
     pub rows: Vec<ComparisonRow>,
-    /// In what the sides differ beside their figures.
+    /// How the sides differ apart from their figures.
     pub differences: Vec<Difference>,
     /// What must be known to read the rows.
     pub notes: Vec<String>,
@@ -164,7 +164,7 @@ fn figures(request: &ComparisonRequest, sides: [&Side; 2], cells: &[Cell<'_>]) -
     figures
 }
 
-/// Reads and writes apart where there are both: a percentile of both together is of neither.
+/// Separates reads and writes where there are both: a percentile over both describes neither.
 fn usual(cells: &[Cell<'_>]) -> Vec<Figure> {
     let is_on = |operations| {
         let mut jobs = cells.iter().flat_map(|cell| cell.trials.iter().flatten()).flat_map(|trial| &trial.jobs);
@@ -204,7 +204,7 @@ fn row(paired: &Paired<'_>, figure: &Figure, kind: LatencyKind, request: &Compar
     row
 }
 
-/// Values of the trials that have one; of blocks, those that have both.
+/// The values of the trials that have one; with blocks, of the blocks where both sides have one.
 fn values(paired: &Paired<'_>, figure: &Figure, kind: LatencyKind) -> [Vec<f64>; 2] {
     let of = |trial: &Trial<'_>| value(figure, kind, trial).filter(|value| value.is_finite() && *value > 0.0);
     let [theirs, ours] = &paired.trials;

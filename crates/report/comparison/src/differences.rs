@@ -23,7 +23,7 @@ pub struct Difference {
 /// Options whose difference says nothing of the load.
 pub(crate) const BESIDE_THE_POINT: [&str; 3] = ["name", "description", "randseed"];
 
-/// Something that a run may know of where it was made.
+/// A fact that a run may have recorded about its machine.
 type Fact = fn(&RunSummary) -> Option<&String>;
 
 pub(crate) fn differences(sides: [&Side; 2]) -> Vec<Difference> {
@@ -51,7 +51,7 @@ pub(crate) fn differences(sides: [&Side; 2]) -> Vec<Difference> {
     ];
     for (what, of) in facts {
         let of = known(of);
-        // What one side does not say, the other cannot differ from.
+        // A fact that one side does not know cannot be a difference.
         if sides.iter().all(|side| !of(side).is_empty()) {
             add(what, &of);
         }
@@ -80,10 +80,10 @@ fn rules(side: &Side) -> BTreeSet<String> {
 fn counted(side: &Side, rule: &str) -> BTreeSet<String> {
     let has = |run: &&crate::ComparedRun| run.summary.findings.iter().any(|finding| finding.rule == rule);
     let count = side.runs.iter().filter(has).count();
-    BTreeSet::from([format!("{count} of {} runs", side.runs.len())])
+    BTreeSet::from([format!("{count} of {}", iolab_text::counted(side.runs.len() as u64, "run"))])
 }
 
-/// What is to be known of runs and figures themselves.
+/// Remarks about the runs and their figures.
 pub(crate) fn notes(sides: [&Side; 2], kind: LatencyKind, rows: &[ComparisonRow]) -> Vec<String> {
     let mut notes = BTreeSet::new();
     for (side, word) in sides.into_iter().zip(["baseline", "candidate"]) {

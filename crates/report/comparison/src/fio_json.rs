@@ -15,8 +15,8 @@ use serde_json::Value;
 
 use crate::RunSummary;
 
-/// A text whose beginnings of documents lead nowhere is not read more often than this, all attempts
-/// together.
+/// The most attempts to parse a document inside one text. A text of false beginnings must not take
+/// long.
 const MOST_READINGS: usize = 16;
 
 /// Why a text is not a report of fio.
@@ -63,7 +63,7 @@ pub fn read_fio_json(name: &str, text: &str) -> Result<Vec<RunSummary>, FioJsonE
 
 /// All reports in a text, whatever stands between them.
 fn documents(text: &str) -> Result<Vec<Value>, FioJsonError> {
-    // fio prints what C's printf makes of a division by zero.
+    // fio prints the result of a division by zero as C's printf formats it.
     let mut sound = text.to_owned();
     for wrong in [": -nan", ": nan", ": -inf", ": inf"] {
         if sound.contains(wrong) {

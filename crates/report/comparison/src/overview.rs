@@ -1,4 +1,4 @@
-//! The figures of one run, job by job: what lists and exports of runs show.
+//! The figures of one run, job by job, for lists and exports of runs.
 
 use iolab_study::{Figure, FigureDirection, Measure};
 use serde::{Deserialize, Serialize};
@@ -20,8 +20,8 @@ pub struct RunFigure {
     pub value: f64,
 }
 
-/// Everything that is known of a run: throughput, mean, percentiles that have enough samples, CPU
-/// time; of reads and writes, and of both together.
+/// All figures of a run: throughput, mean, percentiles that have enough samples, CPU time; for
+/// reads, for writes, and for both together.
 pub fn overview(run: &RunSummary) -> Vec<RunFigure> {
     const PERCENTS: [f64; 6] = [50.0, 90.0, 95.0, 99.0, 99.9, 99.99];
     let mut measures = vec![Measure::Iops, Measure::Bandwidth, Measure::MeanLatency];

@@ -66,7 +66,7 @@ fn by_block<'r>(cell: &'r Cell<'r>) -> Option<[Vec<Trial<'r>>; 2]> {
     (!common.is_empty()).then(|| [of(theirs), of(ours)])
 }
 
-/// Whether each block had ended its part of the time before the next began.
+/// Whether each block ended before the next one began.
 fn runs_side_by_side(trials: &[Vec<Trial<'_>>; 2]) -> bool {
     let start = |trial: &Trial<'_>| trial.run.summary.started_unix_ns;
     let spans: Option<Vec<(u64, u64)>> = trials[0]
@@ -88,9 +88,9 @@ fn in_order<'r>(cell: &'r Cell<'r>) -> Paired<'r> {
     let has_starts = trials.iter().flatten().all(|trial| trial.run.summary.started_unix_ns.is_some());
     let remark = if theirs.len() != ours.len() {
         Some(format!(
-            "{} runs and {} runs: the last ones of the longer side have no partner and are left out",
-            theirs.len(),
-            ours.len()
+            "{} and {}: the last ones of the longer side have no partner and are left out",
+            iolab_text::counted(theirs.len() as u64, "run"),
+            iolab_text::counted(ours.len() as u64, "run")
         ))
     } else if !has_starts {
         Some("start times are unknown, so runs are paired in the order given".to_owned())
@@ -105,7 +105,8 @@ fn in_order<'r>(cell: &'r Cell<'r>) -> Paired<'r> {
     Paired { cell, trials, is_paired: true, remark }
 }
 
-/// One side before the other: time is a difference between them, too.
+/// All runs of one side came before those of the other: then time is a difference between them,
+/// too.
 fn confounded(cell: &Cell<'_>) -> Option<String> {
     let starts = |trials: &[Trial<'_>]| -> Option<Vec<u64>> {
         trials.iter().map(|trial| trial.run.summary.started_unix_ns).collect()

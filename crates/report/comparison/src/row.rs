@@ -14,8 +14,8 @@ pub enum Basis {
     Blocks,
     /// Trials, each for itself.
     Trials,
-    /// The intervals of one run on each side: how runs differ from one another it does not know, so
-    /// there is no verdict.
+    /// The intervals of one run on each side. They do not show how much runs vary, so there is no
+    /// verdict.
     WithinRuns,
     /// Nothing: there is no interval.
     Nothing,

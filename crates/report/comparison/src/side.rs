@@ -1,4 +1,4 @@
-//! The two sides of a comparison, and what on one belongs to what on the other.
+//! The two sides of a comparison, and which of their cells correspond.
 //!
 //! A **cell** is one configuration and one job. Trials of studies belong to the configuration of
 //! their points. Other runs belong together unless their options differ among the runs of one side:

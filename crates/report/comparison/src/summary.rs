@@ -30,7 +30,7 @@ pub struct RunSummary {
     pub started_unix_ns: Option<u64>,
     /// How long it took, ns, if known.
     pub elapsed_ns: Option<u64>,
-    /// Why it does not count: it failed or was interrupted.
+    /// Why the run does not count: it failed or was interrupted.
     pub flaw: Option<String>,
     /// What is known to be wrong with its figures.
     pub findings: Vec<Finding>,

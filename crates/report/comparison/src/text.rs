@@ -45,7 +45,7 @@ fn side(facts: &SideFacts) -> String {
     format!("{} ({runs})", facts.name)
 }
 
-/// How the rows came about, in a line: tests, intervals, corrections, zone.
+/// One line about the method: tests, intervals, corrections, zone of equivalence.
 pub fn method(outcome: &ComparisonResult) -> String {
     let has = |basis: Basis| outcome.rows.iter().any(|row| row.basis == basis);
     let percent = outcome.rules.confidence * 100.0;
@@ -134,7 +134,7 @@ fn change(ratio: f64) -> String {
     format!("{:+.1} %", (ratio - 1.0) * 100.0)
 }
 
-/// Limits, and what they are worth where that is less than was asked.
+/// The limits, with their confidence where it is lower than requested.
 fn limits(ratio: &Interval) -> String {
     let worth = if ratio.confidence < 0.945 { format!(" ({:.0} %)", ratio.confidence * 100.0) } else { String::new() };
     format!("[{}, {}]{worth}", change(ratio.low), change(ratio.high))

@@ -1,4 +1,4 @@
-//! One figure of one run: its value, and how surely this very run knows it.
+//! One figure of one run: its value, and the interval that follows from this run alone.
 
 use iolab_aggregate::Throughput;
 use iolab_histogram::SparseHistogram;
@@ -21,7 +21,7 @@ pub enum LatencyKind {
 
 /// Resampled runs for an interval within a run.
 const RESAMPLES: usize = 2000;
-/// Intervals are the same whenever they are made of the same run.
+/// A fixed seed: the same run always gets the same intervals.
 const SEED: u64 = 1;
 
 fn is_on(side: FigureDirection, operations: OperationType) -> bool {
@@ -106,8 +106,8 @@ pub(crate) fn is_latency(figure: &Figure) -> bool {
     matches!(figure.measure, Measure::MeanLatency | Measure::Latency(_))
 }
 
-/// How surely one run knows the figure, from its intervals; `None` when it has fewer than ten, or
-/// the figure has no such interval.
+/// The confidence interval of a figure within one run, from its time intervals. `None` with fewer
+/// than ten of them, or for figures that have no such interval.
 pub(crate) fn within_run(
     figure: &Figure,
     kind: LatencyKind,

@@ -1,5 +1,4 @@
-//! What must be known of several runs that are compared with one another, and no single one of them
-//! can tell.
+//! Findings about several runs that are compared: problems that no single run shows.
 
 use std::collections::BTreeSet;
 
@@ -62,7 +61,11 @@ fn told(reached: &Reached) -> String {
     let first =
         lists.next().map(|targets| targets.iter().map(ReachedStorage::to_string).collect::<Vec<_>>().join(" and "));
     let more = lists.count();
-    let more = if more > 0 { format!(" (in other runs {more} others)") } else { String::new() };
+    let more = if more > 0 {
+        format!(" (and {} in other runs)", iolab_text::counted(more as u64, "other target"))
+    } else {
+        String::new()
+    };
     first.unwrap_or_else(|| "not known".to_owned()) + &more
 }
 

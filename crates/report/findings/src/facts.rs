@@ -1,5 +1,5 @@
-//! A recording as the rules look at it: jobs with their workers, and stages with what the devices
-//! did meanwhile.
+//! A recording in the form that rules read: jobs with their workers, and stages with the activity
+//! of devices.
 //!
 //! Only sums and comparisons of what was recorded. A worker that did nothing is left out.
 

@@ -1,10 +1,10 @@
-//! What the figures of a recording are worth: rules, evidence, consequence, advice.
+//! Whether the figures of a recording can be trusted: rules, evidence, consequence, advice.
 //!
-//! [`find`] holds a recording against every rule of [`RULES`] and says what a reader must know
-//! before believing its figures, with the numbers that say so. A rule looks at counters and
-//! histograms, never at names of devices or at how fast something ought to be, and is silent where
-//! the recording does not hold what it looks at. [`limits()`] asks the other question, what kept
-//! the run from being faster. Nothing here measures, does I/O, or changes a figure.
+//! [`find`] checks a recording against every rule of [`RULES`]. It returns what a reader must know
+//! before believing the figures, with the numbers as evidence. A rule looks at counters and
+//! histograms, never at names of devices or at expected speeds; it finds nothing where the
+//! recording lacks what it looks at. [`limits()`] answers another question: what kept the run from
+//! being faster. Nothing here measures, does I/O, or changes a figure.
 
 mod between;
 mod facts;

@@ -1,9 +1,9 @@
 //! What limited a run: one answer for each job, with the numbers behind it and an experiment that
 //! would confirm it.
 //!
-//! A run at one setting can tell where its time went, not what another setting would do; the
-//! experiment is the same job with one option changed. Causes are asked in an order in which each
-//! makes the later ones meaningless: where the figures are of the page cache, it does not matter
+//! A run with one setting shows where its time went, not what another setting would do; the
+//! experiment is the same job with one option changed. Causes are checked in an order in which each
+//! makes the later ones irrelevant: if the figures are those of the page cache, it does not matter
 //! how busy the device was.
 
 use std::fmt::Write;
@@ -292,7 +292,7 @@ fn of_device(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
     Some((BottleneckKind::Device, format!("the device ({what} of {})", bytes(size)), evidence, experiment))
 }
 
-/// What else the run's findings say of the job, so that no answer hides them.
+/// The other findings about the job, so that the answer does not hide them.
 fn other_findings(facts: &Facts<'_>, job: &Job<'_>, told: &[String]) -> Vec<String> {
     let is_about = |finding: &Finding| finding.jobs.is_empty() || finding.jobs.iter().any(|name| name == job.name);
     let is_told = |finding: &Finding| told.iter().any(|evidence| finding.evidence.contains(evidence.as_str()));
@@ -321,7 +321,7 @@ fn basics(job: &Job<'_>) -> String {
         let _ = write!(text, ", mean latency {}", rounded_ns(mean));
     }
     let busy = job.members.iter().map(Member::cpu_share).sum::<f64>();
-    let _ = write!(text, ", {} workers used {busy:.2} CPUs", job.members.len());
+    let _ = write!(text, ", {} used {busy:.2} CPUs", iolab_text::counted(job.members.len() as u64, "worker"));
     text
 }
 

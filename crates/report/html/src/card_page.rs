@@ -1,5 +1,6 @@
-//! The page beside a card: lines that were measured in interleaved rounds, such as patterns or
-//! interfaces, each with its median, interval and latencies, and what is to be said of all of them.
+//! The page that belongs to a card. Its lines, such as patterns or interfaces, were measured in
+//! interleaved rounds; each has its median, interval and latencies. Remarks about all of them
+//! follow.
 
 use iolab_aggregate::{Latency, WholeRun};
 use iolab_charts::{
@@ -222,7 +223,7 @@ fn gallery(groups: &[CardGroup]) -> Gallery {
     gallery
 }
 
-/// More lines in one picture of deciles are hard to tell apart.
+/// The most lines in one picture of deciles; more are hard to tell apart.
 const MOST_DECILES: usize = 6;
 
 fn bars(place: usize, group: &CardGroup) -> Groups {

@@ -133,7 +133,7 @@ fn xml_name(text: &str) -> String {
     text.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' }).collect()
 }
 
-/// A figure with what to see in it, and the numbers behind that.
+/// A figure with its caption, and a table of its numbers.
 pub(crate) fn placed(figure: &DrawnChart) -> Markup {
     let (numbers, step) = figure.table.thinned(MOST_ROWS);
     let head: Vec<&str> = numbers.columns.iter().map(String::as_str).collect();
@@ -159,11 +159,12 @@ pub(crate) fn placed(figure: &DrawnChart) -> Markup {
 
 /// Rows of a table on a page: nobody reads more.
 const MOST_ROWS: usize = 400;
-/// Bytes of numbers that a page carries as a file; of more it carries every n-th row.
+/// The most bytes of numbers that a page carries as a file. Larger tables are reduced to every n-th
+/// row.
 const MOST_BYTES: usize = 64 << 10;
 
-/// Drawn by the figures crate, which escapes what comes from outside. It holds a description for
-/// those who hear it. Where a window is narrower than the picture, it scrolls.
+/// The picture comes from the `charts` crate, which escapes text from outside and adds a
+/// description for screen readers. Where a window is narrower than the picture, it scrolls.
 fn picture(figure: &DrawnChart) -> Markup {
     html! {
         div.drawn {
@@ -204,7 +205,7 @@ fn percent_encoded(text: &str) -> String {
     encoded
 }
 
-/// A figure above a table that somebody else made.
+/// A figure above a table that the caller made.
 pub(crate) fn with_table(figure: &DrawnChart, numbers: &Markup) -> Markup {
     html! {
         figure id={ "figure-" (figure.id) } {

@@ -1,5 +1,5 @@
-//! The report of two sets of runs compared with each other: conditions and what came out, then each
-//! figure, in what the sides are not alike, and of which runs they are made.
+//! The report of a comparison of two sets of runs: the conditions and their results, then each
+//! figure, the differences between the sides, and the runs of each.
 
 use iolab_charts::DrawnChart;
 use iolab_comparison::{
@@ -105,7 +105,7 @@ fn summary(
     }
 }
 
-/// All of it in one sentence: how many of each verdict, and what changed most.
+/// The result in one sentence: how many rows have each verdict, and which changed most.
 fn answer(outcome: &ComparisonResult) -> Markup {
     let rows: Vec<&ComparisonRow> = outcome.rows.iter().collect();
     let of = |wanted: fn(Verdict) -> bool| {
@@ -270,7 +270,7 @@ fn differences(differences: &[Difference]) -> Markup {
     }
 }
 
-/// More runs of a side than these are not listed.
+/// The most runs of a side that are listed.
 const MOST_RUNS: usize = 200;
 
 fn runs(sides: [&Side; 2]) -> Markup {

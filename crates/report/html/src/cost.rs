@@ -1,4 +1,4 @@
-//! What the load generator cost: CPU time of an operation, and its own part in the time per I/O.
+//! The cost of the load generator: CPU time of an operation, and its share of the time per I/O.
 
 use iolab_recording::{LIMIT_PERCENT, LoopOverhead};
 use iolab_statistics::median;

@@ -124,7 +124,7 @@ fn direction_digest(whole: &WholeRun<'_>, direction: Direction) -> DirectionDige
     }
 }
 
-/// What was said of a run beside its findings, each thing once.
+/// Notes about a run besides its findings, without duplicates.
 pub(crate) fn warnings(recording: &Recording) -> Vec<String> {
     let mut said: Vec<String> = Vec::new();
     let of_workers =

@@ -1,4 +1,4 @@
-//! Where, when and how: what has to be known to judge the figures, and to make them again.
+//! Where, when and how: the facts that are needed to judge the figures and to reproduce them.
 
 use iolab_recording::{Host, HostFacts, Recording};
 use iolab_report::iso_text;
@@ -17,8 +17,8 @@ pub(crate) fn facts(facts: &[Fact]) -> Markup {
     html! { dl.facts { @for (term, value) in facts { div { dt { (term) } dd { (value) } } } } }
 }
 
-/// The machine. When trials ran on machines that differ, all values stand there: that is a flaw,
-/// and has to be seen.
+/// The machine. If trials ran on different machines, all values are listed: that is a flaw that
+/// readers must see.
 pub(crate) fn machine(hosts: &[&HostFacts], versions: &[&str]) -> Markup {
     let distinct = |of: &dyn Fn(&HostFacts) -> String| {
         let mut values: Vec<String> = Vec::new();

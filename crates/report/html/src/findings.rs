@@ -10,7 +10,7 @@ use crate::frame::{counted, details, name};
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Gathered {
     pub(crate) finding: Finding,
-    /// What each run that has it saw: the run's name and the evidence.
+    /// The name and the evidence of each run that has the finding.
     pub(crate) seen: Vec<(String, String)>,
     /// How many runs there are.
     pub(crate) of: usize,
@@ -53,11 +53,11 @@ pub(crate) fn of_all(findings: &[Finding]) -> Vec<Gathered> {
     findings.iter().map(alone).collect()
 }
 
-/// More than these pieces of evidence are not printed.
+/// The most pieces of evidence that are printed.
 const MOST_EVIDENCE: usize = 50;
 
-/// All of them behind one line, which says how many there are and what the gravest are. `others`
-/// are further warnings that no rule made.
+/// All findings, folded behind one line with their number and the most severe of them. `others` are
+/// warnings that do not come from rules.
 pub(crate) fn markup(findings: &[Gathered], others: &[&str]) -> Markup {
     let of = |severity: Severity| findings.iter().filter(|one| one.finding.severity == severity).count();
     let counts: Vec<String> = [
@@ -115,7 +115,7 @@ pub fn warning_lines(digests: &[Digest]) -> Vec<String> {
     gathered.iter().filter(|one| one.finding.severity != Severity::Note).map(line).collect()
 }
 
-/// More findings than these are not named in the line.
+/// The most findings that the line names.
 const MOST_NAMED: usize = 3;
 
 fn list(findings: &[&Gathered]) -> Markup {
@@ -181,7 +181,7 @@ fn class(severity: Severity) -> &'static str {
     }
 }
 
-/// Texts that several runs say, each once, the most frequent first.
+/// Texts of several runs, without duplicates, the most frequent first.
 pub(crate) fn repeated<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<(&'a str, usize)> {
     let mut all: Vec<(&str, usize)> = Vec::new();
     for text in texts {

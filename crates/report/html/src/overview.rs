@@ -1,5 +1,5 @@
-//! All configurations on one look: a small table of the figure that matters most, tinted by size,
-//! the best one marked, and how the others stand to it.
+//! An overview of all configurations: a small table of the most important figure, tinted by size,
+//! with the best one marked and the others compared with it.
 
 use iolab_statistics::{Better, Verdict};
 use maud::{Markup, html};
@@ -8,7 +8,7 @@ use crate::frame::name;
 use crate::number::{limits, shown};
 use crate::standing::Outcome;
 
-/// More cells than these are no small table: then the best configurations stand in a list.
+/// The most cells of the small table. With more configurations, a list shows the best.
 const MOST_CELLS: usize = 48;
 /// Lines of that list.
 const MOST_LINES: usize = 10;
@@ -51,7 +51,7 @@ struct Overview<'a> {
     range: (f64, f64),
 }
 
-/// The table of `figure`, whose `best` configuration is known; nothing of a single configuration.
+/// The table of `figure`, with its `best` configuration marked; `None` for a single configuration.
 pub(crate) fn table(outcome: &Outcome<'_>, figure: usize, best: usize) -> Markup {
     let medians = (0..outcome.design.configurations.len()).filter_map(|one| outcome.row(figure, one)?.median);
     let range = medians.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), median| {
@@ -124,7 +124,7 @@ impl Overview<'_> {
         let value =
             |one: &usize| outcome.row(self.figure, *one).and_then(|row| row.median).map(|median| median.estimate);
         let mut all: Vec<usize> = (0..outcome.design.configurations.len()).filter(|one| value(one).is_some()).collect();
-        // Few keep the order of the axis; of many the best come first.
+        // A few rows keep the order of the axis; many are sorted, the best first.
         if all.len() > MOST_LINES {
             all.sort_by(|one, other| value(one).partial_cmp(&value(other)).unwrap_or(std::cmp::Ordering::Equal));
             if outcome.analysis.figures[self.figure].better() == Better::Higher {
@@ -226,5 +226,5 @@ pub(crate) fn best(outcome: &Outcome<'_>, best: usize) -> Markup {
     }
 }
 
-/// More figures of one configuration are in the tables.
+/// The tables have further figures of each configuration.
 const MOST_FIGURES: usize = 6;

@@ -1,5 +1,5 @@
-//! The report of one recording: what it says first, then each job, its distribution, its course
-//! over time, and what it ran on.
+//! The report of one recording: its conclusions, then each job with its distribution and course
+//! over time, then the machine.
 
 use iolab_aggregate::{DirectionFigures, JobFigures, figures};
 use iolab_plan::{Direction, describe};
@@ -11,8 +11,8 @@ use crate::frame::{Cell, Header, Section, counted, details, document, name, numb
 use crate::number::{bytes, bytes_per_second, grouped, percent, rate, time};
 use crate::{Page, cost, digest, environment, findings};
 
-/// The page of a recording and its figures. `source` is how the reader would name the file, `notes`
-/// what must be said with it.
+/// The page of a recording and its figures. `source` is the file name shown to readers, `notes` are
+/// remarks about the recording.
 pub fn recording_page(recording: &Recording, source: &str, notes: &[String], version: &str) -> Page {
     let told = figures(recording);
     let mut gallery = Gallery::new("");

@@ -1,4 +1,5 @@
-//! Who is best at what: the conclusions of a study as data, before they become sentences.
+//! Which configuration is best at what: the conclusions of a study as data, before they become
+//! sentences.
 //!
 //! Configurations that differ in the compared axis only form a *contest*. In each contest the
 //! configuration with the best median is compared with every other one of it. All comparisons are
@@ -116,7 +117,7 @@ impl<'a> Outcome<'a> {
         contests
     }
 
-    /// How all contests ended in a figure; contests without any value are not there.
+    /// The results of all contests in one figure; contests without any value are left out.
     pub(crate) fn standings(&self, figure: usize) -> Vec<Standing> {
         let better = self.analysis.figures[figure].better();
         self.contests().into_iter().filter_map(|contest| self.standing(figure, contest, better)).collect()

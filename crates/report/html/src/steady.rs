@@ -1,5 +1,5 @@
-//! The steady state: how storage was brought into it, what the rounds said, and which beginnings of
-//! trials were left out.
+//! The steady state: how storage was preconditioned, the result of the rounds, and how much of the
+//! beginning of each trial was left out.
 //!
 //! Rounds are judged as in SNIA, "Solid State Storage Performance Test Specification" 2.0.2,
 //! section 2.1.24. Nothing is judged again here.
@@ -42,8 +42,8 @@ pub(crate) fn section(outcome: &Outcome<'_>, gallery: &Gallery) -> Markup {
     }
 }
 
-/// What the reader of the conclusions must know: storage that was not as fresh, or not as settled,
-/// as the study asked.
+/// Warnings for the conclusions: storage that was not as fresh, or not as steady, as the study
+/// requires.
 pub(crate) fn caveats(outcome: &Outcome<'_>) -> Vec<String> {
     let all = &outcome.analysis.preconditioned;
     let having = |flawed: fn(&Preconditioned) -> bool| all.iter().filter(|done| flawed(done)).count();
@@ -151,7 +151,7 @@ fn verdict(done: &Preconditioned) -> Markup {
     html! { span class=(class) { span aria-hidden="true" { (mark) } (word) } }
 }
 
-/// What was left out of the trials, by configuration; each trial behind it.
+/// The time left out of trials, by configuration, with a list of the trials.
 fn warm_ups(outcome: &Outcome<'_>) -> Markup {
     let all = &outcome.analysis.warm_ups;
     let row = |configuration: usize| {

@@ -1,5 +1,4 @@
-//! The report of a study: what was asked and what came out first, then the evidence, then how to
-//! make it again.
+//! The report of a study: the question and the answer, then the evidence, then how to reproduce it.
 
 use iolab_charts::DrawnChart;
 use iolab_recording::{HostFacts, Recording};

@@ -195,7 +195,8 @@ impl Database {
                 statement.query_map([], |row| row.get::<_, String>(0))?.collect::<rusqlite::Result<Vec<_>>>()?;
             let orphans: u32 =
                 self.connection.query_row("SELECT count(*) FROM pragma_foreign_key_check", [], |row| row.get(0))?;
-            let orphans = (orphans > 0).then(|| format!("{orphans} rows belong to no entry"));
+            let orphans =
+                (orphans > 0).then(|| format!("{} without an entry", iolab_text::counted(orphans.into(), "row")));
             Ok(lines.into_iter().filter(|line| line != "ok").chain(orphans).collect())
         };
         told().map_err(|error| self.failed(&error))

@@ -225,7 +225,7 @@ impl Judged<'_> {
         };
         let both = || statements.iter().zip(&self.said.stated);
         let interactions = both().filter_map(|((about, weights), stated)| match about {
-            About::Interaction { axes, of, at } => self.interaction(*axes, *of, *at, (weights, stated.as_ref()?)),
+            About::Interaction { axes, of, at } => self.interaction(*axes, *of, *at, weights, stated.as_ref()?),
             _ => None,
         });
         Standing {
@@ -279,16 +279,17 @@ impl Judged<'_> {
         axes: [usize; 2],
         of: [usize; 2],
         at: [usize; 2],
-        said: (&Weights, &Stated),
+        weights: &Weights,
+        stated: &Stated,
     ) -> Option<Interaction> {
-        let comparison = self.comparison(said.1, self.repeats(said.0));
+        let comparison = self.comparison(stated, self.repeats(weights));
         if !matches!(comparison.verdict, Verdict::Better | Verdict::Worse) {
             return None;
         }
         let name = |axis: usize, point: usize| self.grid.names[axis][point].to_owned();
         // Weights come in squares: the corner, its neighbour along the first axis, then the same at
         // the other point of the second.
-        let squares = said.0.chunks_exact(4);
+        let squares = weights.chunks_exact(4);
         let count = squares.len() as f64;
         let mut logs = [0.0; 2];
         for square in squares {

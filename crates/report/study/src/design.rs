@@ -212,6 +212,8 @@ fn confounded(study: &Study, configurations: &[Configuration]) -> Vec<String> {
 /// What to tell the author of a study that cannot come to a verdict.
 pub(crate) fn too_few_blocks(configurations: usize, blocks: u32) -> Option<String> {
     let least = DecisionRules::default().least_blocks;
-    (configurations > 1 && (blocks as usize) < least)
-        .then(|| format!("{blocks} repeats give sizes and intervals, but no verdicts: repeat at least {least} times"))
+    (configurations > 1 && (blocks as usize) < least).then(|| {
+        let repeats = iolab_text::counted(blocks.into(), "repeat");
+        format!("{repeats} can show sizes and intervals, but no verdicts: repeat at least {least} times")
+    })
 }

@@ -18,7 +18,7 @@ pub struct Trial {
     pub level: Option<usize>,
     /// Values of the study's figures, in their order.
     pub values: Vec<Option<f64>>,
-    /// Why it does not count: it failed or was interrupted.
+    /// Why the run does not count: it failed or was interrupted.
     pub flaw: Option<String>,
     /// Operations per second, by direction.
     #[serde(default)]

@@ -80,7 +80,7 @@ fn mistakes_have_a_place_and_a_way_out() {
     check(&format!("{job}[[axis]]\noption = \"bs\"\nvalues = []"), &["no values"]);
     check(&format!("{job}[[axis]]\nvalues = [1]"), &["an axis needs option"]);
     check(&format!("{job}[[axis]]\noption = \"bs\"\nvalues = [1, 1]"), &["'1' twice"]);
-    check(&format!("{job}[[axis]]\noptions = [\"a\", \"b\"]\nvalues = [[1]]"), &["1 values for 2 options"]);
+    check(&format!("{job}[[axis]]\noptions = [\"a\", \"b\"]\nvalues = [[1]]"), &["1 value for 2 options"]);
     check(
         &format!("{job}settings = {{ bs = 1 }}\n[[axis]]\noption = \"bs\"\nvalues = [1, 2]"),
         &["'bs' is set by axis 'bs' and by settings"],

@@ -3,7 +3,7 @@
 
 use std::io::Read;
 
-use iolab_text::{grouped, rounded_bytes};
+use iolab_text::{counted, grouped, rounded_bytes};
 use iolab_trace::{DeviceBytes, Reader};
 
 /// Lines about a trace that was read to its end.
@@ -43,7 +43,8 @@ pub fn coverage<R: Read>(reader: &Reader<R>, operations: u64) -> String {
         let share = reader.end().filter(|end| end.elapsed_ns > 0).map(|end| all_ns / end.elapsed_ns as f64);
         let share = share.map_or(String::new(), |share| format!(", {} of the time captured", percent(share)));
         let other = facts.other_call_ns.map_or(String::new(), |ns| format!("; {ns:.0} ns per other call"));
-        text += &format!("cost: {:.1} us per call for {} calls{share}{other}\n", traced_ns / 1e3, grouped(operations));
+        text +=
+            &format!("cost: {:.1} us per call for {}{share}{other}\n", traced_ns / 1e3, counted(operations, "call"));
     }
     text
 }

@@ -12,7 +12,6 @@ use std::thread::JoinHandle;
 
 use iolab_engine::{Op, OpKind};
 use iolab_recording::{NotedAction, NotedOperation};
-use iolab_text::grouped;
 
 use crate::hot_loop::checker::Checker;
 use crate::open_files;
@@ -98,9 +97,9 @@ impl Notes {
             )),
             Err(_) => Some("write_iolog: operations are missing in the iolog: its thread has died".to_owned()),
             Ok(Ok(())) if self.lost > 0 => Some(format!(
-                "write_iolog: {} operations are missing in the iolog, because temporary files were written too slowly: \
-                 put them on a faster device (TMPDIR), or lower the rate",
-                grouped(self.lost)
+                "write_iolog: the iolog lacks {}, because temporary files were written too slowly: put them on a faster \
+                 device (TMPDIR), or lower the rate",
+                iolab_text::counted(self.lost, "operation")
             )),
             Ok(Ok(())) => None,
         }

@@ -132,7 +132,8 @@ impl<'a> Trouble<'a> {
     /// Operations were in flight when the run was abandoned.
     pub(crate) fn abandoned(&mut self, in_flight: usize) {
         if in_flight > 0 {
-            self.note(format!("{in_flight} operations were still in flight when the run ended; they are not counted"));
+            let operations = iolab_text::counted(in_flight as u64, "operation");
+            self.note(format!("not counted: {operations} still in flight when the run ended"));
         }
     }
 

@@ -5,6 +5,8 @@
 use std::fmt;
 use std::ops::AddAssign;
 
+use iolab_text::counted;
+
 use crate::{ExportRequest, RequestKind};
 
 /// What was served.
@@ -33,9 +35,13 @@ impl fmt::Display for ServedCounts {
         let ServedCounts { reads, read_bytes, writes, written_bytes, unaligned, trims, flushes, failures } = self;
         write!(
             f,
-            "{reads} reads of {read_bytes} bytes, {writes} writes of {written_bytes} bytes ({unaligned} unaligned), "
-        )?;
-        write!(f, "{trims} trims, {flushes} flushes, {failures} failures")
+            "{} of {read_bytes} bytes, {} of {written_bytes} bytes ({unaligned} unaligned), {}, {}, {}",
+            counted(*reads, "read"),
+            counted(*writes, "write"),
+            counted(*trims, "trim"),
+            counted(*flushes, "flush"),
+            counted(*failures, "failure")
+        )
     }
 }
 

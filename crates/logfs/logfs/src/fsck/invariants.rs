@@ -202,7 +202,7 @@ fn link_counts(tree: &mut Tree) -> Vec<Inconsistency> {
         let found = tree.get(inode).map(|node| node.attributes.links);
         if let Some(found) = found.filter(|found| *found != links) {
             faults
-                .push(fault(InconsistencyKind::LinkCount, format!("inode {}: {found} links, {links} names", inode.0)));
+                .push(fault(InconsistencyKind::LinkCount, format!("inode {}: links {found}, names {links}", inode.0)));
             tree.repair(inode, |node| node.attributes.links = links);
         }
     }

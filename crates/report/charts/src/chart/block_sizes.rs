@@ -1,4 +1,4 @@
-//! Bandwidth and IOPS against block size, with what the device can at most.
+//! Bandwidth and IOPS against block size, with the limits of the device.
 //!
 //! The roofline is min(IOPS limit, bandwidth limit / block size): left of its corner a device is
 //! bound by operations, right of it by bytes (the idea is of Williams, Waterman, Patterson,
@@ -241,8 +241,8 @@ impl BlockSizeChart {
     }
 }
 
-/// Ends of the axis and the corner, and enough between for a curve where the axis of speed is
-/// linear.
+/// The ends of the axis, the corner, and enough points between them for a smooth curve on a linear
+/// axis.
 fn roof_places(roofline: &Roofline, x: &Scale) -> Vec<f64> {
     const PIECES: u32 = 24;
     let piece = |n: u32| x.low * (x.high / x.low).powf(f64::from(n) / f64::from(PIECES));

@@ -45,7 +45,7 @@ const LEAST_BAR: f64 = 13.0;
 /// Most rows of groups.
 const MOST_ROWS: usize = 5;
 
-/// More values than these are not told one by one.
+/// The most values that a description lists one by one.
 const MOST_TOLD: usize = 8;
 
 impl Groups {
@@ -68,7 +68,7 @@ impl Groups {
         let slot = (drawn * LEAST_BAR + 14.0).max(62.0);
         let in_row = (((crate::sheet::WIDTH - gutter([&y]) - 30.0) / slot).floor() as usize).max(1);
         let rows = self.groups.len().div_ceil(in_row);
-        // Rows of equal length look better than a full one and a rest.
+        // Rows of equal length look better than full rows and a short last one.
         let in_row = self.groups.len().div_ceil(rows.max(1)).max(1);
         for (row, names) in self.groups.chunks(in_row).enumerate().take(MOST_ROWS) {
             let last = row + 1 == rows.min(MOST_ROWS);
@@ -138,7 +138,7 @@ impl Groups {
                     sheet.svg.close("g");
                 }
                 (None, _) if sound.value.is_none() => missing(&mut sheet.svg, (x, plot.bottom), &tip),
-                _ => sheet.estimate(plot, x, &sound, (style, &tip)),
+                _ => sheet.estimate(plot, x, &sound, style, &tip),
             }
         }
         sheet.svg.close("g");
@@ -154,7 +154,7 @@ impl Groups {
     }
 
     fn describe(&self) -> String {
-        // Of one series, each group has a value of its own to tell.
+        // With a single series, the description lists the value of each group.
         if let [only] = self.series.as_slice()
             && self.groups.len() <= MOST_TOLD
         {

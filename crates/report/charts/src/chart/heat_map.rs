@@ -198,7 +198,7 @@ impl Raster {
         }
         sheet.svg.open("g", &[("shape-rendering", "crispEdges")]);
         for (level, path) in paths.iter().enumerate().filter(|(_, path)| !path.d.is_empty()) {
-            // The darkest colours would be lost on a dark ground.
+            // The darkest colours would be invisible on a dark background.
             let class: Attributes<'_> = if level < COLOURS / 4 { &[("class", "faint")] } else { &[] };
             let colour = viridis::colour(shade(level));
             sheet.svg.leaf("path", &[class, &[("fill", colour.as_str()), ("d", &path.d)]].concat());

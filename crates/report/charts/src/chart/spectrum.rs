@@ -22,7 +22,7 @@ pub struct Spectrum {
     pub series: Vec<SpectrumSeries>,
     /// How the latency axis is divided.
     pub latency: Spacing,
-    /// Series of other pictures that this one is to be compared with: the axes hold them, too.
+    /// Series of other pictures that readers compare with this one: the axes cover them, too.
     pub beside: Vec<SpectrumSeries>,
 }
 

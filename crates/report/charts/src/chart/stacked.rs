@@ -155,7 +155,7 @@ impl Stacked {
         sheet.y += LINE;
     }
 
-    /// The part that is the last named where there are two, else the largest of all.
+    /// The second part where there are two, otherwise the largest.
     fn seen(&self) -> String {
         let shares = |part: usize| -> Vec<Spot> {
             let of = |bar: &StackedBar| {
@@ -214,8 +214,8 @@ impl Stacked {
     }
 }
 
-/// The share, on a ground of its own so that it can be read on every hatching; only where there is
-/// room.
+/// Draws the share with its own background, so that it is readable on every hatching; only where
+/// there is room.
 fn share_label(sheet: &mut Sheet<'_>, place: Rect, share: f64) {
     let text = format!("{:.0}\u{A0}%", share * 100.0);
     let wide = width(&text, Face::Tick) + 8.0;

@@ -23,7 +23,7 @@ pub struct Sweep {
     pub measure: AxisMeasure,
     /// One for each line.
     pub series: Vec<SweepSeries>,
-    /// Values of other pictures that this one is to be compared with: its axis holds them, too.
+    /// Values of other pictures that readers compare with this one: the axis covers them, too.
     pub beside: Vec<f64>,
 }
 

@@ -327,7 +327,7 @@ fn lines(panel: &Panel, most: usize) -> Vec<Line> {
     panel.series.iter().enumerate().take(most).map(line).collect()
 }
 
-/// More moments than these are not told when the pointer rests on them, all plots together.
+/// The most moments that have tooltips, over all plots together.
 const MOST_TIPS: usize = 110;
 
 /// Strips over the whole height of a plot that show the values of all lines at a moment.

@@ -28,7 +28,7 @@ fn breaks_littles_law(member: &Member<'_>) -> bool {
     let Some(sum_ns) = member.lat_sum_ns() else { return false };
     let longest_ns = member.worker.directions.iter().map(|direction| direction.lat.max).max().unwrap_or(0);
     let depth = f64::from(member.plan.queue.depth);
-    // What was in flight when the measured part began brings the time from before along.
+    // Operations in flight when the measured part began include time from before it.
     sum_ns > depth * (TOLERANCE * member.worker.runtime_ns as f64 + longest_ns as f64)
 }
 

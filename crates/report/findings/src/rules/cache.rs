@@ -9,13 +9,13 @@ use crate::facts::{Facts, Job, Stage};
 use crate::traffic::{DATA, Traffic, is_top};
 use crate::wording::{bytes, percent};
 
-/// Less than this says nothing about where it went.
+/// With fewer bytes, the rule says nothing.
 const LEAST_BYTES: f64 = 1048576.0;
 
 /// From this share of the job's bytes down, the device did so little that figures are not about it.
 const HARDLY: f64 = 0.5;
 
-/// From this share down, a part worth a word came from elsewhere.
+/// Below this share, enough bytes bypassed the device to mention it.
 const NOT_ALL: f64 = 0.95;
 
 /// Buffered I/O of which the device saw little.
@@ -79,7 +79,7 @@ pub(crate) fn unwritten_blocks(facts: &Facts<'_>) -> Vec<RuleMatch> {
     seen
 }
 
-/// Direct writes that did not become writes of the device.
+/// Direct writes that did not reach the device as writes.
 pub(crate) fn device_bytes(facts: &Facts<'_>) -> Vec<RuleMatch> {
     let mut seen = Vec::new();
     for (stage, traffic) in observed(facts) {
@@ -99,7 +99,7 @@ pub(crate) fn device_bytes(facts: &Facts<'_>) -> Vec<RuleMatch> {
     seen
 }
 
-/// A device made of others that did less than it did.
+/// A stacked device whose lower devices did less than it did.
 pub(crate) fn cache_beneath(facts: &Facts<'_>) -> Vec<RuleMatch> {
     let devices = &facts.recording.devices;
     let mut seen = Vec::new();

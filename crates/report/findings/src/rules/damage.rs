@@ -1,4 +1,4 @@
-//! Data that was read back and was not what had been written.
+//! Data read back that differs from the data written.
 
 use iolab_recording::Severity;
 use iolab_text::counted;

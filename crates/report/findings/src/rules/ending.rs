@@ -6,7 +6,7 @@ use iolab_units::rounded_ns;
 use super::RuleMatch;
 use crate::facts::Facts;
 
-/// A run that somebody ended, or that was killed.
+/// A run that was interrupted or killed.
 pub(crate) fn interrupted(facts: &Facts<'_>) -> Vec<RuleMatch> {
     let recording = facts.recording;
     if !recording.interrupted {

@@ -76,8 +76,8 @@ pub(crate) fn shared_core(facts: &Facts<'_>) -> Vec<RuleMatch> {
 pub(crate) fn more_workers_than_cpus(facts: &Facts<'_>) -> Vec<RuleMatch> {
     let cpus = facts.recording.host.cpus;
     let all: Vec<Member<'_>> = facts.jobs.iter().flat_map(|job| job.members.iter().copied()).collect();
-    // Only workers of the same time share the CPUs: the sum over groups that ran one after another
-    // is of no moment.
+    // Only workers that run at the same time share the CPUs: groups that ran one after another are
+    // not added up.
     let together = all.iter().map(|one| {
         let mates: Vec<&Member<'_>> = all.iter().filter(|other| overlap(one, other)).collect();
         let long = mates.iter().filter(|mate| mate.worker.runtime_ns >= LEAST_NS);

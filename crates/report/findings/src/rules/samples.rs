@@ -1,4 +1,4 @@
-//! Whether there was enough of everything: time, and samples for the percentiles shown.
+//! Whether the run was long enough, and had enough samples for the percentiles shown.
 
 use iolab_plan::Direction;
 use iolab_recording::Severity;
@@ -38,7 +38,7 @@ pub(crate) fn too_few_samples(facts: &Facts<'_>) -> Vec<RuleMatch> {
     let (mut grave, mut minor) = (Vec::new(), Vec::new());
     for job in facts.shown().filter(|job| !is_too_short(job)) {
         let weak = Direction::ALL.into_iter().filter_map(|direction| weak_percentiles(job, direction));
-        // The direction with the fewest samples speaks for the others.
+        // Only the direction with the fewest samples is reported.
         let Some(weakest) = weak.min_by_key(|weak| weak.samples) else { continue };
         if weakest.is_grave { &mut grave } else { &mut minor }.push((job.name, weakest.words));
     }

@@ -33,7 +33,7 @@ pub(crate) fn drift(facts: &Facts<'_>) -> Vec<RuleMatch> {
         let mean = rates.iter().sum::<f64>() / rates.len() as f64;
         let third = rates.len() / 3;
         let (early, late) = (median(&rates[..third])?, median(&rates[rates.len() - third..])?);
-        // The line and the medians must agree: a single slow interval moves only the line.
+        // The trend line and the medians must agree: a single slow interval moves only the line.
         let moves = |from: f64, to: f64| (to - from).abs() > DRIFT * mean;
         (moves(first, last) && moves(early, late) && (last > first) == (late > early)).then(|| {
             let word = if late > early { "rose" } else { "fell" };
@@ -84,8 +84,8 @@ fn quantile_of(values: &[f64], share: f64) -> Option<f64> {
     iolab_statistics::quantile(values, share)
 }
 
-/// Operations per second of all workers in each interval that all of them lived through; `None`
-/// when that says nothing.
+/// Operations per second of all workers, in each interval in which all of them ran; `None` when
+/// there are too few intervals.
 fn rates(job: &Job<'_>) -> Option<Vec<f64>> {
     if job.members.iter().any(|member| member.waits()) {
         return None;
@@ -104,7 +104,7 @@ fn rates(job: &Job<'_>) -> Option<Vec<f64>> {
             Some(ios? as f64 * 1e9 / line.length_ns.max(1) as f64)
         })
         .collect();
-    // Too few operations in an interval, and their number is chance.
+    // With too few operations in an interval, their number is mostly chance.
     let enough = median(&rates).is_some_and(|rate| rate * inner[0].length_ns as f64 / 1e9 >= 20.0);
     (rates.len() >= LEAST_INTERVALS && enough).then_some(rates)
 }

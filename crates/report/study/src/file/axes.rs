@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use iolab_text::counted;
 use serde::Deserialize;
 
 use super::{Scalar, settings};
@@ -86,7 +87,11 @@ fn single(option: &str, values: Vec<String>) -> Vec<Point> {
 fn zipped(options: &[String], rows: &[Vec<Scalar>]) -> Result<Vec<Point>, StudyError> {
     let point = |row: &Vec<Scalar>| {
         if row.len() != options.len() {
-            let message = format!("a row of {} values for {} options", row.len(), options.len());
+            let message = format!(
+                "a row of {} for {}",
+                counted(row.len() as u64, "value"),
+                counted(options.len() as u64, "option")
+            );
             return Err(StudyError::meaning(message));
         }
         let values: Vec<String> = row.iter().map(Scalar::text).collect();

@@ -94,7 +94,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, device: &Device, area: 
     lines.push(time_axis(&shown, width));
     lines.push(legend(most));
     let lost: u64 = shown.iter().filter_map(|point| point.requests.as_ref()).map(|requests| requests.lost_events).sum();
-    let note = if lost > 0 { format!(", {lost} events lost") } else { String::new() };
+    let note = if lost > 0 { format!(", {} lost", iolab_text::counted(lost, "event")) } else { String::new() };
     let block = block(format!(" latency of each request{note} "));
     frame.render_widget(Paragraph::new(lines).block(block), area);
 }
