@@ -113,7 +113,7 @@ fn beside_bench(repository: &Repository, wanted: &Wanted) -> Result<(), String> 
     let version = programs::fio_version()?;
     let iolab = Workshop::open(repository, wanted.profile())?.program()?;
     let area = TestArea::file(&wanted.folder, wanted.megabytes << 20)?;
-    let table = card::table(Path::new("fio"), &iolab, &area, (wanted.pairs, wanted.runtime_ms))?;
+    let table = card::table(Path::new("fio"), &iolab, &area, wanted.pairs, wanted.runtime_ms)?;
     let build = if wanted.debug { "debug" } else { "release" };
     let facts = format!(
         "{version} against this repository's {build} build, on {}; {} alternating pairs, each pattern for {} ms.",

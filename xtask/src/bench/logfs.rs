@@ -112,7 +112,7 @@ fn on_devices(bench: &Bench, kind: &str, sizes: Sizes, devices: &[Device; 3], sh
         let sides = sides(bench, &logfs.path, [xfs.folder(), ext4.folder()]);
         for (case, found) in CASES.into_iter().zip(&mut found) {
             println!("{kind}, placement {} of {}, {}", turn + 1, devices.len(), case.name);
-            measure((case, sizes), (bench.runtime_ms, rounds), &sides, found)?;
+            measure(case, sizes, bench.runtime_ms, rounds, &sides, found)?;
         }
     }
     CASES.iter().zip(&found).for_each(|(case, found)| judge(&format!("{kind}, {}", case.name), found, sheet));
@@ -142,7 +142,7 @@ fn alone(bench: &Bench, sizes: Sizes, mut sheet: Sheet) -> Result<Sheet, String>
     for case in CASES {
         let mut found = Found::default();
         println!("file, {}", case.name);
-        measure((case, sizes), (bench.runtime_ms, bench.rounds), &sides, &mut found)?;
+        measure(case, sizes, bench.runtime_ms, bench.rounds, &sides, &mut found)?;
         judge(&format!("file, {}", case.name), &found, &mut sheet);
     }
     Ok(sheet)
@@ -153,16 +153,18 @@ type Found = Vec<(&'static str, bool, Figures)>;
 
 /// Lets all sides take turns at one case, and adds what they show.
 fn measure(
-    (case, sizes): (Case, Sizes),
-    (runtime_ms, rounds): (u64, usize),
+    case: Case,
+    sizes: Sizes,
+    runtime_ms: u64,
+    rounds: usize,
     sides: &[Side<'_>],
     found: &mut Found,
 ) -> Result<(), String> {
     // The files are laid out, and the file system made, by runs that do not count.
     for side in sides.iter().filter(|side| !side.is_check) {
-        perform(side, case, sizes, (30, case == CASES[0]))?;
+        perform(side, case, sizes, 30, case == CASES[0])?;
     }
-    let entrant = |side| Entrant::new(side_name(side), move || perform(side, case, sizes, (runtime_ms, false)));
+    let entrant = |side| Entrant::new(side_name(side), move || perform(side, case, sizes, runtime_ms, false));
     let entrants: Vec<Entrant<'_>> = sides.iter().map(entrant).collect();
     let taken = turns::take(&entrants, rounds)?;
     if found.is_empty() {
@@ -194,7 +196,7 @@ fn side_name(side: &Side<'_>) -> String {
 }
 
 /// One run: its figures.
-fn perform(side: &Side<'_>, case: Case, sizes: Sizes, (ms, makes): (u64, bool)) -> Result<Vec<f64>, String> {
+fn perform(side: &Side<'_>, case: Case, sizes: Sizes, ms: u64, makes: bool) -> Result<Vec<f64>, String> {
     let mut words = format!(
         "--numjobs={WORKERS} --iodepth={DEPTH} --group_reporting --output-format=json --direct=1 {}",
         case.words

@@ -32,7 +32,8 @@ pub(super) fn table(
     fio: &Path,
     iolab: &Path,
     area: &TestArea,
-    (pairs, runtime_ms): (usize, u64),
+    pairs: usize,
+    runtime_ms: u64,
 ) -> Result<String, String> {
     let patterns = ours(iolab, area, runtime_ms)?;
     let theirs = |round: &[Pattern]| -> Result<Vec<Figures>, String> {

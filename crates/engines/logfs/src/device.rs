@@ -54,13 +54,13 @@ pub(crate) fn claim(requested: &Requested, worker: u32, executor: &mut Executor)
     if requested.devices.is_empty() {
         let disk = Disk::new(RamDisk::new(requested.size_bytes, 4096));
         let name = "a file system in memory".to_owned();
-        make(&disk, requested, (1, &name), executor)?;
-        let fs = open(&disk, (0, open_options), executor).map_err(|error| refused(&name, &error, ""))?;
+        make(&disk, requested, 1, &name, executor)?;
+        let fs = open(&disk, 0, open_options, executor).map_err(|error| refused(&name, &error, ""))?;
         return Ok(Claimed { fs, disk, notes: Vec::new(), name, _lock: None });
     }
     let mut names = Vec::new();
     for (path, domain) in &requested.devices {
-        if let Some(claimed) = claim_on((path, *domain), (worker, open_options), requested, executor)? {
+        if let Some(claimed) = claim_on(path, *domain, worker, open_options, requested, executor)? {
             return Ok(claimed);
         }
         names.push(path.display().to_string());
@@ -76,8 +76,10 @@ pub(crate) fn claim(requested: &Requested, worker: u32, executor: &mut Executor)
 
 /// A domain of one device; `None` if other workers have all allowed ones.
 fn claim_on(
-    (path, wanted): (&Path, Option<u32>),
-    (worker, open_options): (u32, LogfsOptions),
+    path: &Path,
+    wanted: Option<u32>,
+    worker: u32,
+    open_options: LogfsOptions,
     requested: &Requested,
     executor: &mut Executor,
 ) -> Result<Option<Claimed>, OpenError> {
@@ -95,7 +97,7 @@ fn claim_on(
     let (device, notes) = open_disk(path, &opening).map_err(|error| failed("opening it", &error))?;
     let disk = Disk::new(device);
     if made_here {
-        make(&disk, requested, (requested.domains, &name), executor)?;
+        make(&disk, requested, requested.domains, &name, executor)?;
         share(&lock).map_err(|errno| failed("locking it", &errno.into()))?;
     }
     let domains = executor.run(&mut disk.clone(), count_domains(&disk)).unwrap_or(Err(Error::Closed));
@@ -109,7 +111,7 @@ fn claim_on(
         if !lock_domain(&lock, domain).map_err(|error| failed("locking a domain", &error))? {
             continue;
         }
-        return match open(&disk, (domain, open_options), executor) {
+        return match open(&disk, domain, open_options, executor) {
             Ok(fs) => Ok(Some(Claimed { fs, disk, notes, name, _lock: Some(lock) })),
             Err(error) => Err(refused(&format!("logfs_device {name}, domain {domain}"), &error, "")),
         };
@@ -174,7 +176,7 @@ fn open_options(requested: &Requested) -> Result<LogfsOptions, OpenError> {
     Ok(LogfsOptions { policy, cleaning_bytes: requested.cleaning_bytes, ..LogfsOptions::default() })
 }
 
-fn open(disk: &Disk, (domain, options): (u32, LogfsOptions), executor: &mut Executor) -> Result<LogFs, Error> {
+fn open(disk: &Disk, domain: u32, options: LogfsOptions, executor: &mut Executor) -> Result<LogFs, Error> {
     let context = (Clock::monotonic(), executor.spawner());
     let opened = executor.run(&mut disk.clone(), open_domain(disk, domain, options, context));
     opened.unwrap_or(Err(Error::Closed)).map(|(fs, _)| fs)
@@ -183,7 +185,8 @@ fn open(disk: &Disk, (domain, options): (u32, LogfsOptions), executor: &mut Exec
 fn make(
     disk: &Disk,
     requested: &Requested,
-    (domains, name): (u32, &str),
+    domains: u32,
+    name: &str,
     executor: &mut Executor,
 ) -> Result<(), OpenError> {
     let narrow = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);

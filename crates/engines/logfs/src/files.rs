@@ -16,7 +16,8 @@ const STEP_BYTES: usize = 1 << 20;
 pub(crate) async fn prepare(
     fs: &LogFs,
     files: &[TargetFile],
-    (layout_bytes, seed): (Option<u64>, u64),
+    layout_bytes: Option<u64>,
+    seed: u64,
 ) -> Result<Vec<InodeId>, (String, Error)> {
     let mut inodes = Vec::with_capacity(files.len());
     for (file, number) in files.iter().zip(0_u64..) {

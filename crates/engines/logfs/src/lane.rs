@@ -184,8 +184,8 @@ impl LogfsLane {
         let requested = Requested::of(request.options);
         let mut executor = Executor::new(ReadyOrder::Fair);
         let Claimed { fs, mut disk, notes, name, _lock } = claim(&requested, request.worker, &mut executor)?;
-        let layout = (requested.layout_bytes, request.seed);
-        let prepared = executor.run(&mut disk, files::prepare(&fs, request.files, layout));
+        let preparing = files::prepare(&fs, request.files, requested.layout_bytes, request.seed);
+        let prepared = executor.run(&mut disk, preparing);
         let prepared = prepared.unwrap_or_else(|_stalled| Err((String::new(), Error::Closed)));
         let inodes: Rc<[InodeId]> = prepared
             .map_err(|(file, error)| {

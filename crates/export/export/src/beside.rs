@@ -30,13 +30,23 @@ pub type OpenLane<'a, L> = dyn Fn(usize) -> Result<(L, SlotPool), String> + Sync
 /// Why a thread is no help: its number and what is wrong.
 pub type Unfit<E> = fn(usize, String) -> E;
 
+/// One of the threads beside the calling one.
+pub struct OtherThread<'a> {
+    /// Its number, from 1.
+    pub number: usize,
+    /// Raised when the thread has to end because another one did.
+    pub halt: &'a Stop,
+    /// To be told when the thread is about to serve.
+    pub ready: Ready,
+}
+
 /// Runs `other` on threads 1 to `threads` - 1, and `first` on the calling one once they are ready,
 /// until all have ended. Each gets a stop that is raised when it has to end because another one
 /// did. What the others have served.
 pub fn beside<E: Send>(
     threads: usize,
     unfit: Unfit<E>,
-    other: &(dyn Fn(usize, &Stop, Ready) -> Result<ServedCounts, E> + Sync),
+    other: &(dyn Fn(OtherThread<'_>) -> Result<ServedCounts, E> + Sync),
     first: impl FnOnce(&Stop) -> Result<(), E>,
 ) -> Result<ServedCounts, E> {
     let no_stop = |error| unfit(0, format!("no eventfd: {error}"));
@@ -48,7 +58,7 @@ pub fn beside<E: Send>(
         for (number, halt) in halts.iter().enumerate().skip(1) {
             let (ready, halt_all) = (Ready(sender.clone()), &halt_all);
             let body = move || {
-                let served = other(number, halt, ready);
+                let served = other(OtherThread { number, halt, ready });
                 if served.is_err() {
                     halt_all();
                 }
@@ -96,7 +106,7 @@ mod tests {
     #[test]
     fn the_first_begins_when_the_others_are_ready_and_ends_them() {
         let ready = AtomicUsize::new(0);
-        let other = |_: usize, halt: &Stop, told: Ready| {
+        let other = |OtherThread { halt, ready: told, .. }: OtherThread<'_>| {
             ready.fetch_add(1, Ordering::SeqCst);
             told.tell();
             wait(halt);
@@ -113,7 +123,7 @@ mod tests {
 
     #[test]
     fn one_that_fails_ends_all() {
-        let other = |number: usize, halt: &Stop, told: Ready| {
+        let other = |OtherThread { number, halt, ready: told }: OtherThread<'_>| {
             told.tell();
             if number == 2 {
                 return Err(format!("{number} failed"));
@@ -130,7 +140,7 @@ mod tests {
 
     #[test]
     fn the_first_does_not_begin_without_the_others() {
-        let other = |number: usize, halt: &Stop, told: Ready| {
+        let other = |OtherThread { number, halt, ready: told }: OtherThread<'_>| {
             if number == 1 {
                 return Err("no lane".to_owned());
             }

@@ -37,7 +37,7 @@ mod sync {
     }
 }
 
-pub use beside::{OpenLane, Ready, Unfit, beside};
+pub use beside::{OpenLane, OtherThread, Ready, Unfit, beside};
 pub use blocks::{Size, SizeError};
 pub use exporter::{Exporter, LaneLimits, ServedCounts};
 pub use iolab_async_io::command_ring::{CommandRing, RingCommand, RingEvent, Stop};

@@ -77,7 +77,7 @@ pub(crate) fn resolve(
         extra = extra.saturating_sub(1);
         let extent = extent(job, &wanted, &target, given, index as u64);
         total = total.saturating_add(wanted.io_percent.map_or(extent.1, |percent| percent_of(extent.1, percent)));
-        files.push(file_plan(job, target, extent, laid_out));
+        files.push(file_plan(job, target, extent.0, extent.1, laid_out));
     }
     check_blocks(job, &wanted, &files, total);
     let pass = wanted.size.filter(|size| *size > 0 && *size <= total).unwrap_or(total);
@@ -86,7 +86,7 @@ pub(crate) fn resolve(
 
 /// Regular files whose bytes must be there before the job starts are laid out; devices are as they
 /// are.
-fn file_plan(job: &Job<'_>, target: Target, (start, length): (u64, u64), laid_out: bool) -> FilePlan {
+fn file_plan(job: &Job<'_>, target: Target, start: u64, length: u64, laid_out: bool) -> FilePlan {
     let regular = job.engine.capabilities.files == FileUse::Descriptors
         && matches!(target.kind, PathKind::File(_) | PathKind::Missing);
     // What `opendir` found is used as it is.

@@ -54,8 +54,10 @@ pub struct Gathered {
     pub cycle_transfers: Values,
     /// Think time of a cycle, ns, without what the tracer cost.
     pub cycle_think_ns: Values,
-    /// Time in asynchronous operations, ns, and time in which there was at least one.
-    pub asynchronous_ns: (u64, u64),
+    /// Durations of all asynchronous operations added up, ns.
+    pub asynchronous_ns: u64,
+    /// Time in which at least one asynchronous operation was in flight, ns.
+    pub asynchronous_busy_ns: u64,
     /// Operations by thread.
     pub threads: HashMap<u32, u64>,
     /// Highest end, by file.
@@ -208,8 +210,8 @@ impl Gathered {
         }
         if matches!(operation.call, Call::AioRead | Call::AioWrite | Call::UringRead | Call::UringWrite) {
             let begin_ns = operation.time_ns.max(self.async_end_ns);
-            self.asynchronous_ns.0 += operation.duration_ns;
-            self.asynchronous_ns.1 += operation.end_ns().saturating_sub(begin_ns);
+            self.asynchronous_ns += operation.duration_ns;
+            self.asynchronous_busy_ns += operation.end_ns().saturating_sub(begin_ns);
             self.async_end_ns = self.async_end_ns.max(operation.end_ns());
         }
         if ends_cycle {

@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use iolab_trace::{Facts, Ordered, Role};
 
 use crate::gather::gather;
+use crate::section::Source;
 use crate::{Computing, RoleRules, Section, Survey, TraceStretch};
 
 /// A section with less than this share of the transfers, of the bytes and of the syncs is left out.
@@ -76,10 +77,11 @@ impl ProgramModel {
         let (all, operations) = gather(second, &survey, stretch, call_cost_ns)?;
         let reader = second.reader();
         let facts = reader.facts().clone();
+        let source = Source { files: reader.files(), stretch, has_durations: facts.has_durations };
         let mut sections: Vec<Section> = all
             .into_iter()
             .filter(|(_, seen)| seen.all_transfers() > 0)
-            .map(|(key, seen)| Section::of(key, seen, reader.files(), (stretch, facts.has_durations)))
+            .map(|((role, class), seen)| Section::of(role, class, seen, &source))
             .collect();
         if sections.is_empty() {
             let range = format!("{:.1} s to {:.1} s of it", seconds(stretch.from_ns), seconds(stretch.until_ns));

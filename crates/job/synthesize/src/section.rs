@@ -114,22 +114,27 @@ pub struct Section {
     pub seen: Gathered,
 }
 
+/// What sections are made from beside what was gathered of each.
+pub(crate) struct Source<'t> {
+    /// The files of the trace.
+    pub(crate) files: &'t [File],
+    pub(crate) stretch: TraceStretch,
+    /// Whether the trace says how long operations took.
+    pub(crate) has_durations: bool,
+}
+
 impl Section {
     /// Makes one of what was gathered.
-    pub(crate) fn of(
-        (role, class): (Role, ThreadClass),
-        seen: Gathered,
-        files: &[File],
-        (stretch, has_durations): (TraceStretch, bool),
-    ) -> Section {
+    pub(crate) fn of(role: Role, class: ThreadClass, seen: Gathered, source: &Source<'_>) -> Section {
+        let Source { files, stretch, has_durations } = *source;
         let [reads, writes] = &seen.transfers;
         let transfers = seen.all_transfers();
         let seconds = stretch.length_ns() as f64 / 1e9;
         let engine = engine(&seen);
         let threads = busy_threads(&seen);
-        let depth = match seen.asynchronous_ns {
-            (in_flight, busy) if busy > 0 && engine.1 => {
-                (in_flight as f64 / busy as f64).round().clamp(1.0, 1024.0) as u32
+        let depth = match seen.asynchronous_busy_ns {
+            busy_ns if busy_ns > 0 && engine.1 => {
+                (seen.asynchronous_ns as f64 / busy_ns as f64).round().clamp(1.0, 1024.0) as u32
             }
             _ => 1,
         };

@@ -71,34 +71,42 @@ pub fn import<W: Write>(
     })?;
     let facts = Facts { source: "iolog".to_owned(), command, anonymous, has_durations: false, ..Facts::default() };
     let mut sink = Sink::new(output, &facts)?;
-    let (mut now_ns, mut number, mut waits) = (0, 1, false);
+    let (mut passed, mut number) = (Passed::default(), 1);
     while let Some(line) = lines::next(input)? {
         number += 1;
         let taken = match &line {
             Line::Text(text) if text.trim().is_empty() => Some(()),
-            Line::Text(text) => take_line(text, version, (&mut now_ns, &mut waits), &mut sink)?,
+            Line::Text(text) => take_line(text, version, &mut passed, &mut sink)?,
             Line::TooLong => None,
         };
         if taken.is_none() {
             sink.puzzled(number);
         }
     }
-    if version == Version::Two && !waits {
+    if version == Version::Two && !passed.waits {
         sink.unseen("the log has no time stamps: all operations have time 0", 1);
     }
     sink.finish("lines")
 }
 
+/// The time that the lines so far let pass.
+#[derive(Debug, Default)]
+struct Passed {
+    now_ns: u64,
+    /// Whether any of them waits.
+    waits: bool,
+}
+
 fn take_line<W: Write>(
     text: &str,
     version: Version,
-    (now_ns, waits): (&mut u64, &mut bool),
+    passed: &mut Passed,
     sink: &mut Sink<W>,
 ) -> Result<Option<()>, ImportError> {
     let mut words: Vec<&str> = text.split_whitespace().collect();
     if version == Version::Three {
         let Some(time) = words.first().and_then(|word| word.parse::<u64>().ok()) else { return Ok(None) };
-        *now_ns = time.saturating_mul(1_000).min(1 << 58);
+        passed.now_ns = time.saturating_mul(1_000).min(1 << 58);
         words.remove(0);
     }
     // Names of files may have blanks in them: the action is the word that has its numbers behind it.
@@ -113,8 +121,8 @@ fn take_line<W: Write>(
     match words[place] {
         "add" => {}
         "wait" => {
-            *waits = true;
-            *now_ns = now_ns.saturating_add(first.saturating_mul(1_000)).min(1 << 58);
+            passed.waits = true;
+            passed.now_ns = passed.now_ns.saturating_add(first.saturating_mul(1_000)).min(1 << 58);
         }
         action => {
             let Some((_, call)) = ACTIONS.iter().find(|(known, _)| *known == action) else { return Ok(None) };
@@ -127,7 +135,7 @@ fn take_line<W: Write>(
             let (offset, result) = (moves.then_some(first), if moves { length.min(1 << 58) as i64 } else { 0 });
             let length = if moves { length } else { 0 };
             let (call, flags) = (*call, Flags::default());
-            let time_ns = *now_ns;
+            let time_ns = passed.now_ns;
             sink.operation(&Operation { time_ns, duration_ns: 0, thread, call, file, offset, length, result, flags })?;
         }
     }

@@ -72,8 +72,7 @@ pub fn import<W: Write>(
     command: Vec<String>,
     anonymous: bool,
 ) -> Result<Imported, ImportError> {
-    let mut times = Times::default();
-    let mut unfinished: HashMap<u32, (u64, String)> = HashMap::new();
+    let mut state = State::default();
     let mut number = 0;
     // The first stamp is a fact of the trace, so the first line is read before the trace begins.
     let first = lines::next(input)?;
@@ -92,45 +91,57 @@ pub fn import<W: Write>(
         number += 1;
         match found {
             Line::TooLong => calls.sink.puzzled(number),
-            Line::Text(text) => take_line(&text, number, (&mut times, &mut unfinished), &mut calls)?,
+            Line::Text(text) => state.take_line(&text, number, &mut calls)?,
         }
         next = lines::next(input)?;
     }
-    calls.sink.unseen("calls still running at the end of the text", unfinished.len() as u64);
+    calls.sink.unseen("calls still running at the end of the text", state.unfinished.len() as u64);
     calls.finish()
 }
 
-fn take_line<W: Write>(
-    text: &str,
-    number: u64,
-    (times, unfinished): (&mut Times, &mut HashMap<u32, (u64, String)>),
-    calls: &mut Calls<W>,
-) -> Result<(), ImportError> {
-    let (thread, stamp, rest) = line::taken_apart(text);
-    let time_ns = times.of(stamp, calls.last_end_ns);
-    let is_no_call = rest.is_empty() || ["---", "+++", "strace:"].iter().any(|start| rest.starts_with(start));
-    if is_no_call {
-        return Ok(());
-    }
-    let (time_ns, whole) = if let Some(resumed) = line::resumed(rest) {
-        let Some((begun_ns, begun)) = unfinished.remove(&thread) else {
-            calls.sink.puzzled(number);
+/// The beginning of a call whose end comes in a later line.
+#[derive(Debug)]
+struct Unfinished {
+    time_ns: u64,
+    text: String,
+}
+
+/// What earlier lines say about the next one.
+#[derive(Debug, Default)]
+struct State {
+    times: Times,
+    /// By thread.
+    unfinished: HashMap<u32, Unfinished>,
+}
+
+impl State {
+    fn take_line<W: Write>(&mut self, text: &str, number: u64, calls: &mut Calls<W>) -> Result<(), ImportError> {
+        let (thread, stamp, rest) = line::taken_apart(text);
+        let time_ns = self.times.of(stamp, calls.last_end_ns);
+        let is_no_call = rest.is_empty() || ["---", "+++", "strace:"].iter().any(|start| rest.starts_with(start));
+        if is_no_call {
             return Ok(());
-        };
-        (begun_ns, begun + resumed)
-    } else if let Some(begun) = line::unfinished(rest) {
-        if unfinished.len() < MOST_UNFINISHED {
-            unfinished.insert(thread, (time_ns, begun.to_owned()));
         }
-        return Ok(());
-    } else {
-        (time_ns, rest.to_owned())
-    };
-    match Call::read(&whole) {
-        Some(call) => calls.take(thread, time_ns, &call, number),
-        None => {
-            calls.sink.puzzled(number);
-            Ok(())
+        let (time_ns, whole) = if let Some(resumed) = line::resumed(rest) {
+            let Some(Unfinished { time_ns: begun_ns, text: begun }) = self.unfinished.remove(&thread) else {
+                calls.sink.puzzled(number);
+                return Ok(());
+            };
+            (begun_ns, begun + resumed)
+        } else if let Some(begun) = line::unfinished(rest) {
+            if self.unfinished.len() < MOST_UNFINISHED {
+                self.unfinished.insert(thread, Unfinished { time_ns, text: begun.to_owned() });
+            }
+            return Ok(());
+        } else {
+            (time_ns, rest.to_owned())
+        };
+        match Call::read(&whole) {
+            Some(call) => calls.take(thread, time_ns, &call, number),
+            None => {
+                calls.sink.puzzled(number);
+                Ok(())
+            }
         }
     }
 }

@@ -199,7 +199,8 @@ pub fn serve<S: Service>(
     channel: &Channel,
     session: &mut S,
     idle_looks: u32,
-    (mut ending, share): (Ending<'_>, Share),
+    mut ending: Ending<'_>,
+    share: Share,
     registered: impl FnOnce(),
 ) -> Result<(), S::Error> {
     let mut entries = Entries::new(channel, session, share)?;
@@ -220,7 +221,7 @@ pub fn serve<S: Service>(
         let mut round = Round::default();
         while let Some(event) = entries.ring.next_event() {
             round.arrived = true;
-            on_event(&mut entries, session, (channel, event), &mut message, &mut round)?;
+            on_event(&mut entries, session, channel, event, &mut message, &mut round)?;
         }
         if round.stopped {
             if ending.is_now()? {
@@ -255,7 +256,8 @@ pub fn serve<S: Service>(
 fn on_event<S: Service>(
     entries: &mut Entries,
     session: &mut S,
-    (channel, event): (&Channel, RingEvent),
+    channel: &Channel,
+    event: RingEvent,
     message: &mut Message,
     round: &mut Round,
 ) -> Result<(), FuseError> {

@@ -178,7 +178,7 @@ impl Ring {
         for tracepoint in tracepoints {
             let filter = CString::new(tracepoint.filter)?;
             for id in ids {
-                let event = match open_event(tracepoint.id, (*id, cpu), inherit) {
+                let event = match open_event(tracepoint.id, *id, cpu, inherit) {
                     Err(error) if error.raw_os_error() == Some(libc::ESRCH) => continue,
                     opened => opened?,
                 };
@@ -297,7 +297,7 @@ fn sample(record: &[u8]) -> Option<TracepointSample<'_>> {
     Some(TracepointSample { time_ns: number(record, 16)?, process, thread, raw: record.get(28..28 + bytes)? })
 }
 
-fn open_event(tracepoint: u64, (thread, cpu): (i32, usize), inherit: u64) -> io::Result<File> {
+fn open_event(tracepoint: u64, thread: i32, cpu: usize, inherit: u64) -> io::Result<File> {
     let attributes = Attributes {
         kind: TYPE_TRACEPOINT,
         size: size_of::<Attributes>() as u32,

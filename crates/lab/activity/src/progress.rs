@@ -146,7 +146,9 @@ impl Drop for ProgressLine<'_> {
 /// Does `work`, and shows its progress meanwhile: the count in `done`, of `total` if that is known.
 pub fn watched<T>(
     console: &dyn Console,
-    (what, unit, total): (String, ProgressUnit, Option<u64>),
+    what: String,
+    unit: ProgressUnit,
+    total: Option<u64>,
     done: &AtomicU64,
     work: impl FnOnce() -> T,
 ) -> T {
@@ -206,11 +208,9 @@ mod tests {
     fn watched_work_answers_and_ends_its_watcher() {
         let done = AtomicU64::new(0);
         let work = || done.fetch_add(7, Ordering::Relaxed) + 1;
-        assert_eq!(watched(&crate::Silent, ("a".into(), ProgressUnit::Bytes, Some(7)), &done, work), 1);
+        assert_eq!(watched(&crate::Silent, "a".into(), ProgressUnit::Bytes, Some(7), &done, work), 1);
         let caught = std::panic::catch_unwind(|| {
-            watched(&crate::Silent, ("b".into(), ProgressUnit::Uncounted, None), &AtomicU64::new(0), || {
-                panic!("within")
-            })
+            watched(&crate::Silent, "b".into(), ProgressUnit::Uncounted, None, &AtomicU64::new(0), || panic!("within"))
         });
         assert!(caught.is_err());
     }

@@ -106,7 +106,7 @@ fn into_image(
                 Some(folder) => match from.file_name() {
                     Some(name) => (folder, name.as_bytes().to_vec()),
                     None => {
-                        add(&mut sum, copy_contents(fs, from, folder, (request, destination), &mut onlooker).await?);
+                        add(&mut sum, copy_contents(fs, from, folder, request, destination, &mut onlooker).await?);
                         continue;
                     }
                 },
@@ -118,7 +118,7 @@ fn into_image(
             let path = if folder.is_some() { [destination, b"/", &name].concat() } else { destination.to_vec() };
             let source = CopySource { path: from, recursive: request.recursive };
             let told = &mut |done: &Copied| onlooker.go_on(done);
-            add(&mut sum, from_host_told(fs, source, (parent, &name), &path, told).await?);
+            add(&mut sum, from_host_told(fs, source, parent, &name, &path, told).await?);
         }
         Ok(sum)
     })
@@ -129,7 +129,8 @@ async fn copy_contents(
     fs: &Volume,
     from: &Path,
     folder: InodeId,
-    (request, destination): (&CopyRequest<'_>, &[u8]),
+    request: &CopyRequest<'_>,
+    destination: &[u8],
     onlooker: &mut Onlooker<'_>,
 ) -> Result<Copied, FsError> {
     if !request.recursive {
@@ -145,7 +146,7 @@ async fn copy_contents(
         let source = CopySource { path: &source, recursive: true };
         onlooker.before = before + sum.bytes;
         let told = &mut |done: &Copied| onlooker.go_on(done);
-        add(&mut sum, from_host_told(fs, source, (folder, name.as_bytes()), &path, told).await?);
+        add(&mut sum, from_host_told(fs, source, folder, name.as_bytes(), &path, told).await?);
     }
     Ok(sum)
 }

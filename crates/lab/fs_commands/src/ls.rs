@@ -43,7 +43,7 @@ async fn lines(fs: &Volume, request: &ListRequest<'_>) -> Result<String, iolab_l
     let mut text = String::new();
     if attributes.kind != InodeKind::Directory {
         let entry = DirectoryEntry { name: path.to_vec(), inode, kind: attributes.kind };
-        row(fs, request, (&entry, path), &attributes, &mut text).await?;
+        row(fs, request, &entry, path, &attributes, &mut text).await?;
         return Ok(text);
     }
     let mut open = vec![(path.to_vec(), inode)];
@@ -55,7 +55,7 @@ async fn lines(fs: &Volume, request: &ListRequest<'_>) -> Result<String, iolab_l
         let mut below = Vec::new();
         for entry in fs.read_directory(directory, b"", usize::MAX).await? {
             let full = [&path, &b"/"[..], &entry.name].concat();
-            row(fs, request, (&entry, &full), &fs.stat(entry.inode).await?, &mut text).await?;
+            row(fs, request, &entry, &full, &fs.stat(entry.inode).await?, &mut text).await?;
             if request.recursive && entry.kind == InodeKind::Directory {
                 below.push((full, entry.inode));
             }
@@ -68,7 +68,8 @@ async fn lines(fs: &Volume, request: &ListRequest<'_>) -> Result<String, iolab_l
 async fn row(
     fs: &Volume,
     request: &ListRequest<'_>,
-    (entry, path): (&DirectoryEntry, &[u8]),
+    entry: &DirectoryEntry,
+    path: &[u8],
     attributes: &Attributes,
     text: &mut String,
 ) -> Result<(), iolab_logfs::Error> {

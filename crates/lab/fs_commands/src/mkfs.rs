@@ -46,8 +46,8 @@ pub fn make_image(request: &MakeRequest<'_>, console: &dyn Console) -> Result<St
     refuse_objections(path, request.force)?;
     let is_new = make_missing(path, request.size_bytes)?;
     // Nothing can be counted: few blocks are written, and what may take long is the device's flush.
-    let what = (format!("creating a file system in {}", path.display()), ProgressUnit::Uncounted, None);
-    let made = watched(console, what, &AtomicU64::new(0), || make(request));
+    let what = format!("creating a file system in {}", path.display());
+    let made = watched(console, what, ProgressUnit::Uncounted, None, &AtomicU64::new(0), || make(request));
     if made.is_err() && is_new {
         // The file was new: a failed attempt leaves nothing behind.
         let _gone = std::fs::remove_file(path);

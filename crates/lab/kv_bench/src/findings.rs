@@ -37,8 +37,14 @@ pub fn all_findings(results: &[BenchmarkResult], memory_bytes: u64) -> Vec<Findi
     all
 }
 
-fn finding(result: &BenchmarkResult, rule: &str, severity: Severity, texts: (String, &str, &str)) -> Option<Finding> {
-    let (evidence, consequence, advice) = texts;
+fn finding(
+    result: &BenchmarkResult,
+    rule: &str,
+    severity: Severity,
+    evidence: String,
+    consequence: &str,
+    advice: &str,
+) -> Option<Finding> {
     Some(Finding {
         rule: rule.to_owned(),
         severity,
@@ -67,7 +73,7 @@ fn debt(result: &BenchmarkResult) -> Option<Finding> {
     );
     let consequence = "The write rate does not include this work; in the long run it would be lower.";
     let advice = "Write for longer (--duration), or run `waitforcompaction` afterwards and include its time.";
-    finding(result, "kv-compaction-debt", Severity::Warning, (evidence, consequence, advice))
+    finding(result, "kv-compaction-debt", Severity::Warning, evidence, consequence, advice)
 }
 
 fn no_log(result: &BenchmarkResult) -> Option<Finding> {
@@ -81,7 +87,9 @@ fn no_log(result: &BenchmarkResult) -> Option<Finding> {
         result,
         "kv-no-log",
         Severity::Warning,
-        (evidence, consequence, "Remove --disable_wal, or state it with the results."),
+        evidence,
+        consequence,
+        "Remove --disable_wal, or state it with the results.",
     )
 }
 
@@ -105,7 +113,9 @@ fn cache(result: &BenchmarkResult) -> Option<Finding> {
         result,
         "kv-cache-larger-than-data",
         Severity::Warning,
-        (evidence, consequence, "Lower --cache_size, or raise --num."),
+        evidence,
+        consequence,
+        "Lower --cache_size, or raise --num.",
     )
 }
 
@@ -130,7 +140,7 @@ fn page_cache(result: &BenchmarkResult, memory_bytes: u64) -> Option<Finding> {
     );
     let consequence = "Most reads came from the page cache: you measured RAM.";
     let advice = "Use --use_direct_reads, a store larger than memory, or a memory limit for the process.";
-    finding(result, "kv-page-cache", Severity::Note, (evidence, consequence, advice))
+    finding(result, "kv-page-cache", Severity::Note, evidence, consequence, advice)
 }
 
 fn assertions(result: &BenchmarkResult) -> Option<Finding> {
@@ -140,7 +150,7 @@ fn assertions(result: &BenchmarkResult) -> Option<Finding> {
     let evidence = "The store's library was built with assertions.".to_owned();
     let consequence = "It checks itself in every operation: a release build is faster.";
     let advice = "Compare only with results of the same library; for absolute results use a build with NDEBUG.";
-    finding(result, "kv-assertions", Severity::Note, (evidence, consequence, advice))
+    finding(result, "kv-assertions", Severity::Note, evidence, consequence, advice)
 }
 
 /// Writers were held back for a good part of the time.
@@ -150,7 +160,7 @@ fn stall(result: &BenchmarkResult) -> Option<Finding> {
         format!("Writers were stalled for {:.2} s of {:.2} s.", stalled as f64 / 1e9, result.elapsed_ns as f64 / 1e9);
     let consequence = "The device or the compaction threads limit the write rate.";
     let advice = "Look at the intervals; --rate shows the response times of a client with a fixed schedule.";
-    finding(result, "kv-stall", Severity::Note, (evidence, consequence, advice))
+    finding(result, "kv-stall", Severity::Note, evidence, consequence, advice)
 }
 
 #[cfg(test)]

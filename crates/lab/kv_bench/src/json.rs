@@ -8,9 +8,9 @@ use crate::findings::findings;
 use crate::result::{BenchmarkResult, Direction};
 
 /// All results as one document.
-pub fn json(store: (&str, &str), results: &[BenchmarkResult], memory_bytes: u64) -> String {
+pub fn json(name: &str, version: &str, results: &[BenchmarkResult], memory_bytes: u64) -> String {
     let benchmarks: Vec<Value> = results.iter().map(|result| one(result, memory_bytes)).collect();
-    let document = json!({ "iolab_kv_bench": 1, "store": store.0, "version": store.1, "benchmarks": benchmarks });
+    let document = json!({ "iolab_kv_bench": 1, "store": name, "version": version, "benchmarks": benchmarks });
     format!("{document:#}\n")
 }
 

@@ -48,7 +48,8 @@ impl Acknowledged {
 pub fn load(
     store: &dyn Access,
     shape: &Shape,
-    (round, first): (u64, u64),
+    round: u64,
+    first: u64,
     tell: &mut impl Write,
 ) -> Result<(), StoreError> {
     let mut batch = Batch::new();

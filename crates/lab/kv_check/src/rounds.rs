@@ -118,12 +118,12 @@ pub fn check(
     for number in 1..=rounds {
         // Now and then at once, while the store is being opened.
         let moment = Moment { operations: random.below(MOST_OPERATIONS), delay_us: random.below(MOST_DELAY_US) };
-        let (promised, mut round) = kill(world, (number, settled), moment)?;
+        let (promised, mut round) = kill(world, number, settled, moment)?;
         world.crash(number).map_err(|what| Stopped::World { round: number, what })?;
         let unusable = |error| Stopped::Unusable { round: number, error };
         let store = world.open(number).map_err(unusable)?;
         let access: &dyn iolab_kv::Access = &*store;
-        let judged = judge(access, &mut model, (shape, number), promised).map_err(unusable)?;
+        let judged = judge(access, &mut model, shape, number, promised).map_err(unusable)?;
         let found = judged.map_err(|violation| Stopped::Broken { round: number, violation })?;
         store.maintain(Maintenance::Flush).and_then(|()| store.close()).map_err(unusable)?;
         round.lost = promised.acknowledged.saturating_sub(found);
@@ -145,7 +145,7 @@ struct Moment {
 }
 
 /// One load from its start to its kill.
-fn kill(world: &mut dyn World, (number, settled): (u64, u64), moment: Moment) -> Result<(Promised, Round), Stopped> {
+fn kill(world: &mut dyn World, number: u64, settled: u64, moment: Moment) -> Result<(Promised, Round), Stopped> {
     let failed = |what: String| Stopped::World { round: number, what };
     let mut child = world.start(number, settled + 1).map_err(|error| failed(format!("starting the load: {error}")))?;
     let Some(pipe) = child.stdout.take() else { return Err(failed("the load has no pipe".to_owned())) };

@@ -52,7 +52,8 @@ pub enum Violation {
 pub fn judge(
     store: &dyn Access,
     model: &mut Model,
-    (shape, round): (&Shape, u64),
+    shape: &Shape,
+    round: u64,
     promised: Promised,
 ) -> Result<Result<u64, Violation>, StoreError> {
     let content = Model::read(store)?;

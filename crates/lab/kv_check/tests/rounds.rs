@@ -21,11 +21,11 @@ fn child() {
     let Ok(told) = std::env::var(VARIABLE) else { return };
     let words: Vec<&str> = told.split(',').collect();
     let store = open(Path::new(words[0])).unwrap();
-    let numbers = (words[1].parse().unwrap(), words[2].parse().unwrap());
+    let (round, first) = (words[1].parse().unwrap(), words[2].parse().unwrap());
     let hasty = Hasty::new(&*store);
     let access: &dyn Access = if words[3] == "hasty" { &hasty } else { &*store };
     // Standard output is the test harness's; the parent gave a pipe as standard error instead.
-    load(access, &Shape::default(), numbers, &mut std::io::stderr()).unwrap();
+    load(access, &Shape::default(), round, first, &mut std::io::stderr()).unwrap();
 }
 
 struct Here {

@@ -19,7 +19,7 @@ fn holding(numbers: &[u64]) -> (tempfile::TempDir, Box<dyn Store>) {
 
 fn verdict(numbers: &[u64], promised: Promised) -> Result<u64, Violation> {
     let (_folder, store) = holding(numbers);
-    judge(&*store, &mut Model::default(), (&Shape::default(), 1), promised).unwrap()
+    judge(&*store, &mut Model::default(), &Shape::default(), 1, promised).unwrap()
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn half_an_operation_is_none() {
     let (key, value) = &half.changes[0];
     store.put(key, value.as_deref().unwrap_or_default(), Durability::Logged).unwrap();
     let promised = Promised { settled: 0, synced: 3, acknowledged: 4 };
-    let judged = judge(&*store, &mut Model::default(), (&Shape::default(), 1), promised).unwrap();
+    let judged = judge(&*store, &mut Model::default(), &Shape::default(), 1, promised).unwrap();
     assert!(matches!(judged, Err(Violation::NoPrefix { found: 4, .. })), "{judged:?}");
 }
 

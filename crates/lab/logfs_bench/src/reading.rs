@@ -105,7 +105,7 @@ pub fn read_clusters(path: &Path, options: &ReadingOptions) -> Result<ReadingRes
     let mut cases = Vec::new();
     for &count in &options.counts {
         for &length in options.lengths.iter().filter(|length| count * **length <= options.cluster_bytes && count > 0) {
-            cases.push(case(&mut reader, options, (count, length), (&mut random, clusters))?);
+            cases.push(case(&mut reader, options, count, length, &mut random)?);
         }
     }
     let costs = costs(&cases);
@@ -119,10 +119,13 @@ pub fn read_clusters(path: &Path, options: &ReadingOptions) -> Result<ReadingRes
 fn case(
     reader: &mut Reader,
     options: &ReadingOptions,
-    (count, length): (u64, u64),
-    (random, clusters): (&mut Random, u64),
+    count: u64,
+    length: u64,
+    random: &mut Random,
 ) -> Result<ReadingCase, BenchError> {
-    let unit = u64::from(reader.device.geometry().block_bytes);
+    let geometry = reader.device.geometry();
+    let unit = u64::from(geometry.block_bytes);
+    let clusters = geometry.size_bytes / options.cluster_bytes;
     let mut times: Vec<(ReadingWay, Vec<u64>)> = options.ways.iter().map(|way| (*way, Vec::new())).collect();
     let part = options.cluster_bytes / count / unit * unit;
     let length_in_units = length.next_multiple_of(unit);
@@ -134,7 +137,7 @@ fn case(
         let wanted: Vec<(u32, u32)> = (0..count).map(&mut place).collect();
         for (way, times) in &mut times {
             let begin = random.below(clusters) * options.cluster_bytes;
-            let planned = plan(*way, &wanted, (unit as u32, options.cluster_bytes as u32));
+            let planned = plan(*way, &wanted, unit as u32, options.cluster_bytes as u32);
             let requests = planned.into_iter().map(|(from, to)| (begin + u64::from(from), u64::from(to - from)));
             times.push(reader.read(&requests.collect::<Vec<_>>())?);
         }
@@ -148,7 +151,7 @@ fn case(
 }
 
 /// What is read so that all wanted ranges are, from and to.
-fn plan(way: ReadingWay, wanted: &[(u32, u32)], (unit, cluster): (u32, u32)) -> Vec<(u32, u32)> {
+fn plan(way: ReadingWay, wanted: &[(u32, u32)], unit: u32, cluster: u32) -> Vec<(u32, u32)> {
     match way {
         ReadingWay::Ranges => wanted.iter().map(|(from, to)| (*from, to.next_multiple_of(unit))).collect(),
         ReadingWay::Whole => vec![(0, cluster)],
@@ -266,10 +269,11 @@ mod tests {
 
     #[test]
     fn each_way_covers_what_is_wanted() {
-        let (wanted, sizes) = ([(512, 4096), (12288, 20480), (262_144, 266_240)], (4096, 1 << 20));
-        assert_eq!(plan(ReadingWay::Ranges, &wanted[1..], sizes), &wanted[1..]);
-        assert_eq!(plan(ReadingWay::Whole, &wanted, sizes), [(0, 1 << 20)]);
-        assert_eq!(plan(ReadingWay::Planned, &wanted, sizes), [(0, 20480), (262_144, 266_240)]);
+        let wanted = [(512, 4096), (12288, 20480), (262_144, 266_240)];
+        let plan = |way, wanted: &[(u32, u32)]| plan(way, wanted, 4096, 1 << 20);
+        assert_eq!(plan(ReadingWay::Ranges, &wanted[1..]), &wanted[1..]);
+        assert_eq!(plan(ReadingWay::Whole, &wanted), [(0, 1 << 20)]);
+        assert_eq!(plan(ReadingWay::Planned, &wanted), [(0, 20480), (262_144, 266_240)]);
     }
 
     #[test]

@@ -103,7 +103,7 @@ impl Validation {
             let middle = |blocks: &[Block]| iolab_statistics::median(&blocks.iter().map(of).collect::<Vec<_>>());
             let (Some(one), Some(other)) = (middle(&job.blocks), middle(application)) else { continue };
             let score = if name.ends_with("merged") { 1.0 - (one - other).abs() } else { nearness(one, other) };
-            self.add(name, (one, other), score, show);
+            self.add(name, one, other, score, show);
         }
     }
 
@@ -118,15 +118,15 @@ impl Validation {
             );
         }
         let rate = |value: f64| format!("{value:.0}");
-        self.ratio("operations/s, traced", (job.operations_per_s, application.operations_per_s), rate);
-        self.ratio("bytes/s, traced", (job.bytes_per_s, application.bytes_per_s), rounded_bytes);
-        let shares = (job.sync_share, application.sync_share);
-        self.add("share of syncs", shares, 1.0 - (shares.0 - shares.1).abs(), percent);
+        self.ratio("operations/s, traced", job.operations_per_s, application.operations_per_s, rate);
+        self.ratio("bytes/s, traced", job.bytes_per_s, application.bytes_per_s, rounded_bytes);
+        let apart = (job.sync_share - application.sync_share).abs();
+        self.add("share of syncs", job.sync_share, application.sync_share, 1.0 - apart, percent);
         for (name, place) in [("sizes of reads, distance", 0), ("sizes of writes, distance", 1)] {
             match kolmogorov_smirnov(&job.sizes[place], &application.sizes[place]) {
-                Some(distance) => self.add(name, (distance, 0.0), 1.0 - distance, |value| format!("{value:.3}")),
+                Some(distance) => self.add(name, distance, 0.0, 1.0 - distance, |value| format!("{value:.3}")),
                 None if job.sizes[place].is_empty() != application.sizes[place].is_empty() => {
-                    self.add(name, (1.0, 0.0), 0.0, |value| format!("{value:.3}"));
+                    self.add(name, 1.0, 0.0, 0.0, |value| format!("{value:.3}"));
                 }
                 None => {}
             }
@@ -145,16 +145,16 @@ impl Validation {
             return;
         }
         for (what, share) in [("median", 50.0), ("p99", 99.0)] {
-            let both = (one.percentile(share) as f64, other.percentile(share) as f64);
-            self.ratio(&format!("{what} of {name}"), both, rounded_ns);
+            let [job, application] = [one, other].map(|latencies| latencies.percentile(share) as f64);
+            self.ratio(&format!("{what} of {name}"), job, application, rounded_ns);
         }
     }
 
-    fn ratio(&mut self, name: &str, both: (f64, f64), show: impl Fn(f64) -> String) {
-        self.add(name, both, nearness(both.0, both.1), show);
+    fn ratio(&mut self, name: &str, job: f64, application: f64, show: impl Fn(f64) -> String) {
+        self.add(name, job, application, nearness(job, application), show);
     }
 
-    fn add(&mut self, name: &str, (job, application): (f64, f64), score: f64, show: impl Fn(f64) -> String) {
+    fn add(&mut self, name: &str, job: f64, application: f64, score: f64, show: impl Fn(f64) -> String) {
         let shown = [show(job), show(application)];
         self.scores.push(Score { name: name.to_owned(), job, application, score, shown });
     }

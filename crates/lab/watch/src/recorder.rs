@@ -100,7 +100,7 @@ pub fn record(request: RecordRequest<'_>) -> Result<Recorded, RecordError> {
     let clock = Clock::monotonic();
     let (names, only_used) = selection.names(&system);
     let devices = system.devices_named(names.iter().map(String::as_str));
-    let sampling = Sampling::of_devices(&devices, interval_ns, true, (&system, &clock));
+    let sampling = Sampling::of_devices(&devices, interval_ns, true, &system, &clock);
     iolab_process::count_signals();
 
     let mut recording = program_recording::empty(request.plan, interval_ns, request.host, request.version);

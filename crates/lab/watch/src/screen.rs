@@ -35,7 +35,7 @@ pub(crate) fn show(mut looker: Looker, pace: Pace, unit: DataUnit, untraced: Opt
     let mut state = State::new(looker.facts().hostname, unit);
     state.untraced = untraced;
     let mut terminal = ratatui::try_init().map_err(WatchError::terminal("opening the terminal"))?;
-    let watched = watch(&mut terminal, &mut looker, &mut state, (interval_ns, reports));
+    let watched = watch(&mut terminal, &mut looker, &mut state, interval_ns, reports);
     ratatui::restore();
     watched.map_err(WatchError::terminal("drawing on the terminal"))
 }
@@ -44,7 +44,8 @@ fn watch(
     terminal: &mut ratatui::DefaultTerminal,
     looker: &mut Looker,
     state: &mut State,
-    (interval_ns, reports): (u64, Option<u64>),
+    interval_ns: u64,
+    reports: Option<u64>,
 ) -> std::io::Result<()> {
     let clock = Clock::monotonic();
     let mut next_ns = clock.now_ns();

@@ -51,7 +51,8 @@ impl Directories {
     /// Fills `room` with entries; how many bytes were used.
     pub(crate) fn list(
         &mut self,
-        (fs, nodes): (&LocalVolume, &mut Nodes),
+        fs: &LocalVolume,
+        nodes: &mut Nodes,
         listing: Listing,
         room: &mut [u8],
     ) -> Result<usize, Error> {
@@ -63,7 +64,7 @@ impl Directories {
         let mut at = listing.offset;
         while let Some(entry) = handle.entry(fs, listing.directory, at)? {
             let told = if listing.plus && at >= 2 { KnownAttributes::of(fs, entry.inode).ok() } else { None };
-            let Some(length) = put(&entry, at + 1, (listing.plus, told), &mut room[used..]) else { break };
+            let Some(length) = put(&entry, at + 1, listing.plus, told, &mut room[used..]) else { break };
             if told.is_some() {
                 nodes.remember(fs, entry.inode)?;
             }
@@ -99,7 +100,8 @@ impl Handle {
 fn put(
     entry: &DirectoryEntry,
     cookie: u64,
-    (plus, told): (bool, Option<KnownAttributes>),
+    plus: bool,
+    told: Option<KnownAttributes>,
     room: &mut [u8],
 ) -> Option<usize> {
     let body = Body::new(room);

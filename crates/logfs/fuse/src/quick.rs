@@ -26,7 +26,9 @@ pub(crate) fn answer(world: &World, message: &Message, payload: &mut [u8]) -> Op
         opcode::READLINK => world.fs.read_link(inode).map_err(errno).and_then(|target| copied(&target, payload)),
         opcode::OPEN => open(world, inode, args, payload),
         opcode::OPENDIR => open_directory(world, inode, payload),
-        code @ (opcode::READDIR | opcode::READDIRPLUS) => list(world, inode, (code, args), payload),
+        code @ (opcode::READDIR | opcode::READDIRPLUS) => {
+            list(world, inode, code == opcode::READDIRPLUS, args, payload)
+        }
         opcode::RELEASEDIR => {
             world.directories.borrow_mut().close(u64_at(args, 0).unwrap_or_default());
             Ok(0)
@@ -114,14 +116,14 @@ fn open_directory(world: &World, inode: InodeId, payload: &mut [u8]) -> Quick {
     fitted(Body::new(payload).u64(handle).u32(0).u32(0))
 }
 
-fn list(world: &World, directory: InodeId, (code, args): (u32, &[u8]), payload: &mut [u8]) -> Quick {
+fn list(world: &World, directory: InodeId, plus: bool, args: &[u8], payload: &mut [u8]) -> Quick {
     let TransferArgs { offset, size } = TransferArgs::parse(args).ok_or(libc::EINVAL)?;
     let handle = u64_at(args, 0).ok_or(libc::EINVAL)?;
     let room = payload.len().min(size as usize);
-    let listing = Listing { directory, handle, offset, plus: code == opcode::READDIRPLUS };
+    let listing = Listing { directory, handle, offset, plus };
     let mut nodes = world.nodes.borrow_mut();
     let mut directories = world.directories.borrow_mut();
-    directories.list((&world.fs, &mut nodes), listing, &mut payload[..room]).map_err(errno)
+    directories.list(&world.fs, &mut nodes, listing, &mut payload[..room]).map_err(errno)
 }
 
 /// `struct fuse_kstatfs`.

@@ -134,7 +134,7 @@ async fn copy_tree(fs: &Volume, source: InodeId, (directory, name): Spot<'_>) ->
             continue;
         }
         let attributes = fs.stat(source).await?;
-        let copy = make_like(fs, (source, &attributes), (directory, &name)).await?;
+        let copy = make_like(fs, source, &attributes, (directory, &name)).await?;
         for name in fs.extended_names(source).await? {
             let value = fs.extended(source, &name).await?;
             fs.set_extended(copy, &name, &value, SetCondition::Any).await?;
@@ -146,7 +146,7 @@ async fn copy_tree(fs: &Volume, source: InodeId, (directory, name): Spot<'_>) ->
             continue;
         }
         if attributes.kind == InodeKind::File {
-            copy_content(fs, (source, attributes.size), copy).await?;
+            copy_content(fs, source, attributes.size, copy).await?;
         }
         set_attributes(fs, copy, &attributes).await?;
         if attributes.links > 1 {
@@ -162,7 +162,8 @@ async fn copy_tree(fs: &Volume, source: InodeId, (directory, name): Spot<'_>) ->
 /// Makes something of the same kind, without content.
 async fn make_like(
     fs: &Volume,
-    (source, attributes): (InodeId, &Attributes),
+    source: InodeId,
+    attributes: &Attributes,
     (directory, name): Spot<'_>,
 ) -> Result<InodeId, Error> {
     let Attributes { kind, mode, uid, gid, .. } = *attributes;
@@ -178,7 +179,7 @@ async fn make_like(
     }
 }
 
-async fn copy_content(fs: &Volume, (source, size): (InodeId, u64), copy: InodeId) -> Result<(), Error> {
+async fn copy_content(fs: &Volume, source: InodeId, size: u64, copy: InodeId) -> Result<(), Error> {
     let mut at = 0;
     while let Some(start) = fs.next_data(source, at).await? {
         let end = fs.next_hole(source, start).await?.unwrap_or(size);

@@ -169,7 +169,7 @@ impl OpenFile {
             }
             if let Some(length) = ahead.wanted(offset, into.len()) {
                 let (buffer, found) = self.fetch(offset, length)?;
-                return Ok(ahead.keep((offset, found), buffer, into));
+                return Ok(ahead.keep(offset, found, buffer, into));
             }
         }
         let (buffer, found) = self.fetch(offset, into.len())?;
@@ -204,7 +204,7 @@ impl OpenFile {
         let (inode, block) = (self.inode, self.shared.service.layout().block_bytes as usize);
         let reads = wanted.iter().map(|(offset, into)| {
             let (offset, length) = (*offset, into.len());
-            async move |fs: LocalVolume| read_new(&fs, inode, (offset, length), block).await
+            async move |fs: LocalVolume| read_new(&fs, inode, offset, length, block).await
         });
         let answers = self.shared.service.call_each(reads.collect());
         let placed = answers.into_iter().zip(wanted).map(|(answer, (_, into))| -> Result<usize, CallFailure> {
@@ -220,7 +220,7 @@ impl OpenFile {
         let inode = self.inode;
         let block = self.shared.service.layout().block_bytes as usize;
         let read =
-            self.shared.service.call(async move |fs: LocalVolume| read_new(&fs, inode, (offset, length), block).await);
+            self.shared.service.call(async move |fs: LocalVolume| read_new(&fs, inode, offset, length, block).await);
         read.map_err(|error| self.failure(&error))
     }
 
@@ -260,7 +260,8 @@ impl OpenFile {
 async fn read_new(
     fs: &LocalVolume,
     inode: InodeId,
-    (offset, length): (u64, usize),
+    offset: u64,
+    length: usize,
     block_bytes: usize,
 ) -> Result<(Buffer, usize), Error> {
     let (found, buffer) = fs.read_into(inode, offset, Buffer::zeroed(length.next_multiple_of(block_bytes))).await;

@@ -48,7 +48,7 @@ impl Ahead {
     }
 
     /// Keeps this number of bytes read at a place, and takes the reader's share.
-    pub(crate) fn keep(&mut self, (offset, found): (u64, usize), buffer: Buffer, into: &mut [u8]) -> usize {
+    pub(crate) fn keep(&mut self, offset: u64, found: usize, buffer: Buffer, into: &mut [u8]) -> usize {
         let share = found.min(into.len());
         into[..share].copy_from_slice(&buffer[..share]);
         (self.start, self.bytes) = (offset, Some((buffer, found)));
@@ -72,7 +72,7 @@ mod tests {
         let mut into = [0; 4096];
         let mut buffer = Buffer::zeroed(FIRST_BYTES);
         buffer.fill(7);
-        assert_eq!(ahead.keep((0, FIRST_BYTES), buffer, &mut into), 4096);
+        assert_eq!(ahead.keep(0, FIRST_BYTES, buffer, &mut into), 4096);
         assert_eq!((into[0], ahead.find(4096, &mut into)), (7, Some(4096)));
         assert_eq!(ahead.find((FIRST_BYTES - 4095) as u64, &mut into), None, "only whole reads");
         ahead.next = FIRST_BYTES as u64;
@@ -89,7 +89,7 @@ mod tests {
     fn what_ends_early_is_said() {
         let mut ahead = Ahead::new(100 << 10);
         let mut into = [0; 4096];
-        assert_eq!(ahead.keep((0, 10), Buffer::zeroed(FIRST_BYTES), &mut into), 10);
+        assert_eq!(ahead.keep(0, 10, Buffer::zeroed(FIRST_BYTES), &mut into), 10);
         assert_eq!(ahead.find(0, &mut into), None);
         assert_eq!(ahead.find(0, &mut into[..10]), Some(10));
     }

@@ -6,7 +6,7 @@ use crate::calls::{Shape, flags_of_transfer};
 use crate::descriptors;
 use crate::memory;
 use crate::open_file::SharedOpen;
-use crate::processes::{InCall, Processes};
+use crate::processes::{CallEnd, InCall, Processes};
 use crate::uring::Ring;
 
 /// The call will be made again, or was interrupted so that it can be (`ERESTARTSYS` and its kin,
@@ -21,55 +21,66 @@ const REGISTER_RINGS: u64 = 20;
 /// Most files and rings that are registered at once.
 const MOST_REGISTERED: u64 = 1 << 15;
 
-/// Where and how much a call transfers.
-struct Transfer {
+/// What a call asked for.
+struct Action {
     call: Call,
-    length: u64,
-    /// `None` for the position of the descriptor.
+    /// `None` for the position of the descriptor, or where the call has no offset.
     offset: Option<u64>,
+    length: u64,
     flags: Flags,
 }
 
+impl Action {
+    fn new(call: Call) -> Action {
+        Action { call, offset: None, length: 0, flags: Flags::default() }
+    }
+}
+
 impl Processes<'_, '_> {
-    /// Takes a call that ended at this time with this result.
-    pub(crate) fn take_call(&mut self, thread: i32, call: &InCall, end: (u64, i64)) {
-        let (_, result) = end;
+    /// Takes a call that has ended.
+    pub(crate) fn take_call(&mut self, thread: i32, call: &InCall, end: CallEnd) {
+        let result = end.result;
         if RESTARTS.contains(&result) {
             return;
         }
-        let [a, b, c, d, e, f] = call.arguments;
-        let transfer = |kind, length, offset, flags| Transfer { call: kind, length, offset, flags };
+        let [a, b, c, d, _, f] = call.arguments;
         match call.shape {
-            Shape::Plain(kind) => self.transfer(thread, call, &transfer(kind, c, None, Flags::default()), end),
-            Shape::Positioned(kind) => self.transfer(thread, call, &transfer(kind, c, Some(d), Flags::default()), end),
+            Shape::Plain(kind) => self.transfer(thread, call, &Action { length: c, ..Action::new(kind) }, end),
+            Shape::Positioned(kind) => {
+                let action = Action { length: c, offset: Some(d), ..Action::new(kind) };
+                self.transfer(thread, call, &action, end);
+            }
             Shape::Vector(kind) => {
                 let length = memory::vector_length(thread, b, c);
-                self.transfer(thread, call, &transfer(kind, length, None, Flags::default()), end);
+                self.transfer(thread, call, &Action { length, ..Action::new(kind) }, end);
             }
             Shape::PositionedVector(kind) => {
                 let has_flags = matches!(kind, Call::Preadv2 | Call::Pwritev2);
                 let flags = if has_flags { flags_of_transfer(f) } else { Flags::default() };
                 let offset = Some(d).filter(|offset| !has_flags || *offset != u64::MAX);
                 let length = memory::vector_length(thread, b, c);
-                self.transfer(thread, call, &transfer(kind, length, offset, flags), end);
+                self.transfer(thread, call, &Action { call: kind, offset, length, flags }, end);
             }
-            Shape::Sync(kind) => self.plain(thread, call, kind, (None, 0), end),
-            Shape::SyncAll => self.plain(thread, call, Call::Sync, (None, 0), end),
-            Shape::SyncRange => self.plain(thread, call, Call::SyncFileRange, (Some(b), c), end),
-            Shape::MemorySync => self.plain(thread, call, Call::Msync, (None, b), end),
-            Shape::Resize => self.plain(thread, call, Call::Ftruncate, (None, b), end),
-            Shape::ResizePath => self.plain(thread, call, Call::Truncate, (None, b), end),
+            Shape::Sync(kind) => self.record(thread, call, &Action::new(kind), end),
+            Shape::SyncAll => self.record(thread, call, &Action::new(Call::Sync), end),
+            Shape::SyncRange => {
+                let action = Action { offset: Some(b), length: c, ..Action::new(Call::SyncFileRange) };
+                self.record(thread, call, &action, end);
+            }
+            Shape::MemorySync => self.record(thread, call, &Action { length: b, ..Action::new(Call::Msync) }, end),
+            Shape::Resize => self.record(thread, call, &Action { length: b, ..Action::new(Call::Ftruncate) }, end),
+            Shape::ResizePath => self.record(thread, call, &Action { length: b, ..Action::new(Call::Truncate) }, end),
             Shape::Allocate => {
                 let flags = Flags::default().and_if(b & !1 != 0, Flags::CHANGES_RANGE);
-                let operation = self.operation(thread, call, (Call::Fallocate, Some(c), d, flags), end);
-                self.recorder.operation(&operation);
+                let action = Action { call: Call::Fallocate, offset: Some(c), length: d, flags };
+                self.record(thread, call, &action, end);
             }
             Shape::Seek => self.seek(thread, call, end),
-            Shape::Map => self.map(thread, call, (b, c, d, f), end),
+            Shape::Map => self.map(thread, call, end),
             Shape::Move(..) | Shape::Sendfile => self.moved(thread, call, end),
             Shape::Open | Shape::OpenAt | Shape::OpenAt2 | Shape::Create => self.opened(thread, call, end),
             Shape::Close => {
-                self.plain(thread, call, Call::Close, (None, 0), end);
+                self.record(thread, call, &Action::new(Call::Close), end);
                 self.shared(thread).table.close(a as i32);
             }
             Shape::CloseRange => {
@@ -78,8 +89,8 @@ impl Processes<'_, '_> {
                     self.shared(thread).table.close_range(u64::from(a as u32), u64::from(b as u32));
                 }
             }
-            Shape::Dup => self.copied(thread, call, (a, result), end),
-            Shape::DupTo => self.copied(thread, call, (a, result), end),
+            Shape::Dup => self.copied(thread, call, end),
+            Shape::DupTo => self.copied(thread, call, end),
             Shape::Control if b as i32 == libc::F_SETFL => {
                 if let (0, Some(open)) = (result, &call.open[0]) {
                     // What F_SETFL cannot change stays: of the flags of a trace, the syncs.
@@ -87,7 +98,7 @@ impl Processes<'_, '_> {
                     open.borrow_mut().flags = descriptors::flags_of_open(c as i32 & !libc::O_SYNC).and(kept);
                 }
             }
-            Shape::Control => self.copied(thread, call, (a, result), end),
+            Shape::Control => self.copied(thread, call, end),
             Shape::AioSubmit => self.aio_submitted(thread, call, end),
             Shape::AioCollect => self.collect_aio(thread, a, false),
             Shape::RingSetup => {
@@ -97,54 +108,53 @@ impl Processes<'_, '_> {
                 }
             }
             Shape::RingEnter => self.ring_entered(thread, call, end),
-            Shape::RingRegister => self.registered(thread, call, (b, c, d, e), result),
+            Shape::RingRegister => self.registered(thread, call, result),
             // Only one that failed ends here.
             Shape::Exec | Shape::Affinity => {}
         }
     }
 
-    fn operation(
-        &mut self,
-        thread: i32,
-        call: &InCall,
-        (kind, offset, length, flags): (Call, Option<u64>, u64, Flags),
-        (end_ns, result): (u64, i64),
-    ) -> Operation {
+    fn operation(&mut self, thread: i32, call: &InCall, action: &Action, end: CallEnd) -> Operation {
         let open = call.open[0].as_ref().map(|open| open.borrow());
         let file = open.as_ref().map_or(NO_FILE, |open| open.file);
-        let flags = open.as_ref().map_or(flags, |open| open.flags.and(flags));
-        let duration_ns = end_ns.saturating_sub(call.time_ns);
+        let flags = open.as_ref().map_or(action.flags, |open| open.flags.and(action.flags));
         drop(open);
-        let thread = self.number(thread);
-        let result = if kind.moves_data() { result } else { result.min(0) };
-        Operation { time_ns: call.time_ns, duration_ns, thread, call: kind, file, offset, length, result, flags }
+        Operation {
+            time_ns: call.time_ns,
+            duration_ns: end.time_ns.saturating_sub(call.time_ns),
+            thread: self.number(thread),
+            call: action.call,
+            file,
+            offset: action.offset,
+            length: action.length,
+            result: if action.call.moves_data() { end.result } else { end.result.min(0) },
+            flags,
+        }
     }
 
-    fn plain(&mut self, thread: i32, call: &InCall, kind: Call, place: (Option<u64>, u64), end: (u64, i64)) {
-        let operation = self.operation(thread, call, (kind, place.0, place.1, Flags::default()), end);
+    fn record(&mut self, thread: i32, call: &InCall, action: &Action, end: CallEnd) {
+        let operation = self.operation(thread, call, action, end);
         self.recorder.operation(&operation);
     }
 
     /// A read or write, at an offset or at the position.
-    fn transfer(&mut self, thread: i32, call: &InCall, transfer: &Transfer, end: (u64, i64)) {
-        let (_, result) = end;
+    fn transfer(&mut self, thread: i32, call: &InCall, action: &Action, end: CallEnd) {
         let mut offset = None;
         if let Some(open) = call.open[0].as_ref().filter(|open| has_places(open)) {
-            let appends = transfer.call.effect() == iolab_trace::Effect::Write
-                && open.borrow().flags.and(transfer.flags).has(Flags::APPEND);
-            offset = match transfer.offset {
-                None => Some(advance(thread, open, call.arguments[0], (result, appends))),
+            let appends = action.call.effect() == iolab_trace::Effect::Write
+                && open.borrow().flags.and(action.flags).has(Flags::APPEND);
+            offset = match action.offset {
+                None => Some(advance(thread, open, call.arguments[0], end.result, appends)),
                 // The kernel appends whatever the offset says (pwrite(2)).
                 Some(_) if appends => None,
                 given => given,
             };
         }
-        let operation = self.operation(thread, call, (transfer.call, offset, transfer.length, transfer.flags), end);
-        self.recorder.operation(&operation);
+        self.record(thread, call, &Action { offset, ..*action }, end);
     }
 
     /// Data moved between two descriptors: an operation for each side.
-    fn moved(&mut self, thread: i32, call: &InCall, end: (u64, i64)) {
+    fn moved(&mut self, thread: i32, call: &InCall, end: CallEnd) {
         let (kinds, length) = match call.shape {
             Shape::Move(source, target) => ([source, target], call.arguments[4]),
             _ => ([Call::SendfileRead, Call::SendfileWrite], call.arguments[3]),
@@ -157,30 +167,25 @@ impl Processes<'_, '_> {
                 _ => call.arguments[1],
             };
             let given = call.offsets[side];
-            let place = has_places(&open).then(|| given.unwrap_or_else(|| advance(thread, &open, fd, (end.1, false))));
+            let place =
+                has_places(&open).then(|| given.unwrap_or_else(|| advance(thread, &open, fd, end.result, false)));
             let one = InCall { open: [Some(open), None], ..in_call_like(call) };
-            let operation = self.operation(thread, &one, (kind, place, length, Flags::default()), end);
-            self.recorder.operation(&operation);
+            self.record(thread, &one, &Action { offset: place, length, ..Action::new(kind) }, end);
         }
     }
 
-    fn seek(&mut self, thread: i32, call: &InCall, end: (u64, i64)) {
-        let place = u64::try_from(end.1).ok();
+    fn seek(&mut self, thread: i32, call: &InCall, end: CallEnd) {
+        let place = u64::try_from(end.result).ok();
         if let (Some(place), Some(open)) = (place, &call.open[0]) {
             open.borrow_mut().position = place;
         }
-        self.plain(thread, call, Call::Lseek, (place, 0), end);
+        self.record(thread, call, &Action { offset: place, ..Action::new(Call::Lseek) }, end);
     }
 
-    fn map(
-        &mut self,
-        thread: i32,
-        call: &InCall,
-        (length, protection, how, offset): (u64, u64, u64, u64),
-        end: (u64, i64),
-    ) {
-        let fd = call.arguments[4] as i32;
-        if let (Some(ring), Ok(address)) = (self.shared(thread).table.ring(fd), u64::try_from(end.1)) {
+    /// `mmap(address, length, protection, how, fd, offset)`.
+    fn map(&mut self, thread: i32, call: &InCall, end: CallEnd) {
+        let [_, length, protection, how, fd, offset] = call.arguments;
+        if let (Some(ring), Ok(address)) = (self.shared(thread).table.ring(fd as i32), u64::try_from(end.result)) {
             ring.borrow_mut().mapped(offset, address);
             return;
         }
@@ -188,16 +193,17 @@ impl Processes<'_, '_> {
         let is_read_only = protection & 2 == 0;
         let is_data = call.open[0].as_ref().is_some_and(|open| open.borrow().kind.is_storage());
         let flags = Flags::default().and_if(is_shared, Flags::SHARED).and_if(is_read_only, Flags::READ_ONLY);
-        let operation = self.operation(thread, call, (Call::Mmap, Some(offset), length, flags), (end.0, end.1.min(0)));
+        let action = Action { call: Call::Mmap, offset: Some(offset), length, flags };
+        let operation = self.operation(thread, call, &action, end);
         self.recorder.operation(&operation);
-        if is_data && end.1 >= 0 {
+        if is_data && end.result >= 0 {
             let is_program = protection & 4 != 0 || self.recorder.role(operation.file) == Role::Program;
             self.not_seen.writable_maps += u64::from(is_shared && !is_read_only);
             self.not_seen.readable_maps += u64::from(!is_program && (!is_shared || is_read_only));
         }
     }
 
-    fn opened(&mut self, thread: i32, call: &InCall, end: (u64, i64)) {
+    fn opened(&mut self, thread: i32, call: &InCall, end: CallEnd) {
         let [_, b, c, ..] = call.arguments;
         let how = match call.shape {
             Shape::Open => b,
@@ -209,25 +215,25 @@ impl Processes<'_, '_> {
             .and_if(how & libc::O_CREAT != 0, Flags::CREATES)
             .and_if(how & libc::O_TRUNC != 0, Flags::EMPTIES)
             .and_if(how & libc::O_ACCMODE == libc::O_RDONLY, Flags::READ_ONLY);
-        let fd = i32::try_from(end.1).ok().filter(|fd| *fd >= 0);
+        let fd = i32::try_from(end.result).ok().filter(|fd| *fd >= 0);
         if let Some(fd) = fd {
             self.shared(thread).table.close(fd);
         }
         let open = fd.and_then(|fd| self.open(thread, fd as u64));
         let one = InCall { open: [open, None], ..in_call_like(call) };
-        let operation = self.operation(thread, &one, (Call::Open, None, 0, flags), end);
-        self.recorder.operation(&operation);
+        self.record(thread, &one, &Action { flags, ..Action::new(Call::Open) }, end);
     }
 
-    fn copied(&mut self, thread: i32, call: &InCall, (fd, to): (u64, i64), end: (u64, i64)) {
-        if let Some(to) = i32::try_from(to).ok().filter(|to| *to >= 0 && *to != fd as i32) {
-            self.shared(thread).table.copy(fd as i32, to);
+    fn copied(&mut self, thread: i32, call: &InCall, end: CallEnd) {
+        let fd = call.arguments[0] as i32;
+        if let Some(to) = i32::try_from(end.result).ok().filter(|to| *to >= 0 && *to != fd) {
+            self.shared(thread).table.copy(fd, to);
         }
-        self.plain(thread, call, Call::Dup, (None, 0), end);
+        self.record(thread, call, &Action::new(Call::Dup), end);
     }
 
-    fn aio_submitted(&mut self, thread: i32, call: &InCall, end: (u64, i64)) {
-        let taken = usize::try_from(end.1).unwrap_or(0);
+    fn aio_submitted(&mut self, thread: i32, call: &InCall, end: CallEnd) {
+        let taken = usize::try_from(end.result).unwrap_or(0);
         for control in call.controls.iter().take(taken) {
             let Some(kind) = control.call else {
                 self.not_seen.other_entries += 1;
@@ -236,17 +242,18 @@ impl Processes<'_, '_> {
             let open = self.open(thread, control.fd as u64);
             let one = InCall { open: [open, None], ..in_call_like(call) };
             let offset = Some(control.offset).filter(|_| kind.moves_data());
-            let asked = (end.0, control.length as i64);
-            let operation = self.operation(thread, &one, (kind, offset, control.length, control.flags), asked);
+            let action = Action { call: kind, offset, length: control.length, flags: control.flags };
+            let asked = CallEnd { result: control.length as i64, ..end };
+            let operation = self.operation(thread, &one, &action, asked);
             let missed = self.shared(thread).aio.submitted(control.address, operation);
             missed.iter().for_each(|operation| self.unended(operation));
         }
         self.collect_aio(thread, call.arguments[0], false);
     }
 
-    fn ring_entered(&mut self, thread: i32, call: &InCall, end: (u64, i64)) {
+    fn ring_entered(&mut self, thread: i32, call: &InCall, end: CallEnd) {
         let Some(ring) = call.ring.clone() else { return };
-        let taken = usize::try_from(end.1).unwrap_or(0);
+        let taken = usize::try_from(end.result).unwrap_or(0);
         if !ring.borrow().kernel_polls() {
             self.not_seen.unread_entries += taken.saturating_sub(call.entries.len()) as u64;
         }
@@ -261,25 +268,21 @@ impl Processes<'_, '_> {
             };
             let at_position = entry.offset == u64::MAX;
             let position = open.as_ref().filter(|open| at_position && has_places(open));
-            let position = position.map(|open| advance(thread, open, entry.fd as u64, (entry.length as i64, false)));
+            let position = position.map(|open| advance(thread, open, entry.fd as u64, entry.length as i64, false));
             let ranges = kind.moves_data() || matches!(kind, Call::UringSyncFileRange | Call::UringFallocate);
             let offset = if at_position { position } else { Some(entry.offset).filter(|_| ranges) };
             let one = InCall { open: [open, None], ..in_call_like(call) };
-            let asked = (end.0, entry.length as i64);
-            let operation = self.operation(thread, &one, (kind, offset, entry.length, entry.flags), asked);
+            let action = Action { call: kind, offset, length: entry.length, flags: entry.flags };
+            let asked = CallEnd { result: entry.length as i64, ..end };
+            let operation = self.operation(thread, &one, &action, asked);
             ring.borrow_mut().submitted(entry.user_data, operation);
         }
         self.collect_ring(thread, &ring, false);
     }
 
     /// `io_uring_register(ring, what, argument, number)`.
-    fn registered(
-        &mut self,
-        thread: i32,
-        call: &InCall,
-        (what, argument, number, _): (u64, u64, u64, u64),
-        result: i64,
-    ) {
+    fn registered(&mut self, thread: i32, call: &InCall, result: i64) {
+        let [_, what, argument, number, ..] = call.arguments;
         let Some(ring) = call.ring.clone() else { return };
         let words = |address: u64, count: u64| -> Vec<i32> {
             let count = count.min(MOST_REGISTERED);
@@ -322,7 +325,7 @@ fn has_places(open: &SharedOpen) -> bool {
 }
 
 /// The place of a transfer at the position of a descriptor, which moves on.
-fn advance(thread: i32, open: &SharedOpen, fd: u64, (result, appends): (i64, bool)) -> u64 {
+fn advance(thread: i32, open: &SharedOpen, fd: u64, result: i64, appends: bool) -> u64 {
     let mut open = open.borrow_mut();
     let moved = u64::try_from(result).unwrap_or(0);
     if appends && let Some((after, _)) = descriptors::position_and_flags(thread, fd as i32) {

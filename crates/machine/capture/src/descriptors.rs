@@ -83,8 +83,8 @@ pub(crate) fn look_up(recorder: &mut Recorder<'_>, thread: i32, fd: i32) -> Opti
     let storage = facts.as_ref().filter(|_| kind == FileKind::Regular || kind == FileKind::BlockDevice);
     let size_bytes = storage.map(MetadataExt::size).filter(|_| kind == FileKind::Regular);
     let role = if kind == FileKind::Regular { Role::of_path(path) } else { Role::Other };
-    let identity = storage.map_or((0, 0), |facts| (facts.dev(), facts.ino()));
-    let file = recorder.file(identity, File { path: path.to_owned(), kind, role, size_bytes });
+    let (device, inode) = storage.map_or((0, 0), |facts| (facts.dev(), facts.ino()));
+    let file = recorder.file(device, inode, File { path: path.to_owned(), kind, role, size_bytes });
     let (position, flags) = position_and_flags(thread, fd).unwrap_or_default();
     Some(Rc::new(RefCell::new(Open { file, kind, position, flags: flags_of_open(flags) })))
 }

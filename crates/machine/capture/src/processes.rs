@@ -56,6 +56,14 @@ pub(crate) struct InCall {
     pub(crate) counts: Counts,
 }
 
+/// When and how a call ended.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CallEnd {
+    pub(crate) time_ns: u64,
+    /// What it returned: a negative error number if it failed.
+    pub(crate) result: i64,
+}
+
 impl InCall {
     pub(crate) fn at(shape: Shape, arguments: [u64; 6], time_ns: u64) -> InCall {
         InCall {
@@ -285,7 +293,7 @@ impl<'r, 'w> Processes<'r, 'w> {
         let end_ns = self.elapsed_ns();
         let Some(call) = self.tasks.get_mut(&thread).and_then(|task| task.in_call.take()) else { return };
         if let Some(result) = tracee::result_of_call(thread) {
-            self.take_call(thread, &call, (end_ns, result));
+            self.take_call(thread, &call, CallEnd { time_ns: end_ns, result });
         }
     }
 

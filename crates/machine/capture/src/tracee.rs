@@ -111,7 +111,7 @@ impl Child {
         let pid = unsafe { libc::fork() };
         match pid {
             -1 => return Err(io::Error::last_os_error()),
-            0 => begin(body, &arguments, &filter, (&wait, &go, &say)),
+            0 => begin(body, &arguments, &filter, ChildPipes { wait: &wait, go: &go, say: &say }),
             _ => {}
         }
         drop((wait, say));
@@ -145,12 +145,22 @@ fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(unsafe { (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])) })
 }
 
+/// The ends of pipes that a child has.
+struct ChildPipes<'a> {
+    /// A byte comes here when it may begin.
+    wait: &'a OwnedFd,
+    /// The other end of `wait`, which is the parent's: closed at once.
+    go: &'a OwnedFd,
+    /// Where it writes what it has to say.
+    say: &'a OwnedFd,
+}
+
 /// In the child: waits until it is seized, installs the filter and does what it is for.
 fn begin(
     body: &Body<'_>,
     arguments: &[*const libc::c_char],
     filter: &libc::sock_fprog,
-    (wait, go, say): (&OwnedFd, &OwnedFd, &OwnedFd),
+    ChildPipes { wait, go, say }: ChildPipes<'_>,
 ) -> ! {
     let mut byte = [0_u8];
     let mut said = [0_u64; 3];

@@ -26,7 +26,7 @@ pub fn requested(plan: &Plan, system: &System, queues: &dyn Queues) -> Result<Ve
                 return Err(no_device(&worker.job, name, value, Path::new("its files (there are none)")));
             }
             for file in &worker.files {
-                for device in chosen(system, queues, &worker.job, (name, value), &file.path)? {
+                for device in chosen(system, queues, &worker.job, name, value, &file.path)? {
                     let (value, job) = (value.clone(), worker.job.clone());
                     add(&mut requested, RequestedSetting { device, name: name.clone(), value, job })?;
                 }
@@ -57,7 +57,8 @@ fn chosen(
     system: &System,
     queues: &dyn Queues,
     job: &str,
-    (name, value): (&str, &str),
+    name: &str,
+    value: &str,
     path: &Path,
 ) -> Result<Vec<String>, SettingsError> {
     let stack = system.devices_under(&[PathBuf::from(path)]);

@@ -175,7 +175,7 @@ fn run_on<L: Lane>(
     filler: Option<BufferFiller>,
 ) -> Result<u64, Fatal> {
     let stretches = Stretches { task, lane, stream, pool: &mut pool, filler };
-    choice::choose(task, (None, None), L::SYNCHRONOUS, task.clock.now_ns(), stretches)
+    choice::choose(task, None, None, L::SYNCHRONOUS, task.clock.now_ns(), stretches)
 }
 
 /// A trial, once recorder and pacer are chosen.

@@ -53,7 +53,8 @@ pub(crate) trait Chosen {
 /// Chooses for a lane that is `synchronous` or not; `arrivals` replace the plan's rates.
 pub(crate) fn choose<C: Chosen>(
     task: &Task<'_>,
-    (arrivals, following): (Option<Schedule>, Option<Following>),
+    arrivals: Option<Schedule>,
+    following: Option<Following>,
     synchronous: bool,
     origin_ns: u64,
     chosen: C,

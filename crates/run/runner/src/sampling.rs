@@ -47,7 +47,7 @@ impl Sampling {
         let intervals = plan.workers.iter().map(|worker| worker.measurement.sample_interval_ns);
         let interval_ns = intervals.filter(|interval_ns| *interval_ns > 0).min()?;
         let traced = plan.workers.iter().any(|worker| worker.measurement.trace_block);
-        Some(Sampling::of_devices(&system.devices_under(paths), interval_ns, traced, (system, clock)))
+        Some(Sampling::of_devices(&system.devices_under(paths), interval_ns, traced, system, clock))
     }
 
     /// Opens these devices, and the machine; `traced` follows every request, where that can be done.
@@ -55,7 +55,8 @@ impl Sampling {
         devices: &[BlockDeviceFacts],
         interval_ns: u64,
         traced: bool,
-        (system, clock): (&System, &Clock),
+        system: &System,
+        clock: &Clock,
     ) -> Sampling {
         let devices: Vec<_> = devices.iter().map(|device| system.series_of(device)).collect();
         let sampler = Sampler::open(system, devices.iter().map(|device| device.name.as_str()));

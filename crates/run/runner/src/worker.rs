@@ -163,9 +163,9 @@ fn perform<E: Engine>(task: &Task<'_>, mut stage: Stage, recording: &mut WorkerR
         return Ok(stop);
     }
     let origin_ns = task.worker_control.origin_ns();
-    let schedules = (stage.arrivals.take(), stage.following.take());
+    let (arrivals, following) = (stage.arrivals.take(), stage.following.take());
     let measured = Measured { task, stage: &mut stage, recording, origin_ns, lane, open };
-    choice::choose(task, schedules, E::Lane::SYNCHRONOUS, origin_ns, measured)
+    choice::choose(task, arrivals, following, E::Lane::SYNCHRONOUS, origin_ns, measured)
 }
 
 /// What an order given before the first operation means.
@@ -236,7 +236,7 @@ impl<L: Lane, O: Fn(&OpenFiles, PoolView) -> Result<L, Fatal>> Chosen for Measur
                 hot.checker.end_read_back();
                 return Ok(ended);
             }
-            let read = read_back::read_back(hot, (plan, files), (writes, pass, syncs))?;
+            let read = read_back::read_back(hot, plan, files, writes, pass, syncs)?;
             if plan.layout.unlink_each_loop {
                 hot.checker.forget();
             }
@@ -299,7 +299,7 @@ impl<L: Lane, O: Fn(&OpenFiles, PoolView) -> Result<L, Fatal>> Measured<'_, '_, 
         let (fatal, errors, notes) = trouble.into_parts();
         recording.errors = errors;
         recording.notes.extend(notes);
-        close(recorder, &watch, (end_ns, used), recording);
+        close(recorder, &watch, end_ns, used, recording);
         if watch.is_measuring() {
             recording.schedule = pacer.paced().and_then(|paced| paced.recording(end_ns));
             recording.notes.extend(recording.saturation());
@@ -363,12 +363,7 @@ fn pauses_between_passes<C: Checker>(plan: &WorkerPlan) -> bool {
     plan.layout.unlink_each_loop || C::FILLS
 }
 
-fn close<R: Recorder>(
-    mut recorder: R,
-    watch: &Watch<'_>,
-    (end_ns, used): (u64, Usage),
-    recording: &mut WorkerRecording,
-) {
+fn close<R: Recorder>(mut recorder: R, watch: &Watch<'_>, end_ns: u64, used: Usage, recording: &mut WorkerRecording) {
     let (from_ns, used_before) = watch.measured_from();
     recorder.finish(end_ns);
     recording.steady = watch.steady();

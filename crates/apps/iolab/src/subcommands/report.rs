@@ -102,7 +102,7 @@ fn write_figures(outputs: &mut Outputs, folder: &Path, page: &Page) -> Result<()
 
 /// Shows progress on a terminal.
 fn waiting<T>(what: String, work: impl FnOnce() -> T) -> T {
-    watched(&StandardError, (what, ProgressUnit::Uncounted, None), &AtomicU64::new(0), work)
+    watched(&StandardError, what, ProgressUnit::Uncounted, None, &AtomicU64::new(0), work)
 }
 
 fn load(path: &Path) -> Result<Loaded, ExitFailure> {
@@ -133,14 +133,14 @@ fn in_formats(arguments: &ReportArguments) -> Result<String, ExitFailure> {
         Some(_) => iolab_report::intervals_json_lines(&recording),
         None => waiting("making the report".to_owned(), || {
             let has_json = formats.iter().any(|format| matches!(format, Format::Json | Format::JsonPlus));
-            formats.into_iter().map(|format| in_format(&recording, &notes, format, (has_json, columns))).collect()
+            formats.into_iter().map(|format| in_format(&recording, &notes, format, has_json, columns)).collect()
         }),
     })
 }
 
 /// The report as the run printed it: what is to be known of the figures stands before them, after
 /// the header. One JSON document beside it stays one.
-fn in_format(recording: &Recording, notes: &[String], format: Format, (has_json, columns): (bool, usize)) -> String {
+fn in_format(recording: &Recording, notes: &[String], format: Format, has_json: bool, columns: usize) -> String {
     match format {
         Format::Normal if !has_json => {
             let header = iolab_report::normal_header(&recording.plan);

@@ -95,7 +95,7 @@ pub(crate) fn execute_as(
     let (mut recording, spools) = ran?;
     recording.warnings.extend(beside);
     // Beyond this point nothing is measured.
-    let kept = keep_recording(&redacted(&recording, &planned.redaction), keeping, &mut outputs, (run, mode));
+    let kept = keep_recording(&redacted(&recording, &planned.redaction), keeping, &mut outputs, run, mode);
     let kept = keep_logs(kept, &recording, &spools, &mut outputs, run);
     let printed = output.into_inner().finish(&shown(&recording, &planned.redaction, mode));
     if kept.is_err() || printed.is_err() {
@@ -164,7 +164,8 @@ fn keep_recording(
     recording: &Recording,
     keeping: Option<Keeping>,
     outputs: &mut Outputs,
-    (run, mode): (&RunOptions, Mode),
+    run: &RunOptions,
+    mode: Mode,
 ) -> Result<(), iolab_activity::Failure> {
     let Some(keeping) = keeping else { return Ok(()) };
     match keeping.save(outputs, recording) {

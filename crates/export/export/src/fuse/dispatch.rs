@@ -127,7 +127,7 @@ mod tests {
     const SIZE: u64 = 1 << 20;
 
     fn act(code: u32, node: u64, args: &[u8], data: &[u8]) -> (Action, Vec<u8>) {
-        let tree = SharedTree::new(Tree::new("disk", (SIZE, 512), (0, 0), 1));
+        let tree = SharedTree::new(Tree::new("disk", crate::Size::new(SIZE, 512).unwrap(), (0, 0), 1));
         let mut message = Message::EMPTY;
         message.assemble(InHeader { length: 0, opcode: code, unique: 1, node, uid: 0, gid: 0 }, args, data);
         let mut payload = vec![0; 8192];

@@ -10,7 +10,7 @@
 //! Guarantees: all have a lane before the file is announced; when one fails, all end. Deliberately
 //! not here: what a thread does with a request.
 
-use crate::{Exporter, OpenLane, Ready, ServedCounts, SharedRanges, Size, Stop, beside};
+use crate::{Exporter, OpenLane, OtherThread, ServedCounts, SharedRanges, Size, Stop, beside};
 use iolab_engine::Lane;
 use iolab_memory::SlotPool;
 
@@ -34,22 +34,22 @@ pub(crate) struct Others<'a, L> {
 /// others have served.
 pub(crate) fn serve_beside<L: Lane>(
     others: &Others<'_, L>,
-    (main, transport): (&Channel, FuseTransport),
+    main: &Channel,
+    transport: FuseTransport,
     options: &Options,
     first: impl FnOnce(&Stop) -> Result<(), ExportError>,
 ) -> Result<ServedCounts, ExportError> {
-    let other = |number: usize, halt: &Stop, ready: Ready| {
-        serve_one(others, (main, transport), options, ((number, halt), ready))
-    };
+    let other = |thread: OtherThread<'_>| serve_one(others, main, transport, options, thread);
     beside(options.threads(), ExportError::Queue, &other, first)
 }
 
 /// One of the others, from its lane to its end.
 fn serve_one<L: Lane>(
     others: &Others<'_, L>,
-    (main, transport): (&Channel, FuseTransport),
+    main: &Channel,
+    transport: FuseTransport,
     options: &Options,
-    ((number, halt), ready): ((usize, &Stop), Ready),
+    OtherThread { number, halt, ready }: OtherThread<'_>,
 ) -> Result<ServedCounts, ExportError> {
     options.bind(number)?;
     let (lane, mut pool): (L, SlotPool) = (others.open)(number).map_err(|reason| ExportError::Queue(number, reason))?;
@@ -60,7 +60,7 @@ fn serve_one<L: Lane>(
     let ending = Ending { stop: None, halt: Some(halt), wakes: &[] };
     let served = if transport == FuseTransport::Uring {
         let share = Share { thread: number, threads: options.threads() };
-        uring::serve(main, &mut session, options.idle_looks, (ending, share), || ready.tell())
+        uring::serve(main, &mut session, options.idle_looks, ending, share, || ready.tell())
     } else {
         let channel = main.another()?;
         ready.tell();

@@ -69,7 +69,7 @@ fn run<L: Lane>(
     options.bind(0)?;
     let owner = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     let now = Clock::monotonic().unix_ns() / 1_000_000_000;
-    let tree = Tree::new(&options.name, (size.bytes(), size.block_bytes()), owner, now);
+    let tree = Tree::new(&options.name, size, owner, now);
     let tree = SharedTree::new(tree);
     let ranges = SharedRanges::new(options.threads(), exporter.slots()).map_err(unfit)?;
     let others = match open.filter(|_| options.threads() > 1) {
@@ -91,7 +91,7 @@ fn run<L: Lane>(
     // Declared before the connection, to be dropped after it.
     let mounted = Mounted(mount);
     let mut unmounter = Unmounter::new(mounted.0.clone(), options.observer.clone());
-    let served = connect(Channel { fd }, (session, others), options, switch, &mut unmounter);
+    let served = connect(Channel { fd }, session, others, options, switch, &mut unmounter);
     unmounter.join();
     served
 }
@@ -121,7 +121,8 @@ fn check<L: Lane>(exporter: &Exporter<'_, L>, options: &Options) -> Result<(), E
 /// Serves a connection to its end, and closes it.
 fn connect<L: Lane>(
     channel: Channel,
-    (mut session, others): (Session<'_, L>, Option<Others<'_, L>>),
+    mut session: Session<'_, L>,
+    others: Option<Others<'_, L>>,
     options: &Options,
     switch: Option<UringSwitch>,
     unmounter: &mut Unmounter,
@@ -129,9 +130,9 @@ fn connect<L: Lane>(
     let offer = offer(&session.exporter, options);
     let transport = negotiate(&channel, offer, session.payload(0))?.transport;
     drop(switch);
-    let mut first = |halt: Option<&Stop>| serve_first(&channel, &mut session, (options, transport), (unmounter, halt));
+    let mut first = |halt: Option<&Stop>| serve_first(&channel, &mut session, options, transport, unmounter, halt);
     let served = match &others {
-        Some(others) => serve_beside(others, (&channel, transport), options, |halt| first(Some(halt))),
+        Some(others) => serve_beside(others, &channel, transport, options, |halt| first(Some(halt))),
         None => first(None).map(|()| ServedCounts::default()),
     };
     let drained = session.exporter.drain().map_err(ExportError::from);
@@ -144,15 +145,17 @@ fn connect<L: Lane>(
 fn serve_first<L: Lane>(
     channel: &Channel,
     session: &mut Session<'_, L>,
-    (options, transport): (&Options, FuseTransport),
-    (unmounter, halt): (&mut Unmounter, Option<&Stop>),
+    options: &Options,
+    transport: FuseTransport,
+    unmounter: &mut Unmounter,
+    halt: Option<&Stop>,
 ) -> Result<(), ExportError> {
     let path = options.mount_point.join(&options.name);
     let serving = || options.tell(&FuseEvent::Serving { path, transport });
     let ending = Ending { stop: options.stop.as_deref().map(|stop| (stop, unmounter)), halt, wakes: &[] };
     if transport == FuseTransport::Uring {
         let share = Share { thread: 0, threads: options.threads() };
-        return uring::serve(channel, session, options.idle_looks, (ending, share), serving);
+        return uring::serve(channel, session, options.idle_looks, ending, share, serving);
     }
     serving();
     classic::serve(channel, session, options.idle_looks, ending)

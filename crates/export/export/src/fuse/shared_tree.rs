@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn a_change_by_one_thread_is_seen_by_another() {
-        let tree = SharedTree::new(Tree::new("disk", (1 << 20, 512), (0, 0), 7));
+        let tree = SharedTree::new(Tree::new("disk", crate::Size::new(1 << 20, 512).unwrap(), (0, 0), 7));
         let modified = |now: u64| {
             let mut bytes = [0; 128];
             tree.lock().get_attributes(FILE, now, Body::new(&mut bytes)).unwrap();

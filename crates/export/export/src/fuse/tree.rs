@@ -3,6 +3,7 @@
 //! Answers everything that is not about the file's data, as bytes in a payload. Modes, owners and
 //! times are kept while it is mounted; nothing can be created, removed or resized. Performs no I/O.
 
+use crate::Size;
 use iolab_fuse::abi::{Body, ROOT, open_flag, set, u32_at, u64_at};
 
 /// The node of the file.
@@ -46,11 +47,18 @@ pub(crate) type Answer = Result<usize, i32>;
 impl Tree {
     /// A file of this name and size that belongs to `owner` (user, group), last changed at `now`
     /// (seconds since 1970).
-    pub(crate) fn new(name: &str, (size_bytes, block_bytes): (u64, u32), owner: (u32, u32), now: u64) -> Tree {
+    pub(crate) fn new(name: &str, size: Size, owner: (u32, u32), now: u64) -> Tree {
         let (uid, gid) = owner;
         let file = Attributes { mode: S_IFREG | 0o600, uid, gid, accessed: (now, 0), modified: (now, 0) };
         let folder = Attributes { mode: S_IFDIR | 0o755, ..file };
-        Tree { name: name.as_bytes().to_vec(), size_bytes, block_bytes, folder, file, touched: false }
+        Tree {
+            name: name.as_bytes().to_vec(),
+            size_bytes: size.bytes(),
+            block_bytes: size.block_bytes(),
+            folder,
+            file,
+            touched: false,
+        }
     }
 
     /// The file's size.
@@ -217,7 +225,7 @@ mod tests {
     use super::*;
 
     fn tree() -> Tree {
-        Tree::new("disk", (1 << 20, 512), (1000, 100), 0x1234)
+        Tree::new("disk", Size::new(1 << 20, 512).unwrap(), (1000, 100), 0x1234)
     }
 
     #[test]

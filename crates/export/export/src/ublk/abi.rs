@@ -74,14 +74,14 @@ impl<const N: usize> Fields<N> {
 }
 
 /// `struct ublksrv_ctrl_cmd` for a device as a whole: a buffer of the command, or a value.
-pub(crate) fn control_command(device: u32, (address, bytes): (u64, u16), value: u64) -> [u8; 80] {
+pub(crate) fn control_command(device: u32, address: u64, bytes: u16, value: u64) -> [u8; 80] {
     // A queue of -1 says that the command is for none.
     Fields::new().u32(device).u16(u16::MAX).u16(bytes).u64(address).u64(value).bytes
 }
 
 /// `struct ublksrv_io_cmd` for a tag of a queue.
 #[inline]
-pub(crate) fn io_command((queue, tag): (u16, u16), result: i32, address: u64) -> [u8; 80] {
+pub(crate) fn io_command(queue: u16, tag: u16, result: i32, address: u64) -> [u8; 80] {
     let mut data = [0; 80];
     data[0..2].copy_from_slice(&queue.to_ne_bytes());
     data[2..4].copy_from_slice(&tag.to_ne_bytes());
@@ -91,7 +91,7 @@ pub(crate) fn io_command((queue, tag): (u16, u16), result: i32, address: u64) ->
 }
 
 /// `struct ublksrv_ctrl_dev_info` that asks for a device with this number of queues.
-pub(crate) fn device_info(device: u32, (queues, depth): (u16, u16), payload_bytes: u32) -> [u8; 64] {
+pub(crate) fn device_info(device: u32, queues: u16, depth: u16, payload_bytes: u32) -> [u8; 64] {
     const CMD_IOCTL_ENCODE: u64 = 1 << 6;
     let head = Fields::new().u16(queues).u16(depth).u16(0).u16(0).u32(payload_bytes).u32(device);
     head.u32(0).u32(0).u64(CMD_IOCTL_ENCODE).bytes
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn a_control_command_is_laid_out_as_the_driver_reads_it() {
-        let data = control_command(3, (0x1122_3344_5566_7788, 64), 0x99);
+        let data = control_command(3, 0x1122_3344_5566_7788, 64, 0x99);
         let expected =
             [3, 0, 0, 0, 0xff, 0xff, 64, 0, 0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, 0x99, 0, 0, 0, 0, 0, 0, 0];
         assert_eq!(data[..24], expected);
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn an_io_command_is_laid_out_as_the_driver_reads_it() {
-        let data = io_command((0x0304, 0x0102), -5, 0xa1a2_a3a4_a5a6_a7a8);
+        let data = io_command(0x0304, 0x0102, -5, 0xa1a2_a3a4_a5a6_a7a8);
         let expected = [4, 3, 2, 1, 0xfb, 0xff, 0xff, 0xff, 0xa8, 0xa7, 0xa6, 0xa5, 0xa4, 0xa3, 0xa2, 0xa1];
         assert_eq!(data[..16], expected);
         assert_eq!(data[16..], [0; 64]);
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn a_device_is_asked_for_by_64_bytes() {
-        let mut info = device_info(ANY_DEVICE, (3, 32), 0x20000);
+        let mut info = device_info(ANY_DEVICE, 3, 32, 0x20000);
         let expected = [3, 0, 32, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0x40];
         assert_eq!(info[..25], expected);
         assert_eq!(info[25..], [0; 39]);

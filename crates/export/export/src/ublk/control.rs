@@ -45,9 +45,10 @@ impl Control {
         &self,
         driver: &mut D,
         operation: u32,
-        (device, value): (u32, u64),
+        device: u32,
+        value: u64,
     ) -> Result<(), ExportError> {
-        let data = abi::control_command(device, (0, 0), value);
+        let data = abi::control_command(device, 0, 0, value);
         // SAFETY: the command holds no address.
         unsafe { driver.push(&self.command(operation, data)) }.map_err(ExportError::Ring)
     }
@@ -58,10 +59,12 @@ impl Control {
         &self,
         driver: &mut D,
         number: Option<u32>,
-        (queues, depth, payload_bytes): (u16, u16, u32),
+        queues: u16,
+        depth: u16,
+        payload_bytes: u32,
     ) -> Result<(u32, u16), ExportError> {
         let number = number.unwrap_or(abi::ANY_DEVICE);
-        let mut info = abi::device_info(number, (queues, depth), payload_bytes);
+        let mut info = abi::device_info(number, queues, depth, payload_bytes);
         self.with_buffer(driver, abi::ADD_DEV, number, &mut info)?;
         Ok((abi::device_number(&info), abi::device_queues(&info)))
     }
@@ -79,7 +82,7 @@ impl Control {
 
     /// Deletes a device that nobody serves any more.
     pub(crate) fn delete<D: Driver>(&self, driver: &mut D, device: u32) -> Result<(), ExportError> {
-        self.begin(driver, abi::DEL_DEV, (device, 0))?;
+        self.begin(driver, abi::DEL_DEV, device, 0)?;
         wait_for(driver, abi::DEL_DEV)
     }
 
@@ -90,7 +93,7 @@ impl Control {
         device: u32,
         buffer: &mut [u8],
     ) -> Result<(), ExportError> {
-        let data = abi::control_command(device, (buffer.as_mut_ptr() as u64, buffer.len() as u16), 0);
+        let data = abi::control_command(device, buffer.as_mut_ptr() as u64, buffer.len() as u16, 0);
         // SAFETY: the buffer is borrowed until the command's event has come, which is waited for
         // below.
         unsafe { driver.push(&self.command(operation, data)) }.map_err(ExportError::Ring)?;

@@ -35,7 +35,7 @@ pub(crate) struct Queue<'a, L: Lane> {
 
 impl<'a, L: Lane> Queue<'a, L> {
     /// Tags of a queue of the device that `fd` is open on, one for each slot.
-    pub(crate) fn new(exporter: Exporter<'a, L>, (fd, number): (RawFd, u16), descriptors: Descriptors) -> Queue<'a, L> {
+    pub(crate) fn new(exporter: Exporter<'a, L>, fd: RawFd, number: u16, descriptors: Descriptors) -> Queue<'a, L> {
         Queue { exporter, descriptors, fd, number, alive: 0 }
     }
 
@@ -55,7 +55,7 @@ impl<'a, L: Lane> Queue<'a, L> {
 
     #[inline]
     fn command<D: Driver>(&self, driver: &mut D, operation: u32, tag: u16, result: i32) -> Result<(), ExportError> {
-        let data = abi::io_command((self.number, tag), result, self.exporter.payload_address(tag));
+        let data = abi::io_command(self.number, tag, result, self.exporter.payload_address(tag));
         let token = u64::from(tag);
         let command = RingCommand { fd: self.fd, operation, address: 0, length: 0, data, token };
         // SAFETY: the payload is the driver's from here to the tag's next event, and nobody else's:

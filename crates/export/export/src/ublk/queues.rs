@@ -7,7 +7,7 @@ use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
-use crate::{CommandRing, Exporter, OpenLane, Ready, ServedCounts, SharedRanges, Size, Stop, beside};
+use crate::{CommandRing, Exporter, OpenLane, OtherThread, ServedCounts, SharedRanges, Size, Stop, beside};
 use iolab_engine::Lane;
 
 use crate::ublk::descriptors::Descriptors;
@@ -27,20 +27,22 @@ pub(crate) struct Others<'a, L> {
 /// others have served.
 pub(crate) fn serve_beside<L: Lane>(
     others: &Others<'_, L>,
-    device: (&File, &Path),
+    file: &File,
+    path: &Path,
     options: &Options,
     first: impl FnOnce(&Stop) -> Result<(), ExportError>,
 ) -> Result<ServedCounts, ExportError> {
-    let other = |number: usize, halt: &Stop, ready: Ready| serve_one(others, device, options, ((number, halt), ready));
+    let other = |thread: OtherThread<'_>| serve_one(others, file, path, options, thread);
     beside(options.threads(), ExportError::Queue, &other, first)
 }
 
 /// One of the others, from its lane to its end.
 fn serve_one<L: Lane>(
     others: &Others<'_, L>,
-    (file, path): (&File, &Path),
+    file: &File,
+    path: &Path,
     options: &Options,
-    ((number, halt), ready): ((usize, &Stop), Ready),
+    OtherThread { number, halt, ready }: OtherThread<'_>,
 ) -> Result<ServedCounts, ExportError> {
     options.bind(number)?;
     let (lane, mut pool) = (others.open)(number).map_err(|reason| ExportError::Queue(number, reason))?;
@@ -50,7 +52,7 @@ fn serve_one<L: Lane>(
     let failed = |error| ExportError::Device(path.to_owned(), error);
     let descriptors = Descriptors::map(file.as_raw_fd(), number as u16, exporter.slots()).map_err(failed)?;
     let mut ring = CommandRing::new(exporter.slots() + 8).map_err(ExportError::Ring)?;
-    let mut queue = Queue::new(exporter, (file.as_raw_fd(), number as u16), descriptors);
+    let mut queue = Queue::new(exporter, file.as_raw_fd(), number as u16, descriptors);
     ring.watch(halt.as_raw_fd(), HALT_TOKEN).map_err(ExportError::Ring)?;
     queue.fetch(&mut ring)?;
     ring.enter(0).map_err(ExportError::Ring)?;

@@ -87,13 +87,13 @@ fn make_and_serve<L: Lane>(
     let control = Control::open()?;
     let mut ring = CommandRing::new(slots + 8).map_err(ExportError::Ring)?;
     let payload_bytes = exporter.payload_bytes() as u32;
-    let shape = (options.threads() as u16, slots as u16, payload_bytes);
-    let (number, queues) = control.add(&mut ring, options.number, shape)?;
+    let wanted = options.threads() as u16;
+    let (number, queues) = control.add(&mut ring, options.number, wanted, slots as u16, payload_bytes)?;
     let options = &Options { queues: usize::from(queues), ..options.clone() };
     let device = Shape { bytes: size.bytes(), block_bytes: size.block_bytes(), payload_bytes };
     let served = control
         .set_parameters(&mut ring, number, device)
-        .and_then(|()| open_and_run(&control, &mut ring, (exporter, others), (options, number)));
+        .and_then(|()| open_and_run(&control, &mut ring, exporter, others, options, number));
     // The driver deletes a device only when nothing holds it any more, this ring's commands
     // included.
     drop(ring);
@@ -113,19 +113,19 @@ pub fn delete(number: u32) -> Result<(), ExportError> {
 fn open_and_run<L: Lane>(
     control: &Control,
     ring: &mut CommandRing,
-    (exporter, others): (Exporter<'_, L>, Option<Others<'_, L>>),
-    (options, number): (&Options, u32),
+    exporter: Exporter<'_, L>,
+    others: Option<Others<'_, L>>,
+    options: &Options,
+    number: u32,
 ) -> Result<ServedCounts, ExportError> {
     let path = PathBuf::from(format!("/dev/ublkc{number}"));
     let failed = |error| ExportError::Device(path.clone(), error);
     let file = File::options().read(true).write(true).open(&path).map_err(failed)?;
     let descriptors = Descriptors::map(file.as_raw_fd(), 0, exporter.slots()).map_err(failed)?;
-    let mut queue = Queue::new(exporter, (file.as_raw_fd(), 0), descriptors);
-    let mut first = |halt: Option<&Stop>| run(control, ring, &mut queue, (options, number), halt);
+    let mut queue = Queue::new(exporter, file.as_raw_fd(), 0, descriptors);
+    let mut first = |halt: Option<&Stop>| run(control, ring, &mut queue, options, number, halt);
     let served = match &others {
-        Some(others) if options.threads() > 1 => {
-            serve_beside(others, (&file, &path), options, |halt| first(Some(halt)))
-        }
+        Some(others) if options.threads() > 1 => serve_beside(others, &file, &path, options, |halt| first(Some(halt))),
         _ => first(None).map(|()| ServedCounts::default()),
     };
     let drained = queue.exporter.drain().map_err(ExportError::from);
@@ -151,14 +151,15 @@ pub(crate) fn run<L: Lane, D: Driver>(
     control: &Control,
     driver: &mut D,
     queue: &mut Queue<'_, L>,
-    (options, number): (&Options, u32),
+    options: &Options,
+    number: u32,
     halt: Option<&Stop>,
 ) -> Result<(), ExportError> {
     let free = Arc::new(Stop::by_hand().map_err(ExportError::Ring)?);
     let mut progress = Progress { options, number, free, looking: None, stopping: false, pending: 1 };
     queue.fetch(driver)?;
     driver.round(true, 0).map_err(ExportError::Ring)?;
-    control.begin(driver, abi::START_DEV, (number, u64::from(std::process::id())))?;
+    control.begin(driver, abi::START_DEV, number, u64::from(std::process::id()))?;
     if let Some(stop) = &options.stop {
         driver.watch(stop.as_raw_fd(), STOP_TOKEN).map_err(ExportError::Ring)?;
     }
@@ -187,7 +188,7 @@ fn serve_tags<L: Lane, D: Driver>(
             if event.token < CONTROL_TOKEN {
                 queue.on_event(driver, event)?;
             } else {
-                on_control(control, driver, progress, (event.token, event.result))?;
+                on_control(control, driver, progress, event.token, event.result)?;
             }
         }
         queue.work(driver, arrived)?;
@@ -201,7 +202,8 @@ fn on_control<D: Driver>(
     control: &Control,
     driver: &mut D,
     progress: &mut Progress<'_>,
-    (token, result): (u64, i32),
+    token: u64,
+    result: i32,
 ) -> Result<(), ExportError> {
     let path = PathBuf::from(format!("/dev/ublkb{}", progress.number));
     match token {
@@ -234,7 +236,7 @@ fn on_control<D: Driver>(
 fn stop_device<D: Driver>(control: &Control, driver: &mut D, progress: &mut Progress<'_>) -> Result<(), ExportError> {
     progress.stopping = true;
     progress.pending += 1;
-    control.begin(driver, abi::STOP_DEV, (progress.number, 0))
+    control.begin(driver, abi::STOP_DEV, progress.number, 0)
 }
 
 /// Looks whether somebody holds the device, on a thread of its own: opening it may need requests

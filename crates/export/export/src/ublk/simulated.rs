@@ -192,10 +192,10 @@ fn play(steps: Vec<Step>, block_bytes: u32) {
     let size = Size::new(DEVICE_BYTES, block_bytes).unwrap();
     let lane = RamLane::new(size, pool.view()).unwrap();
     let exporter = Exporter::new(lane, &mut pool, size, LaneLimits { transfer_bytes: 0, trim_zeroes: true }).unwrap();
-    let mut queue = Queue::new(exporter, (fd, 0), Descriptors::map(fd, 0, TAGS).unwrap());
+    let mut queue = Queue::new(exporter, fd, 0, Descriptors::map(fd, 0, TAGS).unwrap());
     let control = Control::on(File::open("/dev/null").unwrap());
     let options = Options { stop: Some(stop), ..Options::default() };
-    crate::ublk::serve::run(&control, &mut driver, &mut queue, (&options, NUMBER), None).unwrap();
+    crate::ublk::serve::run(&control, &mut driver, &mut queue, &options, NUMBER, None).unwrap();
     assert!(driver.stopped && queue.is_dead());
     assert_eq!(driver.answered, expected);
 }

@@ -22,31 +22,94 @@ pub(super) struct Calls<W> {
     no_durations: bool,
 }
 
-/// Reads and writes: the call, where its length is, where its offset is.
-const TRANSFERS: [(&str, Kind, Option<usize>, Option<usize>); 10] = [
-    ("read", Kind::Read, Some(2), None),
-    ("write", Kind::Write, Some(2), None),
-    ("pread64", Kind::Pread, Some(2), Some(3)),
-    ("pwrite64", Kind::Pwrite, Some(2), Some(3)),
-    ("readv", Kind::Readv, None, None),
-    ("writev", Kind::Writev, None, None),
-    ("preadv", Kind::Preadv, None, Some(3)),
-    ("pwritev", Kind::Pwritev, None, Some(3)),
-    ("preadv2", Kind::Preadv2, None, Some(3)),
-    ("pwritev2", Kind::Pwritev2, None, Some(3)),
+/// A call on one descriptor, and which of its arguments are its offset and its length.
+struct OnDescriptor {
+    name: &'static str,
+    call: Kind,
+    offset_at: Option<usize>,
+    length_at: Option<usize>,
+}
+
+impl OnDescriptor {
+    const fn new(name: &'static str, call: Kind, offset_at: Option<usize>, length_at: Option<usize>) -> OnDescriptor {
+        OnDescriptor { name, call, offset_at, length_at }
+    }
+}
+
+/// Reads and writes. Without an argument for the length, it is the sum over the vector.
+const TRANSFERS: [OnDescriptor; 10] = [
+    OnDescriptor::new("read", Kind::Read, None, Some(2)),
+    OnDescriptor::new("write", Kind::Write, None, Some(2)),
+    OnDescriptor::new("pread64", Kind::Pread, Some(3), Some(2)),
+    OnDescriptor::new("pwrite64", Kind::Pwrite, Some(3), Some(2)),
+    OnDescriptor::new("readv", Kind::Readv, None, None),
+    OnDescriptor::new("writev", Kind::Writev, None, None),
+    OnDescriptor::new("preadv", Kind::Preadv, Some(3), None),
+    OnDescriptor::new("pwritev", Kind::Pwritev, Some(3), None),
+    OnDescriptor::new("preadv2", Kind::Preadv2, Some(3), None),
+    OnDescriptor::new("pwritev2", Kind::Pwritev2, Some(3), None),
 ];
 
-/// Calls on one descriptor: the call, where its offset is, where its length is.
-const OTHERS: [(&str, Kind, Option<usize>, Option<usize>); 8] = [
-    ("fsync", Kind::Fsync, None, None),
-    ("fdatasync", Kind::Fdatasync, None, None),
-    ("syncfs", Kind::Syncfs, None, None),
-    ("sync_file_range", Kind::SyncFileRange, Some(1), Some(2)),
-    ("ftruncate", Kind::Ftruncate, None, Some(1)),
-    ("fallocate", Kind::Fallocate, Some(2), Some(3)),
-    ("close", Kind::Close, None, None),
-    ("lseek", Kind::Lseek, None, None),
+/// Other calls on one descriptor.
+const OTHERS: [OnDescriptor; 8] = [
+    OnDescriptor::new("fsync", Kind::Fsync, None, None),
+    OnDescriptor::new("fdatasync", Kind::Fdatasync, None, None),
+    OnDescriptor::new("syncfs", Kind::Syncfs, None, None),
+    OnDescriptor::new("sync_file_range", Kind::SyncFileRange, Some(1), Some(2)),
+    OnDescriptor::new("ftruncate", Kind::Ftruncate, None, Some(1)),
+    OnDescriptor::new("fallocate", Kind::Fallocate, Some(2), Some(3)),
+    OnDescriptor::new("close", Kind::Close, None, None),
+    OnDescriptor::new("lseek", Kind::Lseek, None, None),
 ];
+
+/// A call that moves data between two descriptors, and which of its arguments are what. The source
+/// comes first.
+struct Between {
+    calls: [Kind; 2],
+    descriptors_at: [usize; 2],
+    offsets_at: [Option<usize>; 2],
+    length_at: usize,
+}
+
+impl Between {
+    fn of(name: &str) -> Option<Between> {
+        let both = |calls| Between { calls, descriptors_at: [0, 2], offsets_at: [Some(1), Some(3)], length_at: 4 };
+        match name {
+            "copy_file_range" => Some(both([Kind::CopyRead, Kind::CopyWrite])),
+            "splice" => Some(both([Kind::SpliceRead, Kind::SpliceWrite])),
+            "sendfile" => Some(Between {
+                calls: [Kind::SendfileRead, Kind::SendfileWrite],
+                descriptors_at: [1, 0],
+                offsets_at: [Some(2), None],
+                length_at: 3,
+            }),
+            _ => None,
+        }
+    }
+}
+
+/// A call, who made it, and when.
+struct Made<'c> {
+    thread: u32,
+    time_ns: u64,
+    call: &'c Call<'c>,
+}
+
+/// What a call did to a file.
+struct Action {
+    call: Kind,
+    file: u32,
+    offset: Option<u64>,
+    length: u64,
+    flags: Flags,
+}
+
+impl Action {
+    /// Of a call that has no place in a file.
+    fn new(call: Kind, file: u32) -> Action {
+        Action { call, file, offset: None, length: 0, flags: Flags::default() }
+    }
+}
 
 impl<W: Write> Calls<W> {
     pub(super) fn new(sink: Sink<W>) -> Calls<W> {
@@ -69,14 +132,18 @@ impl<W: Write> Calls<W> {
         self.no_durations |= call.duration_ns.is_none() && call.result.is_some();
         // Of a call that did not return nothing is known.
         let Some(result) = call.result else { return Ok(()) };
-        if let Some(transfer) = TRANSFERS.iter().find(|(name, ..)| *name == call.name) {
-            return self.transfer(thread, time_ns, call, *transfer);
+        let made = Made { thread, time_ns, call };
+        if let Some(transfer) = TRANSFERS.iter().find(|transfer| transfer.name == call.name) {
+            return self.transfer(&made, transfer);
         }
-        if let Some((_, kind, offset, length)) = OTHERS.iter().find(|(name, ..)| *name == call.name) {
-            return self.on_descriptor(thread, time_ns, call, (*kind, *offset, *length));
+        if let Some(other) = OTHERS.iter().find(|other| other.name == call.name) {
+            return self.on_descriptor(&made, other);
+        }
+        if let Some(between) = Between::of(call.name) {
+            return self.moved(&made, &between);
         }
         match call.name {
-            "open" | "openat" | "openat2" | "creat" => self.opened(thread, time_ns, call),
+            "open" | "openat" | "openat2" | "creat" => self.opened(&made),
             "dup" | "dup2" | "dup3" | "fcntl" | "fcntl64" => {
                 let is_copy = call.name != "fcntl" || call.has(1, "F_DUPFD") || call.has(1, "F_DUPFD_CLOEXEC");
                 if let (Some((fd, path)), Ok(to), true) =
@@ -93,18 +160,13 @@ impl<W: Write> Calls<W> {
                 u32::try_from(result).into_iter().for_each(|child| self.descriptors.made(thread, child, shares));
                 Ok(())
             }
-            "sync" => self.emit(thread, (time_ns, call), (Kind::Sync, NO_FILE), (None, 0, Flags::default())),
-            "msync" => {
-                self.emit(thread, (time_ns, call), (Kind::Msync, NO_FILE), (None, call.number(1), Flags::default()))
-            }
+            "sync" => self.emit(&made, Action::new(Kind::Sync, NO_FILE)),
+            "msync" => self.emit(&made, Action { length: call.number(1), ..Action::new(Kind::Msync, NO_FILE) }),
             "mmap" => {
                 self.mappings += u64::from(result != -1 && call.descriptor(4).is_some_and(|(fd, _)| fd >= 0));
                 Ok(())
             }
-            "copy_file_range" => self.moved(thread, time_ns, call, ([0, 2], [Some(1), Some(3)], 4)),
-            "splice" => self.moved(thread, time_ns, call, ([0, 2], [Some(1), Some(3)], 4)),
-            "sendfile" => self.moved(thread, time_ns, call, ([1, 0], [Some(2), None], 3)),
-            "io_submit" => self.submitted(thread, time_ns, call, line),
+            "io_submit" => self.submitted(&made, line),
             "io_uring_enter" => {
                 self.ring_entries += u64::try_from(result).unwrap_or(0).min(call.number(1));
                 Ok(())
@@ -114,45 +176,33 @@ impl<W: Write> Calls<W> {
     }
 
     /// Writes an operation of a call.
-    fn emit(
-        &mut self,
-        thread: u32,
-        (time_ns, call): (u64, &Call<'_>),
-        (kind, file): (Kind, u32),
-        (offset, length, flags): (Option<u64>, u64, Flags),
-    ) -> Result<(), ImportError> {
-        let thread = self.sink.thread(thread, thread, "")?;
-        let duration_ns = call.duration_ns.unwrap_or(0);
-        let result = call.result.unwrap_or(0);
-        let result = if kind.moves_data() { result } else { result.min(0) };
+    fn emit(&mut self, made: &Made<'_>, action: Action) -> Result<(), ImportError> {
+        let Action { call, file, offset, length, flags } = action;
+        let thread = self.sink.thread(made.thread, made.thread, "")?;
+        let result = made.call.result.unwrap_or(0);
         self.sink.operation(&Operation {
-            time_ns,
-            duration_ns,
+            time_ns: made.time_ns,
+            duration_ns: made.call.duration_ns.unwrap_or(0),
             thread,
-            call: kind,
+            call,
             file,
             offset,
             length,
-            result,
+            result: if call.moves_data() { result } else { result.min(0) },
             flags,
         })
     }
 
-    fn transfer(
-        &mut self,
-        thread: u32,
-        time_ns: u64,
-        call: &Call<'_>,
-        (_, kind, length_at, offset_at): (&str, Kind, Option<usize>, Option<usize>),
-    ) -> Result<(), ImportError> {
+    fn transfer(&mut self, made: &Made<'_>, transfer: &OnDescriptor) -> Result<(), ImportError> {
+        let call = made.call;
         let Some((fd, path)) = call.descriptor(0) else { return Ok(()) };
         let moved = call.result.and_then(|result| u64::try_from(result).ok()).unwrap_or(0);
         let vector =
             || call.arguments.get(1).map_or(0, |vector| numbers_of(vector, "iov_len").fold(0, u64::saturating_add));
-        let length = length_at.map_or_else(vector, |at| call.number(at)).max(moved);
-        let known = self.descriptors.known(thread, fd, path);
-        let appends = known.flags.has(Flags::APPEND) && kind.effect() == iolab_trace::Effect::Write;
-        let given = offset_at.map(|at| call.number(at)).filter(|offset| *offset != u64::MAX);
+        let length = transfer.length_at.map_or_else(vector, |at| call.number(at)).max(moved);
+        let known = self.descriptors.known(made.thread, fd, path);
+        let appends = known.flags.has(Flags::APPEND) && transfer.call.effect() == iolab_trace::Effect::Write;
+        let given = transfer.offset_at.map(|at| call.number(at)).filter(|offset| *offset != u64::MAX);
         let offset = if appends { None } else { given.or(known.position) };
         if given.is_none() {
             known.position = known.position.filter(|_| !appends).map(|position| position.saturating_add(moved));
@@ -160,19 +210,14 @@ impl<W: Write> Calls<W> {
         let flags = known.flags.and_if(call.has(4, "RWF_DSYNC"), Flags::DATA_SYNC);
         let path = known.path.clone();
         let file = self.sink.file(&path)?;
-        self.emit(thread, (time_ns, call), (kind, file), (offset, length, flags))
+        self.emit(made, Action { call: transfer.call, file, offset, length, flags })
     }
 
-    fn on_descriptor(
-        &mut self,
-        thread: u32,
-        time_ns: u64,
-        call: &Call<'_>,
-        (kind, offset_at, length_at): (Kind, Option<usize>, Option<usize>),
-    ) -> Result<(), ImportError> {
+    fn on_descriptor(&mut self, made: &Made<'_>, other: &OnDescriptor) -> Result<(), ImportError> {
+        let (call, kind) = (made.call, other.call);
         let Some((fd, path)) = call.descriptor(0) else { return Ok(()) };
-        let known = self.descriptors.known(thread, fd, path);
-        let mut offset = offset_at.map(|at| call.number(at));
+        let known = self.descriptors.known(made.thread, fd, path);
+        let mut offset = other.offset_at.map(|at| call.number(at));
         if kind == Kind::Lseek {
             known.position = call.result.and_then(|result| u64::try_from(result).ok());
             offset = known.position;
@@ -181,14 +226,15 @@ impl<W: Write> Calls<W> {
         let flags = known.flags.and_if(changes, Flags::CHANGES_RANGE);
         let path = known.path.clone();
         if kind == Kind::Close {
-            self.descriptors.table(thread).remove(&fd);
+            self.descriptors.table(made.thread).remove(&fd);
         }
         let file = self.sink.file(&path)?;
-        let length = length_at.map_or(0, |at| call.number(at));
-        self.emit(thread, (time_ns, call), (kind, file), (offset, length, flags))
+        let length = other.length_at.map_or(0, |at| call.number(at));
+        self.emit(made, Action { call: kind, file, offset, length, flags })
     }
 
-    fn opened(&mut self, thread: u32, time_ns: u64, call: &Call<'_>) -> Result<(), ImportError> {
+    fn opened(&mut self, made: &Made<'_>) -> Result<(), ImportError> {
+        let call = made.call;
         let how = match call.name {
             "open" => 1,
             "creat" => usize::MAX,
@@ -215,45 +261,38 @@ impl<W: Write> Calls<W> {
         if let Some(fd) = call.result.and_then(|result| i32::try_from(result).ok()).filter(|fd| *fd >= 0) {
             file = self.sink.file(path)?;
             let known = Known { path: path.to_owned(), position: Some(0), flags: of_descriptor };
-            self.descriptors.table(thread).insert(fd, known);
+            self.descriptors.table(made.thread).insert(fd, known);
         }
-        self.emit(thread, (time_ns, call), (Kind::Open, file), (None, 0, flags))
+        self.emit(made, Action { flags, ..Action::new(Kind::Open, file) })
     }
 
-    /// Data moved between two descriptors: source and target, their offsets, the length.
-    fn moved(
-        &mut self,
-        thread: u32,
-        time_ns: u64,
-        call: &Call<'_>,
-        (sides, offsets, length_at): ([usize; 2], [Option<usize>; 2], usize),
-    ) -> Result<(), ImportError> {
-        let kinds = match call.name {
-            "splice" => [Kind::SpliceRead, Kind::SpliceWrite],
-            "sendfile" => [Kind::SendfileRead, Kind::SendfileWrite],
-            _ => [Kind::CopyRead, Kind::CopyWrite],
-        };
+    /// Data moved between two descriptors: an operation for each.
+    fn moved(&mut self, made: &Made<'_>, between: &Between) -> Result<(), ImportError> {
+        let call = made.call;
         let moved = call.result.and_then(|result| u64::try_from(result).ok()).unwrap_or(0);
-        for ((side, offset_at), kind) in sides.into_iter().zip(offsets).zip(kinds) {
+        let arguments = between.descriptors_at.into_iter().zip(between.offsets_at);
+        for ((side, offset_at), kind) in arguments.zip(between.calls) {
             let Some((fd, path)) = call.descriptor(side) else { continue };
             // `[0]`, or `[0] => [4096]`: before and after.
             let given = offset_at.and_then(|at| call.arguments.get(at)).and_then(|word| word.strip_prefix('['));
             let given =
                 given.and_then(|word| super::arguments::number(word.split(']').next()?)).map(|offset| offset as u64);
-            let known = self.descriptors.known(thread, fd, path);
+            let known = self.descriptors.known(made.thread, fd, path);
             let offset = given.or(known.position);
             if given.is_none() {
                 known.position = known.position.map(|position| position.saturating_add(moved));
             }
             let (flags, path) = (known.flags, known.path.clone());
             let file = self.sink.file(&path)?;
-            self.emit(thread, (time_ns, call), (kind, file), (offset, call.number(length_at), flags))?;
+            let length = call.number(between.length_at);
+            self.emit(made, Action { call: kind, file, offset, length, flags })?;
         }
         Ok(())
     }
 
     /// Control blocks of native AIO, in strace's older and newer words.
-    fn submitted(&mut self, thread: u32, time_ns: u64, call: &Call<'_>, line: u64) -> Result<(), ImportError> {
+    fn submitted(&mut self, made: &Made<'_>, line: u64) -> Result<(), ImportError> {
+        let call = made.call;
         let taken = call.result.and_then(|result| usize::try_from(result).ok()).unwrap_or(0);
         let list = call.arguments.get(2).copied().unwrap_or("");
         let blocks: Vec<&str> = list.split("aio_data").skip(1).take(taken).collect();
@@ -274,7 +313,7 @@ impl<W: Write> Calls<W> {
             let named = block
                 .split_once("aio_fildes=")
                 .and_then(|(_, rest)| super::arguments::descriptor(&rest[..rest.find(", ").unwrap_or(rest.len())]));
-            let known = self.descriptors.known(thread, fd, named.and_then(|(_, path)| path));
+            let known = self.descriptors.known(made.thread, fd, named.and_then(|(_, path)| path));
             let (flags, path) = (known.flags.and(Flags::END_UNSEEN), known.path.clone());
             let vector = numbers_of(block, "iov_len").fold(0, u64::saturating_add);
             let length = if vector > 0 { vector } else { first("aio_nbytes").unwrap_or(0) };
@@ -287,7 +326,8 @@ impl<W: Write> Calls<W> {
                 duration_ns: call.duration_ns,
             };
             self.aio += 1;
-            self.emit(thread, (time_ns, &whole), (kind, file), (first("aio_offset"), length, flags))?;
+            let made = Made { thread: made.thread, time_ns: made.time_ns, call: &whole };
+            self.emit(&made, Action { call: kind, file, offset: first("aio_offset"), length, flags })?;
         }
         Ok(())
     }

@@ -79,10 +79,10 @@ pub(super) fn run<L: Load>(parent: &Path, parts: Vec<(Shape, L)>) -> Result<Vec<
     for number in 0..parts.len() {
         std::fs::create_dir(own(number)).map_err(failed(&own(number), "making a folder"))?;
     }
-    on_threads(parts, |number, part, gate| run_part(&own(number), part, gate))
+    on_threads(parts, |number, (shape, load), gate| run_part(&own(number), shape, load, gate))
 }
 
-fn run_part<L: Load>(folder: &Path, (shape, load): (Shape, L), gate: Arc<Gate>) -> Result<L::Output, BenchError> {
+fn run_part<L: Load>(folder: &Path, shape: Shape, load: L, gate: Arc<Gate>) -> Result<L::Output, BenchError> {
     let store = FolderStore::open(folder, shape)?;
     let mut driver = RingDriver(Rc::clone(&store.ring));
     let mut executor = Executor::new(ReadyOrder::Fair);

@@ -35,14 +35,15 @@ pub(super) fn run<L: Load>(image: &ImageStore, parts: Vec<(Shape, L)>) -> Result
         mkfs(&disk, &options).await
     })?;
     made.map_err(wrong(&image.path, "creating the file system"))?;
-    on_threads(parts, |domain, part, gate| run_domain(image, domain, part, gate))
+    on_threads(parts, |domain, (shape, load), gate| run_domain(image, domain, shape, load, gate))
 }
 
 /// Opens a domain by a way of its own to the device, lets the load run, and closes it.
 fn run_domain<L: Load>(
     image: &ImageStore,
     domain: usize,
-    (shape, load): (Shape, L),
+    shape: Shape,
+    load: L,
     gate: Arc<Gate>,
 ) -> Result<L::Output, BenchError> {
     let wrong = |doing| wrong(&image.path, doing);

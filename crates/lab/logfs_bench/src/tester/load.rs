@@ -165,7 +165,7 @@ impl ShardJob {
 
     fn result(&self, begun_ns: u64) -> JobResult {
         let class = std::mem::take(&mut self.progress.borrow_mut().class);
-        JobResult::new((self.shard, self.place), class, self.ended_ns.get().saturating_sub(begun_ns))
+        JobResult::new(self.shard, self.place, class, self.ended_ns.get().saturating_sub(begun_ns))
     }
 
     /// Takes one request of those that may be sent.

@@ -29,7 +29,7 @@ pub struct TesterResult {
 }
 
 impl JobResult {
-    pub(super) fn new((shard, job): (u32, usize), class: Class, elapsed_ns: u64) -> JobResult {
+    pub(super) fn new(shard: u32, job: usize, class: Class, elapsed_ns: u64) -> JobResult {
         let in_a_second = |count: u64| count as f64 * 1e9 / elapsed_ns.max(1) as f64;
         let (iops, bytes_per_second) = (in_a_second(class.operations), in_a_second(class.bytes));
         JobResult { shard: Some(shard), job, elapsed_ns, class, iops, bytes_per_second }

@@ -114,7 +114,7 @@ impl Beneath {
     }
 
     /// Gives what is at a path to somebody: a link itself, not what it leads to.
-    pub(super) fn set_owner(&mut self, path: &Path, (uid, gid): (Uid, Gid)) -> Result<()> {
+    pub(super) fn set_owner(&mut self, path: &Path, uid: Uid, gid: Gid) -> Result<()> {
         if path.as_os_str().is_empty() {
             return chownat(&self.folder, "", Some(uid), Some(gid), AtFlags::EMPTY_PATH);
         }

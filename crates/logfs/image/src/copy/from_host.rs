@@ -33,7 +33,7 @@ pub async fn from_host(
     place: (InodeId, &[u8]),
     path: &[u8],
 ) -> Result<Copied, CopyError> {
-    from_host_told(fs, source, place, path, &mut |_| true).await
+    from_host_told(fs, source, place.0, place.1, path, &mut |_| true).await
 }
 
 /// The same, reporting progress to `told`.
@@ -43,7 +43,8 @@ pub async fn from_host(
 pub async fn from_host_told(
     fs: &Volume,
     source: CopySource<'_>,
-    (directory, name): (InodeId, &[u8]),
+    directory: InodeId,
+    name: &[u8],
     path: &[u8],
     told: CopyProgress<'_>,
 ) -> Result<Copied, CopyError> {

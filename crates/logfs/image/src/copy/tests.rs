@@ -117,7 +117,7 @@ fn whoever_looks_on_sees_it_grow_and_may_end_it() {
                 seen.push(done.bytes / PIECE_BYTES);
                 true
             };
-            let whole = from_host_told(fs, source, (InodeId::ROOT, b"copy"), b"/copy", told).await;
+            let whole = from_host_told(fs, source, InodeId::ROOT, b"copy", b"/copy", told).await;
             whole.map_err(Trouble::copy)?;
             let ended =
                 to_host_told(fs, b"/copy", CopyTarget::at(&back), false, &mut |done| done.bytes < PIECE_BYTES).await;

@@ -49,7 +49,7 @@ pub async fn to_host_told(
     while let Some((inode, from, to)) = open.pop() {
         let attributes = fs.stat(inode).await.map_err(inside(&from))?;
         if attributes.kind != InodeKind::Directory {
-            copy.one((inode, &attributes), &from, &to).await?;
+            copy.one(inode, &attributes, &from, &to).await?;
             continue;
         }
         if !recursive {
@@ -94,12 +94,7 @@ impl Copy<'_> {
         move |errno| host(&path, what)(errno.into())
     }
 
-    async fn one(
-        &mut self,
-        (inode, attributes): (InodeId, &Attributes),
-        from: &[u8],
-        to: &Path,
-    ) -> Result<(), CopyError> {
+    async fn one(&mut self, inode: InodeId, attributes: &Attributes, from: &[u8], to: &Path) -> Result<(), CopyError> {
         if !matches!(attributes.kind, InodeKind::File | InodeKind::Symlink) {
             let text = format!("{}: neither a file, a directory nor a symbolic link", from.escape_ascii());
             self.done.left_out.push(text);
@@ -121,7 +116,7 @@ impl Copy<'_> {
         } else {
             let made = self.beneath.make_file(to);
             let file = made.map_err(self.failed(to, "making it"))?;
-            match self.content(inode, from, (&file, to), attributes.size).await {
+            match self.content(inode, from, &file, to, attributes.size).await {
                 Err(CopyError::Inside { source: error @ Error::Content { .. }, .. }) => {
                     // Nothing of it: a file with a part of its content is easily taken for all of
                     // it.
@@ -143,7 +138,8 @@ impl Copy<'_> {
         &mut self,
         inode: InodeId,
         from: &[u8],
-        (file, to): (&File, &Path),
+        file: &File,
+        to: &Path,
         size: u64,
     ) -> Result<(), CopyError> {
         let path = self.folder.join(to);
@@ -166,8 +162,8 @@ impl Copy<'_> {
     }
 
     fn set_attributes(&mut self, to: &Path, attributes: &Attributes) -> Result<(), CopyError> {
-        let owner = (Uid::from_raw(attributes.uid), Gid::from_raw(attributes.gid));
-        match self.beneath.set_owner(to, owner) {
+        let (uid, gid) = (Uid::from_raw(attributes.uid), Gid::from_raw(attributes.gid));
+        match self.beneath.set_owner(to, uid, gid) {
             // Only root gives files away: as cp(1) does, they are then the user's.
             Ok(()) | Err(Errno::PERM) => {}
             Err(errno) => return Err(self.failed(to, "setting its owner")(errno)),

@@ -46,6 +46,41 @@ pub(super) enum What {
     },
 }
 
+/// A call that has begun.
+struct BegunCall {
+    number: u64,
+    arguments: [u64; 6],
+    time_ns: u64,
+}
+
+/// A request of io_uring that has been submitted.
+struct SubmittedRequest {
+    call: Call,
+    time_ns: u64,
+    thread: u32,
+}
+
+/// A call or request that has ended, with the event of its end.
+#[derive(Clone, Copy)]
+struct Ended<'e> {
+    call: Call,
+    begin_ns: u64,
+    result: i64,
+    event: &'e Event,
+}
+
+/// Where in which file a call works.
+struct Place {
+    file: u32,
+    offset: Option<u64>,
+    flags: Flags,
+}
+
+impl Place {
+    /// Of a call without a file.
+    const NOWHERE: Place = Place { file: NO_FILE, offset: None, flags: Flags(0) };
+}
+
 /// Largest number of io_uring requests in flight; older ones were lost.
 const MOST_REQUESTS: usize = 1 << 17;
 
@@ -59,8 +94,8 @@ pub(super) struct Followed<'r, 'w> {
     /// How often each descriptor of a process is closed by records that have been read, and not taken.
     closes: HashMap<(i32, i32), u32>,
     numbers: ByNumber<i32, u32>,
-    calls: ByNumber<i32, (u64, [u64; 6], u64)>,
-    requests: ByNumber<u64, (Call, u64, u32)>,
+    calls: ByNumber<i32, BegunCall>,
+    requests: ByNumber<u64, SubmittedRequest>,
     maps: u64,
     aio: u64,
     without_place: u64,
@@ -122,12 +157,10 @@ impl<'r, 'w> Followed<'r, 'w> {
                 if call == libc::SYS_close as u64 {
                     self.close_is_taken(event.process, arguments[0] as i32);
                 }
-                self.calls.insert(event.thread, (call, arguments, event.time_ns));
+                self.calls.insert(event.thread, BegunCall { number: call, arguments, time_ns: event.time_ns });
             }
             What::Ends { call, result } => match self.calls.remove(&event.thread) {
-                Some((begun, arguments, time_ns)) if begun == call => {
-                    self.call(event, (call, arguments), (time_ns, result));
-                }
+                Some(begun) if begun.number == call => self.call(&begun, event, result),
                 // It began before the capture did, or its beginning was lost.
                 _ => self.without_begin += 1,
             },
@@ -146,13 +179,13 @@ impl<'r, 'w> Followed<'r, 'w> {
                     self.requests.clear();
                 }
                 let thread = self.number(event);
-                self.requests.insert(request, (call, event.time_ns, thread));
+                self.requests.insert(request, SubmittedRequest { call, time_ns: event.time_ns, thread });
             }
             What::Completes { request, result } => {
-                let Some((call, time_ns, thread)) = self.requests.remove(&request) else { return };
+                let Some(SubmittedRequest { call, time_ns, thread }) = self.requests.remove(&request) else { return };
                 self.without_place += u64::from(call.moves_data());
-                let times = (time_ns, event.time_ns);
-                self.write(call, (thread, times), (NO_FILE, None), (result.max(0) as u64, result), Flags::default());
+                let ended = Ended { call, begin_ns: time_ns, result, event };
+                self.write(thread, ended, Place::NOWHERE, result.max(0) as u64);
             }
         }
     }
@@ -181,7 +214,7 @@ impl<'r, 'w> Followed<'r, 'w> {
         let open = now.or_else(before).unwrap_or_else(|| {
             // It is closed, or the process has ended: it may not have been a file.
             let path = format!("descriptor {fd} of process {process}, closed before it was looked up");
-            let file = self.recorder.file((0, 0), File { path, ..File::default() });
+            let file = self.recorder.file(0, 0, File { path, ..File::default() });
             let (kind, position, flags) = (FileKind::Unknown, 0, Flags::default());
             Rc::new(std::cell::RefCell::new(Open { file, kind, position, flags }))
         });
@@ -189,82 +222,72 @@ impl<'r, 'w> Followed<'r, 'w> {
         Some(open)
     }
 
-    fn write(
-        &mut self,
-        call: Call,
-        (thread, (begin_ns, end_ns)): (u32, (u64, u64)),
-        (file, offset): (u32, Option<u64>),
-        (length, result): (u64, i64),
-        flags: Flags,
-    ) {
+    fn write(&mut self, thread: u32, ended: Ended<'_>, place: Place, length: u64) {
+        let Place { file, offset, flags } = place;
+        let Ended { call, begin_ns, result, event } = ended;
         let time_ns = begin_ns.saturating_sub(self.start_ns);
-        let duration_ns = end_ns.saturating_sub(begin_ns);
+        let duration_ns = event.time_ns.saturating_sub(begin_ns);
         self.recorder.operation(&Operation { time_ns, duration_ns, thread, call, file, offset, length, result, flags });
     }
 
     /// A transfer at a place, or at the position of the descriptor.
-    fn transfer(
-        &mut self,
-        call: Call,
-        event: &Event,
-        times: (u64, u64),
-        (fd, at): (u64, Option<u64>),
-        (length, result): (u64, i64),
-    ) {
-        let thread = self.number(event);
-        let Some(open) = self.open(event.process, fd) else { return };
+    fn transfer(&mut self, ended: Ended<'_>, fd: u64, at: Option<u64>, length: u64) {
+        let thread = self.number(ended.event);
+        let Some(open) = self.open(ended.event.process, fd) else { return };
         let mut open = open.borrow_mut();
         let is_storage = open.kind.is_storage();
         let offset = at.or_else(|| is_storage.then_some(open.position));
         if at.is_none() && is_storage {
-            open.position = open.position.saturating_add(result.max(0) as u64);
+            open.position = open.position.saturating_add(ended.result.max(0) as u64);
         }
-        let (file, flags) = (open.file, open.flags);
+        let place = Place { file: open.file, offset: offset.filter(|_| is_storage), flags: open.flags };
         drop(open);
-        self.write(call, (thread, times), (file, offset.filter(|_| is_storage)), (length, result), flags);
+        self.write(thread, ended, place, length);
     }
 
-    fn call(&mut self, event: &Event, (number, arguments): (u64, [u64; 6]), (begin_ns, result): (u64, i64)) {
-        let Some(shape) = calls::shape_of(number) else { return };
-        let [a, b, c, d, e, _] = arguments;
-        let (times, process) = ((begin_ns, event.time_ns), event.process);
-        let moved = (result.max(0) as u64, result);
+    fn call(&mut self, begun: &BegunCall, event: &Event, result: i64) {
+        let Some(shape) = calls::shape_of(begun.number) else { return };
+        let [a, b, c, d, e, _] = begun.arguments;
+        let process = event.process;
+        let moved = result.max(0) as u64;
+        let ended = |call| Ended { call, begin_ns: begun.time_ns, result, event };
         match shape {
-            Shape::Plain(call) => self.transfer(call, event, times, (a, None), (c, result)),
-            Shape::Positioned(call) => self.transfer(call, event, times, (a, Some(d)), (c, result)),
+            Shape::Plain(call) => self.transfer(ended(call), a, None, c),
+            Shape::Positioned(call) => self.transfer(ended(call), a, Some(d), c),
             // The vector cannot be read: the moved bytes count as the requested ones.
-            Shape::Vector(call) => self.transfer(call, event, times, (a, None), moved),
+            Shape::Vector(call) => self.transfer(ended(call), a, None, moved),
             Shape::PositionedVector(call) => {
                 let at = Some(d).filter(|offset| *offset != u64::MAX);
-                self.transfer(call, event, times, (a, at), moved);
+                self.transfer(ended(call), a, at, moved);
             }
             Shape::Move(from, to) => {
                 for (call, fd, pointer) in [(from, a, b), (to, c, d)] {
-                    self.side(call, event, times, (fd, pointer), (e, result));
+                    self.side(ended(call), fd, pointer, e);
                 }
             }
             Shape::Sendfile => {
-                self.side(Call::SendfileRead, event, times, (b, c), (d, result));
-                self.side(Call::SendfileWrite, event, times, (a, 0), (d, result));
+                self.side(ended(Call::SendfileRead), b, c, d);
+                self.side(ended(Call::SendfileWrite), a, 0, d);
             }
-            Shape::Sync(call) => self.on_file(call, event, times, a, (None, 0, result)),
-            Shape::SyncRange => self.on_file(Call::SyncFileRange, event, times, a, (Some(b), c, result)),
-            Shape::Allocate => self.on_file(Call::Fallocate, event, times, a, (Some(c), d, result)),
-            Shape::Resize => self.on_file(Call::Ftruncate, event, times, a, (Some(b), 0, result)),
+            Shape::Sync(call) => self.on_file(ended(call), a, None, 0),
+            Shape::SyncRange => self.on_file(ended(Call::SyncFileRange), a, Some(b), c),
+            Shape::Allocate => self.on_file(ended(Call::Fallocate), a, Some(c), d),
+            Shape::Resize => self.on_file(ended(Call::Ftruncate), a, Some(b), 0),
             Shape::Seek => {
                 if let (Some(open), Ok(position)) = (self.open(process, a), u64::try_from(result)) {
                     open.borrow_mut().position = position;
                 }
-                self.on_file(Call::Lseek, event, times, a, (u64::try_from(result).ok(), 0, result.min(0)));
+                let ended = Ended { result: result.min(0), ..ended(Call::Lseek) };
+                self.on_file(ended, a, u64::try_from(result).ok(), 0);
             }
             Shape::SyncAll => {
                 let thread = self.number(event);
-                self.write(Call::Sync, (thread, times), (NO_FILE, None), (0, result), Flags::default());
+                self.write(thread, ended(Call::Sync), Place::NOWHERE, 0);
             }
-            Shape::Open | Shape::OpenAt | Shape::OpenAt2 | Shape::Create => self.opened(event, times, result),
+            Shape::Open | Shape::OpenAt | Shape::OpenAt2 | Shape::Create => self.opened(ended(Call::Open)),
             Shape::Close => {
                 if self.tables.get(&process).is_some_and(|table| table.get(a as i32).is_some()) {
-                    self.on_file(Call::Close, event, times, a, (None, 0, result));
+                    self.on_file(ended(Call::Close), a, None, 0);
                 }
                 self.forget(process, a as i32);
             }
@@ -291,37 +314,29 @@ impl<'r, 'w> Followed<'r, 'w> {
 
     /// One side of a call that moves data between two files: at a place in memory, which is not seen,
     /// or at the position.
-    fn side(&mut self, call: Call, event: &Event, times: (u64, u64), (fd, pointer): (u64, u64), amounts: (u64, i64)) {
+    fn side(&mut self, ended: Ended<'_>, fd: u64, pointer: u64, length: u64) {
         if pointer == 0 {
-            return self.transfer(call, event, times, (fd, None), amounts);
+            return self.transfer(ended, fd, None, length);
         }
-        let thread = self.number(event);
-        let Some(open) = self.open(event.process, fd) else { return };
-        let (file, flags) = (open.borrow().file, open.borrow().flags);
-        self.without_place += 1;
-        self.write(call, (thread, times), (file, None), amounts, flags);
+        let has_file = self.open(ended.event.process, fd).is_some();
+        self.without_place += u64::from(has_file);
+        self.on_file(ended, fd, None, length);
     }
 
-    fn on_file(
-        &mut self,
-        call: Call,
-        event: &Event,
-        times: (u64, u64),
-        fd: u64,
-        (offset, length, result): (Option<u64>, u64, i64),
-    ) {
-        let thread = self.number(event);
-        let Some(open) = self.open(event.process, fd) else { return };
+    fn on_file(&mut self, ended: Ended<'_>, fd: u64, offset: Option<u64>, length: u64) {
+        let thread = self.number(ended.event);
+        let Some(open) = self.open(ended.event.process, fd) else { return };
         let (file, flags) = (open.borrow().file, open.borrow().flags);
-        self.write(call, (thread, times), (file, offset), (length, result), flags);
+        self.write(thread, ended, Place { file, offset, flags }, length);
     }
 
-    fn opened(&mut self, event: &Event, times: (u64, u64), result: i64) {
-        let Ok(fd) = u64::try_from(result) else { return };
+    fn opened(&mut self, ended: Ended<'_>) {
+        let Ok(fd) = u64::try_from(ended.result) else { return };
+        let process = ended.event.process;
         // The number may have meant another file before.
-        self.forget(event.process, fd as i32);
-        self.on_file(Call::Open, event, times, fd, (None, 0, 0));
-        if let Some(open) = self.open(event.process, fd) {
+        self.forget(process, fd as i32);
+        self.on_file(Ended { result: 0, ..ended }, fd, None, 0);
+        if let Some(open) = self.open(process, fd) {
             // Reads since then have moved the position that procfs reports.
             open.borrow_mut().position = 0;
         }

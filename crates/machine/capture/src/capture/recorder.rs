@@ -37,7 +37,7 @@ impl<'w> Recorder<'w> {
     }
 
     /// The number of a file, by device, inode and path.
-    pub(crate) fn file(&mut self, (device, inode): (u64, u64), file: File) -> u32 {
+    pub(crate) fn file(&mut self, device: u64, inode: u64, file: File) -> u32 {
         let identity = (device, inode, file.path.clone());
         if let Some(number) = self.files.get(&identity) {
             return *number;

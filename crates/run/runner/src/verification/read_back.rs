@@ -64,8 +64,11 @@ pub(crate) fn expect(
 /// when.
 pub(crate) fn read_back<L: Lane, R: Recorder, P: Pacer>(
     hot: &mut HotLoop<'_, L, R, P, Verifier<'_>>,
-    (plan, files): (&WorkerPlan, &OpenFiles),
-    (writes, pass, syncs): (u64, u64, bool),
+    plan: &WorkerPlan,
+    files: &OpenFiles,
+    writes: u64,
+    pass: u64,
+    syncs: bool,
 ) -> Result<(Stop, u64), Fatal> {
     files.settle(plan)?;
     let mut stream = choice::stream_of(plan, syncs)?;

@@ -28,7 +28,7 @@ impl Skewed {
         for (file, length) in lengths.iter().enumerate() {
             let mut each = [Sampler::Uniform(0), Sampler::Uniform(0), Sampler::Uniform(0)];
             for direction in shape.used.iter().filter(|_| *length >= shape.least_of_all()) {
-                each[direction.index()] = sampler((plan, shape, &mut laws), *direction, (file, *length))?;
+                each[direction.index()] = sampler(plan, shape, &mut laws, *direction, file, *length)?;
             }
             samplers.push(each);
         }
@@ -39,9 +39,12 @@ impl Skewed {
 }
 
 fn sampler(
-    (plan, shape, laws): (&WorkloadPlan, &Shape, &mut Laws),
+    plan: &WorkloadPlan,
+    shape: &Shape,
+    laws: &mut Laws,
     direction: Direction,
-    (file, length): (usize, u64),
+    file: usize,
+    length: u64,
 ) -> Result<Sampler, WorkloadError> {
     let index = direction.index();
     let domain = Domain { count: shape.places(index, length), step_bytes: shape.align[index] };

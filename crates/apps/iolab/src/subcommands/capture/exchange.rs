@@ -35,8 +35,8 @@ pub(super) fn import(arguments: &CaptureArguments) -> Result<u8, ExitFailure> {
         return Err(ExitFailure::mistake(format!("iolab: capture --from: {reason}")));
     }
     let what = format!("importing {}", names.join(", "));
-    let imported = watched(&StandardError, (what, ProgressUnit::Bytes, total), &read, || {
-        converted(form, inputs, (names, arguments.anonymize), BufWriter::new(&mut output))
+    let imported = watched(&StandardError, what, ProgressUnit::Bytes, total, &read, || {
+        converted(form, inputs, names, arguments.anonymize, BufWriter::new(&mut output))
     });
     imported.map_err(|error| match error {
         ImportError::Output(_) => ExitFailure::failed(format!("iolab: {error}")),
@@ -85,7 +85,8 @@ fn input(path: &Path, read: &Arc<AtomicU64>) -> Result<(Form, Input), ExitFailur
 fn converted(
     form: Form,
     mut inputs: Vec<(Form, Input)>,
-    (names, anonymous): (Vec<String>, bool),
+    names: Vec<String>,
+    anonymous: bool,
     output: impl Write,
 ) -> Result<Imported, ImportError> {
     match (form, inputs.as_mut_slice()) {

@@ -93,7 +93,7 @@ fn bench(settings: &Settings) -> Result<u8, ExitFailure> {
     session.finish().map_err(failure)?;
     let memory_bytes = System::live().memory_bytes();
     if json {
-        output::print(&iolab_kv_bench::json((names.kind, &version), &results, memory_bytes))?;
+        output::print(&iolab_kv_bench::json(names.kind, &version, &results, memory_bytes))?;
     } else {
         tell_findings(&results, memory_bytes)?;
     }

@@ -128,7 +128,7 @@ impl World for Here<'_> {
 pub(crate) fn main(arguments: &Arguments) -> Result<u8, ExitFailure> {
     let kind = arguments.kind()?;
     if let Some(&[round, first]) = arguments.load.as_deref() {
-        return be_the_load(arguments, kind, (round, first));
+        return be_the_load(arguments, kind, round, first);
     }
     let description = kind.description();
     if !description.keeps_data {
@@ -175,12 +175,12 @@ pub(crate) fn main(arguments: &Arguments) -> Result<u8, ExitFailure> {
 }
 
 /// In the process that will be killed.
-fn be_the_load(arguments: &Arguments, kind: &dyn StoreKind, numbers: (u64, u64)) -> Result<u8, ExitFailure> {
-    let store = arguments.open(kind, numbers.0, Existing::Required).map_err(|error| failure(&error))?;
+fn be_the_load(arguments: &Arguments, kind: &dyn StoreKind, round: u64, first: u64) -> Result<u8, ExitFailure> {
+    let store = arguments.open(kind, round, Existing::Required).map_err(|error| failure(&error))?;
     let hasty = Hasty::new(&*store);
     let access: &dyn Access = if arguments.canary { &hasty } else { &*store };
     // Without the buffer of standard output: reported lines have left this process.
     let pipe = std::io::stdout().as_fd().try_clone_to_owned().context("standard output")?;
-    load(access, &arguments.shape(), numbers, &mut File::from(pipe)).map_err(|error| failure(&error))?;
+    load(access, &arguments.shape(), round, first, &mut File::from(pipe)).map_err(|error| failure(&error))?;
     Ok(0)
 }
