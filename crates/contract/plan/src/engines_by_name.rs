@@ -1,11 +1,11 @@
-//! What engines are, by name, for plans and recordings that were made before engines said it of
+//! The traits of engines by name, for plans and recordings from before engines described
 //! themselves.
 //!
-//! No engine is ever added here: newer plans carry what their engines said.
+//! No engine is ever added here: newer plans contain the traits of their engines.
 
 use iolab_options::{EngineTraits, PageCache, Reach, Settings, Value};
 
-/// Options that make an engine, or the kernel for it, spin for completions.
+/// Options that make an engine, or the kernel on its behalf, spin while waiting for completions.
 const POLLING: [&str; 3] = ["hipri", "sqthread_poll", "userspace_reap"];
 
 /// What the engine of an old plan was.

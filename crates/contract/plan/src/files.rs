@@ -117,7 +117,7 @@ pub enum FileSync {
 pub enum Fallocate {
     /// No reservation.
     None,
-    /// `fallocate(2)` mode 0; silently none where the file system cannot.
+    /// `fallocate(2)` mode 0; silently skipped where the file system does not support it.
     Native,
     /// `posix_fallocate(3)`.
     Posix,

@@ -19,7 +19,7 @@ pub struct PacingPlan {
     /// Arrivals written down in a file, in place of rates; common to all directions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<ArrivalsPlan>,
-    /// Whether a trace that is replayed says when, in place of rates.
+    /// Whether the times of a replayed trace apply instead of rates.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_trace: bool,
     /// Spread of arrivals.
@@ -30,7 +30,7 @@ pub struct PacingPlan {
     pub ignore_think_time: bool,
     /// Think time.
     pub think: Option<ThinkPlan>,
-    /// Operations of another job that this worker's wait for.
+    /// The job whose operations the operations of this worker wait for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub follow: Option<FollowPlan>,
     /// Seed of Poisson gaps.
@@ -42,7 +42,7 @@ pub struct PacingPlan {
 pub struct FollowPlan {
     /// The job that is followed.
     pub job: String,
-    /// How many of its transfers make one of this worker's.
+    /// The number of its transfers for each transfer of this worker.
     pub every: f64,
 }
 

@@ -1,5 +1,5 @@
-//! Replaying: operations that come from a trace instead of a pattern, and what is known of the trace
-//! before the run.
+//! Replaying: operations that come from a trace instead of a pattern, and the facts about the trace
+//! that are known before the run.
 //!
 //! ```text
 //!  trace ─▶ survey (read once, before the run) ─▶ shares: threads that one worker replays ─▶ ReplayPlan of each
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub struct ReplayPlan {
     /// The trace: one of iolab's, an iolog, strace's text, or the files of one blktrace.
     pub paths: Vec<String>,
-    /// What it was when it was looked at: another one is refused.
+    /// Its checksum when the plan was made: a changed file is refused.
     pub identity: TraceIdentity,
     /// Which share of the trace.
     pub share: u32,
@@ -43,7 +43,7 @@ pub struct TraceIdentity {
 /// What a replay changes of its trace.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ReplayRules {
-    /// Send each operation when the trace says; else as fast as order allows.
+    /// Send each operation at its time in the trace; otherwise as fast as the order allows.
     pub timed: bool,
     /// Times are divided by this.
     pub speed: f64,
@@ -71,7 +71,7 @@ impl Default for ReplayRules {
     }
 }
 
-/// What a trace holds, as far as a plan needs it.
+/// The contents of a trace, as far as a plan needs them.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ReplaySurvey {
     /// The file or files as they were read.

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The criterion, its limit, and what is looked at. The same for all jobs of a reporting group.
+/// The criterion, its limit, and the measure it applies to. The same for all jobs of a reporting
+/// group.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SteadyPlan {
     /// What is judged.
@@ -47,7 +48,7 @@ impl SteadyPlan {
         self.interval_ns.saturating_mul(u64::from(self.samples))
     }
 
-    /// What stands after a limit or a criterion: `%` or nothing.
+    /// The unit after a limit or a criterion: `%` or nothing.
     pub fn unit(&self) -> &'static str {
         if self.percent { "%" } else { "" }
     }

@@ -163,7 +163,7 @@ verify_kinds! {
     Sha3_512 = 14, "sha3-512", 64;
     /// xxHash, the form of 32 bits.
     Xxhash = 15, "xxhash", 4;
-    /// The header, and that the content is the one that belongs to it.
+    /// The header, and that the content belongs to it.
     Meta = 16, "meta", 0;
     /// Every byte is of the pattern; there is no header.
     Pattern = 17, "pattern", 0;

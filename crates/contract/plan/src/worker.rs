@@ -77,13 +77,13 @@ pub struct EnginePlan {
     pub name: String,
     /// The engine's own options, defaults included where they have one.
     pub options: Settings,
-    /// What it is, whatever it is called; absent from plans that were made before engines said so.
+    /// Its traits, whatever its name; absent from plans made before engines described themselves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traits: Option<EngineTraits>,
 }
 
 impl EnginePlan {
-    /// What the engine is: as it said itself, else as its name says.
+    /// The traits of the engine: its own description, otherwise those known for its name.
     pub fn traits(&self) -> EngineTraits {
         self.traits.unwrap_or_else(|| crate::engines_by_name::traits(&self.name, &self.options))
     }
@@ -92,7 +92,7 @@ impl EnginePlan {
 /// Queue depth and batching.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct QueuePlan {
-    /// Most operations in flight (1 for synchronous engines).
+    /// The most operations in flight (1 for synchronous engines).
     pub depth: u32,
     /// The iodepth asked for; differs from `depth` only for synchronous engines.
     pub asked_depth: u32,
@@ -131,8 +131,8 @@ pub struct MeasurementPlan {
     /// Length of the recorded intervals (`interval`), ns; 0 records none.
     #[serde(default)]
     pub histogram_interval_ns: u64,
-    /// Time between looks at block devices and machine (`sample_interval`), ns; 0 looks never. A
-    /// run has the shortest of its workers'.
+    /// Time between samples of block devices and machine (`sample_interval`), ns; 0 for none. A run
+    /// uses the shortest of its workers' intervals.
     #[serde(default)]
     pub sample_interval_ns: u64,
     /// Trace every request of the block devices (`trace_block`); one worker that
@@ -155,7 +155,7 @@ pub struct MeasurementPlan {
     pub disk_util: bool,
     /// Where time stamps come from.
     pub clock: ClockChoice,
-    /// Measure before the run what the tool itself costs in this worker's configuration.
+    /// Measure the cost of the tool itself in this worker's configuration before the run.
     #[serde(default)]
     pub calibrate: bool,
     /// Commits of an application that one sync stands for (`commits_per_sync`); changes nothing in

@@ -38,8 +38,8 @@ pub struct WorkloadPlan {
     pub sync: SyncCadence,
     /// `zonemode=strided`.
     pub stride: Option<StridePlan>,
-    /// Operations per second of reads, writes and trims, when a mix has a rate for each: choose the
-    /// direction that is due, not the dice.
+    /// Operations per second of reads, writes and trims, when a mix has a rate for each: the next
+    /// direction is then the one that is due, not a random one.
     pub mix_by_rate: Option<PerDirection<u64>>,
     /// How rate-mixed arrivals are spread.
     pub mix_process: RateProcess,

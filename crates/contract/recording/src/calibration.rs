@@ -1,9 +1,9 @@
-//! What the tool itself costs, measured before the run on a lane that does nothing, and what that
-//! says about the figures.
+//! The cost of the tool itself, measured before the run on a lane that does nothing, and what it
+//! means for the figures.
 //!
-//! Facts, and the arithmetic that needs them together with what was measured: the tool's part in
-//! the time per I/O, and the one judgement, whether it is too large a part. The figure is a lower
-//! bound: caches are warm, and nothing else happens between two operations.
+//! Facts, and the arithmetic on them together with the results of the run: the tool's share of the
+//! time per I/O, and the one judgement, whether this share is too large. It is a lower bound:
+//! caches are warm, and nothing else happens between two operations.
 
 use iolab_plan::{Reach, WorkerPlan};
 use iolab_units::rounded_ns;
@@ -15,8 +15,7 @@ use crate::WorkerRecording;
 /// number: figures of different methods must not be compared.
 pub const METHOD: u32 = 1;
 
-/// From this share of the time per I/O on, percent, the tool and not the device is what is
-/// measured.
+/// From this share of the time per I/O on, percent, a run measures the tool and not the device.
 pub const LIMIT_PERCENT: f64 = 25.0;
 
 /// The calibration of one run.
@@ -26,7 +25,7 @@ pub struct Calibration {
     pub method: u32,
     /// How late timers woke.
     pub timer: TimerLateness,
-    /// What each kind of loop costs that a worker of the run has.
+    /// The cost of each kind of loop that a worker of the run has.
     pub loops: Vec<LoopCost>,
 }
 
@@ -45,7 +44,7 @@ pub struct TimerLateness {
     pub max_ns: u64,
 }
 
-/// What one kind of loop costs: recorder, pacer, queue and workload of the workers it stands for.
+/// The cost of one kind of loop: recorder, pacer, queue and workload of the workers it stands for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoopCost {
     /// Numbers of the workers with this loop, ascending.
@@ -63,7 +62,7 @@ pub struct LoopOverhead {
     pub workers: usize,
     /// The engine does nothing, so that all of the time is the tool's.
     pub null: bool,
-    /// The load waits, for a schedule or for think time, so that time per I/O is not time of work.
+    /// The load waits for a schedule or for think time, so the time per I/O includes waiting.
     pub waits: bool,
     /// What an operation costs the tool, ns.
     pub tool_ns: f64,
@@ -76,7 +75,7 @@ pub struct LoopOverhead {
 }
 
 impl TimerLateness {
-    /// Of sleeps of `asked_ns` that ended so much too late.
+    /// Statistics of sleeps of `asked_ns`: how late they ended.
     pub fn of(asked_ns: u64, mut late_ns: Vec<u64>) -> TimerLateness {
         late_ns.sort_unstable();
         let rank = |percent: usize| {
@@ -150,8 +149,8 @@ impl LoopOverhead {
         format!("iolab spends {tool} of the {per_io} per I/O, {share:.decimals$} % ({costs}){rest}")
     }
 
-    /// Whether the figures are about the tool rather than the device, and what to do about it.
-    /// Never of the null engine: its users want exactly that.
+    /// A warning if the figures are about the tool rather than the device, with advice. The null
+    /// engine never gets one: its users measure the tool on purpose.
     pub fn limit(&self) -> Option<String> {
         (!self.null && self.share_percent() > LIMIT_PERCENT).then(|| {
             format!(

@@ -12,8 +12,8 @@ pub struct DriftRecording {
     pub late: SparseHistogram,
     /// The same by stretches of the trace's time, ascending.
     pub series: Vec<DriftInterval>,
-    /// Operations that were due and waited for another one that the trace has before them: of
-    /// their own thread, or around a sync of another.
+    /// Operations that were due but waited for an earlier operation of the trace: one of their own
+    /// thread, or a sync of another.
     pub waited_for_order: u64,
     /// How often the trace could not be read as fast as it was to be replayed.
     pub starved: u64,

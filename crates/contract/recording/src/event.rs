@@ -1,13 +1,11 @@
-//! What happens in a run, one thing after another: the one stream that everybody who follows a run
-//! takes.
+//! The events of a run in order: the one stream for everything that follows a run.
 //!
 //! ```text
 //!  runner ──▶ Event ──┬──▶ partial recording (a file)
 //!                     └──▶ an observer: the terminal with its status line and reports of the run so far
 //! ```
 //!
-//! Events borrow what they tell of; who wants to keep it copies it. Times are those of the
-//! recording.
+//! Events borrow their data; an observer copies what it keeps. Times are those of the recording.
 
 use std::path::Path;
 
@@ -33,23 +31,23 @@ pub enum Event<'a> {
         /// When, ns since the Unix epoch.
         unix_ns: u64,
     },
-    /// A worker does something else than before. Told about ten times a second, so that short
-    /// states may be missed.
+    /// A worker changed its state. States are sampled about ten times a second, so short ones may
+    /// be missed.
     StateChanged {
         /// Its number.
         worker: u32,
         /// What it does now.
         state: State,
     },
-    /// An interval of a worker has ended. Told only to those who ask, and only in runs that record
-    /// intervals.
+    /// An interval of a worker has ended. Sent only to observers that ask for it, and only in runs
+    /// that record intervals.
     IntervalEnded {
         /// Its number.
         worker: u32,
         /// What it did.
         interval: &'a IntervalLatencies,
     },
-    /// This was seen of the machine since the last such event (see [`Observations::append`]).
+    /// Samples of the machine since the last such event (see [`Observations::append`]).
     Observed(&'a Observations),
     /// Where the run stands, about ten times a second.
     Progress(&'a Progress),

@@ -1,4 +1,4 @@
-//! Findings: what a reader of the figures must know about them, with the evidence.
+//! Findings: warnings about the figures, with the evidence.
 
 use serde::{Deserialize, Serialize};
 

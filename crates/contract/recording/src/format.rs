@@ -23,7 +23,7 @@ pub enum RecordingError {
         /// Its version.
         version: String,
     },
-    /// It has the shape of a recording, and no run can have made it.
+    /// It has the form of a recording, but no run can have produced it.
     #[error("no run can have made this recording: {0}")]
     Unsound(#[from] Unsound),
     /// Another format.
@@ -59,8 +59,8 @@ impl Recording {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// Reads what [`Recording::to_json`] wrote, and checks that its parts fit together: every
-    /// recording that was read has passed here.
+    /// Reads the output of [`Recording::to_json`], and checks that its parts are consistent. Every
+    /// recording that is read passes through here.
     ///
     /// # Errors
     /// It is of another shape or format, or cannot be of a run.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Whether an index is that of host 0, which goes without saying.
+/// Whether an index is that of host 0, which is left out of the JSON.
 pub(crate) fn is_first(host: &u32) -> bool {
     *host == 0
 }

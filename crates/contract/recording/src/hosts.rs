@@ -1,4 +1,4 @@
-//! Runs of several hosts: which there are, and the part of a recording that is of one of them.
+//! Runs of several hosts: their list, and the part of a recording that belongs to one of them.
 //!
 //! ```text
 //! hosts[0]  the host whose clock all times of the recording refer to; its facts are `Recording::host`, too

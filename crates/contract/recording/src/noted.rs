@@ -72,7 +72,7 @@ impl NotedOperation {
         bytes
     }
 
-    /// What a record says; `None` of an action that there is not.
+    /// The contents of a record; `None` for an unknown action.
     pub fn decode(bytes: &[u8; NotedOperation::BYTES]) -> Option<NotedOperation> {
         let (begun, rest) = bytes.split_first_chunk::<8>()?;
         let (offset, rest) = rest.split_first_chunk::<8>()?;

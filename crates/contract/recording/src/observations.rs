@@ -1,7 +1,7 @@
-//! What was seen of the machine while the run went on, on the run's own clock.
+//! Samples of the machine during the run, on the run's own clock.
 //!
-//! Samples are of counters as the kernel counts, not of rates: what two of them say of the time
-//! between is for those who read them. A run whose machine could not be looked at has none.
+//! Samples hold the kernel's counters, not rates; readers subtract one sample from the next. A run
+//! whose machine could not be sampled has none.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub struct Observations {
     pub devices: Vec<DeviceSeries>,
     /// The machine as a whole.
     pub host: Vec<HostSample>,
-    /// Processor time that the looks took, ns: all of them together, with keeping what they saw.
+    /// CPU time spent on taking and keeping all samples, ns.
     #[serde(default)]
     pub looking_ns: u64,
 }
@@ -146,13 +146,13 @@ pub struct HostSample {
     pub cached_bytes: u64,
     /// Dirty pages, bytes.
     pub dirty_bytes: u64,
-    /// What CPU quotas did to the run's control group; `None` where no group with such counters is
-    /// seen.
+    /// The effect of CPU quotas on the run's control group; `None` where no group has such
+    /// counters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota: Option<QuotaUse>,
-    /// How often processors slowed themselves down because they were hot, since boot; `None` where
-    /// they do not say (`thermal_throttle/core_throttle_count` of every core and
-    /// `package_throttle_count` of every package, Intel only).
+    /// How often processors throttled themselves because of heat since boot:
+    /// `thermal_throttle/core_throttle_count` of every core and `package_throttle_count` of every
+    /// package. `None` where there are no such counters (Intel only).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thermal_events: Option<u64>,
 }

@@ -35,7 +35,7 @@ pub struct Recording {
     /// What was seen of the machine while the run went on, if it was looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observations: Option<Observations>,
-    /// What a reader must know about the figures, the most severe first.
+    /// Warnings about the figures, the most severe first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
     /// What the user should know about the figures.
@@ -76,12 +76,12 @@ impl Recording {
         self.hosts.len() > 1
     }
 
-    /// The name of a host; `None` for a run of one host, where it goes without saying.
+    /// The name of a host; `None` for a run of one host, which is not named.
     pub fn host_name(&self, host: u32) -> Option<&str> {
         self.hosts.get(host as usize).map(|host| host.name.as_str())
     }
 
-    /// What a device is called: by its host, too, where there are several.
+    /// The name of a device, with its host where there are several.
     pub fn device_name<'a>(&self, host: u32, name: &'a str) -> Cow<'a, str> {
         match self.host_name(host) {
             Some(host) => Cow::Owned(format!("{host}:{name}")),
@@ -89,7 +89,8 @@ impl Recording {
         }
     }
 
-    /// What is of one host, as a recording of that host alone. Looks at the machine are host 0's.
+    /// The part of one host, as a recording of that host alone. Samples of the machine belong to
+    /// host 0.
     pub fn of_host(&self, host: u32) -> Recording {
         let mut part = self.clone();
         let facts = self.hosts.get(host as usize).map(|host| host.facts.clone());
@@ -112,6 +113,6 @@ impl Recording {
 /// Format number of recordings of one host.
 pub const FORMAT: u32 = 1;
 
-/// Format number of recordings of several hosts: who does not know them would take their workers
-/// for those of one.
+/// Format number of recordings of several hosts. A reader that does not know them would mistake
+/// their workers for those of one host.
 pub const FORMAT_OF_SEVERAL_HOSTS: u32 = 2;

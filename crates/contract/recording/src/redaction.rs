@@ -1,10 +1,10 @@
-//! What is taken out of a recording before it is kept: the values of environment variables that job
-//! files took with `${NAME}`.
+//! Removes the values of environment variables, which job files insert by `${NAME}`, from a
+//! recording before it is kept.
 //!
-//! Options stand as they were written. In all other free text (paths, commands, messages, the
-//! command line) a value gives way to its `${NAME}`. Numbers and words of fixed vocabularies stay:
-//! they say what was measured. Values so short that they are found by chance are only replaced
-//! where they stand alone.
+//! Options are kept as they were written. In all other free text (paths, commands, messages, the
+//! command line) a value is replaced by its `${NAME}`. Numbers and words of fixed vocabularies are
+//! kept: they say what was measured. Very short values would match by chance, so they are replaced
+//! only where they stand alone.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use crate::{WorkerOutcome, WorkerRecording};
 /// text.
 const SHORTEST_BYTES: usize = 4;
 
-/// Which options to show as they were written, and which values nowhere.
+/// Which options to keep as they were written, and which values to remove everywhere.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Redaction {
     /// `(option, its text)` and what was written.

@@ -1,8 +1,8 @@
-//! How a worker kept the schedule of its paced load: what was asked, what was sent, and how far
-//! behind it fell.
+//! How well a worker kept the schedule of its paced load: operations due, operations sent, and the
+//! largest lag.
 //!
-//! Facts only, and the one judgement that needs them together: whether the load was more than could
-//! be done.
+//! Facts, and one judgement that follows from them: whether the load was more than the worker could
+//! do.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,9 +1,8 @@
-//! Whether a recording that was read can be one: the one step between parsing and everybody who
-//! uses it.
+//! Checks whether a parsed recording is possible, before anything uses it.
 //!
-//! Parsing sees to types and to single histograms. Here the parts are compared with each other:
-//! workers against the plan, times against their order, numbers against what arithmetic on them can
-//! bear. What is checked is what readers rely on; whether the figures are true cannot be checked.
+//! Parsing checks types and single histograms. Here the parts are compared with each other: workers
+//! with the plan, times with their order, numbers with the limits of later arithmetic. The checks
+//! cover what readers rely on; whether the figures are true cannot be checked.
 
 mod plan;
 
@@ -100,7 +99,7 @@ impl Recording {
 }
 
 impl Recording {
-    /// Whether everything that names a host names one that there is.
+    /// Whether every index of a host is in the list of hosts.
     fn check_hosts(&self) -> Verdict {
         let hosts = || "hosts".to_owned();
         let is_of_several = self.iolab_recording == crate::FORMAT_OF_SEVERAL_HOSTS;
@@ -279,7 +278,7 @@ fn check_host(sample: &HostSample, place: &str) -> Verdict {
 }
 
 impl Observations {
-    /// Devices are there once, and what was seen of them is in the order of time.
+    /// Each device is listed once, and its samples are in the order of time.
     pub(crate) fn check(&self) -> Verdict {
         let place = || "observations".to_owned();
         within(&[self.interval_ns, self.looking_ns], LONGEST_NS, place)?;

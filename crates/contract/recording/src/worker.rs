@@ -57,8 +57,8 @@ pub struct WorkerRecording {
     pub histogram_log: Vec<HistogramLogEntry>,
     /// What the user should know about this worker.
     pub notes: Vec<String>,
-    /// What it measured and could not keep, because there was no room for it: sentences that are
-    /// notes, too. A run that lost something has failed.
+    /// Results that were lost because there was no room for them: sentences, which are also among
+    /// the notes. A run that lost something has failed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lost: Vec<String>,
 }
@@ -118,7 +118,7 @@ pub enum WorkerOutcome {
 }
 
 impl WorkerOutcome {
-    /// What ended it, in a sentence for people; empty where nothing did.
+    /// What ended it, in a sentence for people; empty if nothing did.
     pub fn reason(&self) -> String {
         match self {
             WorkerOutcome::Failed { errno, message } => format!("{message} (errno {errno})"),

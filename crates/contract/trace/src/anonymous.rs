@@ -1,6 +1,6 @@
-//! Paths without what they say: every part is a number, the same part always the same.
+//! Anonymous paths: each part of a path becomes a number, equal parts the same number.
 //!
-//! `/var/lib/a/x.db` becomes `/1/2/3/4`. Which files lie in one folder is still seen, nothing else.
+//! `/var/lib/a/x.db` becomes `/1/2/3/4`. Which files share a folder remains visible, nothing else.
 
 use std::collections::HashMap;
 

@@ -47,8 +47,9 @@ pub(crate) enum Layout {
 
 type Context = (u32, Call, u32, Flags);
 
-/// What the last operations say about the next one; writer and reader keep the same. Files and
-/// threads are looked up once for each context: an operation finds all by the number of its own.
+/// Predicts the next operation from earlier ones; writer and reader keep the same state. Files and
+/// threads are looked up once for each context, so that an operation finds them by the number of
+/// its context.
 #[derive(Debug, Default)]
 struct Predictions {
     contexts: Vec<Prediction>,

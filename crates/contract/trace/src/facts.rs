@@ -1,5 +1,5 @@
-//! What a trace says beside its operations: where it comes from, its files and threads, and at its
-//! end what was not seen.
+//! The facts of a trace besides its operations: its origin, its files and threads, and at its end
+//! what was not seen.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,11 +19,11 @@ pub struct Facts {
     /// Whether paths, names and the command were hidden.
     #[serde(default)]
     pub anonymous: bool,
-    /// What seeing a call costs the program, ns; part of every duration and of the time between
-    /// calls. `None` if it was not measured.
+    /// The cost of observing a call, ns; part of every duration and of the time between calls.
+    /// `None` if it was not measured.
     #[serde(default)]
     pub traced_call_ns: Option<f64>,
-    /// What the same costs a call that is not of interest, ns.
+    /// The cost for a call that is not recorded, ns.
     #[serde(default)]
     pub other_call_ns: Option<f64>,
     /// Whether durations are known at all.
@@ -78,7 +78,7 @@ pub struct File {
     /// What it is.
     #[serde(default)]
     pub kind: FileKind,
-    /// What the program uses it for, as far as its path says.
+    /// Its role in the program, judged by its path.
     #[serde(default)]
     pub role: Role,
     /// Its size when it was first seen, bytes; `None` if that is not known.

@@ -46,10 +46,10 @@ pub(crate) fn write(output: &mut impl Write, kind: u8, payload: &[u8]) -> io::Re
     Ok((HEADER_BYTES + payload.len()) as u64)
 }
 
-/// A frame with a right checksum, whatever is in it: for those who test readers.
+/// A frame with a correct checksum and any content, for tests of readers.
 pub fn forged(kind: u8, payload: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
-    // What is too long for a frame makes none; writing to memory does not fail.
+    // A payload that is too long gives no frame; writing to memory does not fail.
     let _ = write(&mut bytes, kind, payload);
     bytes
 }

@@ -1,4 +1,4 @@
-//! A trace: what some program did to storage, call by call, as plain data and as a file.
+//! A trace: the storage calls of a program, as plain data and as a file.
 //!
 //! ```text
 //!  capture, import ─▶ Writer ─▶ blocks of delta-coded columns, each with its checksum ─▶ Reader ─▶ show, sum up, model, replay
@@ -10,7 +10,8 @@
 //! A trace has paths, offsets and sizes, never the contents of buffers. [`Writer::anonymous`] hides
 //! the paths, too.
 //!
-//! Not here: where operations come from, and what they mean. [`block`] draws the layout of the bytes.
+//! This crate does not know where operations come from or what they mean. [`block`] describes the
+//! layout of the bytes.
 
 mod anonymous;
 pub mod block;

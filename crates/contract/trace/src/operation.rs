@@ -8,7 +8,7 @@ pub const NO_FILE: u32 = u32::MAX;
 /// No time, length or offset of a trace reaches this: sums and doubled differences fit 64 bits.
 pub(crate) const BOUND: u64 = 1 << 59;
 
-/// What a thread asked of the kernel, and what came of it.
+/// A request of a thread to the kernel, and its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Operation {
     /// When the call began, ns since the trace did.
@@ -48,7 +48,8 @@ impl Operation {
         self.time_ns.saturating_add(self.duration_ns)
     }
 
-    /// The same with numbers that a trace may hold: programs may ask to copy 2^63 - 1 bytes.
+    /// A copy whose numbers are clamped to what a trace may hold: programs may ask to copy 2^63 - 1
+    /// bytes.
     pub(crate) fn within_bounds(self) -> Operation {
         const MOST: u64 = BOUND - 1;
         Operation {

@@ -1,8 +1,8 @@
 //! Operations in the order in which they began.
 //!
-//! A trace is written as operations end, so that one that took long stands behind others that
-//! began later. Here so many are held back that the order is right unless more than that many ended
-//! during one operation; those that come too late all the same are counted.
+//! A trace is written as operations end, so a long operation comes after others that began later.
+//! This reader holds operations back to restore the order. If more operations end during a single
+//! one than are held back, it comes too late; such operations are counted.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
@@ -15,7 +15,7 @@ use crate::{Operation, Reader};
 pub struct Ordered<R> {
     reader: Reader<R>,
     window: usize,
-    /// Those that came in order, which most do: they cost nothing.
+    /// Operations that are already in order, as most are: they need no heap.
     in_order: VecDeque<(u64, Operation)>,
     /// The others, by time and number.
     others: BinaryHeap<Reverse<Other>>,
@@ -97,7 +97,7 @@ impl<R: Read> Ordered<R> {
         Ok(next)
     }
 
-    /// Operations that came out of order all the same.
+    /// Operations that came too late to be put in order.
     pub fn late(&self) -> u64 {
         self.late
     }

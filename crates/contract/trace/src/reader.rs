@@ -1,9 +1,9 @@
 //! Reads a trace in a stream.
 //!
-//! What is read may come from somebody else. Memory is bounded: one block, and tables whose sizes
-//! have limits. Every number of a thread or file that an operation has is in the tables, and every
-//! time, offset and length is small enough that sums of two do not overflow. Reading stops at the
-//! first frame that is cut off or damaged; what came before is good.
+//! The input is not trusted. Memory is bounded: one block, and tables whose sizes have limits.
+//! Every thread and file number of an operation is in the tables, and every time, offset and length
+//! is small enough that sums of two do not overflow. Reading stops at the first frame that is cut
+//! off or damaged; everything before it is valid.
 
 use std::io::{self, Read};
 

@@ -1,7 +1,7 @@
-//! What a program uses a file for, as far as its path says.
+//! The role of a file in a program, judged by its path.
 //!
-//! Patterns are of databases and programs that are common; a reader of the trace may know better
-//! from what was done to the file.
+//! The patterns are those of common databases and programs. The operations on a file may show its
+//! role better.
 
 use serde::{Deserialize, Serialize};
 

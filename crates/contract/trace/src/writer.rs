@@ -1,7 +1,7 @@
 //! Writes a trace: facts, then files, threads and operations as they come, then the end.
 //!
 //! Operations are gathered into blocks. A block is written when it is full, when it spans a second,
-//! or when [`Writer::flush`] says so: whoever is killed loses little.
+//! and by [`Writer::flush`], so that a killed program loses little.
 
 use std::io::{self, Write};
 
@@ -119,8 +119,8 @@ impl<W: Write> Writer<W> {
         has_room
     }
 
-    /// Adds an operation. Its thread and its file must be in the tables. Numbers beyond what a trace
-    /// holds are brought within.
+    /// Adds an operation. Its thread and its file must be in the tables. Numbers beyond what a
+    /// trace holds are clamped.
     ///
     /// # Errors
     /// Those of the output.
@@ -140,7 +140,7 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Writes what there is.
+    /// Writes the operations gathered so far.
     ///
     /// # Errors
     /// Those of the output.
@@ -163,7 +163,7 @@ impl<W: Write> Writer<W> {
         self.bytes
     }
 
-    /// Writes the end, behind which nothing may come; the count of operations is the writer's own.
+    /// Writes the end frame, the last one; the writer fills in the count of operations.
     ///
     /// # Errors
     /// Those of the output.
@@ -178,7 +178,7 @@ impl<W: Write> Writer<W> {
         self.output.flush()
     }
 
-    /// Writes the end, and gives the output back.
+    /// Writes the end frame and returns the output.
     ///
     /// # Errors
     /// Those of the output.

@@ -50,7 +50,7 @@ pub fn study_page(report: &StudyReport<'_>) -> Page {
     Page { html: document(&header, &sections), figures }
 }
 
-/// The page of several studies of one matter: the sections of each, under its name.
+/// The page of several studies of one subject: the sections of each, under its name.
 pub fn collection_page(collection: &Collection, reports: &[StudyReport<'_>]) -> Page {
     let titles = distinct_titles(reports);
     let (mut all, mut figures) = (Vec::new(), Vec::new());
@@ -182,7 +182,7 @@ fn lowered(title: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
 }
 
-/// Results; a part of a larger page begins with what was asked.
+/// The results. As a part of a larger page, the section begins with the question.
 fn opening(report: &StudyReport<'_>, outcome: &Outcome<'_>, is_part: bool, links: &Links<'_>) -> Markup {
     let run_name =
         |digest: &Digest| format!("block {}, {}", digest.planned.block + 1, outcome.name(digest.planned.configuration));
@@ -271,10 +271,10 @@ pub fn exemplars(study: &Study, design: &Design, analysis: &Analysis, rules: &De
     chosen
 }
 
-/// More would make the page long and say little more.
+/// More trials would make the page long and add little.
 const MOST_EXEMPLARS: usize = 3;
 
-/// The block in which a configuration's first figure is in the middle.
+/// The block in which the first figure of a configuration is the median.
 fn middle(outcome: &Outcome<'_>, configuration: usize) -> Option<u32> {
     let values = &outcome.row(0, configuration)?.values;
     let mut known: Vec<(u32, f64)> = (0..).zip(values).filter_map(|(block, value)| Some((block, (*value)?))).collect();

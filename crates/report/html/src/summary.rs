@@ -1,5 +1,5 @@
-//! The summary: the answer that terminals give, too, then what came out in sentences. Where nothing
-//! can be concluded, the sentence says why and what would decide.
+//! The summary: the answer that terminals show, too, then the conclusions in sentences. Where
+//! nothing can be concluded, the sentence says why and what would decide.
 
 use iolab_statistics::Verdict;
 use iolab_study::{Figure, Measure, answer, would_decide_all};
@@ -12,10 +12,11 @@ use crate::overview;
 use crate::standing::{Outcome, Rival, Standing};
 use crate::steady;
 
-/// Where conclusions lead: for a figure of the study its pictures, each with an id and a name.
+/// The targets of links in conclusions: for a figure of the study its pictures, each with an id and
+/// a name.
 pub(crate) type Links<'a> = dyn Fn(usize) -> Vec<(String, String)> + 'a;
 
-/// Answer, all configurations on one look, findings, conclusions.
+/// The answer, an overview of all configurations, findings, conclusions.
 pub(crate) fn section(outcome: &Outcome<'_>, findings: &[Gathered], missing: usize, links: &Links<'_>) -> Markup {
     let analysis = outcome.analysis;
     let answer = answer(outcome.study, outcome.design, analysis, outcome.rules);
@@ -80,7 +81,7 @@ fn conclusion(outcome: &Outcome<'_>, number_of_figure: usize, told: Option<&str>
     }
 }
 
-/// Why a figure has no value, and what would give it one.
+/// Why a figure has no value, and what would provide one.
 fn why_nothing(figure: &Figure) -> Markup {
     html! {
         @match &figure.measure {
@@ -124,12 +125,12 @@ fn contest(outcome: &Outcome<'_>, figure: &Figure, standing: &Standing) -> Marku
     }
 }
 
-/// What the configuration with the best value is.
+/// Names the configuration with the best value.
 fn superlative(figure: &Figure) -> &'static str {
     if figure.is_judged() { "best" } else { "highest" }
 }
 
-/// More rivals than these are counted instead of named.
+/// The most rivals that are named; more are counted.
 const MOST_NAMED: usize = 4;
 
 fn listed(outcome: &Outcome<'_>, rivals: &[&Rival]) -> Markup {
@@ -148,7 +149,7 @@ fn against(outcome: &Outcome<'_>, rival: &Rival) -> Markup {
     html! { (name(outcome.short_name(rival.configuration))) " (" (number(&change_with_limits(&rival.comparison.ratio))) ")" }
 }
 
-/// What it would take, by the rival that takes most.
+/// The number of repeats that would decide, for the rival that needs most.
 fn what_decides(outcome: &Outcome<'_>, open: &[&Rival]) -> Markup {
     let decide = would_decide_all(open.iter().map(|rival| &rival.comparison), outcome.rules);
     html! { @if let Some(decide) = decide { (decide) "." } }
@@ -159,7 +160,7 @@ fn interval_note(figure: &Figure, standing: &Standing) -> Markup {
     html! { @if median.low < median.high { "(" (number(&limits(figure, median))) ", " (confidence(median.confidence)) ")" } }
 }
 
-/// Several contests: who wins how many, and the rest in a table.
+/// Several contests: who wins how many; a table has the rest.
 fn tally(outcome: &Outcome<'_>, figure: &Figure, standings: &[Standing]) -> Markup {
     let is_clear = |standing: &&Standing| {
         !standing.rivals.is_empty() && standing.rivals.iter().all(|rival| rival.comparison.verdict == Verdict::Better)

@@ -13,7 +13,7 @@ use crate::Page;
 use crate::charts::{Gallery, spectrum_of};
 use crate::frame::{Cell, Header, Section, document, name, table};
 
-/// Files whose offsets are drawn, those with most transfers.
+/// The most files whose offsets are drawn: those with most transfers.
 const FILES: usize = 6;
 /// Rows of a table of sizes.
 const SIZES: usize = 12;
@@ -23,7 +23,7 @@ const SIZES: usize = 12;
 pub struct TraceReport<'a> {
     /// What was traced.
     pub title: &'a str,
-    /// What is not in the trace, and the tables of it, as text.
+    /// What the trace does not contain, and its tables as text.
     pub text: &'a str,
     /// What is drawn.
     pub picture: &'a Picture,

@@ -75,8 +75,8 @@ pub(crate) fn of(outcome: &Outcome<'_>, number: usize) -> Markup {
     }
 }
 
-/// A chance with three digits; what a simulation of some thousands cannot tell from none is below a
-/// thousandth.
+/// A p-value with three digits. A simulation of some thousand draws cannot distinguish values below
+/// 0.001 from zero.
 fn chance(p: f64) -> String {
     if p < 0.001 { "< 0.001".to_owned() } else { format!("{p:.3}") }
 }

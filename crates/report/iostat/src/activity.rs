@@ -2,20 +2,20 @@
 
 use iolab_recording::{DeviceCounters, DeviceSample};
 
-/// Counters gained, and the time in which they were.
+/// Increases of counters, and the time between the two samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeviceActivity {
-    /// Counters gained; `in_flight` is the one of the later look.
+    /// The increases of the counters; `in_flight` is the value of the later sample.
     pub gained: DeviceCounters,
     /// Time between the looks, ns.
     pub elapsed_ns: u64,
-    /// Whose activity it is: of one device, or of this number of devices together.
+    /// The number of devices that are added up here.
     pub devices: u64,
 }
 
 impl DeviceActivity {
-    /// Between two looks, the earlier one first. A counter that went backwards (the device was
-    /// replaced) gained nothing.
+    /// The activity between two samples, the earlier one first. A counter that went backwards (the
+    /// device was replaced) counts as unchanged.
     pub fn between(before: &DeviceSample, after: &DeviceSample) -> DeviceActivity {
         let elapsed_ns = after.at_ns.saturating_sub(before.at_ns);
         DeviceActivity { gained: gained(&before.counters, &after.counters), elapsed_ns, devices: 1 }
@@ -27,7 +27,7 @@ impl DeviceActivity {
         DeviceActivity { gained, elapsed_ns, devices: members.len().max(1) as u64 }
     }
 
-    /// From the start of the machine to a look, whose time is the time since then.
+    /// The activity from the start of the machine to a sample, whose time is the uptime.
     pub fn since_boot(look: &DeviceSample) -> DeviceActivity {
         DeviceActivity::between(&DeviceSample::default(), look)
     }
@@ -46,7 +46,7 @@ impl DeviceActivity {
     }
 }
 
-/// The increase of the counters; the number in flight is no counter, and is the current one.
+/// The increases of the counters. The number in flight is not a counter: the later value is kept.
 fn gained(before: &DeviceCounters, after: &DeviceCounters) -> DeviceCounters {
     DeviceCounters { in_flight: after.in_flight, ..paired(after, before, u64::saturating_sub) }
 }
@@ -55,7 +55,7 @@ fn added(sum: &DeviceCounters, one: &DeviceCounters) -> DeviceCounters {
     paired(sum, one, u64::saturating_add)
 }
 
-/// Each figure of one with the same of the other.
+/// Combines each figure of one with the same figure of the other.
 fn paired(one: &DeviceCounters, other: &DeviceCounters, joined: fn(u64, u64) -> u64) -> DeviceCounters {
     DeviceCounters {
         read_ios: joined(one.read_ios, other.read_ios),

@@ -46,7 +46,7 @@ fn number(value: f64, width: usize, decimals: usize) -> String {
     format!("{value:>width$.decimals$}")
 }
 
-/// Kilobytes with the letter that makes them least.
+/// Kilobytes, with the largest suitable unit letter.
 fn sized(kilobytes: f64, width: usize, decimals: usize) -> String {
     let (mut value, mut letters) = (kilobytes, LETTERS.iter());
     let mut letter = letters.next().copied().unwrap_or(BEYOND);

@@ -1,4 +1,4 @@
-//! What a column is: value, width, and what it teaches; how to find one, and the page of all.
+//! A column: value, width and explanation.
 
 use crate::DeviceActivity;
 

@@ -1,6 +1,6 @@
 //! iostat's line of CPU use.
 
-/// What all CPUs together did since the machine started, in ticks (proc_stat(5)).
+/// The time of all CPUs together since the machine started, in ticks (proc_stat(5)).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CpuTimes {
     /// User, guests included.

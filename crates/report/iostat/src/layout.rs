@@ -1,5 +1,5 @@
-//! Columns as iostat lays them out in text: which ones, in which tables, with the name of the
-//! device on which side.
+//! The layout of iostat's text: which columns, in which tables, and on which side the name of the
+//! device stands.
 
 use crate::{CPU, CpuTimes, DataUnit, DeviceActivity, DeviceColumn, EXTENDED, PLAIN, find};
 
@@ -54,8 +54,8 @@ impl ReportLayout {
         }
     }
 
-    /// The tables, each with its header and an empty line after it. A device and what it did is a
-    /// line of each.
+    /// The tables, each with its header and an empty line after it. Each device has a line in each
+    /// table.
     pub fn tables(&self, devices: &[(String, DeviceActivity)]) -> String {
         let columns = self.columns();
         let at_once = if self.broken && self.extended && !self.short { BROKEN } else { columns.len() };
@@ -97,7 +97,7 @@ pub fn cpu_header() -> String {
     })
 }
 
-/// What plain tables have beside their columns: amounts with their names, sectors.
+/// The further fields of plain tables: amounts with their names, in sectors.
 pub(crate) fn amounts(layout: &ReportLayout, activity: &DeviceActivity) -> Vec<(&'static str, u64)> {
     let gained = &activity.gained;
     let (read, written, discarded) = (gained.read_sectors, gained.write_sectors, gained.discard_sectors);

@@ -1,4 +1,4 @@
-//! What `iostat -x` says of two looks at a block device, column by column: names, numbers, rounding
+//! The columns of `iostat -x` for two samples of a block device, with the names, formulas, rounding
 //! and widths of sysstat.
 //!
 //! ```text

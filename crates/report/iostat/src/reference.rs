@@ -1,4 +1,4 @@
-//! Columns by name, and what `iolab explain` and the reference page say of them.
+//! Columns by name, and their text in `iolab explain` and on the reference page.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! Why an output cannot be written, and what to do then.
+//! Why an output cannot be written, and what to do about it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ pub enum OutputError {
         /// What may stand there.
         wanted: &'static str,
     },
-    /// What stands at its name is never replaced, whatever the user says.
+    /// The existing file is never replaced, not even with --force.
     #[error("{}: {what}: iolab never writes output there", path.display())]
     Never {
         /// The name.
@@ -42,7 +42,7 @@ pub enum OutputError {
         /// What wants it, too.
         other: String,
     },
-    /// It cannot be an output at all: a folder, no name, a folder that is not there or not
+    /// The name cannot be an output: it is empty or a folder, or its folder is missing or not
     /// writable.
     #[error("{}: {reason}", path.display())]
     Unusable {
@@ -51,7 +51,7 @@ pub enum OutputError {
         /// Why.
         reason: String,
     },
-    /// What stands at the name is not what stood there when it was judged.
+    /// The file at the name changed since it was judged.
     #[error("{}: another file appeared under this name in the meantime; it was not changed", path.display())]
     Changed {
         /// The name.
@@ -70,7 +70,7 @@ pub enum OutputError {
 }
 
 impl OutputError {
-    /// Whether something would have been destroyed: the user may want to say otherwise.
+    /// Whether writing would have destroyed something, which the user may allow.
     pub fn is_refusal(&self) -> bool {
         matches!(self, OutputError::Foreign { .. } | OutputError::Never { .. } | OutputError::Input { .. })
     }

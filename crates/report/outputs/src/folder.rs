@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::OutputError;
 
-/// Makes a folder and those above it, where there is none.
+/// Creates a folder and its parents if they are missing.
 ///
 /// # Errors
 /// It cannot be made, or something else stands at its name.

@@ -3,7 +3,7 @@
 use iolab_observe::FileId;
 use rustix::fs::Stat;
 
-/// What stands at a name, as far as a file that replaces it has to know.
+/// The existing file at a name: the facts that a file replacing it needs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Old {
     pub(crate) id: FileId,

@@ -44,7 +44,7 @@ impl Name {
         Ok(Name { path: path.to_owned(), folder, name, folder_id: FileId::of_stat(&stat) })
     }
 
-    /// What stands there, without following a link; `None` where nothing does.
+    /// The file at the name, without following a link; `None` if there is none.
     pub(crate) fn stat(&self) -> Result<Option<Stat>, OutputError> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         match rustix::fs::openat(&self.folder, &self.name, flags, Mode::empty()) {
@@ -54,7 +54,7 @@ impl Name {
         }
     }
 
-    /// Refuses a folder in which nothing can be made.
+    /// Refuses a folder in which no file can be created.
     pub(crate) fn writable(&self) -> Result<(), OutputError> {
         let access = rustix::fs::accessat(&self.folder, ".", Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS);
         access.map_err(|errno| {
@@ -74,7 +74,7 @@ impl Name {
         Ok(())
     }
 
-    /// Opens the regular file there for reading, if it may be read and is still that one.
+    /// Opens the regular file at the name for reading, if it is readable and still the same file.
     pub(crate) fn open_file(&self, id: FileId) -> Option<File> {
         open_regular(&self.folder, &self.name, id)
     }
@@ -90,7 +90,7 @@ fn open_regular(folder: &OwnedFd, name: &OsStr, id: FileId) -> Option<File> {
 /// Whether iolab wrote the regular file at a name, or fio did.
 pub(crate) fn is_own(name: &Name, stat: &Stat, kind: OutputKind) -> bool {
     if stat.st_size == 0 {
-        // Under another name another process has it, too.
+        // Another process may have the file open under another name, too.
         return stat.st_nlink <= 1;
     }
     let Some(file) = name.open_file(FileId::of_stat(stat)) else { return false };

@@ -1,4 +1,4 @@
-//! The kinds of outputs: what each is recognised by, and who may read it.
+//! The kinds of outputs: how each is recognised, and who may read it.
 
 use std::path::Path;
 
@@ -13,8 +13,8 @@ pub enum OutputKind {
     Recording,
     /// A partial recording, by the mark it begins with.
     Partial,
-    /// What can be made again from recordings: reports of all formats, pages, figures, exports;
-    /// those of fio, too.
+    /// Files that can be made again from recordings: reports of all formats, pages, figures,
+    /// exports; those of fio, too.
     Report,
     /// Lines of a latency, bandwidth, IOPS or histogram log, of fio, too.
     Log,
@@ -55,7 +55,7 @@ impl OutputKind {
         }
     }
 
-    /// Recordings and traces say who did what, where and how: only their owner may read them.
+    /// Recordings and traces reveal who did what, where and how: only their owner may read them.
     pub(crate) fn is_private(self) -> bool {
         matches!(self, OutputKind::Recording | OutputKind::Partial | OutputKind::Trace | OutputKind::StudyPart)
     }
@@ -75,7 +75,7 @@ impl OutputKind {
 
 /// Reports of runs in every format, of fio's and of iolab's making; pages; exports of the database.
 fn is_report(head: &str) -> bool {
-    // fio and iolab say before a report what is to be known of it.
+    // fio and iolab print warnings before a report.
     let is_note = |line: &str| ["fio: ", "note: "].iter().any(|start| line.starts_with(start));
     let mut lines = head.lines().filter(|line| !line.is_empty() && !is_note(line));
     let Some(first) = lines.next() else { return false };

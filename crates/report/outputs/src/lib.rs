@@ -17,8 +17,8 @@
 //! keeps it. A file is of iolab when its content says so ([`OutputKind`]), when it carries the mark
 //! that iolab gives what it writes, or when it is empty.
 //!
-//! It does not decide which outputs there are, and writes no data of jobs: the program and the
-//! runner do.
+//! This crate does not decide which outputs there are, and does not write the data of jobs: the
+//! program and the runner do.
 
 mod error;
 mod folder;

@@ -1,7 +1,7 @@
 //! Lines of logs, as fio and iolab write them: whole numbers between `, `, one of which is a
 //! direction.
 
-/// Lines that are looked at; a log has all its lines alike.
+/// The number of lines that are checked; all lines of a log have the same form.
 const LINES: usize = 200;
 /// Fields of a line: time, value, perhaps the largest value, direction, bytes, perhaps offset,
 /// priority, perhaps the time of issue.

@@ -1,7 +1,7 @@
 //! The mark on what iolab wrote: an extended attribute with the kind and length of the file.
 //!
-//! The length tells a file that somebody wrote more into, or less, from the one that was left: such
-//! a file is judged by its content alone. File systems without user attributes carry no mark.
+//! If the length differs, somebody changed the file since, and its content alone is judged. File
+//! systems without user attributes carry no mark.
 
 use std::fs::File;
 
@@ -12,11 +12,11 @@ use crate::OutputKind;
 /// Name of the extended attribute, xattr(7).
 pub const MARK_NAME: &str = "user.iolab.output";
 
-/// What stands in place of a length while the file is being written.
+/// Replaces the length while the file is being written.
 const UNFINISHED: &str = "?";
 
-/// Marks a file that is being written (`length` is `None`) or finished. Where that cannot be,
-/// content has to tell.
+/// Marks a file that is being written (`length` is `None`) or finished. Where marks are impossible,
+/// the content decides.
 pub(crate) fn set(file: &File, kind: OutputKind, length: Option<u64>) {
     let length = length.map_or(UNFINISHED.to_owned(), |length| length.to_string());
     let _ = fsetxattr(file, MARK_NAME, format!("{} {length}", kind.word()).as_bytes(), XattrFlags::empty());

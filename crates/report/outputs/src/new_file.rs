@@ -1,8 +1,7 @@
-//! A new file beside the name it is to have: written there, and given the name by one rename(2) or
-//! link(2).
+//! A new file: written beside its final name, and given that name by one rename(2) or link(2).
 //!
-//! Until then it has no name at all where the file system can do that (`O_TMPFILE`, open(2)): of a
-//! program that is killed nothing is left. Elsewhere it has a random one.
+//! Until then it has no name at all where the file system supports this (`O_TMPFILE`, open(2)): a
+//! killed program leaves nothing behind. Elsewhere it has a random name.
 //!
 //! What stood at the name when it was judged is compared with what the rename found there; a file
 //! that somebody put there meanwhile gets its name back.
@@ -95,7 +94,8 @@ impl NewFile {
         };
         match rustix::fs::renameat_with(folder, from, folder, to, RenameFlags::NOREPLACE) {
             Err(Errno::EXIST) => Ok(false),
-            // Not every file system can: then a hard link is what takes no name from anybody.
+            // Not every file system supports this. Then a hard link is made, which never replaces a
+            // file.
             Err(Errno::INVAL | Errno::NOSYS) => match rustix::fs::linkat(folder, from, folder, to, AtFlags::empty()) {
                 Ok(()) => rustix::fs::unlinkat(folder, from, AtFlags::empty()).map(|()| true),
                 Err(Errno::EXIST) => Ok(false),
@@ -119,7 +119,7 @@ impl NewFile {
                 rustix::fs::renameat_with(folder, from, folder, to, RenameFlags::EXCHANGE)?;
                 Ok(false)
             }
-            // Somebody removed the old one: nothing is replaced.
+            // The old file was removed meanwhile: nothing is replaced.
             Err(Errno::NOENT) => self.take_free_name(),
             Err(Errno::INVAL | Errno::NOSYS) => self.rename_if(Some(old)),
             Err(errno) => Err(errno),
@@ -136,7 +136,7 @@ impl NewFile {
         Ok(())
     }
 
-    /// For file systems that cannot do better: a look, and the rename right after it.
+    /// For file systems without such a rename: a check, and the rename right after it.
     fn rename_if(&self, expected: Option<FileId>) -> Result<bool, Errno> {
         let (folder, to) = (&self.name.folder, &self.name.name);
         let Some(from) = self.temporary.as_ref() else { return Ok(false) };
@@ -209,7 +209,7 @@ fn named(folder: &OwnedFd, mode: u32) -> Result<(File, OsString), Errno> {
     made
 }
 
-/// How linkat(2) says to name a file without privileges.
+/// The way that linkat(2) describes for naming a file without privileges.
 fn path_of(file: &File) -> String {
     format!("/proc/self/fd/{}", file.as_raw_fd())
 }

@@ -67,7 +67,7 @@ impl Output {
         Ok(true)
     }
 
-    /// Gives a file its name before it is finished: for what grows as people look at it.
+    /// Gives a file its name before it is finished: for files that people read while they grow.
     ///
     /// # Errors
     /// It cannot have the name: another file took it, or the kernel says no.
@@ -89,7 +89,7 @@ impl Output {
         }
     }
 
-    /// Removes a file, unless its name is another's by now.
+    /// Removes a file, unless its name belongs to another file by now.
     pub fn remove(mut self) {
         if let To::File(new) = &mut self.to {
             new.remove();

@@ -11,7 +11,7 @@ use crate::identity::Old;
 use crate::judge::{self, Name};
 use crate::{OutputError, OutputKind, OutputPlace, stream};
 
-/// Says what uses a file of the user's, if the system does: swap, a loop device, a mount.
+/// Returns what part of the system uses a file, if any does: swap, a loop device, a mount.
 type InUse = fn(&Path) -> Option<String>;
 
 /// What one command reads, and where it may write.
@@ -26,14 +26,14 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    /// Of a command that was told to replace files of the user's (`force`) or was not. `in_use`
-    /// says what must not be replaced even then.
+    /// The outputs of a command that may replace any file (`force`) or only its own kinds. `in_use`
+    /// tells which files must not be replaced even then.
     pub fn new(force: bool, in_use: InUse) -> Outputs {
         Outputs { force, in_use, inputs: HashMap::new(), claims: HashMap::new() }
     }
 
-    /// A file that the command reads: no output goes onto it, by whatever name. What is not there
-    /// is nothing to protect; of a folder, all files in it are read.
+    /// Registers a file that the command reads: no output may replace it, under any name. A missing
+    /// file needs no protection; a folder stands for all files in it.
     pub fn reads(&mut self, path: &Path, what: &str) {
         let Ok(stat) = rustix::fs::stat(path) else { return };
         match FileType::from_raw_mode(stat.st_mode) {
@@ -57,8 +57,7 @@ impl Outputs {
         }
     }
 
-    /// A name that the command writes to in another way than as an output, such as the data of a
-    /// job.
+    /// Registers a name that the command writes to otherwise, such as the data of a job.
     pub fn occupied(&mut self, path: &Path, what: &str) {
         self.reads(path, what);
         if let Ok(name) = Name::open(path) {

@@ -1,4 +1,4 @@
-//! A name that was judged: what is written there may stand there.
+//! A name that was judged: an output may be written there.
 
 use std::fs::File;
 use std::io;
@@ -48,7 +48,7 @@ impl OutputPlace {
         &self.path
     }
 
-    /// Whether it is a terminal, a pipe or a device, beside which there is no place for anything.
+    /// Whether it is a terminal, a pipe or a device, so that no file can be put beside it.
     pub fn is_stream(&self) -> bool {
         matches!(self.at, At::Stream(_) | At::NamedStream(_))
     }
@@ -66,8 +66,8 @@ impl OutputPlace {
         matches!(&self.at, At::Name(_, Some(_)))
     }
 
-    /// Gives what stands there the first name of `NAME.1`, `NAME.2`, … that is free, and returns
-    /// it.
+    /// Renames the existing file to the first free name of `NAME.1`, `NAME.2`, …, and returns that
+    /// name.
     ///
     /// # Errors
     /// It cannot be renamed.

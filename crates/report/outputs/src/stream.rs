@@ -1,5 +1,4 @@
-//! Outputs that are no files: what the caller's descriptors, terminals, `/dev/null` and pipes by
-//! name are.
+//! Outputs that are not files: descriptors of the caller, terminals, `/dev/null` and named pipes.
 
 use std::fs::File;
 use std::os::fd::AsFd;

@@ -1,4 +1,4 @@
-//! What the words and columns of the reports mean: one table for `iolab explain` and the reference
+//! The meaning of the words and columns of reports: one table for `iolab explain` and the reference
 //! page.
 
 use std::fmt::Write;
@@ -16,7 +16,7 @@ pub struct Column {
     pub reading: &'static str,
 }
 
-/// Every word that needs a meaning, in the order of the normal report.
+/// Every word that needs an explanation, in the order of the normal report.
 pub const COLUMNS: &[Column] = &[
     Column {
         name: "IOPS",

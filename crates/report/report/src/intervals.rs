@@ -71,7 +71,7 @@ pub fn intervals_table(recording: &Recording) -> String {
     text
 }
 
-/// The job, and which worker of it when each is reported for itself.
+/// The job, and the number of its worker when each is reported separately.
 fn name_of(figures: &IntervalFigures<'_>) -> String {
     match figures.workers.as_slice() {
         [only] => format!("{}#{only}", figures.job),

@@ -23,7 +23,7 @@ use iolab_recording::{DeviceCounters, Host, Recording};
 
 use writer::Writer;
 
-/// Variants of the report, and what the recording cannot know.
+/// Variants of the report, and facts that the recording does not contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct JsonStyle {
     /// `json+`: with the non-empty histogram buckets of everything that has percentiles.
@@ -272,7 +272,8 @@ fn write_device(writer: &mut Writer, device: &DeviceFigures) {
 }
 
 fn write_counters(writer: &mut Writer, prefix: &str, of: &DeviceCounters) {
-    // fio misspells the last of the merges in aggregates; readers know it so.
+    // fio misspells the last of the merges in aggregates; programs that read it expect the
+    // misspelling.
     let write_merges = if prefix.is_empty() { "write_merges" } else { "write_merge" };
     for (name, value) in [
         ("read_ios", of.read_ios),

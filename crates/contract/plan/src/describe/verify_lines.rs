@@ -1,4 +1,4 @@
-//! How a worker verifies, as lines; none for one that does not.
+//! How a worker verifies, as lines; none for a worker that does not.
 
 use super::Line;
 use super::amounts::{bytes, or, yes};

@@ -106,7 +106,8 @@ pub(super) fn title(axis: &Axis) -> String {
 /// Lines that go into one picture.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Panel {
-    /// What all of its lines have in common and other panels do not; empty when there is one panel.
+    /// The setting that all of its lines share and other panels do not; empty when there is one
+    /// panel.
     pub(super) name: String,
     pub(super) lines: Vec<Line>,
 }
@@ -119,9 +120,9 @@ pub(super) struct Line {
     pub(super) configurations: Vec<usize>,
 }
 
-/// More lines in one picture are hard to tell apart.
+/// The most lines in one picture; more are hard to tell apart.
 const MOST_LINES: usize = 6;
-/// More pictures of one kind say little more; tables have everything.
+/// The most pictures of one kind; the tables have everything.
 pub(super) const MOST_PANELS: usize = 4;
 
 /// The lines along an axis of the design, in panels. The compared axis stays within a panel as long

@@ -1,4 +1,4 @@
-//! What the block layer made of the operations: merges and sizes of requests.
+//! How the block layer changed the operations: merges and sizes of requests.
 
 use iolab_charts::{
     AxisMeasure, AxisUnit, Estimate, Heading, Spacing, Stacked, StackedBar, Sweep, SweepPoint, SweepSeries,
@@ -12,11 +12,11 @@ use super::shape::Shape;
 use super::values::Material;
 use crate::digest::DeviceDigest;
 
-/// A smaller part than this is nothing to look at.
+/// Below this share, no picture is drawn.
 const LEAST_SHARE: f64 = 0.01;
 
-/// The directions in which the study did something, with their places in what the block layer
-/// counts. What else the device did was of others.
+/// The directions that the study used, with their index in the counters of the block layer. Other
+/// activity of the device came from other programs.
 fn used(material: &Material<'_>) -> Vec<(usize, &'static str)> {
     let place = |side: FigureDirection| if side == FigureDirection::Read { (0, "reads") } else { (1, "writes") };
     material.sides().into_iter().map(place).collect()

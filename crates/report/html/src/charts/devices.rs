@@ -1,8 +1,8 @@
 //! Block devices over one run: each with columns of `iostat -x` over time and, where its requests
 //! were traced, their times and sizes.
 //!
-//! What a column says is `iolab_iostat`' matter. An interval without a request has no mean time and
-//! no mean size: nothing is drawn there.
+//! `iolab_iostat` defines the columns. An interval without a request has no mean time and no mean
+//! size: nothing is drawn there.
 
 use std::collections::BTreeMap;
 
@@ -51,7 +51,7 @@ fn note(device: &DeviceSeries) -> &'static str {
     }
 }
 
-/// One panel: name, unit, how many of that unit one of the columns is, and the columns.
+/// One panel: name, unit, the factor from columns to that unit, and the columns.
 type Rows = (&'static str, AxisUnit, f64, &'static [&'static str]);
 
 const PANELS: [Rows; 6] = [
@@ -122,7 +122,7 @@ fn requests(gallery: &mut Gallery, device: &DeviceSeries) {
     }
 }
 
-/// How many requests there are of each size up to a power of two and above the one before.
+/// The number of requests by size, in classes that end at powers of two.
 fn by_size(sizes: &SparseHistogram) -> BTreeMap<u64, u64> {
     let mut all = BTreeMap::new();
     for (bucket, count) in &sizes.buckets {
@@ -131,10 +131,10 @@ fn by_size(sizes: &SparseHistogram) -> BTreeMap<u64, u64> {
     all
 }
 
-/// More parts than these are hard to tell apart in a bar.
+/// The most parts of a bar; more are hard to tell apart.
 const MOST_SIZES: usize = 7;
 
-/// A bar for each direction; what is not among the most frequent sizes stands together at the end.
+/// A bar for each direction; all sizes that are not among the most frequent share the last part.
 fn shares(heading: Heading, sizes: &[(&str, BTreeMap<u64, u64>)]) -> Stacked {
     let mut together: BTreeMap<u64, u64> = BTreeMap::new();
     for (size, count) in sizes.iter().flat_map(|(_, all)| all) {

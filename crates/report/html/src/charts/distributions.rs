@@ -14,7 +14,7 @@ use super::shape::Shape;
 use super::sweeps::sides;
 use super::values::{Material, capital, side_words};
 
-/// Points of a spectrum between one nine and the next.
+/// The number of points in a spectrum between one nine and the next.
 const POINTS_OF_A_NINE: u32 = 8;
 /// Nines at most: no run has samples for more.
 const MOST_NINES: u32 = 8;

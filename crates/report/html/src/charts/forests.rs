@@ -62,7 +62,7 @@ pub(crate) fn forest_of_rows(rows: &[&ComparisonRow], zone: f64, number: usize) 
             Basis::Nothing => Estimate::of(ratio.estimate),
             _ => Estimate::within(ratio.estimate, ratio.low, ratio.high),
         };
-        // Only what was measured side by side has a ratio of its own.
+        // Only sides that were measured side by side have ratios of their own.
         let pairs = row.baseline.iter().zip(&row.candidate).filter(|_| row.basis == Basis::Blocks);
         let ratios: Vec<f64> = pairs.map(|(baseline, candidate)| candidate / baseline).collect();
         let name = row.name();

@@ -13,7 +13,7 @@ use iolab_statistics::samples_needed;
 use super::Gallery;
 use super::distributions::{deciles_of, spectrum_of};
 
-/// Draws what a recording has. `of` says in titles which trial it is; empty for a page about this
+/// Draws the figures of a recording. `of` names the trial in titles; empty for a page about this
 /// recording alone.
 pub(crate) fn run_charts(gallery: &mut Gallery, recording: &Recording, of: &str) {
     let of = if of.is_empty() { String::new() } else { format!("; {of}") };
@@ -156,7 +156,7 @@ fn rates(recording: &Recording) -> Panel {
         let point = |sample: &iolab_aggregate::RateSample| {
             (middle(sample.start_ns, sample.end_ns), sample.kib_per_second() * 1024.0)
         };
-        // The rate of a few milliseconds at an end is chance, and would look like a collapse.
+        // The rate over the last few milliseconds is mostly chance, and would look like a collapse.
         let least_ns = samples.iter().map(|sample| sample.end_ns - sample.start_ns).max().unwrap_or(0) / 2;
         let whole = samples.iter().filter(|sample| sample.end_ns - sample.start_ns >= least_ns);
         TimeSeries { name: direction.name().to_owned(), points: whole.map(point).collect() }
@@ -170,7 +170,7 @@ pub(super) fn middle(start_ns: u64, end_ns: u64) -> f64 {
     (start_ns as f64 + end_ns as f64) / 2.0
 }
 
-/// What two looks at a device say of the time between.
+/// The activity of a device between two samples.
 type Between = fn(&DeviceSample, &DeviceSample, f64) -> f64;
 
 /// Requests, merges, sizes and queue of a device.
@@ -228,8 +228,8 @@ fn device_panels(device: &DeviceSeries) -> Vec<Panel> {
     ]
 }
 
-/// A shorter time between two looks, as at the end of a run, says more of chance than of the
-/// device.
+/// The shortest time between two samples that is used. Rates over less, as at the end of a run, are
+/// mostly chance.
 pub(super) fn least_ns(times_ns: impl Iterator<Item = u64> + Clone) -> u64 {
     let gaps = times_ns.clone().zip(times_ns.skip(1)).map(|(one, next)| next.saturating_sub(one));
     (gaps.max().unwrap_or(0) / 2).max(1)

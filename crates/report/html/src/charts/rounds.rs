@@ -1,5 +1,4 @@
-//! Figures of what was done to find a load or a steady state: rate ladders, rounds of
-//! preconditioning.
+//! Figures of the search for a load or a steady state: rate ladders, rounds of preconditioning.
 
 use iolab_charts::{
     Estimate, Heading, LatencyLoad, LoadCurve, LoadPoint, Rounds, SloTarget, Spacing, SteadyRounds, Window,
@@ -12,7 +11,7 @@ use super::shape::Shape;
 use super::values::{self, measure};
 use crate::standing::Outcome;
 
-/// Latency against load of each ladder, with the knee and what keeps to the target.
+/// Latency against load for each ladder, with the knee and the highest load that meets the target.
 pub(super) fn ladders(gallery: &mut Gallery, shape: &Shape<'_>) {
     let outcome = &shape.material.outcome;
     for ladder in &outcome.analysis.ladders {
@@ -63,7 +62,7 @@ fn estimate(interval: Interval) -> Estimate {
 /// done before.
 pub(crate) fn round_figures(gallery: &mut Gallery, outcome: &Outcome<'_>, before: &dyn Fn(Before) -> String) {
     let all = &outcome.analysis.preconditioned;
-    // The table of preconditionings says all that there is to say of a single round.
+    // A single round has no picture: the table of preconditionings has its figures.
     for done in all.iter().filter(|done| done.rounds.len() > 1) {
         let name = values::titled(&done.figure);
         let title = match all.len() {
@@ -85,7 +84,8 @@ pub(crate) fn round_figures(gallery: &mut Gallery, outcome: &Outcome<'_>, before
     }
 }
 
-/// The window that was steady, or the last one, so that a reader sees what was too much in it.
+/// The window that was steady, otherwise the last one, so that a reader sees what kept it from
+/// being steady.
 pub(crate) fn window(done: &Preconditioned) -> Option<Window> {
     let (range_share, slope_share) = match done.verdict? {
         SteadyState::Reached { start, end, mean, range, slope, line } => {
@@ -96,7 +96,7 @@ pub(crate) fn window(done: &Preconditioned) -> Option<Window> {
     };
     let end = done.rounds.len().min(done.rules.most_rounds);
     let start = end.checked_sub(done.rules.window.max(2))?;
-    // A round without a value counts as nothing, as it did for the verdict.
+    // A round without a value is skipped, as it was for the verdict.
     let values: Vec<f64> = done.rounds[start..end].iter().map(|value| value.unwrap_or(0.0)).collect();
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     Some(Window { start, end, mean, slope: Line::through(&values)?.slope, range_share, slope_share })

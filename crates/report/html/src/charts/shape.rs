@@ -1,4 +1,4 @@
-//! What a study varies, and what it measured: what decides which figures it gets.
+//! What a study varies and measures: this decides which figures it gets.
 
 use iolab_study::{Axis, Measure};
 

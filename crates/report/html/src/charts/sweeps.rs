@@ -19,7 +19,8 @@ pub(super) fn latency_load(gallery: &mut Gallery, shape: &Shape<'_>) {
     for side in sides(material) {
         for panel in panels(&material.outcome, &[number]).iter().take(MOST_PANELS) {
             let several = panel.lines.len() > 1;
-            // One line has room for several percentiles, several lines for one each.
+            // A picture with one line shows several percentiles of it, one with several lines shows
+            // one percentile of each.
             let percents: &[f64] = if several { &[99.0] } else { &[50.0, 99.0, 99.9] };
             let curve = |line: &Line, percent: f64| {
                 let name = if several { line.name.clone() } else { format!("p{percent}") };
@@ -66,7 +67,7 @@ fn titled(title: &str, panel: &Panel) -> String {
     if panel.name.is_empty() { title.to_owned() } else { format!("{title}; {}", panel.name) }
 }
 
-/// Bandwidth and IOPS over the block size, under the roof that the study has seen.
+/// Bandwidth and IOPS over the block size, with the highest values of the study as the roof.
 pub(super) fn block_sizes(gallery: &mut Gallery, shape: &Shape<'_>) {
     let Some((number, axis)) = shape.of(Kind::BlockSize) else { return };
     let material = &shape.material;
@@ -141,7 +142,7 @@ pub(super) fn lines(gallery: &mut Gallery, shape: &Shape<'_>) {
     }
 }
 
-/// Every number of an estimate that takes room on an axis.
+/// Every number of an estimate that an axis must cover.
 fn all_of(estimate: &Estimate) -> Vec<f64> {
     let limits = estimate.interval.map(|(low, high)| [low, high]);
     estimate.value.into_iter().chain(limits.into_iter().flatten()).chain(estimate.trials.iter().copied()).collect()

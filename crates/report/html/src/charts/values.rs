@@ -150,7 +150,7 @@ fn value(digest: &Digest, figure: &Figure) -> Option<f64> {
     figure.value(&Reduced { digest, side: figure.side })
 }
 
-/// What an axis of values says. Latencies are logarithmic: what matters of them is the factor.
+/// The measure on an axis of values. Axes of latencies are logarithmic, because factors matter.
 pub(super) fn measure(figure: &Figure) -> Shown {
     let unit = match figure.unit() {
         "ns" => AxisUnit::Nanoseconds,
@@ -190,7 +190,7 @@ pub(super) fn side_words(side: FigureDirection) -> &'static str {
     }
 }
 
-/// What a figure is called where a title begins with it. Columns of iostat keep their spelling.
+/// The name of a figure at the beginning of a title. Columns of iostat keep their spelling.
 pub(super) fn titled(figure: &Figure) -> String {
     match figure.measure {
         Measure::Device(_) => short(figure),
