@@ -10,7 +10,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Interval, cliffs_delta, critical_bound, normal, rank_sum, signed_rank};
+use crate::{Family, Interval, cliffs_delta, critical_bound, normal, rank_sum, signed_rank};
 
 /// Which direction is good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -346,4 +346,13 @@ pub fn settle(comparisons: &mut [Comparison], rules: &DecisionRules) {
             Interval { estimate, low: estimate - reach, high: estimate + reach, confidence }.map(f64::exp);
         comparison.judge(rules);
     }
+}
+
+/// The relative difference that the pairs of a family detect with a chance of four in five, when
+/// trials vary by `noise` (relative, too). For planning, before anything is measured. `None` if
+/// there are no limits.
+pub fn decidable(family: &Family, statement: usize, noise: f64, rules: &DecisionRules) -> Option<f64> {
+    let spreads = vec![noise.ln_1p(); family.own_freedom().len()];
+    let error = family.variance(statement, &spreads)?.sqrt();
+    Some(((family.critical(rules.confidence)? + POWER) * error).exp_m1())
 }

@@ -12,7 +12,6 @@
 //! this is the joint distribution of Tukey and Dunnett. docs/decisions/0013 describes the methods
 //! that were tried ([`Method`]) and the simulation that decided between them.
 
-use crate::comparison::{DecisionRules, POWER};
 use crate::far_trials::{FarTrial, draw_in};
 use crate::layout::Layout;
 use crate::{Random, normal};
@@ -282,13 +281,4 @@ fn sum(weights: &[(usize, f64)], values: &[f64]) -> f64 {
 /// error.
 fn distance(estimate: f64, error: f64) -> f64 {
     if estimate.abs() < 1e-12 { 0.0 } else { estimate.abs() / error }
-}
-
-/// The relative difference that the pairs of a family detect with a chance of four in five, when
-/// trials vary by `noise` (relative, too). For planning, before anything is measured. `None` if
-/// there are no limits.
-pub fn decidable(family: &Family, statement: usize, noise: f64, rules: &DecisionRules) -> Option<f64> {
-    let spreads = vec![noise.ln_1p(); family.own_freedom().len()];
-    let error = family.variance(statement, &spreads)?.sqrt();
-    Some(((family.critical(rules.confidence)? + POWER) * error).exp_m1())
 }

@@ -44,10 +44,11 @@ mod steady_state;
 pub use bootstrap::Bootstrap;
 pub use change_points::{Segment, change_points, mser5, noise_variance, steady_segment};
 pub use comparison::{
-    Better, Comparison, DecisionRules, Evidence, Pairing, Verdict, compare, compare_unpaired, more_repeats, settle,
+    Better, Comparison, DecisionRules, Evidence, Pairing, Verdict, compare, compare_unpaired, decidable, more_repeats,
+    settle,
 };
 pub use effect::{Magnitude, cliffs_delta, magnitude, size_of_ratio};
-pub use family::{Family, Method, Spread, Stated, Statements, Weights, critical_bound, decidable};
+pub use family::{Family, Method, Spread, Stated, Statements, Weights, critical_bound};
 pub use far_trials::{FarTrial, VERY_FAR};
 pub use holm::holm;
 pub use interval::{Interval, TestResult};
