@@ -1,5 +1,5 @@
-//! What `iolab fs perf` found, as text and as JSON. What is said of a target as a whole is of all
-//! its domains together.
+//! The results of `iolab fs perf`, as text and as JSON. Results of a target are over all of its
+//! domains.
 
 use std::fmt::Write;
 

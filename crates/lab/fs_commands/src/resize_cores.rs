@@ -1,4 +1,4 @@
-//! Another number of domains for an image; no content moves.
+//! Changes the number of domains of an image; no content moves.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::FsError;
 
-/// Gives an image this many domains, and tells what changed, as text or as JSON.
+/// Gives an image this many domains, and reports what changed, as text or as JSON.
 ///
 /// # Errors
 /// It cannot be done; the message says which number of domains holds.

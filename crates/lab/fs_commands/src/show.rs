@@ -117,7 +117,8 @@ struct Drawing<'a> {
 }
 
 impl Drawing<'_> {
-    /// Draws what is below a directory; deep trees are no recursion here.
+    /// Draws the tree below a directory, without recursion, so that deep trees cannot overflow the
+    /// stack.
     async fn below(&mut self, root: InodeId) -> Result<(), iolab_logfs::Error> {
         let entries = self.fs.read_directory(root, b"", usize::MAX).await?;
         let mut open = vec![(String::new(), entries.into_iter().peekable())];

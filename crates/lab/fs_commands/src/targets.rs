@@ -1,4 +1,4 @@
-//! What benchmarks of file systems run on: images, which they make anew, and folders.
+//! The targets of benchmarks of file systems: images, which they create anew, and folders.
 
 use std::path::{Path, PathBuf};
 
@@ -70,8 +70,8 @@ pub fn processors() -> u32 {
     std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX))
 }
 
-/// Clusters that a domain is given at least where nobody says how many domains there shall be: some
-/// times what it needs to work.
+/// The fewest clusters of a domain where the number of domains is not given: several times what a
+/// domain needs to work.
 const CLUSTERS_FOR_A_DOMAIN: u64 = 64;
 
 /// A domain for each processor, but fewer where an image is too small for so many.

@@ -6,8 +6,7 @@ use crate::flags::FLAGS;
 use crate::folder::{Folder, TellError};
 use crate::settings::Settings;
 
-/// Whether `db_bench` may be let loose on this folder: it destroys a store that is there without a
-/// word.
+/// Whether `db_bench` may use this folder: it destroys an existing store without warning.
 pub fn may_replace(settings: &Settings, folder: &Path) -> Result<(), TellError> {
     let kind = iolab_kv_catalogue::kind("rocksdb");
     let kind = kind.ok_or_else(|| TellError::Mistake("there is no store rocksdb".to_owned()))?;

@@ -59,7 +59,7 @@ fn writes(result: &BenchmarkResult) -> bool {
     result.user_bytes() > 0
 }
 
-/// The store owes work that the figures do not contain.
+/// The store has pending work that the figures do not include.
 fn debt(result: &BenchmarkResult) -> Option<Finding> {
     let pending = result.figures.pending_compaction_bytes.unwrap_or(0);
     let running = result.figures.background_work.unwrap_or(0);

@@ -12,7 +12,7 @@ use iolab_text::closest;
 pub struct Flag {
     /// Its name.
     pub name: &'static str,
-    /// What it is when it is not given; empty for nothing.
+    /// Its default; empty if it has none.
     pub default: &'static str,
     /// Whether it is a switch: `--name` alone means true.
     pub switch: bool,

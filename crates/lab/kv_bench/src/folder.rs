@@ -48,7 +48,7 @@ impl Folder {
         Ok(Folder { path: temporary.path().join("store"), _temporary: Some(temporary) })
     }
 
-    /// Says no if a store of this kind cannot be used, or made, here. Looks only.
+    /// Checks, without changing anything, whether a store of this kind can be used or created here.
     pub(crate) fn judge(&self, kind: &dyn StoreKind, fresh: bool, may_destroy: bool) -> Result<(), TellError> {
         let path = self.path.display();
         let name = kind.description().name;
@@ -81,8 +81,8 @@ impl Folder {
         if kind.recognises(&self.path) { kind.destroy(&self.path) } else { Ok(()) }
     }
 
-    /// Says of the folder that a store of ours is in it. Where the file system has no attributes, the
-    /// user has to say so later.
+    /// Marks the folder as one with a store made by this program. Where the file system has no
+    /// attributes, the user must confirm this later.
     pub(crate) fn mark(&self) {
         let _ = rustix::fs::setxattr(&self.path, MARK, b"1", rustix::fs::XattrFlags::empty());
     }

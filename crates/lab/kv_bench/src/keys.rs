@@ -1,4 +1,4 @@
-//! Which keys, and what they look like.
+//! The choice of keys, and their form.
 //!
 //! ```text
 //! key of number N:  | N, 8 bytes, big-endian | '0' '0' '0' … up to key_size |
@@ -24,7 +24,7 @@ pub(crate) fn blank_key(size: usize) -> Vec<u8> {
     vec![b'0'; size]
 }
 
-/// Numbers below `num`, in the order a benchmark wants.
+/// Key numbers below `num`, in the order that a benchmark asks for.
 ///
 /// With one seed, uniform ones are those of `db_bench` (as observed of version 7.8): before each key it
 /// draws a number for another purpose, except in seeks.

@@ -1,5 +1,6 @@
-//! Loads a key-value store as RocksDB's `db_bench` does, and says what that does not: the latency of
-//! every operation, response times under a rate, the device's traffic, what the store still owes.
+//! Loads a key-value store as RocksDB's `db_bench` does, and reports more than it: the latency of
+//! every operation, response times under a rate, the device's traffic, and the pending work of the
+//! store.
 //!
 //! ```text
 //! words ─ flags ─▶ Settings ─ session ─▶ BenchmarkResult … ─▶ lines of db_bench, JSON, a recording

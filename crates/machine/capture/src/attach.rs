@@ -38,7 +38,7 @@ const LOOK_EVERY_NS: u64 = 5_000_000;
 const BUSY: usize = 10_000;
 /// Records that are handed over before the rings are read again.
 const BETWEEN_READS: usize = 1 << 11;
-/// So many records wait in memory at most; what comes then has the rings.
+/// The most records that wait in memory; further ones stay in the rings.
 const MOST_WAITING: usize = 1 << 20;
 /// A record younger than this may still be preceded by one of another CPU, ns.
 const SETTLES_NS: u64 = 2_000_000;
@@ -155,7 +155,8 @@ pub fn attach(request: AttachRequest<'_>) -> Result<Attached, AttachError> {
         }
     }
     reading.read_all(&mut rings, &mut followed);
-    // Nothing more is taken: what the program does from here on comes after the end.
+    // No more records are taken: what the program does from here on is after the end of the
+    // capture.
     reading.hand_over(u64::MAX, &mut [], &mut followed);
     let (ended, counted) = (watched.have_ended(), watched.counted());
     let mut unseen = followed.finish();

@@ -9,7 +9,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 /// A map by such a number.
 pub(crate) type ByNumber<K, V> = HashMap<K, V, BuildHasherDefault<NumberHasher>>;
 
-/// Multiplies by an odd number and keeps what the multiplication mixed.
+/// Multiplies by an odd number and keeps the upper, well-mixed half of the product.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct NumberHasher(u64);
 

@@ -1,4 +1,4 @@
-//! What the descriptors of a process stand for, and where they are in their files.
+//! The open files behind the descriptors of a process, with their positions.
 //!
 //! A descriptor is looked up in procfs when it is first used, and then followed: its position by the
 //! calls that move it, its number by `close`, `dup` and their kin. Descriptors that came by `dup` or
@@ -62,7 +62,7 @@ impl Table {
         self.rings.get(&fd).cloned().into_iter().for_each(|ring| drop(self.rings.insert(to, ring)));
     }
 
-    /// Forgets what exec closed: the descriptors that are there no more.
+    /// Removes the descriptors that exec closed.
     pub(crate) fn after_exec(&mut self, process: i32) {
         self.open.retain(|fd, _| std::fs::symlink_metadata(link(process, *fd)).is_ok());
         self.rings.clear();

@@ -1,8 +1,8 @@
-//! What reached the block devices beneath the traced files while a program was traced, for all programs,
-//! beside the bytes that the calls of this one moved there.
+//! The traffic of the block devices beneath the traced files during a trace, of all programs,
+//! beside the bytes that the calls of the traced one moved there.
 //!
-//! The two differ, and that is what they are for: the page cache answers reads and puts writes off, file
-//! systems write of their own, and others use the device, too.
+//! The difference is what users want to see: the page cache answers reads and delays writes, file
+//! systems write for themselves, and other programs use the device, too.
 
 use std::collections::HashMap;
 use std::path::PathBuf;

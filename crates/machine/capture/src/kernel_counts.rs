@@ -1,5 +1,5 @@
-//! What the kernel counted for a thread (`/proc/PID/task/TID/io`, proc_pid_io(5)), for comparison
-//! with the captured calls.
+//! The kernel's counters of a thread (`/proc/PID/task/TID/io`, proc_pid_io(5)), for comparison with
+//! the captured calls.
 
 use iolab_trace::Call;
 

@@ -80,7 +80,7 @@ impl InCall {
     }
 }
 
-/// How often something happened that a trace does not have.
+/// Counts of events that a trace cannot contain.
 #[derive(Debug, Default)]
 pub(crate) struct NotSeen {
     /// Mappings that can change a file.
@@ -105,7 +105,7 @@ pub(crate) struct Processes<'r, 'w> {
     tasks: ByNumber<i32, Task>,
     processes: ByNumber<i32, Process>,
     counts: Counts,
-    /// What was counted, and belongs to no call of the command.
+    /// Bytes that the kernel counted and that belong to no call of the command.
     not_of_calls: Counts,
     pub(crate) not_seen: NotSeen,
     /// Whether any program was run.
@@ -201,7 +201,8 @@ impl<'r, 'w> Processes<'r, 'w> {
         self.tasks.retain(|_, other| other.process != process);
         if let Some(call) = task.in_call.take() {
             let read_by_exec = Counts::of(process, thread).unwrap_or_default().since(call.counts);
-            // The kernel reads the program; that is counted for the thread, and no call of it.
+            // The kernel reads the program file; this is counted for the thread, though it made no
+            // call.
             self.not_of_calls.add(read_by_exec);
             if !self.ran {
                 self.not_of_calls.add(call.counts);
@@ -350,11 +351,11 @@ impl<'r, 'w> Processes<'r, 'w> {
         self.recorder.operation(&Operation { flags, ..*operation });
     }
 
-    /// What the kernel counted, and what was not seen.
+    /// The kernel's counters, and the counts of unseen events.
     pub(crate) fn end(mut self) -> (Counts, Vec<Unseen>) {
         let left: Vec<i32> = self.processes.keys().copied().collect();
         left.into_iter().for_each(|process| self.give_up(process));
-        // Threads that are left when a capture gives up have been counted for nowhere else.
+        // The counters of threads that remain when a capture gives up have not been added yet.
         for (thread, task) in &self.tasks {
             if let Some(counts) = Counts::of(task.process, *thread) {
                 self.counts.add(counts);

@@ -1,4 +1,4 @@
-//! The loop over everything that stops, until nothing is left.
+//! The loop that handles every stop of every traced thread, until none is left.
 //!
 //! A request to end goes to the program first, and ends the capture when it is repeated.
 
@@ -78,7 +78,7 @@ impl<'r, 'w> StopLoop<'r, 'w> {
         LoopEnd { status, signal, gave_up, ran, elapsed_ns, counts, unseen }
     }
 
-    /// Looks after requests to end; true if the capture ends without the program.
+    /// Handles requests to end; returns true if the capture ends before the program.
     fn is_to_give_up(&mut self, clock: &Clock) -> bool {
         let interrupts = INTERRUPTS.load(std::sync::atomic::Ordering::Relaxed);
         if interrupts.wrapping_sub(self.interrupts) >= PATIENCE {

@@ -23,7 +23,7 @@ pub struct Applied<'a> {
     journals: Vec<Journal>,
     /// Forked workers have these, too: a device is free when the last of them has ended.
     locks: Vec<File>,
-    /// What earlier runs had left on these devices, restored first.
+    /// Settings that earlier runs had left on these devices; they are restored first.
     pub earlier: Vec<Restored>,
     /// Children that unwind must not restore what their parent still uses.
     pid: u32,

@@ -1,4 +1,4 @@
-//! What was written down of one device before it was changed.
+//! The settings of one device before the change.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,10 +14,10 @@ const MOST_VALUE_BYTES: usize = 64;
 pub struct Journal {
     /// Kernel name of the device.
     pub device: String,
-    /// Which boot of the machine (`/proc/sys/kernel/random/boot_id`); after another one there is
-    /// nothing to restore.
+    /// The boot of the machine (`/proc/sys/kernel/random/boot_id`); after a reboot there is nothing
+    /// to restore.
     pub boot: String,
-    /// Which device of this name (`diskseq`): a loop device that was set up again is another one.
+    /// The `diskseq` of the device: a loop device that was set up again is a different one.
     pub identity: String,
     /// Process that changed it.
     pub pid: u32,

@@ -1,5 +1,4 @@
-//! What procfs says of the processes that are watched: whether they are there, and what the kernel
-//! counted for them.
+//! The watched processes as procfs shows them: whether they exist, and the kernel's counters.
 
 use crate::kernel_counts::Counts;
 
@@ -22,7 +21,7 @@ impl Watched {
         Watched { processes: processes.iter().filter_map(with_counts).collect(), ask_at_ns: 0 }
     }
 
-    /// Looks again, if it is time or the last chance; whether all have ended.
+    /// Reads procfs again if it is time, or if `last` is set. Returns whether all have ended.
     pub(super) fn ask(&mut self, now_ns: u64, is_last: bool) -> bool {
         if now_ns < self.ask_at_ns && !is_last {
             return false;

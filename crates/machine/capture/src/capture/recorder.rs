@@ -1,4 +1,4 @@
-//! What a capture writes, and what it counted of it.
+//! The output of a capture, with counts of what was written.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -30,7 +30,7 @@ impl<'w> Recorder<'w> {
         Recorder { writer, files, roles, places, devices: None, error: None, seen: Counts::default() }
     }
 
-    /// Has the end of the trace say what reaches the devices beneath its files from now on.
+    /// Adds to the end of the trace what reaches the devices beneath its files from now on.
     pub(crate) fn with_devices(mut self) -> Recorder<'w> {
         self.devices = Some(devices::begin());
         self
