@@ -21,7 +21,7 @@ impl Watched {
         Watched { processes: processes.iter().filter_map(with_counts).collect(), ask_at_ns: 0 }
     }
 
-    /// Reads procfs again if it is time, or if `last` is set. Returns whether all have ended.
+    /// Reads procfs again if it is time, or if `is_last` is set. Returns whether all have ended.
     pub(super) fn ask(&mut self, now_ns: u64, is_last: bool) -> bool {
         if now_ns < self.ask_at_ns && !is_last {
             return false;
