@@ -11,6 +11,7 @@ static ENGINES: &[EngineEntry] = &[
     EngineEntry::of::<iolab_engine_posix::read_write::Pvsync>(),
     EngineEntry::of::<iolab_engine_posix::read_write::Pvsync2>(),
     EngineEntry::of::<iolab_engine_uring::Uring>(),
+    EngineEntry::of::<iolab_engine_uring::UringCmd>(),
     EngineEntry::of::<iolab_engine_libaio::Libaio>(),
     EngineEntry::of::<iolab_engine_nvme::Nvme>(),
     EngineEntry::of::<iolab_engine_logfs::Logfs>(),

@@ -103,6 +103,13 @@ impl Sqe {
     }
 }
 
+/// Where the command begins in a wide entry, bytes.
+pub(crate) const COMMAND_AT: usize = 48;
+
+/// The command in a wide entry; `struct nvme_uring_cmd` (`include/uapi/linux/nvme_ioctl.h`) is the
+/// first nine words.
+pub(crate) type Command = [u64; 10];
+
 /// `struct io_uring_cqe`, one completion.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
@@ -175,6 +182,8 @@ pub(crate) mod setup {
     pub(crate) const SUBMIT_ALL: u32 = 1 << 7;
     pub(crate) const COOP_TASKRUN: u32 = 1 << 8;
     pub(crate) const TASKRUN_FLAG: u32 = 1 << 9;
+    pub(crate) const SQE128: u32 = 1 << 10;
+    pub(crate) const CQE32: u32 = 1 << 11;
     pub(crate) const SINGLE_ISSUER: u32 = 1 << 12;
     pub(crate) const DEFER_TASKRUN: u32 = 1 << 13;
 }
@@ -233,6 +242,8 @@ pub(crate) mod opcode {
     pub(crate) const URING_CMD: u8 = 46;
 }
 
+/// `IORING_URING_CMD_FIXED`: the buffer of a command is a registered one (Linux 6.1).
+pub(crate) const COMMAND_FIXED: u32 = 1;
 /// `IORING_FSYNC_DATASYNC`.
 pub(crate) const FSYNC_DATASYNC: u32 = 1;
 /// `BLOCK_URING_CMD_DISCARD` (`include/uapi/linux/blkdev.h`): `_IO(0x12, 0)`.

@@ -8,19 +8,20 @@
 //! flight no wait sleeps.
 
 mod control;
-mod waiting;
+pub(crate) mod waiting;
 
 use iolab_engine::file_calls::{FileTarget, always_waits};
 use iolab_engine::{Completion, Completions, Lane, LaneError, Op, OpKind, Submission, TargetFile, Wait};
 
-use crate::abi::{self, Sqe, enter, opcode, setup, sqe_flag};
+use self::waiting::Gate;
+use crate::abi::{self, Sqe, opcode, setup, sqe_flag};
 use crate::opening::Opened;
 use crate::options::Requested;
 
 /// A lane on one ring, for the thread that opened it.
 #[derive(Debug)]
 pub struct UringLane {
-    ring: crate::ring::Ring,
+    gate: Gate,
     /// Address of slot 0, the distance of slots, and how much of each may be used.
     buffers: u64,
     stride_bytes: u64,
@@ -28,8 +29,6 @@ pub struct UringLane {
     depth: usize,
     /// Operations accepted and not handed out yet.
     held: usize,
-    /// Offered to the kernel and not yet consumed by it.
-    unsubmitted: u32,
     /// `IOSQE_*` flags of syncs and trims.
     control_flags: u8,
     /// First word of a read's and a write's entry: opcode, flags.
@@ -53,8 +52,6 @@ pub struct UringLane {
     fixed_buffers: bool,
     force_async: u32,
     until_async: u32,
-    poll_thread: bool,
-    poll_device: bool,
     /// Cleared when the kernel turns out not to know the discard command.
     discards_by_ring: bool,
     /// Operations performed by plain calls, to be handed out; never more than `depth`.
@@ -86,13 +83,12 @@ impl UringLane {
         };
         let vectors = if is_vectored { request.depth } else { 0 };
         let mut lane = UringLane {
-            ring,
+            gate: Gate::new(ring, requested),
             buffers: if has_memory { pool.slot_ptr(0) as u64 } else { 0 },
             stride_bytes: if has_memory { pool.stride_bytes() as u64 } else { 0 },
             slot_bytes: if has_memory { pool.slot_bytes() as u64 } else { 0 },
             depth: request.depth,
             held: 0,
-            unsubmitted: 0,
             control_flags: flags,
             read_word: abi::word(read, flags),
             write_word: abi::word(write, flags),
@@ -106,8 +102,6 @@ impl UringLane {
             fixed_buffers,
             force_async: requested.force_async,
             until_async: requested.force_async,
-            poll_thread: requested.poll_thread,
-            poll_device: requested.poll_device,
             discards_by_ring: true,
             done: Vec::with_capacity(request.depth),
             setup_flags,
@@ -115,7 +109,7 @@ impl UringLane {
         };
         // What never changes in an entry is written once.
         for slot in 0..request.depth as u16 {
-            *lane.ring.sqe(slot) = Sqe { user_data: u64::from(slot), ..Sqe::default() };
+            *lane.gate.ring.sqe(slot) = Sqe { user_data: u64::from(slot), ..Sqe::default() };
         }
         lane
     }
@@ -132,20 +126,14 @@ impl UringLane {
 
     #[inline]
     fn queue(&mut self, slot: u16) {
-        self.ring.queue(slot);
+        self.gate.ring.queue(slot);
         self.held += 1;
     }
 
     /// Operations the kernel has or will have with the next enter.
     #[inline]
     fn flushed(&self) -> usize {
-        self.held - self.ring.unpublished() as usize - self.done.len()
-    }
-
-    #[inline]
-    fn offer(&mut self) {
-        let count = self.ring.publish();
-        self.unsubmitted += if self.poll_thread { 0 } else { count };
+        self.held - self.gate.ring.unpublished() as usize - self.done.len()
     }
 
     /// How many completions of the ring a wait is for, given what `out` has and can take.
@@ -162,12 +150,12 @@ impl UringLane {
         if !self.done.is_empty() {
             handed = self.collect_done(out);
         }
-        let count = out.extend_with(self.ring.ready(), |index| {
-            let cqe = self.ring.completion(index);
+        let count = out.extend_with(self.gate.ring.ready(), |index| {
+            let cqe = self.gate.ring.completion(index);
             let result = if cqe.res < 0 { self.failed(cqe) } else { cqe.res };
             Completion { slot: cqe.user_data as u32, result }
         });
-        self.ring.take(count);
+        self.gate.ring.take(count);
         self.held -= count + handed;
         count + handed
     }
@@ -202,7 +190,7 @@ impl Lane for UringLane {
         let file_word = self.file_words[op.file as usize];
         let (flags, buffer_mask) = (self.transfer_flags, self.buffer_mask);
         let address = self.buffers + slot * self.stride_bytes + u64::from(op.buffer_offset);
-        let entry = self.ring.sqe(op.slot);
+        let entry = self.gate.ring.sqe(op.slot);
         entry.word = word | file_word;
         entry.off = op.offset;
         entry.addr = address;
@@ -218,25 +206,19 @@ impl Lane for UringLane {
 
     #[inline]
     fn flush(&mut self) -> Result<(), LaneError> {
-        self.offer();
-        if self.poll_thread {
-            return self.await_thread(0, 0);
-        }
-        if self.unsubmitted > 0 {
-            return self.enter_ring(0, 0, 0);
-        }
-        Ok(())
+        self.gate.offer();
+        self.gate.flush(self.flushed())
     }
 
     #[inline]
     fn reap(&mut self, wait: Wait, out: &mut Completions) -> Result<usize, LaneError> {
-        self.await_ring(self.needed(wait, out), wait.timeout_ns)?;
+        self.gate.await_ring(self.needed(wait, out), wait.timeout_ns, self.flushed())?;
         Ok(self.collect(out))
     }
 
     #[inline]
     fn flush_and_reap(&mut self, wait: Wait, out: &mut Completions) -> Result<usize, LaneError> {
-        self.offer();
+        self.gate.offer();
         self.reap(wait, out)
     }
 
@@ -247,23 +229,6 @@ impl Lane for UringLane {
 
 impl Drop for UringLane {
     fn drop(&mut self) {
-        let mut cancelled = false;
-        let mut left = self.flushed() - self.unsubmitted as usize;
-        while left > 0 {
-            let ready = self.ring.ready().min(left);
-            self.ring.take(ready);
-            left -= ready;
-            if left == 0 {
-                break;
-            }
-            if !cancelled {
-                self.ring.cancel_everything();
-                cancelled = true;
-            }
-            let result = self.ring.enter(0, left as u32, enter::GETEVENTS | enter::SQ_WAKEUP);
-            if result < 0 && result != -libc::EINTR {
-                break; // The ring is broken; closing it makes the kernel give up the rest.
-            }
-        }
+        self.gate.drain(self.flushed());
     }
 }

@@ -6,7 +6,8 @@
 //!
 //! What the kernel offers is used without being asked for: one issuer with deferred task work,
 //! registered ring, files and buffers; options turn each off. What is not available is reported by
-//! the lane's notes. Not here: passthrough commands (`io_uring_cmd`), multi-shot operations, linked
+//! the lane's notes. NVMe commands carried by the same rings are the engine `io_uring_cmd`, in
+//! `passthrough`. Not here: multi-shot operations, linked
 //! operations.
 #![allow(
     unsafe_code,
@@ -17,6 +18,7 @@ mod abi;
 mod lane;
 mod opening;
 mod options;
+mod passthrough;
 mod ring;
 #[cfg(test)]
 mod tests;
@@ -27,6 +29,7 @@ use iolab_engine::{
 use iolab_options::{PageCache, Reach};
 
 pub use lane::UringLane;
+pub use passthrough::{PassthroughLane, UringCmd};
 
 /// The engine.
 #[derive(Debug, Clone, Copy)]

@@ -12,8 +12,8 @@ use crate::ring::Ring;
 
 /// A ring ready for a lane.
 #[derive(Debug)]
-pub(crate) struct Opened {
-    pub(crate) ring: Ring,
+pub(crate) struct Opened<const WIDE: bool = false> {
+    pub(crate) ring: Ring<WIDE>,
     /// Flags the ring was set up with.
     pub(crate) setup_flags: u32,
     /// Whether operations name buffers and files by their registered index.
@@ -23,7 +23,10 @@ pub(crate) struct Opened {
 }
 
 /// Sets up a ring for `request.depth` operations and registers what can be registered.
-pub(crate) fn open(request: &LaneRequest<'_>, requested: &Requested) -> Result<Opened, OpenError> {
+pub(crate) fn open<const WIDE: bool>(
+    request: &LaneRequest<'_>,
+    requested: &Requested,
+) -> Result<Opened<WIDE>, OpenError> {
     if request.depth == 0 || request.depth > abi::MAX_ENTRIES {
         let message = format!("io_uring supports an iodepth of 1 to {}, not {}", abi::MAX_ENTRIES, request.depth);
         return Err(OpenError { message, errno: None });
@@ -69,7 +72,7 @@ fn candidates(requested: &Requested) -> Vec<u32> {
     list
 }
 
-fn set_up(depth: usize, requested: &Requested) -> Result<(Ring, Params), OpenError> {
+fn set_up<const WIDE: bool>(depth: usize, requested: &Requested) -> Result<(Ring<WIDE>, Params), OpenError> {
     let entries = depth.next_power_of_two() as u32;
     let mut errno = libc::EINVAL;
     for flags in candidates(requested) {
@@ -126,7 +129,7 @@ fn missing(params: &Params, requested: &Requested) -> Vec<String> {
         .collect()
 }
 
-impl Opened {
+impl<const WIDE: bool> Opened<WIDE> {
     fn register(&mut self, request: &LaneRequest<'_>, requested: &Requested) {
         if requested.register_files != Some(false) && !request.files.is_empty() {
             let mut fds: Vec<i32> = request.files.iter().map(|file| file.fd.max(-1)).collect();

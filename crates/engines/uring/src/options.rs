@@ -10,7 +10,7 @@ const fn automatic(name: &'static str, summary: &'static str, details: &'static 
 }
 
 /// The table.
-pub(crate) static OPTIONS: [OptionEntry; 19] = [
+pub(crate) const OPTIONS: [OptionEntry; 19] = [
     automatic(
         "fixedbufs",
         "Register buffers with the kernel once instead of mapping them for every operation",

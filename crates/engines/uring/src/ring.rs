@@ -17,7 +17,7 @@ use std::ffi::c_void;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 
-use crate::abi::{self, Cqe, GetEventsArg, Params, RingFdUpdate, Sqe, SyncCancel, Timespec};
+use crate::abi::{self, Command, Cqe, GetEventsArg, Params, RingFdUpdate, Sqe, SyncCancel, Timespec};
 
 const NS_PER_S: u64 = 1_000_000_000;
 
@@ -57,9 +57,10 @@ impl Drop for Mapping {
     }
 }
 
-/// A ring with its mappings.
+/// A ring with its mappings. A `WIDE` one has entries of 128 bytes and completions of 32, for
+/// commands to drivers.
 #[derive(Debug)]
-pub(crate) struct Ring {
+pub(crate) struct Ring<const WIDE: bool = false> {
     /// What `enter` passes: the descriptor, or its registered index.
     enter_fd: i32,
     /// Flags of every `enter`.
@@ -85,9 +86,15 @@ pub(crate) struct Ring {
     _mappings: [Option<Mapping>; 3],
 }
 
-impl Ring {
+impl<const WIDE: bool> Ring<WIDE> {
+    /// Places of a narrow entry or completion that one takes.
+    const STEP: usize = if WIDE { 2 } else { 1 };
+
     /// Sets up a ring as `params` says; the errno if the kernel refuses.
-    pub(crate) fn new(entries: u32, params: &mut Params) -> Result<Ring, i32> {
+    pub(crate) fn new(entries: u32, params: &mut Params) -> Result<Ring<WIDE>, i32> {
+        if WIDE {
+            params.flags |= abi::setup::SQE128 | abi::setup::CQE32;
+        }
         let parameters: *mut Params = params;
         // SAFETY: the kernel reads and writes one Params, which lives through the call.
         let fd = unsafe { libc::syscall(libc::SYS_io_uring_setup, entries, parameters) } as i32;
@@ -100,14 +107,14 @@ impl Ring {
         })
     }
 
-    fn map(fd: i32, params: &Params) -> Result<Ring, i32> {
+    fn map(fd: i32, params: &Params) -> Result<Ring<WIDE>, i32> {
         let (sq, cq) = (&params.sq_off, &params.cq_off);
         let sq_bytes = sq.array as usize + params.sq_entries as usize * size_of::<u32>();
-        let cq_bytes = cq.cqes as usize + params.cq_entries as usize * size_of::<Cqe>();
+        let cq_bytes = cq.cqes as usize + params.cq_entries as usize * size_of::<Cqe>() * Self::STEP;
         let single = params.features & abi::feature::SINGLE_MMAP != 0;
         let first = Mapping::new(fd, if single { sq_bytes.max(cq_bytes) } else { sq_bytes }, abi::OFF_SQ_RING)?;
         let second = if single { None } else { Some(Mapping::new(fd, cq_bytes, abi::OFF_CQ_RING)?) };
-        let third = Mapping::new(fd, params.sq_entries as usize * size_of::<Sqe>(), abi::OFF_SQES)?;
+        let third = Mapping::new(fd, params.sq_entries as usize * size_of::<Sqe>() * Self::STEP, abi::OFF_SQES)?;
         let completion = second.as_ref().unwrap_or(&first);
         Ok(Ring {
             enter_fd: fd,
@@ -116,10 +123,10 @@ impl Ring {
             sq_flags: first.at(sq.flags, 1),
             sq_array: first.at(sq.array, params.sq_entries),
             sq_mask: params.sq_entries - 1,
-            sqes: third.at(0, params.sq_entries),
+            sqes: third.at(0, params.sq_entries * Self::STEP as u32),
             cq_head: completion.at(cq.head, 1),
             cq_tail: completion.at(cq.tail, 1),
-            cqes: completion.at(cq.cqes, params.cq_entries),
+            cqes: completion.at(cq.cqes, params.cq_entries * Self::STEP as u32),
             cq_mask: params.cq_entries - 1,
             taken: 0,
             tail: 0,
@@ -140,7 +147,17 @@ impl Ring {
         // SAFETY: masked, the index is inside the array of entries. The kernel reads an entry
         // between publish and the return of the enter (or the completion) that consumes it, and
         // never writes one.
-        unsafe { self.sqes.add(index as usize).as_mut() }
+        unsafe { self.sqes.add(index as usize * Self::STEP).as_mut() }
+    }
+
+    /// The rest of the entry of `slot`, behind its first 48 bytes: a command to a driver.
+    #[inline]
+    pub(crate) fn command(&mut self, slot: u16) -> &mut Command {
+        const { assert!(WIDE, "a narrow entry has no room for a command") };
+        let index = (u32::from(slot) & self.sq_mask) as usize * Self::STEP;
+        // SAFETY: a wide entry has 128 bytes, of which the command is those from 48 on; the rest is
+        // as in `sqe`.
+        unsafe { self.sqes.add(index).cast::<u8>().add(abi::COMMAND_AT).cast::<Command>().as_mut() }
     }
 
     /// Queues the entry of `slot`; invisible until `publish`. At most as many as there are entries
@@ -201,7 +218,7 @@ impl Ring {
         let place = (self.taken.wrapping_add(index as u32) & self.cq_mask) as usize;
         // SAFETY: masked, the index is inside the array; the kernel wrote the entry before it moved
         // the tail that `ready` acquired, and writes it again only after `take`.
-        unsafe { self.cqes.add(place).read() }
+        unsafe { self.cqes.add(place * Self::STEP).read() }
     }
 
     /// Gives the places of the first `count` completions back to the kernel.
@@ -286,7 +303,7 @@ impl Ring {
     }
 }
 
-impl Drop for Ring {
+impl<const WIDE: bool> Drop for Ring<WIDE> {
     fn drop(&mut self) {
         // Closing alone would release these later, on a kernel thread, while the next lane already
         // asks for its share of the limits.

@@ -55,11 +55,22 @@ pub fn different_targets(groups: &[(String, &Reached)], changes_more: bool) -> F
     }
 }
 
+/// More targets of a run than these are counted.
+const MOST_NAMED: usize = 3;
+
+fn names(targets: &[ReachedStorage]) -> String {
+    let mut named: Vec<String> = targets.iter().take(MOST_NAMED).map(ReachedStorage::to_string).collect();
+    if targets.len() > MOST_NAMED {
+        named.truncate(1);
+        named.push(format!("{} others", targets.len() - 1));
+    }
+    named.join(" and ")
+}
+
 /// The targets of the first run, and how many others there are.
 fn told(reached: &Reached) -> String {
     let mut lists = reached.iter().filter(|targets| !targets.is_empty());
-    let first =
-        lists.next().map(|targets| targets.iter().map(ReachedStorage::to_string).collect::<Vec<_>>().join(" and "));
+    let first = lists.next().map(|targets| names(targets));
     let more = lists.count();
     let more = if more > 0 {
         format!(" (and {} in other runs)", iolab_text::counted(more as u64, "other target"))

@@ -86,7 +86,7 @@ pub fn analyse(study: &Study, design: &Design, results: &TrialResults, rules: &D
         rows,
         contrasts,
         standings,
-        findings: different_storage(design, &trials, study.served.as_ref()).into_iter().collect(),
+        findings: different_storage(design, &trials, study).into_iter().collect(),
         flaws: trials.iter().filter_map(told).chain(damaged(study, design, results)).collect(),
         missing: absent(study, design, results, blocks),
         preconditioned: preconditioned(study, results),

@@ -76,6 +76,9 @@ pub struct Study {
     /// What is different in its quick form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quick: Option<Quick>,
+    /// Whether the storage itself is varied, by options that do not name it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub varies_storage: bool,
     /// What is different on a device that is named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_form: Option<DeviceForm>,
@@ -130,6 +133,8 @@ struct File {
     tear_down: Option<String>,
     quick: Option<QuickTable>,
     device: Option<DeviceTable>,
+    #[serde(default)]
+    varies_storage: bool,
     profile: Option<Spanned<String>>,
     precondition: Option<Spanned<PreconditionKey>>,
     steady: Option<Spanned<String>>,
@@ -215,6 +220,7 @@ impl File {
             quick: self.quick()?,
             device_form: self.device.as_ref().map(|table| table.read(text)).transpose()?,
             served: None,
+            varies_storage: self.varies_storage,
             before_all: self.before_all,
             after_all: self.after_all,
             title: self.title,
@@ -326,6 +332,7 @@ impl Default for Study {
             quick: None,
             device_form: None,
             served: None,
+            varies_storage: false,
         }
     }
 }

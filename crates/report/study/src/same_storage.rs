@@ -4,7 +4,7 @@ use iolab_aggregate::ReachedStorage;
 use iolab_findings::{Reached, by_target, different_targets};
 use iolab_recording::Finding;
 
-use crate::{Design, JobSetting, ServedDevice, Trial};
+use crate::{Design, JobSetting, Study, Trial};
 
 /// Options that say which storage, and nothing else of a load.
 const NAMES_STORAGE: [&str; 4] = ["filename", "directory", "filename_format", "opendir"];
@@ -13,7 +13,8 @@ const NAMES_STORAGE: [&str; 4] = ["filename", "directory", "filename_format", "o
 const MOST_NAMED: usize = 3;
 
 /// The finding, if they did not.
-pub(crate) fn different_storage(design: &Design, trials: &[Trial], served: Option<&ServedDevice>) -> Option<Finding> {
+pub(crate) fn different_storage(design: &Design, trials: &[Trial], study: &Study) -> Option<Finding> {
+    let served = study.served.as_ref();
     let of = |configuration: usize| -> Reached {
         let own = trials.iter().filter(|trial| trial.configuration == configuration && trial.flaw.is_none());
         let shows_device =
@@ -31,7 +32,7 @@ pub(crate) fn different_storage(design: &Design, trials: &[Trial], served: Optio
     }
     let named: Vec<(String, &Reached)> =
         groups.iter().map(|group| (name(design, &groups, group), &reached[group[0]])).collect();
-    Some(different_targets(&named, changes_more(design, &groups)))
+    Some(different_targets(&named, !study.varies_storage && changes_more(design, &groups)))
 }
 
 /// Whether a file is all that a configuration works on; the last of several settings counts.

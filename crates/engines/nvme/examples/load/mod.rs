@@ -46,6 +46,9 @@ pub(crate) struct Load {
     depth: u16,
     idle: Vec<u16>,
     random: u64,
+    /// Blocks of a read, and how many places for one there are: known before, so that what is
+    /// counted is the driver.
+    reads: (u32, u64),
     /// Where the last read was.
     offset_bytes: u64,
 }
@@ -69,6 +72,7 @@ impl Load {
         let namespace = opened.controller.namespace(1)?;
         let pair = opened.controller.queue_pair(QueueOptions::with_slots(depth))?;
         let idle = (0..depth).collect();
+        let blocks = BYTES / namespace.block_bytes();
         Ok(Load {
             pair,
             opened,
@@ -76,6 +80,7 @@ impl Load {
             clock,
             address,
             depth,
+            reads: (blocks, namespace.blocks() / u64::from(blocks)),
             idle,
             random: 0x9e37_79b9_7f4a_7c15,
             offset_bytes: 0,
@@ -153,8 +158,7 @@ impl Load {
     /// A read from every idle slot, and one doorbell.
     #[inline(never)]
     fn driver_submit(&mut self) -> Result<(), Box<dyn Error>> {
-        let blocks = BYTES / self.namespace.block_bytes();
-        let places = self.namespace.blocks() / u64::from(blocks);
+        let (blocks, places) = self.reads;
         while let Some(slot) = self.idle.pop() {
             self.random ^= self.random << 13;
             self.random ^= self.random >> 7;

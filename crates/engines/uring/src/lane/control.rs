@@ -20,7 +20,7 @@ impl UringLane {
         let file = self.files[op.file as usize];
         let length = u64::from(op.length);
         let discards = op.kind == OpKind::Trim && file.is_block_device;
-        if self.poll_device || (discards && !self.discards_by_ring) {
+        if self.gate.poll_device || (discards && !self.discards_by_ring) {
             let result = perform(file, op);
             self.done.push(Completion { slot: u32::from(op.slot), result });
             self.held += 1;
@@ -47,7 +47,7 @@ impl UringLane {
             }
             OpKind::Read | OpKind::Write => return Submission::Refused(libc::EINVAL),
         };
-        *self.ring.sqe(op.slot) = entry;
+        *self.gate.ring.sqe(op.slot) = entry;
         self.queue(op.slot);
         Submission::Accepted
     }
@@ -71,7 +71,7 @@ impl UringLane {
             }
         }
         let flags = self.transfer_flags;
-        let entry = self.ring.sqe(op.slot);
+        let entry = self.gate.ring.sqe(op.slot);
         entry.word |= extra;
         if self.is_vectored {
             let vector = &mut self.vectors[op.slot as usize];
@@ -85,7 +85,7 @@ impl UringLane {
     #[cold]
     #[inline(never)]
     pub(super) fn failed(&mut self, cqe: Cqe) -> i32 {
-        let sqe = *self.ring.sqe(cqe.user_data as u16);
+        let sqe = *self.gate.ring.sqe(cqe.user_data as u16);
         let unknown = matches!(-cqe.res, libc::EOPNOTSUPP | libc::EINVAL | libc::ENOTTY);
         if sqe.opcode() != opcode::URING_CMD || !unknown {
             return cqe.res;

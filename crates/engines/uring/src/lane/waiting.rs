@@ -6,8 +6,9 @@
 
 use iolab_engine::LaneError;
 
-use super::UringLane;
 use crate::abi::{enter, sq_flag};
+use crate::options::Requested;
+use crate::ring::Ring;
 
 /// How often a lane with a submission thread looks for completions before it sleeps for them.
 const SPINS: usize = 2000;
@@ -15,38 +16,95 @@ const SPINS: usize = 2000;
 /// up.
 const PATIENCE: usize = 10_000;
 
-impl UringLane {
+/// A ring and what was offered to it. `flushed` is what the kernel has, or will have with the next
+/// enter.
+#[derive(Debug)]
+pub(crate) struct Gate<const WIDE: bool = false> {
+    pub(crate) ring: Ring<WIDE>,
+    /// Offered to the kernel and not yet consumed by it.
+    pub(crate) unsubmitted: u32,
+    pub(crate) poll_thread: bool,
+    pub(crate) poll_device: bool,
+}
+
+impl<const WIDE: bool> Gate<WIDE> {
+    pub(crate) fn new(ring: Ring<WIDE>, requested: &Requested) -> Gate<WIDE> {
+        let Requested { poll_thread, poll_device, .. } = *requested;
+        Gate { ring, unsubmitted: 0, poll_thread, poll_device }
+    }
+
+    /// Shows the kernel what was queued.
+    #[inline]
+    pub(crate) fn offer(&mut self) {
+        let count = self.ring.publish();
+        self.unsubmitted += if self.poll_thread { 0 } else { count };
+    }
+
+    /// Makes the kernel take what was offered.
+    #[inline]
+    pub(crate) fn flush(&mut self, flushed: usize) -> Result<(), LaneError> {
+        if self.poll_thread {
+            return self.await_thread(0, 0, flushed);
+        }
+        if self.unsubmitted > 0 {
+            return self.enter_ring(0, 0, 0, flushed);
+        }
+        Ok(())
+    }
+
+    /// Gives up or awaits what the kernel has: the buffers are freed afterwards.
+    pub(crate) fn drain(&mut self, flushed: usize) {
+        let mut cancelled = false;
+        let mut left = flushed - self.unsubmitted as usize;
+        while left > 0 {
+            let ready = self.ring.ready().min(left);
+            self.ring.take(ready);
+            left -= ready;
+            if left == 0 {
+                break;
+            }
+            if !cancelled {
+                self.ring.cancel_everything();
+                cancelled = true;
+            }
+            let result = self.ring.enter(0, left as u32, enter::GETEVENTS | enter::SQ_WAKEUP);
+            if result < 0 && result != -libc::EINTR {
+                break; // The ring is broken; closing it makes the kernel give up the rest.
+            }
+        }
+    }
+
     /// Makes the kernel move completions into the ring until it has `need`.
     #[inline]
-    pub(super) fn await_ring(&mut self, need: usize, timeout_ns: u64) -> Result<(), LaneError> {
+    pub(crate) fn await_ring(&mut self, need: usize, timeout_ns: u64, flushed: usize) -> Result<(), LaneError> {
         if self.poll_thread {
-            return self.await_thread(need, timeout_ns);
+            return self.await_thread(need, timeout_ns, flushed);
         }
         let ready = self.ring.ready();
         if need > ready || self.unsubmitted > 0 {
             let need = if self.poll_device && timeout_ns != u64::MAX { 0 } else { need };
-            return self.enter_ring(need, timeout_ns, enter::GETEVENTS);
+            return self.enter_ring(need, timeout_ns, enter::GETEVENTS, flushed);
         }
         // Nothing asks for a wait. Enter only if the kernel holds completions that an enter would
         // bring.
         let hidden = self.ring.flags() & (sq_flag::TASKRUN | sq_flag::CQ_OVERFLOW) != 0;
-        if ready == 0 && (hidden || (self.poll_device && self.flushed() > 0)) {
-            return self.enter_ring(0, 0, enter::GETEVENTS);
+        if ready == 0 && (hidden || (self.poll_device && flushed > 0)) {
+            return self.enter_ring(0, 0, enter::GETEVENTS, flushed);
         }
         Ok(())
     }
 
     /// The same where a kernel thread submits: looks for a while before it sleeps.
     #[inline(never)]
-    pub(super) fn await_thread(&mut self, need: usize, timeout_ns: u64) -> Result<(), LaneError> {
-        if self.flushed() > 0 && self.ring.needs_wakeup() {
+    fn await_thread(&mut self, need: usize, timeout_ns: u64, flushed: usize) -> Result<(), LaneError> {
+        if flushed > 0 && self.ring.needs_wakeup() {
             let woken = self.ring.enter(0, 0, enter::SQ_WAKEUP);
             if woken < 0 && woken != -libc::EINTR {
                 return Err(LaneError { call: "io_uring_enter", errno: -woken });
             }
         }
         if need == 0 && self.ring.flags() & sq_flag::CQ_OVERFLOW != 0 {
-            return self.enter_ring(0, 0, enter::GETEVENTS);
+            return self.enter_ring(0, 0, enter::GETEVENTS, flushed);
         }
         if timeout_ns > 0 {
             for _ in 0..SPINS {
@@ -57,7 +115,7 @@ impl UringLane {
             }
         }
         if self.ring.ready() < need {
-            self.enter_ring(need, timeout_ns, enter::GETEVENTS | enter::SQ_WAKEUP)?;
+            self.enter_ring(need, timeout_ns, enter::GETEVENTS | enter::SQ_WAKEUP, flushed)?;
         }
         Ok(())
     }
@@ -65,19 +123,25 @@ impl UringLane {
     /// Submits what is offered and, with `GETEVENTS`, waits until `need` completions are in the
     /// ring.
     #[inline]
-    pub(super) fn enter_ring(&mut self, need: usize, timeout_ns: u64, flags: u32) -> Result<(), LaneError> {
+    fn enter_ring(&mut self, need: usize, timeout_ns: u64, flags: u32, flushed: usize) -> Result<(), LaneError> {
         let result = self.ring.enter_for(self.unsubmitted, need as u32, timeout_ns, flags);
         if result as u32 == self.unsubmitted && (self.ring.ready() >= need || timeout_ns != u64::MAX) {
             self.unsubmitted = 0;
             return Ok(());
         }
-        self.enter_again(result, need, timeout_ns, flags)
+        self.enter_again(result, (need, timeout_ns), flags, flushed)
     }
 
     /// The enter was refused, interrupted or consumed only a part: goes on as far as it can.
     #[cold]
     #[inline(never)]
-    fn enter_again(&mut self, first: i32, need: usize, timeout_ns: u64, flags: u32) -> Result<(), LaneError> {
+    fn enter_again(
+        &mut self,
+        first: i32,
+        (need, timeout_ns): (usize, u64),
+        flags: u32,
+        flushed: usize,
+    ) -> Result<(), LaneError> {
         let forever = timeout_ns == u64::MAX;
         let mut patience = PATIENCE;
         let mut result = first;
@@ -98,7 +162,7 @@ impl UringLane {
                 // No room for more now: completions make room, and the rest goes with a later
                 // enter.
                 libc::EAGAIN | libc::EBUSY if self.ring.ready() > 0 => return Ok(()),
-                libc::EAGAIN | libc::EBUSY if self.flushed() > self.unsubmitted as usize => {
+                libc::EAGAIN | libc::EBUSY if flushed > self.unsubmitted as usize => {
                     let waited = self.ring.enter(0, 1, enter::GETEVENTS);
                     if waited < 0 && waited != -libc::EINTR {
                         return Err(LaneError { call: "io_uring_enter", errno: -waited });

@@ -233,16 +233,23 @@ impl<T: Transport> QueuePair<T> {
             self.in_flight += 1;
             return Submit::Accepted;
         }
-        // A copy, so that the original above can stay in registers.
+        // Its parts and not the whole, which would be laid out in memory for every command.
         let Transfer { opcode, namespace, lba, blocks, control } = transfer;
-        self.transfer_otherwise(slot, Transfer { opcode, namespace, lba, blocks, control }, data)
+        self.transfer_otherwise(slot, (opcode, control), namespace, (lba, blocks), data)
     }
 
     /// A transfer that needs a list, or cannot be taken.
     #[cold]
     #[inline(never)]
-    fn transfer_otherwise(&mut self, slot: u16, transfer: Transfer<'_>, data: DataWindow) -> Submit {
-        let namespace = transfer.namespace;
+    fn transfer_otherwise(
+        &mut self,
+        slot: u16,
+        (opcode, control): (IoOpcode, u32),
+        namespace: &Namespace,
+        (lba, blocks): (u64, u32),
+        data: DataWindow,
+    ) -> Submit {
+        let transfer = Transfer { opcode, namespace, lba, blocks, control };
         let bytes = u64::from(transfer.blocks) * u64::from(namespace.transfer_bytes);
         if namespace.needs_metadata() {
             return Submit::Refused(Refusal::Metadata);
