@@ -19,6 +19,7 @@ use crate::open_options::{CleaningSettings, OpenOptions};
 use crate::pace::Pace;
 use crate::record::{InodeId, Record};
 use crate::tree::{Delta, Tree};
+use crate::turns::Turns;
 use crate::{Disk, Error, Layout};
 
 /// The log is made durable when clusters that only wait for that are more than one in so many of
@@ -48,6 +49,8 @@ pub(crate) struct Instance {
     pub(crate) inline_limit: u64,
     pub(crate) verifies_reads: bool,
     pub(crate) locks: Locks,
+    /// Of operations that wait for the log.
+    pub(crate) turns: Turns,
     pub(crate) state: RefCell<State>,
     /// A background task may have work.
     pub(crate) work: Notify,

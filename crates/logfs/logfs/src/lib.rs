@@ -66,6 +66,7 @@ mod recovery;
 mod space;
 mod sums;
 mod tree;
+mod turns;
 
 pub use activity::Activity;
 pub use attributes::{Attributes, InodeId, InodeKind};

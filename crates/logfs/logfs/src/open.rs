@@ -18,6 +18,7 @@ use crate::log::Log;
 use crate::open_options::{CleaningSettings, OpenOptions};
 use crate::pace::Pace;
 use crate::recovery::{Loaded, OnLoss, Recovery, claim_clusters, load, read_map};
+use crate::turns::Turns;
 use crate::{Disk, Error, Layout, LogFs, checkpoint, cleaner, demoter, discarder, domains, flusher};
 
 /// Opens a file system; its background tasks live on the spawner's executor until [`LogFs::close`].
@@ -139,6 +140,7 @@ pub(crate) async fn start(
         inline_limit: options.inline_limit(u64::from(layout.owned) * u64::from(layout.cluster_bytes)),
         verifies_reads: options.verify_reads.covers(disk),
         locks: Locks::default(),
+        turns: Turns::default(),
         state: RefCell::new(state),
         work: Notify::default(),
         progress: Notify::default(),

@@ -7,7 +7,7 @@ use crate::{Error, Layout};
 /// Clusters set aside for cleaning.
 pub(crate) const FOR_CLEANING: u32 = 3;
 /// Changes wait while more than this is waiting to be written: no longer than writing that takes.
-const MOST_QUEUED_BYTES: usize = 1 << 20;
+const MOST_QUEUED_BYTES: usize = 256 << 10;
 
 /// What an operation asks of space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,12 +109,19 @@ impl Instance {
             self.work.notify();
             step_aside().await;
         }
+        let mut turn = None;
         loop {
             let wait = {
                 let mut state = self.state.borrow_mut();
                 state.usable()?;
-                if !self.wait_for_log(&mut state) && self.has_space(&mut state, &need)? {
-                    return Ok(());
+                if !self.turns.is_next(turn.as_ref()) || self.wait_for_log(&mut state) {
+                    turn.get_or_insert_with(|| self.turns.take(&self.progress));
+                } else {
+                    // Who waits for space lets others go before: cleaning may be among them.
+                    turn = None;
+                    if self.has_space(&mut state, &need)? {
+                        return Ok(());
+                    }
                 }
                 self.work.notify();
                 self.progress.pass()
