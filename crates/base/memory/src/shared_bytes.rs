@@ -190,6 +190,13 @@ impl SharedBytes {
         self.bytes == 0
     }
 
+    /// Whether its bytes may go away, so that they are to be accessed within
+    /// [`SharedBytes::watched`].
+    #[inline]
+    pub fn is_watched(&self) -> bool {
+        self.mapping.watch.is_some()
+    }
+
     /// What the mapping may be used for.
     #[inline]
     pub fn access(&self) -> MappingAccess {

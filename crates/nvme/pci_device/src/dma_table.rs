@@ -28,6 +28,14 @@ pub struct DmaTable {
     shareable: bool,
 }
 
+/// Where an access lies, as long as nothing is mapped or unmapped.
+#[derive(Debug, Clone, Copy)]
+pub struct DmaPlace {
+    generation: u64,
+    region: usize,
+    offset: usize,
+}
+
 #[derive(Debug)]
 struct Shared {
     generation: AtomicU64,
@@ -108,6 +116,20 @@ impl DmaTable {
         self.regions = Arc::clone(&guard);
         self.seen_generation = self.shared.generation.load(Ordering::Acquire);
         self.last = 0;
+    }
+
+    /// Where all of an access lies in one mapping that allows it.
+    #[inline]
+    pub fn place(&mut self, address: u64, bytes: usize, access: MappingAccess) -> Option<DmaPlace> {
+        let (_, offset) = self.find(address, bytes, access).ok()?;
+        Some(DmaPlace { generation: self.seen_generation, region: self.last, offset })
+    }
+
+    /// The memory of a place, and where in it; `None` if this handle has seen a change since then.
+    #[inline]
+    pub fn memory_at(&self, place: DmaPlace) -> Option<(&SharedBytes, usize)> {
+        let region = self.regions.get(place.region).filter(|_| place.generation == self.seen_generation)?;
+        Some((&region.memory, place.offset))
     }
 
     /// The region that holds all of an access, and where in it.
@@ -295,6 +317,18 @@ mod tests {
         let fault = device.read(buffer.address, &mut seen).unwrap_err();
         assert_eq!(fault, DmaFault { address: buffer.address, bytes: 12, access: MappingAccess::Read });
         assert!(matches!(driver.unmap(buffer.address), Err(MapError::Unknown { .. })));
+    }
+
+    #[test]
+    fn a_place_is_good_until_the_mappings_change() {
+        let mut table = DmaTable::new();
+        let first = table.allocate(8192).unwrap();
+        let place = table.place(first.address + 4096, 4096, MappingAccess::ReadWrite).unwrap();
+        assert!(table.place(first.address + 4097, 4096, MappingAccess::ReadWrite).is_none());
+        let (memory, offset) = table.memory_at(place).unwrap();
+        assert_eq!((memory.len(), offset), (8192, 4096));
+        table.allocate(4096).unwrap();
+        assert!(table.memory_at(place).is_none());
     }
 
     #[test]

@@ -20,7 +20,7 @@ mod function;
 mod host_memory;
 mod interrupt;
 
-pub use dma_table::DmaTable;
+pub use dma_table::{DmaPlace, DmaTable};
 pub use function::{DmaBuffer, DmaMapper, MapError, PciDevice, PciError, PciFunction};
 pub use host_memory::{DmaFault, HostMemory};
 pub use interrupt::{Interrupt, InterruptTable};

@@ -74,6 +74,22 @@ impl Inbox {
         }
     }
 
+    /// Adds bytes that came another way, however many.
+    pub(crate) fn append(&mut self, from: &[u8]) {
+        self.room(from.len()).copy_from_slice(from);
+    }
+
+    /// Room for so many bytes that came another way; they count as read.
+    pub(crate) fn room(&mut self, bytes: usize) -> &mut [u8] {
+        if self.bytes.len() - self.to < bytes {
+            self.bytes.copy_within(self.from..self.to, 0);
+            (self.from, self.to) = (0, self.to - self.from);
+            self.grow((self.to + bytes).next_power_of_two());
+        }
+        self.to += bytes;
+        &mut self.bytes[self.to - bytes..self.to]
+    }
+
     /// Forgets everything.
     pub(crate) fn clear(&mut self) {
         (self.from, self.to) = (0, 0);

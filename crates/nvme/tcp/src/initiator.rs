@@ -19,6 +19,7 @@ mod keep_alive;
 mod link;
 mod queue;
 mod receive;
+mod scatter;
 mod transport;
 mod wire;
 

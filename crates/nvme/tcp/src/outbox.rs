@@ -1,51 +1,55 @@
-//! Bytes that wait to be sent: many PDUs leave by one call.
+//! Bytes that wait to be sent: many PDUs leave by one call, and data leaves from where it is.
 
 use std::io;
 use std::net::TcpStream;
+use std::sync::OnceLock;
 
-use rustix::io::Errno;
-use rustix::net::{SendFlags, send};
+use iolab_memory::SharedBytes;
+use iolab_sockets::{Parcel, PieceList};
 
 /// Room that a buffer keeps when all was sent.
-const KEPT_BYTES: usize = 256 << 10;
+pub(crate) const KEPT_BYTES: usize = 64 << 10;
+/// Data below this is copied behind its header: naming its place would cost as much.
+pub(crate) const LEAST_INSERT: usize = 1024;
+/// Zeroes that can be sent from one place.
+const ZERO_BYTES: usize = 1 << 20;
+
+/// So many zeroes, if they can be had without making them.
+pub(crate) fn zeroes(bytes: usize) -> Option<SharedBytes> {
+    static ZEROES: OnceLock<Option<SharedBytes>> = OnceLock::new();
+    // Pages that are never written to take no memory.
+    ZEROES.get_or_init(|| SharedBytes::anonymous(ZERO_BYTES).ok()).as_ref()?.window(0, bytes)
+}
 
 /// The bytes, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
     /// PDUs are appended here.
-    pub(crate) bytes: Vec<u8>,
-    sent: usize,
+    pub(crate) parcel: Parcel,
+    list: PieceList,
 }
 
 impl Outbox {
+    /// Where own bytes of PDUs are appended.
+    #[inline]
+    pub(crate) fn bytes(&mut self) -> &mut Vec<u8> {
+        &mut self.parcel.bytes
+    }
+
     /// Bytes that were not sent.
     #[inline]
     pub(crate) fn unsent(&self) -> usize {
-        self.bytes.len() - self.sent
+        self.parcel.unsent()
     }
 
     /// Forgets everything.
     pub(crate) fn clear(&mut self) {
-        self.bytes.clear();
-        self.sent = 0;
+        self.parcel.clear(KEPT_BYTES);
     }
 
     /// Sends what the socket takes, without waiting. Returns whether everything has gone.
     #[inline]
     pub(crate) fn send(&mut self, socket: &TcpStream) -> io::Result<bool> {
-        while self.sent < self.bytes.len() {
-            match send(socket, &self.bytes[self.sent..], SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
-                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(bytes) => self.sent += bytes,
-                Err(Errno::AGAIN) => return Ok(false),
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        self.clear();
-        if self.bytes.capacity() > 2 * KEPT_BYTES {
-            self.bytes.shrink_to(KEPT_BYTES);
-        }
-        Ok(true)
+        self.parcel.send(socket, &mut self.list, KEPT_BYTES)
     }
 }

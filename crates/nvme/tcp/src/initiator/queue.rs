@@ -9,12 +9,13 @@ use iolab_nvme_driver::{
     Submission,
 };
 use iolab_nvme_spec::sgl::SglDescriptor;
-use iolab_nvme_spec::{AdminOpcode, CompletionEntry, SubmissionEntry};
+use iolab_nvme_spec::{AdminOpcode, CompletionEntry, IoOpcode, SubmissionEntry};
 use iolab_pci_device::{DmaBuffer, DmaMapper, DmaTable, HostMemory};
 
 use super::keep_alive::Turns;
 use super::link::Link;
-use super::receive::Incoming;
+use super::receive::{Incoming, insertable};
+use super::scatter::Scatter;
 use super::wire::{ADMIN_CAPSULE_DATA, Wanted, Wire, wait_readable};
 
 /// Identifiers of commands that this transport makes up itself on the admin queue, where the driver
@@ -36,6 +37,8 @@ pub(super) struct InFlight {
     /// Its identifier, or [`IDLE`].
     pub(super) cid: u32,
     pub(super) opcode: u8,
+    /// Whether it is a read of blocks: all of its data comes, or an error.
+    pub(super) reads: bool,
     /// Whether the host gives data that was not in the capsule.
     pub(super) is_asked: bool,
     /// A digest of its data was wrong.
@@ -47,7 +50,7 @@ pub(super) struct InFlight {
 }
 
 const NOTHING: InFlight =
-    InFlight { cid: IDLE, opcode: 0, is_asked: false, is_damaged: false, address: 0, bytes: 0, moved: 0 };
+    InFlight { cid: IDLE, opcode: 0, reads: false, is_asked: false, is_damaged: false, address: 0, bytes: 0, moved: 0 };
 
 /// A queue: one connection.
 #[derive(Debug)]
@@ -70,6 +73,9 @@ pub struct TcpQueue {
     slots: DmaBuffer,
     pub(super) incoming: Option<Incoming>,
     pub(super) arrived: VecDeque<CompletionEntry>,
+    /// Commands in the order in which they were sent; some of them have ended.
+    pub(super) order: VecDeque<u16>,
+    pub(super) scatter: Scatter,
     /// The answer to a command with [`PROPERTY_CID`].
     pub(super) property: Option<CompletionEntry>,
     popped: u32,
@@ -98,6 +104,8 @@ impl TcpQueue {
             memory,
             incoming: None,
             arrived: VecDeque::with_capacity(table),
+            order: VecDeque::with_capacity(table),
+            scatter: Scatter::default(),
             property: None,
             popped: 0,
         })
@@ -132,6 +140,8 @@ impl TcpQueue {
             turns.set_line(None, &iolab_nvme_fabrics::Framing::before_connection());
         }
         (self.wire, self.incoming) = (None, None);
+        self.order.clear();
+        self.scatter.forget();
     }
 
     /// The connection broke.
@@ -158,7 +168,7 @@ impl TcpQueue {
     pub(super) fn exchange(&mut self, entry: &SubmissionEntry) -> Result<CompletionEntry, DriverError> {
         self.property = None;
         let Some(wire) = &mut self.wire else { return Err(self.link.broken()) };
-        wire.framing.command(&mut wire.out.bytes, &entry.words);
+        wire.framing.command(wire.out.bytes(), &entry.words);
         let deadline_ns = self.link.clock.now_ns().saturating_add(self.link.address.connect_ns);
         loop {
             self.send();
@@ -183,6 +193,13 @@ impl TcpQueue {
     /// Waits for something to come, at most for so long.
     pub(super) fn wait(&self, at_most: Duration) -> bool {
         self.wire.as_ref().is_some_and(|wire| wait_readable(&wire.socket, at_most))
+    }
+
+    /// Forgets those that have ended in another order than they were sent.
+    #[cold]
+    fn tidy_order(&mut self) {
+        let (in_flight, mask) = (&self.in_flight, self.in_flight.len() - 1);
+        self.order.retain(|cid| in_flight[usize::from(*cid) & mask].cid == u32::from(*cid));
     }
 
     /// A command has ended.
@@ -256,6 +273,9 @@ impl Submission for TcpQueue {
     #[inline]
     fn push(&mut self, (): (), slot: u16, mut entry: [u64; 8]) {
         self.room -= 1;
+        if self.order.len() >= 4 * self.in_flight.len() {
+            self.tidy_order();
+        }
         let Some(wire) = &mut self.wire else { return };
         let slot = usize::from(slot);
         let opcode = entry[0] as u8;
@@ -271,22 +291,30 @@ impl Submission for TcpQueue {
         self.in_flight[slot & (self.in_flight.len() - 1)] = InFlight {
             cid: cid.into(),
             opcode,
+            reads: opcode == IoOpcode::READ.0 && self.id != 0 && bytes > 0,
             is_asked: gives_data && !in_capsule,
             address: window.address(),
             bytes,
             ..NOTHING
         };
+        if self.id != 0 && !wire.framing.digests.data {
+            self.order.push_back(cid);
+        }
         if !in_capsule {
-            wire.framing.command(&mut wire.out.bytes, &entry);
+            wire.framing.command(wire.out.bytes(), &entry);
             return;
         }
-        wire.framing.command_header(&mut wire.out.bytes, &entry, bytes as usize);
-        let start = wire.out.bytes.len();
-        wire.out.bytes.resize(start + bytes as usize, 0);
-        if self.memory.read(window.address(), &mut wire.out.bytes[start..]).is_err() {
+        wire.framing.command_header(wire.out.bytes(), &entry, bytes as usize);
+        if let Some(data) = insertable(&wire.framing, &mut self.memory, window.address(), bytes as usize) {
+            return wire.out.parcel.insert(data);
+        }
+        let out = wire.out.bytes();
+        let start = out.len();
+        out.resize(start + bytes as usize, 0);
+        if self.memory.read(window.address(), &mut out[start..]).is_err() {
             return self.break_off("the memory of a command was unmapped");
         }
-        wire.framing.end_data(&mut wire.out.bytes, start);
+        wire.framing.end_data(out, start);
     }
 
     #[inline]

@@ -1,24 +1,28 @@
 //! What comes in on a queue: completions, data, and requests for data.
 
-use iolab_nvme_fabrics::{DataPart, DataRange, Pdu, PduError, RunningDigest, Sender};
+use std::io::ErrorKind;
+
+use iolab_memory::{MappingAccess, SharedBytes};
+use iolab_nvme_fabrics::{DataPart, DataRange, Framing, Pdu, PduError, RunningDigest, Sender};
 use iolab_nvme_spec::{CompletionEntry, IoOpcode, Status};
 use iolab_pci_device::HostMemory;
 
 use super::queue::{KEEP_ALIVE_CID, PROPERTY_CID, TcpQueue};
 use super::wire::Wire;
 use crate::inbox::Found;
+use crate::outbox::LEAST_INSERT;
 
 /// A data PDU that is coming in.
 #[derive(Debug)]
 pub(super) struct Incoming {
-    slot: usize,
-    cid: u16,
+    pub(super) slot: usize,
+    pub(super) cid: u16,
     /// Where the next bytes go.
-    address: u64,
+    pub(super) address: u64,
     /// Bytes of data that are still to come.
-    left: usize,
-    digest: Option<RunningDigest>,
-    is_success: bool,
+    pub(super) left: usize,
+    pub(super) digest: Option<RunningDigest>,
+    pub(super) is_success: bool,
 }
 
 /// A PDU was handled, or it is not there whole.
@@ -36,35 +40,52 @@ impl TcpQueue {
         if wire.out.unsent() > 0 {
             self.send();
         }
+        if self.guess()
+            && let Some(received) = self.receive_guessed()
+        {
+            match received {
+                Ok(0) => self.break_off("the target closed the connection"),
+                Ok(bytes) => self.handle(bytes),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(error) => self.break_off(&format!("receiving: {error}")),
+            }
+            return;
+        }
         let Some(wire) = &mut self.wire else { return };
         match wire.inbox.fill(&wire.socket) {
-            Ok((Found::Bytes(_), _)) => self.handle(),
+            Ok((Found::Bytes(_), _)) => self.handle(0),
             Ok((Found::Nothing, _)) => {}
             Ok((Found::End, _)) => self.break_off("the target closed the connection"),
             Err(error) => self.break_off(&format!("receiving: {error}")),
         }
     }
 
-    /// Handles the PDUs in the inbox.
+    /// Handles so many bytes that came by a guess, and then the PDUs in the inbox.
     #[inline]
-    fn handle(&mut self) {
+    fn handle(&mut self, guessed: usize) {
+        self.scatter.has_received();
         let mut asked = false;
-        loop {
-            match self.step(&mut asked) {
-                Ok(Progress::Done) => {}
-                Ok(Progress::Waiting) => break,
-                Err(error) => {
-                    let reason = match &mut self.wire {
-                        Some(wire) => wire.refuse(&error).to_string(),
-                        None => error.to_string(),
-                    };
-                    return self.break_off(&reason);
-                }
-            }
+        let taken = if guessed > 0 { self.take_guessed(guessed, &mut asked) } else { Ok(()) };
+        if let Err(error) = taken.and_then(|()| self.handle_inbox(&mut asked)) {
+            let reason = match &mut self.wire {
+                Some(wire) => wire.refuse(&error).to_string(),
+                None => error.to_string(),
+            };
+            return self.break_off(&reason);
         }
         if asked {
             self.send();
         }
+    }
+
+    #[inline]
+    fn handle_inbox(&mut self, asked: &mut bool) -> Result<(), PduError> {
+        while self.wire.as_ref().is_some_and(|wire| !wire.inbox.is_empty()) {
+            if self.step(asked)? == Progress::Waiting {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Handles a PDU, or a part of one.
@@ -77,31 +98,44 @@ impl TcpQueue {
         let Some((pdu, range)) = wire.framing.next(wire.inbox.unread(), Sender::Controller)? else {
             return Ok(Progress::Waiting);
         };
+        if let Pdu::Data { cid, offset, is_success, .. } = pdu {
+            if wire.inbox.unread().len() < range.offset {
+                return Ok(Progress::Waiting);
+            }
+            wire.inbox.consume(range.offset);
+            self.scatter.marks_success = is_success;
+            self.begin_data(cid, offset, is_success, range)?;
+            return Ok(Progress::Done);
+        }
+        // The header at fault follows a termination request; nobody needs it.
+        wire.inbox.consume(range.end());
+        self.take_pdu(pdu, asked)?;
+        Ok(if self.wire.is_some() { Progress::Done } else { Progress::Waiting })
+    }
+
+    /// Handles a PDU that has no data for a command.
+    #[inline]
+    pub(super) fn take_pdu(&mut self, pdu: Pdu, asked: &mut bool) -> Result<(), PduError> {
         match pdu {
-            Pdu::Data { cid, offset, is_last, is_success, .. } => {
-                if wire.inbox.unread().len() < range.offset {
-                    return Ok(Progress::Waiting);
-                }
-                wire.inbox.consume(range.offset);
-                self.begin_data(cid, (offset, is_last, is_success), range)?;
-            }
-            Pdu::Response(entry) => {
-                wire.inbox.consume(range.end());
-                self.complete(entry);
-            }
+            Pdu::Response(entry) => self.complete(entry),
             Pdu::ReadyToTransfer { cid, tag, offset, bytes } => {
-                wire.inbox.consume(range.end());
                 let part = DataPart { cid, tag, offset, bytes, is_last: true, is_success: false };
                 self.give_data(&part)?;
                 *asked = true;
             }
             Pdu::Terminate { status, .. } => {
                 self.break_off(&format!("the target ended the connection: {status}"));
-                return Ok(Progress::Waiting);
             }
             _ => return Err(PduError::sequence("a PDU that cannot come on a connected queue")),
         }
-        Ok(Progress::Done)
+        Ok(())
+    }
+
+    /// All data of a read has come, and with it its success.
+    #[inline]
+    pub(super) fn complete_read(&mut self, slot: usize, cid: u16) {
+        self.forget(slot);
+        self.finish(CompletionEntry::new(self.id, cid, Status::SUCCESS));
     }
 
     /// A completion has come.
@@ -134,7 +168,8 @@ impl TcpQueue {
     fn begin_data(
         &mut self,
         cid: u16,
-        (offset, is_last, is_success): (u32, bool, bool),
+        offset: u32,
+        is_success: bool,
         range: DataRange,
     ) -> Result<(), PduError> {
         let Some(slot) = self.find(cid) else {
@@ -145,7 +180,6 @@ impl TcpQueue {
         if command.is_asked || offset != command.moved || end > u64::from(command.bytes) {
             return Err(PduError::out_of_range("data outside of what the command has room for"));
         }
-        let _ = is_last;
         command.moved = end as u32;
         let address = command.address + u64::from(offset);
         let digest = range.has_digest.then(RunningDigest::default);
@@ -176,12 +210,16 @@ impl TcpQueue {
             wire.inbox.consume(came.len());
             self.in_flight[incoming.slot].is_damaged |= digest.value() != u32::from_le_bytes(came);
         }
-        let (cid, is_success) = (incoming.cid, incoming.is_success);
-        self.incoming = None;
-        if is_success {
+        self.end_data();
+        Ok(Progress::Done)
+    }
+
+    /// A PDU with data has come whole.
+    #[inline]
+    pub(super) fn end_data(&mut self) {
+        if let Some(Incoming { cid, is_success: true, .. }) = self.incoming.take() {
             self.complete(CompletionEntry::new(self.id, cid, Status::SUCCESS));
         }
-        Ok(Progress::Done)
     }
 
     /// Sends data that the controller asks for.
@@ -210,9 +248,27 @@ impl TcpQueue {
     }
 }
 
+/// The memory of data that can be sent from where it is.
+#[inline]
+pub(super) fn insertable(
+    framing: &Framing,
+    memory: &mut impl HostMemory,
+    address: u64,
+    bytes: usize,
+) -> Option<SharedBytes> {
+    if framing.digests.data || bytes < LEAST_INSERT {
+        return None;
+    }
+    memory.window(address, bytes, MappingAccess::Read).ok().filter(|window| !window.is_watched())
+}
+
 fn send_part(wire: &mut Wire, memory: &mut impl HostMemory, address: u64, part: &DataPart) -> Result<(), PduError> {
-    let out = &mut wire.out.bytes;
+    let out = wire.out.bytes();
     wire.framing.data_header(out, Sender::Host, part);
+    if let Some(window) = insertable(&wire.framing, memory, address, part.bytes as usize) {
+        wire.out.parcel.insert(window);
+        return Ok(());
+    }
     let start = out.len();
     out.resize(start + part.bytes as usize, 0);
     if memory.read(address, &mut out[start..]).is_err() {

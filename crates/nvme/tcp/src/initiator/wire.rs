@@ -64,7 +64,7 @@ impl Wire {
         let inbox = Inbox::new(if wanted.queue == 0 { ADMIN_INBOX_BYTES } else { INBOX_BYTES });
         let framing = Framing::before_connection();
         let mut wire = Wire { socket, inbox, out: Outbox::default(), framing, most_sent: 0 };
-        Framing::ic_req(&mut wire.out.bytes, address.digests);
+        Framing::ic_req(wire.out.bytes(), address.digests);
         let deadline_ns = link.clock.now_ns().saturating_add(address.connect_ns);
         match wire.await_pdu(link, deadline_ns)? {
             Pdu::IcResp(answer) => wire.agree(link, &answer)?,
@@ -115,10 +115,10 @@ impl Wire {
 
     fn ask(&mut self, link: &Link, connect: &Connect) -> Result<CompletionEntry, DriverError> {
         let data = connect_data(connect);
-        self.framing.command_header(&mut self.out.bytes, &connect_entry(connect, 0).words, data.len());
-        let start = self.out.bytes.len();
-        self.out.bytes.extend_from_slice(&data);
-        self.framing.end_data(&mut self.out.bytes, start);
+        self.framing.command_header(self.out.bytes(), &connect_entry(connect, 0).words, data.len());
+        let start = self.out.bytes().len();
+        self.out.bytes().extend_from_slice(&data);
+        self.framing.end_data(self.out.bytes(), start);
         let deadline_ns = link.clock.now_ns().saturating_add(link.address.connect_ns);
         match self.await_pdu(link, deadline_ns)? {
             Pdu::Response(entry) if entry.cid() == 0 => Ok(entry),
@@ -158,7 +158,7 @@ impl Wire {
     #[cold]
     pub(super) fn refuse(&mut self, error: &PduError) -> DriverError {
         self.out.clear();
-        Framing::terminate(&mut self.out.bytes, Sender::Host, error, self.inbox.unread());
+        Framing::terminate(self.out.bytes(), Sender::Host, error, self.inbox.unread());
         let _ = self.out.send(&self.socket);
         DriverError::Disconnected(format!("the target broke the protocol: {error}"))
     }

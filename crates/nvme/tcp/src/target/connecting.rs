@@ -19,7 +19,7 @@ impl Connection {
         let Role::Unconnected(window) = &mut self.role else { return Ok(After::GoOn) };
         if FabricsCommand::of(entry) != Some(FabricsCommand::Connect) {
             let completion = CompletionEntry::new(0, entry.cid(), Status::COMMAND_SEQUENCE_ERROR.with_dnr(true));
-            window.framing.response(&mut window.out.bytes, &completion);
+            window.framing.response(window.out.bytes(), &completion);
             return Ok(After::GoOn);
         }
         let is_intact = Framing::data_is_intact(&window.inbox.unread()[..range.end()], range);
@@ -40,7 +40,7 @@ impl Connection {
             }
             Err(ConnectRefusal { status, result }) => {
                 let completion = CompletionEntry::new(0, entry.cid(), status).with_result(result.into());
-                window.framing.response(&mut window.out.bytes, &completion);
+                window.framing.response(window.out.bytes(), &completion);
                 self.role = Role::Unconnected(window);
             }
         }

@@ -172,7 +172,7 @@ impl Connection {
         if let Some((window, queue)) = self.role.parts()
             && queue.transfers.has_waiting()
         {
-            queue.transfers.ask(&window.framing, &mut window.out.bytes);
+            queue.transfers.ask(&window.framing, window.out.bytes());
         }
         self.role.window().out.send(&self.socket)?;
         Ok(())
@@ -187,7 +187,7 @@ impl Connection {
         let old = self.role.window();
         std::mem::swap(&mut window.out, &mut old.out);
         if let End::Broken(error) = end {
-            Framing::terminate(&mut window.out.bytes, Sender::Controller, error, old.inbox.unread());
+            Framing::terminate(window.out.bytes(), Sender::Controller, error, old.inbox.unread());
         }
         // The host may be gone already.
         let sent = window.out.send(&self.socket).is_ok() && self.socket.shutdown(Shutdown::Write).is_ok();
@@ -260,7 +260,7 @@ impl Connection {
                     return Err(PduError::field(10, "HPDA is out of range").into());
                 }
                 let digests = Digests::of_bits(request.dgst).and(self.target.options.digests);
-                Framing::ic_resp(&mut window.out.bytes, digests, MOST_DATA_PDU_BYTES);
+                Framing::ic_resp(window.out.bytes(), digests, MOST_DATA_PDU_BYTES);
                 window.framing = Framing {
                     digests,
                     send_alignment: request.hpda,
@@ -303,7 +303,7 @@ impl Connection {
                         return Err(PduError::limit("more commands in flight than the queue takes").into());
                     }
                     queue.transfers.add(*entry, bytes);
-                    queue.transfers.ask(&window.framing, &mut window.out.bytes);
+                    queue.transfers.ask(&window.framing, window.out.bytes());
                 }
                 After::GoOn
             }
@@ -343,7 +343,7 @@ impl Connection {
         }
         let gathered = queue.transfers.end(incoming, digest.map(u32::from_le_bytes));
         if queue.transfers.has_waiting() {
-            queue.transfers.ask(&window.framing, &mut window.out.bytes);
+            queue.transfers.ask(&window.framing, window.out.bytes());
         }
         if let Some(gathered) = gathered {
             let after = match &mut self.role {

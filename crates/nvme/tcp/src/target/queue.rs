@@ -1,10 +1,11 @@
 //! A queue of commands behind a connection: its head, its answers, and those that are not due yet.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
 
 use iolab_nvme_spec::sgl::{SglDescriptor, SglSubtype, SglType};
 use iolab_nvme_spec::{CompletionEntry, Status, SubmissionEntry};
+use iolab_sockets::ParcelPart;
 use iolab_virtual_ssd::Answer;
 
 use super::transfers::{Budget, Transfers};
@@ -19,12 +20,38 @@ pub(super) struct Stalled {
 }
 
 /// PDUs that are sent at their time.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug)]
 struct Held {
     at_ns: u64,
     /// In which order they were made.
     number: u64,
-    pdus: Vec<u8>,
+    pdus: ParcelPart,
+}
+
+impl Held {
+    fn order(&self) -> (u64, u64) {
+        (self.at_ns, self.number)
+    }
+}
+
+impl PartialEq for Held {
+    fn eq(&self, other: &Held) -> bool {
+        self.order() == other.order()
+    }
+}
+
+impl Eq for Held {}
+
+impl PartialOrd for Held {
+    fn partial_cmp(&self, other: &Held) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Held {
+    fn cmp(&self, other: &Held) -> Ordering {
+        self.order().cmp(&other.order())
+    }
 }
 
 /// How the data of a command comes.
@@ -137,10 +164,10 @@ impl Queue {
         let is_told = window.finish_answer() && answer.result == 0;
         if !is_told {
             let completion = self.completion(cid, answer);
-            window.framing.response(&mut window.out.bytes, &completion);
+            window.framing.response(window.out.bytes(), &completion);
         }
         if when.at_ns > when.now_ns {
-            let pdus = window.out.bytes.split_off(start);
+            let pdus = window.out.parcel.split_off(start);
             self.number += 1;
             self.held_bytes += pdus.len();
             self.held.push(Reverse(Held { at_ns: when.at_ns, number: self.number, pdus }));
@@ -154,7 +181,7 @@ impl Queue {
         while self.held.peek().is_some_and(|Reverse(first)| first.at_ns <= now_ns) {
             if let Some(Reverse(first)) = self.held.pop() {
                 self.held_bytes -= first.pdus.len();
-                window.out.bytes.extend_from_slice(&first.pdus);
+                window.out.parcel.append(first.pdus);
                 any = true;
             }
         }

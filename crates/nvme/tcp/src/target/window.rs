@@ -1,16 +1,18 @@
 //! The data of a command that came over TCP, where the device reads and writes it.
 //!
 //! What a host writes lies in the inbox, behind its command, or was gathered by R2T. What it reads
-//! is put into the outbox at once, behind the header of a C2HData PDU.
+//! is sent from where the medium keeps it, behind the header of a C2HData PDU. It is copied into the
+//! outbox where it has a digest, or could go away with its file.
 
 use iolab_memory::SharedBytes;
 use iolab_nvme_fabrics::{DataPart, Framing, Sender};
 use iolab_nvme_spec::sgl::{SglSubtype, SglType};
 use iolab_nvme_spec::{Status, SubmissionEntry};
+use iolab_sockets::ParcelEnd;
 use iolab_virtual_ssd::{CommandError, DataDirection, DataWindow, Unreachable};
 
 use crate::inbox::Inbox;
-use crate::outbox::Outbox;
+use crate::outbox::{LEAST_INSERT, Outbox, zeroes};
 
 /// The most bytes that one command moves, whatever the drive allows: what bounds the memory that a
 /// host can make a target use.
@@ -28,11 +30,25 @@ pub(super) enum Source {
     Gathered(Vec<u8>),
 }
 
-/// Where a PDU with data for the host is in the outbox.
-#[derive(Debug, Clone, Copy)]
+/// What the data for the host is.
+#[derive(Debug)]
+enum Content {
+    /// Zeroes, unless something else is said.
+    Zeroes,
+    /// In the outbox.
+    Own,
+    /// In this memory.
+    Elsewhere(SharedBytes),
+}
+
+/// A PDU with data for the host, in the outbox.
+#[derive(Debug)]
 struct Answer {
-    pdu: usize,
+    /// The end of what is before it.
+    before: ParcelEnd,
+    /// Where its data is in the outbox, or would be.
     data: usize,
+    content: Content,
 }
 
 /// Buffers of a connection, and the data of its current command.
@@ -83,41 +99,61 @@ impl Window {
         }
     }
 
-    /// The data for the host, if the command has any.
+    /// The data for the host, if the command has any, in the outbox.
     pub(super) fn answer_mut(&mut self) -> Option<&mut [u8]> {
-        self.answer.map(|answer| &mut self.out.bytes[answer.data..])
+        let Answer { data, content, .. } = self.answer.as_mut()?;
+        let out = self.out.bytes();
+        match std::mem::replace(content, Content::Own) {
+            Content::Own => {}
+            Content::Zeroes => out.resize(*data + self.bytes, 0),
+            Content::Elsewhere(memory) => {
+                out.resize(*data + self.bytes, 0);
+                memory.read(0, &mut out[*data..]);
+            }
+        }
+        Some(&mut out[*data..])
     }
 
     /// Takes back the data for the host: the command failed, or is executed again.
     pub(super) fn drop_answer(&mut self) {
         if let Some(answer) = self.answer.take() {
-            self.out.bytes.truncate(answer.pdu);
+            drop(self.out.parcel.split_off(answer.before));
         }
     }
 
     /// Ends the PDU with the data for the host. Returns whether it stands for the completion, too.
     #[inline]
     pub(super) fn finish_answer(&mut self) -> bool {
+        let Some(answer) = &self.answer else { return false };
+        if (self.framing.digests.data || self.bytes < LEAST_INSERT) && !matches!(answer.content, Content::Own) {
+            let _ = self.answer_mut();
+        }
         let Some(answer) = self.answer.take() else { return false };
-        self.framing.end_data(&mut self.out.bytes, answer.data);
+        match answer.content {
+            Content::Own => self.framing.end_data(self.out.bytes(), answer.data),
+            Content::Elsewhere(memory) => self.out.parcel.insert(memory),
+            Content::Zeroes => match zeroes(self.bytes) {
+                Some(memory) => self.out.parcel.insert(memory),
+                None => self.out.bytes().resize(answer.data + self.bytes, 0),
+            },
+        }
         self.marks_success
     }
 
-    /// Where the PDUs of the current command begin in the outbox.
+    /// The end of what is in the outbox before the PDUs of the current command.
     #[inline]
-    pub(super) fn answer_start(&self) -> usize {
-        self.answer.map_or(self.out.bytes.len(), |answer| answer.pdu)
+    pub(super) fn answer_start(&self) -> ParcelEnd {
+        self.answer.as_ref().map_or_else(|| self.out.parcel.end(), |answer| answer.before)
     }
 
     #[inline]
     fn begin_answer(&mut self, cid: u16, bytes: usize) {
-        let pdu = self.out.bytes.len();
+        let before = self.out.parcel.end();
         let is_success = self.marks_success;
         let part = DataPart { cid, tag: 0, offset: 0, bytes: bytes as u32, is_last: true, is_success };
-        self.framing.data_header(&mut self.out.bytes, Sender::Controller, &part);
-        let data = self.out.bytes.len();
-        self.out.bytes.resize(data + bytes, 0);
-        self.answer = Some(Answer { pdu, data });
+        let out = self.out.bytes();
+        self.framing.data_header(out, Sender::Controller, &part);
+        self.answer = Some(Answer { before, data: out.len(), content: Content::Zeroes });
     }
 }
 
@@ -186,6 +222,15 @@ impl DataWindow for Window {
 
     fn copy_from(&mut self, from: &SharedBytes, offset: usize) -> Result<(), Unreachable> {
         let bytes = self.bytes;
+        // Data with a digest must not change any more, and a file can be cut off.
+        let stays = bytes >= LEAST_INSERT && !self.framing.digests.data && !from.is_watched();
+        if stays
+            && let Some(answer) = &mut self.answer
+            && let Some(memory) = from.window(offset, bytes)
+        {
+            answer.content = Content::Elsewhere(memory);
+            return Ok(());
+        }
         if bytes > 0 {
             let data = self.answer_mut().and_then(|data| data.get_mut(..bytes));
             from.read(offset, data.ok_or(Unreachable)?);

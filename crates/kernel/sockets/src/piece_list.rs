@@ -1,0 +1,199 @@
+//! Many pieces of memory for one call on a socket that does not wait.
+//!
+//! A list is filled anew for every call and keeps nothing but its room, so that filling it does not
+//! allocate. Unsafe because it turns borrowed memory into addresses for readv(2) and writev(2); the
+//! borrows last until the call is over.
+
+use std::fmt;
+use std::io;
+use std::marker::PhantomData;
+use std::os::fd::{AsFd, AsRawFd};
+
+use iolab_memory::{MappingAccess, SharedBytes};
+
+/// The most pieces of a call (`IOV_MAX`).
+const MOST_PIECES: usize = 1024;
+
+/// Room for a list.
+#[derive(Default)]
+pub struct PieceList {
+    list: Vec<libc::iovec>,
+}
+
+// SAFETY: between two calls the addresses in the list mean nothing; nobody looks at them.
+unsafe impl Send for PieceList {}
+// SAFETY: as above.
+unsafe impl Sync for PieceList {}
+
+impl fmt::Debug for PieceList {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "PieceList({} pieces)", self.list.len())
+    }
+}
+
+impl PieceList {
+    /// A list of memory that is to be filled.
+    #[inline]
+    pub fn reading<'m>(&mut self) -> ReadPieces<'_, 'm> {
+        self.list.clear();
+        ReadPieces { list: &mut self.list, memory: PhantomData }
+    }
+
+    /// A list of memory that is to be sent.
+    #[inline]
+    pub fn writing<'m>(&mut self) -> WrittenPieces<'_, 'm> {
+        self.list.clear();
+        WrittenPieces { list: &mut self.list, memory: PhantomData }
+    }
+}
+
+/// Memory that one call fills, in order.
+#[derive(Debug)]
+pub struct ReadPieces<'l, 'm> {
+    list: &'l mut Vec<libc::iovec>,
+    memory: PhantomData<&'m mut [u8]>,
+}
+
+impl<'m> ReadPieces<'_, 'm> {
+    /// Whether one more piece can be added.
+    #[inline]
+    pub fn has_room(&self) -> bool {
+        self.list.len() < MOST_PIECES
+    }
+
+    /// Adds a buffer.
+    #[inline]
+    pub fn bytes(&mut self, to: &'m mut [u8]) {
+        self.list.push(libc::iovec { iov_base: to.as_mut_ptr().cast(), iov_len: to.len() });
+    }
+
+    /// Adds `bytes` from `offset` of shared memory.
+    ///
+    /// # Panics
+    /// If they do not lie in the window, or must not be written.
+    #[inline]
+    pub fn shared(&mut self, to: &'m SharedBytes, offset: usize, bytes: usize) {
+        assert!(to.access() == MappingAccess::ReadWrite, "memory to be filled may be written");
+        self.list.push(shared_piece(to, offset, bytes));
+    }
+
+    /// Fills the pieces with what the socket has, without waiting. Returns how many bytes came; 0
+    /// if the peer has closed the connection.
+    ///
+    /// # Errors
+    /// `WouldBlock` if the socket has nothing; what recvmsg(2) says otherwise.
+    #[inline]
+    pub fn receive(self, socket: impl AsFd) -> io::Result<usize> {
+        transfer(self.list, |message| {
+            // SAFETY: the pieces are memory that is borrowed for `'m`, which outlives this call, exclusively or as a
+            // window that is written by copies alone.
+            unsafe { libc::recvmsg(socket.as_fd().as_raw_fd(), message, libc::MSG_DONTWAIT) }
+        })
+    }
+}
+
+/// Memory that one call sends, in order.
+#[derive(Debug)]
+pub struct WrittenPieces<'l, 'm> {
+    list: &'l mut Vec<libc::iovec>,
+    memory: PhantomData<&'m [u8]>,
+}
+
+impl<'m> WrittenPieces<'_, 'm> {
+    /// Whether one more piece can be added.
+    #[inline]
+    pub fn has_room(&self) -> bool {
+        self.list.len() < MOST_PIECES
+    }
+
+    /// Adds bytes.
+    #[inline]
+    pub fn bytes(&mut self, from: &'m [u8]) {
+        self.list.push(libc::iovec { iov_base: from.as_ptr().cast_mut().cast(), iov_len: from.len() });
+    }
+
+    /// Adds `bytes` from `offset` of shared memory.
+    ///
+    /// # Panics
+    /// If they do not lie in the window.
+    #[inline]
+    pub fn shared(&mut self, from: &'m SharedBytes, offset: usize, bytes: usize) {
+        self.list.push(shared_piece(from, offset, bytes));
+    }
+
+    /// Sends what the socket takes, without waiting. Returns how many bytes.
+    ///
+    /// # Errors
+    /// `WouldBlock` if the socket takes nothing; what sendmsg(2) says otherwise.
+    #[inline]
+    pub fn send(self, socket: impl AsFd) -> io::Result<usize> {
+        transfer(self.list, |message| {
+            // SAFETY: the pieces are memory that is borrowed for `'m`, which outlives this call; the kernel only reads.
+            unsafe { libc::sendmsg(socket.as_fd().as_raw_fd(), message, libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL) }
+        })
+    }
+}
+
+#[inline]
+pub(crate) fn shared_piece(memory: &SharedBytes, offset: usize, bytes: usize) -> libc::iovec {
+    assert!(offset <= memory.len() && bytes <= memory.len() - offset, "a piece lies in its window");
+    libc::iovec { iov_base: memory.as_ptr().wrapping_add(offset).cast(), iov_len: bytes }
+}
+
+#[inline]
+fn transfer(list: &mut [libc::iovec], call: impl Fn(*mut libc::msghdr) -> isize) -> io::Result<usize> {
+    // SAFETY: all fields of the structure may be zero.
+    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+    message.msg_iov = list.as_mut_ptr();
+    message.msg_iovlen = list.len().min(MOST_PIECES) as _;
+    loop {
+        let done = call(&mut message);
+        if done >= 0 {
+            return Ok(done as usize);
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn pieces_go_and_come_in_order() {
+        let (near, far) = UnixStream::pair().unwrap();
+        let memory = SharedBytes::anonymous(4096).unwrap();
+        memory.write(100, b"shared");
+        let mut list = PieceList::default();
+        let mut pieces = list.writing();
+        pieces.bytes(b"head ");
+        pieces.shared(&memory, 100, 6);
+        pieces.bytes(b" tail");
+        assert_eq!(pieces.send(&near).unwrap(), 16);
+        let mut head = [0; 5];
+        let mut pieces = list.reading();
+        pieces.bytes(&mut head);
+        pieces.shared(&memory, 200, 20);
+        assert_eq!(pieces.receive(&far).unwrap(), 16);
+        let mut rest = [0; 11];
+        memory.read(200, &mut rest);
+        assert_eq!((&head, &rest), (b"head ", b"shared tail"));
+        let pieces = list.reading();
+        assert_eq!(pieces.receive(&far).map_err(|error| error.kind()).unwrap_or(0), 0);
+        let mut one = [0];
+        let mut pieces = list.reading();
+        pieces.bytes(&mut one);
+        assert_eq!(pieces.receive(&far).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+    }
+
+    #[test]
+    #[should_panic(expected = "a piece lies in its window")]
+    fn a_piece_outside_of_its_window_is_refused() {
+        let memory = SharedBytes::anonymous(4096).unwrap();
+        PieceList::default().writing().shared(&memory, 4000, 97);
+    }
+}
