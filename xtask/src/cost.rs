@@ -8,9 +8,11 @@
 //! do not depend on the machine's mood, so they have budgets, and exceeding one by a tenth is a
 //! failure. The clock is the time stamp counter there, too (valgrind reads the real one), so that
 //! what is counted is what runs. [`nvme`] counts the way of a read through the NVMe driver and
-//! device, too, [`verify`] what a verified block takes.
+//! device, too, [`tcp`] that of one by
+//! NVMe/TCP, [`verify`] what a verified block takes.
 
 pub(crate) mod nvme;
+mod tcp;
 mod verify;
 
 use std::fmt::Write;
@@ -79,6 +81,9 @@ pub(crate) fn run(repository: &Repository, words: &[&str]) -> Result<(), String>
     let (table, mut exceeded) = instruction_table(&ours)?;
     tables += &table;
     let (table, more) = nvme::table(&workshop)?;
+    tables = tables + "\n" + &table;
+    exceeded.extend(more);
+    let (table, more) = tcp::table(&workshop)?;
     tables = tables + "\n" + &table;
     exceeded.extend(more);
     let (table, more) = verify::table(&workshop)?;

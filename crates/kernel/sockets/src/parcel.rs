@@ -192,9 +192,7 @@ impl Parcel {
         list.clear();
         self.each_piece(|piece| {
             list.push(match piece {
-                Piece::Own(bytes) => {
-                    libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() }
-                }
+                Piece::Own(bytes) => libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() },
                 Piece::Shared(memory, offset, bytes) => shared_piece(memory, offset, bytes),
             });
             list.len() < MOST_PIECES

@@ -20,6 +20,7 @@ mod buffers;
 mod flights;
 
 use std::io;
+use std::mem::ManuallyDrop;
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
 
@@ -335,7 +336,7 @@ impl Drop for SocketRing {
         drop(self.ring.take());
         if self.outstanding > 0 || self.flights.len() > 0 {
             // The kernel may still write or read: better a leak than that.
-            std::mem::forget(self.buffers.take());
+            let _ = ManuallyDrop::new(self.buffers.take());
             self.flights.leak();
         }
     }

@@ -200,6 +200,22 @@ impl Framing {
         Ok(Some((self.body(kind, bytes, range.bytes)?, range)))
     }
 
+    /// Whether a header without a digest is that of all `bytes` of data of a command, right behind it, and whether it
+    /// stands for the completion, too: what [`Framing::next`] would find, by three comparisons.
+    #[inline]
+    pub fn is_plain_data(&self, header: &[u8], bytes: u32) -> Option<bool> {
+        const HEADER: u64 = size_of::<DataPdu>() as u64;
+        const LAST: u64 = PduFlags(0).with_last(true).0 as u64;
+        const SUCCESS: u64 = PduFlags(0).with_success(true).0 as u64;
+        let word = |at: usize| Some(u64::from_le_bytes(*header.get(at..)?.first_chunk()?));
+        let length = u64::from(bytes) + HEADER;
+        let plain = PduType::C2H_DATA.0 as u64 | LAST << 8 | HEADER << 16 | HEADER << 24 | length << 32;
+        let (first, offset, data) = (word(0)?, word(8)? >> 32, word(16)? as u32);
+        let is_plain = first & !(SUCCESS << 8) == plain && offset == 0 && data == bytes;
+        (is_plain && header.len() == HEADER as usize && length <= u64::from(u32::MAX))
+            .then_some(first & SUCCESS << 8 != 0)
+    }
+
     /// Termination requests and the handshake have no digests (TCP, section 3.6.2).
     #[inline]
     const fn has_header_digest(&self, kind: PduType) -> bool {

@@ -151,3 +151,25 @@ proptest! {
         prop_assert!(!matches!(framing.next(&pdu, Sender::Host), Ok(Some(_))));
     }
 }
+
+#[test]
+fn plain_data_is_what_reading_the_header_finds() {
+    let framing = Framing { most_data: 1 << 20, ..Framing::before_connection() };
+    for (is_last, is_success, offset, bytes) in
+        [(true, true, 0, 4096), (true, false, 0, 512), (false, false, 0, 4096), (true, true, 512, 4096)]
+    {
+        let mut header = Vec::new();
+        let part = DataPart { cid: 7, tag: 0, offset, bytes, is_last, is_success };
+        framing.data_header(&mut header, Sender::Controller, &part);
+        let found = framing.is_plain_data(&header, bytes);
+        assert_eq!(found, (is_last && offset == 0).then_some(is_success));
+        assert_eq!(framing.is_plain_data(&header, bytes + 4), None);
+        for place in 0..header.len() {
+            let mut other = header.clone();
+            other[place] ^= 0x40;
+            // The command's identifier and what is reserved are not looked at.
+            let is_ignored = matches!(place, 8..12 | 20..24);
+            assert_eq!(framing.is_plain_data(&other, bytes).is_some(), found.is_some() && is_ignored, "byte {place}");
+        }
+    }
+}

@@ -3,6 +3,7 @@
 use std::io;
 use std::net::TcpStream;
 
+use iolab_sockets::RingBuffer;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 
@@ -31,17 +32,18 @@ pub(crate) fn look(socket: &TcpStream, to: &mut [u8]) -> io::Result<Found> {
     }
 }
 
-/// The bytes, in a buffer of fixed size.
+/// The bytes, in a buffer of its own, or in one that a ring has lent.
 #[derive(Debug)]
 pub(crate) struct Inbox {
     bytes: Box<[u8]>,
+    lent: Option<RingBuffer>,
     from: usize,
     to: usize,
 }
 
 impl Inbox {
     pub(crate) fn new(capacity: usize) -> Inbox {
-        Inbox { bytes: vec![0; capacity].into(), from: 0, to: 0 }
+        Inbox { bytes: vec![0; capacity].into(), lent: None, from: 0, to: 0 }
     }
 
     /// The same bytes in a larger buffer.
@@ -56,7 +58,28 @@ impl Inbox {
 
     #[inline]
     pub(crate) fn unread(&self) -> &[u8] {
-        &self.bytes[self.from..self.to]
+        match &self.lent {
+            None => &self.bytes[self.from..self.to],
+            Some(lent) => &lent.bytes()[self.from..self.to],
+        }
+    }
+
+    /// Takes `bytes` of a buffer in, which it keeps until [`Inbox::reclaim`]. Nothing else is unread.
+    #[inline]
+    pub(crate) fn lend(&mut self, buffer: RingBuffer, bytes: usize) {
+        (self.lent, self.from, self.to) = (Some(buffer), 0, bytes);
+    }
+
+    /// Gives the lent buffer back; what was not used of it is copied.
+    #[inline]
+    pub(crate) fn reclaim(&mut self) -> Option<RingBuffer> {
+        let lent = self.lent.take()?;
+        let left = &lent.bytes()[self.from..self.to];
+        (self.from, self.to) = (0, 0);
+        if !left.is_empty() {
+            self.append(left);
+        }
+        Some(lent)
     }
 
     /// Whether all was used.

@@ -15,6 +15,7 @@
 
 mod address;
 mod discover;
+mod guesses;
 mod keep_alive;
 mod link;
 mod queue;

@@ -13,4 +13,4 @@ mod outbox;
 mod target;
 
 pub use initiator::{DiscoverError, Tcp, TcpQueue, TcpTargetAddress, discover};
-pub use target::{TargetError, TargetOptions, TcpTarget};
+pub use target::{SocketLoop, TargetError, TargetOptions, TcpTarget};

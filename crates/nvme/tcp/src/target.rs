@@ -14,13 +14,16 @@
 //! connections. Deliberately not here: authentication, TLS, asymmetric access.
 
 mod admin_role;
+mod carried;
 mod connecting;
 mod connection;
 mod controllers;
 mod discovery_role;
 mod io_role;
+mod mailbox;
 mod poller;
 mod queue;
+mod ring_poller;
 mod role;
 mod transfers;
 mod window;
@@ -37,7 +40,38 @@ use iolab_nvme_fabrics::{Digests, QualifiedName};
 use iolab_virtual_ssd::Subsystem;
 
 use controllers::Target as Shared;
-use poller::{Mailbox, Poller};
+use mailbox::Mailbox;
+use poller::Poller;
+use ring_poller::RingPoller;
+
+/// By what the threads of a target wait for sockets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SocketLoop {
+    /// io_uring, or epoll where there is no io_uring.
+    #[default]
+    Auto,
+    /// io_uring.
+    Uring,
+    /// epoll.
+    Epoll,
+}
+
+impl SocketLoop {
+    /// How users write them.
+    pub const WORDS: [&'static str; 3] = ["auto", "io_uring", "epoll"];
+
+    /// What a word means.
+    pub fn of_word(word: &str) -> Option<SocketLoop> {
+        let place = SocketLoop::WORDS.iter().position(|known| *known == word)?;
+        Some([SocketLoop::Auto, SocketLoop::Uring, SocketLoop::Epoll][place])
+    }
+}
+
+impl std::fmt::Display for SocketLoop {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(SocketLoop::WORDS[*self as usize])
+    }
+}
 
 /// How a subsystem is served.
 #[derive(Debug, Clone)]
@@ -52,8 +86,13 @@ pub struct TargetOptions {
     pub pollers: usize,
     /// The processors that they are bound to, in turn; empty leaves it to the kernel.
     pub cpus: Vec<usize>,
-    /// How long a poller looks for more work before it sleeps.
+    /// How long a poller looks for more work before it sleeps; `u64::MAX` for ever.
     pub spin_ns: u64,
+    /// By what they wait.
+    pub sockets: SocketLoop,
+    /// Answers of at least so many bytes leave without the kernel's copy, where io_uring is used and
+    /// the host is on another machine.
+    pub zero_copy_above: usize,
     /// Open connections; further ones are closed at once.
     pub most_connections: usize,
     /// Controllers of one host.
@@ -72,6 +111,8 @@ impl TargetOptions {
             pollers: 1,
             cpus: Vec::new(),
             spin_ns: 50_000,
+            sockets: SocketLoop::Auto,
+            zero_copy_above: 64 << 10,
             most_connections: 1024,
             most_controllers_of_host: 64,
             most_gathered_bytes: 256 << 20,
@@ -95,6 +136,7 @@ pub struct TcpTarget {
     threads: Vec<JoinHandle<()>>,
     at: SocketAddr,
     shared: Arc<Shared>,
+    sockets: SocketLoop,
 }
 
 /// How often a thread that accepts looks whether it shall end, when nobody connects.
@@ -116,7 +158,8 @@ impl TcpTarget {
         let at = listener.local_addr().map_err(listening())?;
         let shared = Arc::new(Shared::new(subsystem, clock, options));
         let (stop, mailboxes, threads) = (Arc::default(), Vec::new(), Vec::new());
-        let mut target = TcpTarget { stop, mailboxes, threads, at, shared };
+        let sockets = shared.options.sockets;
+        let mut target = TcpTarget { stop, mailboxes, threads, at, shared, sockets };
         for number in 0..target.shared.options.pollers.max(1) {
             target.start_poller(number).map_err(failed(format!("starting poller {number}")))?;
         }
@@ -129,6 +172,11 @@ impl TcpTarget {
         self.at
     }
 
+    /// By what its threads wait for sockets.
+    pub fn sockets(&self) -> SocketLoop {
+        self.sockets
+    }
+
     /// Open connections.
     pub fn connections(&self) -> usize {
         self.shared.connections.load(Ordering::Acquire)
@@ -136,20 +184,27 @@ impl TcpTarget {
 
     fn start_poller(&mut self, number: usize) -> io::Result<()> {
         let mailbox = Arc::new(Mailbox::new()?);
-        let mut poller = Poller::new(&self.shared, &mailbox)?;
         let cpus = &self.shared.options.cpus;
         let cpu = if cpus.is_empty() { None } else { Some(cpus[number % cpus.len()]) };
+        let (shared, own) = (Arc::clone(&self.shared), Arc::clone(&mailbox));
+        let (say, said) = std::sync::mpsc::channel();
         let body = move || {
             if let Some(cpu) = cpu {
                 // Without it the poller works as well, only elsewhere.
                 let _ = bind(cpu);
             }
-            // The kernel fails epoll_wait for mistakes of ours alone.
-            if let Err(error) = poller.run() {
+            let poller = AnyPoller::new(&shared, &own);
+            // Whoever started the thread waits for that.
+            let _ = say.send(poller.as_ref().map(AnyPoller::sockets).map_err(|error| io::Error::from(error.kind())));
+            // The kernel fails these calls for mistakes of ours alone.
+            if let Ok(poller) = poller
+                && let Err(error) = poller.run()
+            {
                 panic!("a poller of NVMe/TCP cannot wait for sockets: {error}");
             }
         };
         self.threads.push(std::thread::Builder::new().name(format!("tcp-{number}")).spawn(body)?);
+        self.sockets = said.recv().map_err(|_| io::Error::from(io::ErrorKind::Interrupted))??;
         self.mailboxes.push(mailbox);
         Ok(())
     }
@@ -159,6 +214,40 @@ impl TcpTarget {
         let body = move || accept(&listener, &shared, &mailboxes, &stop);
         self.threads.push(std::thread::Builder::new().name("tcp-accept".into()).spawn(body)?);
         Ok(())
+    }
+}
+
+/// A poller of either kind. A ring belongs to the thread that makes it.
+enum AnyPoller {
+    Ring(Box<RingPoller>),
+    Epoll(Box<Poller>),
+}
+
+impl AnyPoller {
+    fn new(shared: &Arc<Shared>, mailbox: &Arc<Mailbox>) -> io::Result<AnyPoller> {
+        let sockets = shared.options.sockets;
+        if sockets != SocketLoop::Epoll {
+            match RingPoller::new(shared, mailbox) {
+                Ok(poller) => return Ok(AnyPoller::Ring(Box::new(poller))),
+                Err(error) if sockets == SocketLoop::Uring => return Err(error),
+                Err(_) => {}
+            }
+        }
+        Ok(AnyPoller::Epoll(Box::new(Poller::new(shared, mailbox)?)))
+    }
+
+    fn sockets(&self) -> SocketLoop {
+        match self {
+            AnyPoller::Ring(_) => SocketLoop::Uring,
+            AnyPoller::Epoll(_) => SocketLoop::Epoll,
+        }
+    }
+
+    fn run(self) -> io::Result<()> {
+        match self {
+            AnyPoller::Ring(mut poller) => poller.run(),
+            AnyPoller::Epoll(mut poller) => poller.run(),
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::mem::ManuallyDrop;
 use std::os::fd::RawFd;
 
 use crate::parcel::Parcel;
@@ -30,16 +31,20 @@ pub(super) enum Landing {
     Nothing,
     /// The rest is to be submitted.
     Again,
-    Over { token: u64, outcome: io::Result<()>, parcel: Option<Box<Parcel>> },
+    Over {
+        token: u64,
+        outcome: io::Result<()>,
+        parcel: Option<Box<Parcel>>,
+    },
 }
 
 /// All flights of a ring.
 #[derive(Default)]
 pub(super) struct Flights {
-    flights: Vec<Option<Box<Flight>>>,
+    flights: Vec<Option<Flight>>,
     free: Vec<usize>,
-    /// Boxes for later.
-    spare: Vec<Box<Flight>>,
+    /// Lists and messages for later.
+    spare: Vec<Flight>,
     /// Receives that ended together with bytes.
     pub(super) stopped: VecDeque<u64>,
 }
@@ -60,7 +65,7 @@ impl Flights {
             let message = Box::new(unsafe { std::mem::zeroed() });
             let (parcel, list) = (None, Vec::new());
             let (awaits_notice, is_told, is_short) = (false, false, false);
-            Box::new(Flight { token, fd, shares, awaits_notice, is_told, is_short, parcel, list, message })
+            Flight { token, fd, shares, awaits_notice, is_told, is_short, parcel, list, message }
         });
         (flight.token, flight.fd, flight.shares, flight.parcel) = (token, fd, shares, Some(parcel));
         (flight.awaits_notice, flight.is_told, flight.is_short) = (false, false, false);
@@ -126,6 +131,6 @@ impl Flights {
 
     /// Never gives their memory back.
     pub(super) fn leak(&mut self) {
-        std::mem::forget(std::mem::take(&mut self.flights));
+        let _ = ManuallyDrop::new(std::mem::take(&mut self.flights));
     }
 }

@@ -5,9 +5,9 @@ use std::net::{TcpListener, TcpStream};
 
 use iolab_clock::Clock;
 
-use crate::{ANSWER_BYTES, Figures, REQUEST_BYTES, bind, median};
+use crate::{Figures, HEADER_BYTES, REQUEST_BYTES, bind, median};
 
-const BUFFER_BYTES: usize = 256 << 10;
+const BUFFER_BYTES: usize = 1 << 20;
 
 /// Reads what is there; 0 if nothing is, `None` when the other end has closed.
 fn look(mut socket: &TcpStream, to: &mut [u8]) -> Option<usize> {
@@ -31,22 +31,23 @@ fn send(mut socket: &TcpStream, mut bytes: &[u8]) -> bool {
     true
 }
 
-fn answer(socket: &TcpStream) {
+fn answer(socket: &TcpStream, (depth, answer_bytes): (usize, usize)) {
     let mut from = vec![0; BUFFER_BYTES];
-    let to = vec![0; 128 * ANSWER_BYTES];
+    let to = vec![0; depth * answer_bytes];
     let mut partial = 0;
     while let Some(bytes) = look(socket, &mut from) {
         partial += bytes;
         let requests = partial / REQUEST_BYTES;
         partial %= REQUEST_BYTES;
-        if !send(socket, &to[..requests * ANSWER_BYTES]) {
+        if !send(socket, &to[..requests * answer_bytes]) {
             return;
         }
     }
 }
 
 /// Keeps `depth` requests in flight for so long.
-pub(crate) fn run(clock: &Clock, depth: usize, span_ns: u64) -> Figures {
+pub(crate) fn run(clock: &Clock, (depth, bytes): (usize, usize), span_ns: u64) -> Figures {
+    let answer_bytes = HEADER_BYTES + bytes;
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
     let socket = TcpStream::connect(listener.local_addr().expect("its address")).expect("loopback");
     let other = listener.accept().expect("a connection").0;
@@ -56,7 +57,7 @@ pub(crate) fn run(clock: &Clock, depth: usize, span_ns: u64) -> Figures {
     }
     let thread = std::thread::spawn(move || {
         bind(1);
-        answer(&other);
+        answer(&other, (depth, answer_bytes));
     });
     bind(0);
     let request = vec![0; depth * REQUEST_BYTES];
@@ -68,8 +69,8 @@ pub(crate) fn run(clock: &Clock, depth: usize, span_ns: u64) -> Figures {
     let end_ns = loop {
         let Some(bytes) = look(&socket, &mut buffer) else { break clock.now_ns() };
         partial += bytes;
-        let answers = partial / ANSWER_BYTES;
-        partial %= ANSWER_BYTES;
+        let answers = partial / answer_bytes;
+        partial %= answer_bytes;
         if answers == 0 {
             continue;
         }

@@ -3,8 +3,8 @@
 //!
 //! ```text
 //! cargo run --release -p iolab-nvme-tcp --example loopback [ROUNDS]          interleaved rounds
-//! valgrind --tool=callgrind --toggle-collect='*count_initiator*' … loopback initiator
-//! valgrind --tool=callgrind --toggle-collect='*count_target*' … loopback target
+//! valgrind --tool=callgrind --toggle-collect='*count_initiator*' … loopback count
+//! valgrind --tool=callgrind --toggle-collect='*Poller*serve_events*' … loopback count
 //! ```
 //!
 //! Figures are of one machine and one moment: what counts is the ratio of the two columns.
@@ -15,11 +15,13 @@ mod bare;
 mod ours;
 
 use iolab_clock::Clock;
+use iolab_nvme_tcp::SocketLoop;
+use ours::Load;
 
-/// Bytes of a read, of the PDU that asks for it and of those that answer.
-pub(crate) const READ_BYTES: usize = 4096;
+/// Bytes of a block, of the PDU that asks for some, and of the header before them in the answer.
+pub(crate) const BLOCK_BYTES: usize = 4096;
 pub(crate) const REQUEST_BYTES: usize = 72;
-pub(crate) const ANSWER_BYTES: usize = 24 + READ_BYTES;
+pub(crate) const HEADER_BYTES: usize = 24;
 /// How long each measurement takes.
 const SPAN_NS: u64 = 1_000_000_000;
 
@@ -35,6 +37,10 @@ pub(crate) struct Figures {
 impl Figures {
     fn per_second(self) -> f64 {
         self.reads as f64 * 1e9 / self.ns.max(1) as f64
+    }
+
+    fn median_us(self) -> f64 {
+        self.median_ns as f64 / 1e3
     }
 }
 
@@ -55,24 +61,22 @@ fn main() {
     let word = std::env::args().nth(1).unwrap_or_else(|| "3".to_owned());
     let clock = Clock::best().0;
     match word.as_str() {
-        "initiator" => return ours::count(&clock),
-        "target" => return ours::count_target(&clock),
+        "count" => return ours::count(&clock),
         _ => {}
     }
     let rounds: usize = word.parse().unwrap_or(3);
-    println!("depth  round  bare loop/s  p50 us  iolab/s  p50 us  ratio");
-    for depth in [1, 32, 128] {
+    println!("bytes   depth  round  bare loop/s  p50 us  io_uring/s  p50 us  ratio  epoll/s  p50 us  ratio");
+    for (bytes, depth) in [(4096, 1), (4096, 32), (4096, 128), (128 << 10, 1), (128 << 10, 8), (128 << 10, 32)] {
         for round in 1..=rounds {
-            let bare = bare::run(&clock, depth, SPAN_NS);
-            let ours = ours::run(&clock, depth as u16, SPAN_NS);
-            println!(
-                "{depth:>5}  {round:>5}  {:>11.0}  {:>6.2}  {:>7.0}  {:>6.2}  {:>5.2}",
-                bare.per_second(),
-                bare.median_ns as f64 / 1e3,
-                ours.per_second(),
-                ours.median_ns as f64 / 1e3,
-                ours.per_second() / bare.per_second().max(1.0)
-            );
+            let bare = bare::run(&clock, (depth.into(), bytes), SPAN_NS);
+            let [uring, epoll] = [SocketLoop::Uring, SocketLoop::Epoll]
+                .map(|sockets| ours::run(&clock, Load { depth, bytes, sockets }, SPAN_NS));
+            print!("{bytes:>6}  {depth:>5}  {round:>5}  {:>11.0}  {:>6.2}", bare.per_second(), bare.median_us());
+            for ours in [uring, epoll] {
+                let ratio = ours.per_second() / bare.per_second().max(1.0);
+                print!("  {:>9.0}  {:>6.2}  {ratio:>5.2}", ours.per_second(), ours.median_us());
+            }
+            println!();
         }
     }
 }

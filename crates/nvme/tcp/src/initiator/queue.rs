@@ -12,10 +12,11 @@ use iolab_nvme_spec::sgl::SglDescriptor;
 use iolab_nvme_spec::{AdminOpcode, CompletionEntry, IoOpcode, SubmissionEntry};
 use iolab_pci_device::{DmaBuffer, DmaMapper, DmaTable, HostMemory};
 
+use super::guesses::Scatter;
 use super::keep_alive::Turns;
 use super::link::Link;
 use super::receive::{Incoming, insertable};
-use super::scatter::Scatter;
+
 use super::wire::{ADMIN_CAPSULE_DATA, Wanted, Wire, wait_readable};
 
 /// Identifiers of commands that this transport makes up itself on the admin queue, where the driver

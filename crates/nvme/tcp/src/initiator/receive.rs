@@ -165,13 +165,7 @@ impl TcpQueue {
 
     /// A PDU with data begins, behind its header.
     #[inline]
-    fn begin_data(
-        &mut self,
-        cid: u16,
-        offset: u32,
-        is_success: bool,
-        range: DataRange,
-    ) -> Result<(), PduError> {
+    fn begin_data(&mut self, cid: u16, offset: u32, is_success: bool, range: DataRange) -> Result<(), PduError> {
         let Some(slot) = self.find(cid) else {
             return Err(PduError::field(8, "data for a command that is not in flight"));
         };

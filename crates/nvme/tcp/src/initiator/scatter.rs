@@ -17,95 +17,10 @@
 
 use iolab_memory::MappingAccess;
 use iolab_nvme_fabrics::{Pdu, PduError, Sender};
-use iolab_pci_device::DmaPlace;
-use iolab_sockets::PieceList;
 
+use super::guesses::{DIRECT_BYTES, HEAD_ROOM, HEADER_BYTES, MOST_BYTES, MOST_UNITS, Unit};
 use super::queue::TcpQueue;
 use super::receive::Incoming;
-
-/// Bytes that are kept for a header: 24 and a digest.
-const HEAD_ROOM: usize = 32;
-/// Bytes of every header that comes on a connected queue.
-const HEADER_BYTES: usize = 24;
-/// The most PDUs that are guessed for one call.
-const MOST_UNITS: usize = 128;
-/// The fewest that are tried for.
-const FEWEST_UNITS: usize = 4;
-/// The most bytes that one call is to receive beyond the data that has begun.
-const MOST_BYTES: usize = 512 << 10;
-/// Where nothing can be guessed, data of this size is received directly after its header.
-const DIRECT_BYTES: u32 = 16 << 10;
-/// After a wrong guess, so many receives make none; with each more, up to the most.
-const FIRST_DOUBT: u32 = 16;
-const MOST_DOUBT: u32 = 4096;
-
-/// A PDU that is guessed to come.
-#[derive(Debug, Clone, Copy)]
-struct Unit {
-    /// Its data: the slot, where it goes, and how many bytes; none for a PDU that is only a header.
-    data: Option<(usize, DmaPlace, u32)>,
-}
-
-/// What a queue guesses with.
-#[derive(Debug)]
-pub(super) struct Scatter {
-    list: PieceList,
-    heads: Box<[u8]>,
-    units: Vec<Unit>,
-    /// Bytes that are guessed beyond the data that has begun.
-    bytes: usize,
-    /// How many PDUs are worth guessing.
-    reach: usize,
-    /// Receives that are still to be made without a guess.
-    doubt: u32,
-    /// What the next wrong guess costs.
-    next_doubt: u32,
-    /// Whether data stands for the completion, too.
-    pub(super) marks_success: bool,
-}
-
-impl Default for Scatter {
-    fn default() -> Scatter {
-        Scatter {
-            list: PieceList::default(),
-            heads: vec![0; MOST_UNITS * HEAD_ROOM].into(),
-            units: Vec::with_capacity(MOST_UNITS),
-            bytes: 0,
-            reach: FEWEST_UNITS,
-            doubt: 0,
-            next_doubt: FIRST_DOUBT,
-            marks_success: true,
-        }
-    }
-}
-
-impl Scatter {
-    fn head(&mut self, unit: usize) -> &mut [u8] {
-        &mut self.heads[unit * HEAD_ROOM..(unit + 1) * HEAD_ROOM]
-    }
-
-    /// Something was received.
-    #[inline]
-    pub(super) fn has_received(&mut self) {
-        self.doubt = self.doubt.saturating_sub(1);
-    }
-
-    /// Another connection, perhaps to another target.
-    pub(super) fn forget(&mut self) {
-        (self.doubt, self.next_doubt, self.marks_success) = (0, FIRST_DOUBT, true);
-    }
-
-    fn was_right(&mut self, units: usize) {
-        self.reach = (2 * units + 2).clamp(FEWEST_UNITS, MOST_UNITS);
-        self.next_doubt = (self.next_doubt - self.next_doubt / 8).max(FIRST_DOUBT);
-    }
-
-    #[cold]
-    fn was_wrong(&mut self) {
-        self.doubt = self.next_doubt;
-        self.next_doubt = (self.next_doubt * 2).min(MOST_DOUBT);
-    }
-}
 
 impl TcpQueue {
     /// Bytes of a header with its digest.
@@ -231,8 +146,9 @@ impl TcpQueue {
         if bytes > 0 {
             wire.inbox.clear();
         }
-        for number in 0..self.scatter.units.len() {
-            if bytes == 0 {
+        for number in 0..=self.scatter.units.len() {
+            if bytes == 0 || number == self.scatter.units.len() {
+                self.scatter.was_right(number);
                 return Ok(());
             }
             if has + bytes < head_bytes {
@@ -245,47 +161,55 @@ impl TcpQueue {
             bytes -= head_bytes - has;
             has = 0;
             let unit = self.scatter.units[number];
+            if let Some((slot, _, expected)) = unit.data
+                && let Some(is_success) = framing.is_plain_data(&self.scatter.head(number)[..head_bytes], expected)
+                && self.take_plain_data(number, is_success, (slot, expected), &mut bytes)
+            {
+                continue;
+            }
             let read = framing.next(&self.scatter.head(number)[..head_bytes], Sender::Controller)?;
-            let fits = match (read, unit.data) {
-                (Some((Pdu::Data { cid, offset: 0, is_success, .. }, range)), Some((slot, _, expected))) => {
-                    let command = self.in_flight[slot];
-                    let fits = command.cid == u32::from(cid)
-                        && range.offset == head_bytes
-                        && range.bytes == expected as usize
-                        && command.moved == 0;
-                    if fits {
-                        let came = bytes.min(range.bytes);
-                        bytes -= came;
-                        self.in_flight[slot].moved = expected;
-                        self.scatter.marks_success = is_success;
-                        if came == range.bytes {
-                            if is_success {
-                                self.complete_read(slot, cid);
-                            }
-                        } else {
-                            let (address, left) = (command.address + came as u64, range.bytes - came);
-                            self.incoming = Some(Incoming { slot, cid, address, left, digest: None, is_success });
-                        }
-                    }
-                    fits
-                }
+            match (read, unit.data) {
                 (Some((pdu, range)), None) if range.bytes == 0 && range.end() == head_bytes => {
                     self.take_pdu(pdu, asked)?;
-                    true
                 }
-                _ => false,
-            };
-            if !fits {
-                return self.straighten(number, bytes);
+                (Some((Pdu::Data { offset: 0, is_success, .. }, range)), Some((slot, _, expected)))
+                    if (range.offset, range.bytes) == (head_bytes, expected as usize)
+                        && self.take_plain_data(number, is_success, (slot, expected), &mut bytes) => {}
+                _ => return self.straighten(number, bytes),
             }
             if self.wire.is_none() {
                 return Ok(());
             }
-            if bytes == 0 {
-                self.scatter.was_right(number + 1);
-            }
         }
         Ok(())
+    }
+
+    /// Takes data whose header is as expected, if it is that of the command that was guessed.
+    #[inline]
+    fn take_plain_data(
+        &mut self,
+        number: usize,
+        is_success: bool,
+        (slot, expected): (usize, u32),
+        bytes: &mut usize,
+    ) -> bool {
+        let head = &self.scatter.heads[number * HEAD_ROOM..];
+        let cid = u16::from_le_bytes([head[8], head[9]]);
+        let command = &mut self.in_flight[slot];
+        if command.cid != u32::from(cid) || command.moved != 0 {
+            return false;
+        }
+        let came = (*bytes).min(expected as usize);
+        *bytes -= came;
+        command.moved = expected;
+        self.scatter.marks_success = is_success;
+        if came < expected as usize {
+            let (address, left) = (command.address + came as u64, expected as usize - came);
+            self.incoming = Some(Incoming { slot, cid, address, left, digest: None, is_success });
+        } else if is_success {
+            self.complete_read(slot, cid);
+        }
+        true
     }
 
     /// The guess was wrong from a unit on, whose header has come, and `bytes` behind it: puts all of it into the inbox

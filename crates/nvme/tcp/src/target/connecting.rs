@@ -54,7 +54,7 @@ impl Connection {
         if connect.queue != 0 {
             let (controller, epoch) = self.target.join(connect)?;
             let id = controller.record.id();
-            let role = IoRole::new(&self.target, (controller, epoch), connect, take(window));
+            let role = IoRole::new(&self.target, (controller, epoch), connect, (take(window), self.carried.is_some()));
             return Ok((Role::Io(Box::new(role)), id));
         }
         if Target::is_discovery(connect) {

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use iolab_nvme_fabrics::{DataPart, DataRange, Digests, Framing, Pdu, PduError, Sender};
 use iolab_nvme_spec::fabrics::tcp::FatalError;
 use iolab_nvme_spec::{Status, SubmissionEntry};
+use iolab_sockets::Parcel;
 
 use super::admin_role::AdminRole;
 use super::controllers::Target;
@@ -73,19 +74,39 @@ pub(super) struct Connection {
     pub(super) target: Arc<Target>,
     pub(super) at: SocketAddr,
     pub(super) role: Role,
-    incoming: Option<Incoming>,
+    pub(super) incoming: Option<Incoming>,
     /// When the present stage began.
     pub(super) since_ns: u64,
+    /// What a ring sends and receives for it; without, it does so itself.
+    pub(super) carried: Option<Carried>,
+}
+
+/// What a ring has of a connection.
+#[derive(Debug, Default)]
+pub(super) struct Carried {
+    /// Bytes that are on their way.
+    pub(super) on_the_way: usize,
+    /// A parcel for the next time.
+    pub(super) spare: Option<Box<Parcel>>,
+    /// Nothing is to be sent behind what waits.
+    pub(super) ends_when_sent: bool,
 }
 
 impl Connection {
-    pub(super) fn new(socket: TcpStream, target: &Arc<Target>, now_ns: u64) -> io::Result<Connection> {
+    pub(super) fn new(
+        socket: TcpStream,
+        target: &Arc<Target>,
+        carried: Option<Carried>,
+        now_ns: u64,
+    ) -> io::Result<Connection> {
         socket.set_nonblocking(true)?;
         socket.set_nodelay(true)?;
         rustix::net::sockopt::set_socket_keepalive(&socket, true)?;
         let at = socket.local_addr()?;
-        let role = Role::Fresh(Window::new(SMALL_INBOX_BYTES));
-        Ok(Connection { socket, target: Arc::clone(target), at, role, incoming: None, since_ns: now_ns })
+        // A ring lends its buffers as bytes come.
+        let inbox_bytes = if carried.is_some() { 0 } else { SMALL_INBOX_BYTES };
+        let role = Role::Fresh(Window::new(inbox_bytes));
+        Ok(Connection { socket, target: Arc::clone(target), at, role, incoming: None, since_ns: now_ns, carried })
     }
 
     /// Reads, executes and answers what there is. Returns whether there was anything.
@@ -174,7 +195,9 @@ impl Connection {
         {
             queue.transfers.ask(&window.framing, window.out.bytes());
         }
-        self.role.window().out.send(&self.socket)?;
+        if self.carried.is_none() {
+            self.role.window().out.send(&self.socket)?;
+        }
         Ok(())
     }
 
@@ -189,6 +212,11 @@ impl Connection {
         if let End::Broken(error) = end {
             Framing::terminate(window.out.bytes(), Sender::Controller, error, old.inbox.unread());
         }
+        if let Some(carried) = &mut self.carried {
+            carried.ends_when_sent = true;
+            (self.role, self.incoming, self.since_ns) = (Role::Ended(window), None, now_ns);
+            return true;
+        }
         // The host may be gone already.
         let sent = window.out.send(&self.socket).is_ok() && self.socket.shutdown(Shutdown::Write).is_ok();
         (self.role, self.incoming, self.since_ns) = (Role::Ended(window), None, now_ns);
@@ -197,7 +225,10 @@ impl Connection {
 
     /// Handles the PDUs in the inbox and sends the answers, as long as the host takes them.
     #[inline]
-    fn pump(&mut self, now_ns: u64) -> Result<(), End> {
+    pub(super) fn pump(&mut self, now_ns: u64) -> Result<(), End> {
+        if self.carried.is_some() {
+            return self.process(now_ns).map(drop);
+        }
         loop {
             let is_full = self.process(now_ns)?;
             // Nobody calls again for PDUs that were left only because of answers that have gone by now.
@@ -217,8 +248,9 @@ impl Connection {
             if matches!(self.role, Role::Ended(_)) {
                 return Ok(false);
             }
+            let on_the_way = self.on_the_way();
             let window = self.role.window();
-            if window.out.unsent() > MOST_UNSENT_BYTES {
+            if window.out.unsent() + on_the_way > MOST_UNSENT_BYTES {
                 return Ok(true);
             }
             let Some((pdu, range)) = window.framing.next(window.inbox.unread(), Sender::Host)? else {

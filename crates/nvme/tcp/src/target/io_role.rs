@@ -42,9 +42,11 @@ impl IoRole {
         target: &Arc<Target>,
         (controller, epoch): (Arc<HostController>, u32),
         connect: &Connect,
-        mut window: Window,
+        (mut window, is_carried): (Window, bool),
     ) -> IoRole {
-        window.inbox.grow(INBOX_BYTES);
+        if !is_carried {
+            window.inbox.grow(INBOX_BYTES);
+        }
         window.framing.most_capsule_data = IO_CAPSULE_DATA;
         window.marks_success = connect.no_flow_control;
         IoRole {

@@ -1,18 +1,18 @@
-//! A thread that serves some of the connections.
+//! A thread that serves some of the connections, where there is no io_uring.
 //!
 //! It looks for ready sockets by epoll. After work it looks again and again for a while before it
 //! sleeps, because a host that polls sends its next command at once.
 
 use std::io;
-use std::net::TcpStream;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
+use rustix::event::{Timespec, epoll};
 
 use super::connection::{Connection, End};
 use super::controllers::Target;
+use super::mailbox::Mailbox;
 
 /// The token of the eventfd.
 const WAKE: u64 = u64::MAX;
@@ -20,45 +20,6 @@ const WAKE: u64 = u64::MAX;
 const TICK_NS: u64 = 50_000_000;
 /// Events that one look returns.
 const EVENTS: usize = 128;
-
-/// Where a poller gets its connections.
-#[derive(Debug)]
-pub(super) struct Mailbox {
-    sockets: Mutex<Vec<TcpStream>>,
-    wake: OwnedFd,
-    stop: AtomicBool,
-}
-
-impl Mailbox {
-    pub(super) fn new() -> io::Result<Mailbox> {
-        let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        Ok(Mailbox { sockets: Mutex::default(), wake, stop: AtomicBool::new(false) })
-    }
-
-    fn signal(&self) {
-        // It fails only where a signal is pending already.
-        let _ = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
-    }
-
-    /// Hands a connection over.
-    pub(super) fn send(&self, socket: TcpStream) {
-        self.sockets.lock().unwrap_or_else(PoisonError::into_inner).push(socket);
-        self.signal();
-    }
-
-    /// Ends the poller.
-    pub(super) fn stop(&self) {
-        self.stop.store(true, Ordering::Release);
-        self.signal();
-    }
-
-    fn take(&self) -> Vec<TcpStream> {
-        let mut count = [0; 8];
-        // Nothing to read is no failure: somebody else took the signal.
-        let _ = rustix::io::read(&self.wake, &mut count);
-        std::mem::take(&mut *self.sockets.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
 
 /// A connection, and whether epoll watches for room to write.
 struct Watched {
@@ -111,14 +72,7 @@ impl Poller {
                 Err(error) => return Err(error.into()),
             }
             let now_ns = self.target.clock.now_ns();
-            for event in &events {
-                // Copied, because the structure is packed.
-                let (token, flags) = (event.data.u64(), event.flags);
-                match token {
-                    WAKE => self.adopt(now_ns),
-                    token => self.serve(token as usize, flags.contains(epoll::EventFlags::OUT), now_ns),
-                }
-            }
+            self.serve_events(&events, now_ns);
             if !events.is_empty() {
                 idle_since_ns = now_ns;
             }
@@ -131,6 +85,19 @@ impl Poller {
             }
         }
         Ok(())
+    }
+
+    /// A function of its own, so that its instructions can be counted.
+    #[inline(never)]
+    fn serve_events(&mut self, events: &[epoll::Event], now_ns: u64) {
+        for event in events {
+            // Copied, because the structure is packed.
+            let (token, flags) = (event.data.u64(), event.flags);
+            match token {
+                WAKE => self.adopt(now_ns),
+                token => self.serve(token as usize, flags.contains(epoll::EventFlags::OUT), now_ns),
+            }
+        }
     }
 
     /// How long to sleep.
@@ -151,7 +118,7 @@ impl Poller {
             if index == self.connections.len() {
                 self.connections.push(None);
             }
-            let Ok(connection) = Connection::new(socket, &self.target, now_ns) else {
+            let Ok(connection) = Connection::new(socket, &self.target, None, now_ns) else {
                 // Its peer has gone meanwhile.
                 self.free.push(index);
                 self.target.connections.fetch_sub(1, Ordering::AcqRel);

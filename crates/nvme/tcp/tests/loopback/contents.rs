@@ -2,8 +2,12 @@
 
 use iolab_nvme_driver::{CommandOutcome, ControllerOptions, Submit};
 use iolab_nvme_fabrics::Digests;
+use iolab_nvme_tcp::{SocketLoop, TargetOptions};
 
 use crate::rig::{DATA_BYTES, Rig, address, connect, drive, options, serve};
+
+/// What targets wait by. Where there is no io_uring, both are epoll.
+const LOOPS: [SocketLoop; 2] = [SocketLoop::Auto, SocketLoop::Epoll];
 
 fn all_digests() -> [Digests; 4] {
     [0, 1, 2, 3].map(Digests::of_bits)
@@ -11,10 +15,10 @@ fn all_digests() -> [Digests; 4] {
 
 #[test]
 fn every_size_of_transfer_comes_back_as_it_went() {
-    for digests in all_digests() {
+    for (digests, sockets) in all_digests().into_iter().flat_map(|digests| LOOPS.map(|sockets| (digests, sockets))) {
         for lba in ["512", "4096"] {
             let drive = drive(&format!("size=16M lba={lba}"));
-            let target = serve(&drive, options());
+            let target = serve(&drive, TargetOptions { sockets, ..options() });
             let mut rig = Rig::new(address(target.address(), digests));
             let block = rig.namespace.block_bytes() as usize;
             assert_eq!(block.to_string(), lba);
@@ -35,8 +39,8 @@ fn every_size_of_transfer_comes_back_as_it_went() {
 #[test]
 fn many_commands_at_once_each_get_their_own_data() {
     let drive = drive("size=16M lba=4096");
-    let target = serve(&drive, options());
-    for digests in all_digests() {
+    for (digests, sockets) in all_digests().into_iter().flat_map(|digests| LOOPS.map(|sockets| (digests, sockets))) {
+        let target = serve(&drive, TargetOptions { sockets, ..options() });
         let mut rig = Rig::of(connect(address(target.address(), digests)).unwrap(), 128);
         let half = DATA_BYTES / 2;
         let bytes = 8192;

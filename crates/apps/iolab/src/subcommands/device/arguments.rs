@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Subcommand;
+use iolab_nvme_tcp::SocketLoop;
 
 /// What to do with virtual SSDs.
 #[derive(Debug, Subcommand)]
@@ -88,6 +89,13 @@ pub(crate) struct ServeArguments {
     /// it, all
     #[arg(long, value_name = "NQN", value_delimiter = ',', requires = "listen")]
     pub(crate) hosts: Vec<String>,
+    /// How to wait for network sockets
+    #[arg(long, default_value = "auto", value_parser = SocketLoop::WORDS, requires = "listen")]
+    pub(crate) sockets: String,
+    /// Keep looking for commands from the network without ever sleeping; each dispatcher takes a
+    /// whole CPU
+    #[arg(long, requires = "listen")]
+    pub(crate) busy_poll: bool,
     /// NVMe name of the subsystem on the network, instead of `nqn.2026-11.invalid.iolab:NAME`
     #[arg(long, value_name = "NQN", requires = "listen")]
     pub(crate) nqn: Option<String>,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use iolab_clock::Clock;
 use iolab_nvme_fabrics::QualifiedName;
-use iolab_nvme_tcp::{TargetOptions, TcpTarget};
+use iolab_nvme_tcp::{SocketLoop, TargetOptions, TcpTarget};
 use iolab_virtual_ssd::Subsystem;
 
 use super::arguments::ServeArguments;
@@ -30,6 +30,10 @@ pub(super) fn listen(
     options.hosts = arguments.hosts.iter().map(|host| qualified(host)).collect::<Result<_, _>>()?;
     options.pollers = usize::from(arguments.dispatchers);
     options.cpus.clone_from(&arguments.cpus);
+    options.sockets = SocketLoop::of_word(&arguments.sockets).unwrap_or_default();
+    if arguments.busy_poll {
+        options.spin_ns = u64::MAX;
+    }
     let mut targets = Vec::new();
     for url in &arguments.listen {
         let at = address(url).map_err(mistake)?;

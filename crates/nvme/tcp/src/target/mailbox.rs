@@ -1,0 +1,49 @@
+//! How connections come from the thread that accepts them to those that serve them.
+
+use std::io;
+use std::net::TcpStream;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use rustix::event::{EventfdFlags, eventfd};
+
+/// Where a poller gets its connections.
+#[derive(Debug)]
+pub(super) struct Mailbox {
+    sockets: Mutex<Vec<TcpStream>>,
+    pub(super) wake: OwnedFd,
+    pub(super) stop: AtomicBool,
+}
+
+impl Mailbox {
+    pub(super) fn new() -> io::Result<Mailbox> {
+        let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        Ok(Mailbox { sockets: Mutex::default(), wake, stop: AtomicBool::new(false) })
+    }
+
+    fn signal(&self) {
+        // It fails only where a signal is pending already.
+        let _ = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
+    }
+
+    /// Hands a connection over.
+    pub(super) fn send(&self, socket: TcpStream) {
+        self.sockets.lock().unwrap_or_else(PoisonError::into_inner).push(socket);
+        self.signal();
+    }
+
+    /// Ends the poller.
+    pub(super) fn stop(&self) {
+        self.stop.store(true, Ordering::Release);
+        self.signal();
+    }
+
+    /// The connections that were handed over since the last call.
+    pub(super) fn take(&self) -> Vec<TcpStream> {
+        let mut count = [0; 8];
+        // Nothing to read is no failure: somebody else took the signal.
+        let _ = rustix::io::read(&self.wake, &mut count);
+        std::mem::take(&mut *self.sockets.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
