@@ -43,7 +43,7 @@ fn drive(parameters: &str) -> Arc<Subsystem> {
 
 fn service(folder: &Path, parameters: &str) -> (Service, String) {
     let socket = folder.join("drive.sock");
-    let options = ServeOptions { dispatchers: 2, workers: 1, cpus: Vec::new() };
+    let options = ServeOptions { dispatchers: 2, workers: 1, ..ServeOptions::default() };
     let service = serve(&socket, "drive", &drive(parameters), &Clock::best().0, &options).unwrap();
     (service, format!("trtype=VIRT traddr={}", socket.display()))
 }

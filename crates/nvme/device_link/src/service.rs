@@ -35,6 +35,17 @@ pub struct ServeOptions {
     /// The processors that dispatchers, then workers, are bound to, in turn; empty leaves it to the
     /// kernel.
     pub cpus: Vec<usize>,
+    /// What else is counted beside the device.
+    pub more: Option<Arc<dyn MoreStatistics>>,
+}
+
+/// Statistics of something that has to do with a device: its users, for instance.
+pub trait MoreStatistics: std::fmt::Debug + Send + Sync {
+    /// Lines for a person.
+    fn text(&self) -> String;
+
+    /// A member of a JSON object: its name and its value.
+    fn json(&self) -> (&'static str, String);
 }
 
 /// A device that is being served. Dropping it ends the service: drivers see their device disappear.
@@ -75,7 +86,7 @@ pub fn serve(
     options: &ServeOptions,
 ) -> Result<Service, ServeError> {
     let threads = Threads::start(clock, options)?;
-    let drive = Drive::new(name, subsystem, threads.inboxes(), clock.clone());
+    let drive = Drive::new(name, subsystem, threads.inboxes(), clock.clone(), options.more.clone());
     let server = Server::start(path, Arc::new(drive))
         .map_err(|source| ServeError::Socket { path: path.display().to_string(), source })?;
     Ok(Service { _server: server, _threads: threads })

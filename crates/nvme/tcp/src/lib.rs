@@ -13,4 +13,7 @@ mod outbox;
 mod target;
 
 pub use initiator::{DiscoverError, Tcp, TcpQueue, TcpTargetAddress, discover};
-pub use target::{SocketLoop, TargetError, TargetOptions, TcpTarget};
+pub use target::{
+    ConnectionStatistics, Counted, HostStatistics, LinkFault, LinkFaultError, LinkFaultKind, SocketLoop, TargetError,
+    TargetOptions, TcpTarget,
+};

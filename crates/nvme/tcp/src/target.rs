@@ -20,11 +20,13 @@ mod connection;
 mod controllers;
 mod discovery_role;
 mod io_role;
+mod link_fault;
 mod mailbox;
 mod poller;
 mod queue;
 mod ring_poller;
 mod role;
+mod tally;
 mod transfers;
 mod window;
 
@@ -40,9 +42,11 @@ use iolab_nvme_fabrics::{Digests, QualifiedName};
 use iolab_virtual_ssd::Subsystem;
 
 use controllers::Target as Shared;
+pub use link_fault::{LinkFault, LinkFaultError, LinkFaultKind};
 use mailbox::Mailbox;
 use poller::Poller;
 use ring_poller::RingPoller;
+pub use tally::{ConnectionStatistics, Counted, HostStatistics};
 
 /// By what the threads of a target wait for sockets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -99,6 +103,8 @@ pub struct TargetOptions {
     pub most_controllers_of_host: usize,
     /// Bytes of data that are gathered at once, of all hosts.
     pub most_gathered_bytes: usize,
+    /// What goes wrong on links.
+    pub faults: Vec<LinkFault>,
 }
 
 impl TargetOptions {
@@ -116,6 +122,7 @@ impl TargetOptions {
             most_connections: 1024,
             most_controllers_of_host: 64,
             most_gathered_bytes: 256 << 20,
+            faults: Vec::new(),
         }
     }
 }
@@ -175,6 +182,11 @@ impl TcpTarget {
     /// By what its threads wait for sockets.
     pub fn sockets(&self) -> SocketLoop {
         self.sockets
+    }
+
+    /// What hosts have done, by host and connection.
+    pub fn statistics(&self) -> Vec<HostStatistics> {
+        self.shared.tallies.statistics()
     }
 
     /// Open connections.

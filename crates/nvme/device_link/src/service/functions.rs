@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::{Function, Functions};
+use crate::{Function, Functions, MoreStatistics};
 use iolab_clock::Clock;
 use iolab_memory::SharedBytes;
 use iolab_pci_device::{DmaTable, InterruptTable};
@@ -23,11 +23,35 @@ pub(crate) struct Drive {
     subsystem: Arc<Subsystem>,
     inboxes: Mutex<ThreadInboxes>,
     clock: Clock,
+    more: Option<Arc<dyn MoreStatistics>>,
 }
 
 impl Drive {
-    pub(crate) fn new(name: &str, subsystem: &Arc<Subsystem>, inboxes: ThreadInboxes, clock: Clock) -> Drive {
-        Drive { name: name.to_owned(), subsystem: Arc::clone(subsystem), inboxes: Mutex::new(inboxes), clock }
+    pub(crate) fn new(
+        name: &str,
+        subsystem: &Arc<Subsystem>,
+        inboxes: ThreadInboxes,
+        clock: Clock,
+        more: Option<Arc<dyn MoreStatistics>>,
+    ) -> Drive {
+        Drive { name: name.to_owned(), subsystem: Arc::clone(subsystem), inboxes: Mutex::new(inboxes), clock, more }
+    }
+
+    /// The counters of the drive, and of what else there is.
+    fn statistics(&self, as_json: bool) -> String {
+        let drive = self.subsystem.statistics();
+        match (&self.more, as_json) {
+            (None, false) => drive.text(),
+            (None, true) => drive.json(),
+            (Some(more), false) => drive.text() + &more.text(),
+            (Some(more), true) => {
+                let (name, value) = more.json();
+                let json = drive.json();
+                // One object: the member goes in front of its end.
+                let members = json.trim_end().trim_end_matches('}').trim_end();
+                format!("{members},\n  \"{name}\": {value}\n}}\n")
+            }
+        }
     }
 }
 
@@ -56,8 +80,8 @@ impl Functions for Drive {
     fn answer(&self, question: &str) -> Result<String, String> {
         match question {
             "name" => Ok(self.name.clone()),
-            "stats" => Ok(self.subsystem.statistics().text()),
-            "stats json" => Ok(self.subsystem.statistics().json()),
+            "stats" => Ok(self.statistics(false)),
+            "stats json" => Ok(self.statistics(true)),
             other => Err(format!("a served device cannot answer `{other}`")),
         }
     }

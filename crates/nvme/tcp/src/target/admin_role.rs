@@ -54,7 +54,7 @@ impl AdminRole {
         let admin = AdminExecutor::new(Arc::clone(&target.subsystem), Arc::clone(&controller.record), front);
         let mut role = AdminRole {
             admin,
-            queue: Queue::new(0, connect.entries, !connect.no_flow_control, &target.budget),
+            queue: Queue::new(0, connect.entries, !connect.no_flow_control, target),
             target: Arc::clone(target),
             controller,
             window,

@@ -30,10 +30,16 @@ impl Connection {
         };
         window.source = Source::Nowhere;
         let mut window = std::mem::replace(window, Window::new(0));
-        match connect.and_then(|connect| self.make_role(&connect, &mut window)) {
-            Ok((role, controller)) => {
+        let made = connect.and_then(|connect| {
+            let (role, controller) = self.make_role(&connect, &mut window)?;
+            Ok((role, controller, connect.host))
+        });
+        match made {
+            Ok((role, controller, host)) => {
                 (self.role, self.since_ns) = (role, now_ns);
+                let peer = self.socket.peer_addr().ok();
                 if let Some((window, queue)) = self.role.parts() {
+                    queue.tally = Some(self.target.tallies.begin(&host, peer, (controller, queue.id)));
                     queue.advance();
                     queue.answer(window, entry.cid(), Answer::success(controller.into()), When::NOW);
                 }

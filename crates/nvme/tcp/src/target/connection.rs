@@ -10,6 +10,7 @@
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::Arc;
+use std::time::Duration;
 
 use iolab_nvme_fabrics::{DataPart, DataRange, Digests, Framing, Pdu, PduError, Sender};
 use iolab_nvme_spec::fabrics::tcp::FatalError;
@@ -22,7 +23,7 @@ use super::io_role::{After, IoRole};
 use super::queue::{Arrival, Queue};
 use super::role::{Role, refuse};
 use super::transfers::Incoming;
-use super::window::Window;
+use super::window::{Breakage, Window};
 use crate::inbox::{Found, look};
 
 /// Bytes of data in the capsule of an admin command (TCP, section 3.3.1.3).
@@ -227,13 +228,34 @@ impl Connection {
     #[inline]
     pub(super) fn pump(&mut self, now_ns: u64) -> Result<(), End> {
         if self.carried.is_some() {
-            return self.process(now_ns).map(drop);
+            self.process(now_ns)?;
+            return self.break_link();
         }
         loop {
             let is_full = self.process(now_ns)?;
+            self.break_link()?;
             // Nobody calls again for PDUs that were left only because of answers that have gone by now.
             if !self.role.window().out.send(&self.socket)? || !is_full {
                 return Ok(());
+            }
+        }
+    }
+
+    /// Carries out what a fault has done to the link.
+    #[inline]
+    fn break_link(&mut self) -> Result<(), End> {
+        let window = self.role.window();
+        match window.breakage {
+            None => Ok(()),
+            Some(Breakage::HalfOpen) => {
+                window.inbox.clear();
+                window.out.clear();
+                Ok(())
+            }
+            Some(Breakage::Reset) => {
+                // Without it the connection ends in an orderly way, which is a fault as well.
+                let _ = rustix::net::sockopt::set_socket_linger(&self.socket, Some(Duration::ZERO));
+                Err(End::Closed)
             }
         }
     }
@@ -242,6 +264,9 @@ impl Connection {
     #[inline]
     fn process(&mut self, now_ns: u64) -> Result<bool, End> {
         loop {
+            if self.role.window().breakage.is_some() {
+                return Ok(false);
+            }
             if self.incoming.is_some() && !self.take_data(now_ns)? {
                 return Ok(false);
             }

@@ -12,6 +12,8 @@ use iolab_nvme_spec::fabrics::{ConnectStatus, RESERVED_CONTROLLER_ID, SubsystemT
 use iolab_virtual_ssd::{ControllerRecord, Subsystem};
 
 use super::TargetOptions;
+use super::link_fault::LinkFaults;
+use super::tally::Tallies;
 use super::transfers::Budget;
 
 /// Offsets of fields in the data of Connect (Fabrics, section 3.3).
@@ -93,6 +95,8 @@ pub(super) struct Target {
     pub(super) options: TargetOptions,
     pub(super) clock: Clock,
     pub(super) budget: Budget,
+    pub(super) links: Arc<LinkFaults>,
+    pub(super) tallies: Tallies,
     /// Open connections.
     pub(super) connections: AtomicUsize,
     controllers: Mutex<BTreeMap<u16, Arc<HostController>>>,
@@ -103,6 +107,8 @@ impl Target {
         Target {
             subsystem: Arc::clone(subsystem),
             budget: Budget::new(options.most_gathered_bytes),
+            links: Arc::new(LinkFaults::new(&options.faults)),
+            tallies: Tallies::default(),
             options,
             clock: clock.clone(),
             connections: AtomicUsize::new(0),

@@ -43,7 +43,7 @@ pub(super) struct DiscoveryRole {
 impl DiscoveryRole {
     pub(super) fn new(target: &Arc<Target>, connect: &Connect, at: SocketAddr, window: Window) -> DiscoveryRole {
         DiscoveryRole {
-            queue: Queue::new(0, connect.entries, !connect.no_flow_control, &target.budget),
+            queue: Queue::new(0, connect.entries, !connect.no_flow_control, target),
             heard_ns: target.clock.now_ns(),
             target: Arc::clone(target),
             host: connect.host.clone(),

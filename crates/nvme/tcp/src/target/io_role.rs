@@ -51,7 +51,7 @@ impl IoRole {
         window.marks_success = connect.no_flow_control;
         IoRole {
             executor: IoExecutor::new(&target.subsystem, &controller.record, window),
-            queue: Queue::new(connect.queue, connect.entries, !connect.no_flow_control, &target.budget),
+            queue: Queue::new(connect.queue, connect.entries, !connect.no_flow_control, target),
             has_faults: !target.subsystem.config().faults.is_empty(),
             target: Arc::clone(target),
             controller,

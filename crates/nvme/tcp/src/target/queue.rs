@@ -2,14 +2,19 @@
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
+use std::sync::Arc;
 
+use iolab_clock::Clock;
 use iolab_nvme_spec::sgl::{SglDescriptor, SglSubtype, SglType};
 use iolab_nvme_spec::{CompletionEntry, Status, SubmissionEntry};
-use iolab_sockets::ParcelPart;
+use iolab_sockets::{ParcelEnd, ParcelPart};
 use iolab_virtual_ssd::Answer;
 
-use super::transfers::{Budget, Transfers};
-use super::window::{MOST_TRANSFER_BYTES, Source, Window};
+use super::controllers::Target;
+use super::link_fault::{LinkFaultKind, LinkFaults};
+use super::tally::Tally;
+use super::transfers::Transfers;
+use super::window::{Breakage, MOST_TRANSFER_BYTES, Source, Window};
 
 /// A command that the medium could not take yet.
 #[derive(Debug)]
@@ -75,23 +80,28 @@ pub(super) struct Queue {
     held: BinaryHeap<Reverse<Held>>,
     held_bytes: usize,
     number: u64,
+    /// What goes wrong on the way, and what time it is; nothing in nearly all targets.
+    links: Option<(Arc<LinkFaults>, Clock)>,
+    pub(super) tally: Option<Arc<Tally>>,
 }
 
 /// Bytes of answers that may wait for their time.
 const MOST_HELD_BYTES: usize = 32 << 20;
 
 impl Queue {
-    pub(super) fn new(id: u16, entries: u32, has_flow_control: bool, budget: &Budget) -> Queue {
+    pub(super) fn new(id: u16, entries: u32, has_flow_control: bool, target: &Target) -> Queue {
         Queue {
             id,
             entries,
             head: 0,
             has_flow_control,
-            transfers: Transfers::new(budget),
+            transfers: Transfers::new(&target.budget),
             stalled: VecDeque::new(),
             held: BinaryHeap::new(),
             held_bytes: 0,
             number: 0,
+            links: (!target.links.is_empty()).then(|| (Arc::clone(&target.links), target.clock.clone())),
+            tally: None,
         }
     }
 
@@ -156,15 +166,21 @@ impl Queue {
     /// Answers a command without data, or whose data is ready in the window; sends it not before
     /// `at_ns`.
     #[inline]
-    pub(super) fn answer(&mut self, window: &mut Window, cid: u16, answer: Answer, when: When) {
+    pub(super) fn answer(&mut self, window: &mut Window, cid: u16, answer: Answer, mut when: When) {
         let start = window.answer_start();
         if !answer.status.is_success() {
             window.drop_answer();
+        }
+        if let Some(tally) = &self.tally {
+            tally.count(answer.status.is_success(), window.answer_bytes(), window.brought().len());
         }
         let is_told = window.finish_answer() && answer.result == 0;
         if !is_told {
             let completion = self.completion(cid, answer);
             window.framing.response(window.out.bytes(), &completion);
+        }
+        if self.links.is_some() {
+            when = self.meet_link_fault(window, start, when);
         }
         if when.at_ns > when.now_ns {
             let pdus = window.out.parcel.split_off(start);
@@ -172,6 +188,29 @@ impl Queue {
             self.held_bytes += pdus.len();
             self.held.push(Reverse(Held { at_ns: when.at_ns, number: self.number, pdus }));
         }
+    }
+
+    /// Does to an answer what is planned for it. Returns when it is sent.
+    #[cold]
+    fn meet_link_fault(&mut self, window: &mut Window, start: ParcelEnd, when: When) -> When {
+        let Some((links, clock)) = &self.links else { return when };
+        match links.strike(self.id) {
+            None => {}
+            Some(LinkFaultKind::Drop) => drop(window.out.parcel.split_off(start)),
+            Some(LinkFaultKind::Delay { extra_ns }) => {
+                let now_ns = clock.now_ns();
+                return When { at_ns: when.at_ns.max(now_ns) + extra_ns, now_ns };
+            }
+            Some(LinkFaultKind::Corrupt) => {
+                let has_digest = window.framing.digests.header || window.framing.digests.data;
+                if let Some(last) = window.out.bytes().last_mut().filter(|_| has_digest) {
+                    *last ^= 1;
+                }
+            }
+            Some(LinkFaultKind::HalfOpen) => window.breakage = Some(Breakage::HalfOpen),
+            Some(LinkFaultKind::Reset) => window.breakage = Some(Breakage::Reset),
+        }
+        when
     }
 
     /// Puts what is due into the outbox. Returns whether anything was.

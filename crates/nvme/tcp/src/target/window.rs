@@ -51,6 +51,15 @@ struct Answer {
     content: Content,
 }
 
+/// What a fault has done to a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Breakage {
+    /// Nothing is sent or looked at any more.
+    HalfOpen,
+    /// It is to be reset.
+    Reset,
+}
+
 /// Buffers of a connection, and the data of its current command.
 #[derive(Debug)]
 pub(super) struct Window {
@@ -60,6 +69,7 @@ pub(super) struct Window {
     /// Whether C2HData may stand for the completion, too.
     pub(super) marks_success: bool,
     pub(super) source: Source,
+    pub(super) breakage: Option<Breakage>,
     answer: Option<Answer>,
     bytes: usize,
 }
@@ -72,6 +82,7 @@ impl Window {
             framing: Framing::before_connection(),
             marks_success: false,
             source: Source::Nowhere,
+            breakage: None,
             answer: None,
             bytes: 0,
         }
@@ -119,6 +130,12 @@ impl Window {
         if let Some(answer) = self.answer.take() {
             drop(self.out.parcel.split_off(answer.before));
         }
+    }
+
+    /// Bytes of data for the host.
+    #[inline]
+    pub(super) fn answer_bytes(&self) -> usize {
+        if self.answer.is_some() { self.bytes } else { 0 }
     }
 
     /// Ends the PDU with the data for the host. Returns whether it stands for the completion, too.

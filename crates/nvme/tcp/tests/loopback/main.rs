@@ -4,4 +4,5 @@
 mod contents;
 mod failures;
 mod hosts;
+mod links;
 mod rig;

@@ -114,7 +114,8 @@ pub(crate) struct ServeArguments {
     /// Threads that copy data; with 0, dispatchers copy it
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=64))]
     pub(crate) workers: u16,
-    /// Inject a fault, in addition to those the device was created with
+    /// Inject a fault, in addition to those the device was created with; those of links to hosts
+    /// begin with `link-` (`link-drop:probability=0.01,seed=7`)
     #[arg(long)]
     pub(crate) fault: Vec<String>,
     /// Allow overwriting this data file, although iolab did not create it

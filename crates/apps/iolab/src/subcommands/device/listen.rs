@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use iolab_clock::Clock;
 use iolab_nvme_fabrics::QualifiedName;
-use iolab_nvme_tcp::{SocketLoop, TargetOptions, TcpTarget};
+use iolab_nvme_tcp::{LinkFault, SocketLoop, TargetOptions, TcpTarget};
 use iolab_virtual_ssd::Subsystem;
 
 use super::arguments::ServeArguments;
@@ -31,6 +31,13 @@ pub(super) fn listen(
     options.pollers = usize::from(arguments.dispatchers);
     options.cpus.clone_from(&arguments.cpus);
     options.sockets = SocketLoop::of_word(&arguments.sockets).unwrap_or_default();
+    let of_links = arguments.fault.iter().filter(|fault| LinkFault::is_meant(fault));
+    options.faults = of_links
+        .map(|fault| fault.parse::<LinkFault>().map_err(|error| mistake(format!("--fault {fault}: {error}"))))
+        .collect::<Result<_, _>>()?;
+    if !options.faults.is_empty() && arguments.listen.is_empty() {
+        return Err(mistake("faults of links need a link: add --listen tcp://ADDRESS:PORT".to_owned()));
+    }
     if arguments.busy_poll {
         options.spin_ns = u64::MAX;
     }

@@ -7,11 +7,13 @@ use std::time::Duration;
 
 use iolab_clock::Clock;
 use iolab_device_catalogue::Catalogue;
-use iolab_device_link::{ServeError, ServeOptions, Service};
+use iolab_device_link::{MoreStatistics, ServeError, ServeOptions, Service};
 use iolab_engine_nvme::{DriveError, MediaError, allow_media, make_drive, make_socket_folder};
+use iolab_nvme_tcp::{LinkFault, TcpTarget};
 use iolab_virtual_ssd::{Config, Subsystem};
 
 use super::arguments::ServeArguments;
+use super::hosts::Hosts;
 use super::listen::listen;
 use super::socket;
 use crate::exit::ExitFailure;
@@ -33,18 +35,22 @@ pub(super) fn main(arguments: &ServeArguments) -> Result<u8, ExitFailure> {
     iolab_process::raise_open_files_limit();
     let (clock, _) = Clock::best();
     let mut text = format!("serving {name}: {summary}\n");
-    let targets = listen(arguments, &name, &drive, &clock, &mut text)?;
-    let service =
-        arguments.name.as_deref().map(|name| serve(arguments, name, &drive, &clock, &mut text)).transpose()?;
+    let targets = Arc::new(listen(arguments, &name, &drive, &clock, &mut text)?);
+    let service = arguments
+        .name
+        .as_deref()
+        .map(|name| serve(arguments, name, (&drive, &targets), &clock, &mut text))
+        .transpose()?;
     text += "Press Ctrl-C to stop.\n";
     output::print(&text)?;
     while iolab_process::INTERRUPTS.load(Ordering::Relaxed) == 0 {
         // A signal ends the sleep at once.
         std::thread::sleep(Duration::from_millis(200));
     }
+    let hosts = Hosts(Arc::clone(&targets)).text();
     drop((service, targets));
     drive.flush().map_err(|error| ExitFailure::failed(format!("iolab: {name}: cannot write its data: {error}")))?;
-    output::print(&drive.statistics().text())?;
+    output::print(&(drive.statistics().text() + &hosts))?;
     Ok(0)
 }
 
@@ -67,7 +73,8 @@ fn described(arguments: &ServeArguments) -> Result<(String, Config), ExitFailure
         }
         (None, None, None) => return Err(ExitFailure::mistake("iolab: name a device, or use --null or --file")),
     };
-    pairs.extend(arguments.fault.iter().map(|fault| pair("fault", fault.clone())));
+    let of_device = arguments.fault.iter().filter(|fault| !LinkFault::is_meant(fault));
+    pairs.extend(of_device.map(|fault| pair("fault", fault.clone())));
     Ok((name, super::config(&pairs)?))
 }
 
@@ -84,7 +91,7 @@ fn make_place(name: &str) -> Result<(), ExitFailure> {
 fn serve(
     arguments: &ServeArguments,
     name: &str,
-    drive: &Arc<Subsystem>,
+    (drive, targets): (&Arc<Subsystem>, &Arc<Vec<TcpTarget>>),
     clock: &Clock,
     text: &mut String,
 ) -> Result<Service, ExitFailure> {
@@ -93,6 +100,7 @@ fn serve(
         dispatchers: usize::from(arguments.dispatchers),
         workers: usize::from(arguments.workers),
         cpus: arguments.cpus.clone(),
+        more: (!targets.is_empty()).then(|| Arc::new(Hosts(Arc::clone(targets))) as Arc<dyn MoreStatistics>),
     };
     let service = iolab_device_link::serve(&socket, name, drive, clock, &options);
     *text += &format!("at {}\n", socket.display());
