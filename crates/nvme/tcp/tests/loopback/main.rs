@@ -3,6 +3,7 @@
 
 mod contents;
 mod failures;
+mod hostile;
 mod hosts;
 mod links;
 mod rig;
