@@ -14,6 +14,7 @@
 //! connections. Deliberately not here: authentication, TLS, asymmetric access.
 
 mod admin_role;
+mod arriving;
 mod carried;
 mod connecting;
 mod connection;
