@@ -74,7 +74,7 @@ impl AnyController {
                 let most = controller.facts().capabilities.max_queue_entries();
                 let wanted = if options.entries == 0 { u32::from(options.slots) + 1 } else { options.entries };
                 let entries = wanted.clamp(2, most.max(2));
-                controller.queue_pair(QueueOptions { entries, ..options }).map(AnyPair::Tcp)
+                controller.queue_pair(QueueOptions { entries, ..options }).map(|pair| AnyPair::Tcp(Box::new(pair)))
             }
         }
     }
@@ -82,11 +82,12 @@ impl AnyController {
 
 /// A pair of queues.
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "a worker has few pairs, and that of rings is reached without a detour")]
 pub enum AnyPair {
     /// Rings.
     Pcie(QueuePair),
     /// A connection.
-    Tcp(QueuePair<Tcp>),
+    Tcp(Box<QueuePair<Tcp>>),
 }
 
 impl AnyPair {

@@ -26,7 +26,7 @@ pub enum LinkFaultKind {
         /// By how much.
         extra_ns: u64,
     },
-    /// Its last digest is wrong; nothing happens on connections without digests.
+    /// The digest at its end is wrong; nothing happens to answers that end without one.
     Corrupt,
     /// The connection stays open; nothing is sent any more, and what comes is thrown away.
     HalfOpen,

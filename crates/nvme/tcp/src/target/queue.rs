@@ -174,13 +174,16 @@ impl Queue {
         if let Some(tally) = &self.tally {
             tally.count(answer.status.is_success(), window.answer_bytes(), window.brought().len());
         }
+        let has_data = window.answer_bytes() > 0;
         let is_told = window.finish_answer() && answer.result == 0;
         if !is_told {
             let completion = self.completion(cid, answer);
             window.framing.response(window.out.bytes(), &completion);
         }
         if self.links.is_some() {
-            when = self.meet_link_fault(window, start, when);
+            let digests = window.framing.digests;
+            let ends_with_digest = digests.header || digests.data && has_data && is_told;
+            when = self.meet_link_fault(window, (start, ends_with_digest), when);
         }
         if when.at_ns > when.now_ns {
             let pdus = window.out.parcel.split_off(start);
@@ -192,7 +195,12 @@ impl Queue {
 
     /// Does to an answer what is planned for it. Returns when it is sent.
     #[cold]
-    fn meet_link_fault(&mut self, window: &mut Window, start: ParcelEnd, when: When) -> When {
+    fn meet_link_fault(
+        &mut self,
+        window: &mut Window,
+        (start, ends_with_digest): (ParcelEnd, bool),
+        when: When,
+    ) -> When {
         let Some((links, clock)) = &self.links else { return when };
         match links.strike(self.id) {
             None => {}
@@ -202,8 +210,7 @@ impl Queue {
                 return When { at_ns: when.at_ns.max(now_ns) + extra_ns, now_ns };
             }
             Some(LinkFaultKind::Corrupt) => {
-                let has_digest = window.framing.digests.header || window.framing.digests.data;
-                if let Some(last) = window.out.bytes().last_mut().filter(|_| has_digest) {
+                if let Some(last) = window.out.bytes().last_mut().filter(|_| ends_with_digest) {
                     *last ^= 1;
                 }
             }

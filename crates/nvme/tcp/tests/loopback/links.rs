@@ -89,7 +89,8 @@ fn a_wrong_digest_of_data_is_an_error_of_its_command_alone() {
 
 #[test]
 fn a_link_that_breaks_again_and_again_ends_in_time() {
-    let target = faulty(&["link-reset"], SocketLoop::Auto);
+    // The first answer is that to Connect.
+    let target = faulty(&["link-reset:after=1"], SocketLoop::Auto);
     let mut near = address(target.address(), Digests::default());
     near.reconnect_ns = SECOND;
     let mut rig = Rig::of(connect(near).unwrap(), 32);

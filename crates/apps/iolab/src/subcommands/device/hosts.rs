@@ -48,37 +48,30 @@ fn text(hosts: &[HostStatistics]) -> String {
     text
 }
 
-/// A list. Names of hosts have no control characters; quotes and backslashes are escaped.
+/// A list.
 fn json(hosts: &[HostStatistics]) -> String {
     let members = |counted: &Counted| {
         let Counted { commands, failed, read_bytes, written_bytes } = counted;
-        format!(
-            "\"commands\": {commands}, \"failed\": {failed}, \"read_bytes\": {read_bytes}, \
-             \"written_bytes\": {written_bytes}"
-        )
+        serde_json::json!({
+            "commands": commands, "failed": failed, "read_bytes": read_bytes, "written_bytes": written_bytes,
+        })
     };
-    let all: Vec<String> = hosts
+    let all: Vec<_> = hosts
         .iter()
         .map(|host| {
-            let connections: Vec<String> = host
-                .connections
-                .iter()
-                .map(|one| {
-                    let peer = one.peer.map_or("null".to_owned(), |peer| format!("\"{peer}\""));
-                    let (controller, queue) = (one.controller, one.queue);
-                    let counted = members(&one.counted);
-                    format!("{{\"peer\": {peer}, \"controller\": {controller}, \"queue\": {queue}, {counted}}}")
-                })
-                .collect();
-            let name = name(host).replace('\\', "\\\\").replace('"', "\\\"");
-            format!(
-                "{{\"host\": \"{name}\", {}, \"connections\": [{}]}}",
-                members(&host.counted),
-                connections.join(", ")
-            )
+            let mut value = members(&host.counted);
+            value["host"] = name(host).into();
+            let connections = host.connections.iter().map(|one| {
+                let mut value = members(&one.counted);
+                value["peer"] = one.peer.map(|peer| peer.to_string()).into();
+                (value["controller"], value["queue"]) = (one.controller.into(), one.queue.into());
+                value
+            });
+            value["connections"] = connections.collect();
+            value
         })
         .collect();
-    format!("[{}]", all.join(", "))
+    serde_json::Value::from(all).to_string()
 }
 
 #[cfg(test)]
