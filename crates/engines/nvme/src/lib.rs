@@ -1,5 +1,5 @@
 //! The `nvme` engine: NVMe devices driven from user space. Real ones are reached through VFIO, those
-//! of other machines through TCP, virtual ones through shared memory or in the same thread.
+//! of other machines through TCP, those of other programs through vfio-user, virtual ones through shared memory or in the same thread.
 //!
 //! A lane has a queue pair on every namespace of its job. The pool of slots is mapped for the
 //! device once, so that data moves between the device and the slots directly. Commands are
@@ -56,7 +56,8 @@ impl Engine for Nvme {
         summary: "NVMe devices driven from user space: polled, without a system call per operation",
         details: "filename names a device: trtype=PCIe traddr=0000.06.00.0 ns=1 for a controller bound to vfio-pci \
             (iolab nvme bind), trtype=TCP traddr=192.168.1.5 trsvcid=4420 ns=1 for a subsystem of any NVMe/TCP target \
-            (iolab nvme discover), trtype=VIRT traddr=NAME for a device served by iolab device serve, or trtype=VIRT \
+            (iolab nvme discover), trtype=VFIOUSER traddr=/run/fast.sock for a function of any vfio-user server, \
+            trtype=VIRT traddr=NAME for a device served by iolab device serve, or trtype=VIRT \
             model=nand size=8G for a virtual SSD inside the run. Each job has its own queue pairs. Reads, writes, \
             fsyncs and trims become Read, Write, Flush and Dataset Management commands. Jobs run as threads of one \
             process.",

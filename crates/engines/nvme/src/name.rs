@@ -4,6 +4,7 @@
 //! ```text
 //!   trtype=PCIe traddr=0000.06.00.0 ns=1        a real device, bound to vfio-pci
 //!   trtype=VIRT traddr=NAME ns=1                a device that `iolab device serve NAME` serves
+//!   trtype=VFIOUSER traddr=PATH ns=1            a function that a vfio-user server has
 //!   trtype=VIRT model=nand size=8G ns=1         a virtual SSD inside this run
 //! ```
 //!
@@ -32,6 +33,9 @@ pub enum DevicePlace {
     Served(String),
     /// Behind TCP.
     Tcp(TcpPlace),
+    /// Served by another process through vfio-user, at the path of this socket, or of the folder
+    /// that SPDK keeps it in.
+    VfioUser(String),
     /// Inside this process, with these parameters of a virtual SSD in the order given.
     Embedded(Vec<(String, String)>),
 }
@@ -55,7 +59,7 @@ pub enum NameError {
     },
     /// No transport, or an unknown one.
     #[error(
-        "unknown transport trtype={given}: use PCIe for a real device, TCP for one on the network, VIRT for a virtual one"
+        "unknown transport trtype={given}: use PCIe for a real device, TCP for one on the network, VFIOUSER for one behind a vfio-user socket, VIRT for a virtual one"
     )]
     Transport {
         /// What stood there.
@@ -70,6 +74,9 @@ pub enum NameError {
         /// What stood there.
         given: String,
     },
+    /// No socket.
+    #[error("trtype=VFIOUSER needs traddr=, the path of the server's socket, which begins with / or with ./")]
+    Socket,
     /// An invalid namespace.
     #[error("ns={given} is not a namespace: they are numbered from 1")]
     Namespace {
@@ -134,6 +141,7 @@ impl DeviceName {
         let place = match (transport_name.as_str(), address) {
             ("TCP", address) => DevicePlace::Tcp(TcpPlace::of(address, &pairs)?),
             ("PCIE", address) => pcie(address.unwrap_or_default(), &pairs)?,
+            ("VFIOUSER", address) => vfio_user(address, &pairs)?,
             ("VIRT", Some(name)) => served(name, &pairs)?,
             ("VIRT", None) => DevicePlace::Embedded(pairs),
             _ => return Err(NameError::Transport { given: transport }),
@@ -171,6 +179,13 @@ fn pcie(address: String, rest: &[(String, String)]) -> Result<DevicePlace, NameE
     Ok(DevicePlace::Pcie(format!("{domain:04x}:{bus:02x}:{device:02x}.{function}")))
 }
 
+fn vfio_user(path: Option<String>, rest: &[(String, String)]) -> Result<DevicePlace, NameError> {
+    if let Some((key, _)) = rest.first() {
+        return Err(NameError::Key { key: key.clone(), transport: "trtype=VFIOUSER", advice: "" });
+    }
+    path.filter(|path| path.contains('/')).map(DevicePlace::VfioUser).ok_or(NameError::Socket)
+}
+
 fn served(name: String, rest: &[(String, String)]) -> Result<DevicePlace, NameError> {
     if let Some((key, _)) = rest.first() {
         let advice = ": a served device already has its parameters; omit traddr for a device inside the run";
@@ -190,6 +205,7 @@ impl fmt::Display for DeviceName {
             DevicePlace::Pcie(address) => write!(out, "trtype=PCIe traddr={}", address.replace(':', "."))?,
             DevicePlace::Served(name) => write!(out, "trtype=VIRT traddr={name}")?,
             DevicePlace::Tcp(place) => write!(out, "{place}")?,
+            DevicePlace::VfioUser(path) => write!(out, "trtype=VFIOUSER traddr={path}")?,
             DevicePlace::Embedded(parameters) => {
                 write!(out, "trtype=VIRT")?;
                 parameters.iter().try_for_each(|(key, value)| write!(out, " {key}={value}"))?;
@@ -227,6 +243,8 @@ mod tests {
                 2,
             ),
             ("trtype:TCP traddr:127.0.0.1 digest:both", tcp(4420, None, (true, true)), 1),
+            ("trtype:VFIOUSER traddr:/run/fast.sock", DevicePlace::VfioUser("/run/fast.sock".into()), 1),
+            ("trtype=vfiouser traddr=./a.sock trsvcid=0 ns=2", DevicePlace::VfioUser("./a.sock".into()), 2),
             ("trtype=VIRT", embedded(&[]), 1),
             (
                 "trtype=VIRT fault=drop:op=read fault=fatal:after=9",
@@ -252,6 +270,9 @@ mod tests {
             ("trtype=TCP traddr=a trsvcid=http", "not a TCP port"),
             ("trtype=TCP traddr=a digest=sha", "none of none, header, data, both"),
             ("trtype=TCP traddr=a size=1G", "size cannot be used with trtype=TCP"),
+            ("trtype=VFIOUSER", "the path of the server's socket"),
+            ("trtype=VFIOUSER traddr=fast", "the path of the server's socket"),
+            ("trtype=VFIOUSER traddr=/a size=1G", "size cannot be used with trtype=VFIOUSER"),
             ("trtype=PCIe", "not a PCI address"),
             ("trtype=PCIe traddr=0000.06.00", "not a PCI address"),
             ("trtype=PCIe traddr=0000.06.20.0", "not a PCI address"),

@@ -5,7 +5,7 @@
 //! process ends, so that later jobs find the same data.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use iolab_clock::Clock;
@@ -14,6 +14,7 @@ use iolab_engine::DeviceFacts;
 use iolab_nvme_driver::{Controller, ControllerOptions, DriverError, Namespace};
 use iolab_nvme_tcp::DiscoverError;
 use iolab_vfio::{AddressError, PciAddress, VfioDevice, VfioError};
+use iolab_vfio_user::{VfioUser, VfioUserError};
 use iolab_virtual_ssd::{Config, ConfigError, Embedded, EmbeddedError, Subsystem};
 
 use crate::any_transport::AnyController;
@@ -86,6 +87,14 @@ pub enum NvmeDeviceError {
         /// What a user can do.
         advice: String,
     },
+    /// A function behind vfio-user.
+    #[error("{error}{advice}")]
+    VfioUser {
+        /// What went wrong.
+        error: VfioUserError,
+        /// What a user can do.
+        advice: &'static str,
+    },
     /// A target behind TCP.
     #[error(transparent)]
     Tcp(#[from] TcpError),
@@ -129,7 +138,7 @@ impl NvmeDeviceError {
             }
             NvmeDeviceError::Tcp(TcpError::Discover(DiscoverError::Driver(error))) => Some(errno::of_error(error)),
             NvmeDeviceError::Tcp(_) => Some(libc::ENODEV),
-            NvmeDeviceError::Link { .. } => Some(libc::ENODEV),
+            NvmeDeviceError::Link { .. } | NvmeDeviceError::VfioUser { .. } => Some(libc::ENODEV),
             NvmeDeviceError::Media(MediaError::Refused { .. }) | NvmeDeviceError::Folder(_) => Some(libc::EPERM),
             NvmeDeviceError::Media(MediaError::System { source, .. }) => source.raw_os_error(),
             NvmeDeviceError::Vfio(_) | NvmeDeviceError::Embedded(_) => None,
@@ -179,6 +188,17 @@ pub fn open(name: &DeviceName) -> Result<Opened, NvmeDeviceError> {
             let controller = Controller::open(Box::new(link), clock(), virtual_options())?;
             Ok(Opened { controller: AnyController::Pcie(controller), inline: None })
         }
+        DevicePlace::VfioUser(path) => {
+            let device = VfioUser::connect(&vfio_user_socket(path)).map_err(|error| NvmeDeviceError::VfioUser {
+                advice: match error {
+                    VfioUserError::NotServed { .. } => " (iolab device serve NAME --listen vfio-user:PATH serves one)",
+                    _ => "",
+                },
+                error,
+            })?;
+            let controller = Controller::open(Box::new(device), clock(), virtual_options())?;
+            Ok(Opened { controller: AnyController::Pcie(controller), inline: None })
+        }
         DevicePlace::Embedded(parameters) => open_inline(&drive(&name.place, parameters)?, &clock()),
     }
 }
@@ -198,6 +218,12 @@ pub(crate) fn open_apart(name: &DeviceName) -> Result<Opened, NvmeDeviceError> {
         DevicePlace::Tcp(place) => Ok(Opened { controller: AnyController::Tcp(place.open(&clock())?), inline: None }),
         _ => open(name),
     }
+}
+
+/// A socket by its path. SPDK names a folder that holds it.
+fn vfio_user_socket(path: &str) -> PathBuf {
+    let path = PathBuf::from(path);
+    if path.is_dir() { path.join("cntrl") } else { path }
 }
 
 fn advice(error: &LinkError, served: &str) -> String {

@@ -1,7 +1,8 @@
-//! Whether a controller that user space has taken over, or one of another machine, may be written
-//! to: the kernel cannot say what is in use there, so the device itself is asked what is on it.
+//! Whether a controller that user space has taken over, or one of another machine or program, may be
+//! written to: the kernel cannot say what is in use there, so the device itself is asked what is on
+//! it.
 //!
-//! Devices on the bus and on the network only. Virtual ones are made to be overwritten, and a look at them would meet the
+//! Devices on the bus, on the network and behind vfio-user only. Virtual ones are made to be overwritten, and a look at them would meet the
 //! faults that are planned for their commands.
 
 use std::path::{Path, PathBuf};
@@ -14,7 +15,9 @@ use crate::{DeviceName, DevicePlace, first_bytes};
 /// refuse the name itself.
 pub(super) fn refusal(name: &Path, job: &str, allowed: &[PathBuf]) -> Option<String> {
     let device = DeviceName::parse(&name.to_string_lossy()).ok()?;
-    if !matches!(device.place, DevicePlace::Pcie(_) | DevicePlace::Tcp(_)) || is_allowed(&device, allowed) {
+    if !matches!(device.place, DevicePlace::Pcie(_) | DevicePlace::Tcp(_) | DevicePlace::VfioUser(_))
+        || is_allowed(&device, allowed)
+    {
         return None;
     }
     let start = first_bytes(&device, SIGNATURE_BYTES).map_err(|error| error.to_string());

@@ -114,6 +114,7 @@ impl Target {
         let what = match device.place {
             DevicePlace::Embedded(_) => "virtual SSD inside this program",
             DevicePlace::Served(_) => "served virtual SSD",
+            DevicePlace::VfioUser(_) => "NVMe device behind vfio-user, driven from user space",
             DevicePlace::Tcp(_) => "NVMe device behind TCP, driven from user space",
             DevicePlace::Pcie(_) => "NVMe device, driven from user space",
         };

@@ -36,6 +36,15 @@ pub trait Function: Send {
 
     /// Resets the function.
     fn reset(&mut self);
+
+    /// Reads a register for a driver that cannot map it.
+    fn read_u32(&self, offset: u32) -> u32;
+
+    /// Writes a register for a driver that cannot map it. What is read only stays as it is.
+    fn write_u32(&self, offset: u32, value: u32);
+
+    /// Waits until no thread of the device uses what was unmapped before, for a limited time.
+    fn settle(&self);
 }
 
 /// One driver: its memory, its interrupts, its function.

@@ -30,4 +30,4 @@ mod socket;
 pub use client::{Link, LinkError, ask};
 pub use driver::{Function, Functions, MOST_MAPPED_BYTES, MOST_MAPPINGS};
 pub use server::{MOST_DRIVERS, Server};
-pub use service::{MoreStatistics, ServeError, ServeOptions, Service, serve};
+pub use service::{MoreStatistics, RunningDrive, ServeError, ServeOptions, Service, listen, serve};

@@ -18,7 +18,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::Server;
+use crate::{Functions, Server};
 use iolab_clock::Clock;
 use iolab_virtual_ssd::Subsystem;
 
@@ -48,12 +48,40 @@ pub trait MoreStatistics: std::fmt::Debug + Send + Sync {
     fn json(&self) -> (&'static str, String);
 }
 
+/// A drive whose controllers are polled by threads of this process, for drivers that come by any
+/// socket. Dropping it ends the threads: what is served from it goes first.
+#[derive(Debug)]
+pub struct RunningDrive {
+    functions: Arc<Drive>,
+    _threads: Threads,
+}
+
+impl RunningDrive {
+    /// Starts the threads. `clock` says when commands are due.
+    pub fn start(
+        name: &str,
+        subsystem: &Arc<Subsystem>,
+        clock: &Clock,
+        options: &ServeOptions,
+    ) -> Result<RunningDrive, ServeError> {
+        let threads = Threads::start(clock, options)?;
+        let more = options.more.clone();
+        let functions = Arc::new(Drive::new(name, subsystem, threads.inboxes(), clock.clone(), more));
+        Ok(RunningDrive { functions, _threads: threads })
+    }
+
+    /// Functions of this drive.
+    pub fn functions(&self) -> Arc<dyn Functions> {
+        Arc::clone(&self.functions) as Arc<dyn Functions>
+    }
+}
+
 /// A device that is being served. Dropping it ends the service: drivers see their device disappear.
 #[derive(Debug)]
 pub struct Service {
     // Dropped first: no new drivers are accepted, and the existing ones lose their functions.
     _server: Server,
-    _threads: Threads,
+    _drive: RunningDrive,
 }
 
 /// A device cannot be served.
@@ -85,9 +113,12 @@ pub fn serve(
     clock: &Clock,
     options: &ServeOptions,
 ) -> Result<Service, ServeError> {
-    let threads = Threads::start(clock, options)?;
-    let drive = Drive::new(name, subsystem, threads.inboxes(), clock.clone(), options.more.clone());
-    let server = Server::start(path, Arc::new(drive))
-        .map_err(|source| ServeError::Socket { path: path.display().to_string(), source })?;
-    Ok(Service { _server: server, _threads: threads })
+    let drive = RunningDrive::start(name, subsystem, clock, options)?;
+    Ok(Service { _server: listen(path, &drive)?, _drive: drive })
+}
+
+/// Serves a drive that runs already at the socket `path`.
+pub fn listen(path: &Path, drive: &RunningDrive) -> Result<Server, ServeError> {
+    Server::start(path, drive.functions())
+        .map_err(|source| ServeError::Socket { path: path.display().to_string(), source })
 }

@@ -58,6 +58,16 @@ impl Function for ToyFunction {
     fn reset(&mut self) {
         self.resets.fetch_add(1, Ordering::Relaxed);
     }
+
+    fn read_u32(&self, offset: u32) -> u32 {
+        self.registers.load_u32(offset as usize, Ordering::Acquire)
+    }
+
+    fn write_u32(&self, offset: u32, value: u32) {
+        self.registers.store_u32(offset as usize, value, Ordering::Release);
+    }
+
+    fn settle(&self) {}
 }
 
 impl Drop for ToyFunction {

@@ -4,12 +4,13 @@
 //! into, which is the case for nearly all data of a run. Mapping and unmapping are rare, and make
 //! every user of the table fetch the list anew.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use iolab_memory::{MappingAccess, SharedBytes};
 
-use crate::{DmaBuffer, DmaFault, DmaMapper, HostMemory, MapError};
+use crate::{DistantMemory, DmaBuffer, DmaFault, DmaMapper, HostMemory, MapError};
 
 const PAGE_BYTES: usize = 4096;
 /// Bus addresses given out by the table start here, so that zero and small numbers are never valid.
@@ -40,6 +41,16 @@ pub struct DmaPlace {
 struct Shared {
     generation: AtomicU64,
     regions: Mutex<Arc<[Region]>>,
+    /// What else the driver has, where no region is.
+    distant: Option<Arc<dyn DistantMemory>>,
+}
+
+/// Where a part of an access is.
+enum Part<'a> {
+    /// In a mapping, at this offset.
+    Mapped(&'a SharedBytes, usize),
+    /// Behind messages, at this address.
+    Distant(&'a dyn DistantMemory, u64),
 }
 
 #[derive(Debug, Clone)]
@@ -68,7 +79,17 @@ impl Clone for DmaTable {
 impl DmaTable {
     /// An empty address space for a model in this process.
     pub fn new() -> DmaTable {
-        let shared = Shared { generation: AtomicU64::new(0), regions: Mutex::new(Arc::new([])) };
+        DmaTable::with(None)
+    }
+
+    /// The same, for a driver some of whose memory cannot be mapped: what no mapping holds is looked
+    /// for in `distant`.
+    pub fn beside(distant: Arc<dyn DistantMemory>) -> DmaTable {
+        DmaTable::with(Some(distant))
+    }
+
+    fn with(distant: Option<Arc<dyn DistantMemory>>) -> DmaTable {
+        let shared = Shared { generation: AtomicU64::new(0), regions: Mutex::new(Arc::new([])), distant };
         DmaTable { shared: Arc::new(shared), regions: Arc::new([]), seen_generation: 0, last: 0, shareable: false }
     }
 
@@ -96,6 +117,12 @@ impl DmaTable {
             regions.insert(position, Region { address, memory });
             Ok(())
         })
+    }
+
+    /// Bytes of the mapping that begins at `address`.
+    pub fn mapped_bytes(&self, address: u64) -> Option<u64> {
+        let regions = self.shared.regions.lock().unwrap_or_else(PoisonError::into_inner);
+        regions.iter().find(|region| region.address == address).map(|region| region.memory.len() as u64)
     }
 
     /// Changes the list of mappings and lets all users of the table know.
@@ -160,25 +187,47 @@ impl DmaTable {
         Ok(offset)
     }
 
-    /// Does `step` for each part of an access that crosses mappings: (mapping, offset in it, offset
-    /// in the access, bytes).
-    fn pieces(
+    /// Does `step` for each part of an access that no single mapping holds, with its place and its
+    /// bytes within the access.
+    #[cold]
+    fn parts(
         &mut self,
         address: u64,
         bytes: usize,
         access: MappingAccess,
-        mut step: impl FnMut(&SharedBytes, usize, usize, usize),
+        mut step: impl FnMut(Part<'_>, Range<usize>) -> Result<(), DmaFault>,
     ) -> Result<(), DmaFault> {
+        let fault = DmaFault { address, bytes, access };
         let mut done = 0;
         while done < bytes {
-            let fault = DmaFault { address, bytes, access };
             let at = address.checked_add(done as u64).ok_or(fault)?;
-            let (memory, offset) = self.find(at, 1, access).map_err(|_| fault)?;
-            let part = (memory.len() - offset).min(bytes - done);
-            step(memory, offset, done, part);
-            done += part;
+            let left = bytes - done;
+            done += match self.find(at, 1, access) {
+                Ok((memory, offset)) => {
+                    let part = (memory.len() - offset).min(left);
+                    step(Part::Mapped(memory, offset), done..done + part)?;
+                    part
+                }
+                Err(_) => {
+                    let part = self.unmapped(at, left).ok_or(fault)?;
+                    let distant = self.shared.distant.as_deref().ok_or(fault)?;
+                    step(Part::Distant(distant, at), done..done + part).map_err(|_| fault)?;
+                    part
+                }
+            };
         }
         Ok(())
+    }
+
+    /// How many of `most` bytes from `address` on no mapping holds; `None` where one holds the first.
+    fn unmapped(&self, address: u64, most: usize) -> Option<usize> {
+        let after = self.regions.partition_point(|region| region.address <= address);
+        let before = after.checked_sub(1).and_then(|before| self.regions.get(before));
+        if before.is_some_and(|region| region.offset(address, 1).is_some()) {
+            return None;
+        }
+        let free = self.regions.get(after).map_or(u64::MAX, |next| next.address - address);
+        Some(most.min(usize::try_from(free).unwrap_or(usize::MAX)))
     }
 }
 
@@ -241,14 +290,24 @@ impl HostMemory for DmaTable {
         memory.window(offset, bytes).ok_or(DmaFault { address, bytes, access })
     }
 
+    fn reaches(&mut self, address: u64, bytes: usize, access: MappingAccess) -> bool {
+        self.find(address, bytes, access).is_ok()
+            || self.unmapped(address, bytes) == Some(bytes)
+                && self.shared.distant.as_ref().is_some_and(|distant| distant.reaches(address, bytes, access))
+    }
+
     #[inline]
     fn read(&mut self, address: u64, to: &mut [u8]) -> Result<(), DmaFault> {
         if let Ok((memory, offset)) = self.find(address, to.len(), MappingAccess::Read) {
             memory.read(offset, to);
             return Ok(());
         }
-        self.pieces(address, to.len(), MappingAccess::Read, |memory, offset, done, part| {
-            memory.read(offset, &mut to[done..done + part]);
+        self.parts(address, to.len(), MappingAccess::Read, |part, range| match part {
+            Part::Mapped(memory, offset) => {
+                memory.read(offset, &mut to[range]);
+                Ok(())
+            }
+            Part::Distant(memory, at) => memory.read(at, &mut to[range]),
         })
     }
 
@@ -258,8 +317,12 @@ impl HostMemory for DmaTable {
             memory.write(offset, from);
             return Ok(());
         }
-        self.pieces(address, from.len(), MappingAccess::ReadWrite, |memory, offset, done, part| {
-            memory.write(offset, &from[done..done + part]);
+        self.parts(address, from.len(), MappingAccess::ReadWrite, |part, range| match part {
+            Part::Mapped(memory, offset) => {
+                memory.write(offset, &from[range]);
+                Ok(())
+            }
+            Part::Distant(memory, at) => memory.write(at, &from[range]),
         })
     }
 
@@ -269,8 +332,16 @@ impl HostMemory for DmaTable {
             from.copy_to(offset, memory, at, bytes);
             return Ok(());
         }
-        self.pieces(address, bytes, MappingAccess::ReadWrite, |memory, at, done, part| {
-            from.copy_to(offset + done, memory, at, part);
+        self.parts(address, bytes, MappingAccess::ReadWrite, |part, range| match part {
+            Part::Mapped(memory, at) => {
+                from.copy_to(offset + range.start, memory, at, range.len());
+                Ok(())
+            }
+            Part::Distant(memory, at) => {
+                let mut own = vec![0; range.len()];
+                from.read(offset + range.start, &mut own);
+                memory.write(at, &own)
+            }
         })
     }
 
@@ -280,8 +351,17 @@ impl HostMemory for DmaTable {
             memory.copy_to(at, to, offset, bytes);
             return Ok(());
         }
-        self.pieces(address, bytes, MappingAccess::Read, |memory, at, done, part| {
-            memory.copy_to(at, to, offset + done, part);
+        self.parts(address, bytes, MappingAccess::Read, |part, range| match part {
+            Part::Mapped(memory, at) => {
+                memory.copy_to(at, to, offset + range.start, range.len());
+                Ok(())
+            }
+            Part::Distant(memory, at) => {
+                let mut own = vec![0; range.len()];
+                memory.read(at, &mut own)?;
+                to.write(offset + range.start, &own);
+                Ok(())
+            }
         })
     }
 
@@ -362,6 +442,59 @@ mod tests {
         assert!(table.write(0x20_000, &[0; 16]).is_err());
         assert!(table.window(0x20_000, 16, MappingAccess::ReadWrite).is_err());
         assert!(table.window(0x20_000, 16, MappingAccess::Read).is_ok());
+    }
+
+    /// Two pages from 5000h on, the second of which may only be read.
+    #[derive(Debug)]
+    struct Far(Mutex<Vec<u8>>);
+
+    impl DistantMemory for Far {
+        fn reaches(&self, address: u64, bytes: usize, access: MappingAccess) -> bool {
+            let limit = if access == MappingAccess::Read { 0x7000 } else { 0x6000 };
+            address >= 0x5000 && address + bytes as u64 <= limit
+        }
+
+        fn read(&self, address: u64, to: &mut [u8]) -> Result<(), DmaFault> {
+            let fault = DmaFault { address, bytes: to.len(), access: MappingAccess::Read };
+            let at = self.reaches(address, to.len(), fault.access).then_some(address as usize - 0x5000).ok_or(fault)?;
+            to.copy_from_slice(&self.0.lock().unwrap()[at..at + to.len()]);
+            Ok(())
+        }
+
+        fn write(&self, address: u64, from: &[u8]) -> Result<(), DmaFault> {
+            let fault = DmaFault { address, bytes: from.len(), access: MappingAccess::ReadWrite };
+            let at =
+                self.reaches(address, from.len(), fault.access).then_some(address as usize - 0x5000).ok_or(fault)?;
+            self.0.lock().unwrap()[at..at + from.len()].copy_from_slice(from);
+            Ok(())
+        }
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri maps no files")]
+    fn what_is_not_mapped_is_looked_for_in_distant_memory() {
+        let far = Arc::new(Far(Mutex::new(vec![7; 0x2000])));
+        let mut table = DmaTable::beside(Arc::clone(&far) as Arc<dyn DistantMemory>);
+        let near = SharedBytes::anonymous(4096).unwrap();
+        table.map_at(0x4000, near.clone()).unwrap();
+        table.write(0x4ffe, b"1234").unwrap();
+        assert_eq!(far.0.lock().unwrap()[..3], *b"34\x07");
+        let own = SharedBytes::anonymous(4096).unwrap();
+        table.copy_out(0x4ffe, &own, 0, 5).unwrap();
+        table.copy_in(0x4ffd, &own, 1, 4).unwrap();
+        let mut seen = [0; 6];
+        table.read(0x4ffd, &mut seen).unwrap();
+        assert_eq!(&seen, b"234\x07\x07\x07");
+        assert!(
+            table.reaches(0x5000, 4096, MappingAccess::ReadWrite) && table.reaches(0x6000, 16, MappingAccess::Read)
+        );
+        assert!(!table.reaches(0x6000, 16, MappingAccess::ReadWrite) && !table.reaches(0x7000, 1, MappingAccess::Read));
+        let fault = DmaFault { address: 0x5ffe, bytes: 4, access: MappingAccess::ReadWrite };
+        assert_eq!(table.write(0x5ffe, b"1234"), Err(fault), "partly read-only");
+        assert!(table.window(0x5000, 4, MappingAccess::Read).is_err(), "no window to what is not mapped");
+        // A mapping that may only be read is not written to behind its back.
+        table.map_at(0x5000, read_only(4096)).unwrap();
+        assert!(table.write(0x5000, b"1").is_err());
     }
 
     proptest::proptest! {

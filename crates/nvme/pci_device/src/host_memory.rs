@@ -11,6 +11,11 @@ pub trait HostMemory: Send {
     /// The `bytes` from `address`, if one mapping holds them all and allows `access`.
     fn window(&mut self, address: u64, bytes: usize, access: MappingAccess) -> Result<SharedBytes, DmaFault>;
 
+    /// Whether an access would succeed now; it need not be to a window.
+    fn reaches(&mut self, address: u64, bytes: usize, access: MappingAccess) -> bool {
+        self.window(address, bytes, access).is_ok()
+    }
+
     /// Copies from `address` into `to`; the bytes may lie in several mappings that follow each
     /// other.
     fn read(&mut self, address: u64, to: &mut [u8]) -> Result<(), DmaFault>;
@@ -26,6 +31,18 @@ pub trait HostMemory: Send {
 
     /// A number that changes when a mapping goes away. Cheap: one load.
     fn generation(&self) -> u64;
+}
+
+/// Memory of a host that a device cannot map, and reaches by asking the host.
+pub trait DistantMemory: std::fmt::Debug + Send + Sync {
+    /// Whether the host has said that the device may do this.
+    fn reaches(&self, address: u64, bytes: usize, access: MappingAccess) -> bool;
+
+    /// Asks for the bytes from `address`. Waits for the host, for a limited time.
+    fn read(&self, address: u64, to: &mut [u8]) -> Result<(), DmaFault>;
+
+    /// Sends bytes to `address`, and waits until they are there, for a limited time.
+    fn write(&self, address: u64, from: &[u8]) -> Result<(), DmaFault>;
 }
 
 /// The device touched an address that is not mapped, or not for that.

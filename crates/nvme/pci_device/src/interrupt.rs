@@ -5,12 +5,14 @@
 //! Interrupt::pair()    socket ── socket   a device of another process signals the far end
 //! ```
 //!
-//! Signalling never waits, whatever the other end does. An eventfd could not promise that between
-//! processes: who shares one can fill its counter and make it blocking, and then a write waits
-//! (eventfd(2)). A socket is asked with every single message not to wait (send(2), `MSG_DONTWAIT`).
+//! Signalling a socket never waits, whatever the other end does: it is asked so with every single
+//! message (send(2), `MSG_DONTWAIT`). An eventfd cannot promise that between processes: who shares
+//! one can fill its counter and make it blocking, and then a write waits (eventfd(2)). Where a
+//! protocol wants the eventfd of another process ([`Interrupt::of_eventfd`]), somebody else has to
+//! look after it ([`Interrupt::relieve`]).
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -68,7 +70,30 @@ impl Interrupt {
         Ok(Interrupt { event: Arc::new(event), is_socket: true })
     }
 
-    /// Signals it, without ever waiting. A driver that has gone, or takes no signals, is no trouble
+    /// The device's end of an eventfd that another process has made and waits for. Signalling it
+    /// waits if that process has filled its counter; [`Interrupt::relieve`] ends that.
+    ///
+    /// # Errors
+    /// A descriptor that is no eventfd.
+    pub fn of_eventfd(event: OwnedFd) -> io::Result<Interrupt> {
+        let link = std::fs::read_link(format!("/proc/self/fd/{}", event.as_raw_fd()))?;
+        if link.to_str() != Some("anon_inode:[eventfd]") {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "this is not an eventfd"));
+        }
+        Ok(Interrupt { event: Arc::new(event), is_socket: false })
+    }
+
+    /// Empties an eventfd that somebody has filled up, so that nobody waits to signal it.
+    pub fn relieve(&self) {
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let mut watched = [PollFd::new(&self.event, PollFlags::OUT | PollFlags::IN)];
+        let found = !self.is_socket && poll(&mut watched, Some(&now)).is_ok_and(|count| count > 0);
+        if found && watched[0].revents().contains(PollFlags::IN) && !watched[0].revents().contains(PollFlags::OUT) {
+            self.take();
+        }
+    }
+
+    /// Signals it, without waiting but where [`Interrupt::of_eventfd`] says so. A driver that has gone, or takes no signals, is no trouble
     /// of the device.
     pub fn signal(&self) {
         // A full counter or queue (EAGAIN) is a signal that is pending already.
@@ -199,6 +224,21 @@ mod tests {
         for odd in [event, pipe] {
             assert!(Interrupt::of_peer(odd).unwrap_err().to_string().contains("datagram"));
         }
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri has no sockets")]
+    fn an_eventfd_that_was_filled_up_is_emptied() {
+        let near = Interrupt::new().unwrap();
+        let device = Interrupt::of_eventfd(near.as_fd().try_clone_to_owned().unwrap()).unwrap();
+        device.signal();
+        device.relieve();
+        assert!(near.take(), "a signal stays");
+        rustix::io::write(&near, &(u64::MAX - 1).to_ne_bytes()).unwrap();
+        device.relieve();
+        assert!(!near.take());
+        let (pipe, _writer) = rustix::pipe::pipe().unwrap();
+        assert!(Interrupt::of_eventfd(pipe).unwrap_err().to_string().contains("eventfd"));
     }
 
     #[test]

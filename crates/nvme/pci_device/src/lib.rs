@@ -22,6 +22,6 @@ mod interrupt;
 
 pub use dma_table::{DmaPlace, DmaTable};
 pub use function::{DmaBuffer, DmaMapper, MapError, PciDevice, PciError, PciFunction};
-pub use host_memory::{DmaFault, HostMemory};
+pub use host_memory::{DistantMemory, DmaFault, HostMemory};
 pub use interrupt::{Interrupt, InterruptTable};
 pub use iolab_memory::{MappingAccess, SharedBytes, SharedWord};

@@ -1,6 +1,6 @@
 //! Creates a function for each driver, and answers questions about the drive.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::{Function, Functions, MoreStatistics};
 use iolab_clock::Clock;
 use iolab_memory::SharedBytes;
 use iolab_pci_device::{DmaTable, InterruptTable};
-use iolab_virtual_ssd::{Controller, REGISTER_BYTES, Subsystem, Wiring};
+use iolab_virtual_ssd::{Controller, REGISTER_BYTES, Registers, Subsystem, Wiring};
 
 use crate::service::threads::{NewTask, PolledState, ThreadInboxes};
 
@@ -16,8 +16,11 @@ use crate::service::threads::{NewTask, PolledState, ThreadInboxes};
 const VECTORS: u16 = 65;
 /// How long a reset may take. It is done between two polls.
 const RESET_NS: u64 = 5_000_000_000;
+/// How long threads may take for one pass: many times the longest sleep between two of them.
+const SETTLE_NS: u64 = 100_000_000;
 
 /// The drive as drivers connect to it.
+#[derive(Debug)]
 pub(crate) struct Drive {
     name: String,
     subsystem: Arc<Subsystem>,
@@ -73,8 +76,16 @@ impl Functions for Drive {
             inbox.send(NewTask::Dispatcher(Arc::clone(&state), Box::new(dispatcher))).map_err(ended)?;
         }
         let first = inboxes.dispatchers.first().ok_or("the device has no dispatcher")?;
+        let by_message = controller.registers().clone();
         first.send(NewTask::Controller(Arc::clone(&state), Box::new(controller))).map_err(ended)?;
-        Ok(Box::new(ServedFunction { registers, state, clock: self.clock.clone() }))
+        Ok(Box::new(ServedFunction {
+            registers,
+            by_message,
+            queue_pairs: self.subsystem.config().queue_pairs,
+            passes: inboxes.passes.clone(),
+            state,
+            clock: self.clock.clone(),
+        }))
     }
 
     fn answer(&self, question: &str) -> Result<String, String> {
@@ -94,6 +105,10 @@ impl Functions for Drive {
 /// A driver's end of the drive.
 struct ServedFunction {
     registers: SharedBytes,
+    /// The same, with their rules.
+    by_message: Registers,
+    queue_pairs: u16,
+    passes: Vec<Arc<AtomicU64>>,
     state: Arc<PolledState>,
     clock: Clock,
 }
@@ -108,6 +123,25 @@ impl Function for ServedFunction {
         let give_up_ns = self.clock.now_ns().saturating_add(RESET_NS);
         while self.state.resets_done.load(Ordering::Acquire) != wanted && self.clock.now_ns() < give_up_ns {
             std::thread::sleep(Duration::from_micros(50));
+        }
+    }
+
+    fn read_u32(&self, offset: u32) -> u32 {
+        self.by_message.read(offset)
+    }
+
+    fn write_u32(&self, offset: u32, value: u32) {
+        self.by_message.write_checked(offset, value, self.queue_pairs);
+    }
+
+    /// A thread that has begun another pass looks mappings up again.
+    fn settle(&self) {
+        let before: Vec<u64> = self.passes.iter().map(|passes| passes.load(Ordering::Acquire)).collect();
+        let give_up_ns = self.clock.now_ns().saturating_add(SETTLE_NS);
+        let is_behind =
+            || self.passes.iter().zip(&before).any(|(passes, seen)| passes.load(Ordering::Acquire) == *seen);
+        while is_behind() && self.clock.now_ns() < give_up_ns {
+            std::thread::sleep(Duration::from_micros(20));
         }
     }
 }

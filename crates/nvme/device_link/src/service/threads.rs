@@ -2,7 +2,7 @@
 //! one polls the controllers, too. Each worker thread copies data for every dispatcher.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::JoinHandle;
 
@@ -42,6 +42,8 @@ pub(crate) struct ThreadInboxes {
     pub(crate) dispatchers: Vec<Sender<NewTask>>,
     /// A thread each; every dispatcher has a worker in all of them.
     pub(crate) workers: Vec<Sender<NewTask>>,
+    /// How often each thread has begun anew, looking at its tasks and their mappings.
+    pub(crate) passes: Vec<Arc<AtomicU64>>,
 }
 
 /// The threads; they end when this is dropped.
@@ -71,6 +73,8 @@ impl Threads {
     fn begin(&mut self, clock: &Clock, name: &str, cpu: Option<usize>) -> Result<Sender<NewTask>, ServeError> {
         let (inbox, new_tasks) = channel();
         let (clock, stop) = (clock.clone(), Arc::clone(&self.stop));
+        let passes = Arc::<AtomicU64>::default();
+        self.inboxes.passes.push(Arc::clone(&passes));
         let (bound, is_bound) = channel();
         let body = move || {
             let answer = cpu.map_or(Ok(()), bind);
@@ -78,7 +82,7 @@ impl Threads {
             // Whoever started this waits for the answer.
             let _ = bound.send(answer);
             if go {
-                PollingThread::new(new_tasks, clock).run(&stop);
+                PollingThread::new(new_tasks, clock).run(&stop, &passes);
             }
         };
         let failed = |what: String| move |source: std::io::Error| ServeError::Thread { what, source };
@@ -129,9 +133,10 @@ impl PollingThread {
         PollingThread { new_tasks, clock, dispatchers: Vec::new(), controllers: Vec::new(), copiers: Vec::new() }
     }
 
-    fn run(&mut self, stop: &AtomicBool) {
+    fn run(&mut self, stop: &AtomicBool, passes: &AtomicU64) {
         let mut idle = Idle::default();
         while !stop.load(Ordering::Relaxed) {
+            passes.fetch_add(1, Ordering::AcqRel);
             let mut worked = self.poll_control();
             for _ in 0..POLLS_PER_CONTROL_POLL {
                 let now_ns = self.clock.now_ns();

@@ -16,6 +16,8 @@ mod submission;
 pub(crate) use completion::{CompletionQueue, CompletionSpec};
 pub(crate) use submission::{SubmissionQueue, SubmissionSpec};
 
+use std::sync::atomic::Ordering;
+
 use iolab_pci_device::{DmaFault, HostMemory, MappingAccess, SharedBytes};
 
 /// The memory of a ring.
@@ -46,17 +48,40 @@ impl Ring {
         self.window.as_ref()
     }
 
-    /// Calls `with` with the memory of an entry and the offset in it. A ring may lie in several
-    /// mappings; an entry lies in one, because its size divides that of a page.
+    /// Reads the words of an entry. A ring may lie in several mappings; an entry lies in one, because
+    /// its size divides that of a page, or in memory that is not mapped.
     #[cold]
-    fn entry_by_itself<M: HostMemory, T>(
+    fn load_by_itself<M: HostMemory, const N: usize>(
         &self,
         memory: &mut M,
         offset: usize,
-        bytes: usize,
-        with: impl FnOnce(&SharedBytes, usize) -> T,
-    ) -> Result<T, DmaFault> {
-        let window = memory.window(self.base + offset as u64, bytes, self.access)?;
-        Ok(with(&window, 0))
+    ) -> Result<[u64; N], DmaFault> {
+        let address = self.base + offset as u64;
+        if let Ok(window) = memory.window(address, N * 8, self.access) {
+            return Ok(window.load_words(0));
+        }
+        let mut raw = [[0; 8]; N];
+        memory.read(address, raw.as_flattened_mut())?;
+        Ok(raw.map(u64::from_le_bytes))
+    }
+
+    /// Writes the words of an entry, as [`Ring::load_by_itself`] reads them.
+    #[cold]
+    fn store_by_itself<M: HostMemory, const N: usize>(
+        &self,
+        memory: &mut M,
+        offset: usize,
+        words: [u64; N],
+    ) -> Result<(), DmaFault> {
+        let address = self.base + offset as u64;
+        if let Ok(window) = memory.window(address, N * 8, self.access) {
+            window.store_words(0, words, Ordering::Release);
+            return Ok(());
+        }
+        let raw = words.map(u64::to_le_bytes);
+        let Some((last, before)) = raw.split_last() else { return Ok(()) };
+        memory.write(address, before.as_flattened())?;
+        // The last word has the phase: it is sent when the others are there.
+        memory.write(address + before.len() as u64 * 8, last)
     }
 }

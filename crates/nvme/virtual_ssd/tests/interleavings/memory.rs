@@ -91,6 +91,8 @@ impl SharedWord {
 /// What a device needs of its host's memory here.
 pub trait HostMemory {
     fn window(&mut self, address: u64, bytes: usize, access: MappingAccess) -> Result<SharedBytes, DmaFault>;
+    fn read(&mut self, address: u64, to: &mut [u8]) -> Result<(), DmaFault>;
+    fn write(&mut self, address: u64, from: &[u8]) -> Result<(), DmaFault>;
 }
 
 /// Some memory of a host, mapped.
@@ -107,6 +109,14 @@ impl HostMemory for Host {
     fn window(&mut self, address: u64, bytes: usize, access: MappingAccess) -> Result<SharedBytes, DmaFault> {
         let found = self.0.iter().find(|(start, _)| *start == address);
         found.and_then(|(_, memory)| memory.window(0, bytes)).ok_or(DmaFault { address, bytes, access })
+    }
+
+    fn read(&mut self, address: u64, to: &mut [u8]) -> Result<(), DmaFault> {
+        Err(DmaFault { address, bytes: to.len(), access: MappingAccess::Read })
+    }
+
+    fn write(&mut self, address: u64, from: &[u8]) -> Result<(), DmaFault> {
+        Err(DmaFault { address, bytes: from.len(), access: MappingAccess::ReadWrite })
     }
 }
 

@@ -81,11 +81,12 @@ pub(crate) struct ServeArguments {
     /// Device name
     #[arg(required_unless_present_any = ["null", "file"])]
     pub(crate) name: Option<String>,
-    /// Also serve hosts on the network, by NVMe/TCP: `tcp://127.0.0.1:4420`, `tcp://[::]:4420`; may
-    /// be given several times
+    /// Also serve hosts on the network, by NVMe/TCP: `tcp://127.0.0.1:4420`, `tcp://[::]:4420`; or
+    /// virtual machines and programs here, by vfio-user: `vfio-user:/run/fast.sock`; may be given
+    /// several times
     #[arg(long, value_name = "URL")]
     pub(crate) listen: Vec<String>,
-    /// Hosts that may connect by --listen, by their NVMe names (`cat /etc/nvme/hostnqn`); without
+    /// Hosts that may connect by --listen tcp://, by their NVMe names (`cat /etc/nvme/hostnqn`); without
     /// it, all
     #[arg(long, value_name = "NQN", value_delimiter = ',', requires = "listen")]
     pub(crate) hosts: Vec<String>,

@@ -1,12 +1,16 @@
-//! `iolab device serve --listen`: the device as an NVMe/TCP subsystem.
+//! `iolab device serve --listen`: the device as an NVMe/TCP subsystem, and as a PCI function behind
+//! vfio-user.
 
 use std::fmt::Write;
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use iolab_clock::Clock;
+use iolab_device_link::RunningDrive;
 use iolab_nvme_fabrics::QualifiedName;
 use iolab_nvme_tcp::{LinkFault, SocketLoop, TargetOptions, TcpTarget};
+use iolab_vfio_user::VfioUserServer;
 use iolab_virtual_ssd::Subsystem;
 
 use super::arguments::ServeArguments;
@@ -15,12 +19,34 @@ use crate::exit::ExitFailure;
 /// Begins of the names of devices that were given none: of a domain that nobody has (RFC 2606).
 const NAME_BEGINS: &str = "nqn.2026-11.invalid.iolab:";
 
-/// Serves the drive wherever --listen says, and adds to `text` how hosts reach it.
-pub(super) fn listen(
+/// Where a device is served, as --listen says it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Place {
+    /// By NVMe/TCP.
+    Tcp(SocketAddr),
+    /// By vfio-user.
+    VfioUser(PathBuf),
+}
+
+/// Every place that --listen names.
+pub(super) fn places(arguments: &ServeArguments) -> Result<Vec<Place>, ExitFailure> {
+    let mistake = |what: String| ExitFailure::mistake(format!("iolab: {what}"));
+    let places: Vec<Place> =
+        arguments.listen.iter().map(|url| place(url)).collect::<Result<_, _>>().map_err(mistake)?;
+    let is_named = !arguments.hosts.is_empty() || arguments.nqn.is_some();
+    if is_named && !places.iter().any(|place| matches!(place, Place::Tcp(_))) {
+        return Err(mistake("--hosts and --nqn are for --listen tcp://ADDRESS:PORT".to_owned()));
+    }
+    Ok(places)
+}
+
+/// Serves the drive by NVMe/TCP, and adds to `text` how hosts reach it.
+pub(super) fn tcp(
     arguments: &ServeArguments,
     name: &str,
     drive: &Arc<Subsystem>,
     clock: &Clock,
+    places: &[Place],
     text: &mut String,
 ) -> Result<Vec<TcpTarget>, ExitFailure> {
     let mistake = |what: String| ExitFailure::mistake(format!("iolab: {what}"));
@@ -35,16 +61,16 @@ pub(super) fn listen(
     options.faults = of_links
         .map(|fault| fault.parse::<LinkFault>().map_err(|error| mistake(format!("--fault {fault}: {error}"))))
         .collect::<Result<_, _>>()?;
-    if !options.faults.is_empty() && arguments.listen.is_empty() {
+    if !options.faults.is_empty() && !places.iter().any(|place| matches!(place, Place::Tcp(_))) {
         return Err(mistake("faults of links need a link: add --listen tcp://ADDRESS:PORT".to_owned()));
     }
     if arguments.busy_poll {
         options.spin_ns = u64::MAX;
     }
     let mut targets = Vec::new();
-    for url in &arguments.listen {
-        let at = address(url).map_err(mistake)?;
-        let target = TcpTarget::serve(drive, at, clock, options.clone())
+    for place in places {
+        let Place::Tcp(at) = place else { continue };
+        let target = TcpTarget::serve(drive, *at, clock, options.clone())
             .map_err(|error| ExitFailure::failed(format!("iolab: {error}")))?;
         let at = target.address();
         let _ = writeln!(text, "at trtype=TCP traddr={} trsvcid={} subnqn={own}", at.ip(), at.port());
@@ -56,14 +82,40 @@ pub(super) fn listen(
     Ok(targets)
 }
 
-/// The address of a URL.
-fn address(url: &str) -> Result<SocketAddr, String> {
-    let advice = "write tcp://ADDRESS:PORT, as in tcp://127.0.0.1:4420";
+/// Serves the drive by vfio-user, and adds to `text` how clients reach it.
+pub(super) fn vfio_user(
+    drive: &RunningDrive,
+    places: &[Place],
+    text: &mut String,
+) -> Result<Vec<VfioUserServer>, ExitFailure> {
+    let mut servers = Vec::new();
+    for place in places {
+        let Place::VfioUser(path) = place else { continue };
+        let server = VfioUserServer::start(path, drive.functions())
+            .map_err(|error| ExitFailure::failed(format!("iolab: cannot listen at {}: {error}", path.display())))?;
+        let _ = writeln!(text, "at trtype=VFIOUSER traddr={}", path.display());
+        servers.push(server);
+    }
+    Ok(servers)
+}
+
+/// The place of a URL.
+fn place(url: &str) -> Result<Place, String> {
+    let advice = "write tcp://ADDRESS:PORT, as in tcp://127.0.0.1:4420, or vfio-user:PATH, as in \
+        vfio-user:/run/fast.sock";
+    if let Some(path) = url.strip_prefix("vfio-user:") {
+        if path.is_empty() || path.ends_with('/') {
+            return Err(format!("--listen {url} names no socket: {advice}"));
+        }
+        // A relative path without a folder would be no path to those who connect.
+        let path = if path.contains('/') { path.to_owned() } else { format!("./{path}") };
+        return Ok(Place::VfioUser(path.into()));
+    }
     let Some(place) = url.strip_prefix("tcp://") else {
         return Err(format!("--listen {url} is nothing that a device can be served at: {advice}"));
     };
     let found = place.to_socket_addrs().map_err(|error| format!("--listen {url}: {error}; {advice}"))?;
-    found.into_iter().next().ok_or_else(|| format!("--listen {url}: no such address"))
+    found.into_iter().next().map(Place::Tcp).ok_or_else(|| format!("--listen {url}: no such address"))
 }
 
 #[cfg(test)]
@@ -71,12 +123,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_are_read_and_others_say_how_they_are_written() {
+    fn places_are_read_and_others_say_how_they_are_written() {
         for (url, expected) in [("tcp://127.0.0.1:4420", "127.0.0.1:4420"), ("tcp://[::1]:0", "[::1]:0")] {
-            assert_eq!(address(url).unwrap().to_string(), expected);
+            assert_eq!(place(url).unwrap(), Place::Tcp(expected.parse().unwrap()));
         }
-        for url in ["127.0.0.1:4420", "tcp://127.0.0.1", "rdma://1.2.3.4:1", "tcp://"] {
-            assert!(address(url).unwrap_err().contains("tcp://"), "{url}");
+        for (url, expected) in [("vfio-user:/run/fast.sock", "/run/fast.sock"), ("vfio-user:a.sock", "./a.sock")] {
+            assert_eq!(place(url).unwrap(), Place::VfioUser(expected.into()));
+        }
+        for url in ["127.0.0.1:4420", "tcp://127.0.0.1", "rdma://1.2.3.4:1", "tcp://", "vfio-user:", "vfio-user:/run/"]
+        {
+            assert!(place(url).unwrap_err().contains("tcp://"), "{url}");
         }
     }
 }

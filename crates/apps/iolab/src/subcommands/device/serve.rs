@@ -7,20 +7,21 @@ use std::time::Duration;
 
 use iolab_clock::Clock;
 use iolab_device_catalogue::Catalogue;
-use iolab_device_link::{MoreStatistics, ServeError, ServeOptions, Service};
+use iolab_device_link::{MoreStatistics, RunningDrive, ServeError, ServeOptions, Server};
 use iolab_engine_nvme::{DriveError, MediaError, allow_media, make_drive, make_socket_folder};
 use iolab_nvme_tcp::{LinkFault, TcpTarget};
 use iolab_virtual_ssd::{Config, Subsystem};
 
 use super::arguments::ServeArguments;
 use super::hosts::Hosts;
-use super::listen::listen;
+use super::listen::{self, Place};
 use super::socket;
 use crate::exit::ExitFailure;
 use crate::output;
 
 pub(super) fn main(arguments: &ServeArguments) -> Result<u8, ExitFailure> {
     let (name, config) = described(arguments)?;
+    let places = listen::places(arguments)?;
     let summary = super::summary(&config);
     allow_media(arguments.allow_destroy.iter().map(PathBuf::as_path));
     if let Some(name) = &arguments.name {
@@ -35,12 +36,15 @@ pub(super) fn main(arguments: &ServeArguments) -> Result<u8, ExitFailure> {
     iolab_process::raise_open_files_limit();
     let (clock, _) = Clock::best();
     let mut text = format!("serving {name}: {summary}\n");
-    let targets = Arc::new(listen(arguments, &name, &drive, &clock, &mut text)?);
-    let service = arguments
-        .name
-        .as_deref()
-        .map(|name| serve(arguments, name, (&drive, &targets), &clock, &mut text))
-        .transpose()?;
+    let targets = Arc::new(listen::tcp(arguments, &name, &drive, &clock, &places, &mut text)?);
+    let has_functions = arguments.name.is_some() || places.iter().any(|place| matches!(place, Place::VfioUser(_)));
+    let running = has_functions.then(|| run(arguments, &name, (&drive, &targets), &clock)).transpose()?;
+    let functions =
+        running.as_ref().map_or(Ok(Vec::new()), |running| listen::vfio_user(running, &places, &mut text))?;
+    let link = match (&arguments.name, &running) {
+        (Some(name), Some(running)) => Some(serve(name, running, &mut text)?),
+        _ => None,
+    };
     text += "Press Ctrl-C to stop.\n";
     output::print(&text)?;
     while iolab_process::INTERRUPTS.load(Ordering::Relaxed) == 0 {
@@ -48,7 +52,9 @@ pub(super) fn main(arguments: &ServeArguments) -> Result<u8, ExitFailure> {
         std::thread::sleep(Duration::from_millis(200));
     }
     let hosts = Hosts(Arc::clone(&targets)).text();
-    drop((service, targets));
+    // What is served first, then what serves it.
+    drop((link, functions, targets));
+    drop(running);
     drive.flush().map_err(|error| ExitFailure::failed(format!("iolab: {name}: cannot write its data: {error}")))?;
     output::print(&(drive.statistics().text() + &hosts))?;
     Ok(0)
@@ -87,22 +93,30 @@ fn make_place(name: &str) -> Result<(), ExitFailure> {
     make_socket_folder(&socket).map_err(|error| ExitFailure::refused(format!("iolab: {error}")))
 }
 
-/// Serves it to drivers of this machine through shared memory.
-fn serve(
+/// Starts the threads that poll it for drivers of this machine.
+fn run(
     arguments: &ServeArguments,
     name: &str,
     (drive, targets): (&Arc<Subsystem>, &Arc<Vec<TcpTarget>>),
     clock: &Clock,
-    text: &mut String,
-) -> Result<Service, ExitFailure> {
-    let socket = socket(name)?;
+) -> Result<RunningDrive, ExitFailure> {
     let options = ServeOptions {
         dispatchers: usize::from(arguments.dispatchers),
         workers: usize::from(arguments.workers),
         cpus: arguments.cpus.clone(),
         more: (!targets.is_empty()).then(|| Arc::new(Hosts(Arc::clone(targets))) as Arc<dyn MoreStatistics>),
     };
-    let service = iolab_device_link::serve(&socket, name, drive, clock, &options);
+    RunningDrive::start(name, drive, clock, &options).map_err(failed)
+}
+
+/// Serves it to drivers of this machine through shared memory.
+fn serve(name: &str, running: &RunningDrive, text: &mut String) -> Result<Server, ExitFailure> {
+    let socket = socket(name)?;
+    let server = iolab_device_link::listen(&socket, running);
     *text += &format!("at {}\n", socket.display());
-    service.map_err(|error: ServeError| ExitFailure::failed(format!("iolab: {error}")))
+    server.map_err(failed)
+}
+
+fn failed(error: ServeError) -> ExitFailure {
+    ExitFailure::failed(format!("iolab: {error}"))
 }

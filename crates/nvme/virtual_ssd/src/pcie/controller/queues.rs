@@ -187,7 +187,7 @@ impl<M: HostMemory> Controller<M> {
     ) -> Result<(), CommandError> {
         let base = command.prp1();
         let is_within = base.checked_add(bytes as u64).is_some();
-        if !is_within || self.data.memory.window(base, COMPLETION_ENTRY_BYTES, access).is_err() {
+        if !is_within || !self.data.memory.reaches(base, COMPLETION_ENTRY_BYTES, access) {
             return Err(CommandError::field(place::PRP1, 0));
         }
         Ok(())

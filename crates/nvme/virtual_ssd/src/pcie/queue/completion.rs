@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use iolab_nvme_spec::CompletionEntry;
 use iolab_nvme_spec::completion::COMPLETION_ENTRY_BYTES;
-use iolab_pci_device::{DmaFault, HostMemory, MappingAccess, SharedBytes};
+use iolab_pci_device::{DmaFault, HostMemory, MappingAccess};
 
 use super::Ring;
 
@@ -129,10 +129,9 @@ impl CompletionQueue {
     ) -> Result<(), DmaFault> {
         let words = entry.with_phase(phase).words;
         let offset = self.tail as usize * COMPLETION_ENTRY_BYTES;
-        let store = |bytes: &SharedBytes, at: usize| bytes.store_words(at, words, Ordering::Release);
         match self.ring.window() {
-            Some(window) => store(window, offset),
-            None => self.ring.entry_by_itself(memory, offset, COMPLETION_ENTRY_BYTES, store)?,
+            Some(window) => window.store_words(offset, words, Ordering::Release),
+            None => self.ring.store_by_itself(memory, offset, words)?,
         }
         self.room = self.room.saturating_sub(1);
         self.tail += 1;

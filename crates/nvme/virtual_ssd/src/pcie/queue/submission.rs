@@ -128,9 +128,7 @@ impl SubmissionQueue {
         let offset = self.head as usize * SUBMISSION_ENTRY_BYTES;
         let words = match self.ring.window() {
             Some(window) => window.load_words::<8>(offset),
-            None => {
-                self.ring.entry_by_itself(memory, offset, SUBMISSION_ENTRY_BYTES, |bytes, at| bytes.load_words(at))?
-            }
+            None => self.ring.load_by_itself(memory, offset)?,
         };
         Ok(SubmissionEntry { words })
     }

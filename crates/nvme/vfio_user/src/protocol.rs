@@ -1,0 +1,235 @@
+//! The messages as bytes, both ways.
+//!
+//! ```text
+//!   offset  0     2         4       8       12      16
+//!          ┌─────┬─────────┬───────┬───────┬───────┬─────────────
+//!          │ id  │ command │ bytes │ flags │ errno │ payload …
+//!          └─────┴─────────┴───────┴───────┴───────┴─────────────
+//! ```
+//!
+//! `bytes` counts the header, too. The protocol has the byte order of the host; this is written for
+//! little-endian ones. Descriptors travel beside a message (`SCM_RIGHTS`, unix(7)). What is read
+//! here is checked for its length and nothing else; what it asks for is judged by who carries it
+//! out.
+
+mod access;
+mod info;
+mod interrupts;
+mod mapping;
+mod version;
+
+pub use access::{DmaAccess, RegionAccess, RegionWrites};
+pub use info::{DeviceInfo, IoFdsInfo, RegionArea, RegionFlags, RegionInfo, RegionQuery};
+pub use interrupts::{InterruptAction, InterruptData, InterruptInfo, InterruptSet};
+pub use mapping::{DmaMap, DmaUnmap};
+pub use version::{Abilities, MAJOR, MINOR, Version};
+
+/// Bytes of the header.
+pub const HEADER_BYTES: usize = 16;
+
+/// Regions of a PCI function: six BARs, ROM, configuration space, VGA (`VFIO_PCI_NUM_REGIONS`).
+pub const REGIONS: u32 = 9;
+/// The region of the configuration space.
+pub const CONFIG_REGION: u32 = 7;
+/// Kinds of interrupts: INTx, MSI, MSI-X, errors, requests (`VFIO_PCI_NUM_IRQS`).
+pub const INTERRUPT_KINDS: u32 = 5;
+
+const IS_REPLY: u32 = 1;
+const TYPE_BITS: u32 = 0xf;
+const NO_REPLY: u32 = 1 << 4;
+const HAS_ERROR: u32 = 1 << 5;
+
+/// What a message asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u16)]
+pub enum Command {
+    /// The first message: version and abilities.
+    Version = 1,
+    /// Memory that the server may access.
+    DmaMap = 2,
+    /// Memory that it may no longer access.
+    DmaUnmap = 3,
+    /// What kind of device it is.
+    DeviceInfo = 4,
+    /// Size of a region, and what of it can be mapped.
+    RegionInfo = 5,
+    /// Descriptors that replace accesses.
+    RegionIoFds = 6,
+    /// How many interrupts there are of a kind.
+    InterruptInfo = 7,
+    /// Connects, masks or signals interrupts.
+    SetInterrupts = 8,
+    /// Reads from a region.
+    RegionRead = 9,
+    /// Writes to a region.
+    RegionWrite = 10,
+    /// Reads the client's memory (server to client).
+    DmaRead = 11,
+    /// Writes the client's memory (server to client).
+    DmaWrite = 12,
+    /// Resets the function.
+    Reset = 13,
+    /// Several writes to regions.
+    RegionWriteMulti = 15,
+}
+
+impl Command {
+    /// Of a number; `None` for those of migration and for what is not known.
+    pub fn of(number: u16) -> Option<Command> {
+        use Command::*;
+        let all = [
+            Version,
+            DmaMap,
+            DmaUnmap,
+            DeviceInfo,
+            RegionInfo,
+            RegionIoFds,
+            InterruptInfo,
+            SetInterrupts,
+            RegionRead,
+            RegionWrite,
+            DmaRead,
+            DmaWrite,
+            Reset,
+            RegionWriteMulti,
+        ];
+        all.into_iter().find(|command| *command as u16 == number)
+    }
+}
+
+/// The begin of every message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Header {
+    /// Chosen by who asks, repeated by who answers.
+    pub id: u16,
+    /// What is asked for ([`Command`]), repeated in the answer.
+    pub command: u16,
+    /// Bytes of the whole message.
+    pub bytes: u32,
+    flags: u32,
+    error: u32,
+}
+
+impl Header {
+    /// Of a command with so many bytes of payload.
+    pub fn command(id: u16, command: Command, payload: usize) -> Header {
+        Header { id, command: command as u16, bytes: whole(payload), flags: 0, error: 0 }
+    }
+
+    /// Of the answer to a command.
+    pub fn reply(&self, payload: usize) -> Header {
+        Header { bytes: whole(payload), flags: IS_REPLY, error: 0, ..*self }
+    }
+
+    /// Of the answer to a command that failed.
+    pub fn failure(&self, errno: u32) -> Header {
+        Header { bytes: whole(0), flags: IS_REPLY | HAS_ERROR, error: errno, ..*self }
+    }
+
+    /// Whether it is an answer; `None` for what is neither.
+    pub fn is_reply(&self) -> Option<bool> {
+        match self.flags & TYPE_BITS {
+            0 => Some(false),
+            IS_REPLY => Some(true),
+            _ => None,
+        }
+    }
+
+    /// Whether who asks does not want an answer.
+    pub fn wants_no_reply(&self) -> bool {
+        self.flags & NO_REPLY != 0
+    }
+
+    /// The errno of an answer that says that its command failed; it may be 0.
+    pub fn error(&self) -> Option<u32> {
+        (self.flags & HAS_ERROR != 0).then_some(self.error)
+    }
+
+    /// The bytes.
+    pub fn encode(&self) -> [u8; HEADER_BYTES] {
+        let mut bytes = [0; HEADER_BYTES];
+        bytes[..2].copy_from_slice(&self.id.to_le_bytes());
+        bytes[2..4].copy_from_slice(&self.command.to_le_bytes());
+        for (place, word) in [self.bytes, self.flags, self.error].into_iter().enumerate() {
+            bytes[4 + 4 * place..8 + 4 * place].copy_from_slice(&word.to_le_bytes());
+        }
+        bytes
+    }
+
+    /// Reads the first bytes of a message; `None` where there are fewer, or where it would be
+    /// shorter than its header.
+    pub fn decode(bytes: &[u8]) -> Option<Header> {
+        let fields = Fields(bytes.get(..HEADER_BYTES)?);
+        let [low, high] = [fields.u32(0)?, fields.u32(4)?];
+        let header = Header {
+            id: low as u16,
+            command: (low >> 16) as u16,
+            bytes: high,
+            flags: fields.u32(8)?,
+            error: fields.u32(12)?,
+        };
+        (header.bytes as usize >= HEADER_BYTES).then_some(header)
+    }
+}
+
+fn whole(payload: usize) -> u32 {
+    u32::try_from(HEADER_BYTES + payload).unwrap_or(u32::MAX)
+}
+
+/// A payload, read field by field.
+#[derive(Debug, Clone, Copy)]
+struct Fields<'a>(&'a [u8]);
+
+impl Fields<'_> {
+    fn u32(&self, at: usize) -> Option<u32> {
+        Some(u32::from_le_bytes(self.0.get(at..at.checked_add(4)?)?.try_into().ok()?))
+    }
+
+    fn u64(&self, at: usize) -> Option<u64> {
+        Some(u64::from_le_bytes(self.0.get(at..at.checked_add(8)?)?.try_into().ok()?))
+    }
+}
+
+/// A payload that is being written: words of 4 and 8 bytes.
+#[derive(Debug, Default)]
+struct Payload(Vec<u8>);
+
+impl Payload {
+    fn words(mut self, words: &[u32]) -> Payload {
+        words.iter().for_each(|word| self.0.extend_from_slice(&word.to_le_bytes()));
+        self
+    }
+
+    fn longs(mut self, longs: &[u64]) -> Payload {
+        longs.iter().for_each(|long| self.0.extend_from_slice(&long.to_le_bytes()));
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_has_the_layout_that_is_drawn() {
+        let header = Header::command(0x0201, Command::DmaUnmap, 24);
+        assert_eq!(header.encode(), [1, 2, 3, 0, 40, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(header.failure(22).encode(), [1, 2, 3, 0, 16, 0, 0, 0, 0x21, 0, 0, 0, 22, 0, 0, 0]);
+        for header in [header, header.reply(3), header.failure(5)] {
+            assert_eq!(Header::decode(&header.encode()), Some(header));
+        }
+        assert_eq!((header.is_reply(), header.reply(0).is_reply()), (Some(false), Some(true)));
+        assert_eq!((header.error(), header.failure(5).error()), (None, Some(5)));
+        let quiet = Header { flags: NO_REPLY, ..header };
+        assert!(quiet.wants_no_reply() && !header.wants_no_reply());
+    }
+
+    #[test]
+    fn what_is_no_header_is_none() {
+        let short = Header { bytes: 15, ..Header::command(0, Command::Reset, 0) };
+        assert_eq!(Header::decode(&short.encode()), None);
+        assert_eq!(Header::decode(&short.encode()[..15]), None);
+        assert_eq!(Header { flags: 2, ..short }.is_reply(), None);
+        assert_eq!((Command::of(14), Command::of(16)), (None, None));
+    }
+}

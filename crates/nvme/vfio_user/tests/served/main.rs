@@ -1,0 +1,53 @@
+//! A virtual SSD behind vfio-user: with the driver of this project, with a client that knows nothing
+//! but messages, and with both ends meaning harm.
+//!
+//! `IOLAB_HOSTILE_ROUNDS` sets how many attacks there are.
+
+mod driven;
+mod friend;
+mod hostile;
+mod messages;
+mod raw;
+
+use std::path::PathBuf;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use iolab_clock::Clock;
+use iolab_device_link::{RunningDrive, ServeOptions};
+use iolab_vfio_user::VfioUserServer;
+use iolab_virtual_ssd::{Config, Subsystem};
+
+/// Nothing here takes longer than this, or it hangs.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A served drive. The server goes first, then what polls, then the folder.
+struct Served {
+    server: VfioUserServer,
+    drive: RunningDrive,
+    folder: tempfile::TempDir,
+}
+
+impl Served {
+    fn start() -> Served {
+        let folder = tempfile::tempdir().unwrap();
+        let subsystem = Subsystem::new(Config::parse("size=16M").unwrap()).unwrap();
+        let drive = RunningDrive::start("drive", &subsystem, &Clock::best().0, &ServeOptions::default()).unwrap();
+        let server = VfioUserServer::start(&folder.path().join("drive.sock"), drive.functions()).unwrap();
+        Served { server, drive, folder }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.server.path().to_owned()
+    }
+
+    /// Ends the service, or the test if that hangs.
+    fn end(self) {
+        let (told, ended) = channel();
+        std::thread::spawn(move || {
+            drop((self.server, self.drive, self.folder));
+            told.send(()).unwrap();
+        });
+        ended.recv_timeout(PATIENCE).expect("the service does not end");
+    }
+}
