@@ -155,7 +155,10 @@ fn print(depth: u16, unit: &str, values: &[Vec<f64>; 2]) {
     let line = |name: &str, mut values: Vec<f64>, digits: usize| {
         values.sort_unstable_by(f64::total_cmp);
         let (low, high) = (values[0], values[values.len() - 1]);
-        println!("{name}\tdepth {depth}\t{unit}\t{:.digits$} [{low:.digits$} {high:.digits$}]", values[values.len() / 2]);
+        println!(
+            "{name}\tdepth {depth}\t{unit}\t{:.digits$} [{low:.digits$} {high:.digits$}]",
+            values[values.len() / 2]
+        );
     };
     for (name, values) in PATHS.iter().zip(values) {
         line(name, values.clone(), 0);

@@ -1,5 +1,8 @@
 //! The driver's end: a function that another process serves, as a device for the driver.
 
+mod channel;
+mod error;
+
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
@@ -8,27 +11,15 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use iolab_memory::{MappingAccess, SharedBytes};
-use iolab_pci_device::{DmaBuffer, DmaMapper, DmaTable, HostMemory, Interrupt, MapError, PciError, PciFunction};
+use iolab_pci_device::{DmaBuffer, DmaMapper, DmaTable, Interrupt, MapError, PciError, PciFunction};
 use rustix::io::Errno;
 use rustix::net::SocketAddrUnix;
 
-use crate::protocol::{
-    Abilities, CONFIG_REGION, Command, DeviceInfo, DmaAccess, DmaMap, DmaUnmap, Header, InterruptAction, InterruptData,
-    InterruptInfo, InterruptSet, MAJOR, MINOR, RegionAccess, RegionFlags, RegionInfo, RegionQuery, Version,
-};
-use crate::wire::{self, Inbox, Incoming, LOOK_MS, MOST_DATA_BYTES, MOST_DESCRIPTORS, Wire};
+use crate::protocol::{DmaMap, DmaUnmap, InterruptAction, InterruptData, InterruptSet, MessageCommand, RegionAccess};
+use crate::wire::{self, Incoming, LOOK_MS};
+use channel::{ANSWER, Channel, MSIX};
 
-/// Looks until a server must have answered: about ten seconds. A reset takes longest.
-const ANSWER: u32 = 200;
-/// Messages of the server's own that may come before its answer.
-const MOST_OTHERS: u32 = 4096;
-/// Bytes of the answer about a region: with more areas than anybody has.
-const REGION_BYTES: u32 = 2048;
-/// MSI-X among the kinds of interrupts.
-const MSIX: u32 = 2;
-/// The command register, and memory and bus mastering in it.
-const COMMAND_REGISTER: RegionAccess = RegionAccess { offset: 4, region: CONFIG_REGION, count: 2 };
-const ENABLE: u8 = 0b110;
+pub use error::VfioUserError;
 
 /// A function of a device that another process serves.
 #[derive(Debug)]
@@ -43,57 +34,6 @@ pub struct VfioUser {
     addresses: DmaTable,
 }
 
-/// Why connecting or asking failed.
-#[derive(Debug, thiserror::Error)]
-pub enum VfioUserError {
-    /// Nobody serves a device there.
-    #[error("no vfio-user device is served at {path}: {source}")]
-    NotServed {
-        /// The socket tried.
-        path: String,
-        /// The kernel's answer.
-        source: io::Error,
-    },
-    /// The other end speaks another version.
-    #[error("the vfio-user server has protocol version {major}.{minor}, and this program {MAJOR}.{MINOR}")]
-    Version {
-        /// Of the other end.
-        major: u16,
-        /// Of the other end.
-        minor: u16,
-    },
-    /// The other end refused.
-    #[error("the vfio-user server refuses {what}: {source}")]
-    Refused {
-        /// What it was asked for.
-        what: &'static str,
-        /// Its errno.
-        source: io::Error,
-    },
-    /// What it answered is not of the protocol, or of no NVMe function.
-    #[error("the vfio-user server answers {what} with {why}")]
-    Odd {
-        /// What it was asked for.
-        what: &'static str,
-        /// What is wrong with its answer.
-        why: &'static str,
-    },
-    /// The connection broke, or no answer came in time.
-    #[error("the vfio-user server does not respond: {0}")]
-    Broken(#[from] io::Error),
-}
-
-/// The connection. After an error, nothing more is asked.
-#[derive(Debug)]
-struct Channel {
-    wire: Wire,
-    inbox: Inbox,
-    next_id: u16,
-    is_broken: bool,
-    /// What the server may read and write by messages.
-    memory: DmaTable,
-}
-
 impl VfioUser {
     /// Connects to the server at `path` and looks at its device.
     pub fn connect(path: &Path) -> Result<VfioUser, VfioUserError> {
@@ -105,26 +45,18 @@ impl VfioUser {
 
     /// The same, on a connected socket that does not block.
     pub(crate) fn over(socket: OwnedFd, addresses: DmaTable) -> Result<VfioUser, VfioUserError> {
-        let memory = addresses.clone();
-        let mut channel =
-            Channel { wire: Wire::new(socket), inbox: Inbox::default(), next_id: 0, is_broken: false, memory };
+        let mut channel = Channel::new(socket, addresses.clone());
         channel.agree()?;
-        let device = channel.ask(Command::DeviceInfo, "what it is", &DeviceInfo::query(), &[])?;
-        DeviceInfo::decode(&device.payload)
-            .filter(|device| device.is_pci && device.regions > CONFIG_REGION && device.interrupt_kinds > MSIX)
-            .ok_or(VfioUserError::Odd { what: "what it is", why: "no PCI function" })?;
+        channel.device()?;
         let (bar_bytes, areas) = channel.bar()?;
-        let vectors = channel.ask(Command::InterruptInfo, "its interrupts", &InterruptInfo::query(MSIX), &[])?;
-        let vectors = InterruptInfo::decode(&vectors.payload)
-            .ok_or(VfioUserError::Odd { what: "its interrupts", why: "a message that is too short" })?;
+        let vectors = channel.vectors()?;
         channel.enable()?;
-        let vectors = u16::try_from(vectors.count).unwrap_or(u16::MAX);
         Ok(VfioUser { channel: Mutex::new(channel), bar_bytes, areas, vectors, addresses })
     }
 
     fn ask(
         &self,
-        command: Command,
+        command: MessageCommand,
         what: &'static str,
         payload: &[u8],
         with: &[BorrowedFd<'_>],
@@ -141,7 +73,7 @@ impl VfioUser {
         })?;
         let is_writable = memory.access() == MappingAccess::ReadWrite;
         let map = DmaMap { is_readable: true, is_writable, offset, address, bytes: memory.len() as u64 };
-        let answer = self.ask(Command::DmaMap, "memory", &map.encode(), &[file]);
+        let answer = self.ask(MessageCommand::DmaMap, "memory", &map.encode(), &[file]);
         answer.map(|_| ()).map_err(|error| failed_map(what, error))
     }
 
@@ -175,146 +107,6 @@ fn connect(path: &Path) -> io::Result<OwnedFd> {
     Err(io::ErrorKind::TimedOut.into())
 }
 
-impl Channel {
-    /// Agrees on a version.
-    fn agree(&mut self) -> Result<(), VfioUserError> {
-        let what = "a version";
-        let abilities = Abilities {
-            descriptors: Some(MOST_DESCRIPTORS as u64),
-            data_bytes: Some(MOST_DATA_BYTES as u64),
-            ..Abilities::default()
-        };
-        let version = Version { major: MAJOR, minor: MINOR, abilities };
-        let answer = self.ask(Command::Version, what, &version.encode(), &[])?;
-        let version = Version::decode(&answer.payload).ok_or(VfioUserError::Odd { what, why: "what is no version" })?;
-        if version.major != MAJOR || version.minor > MINOR {
-            return Err(VfioUserError::Version { major: version.major, minor: version.minor });
-        }
-        Ok(())
-    }
-
-    /// The size of BAR 0, and what of it can be mapped.
-    fn bar(&mut self) -> Result<(u64, Vec<(u64, SharedBytes)>), VfioUserError> {
-        let what = "its registers";
-        let odd = |why| VfioUserError::Odd { what, why };
-        let query = RegionQuery { most_bytes: REGION_BYTES, index: 0 };
-        let answer = self.ask(Command::RegionInfo, what, &query.encode(), &[])?;
-        let (info, _) = RegionInfo::decode(&answer.payload).ok_or(odd("an inconsistent message"))?;
-        // Registers and the doorbells of an admin queue.
-        if info.index != 0 || info.bytes < 0x1008 || info.bytes > 1 << 31 {
-            return Err(odd("a region that has no NVMe registers"));
-        }
-        let mut areas = Vec::new();
-        if let Some(file) = answer.descriptors.first().filter(|_| info.flags.has(RegionFlags::MAP)) {
-            for area in &info.areas {
-                let end = area.offset.checked_add(area.bytes).filter(|end| *end <= info.bytes);
-                let start = end.and_then(|_| info.offset.checked_add(area.offset)).ok_or(odd("an area beyond it"))?;
-                // What the server could take away again is reached by messages.
-                let bytes = area.bytes as usize;
-                if let Ok(memory) = SharedBytes::of_peer(file.as_fd(), start, bytes, MappingAccess::ReadWrite) {
-                    areas.push((area.offset, memory));
-                }
-            }
-        }
-        Ok((info.bytes, areas))
-    }
-
-    /// Lets the function access memory.
-    fn enable(&mut self) -> Result<(), VfioUserError> {
-        let what = "its command register";
-        let answer = self.ask(Command::RegionRead, what, &COMMAND_REGISTER.encode(&[]), &[])?;
-        let read = RegionAccess::decode(&answer.payload).and_then(|(_, data)| data.first_chunk::<2>().copied());
-        let [low, high] = read.ok_or(VfioUserError::Odd { what, why: "a message that is too short" })?;
-        self.ask(Command::RegionWrite, what, &COMMAND_REGISTER.encode(&[low | ENABLE, high]), &[])?;
-        Ok(())
-    }
-
-    /// Sends a command and waits for its answer.
-    fn ask(
-        &mut self,
-        command: Command,
-        what: &'static str,
-        payload: &[u8],
-        with: &[BorrowedFd<'_>],
-    ) -> Result<Incoming, VfioUserError> {
-        if self.is_broken {
-            return Err(VfioUserError::Broken(io::ErrorKind::NotConnected.into()));
-        }
-        self.next_id = self.next_id.wrapping_add(1);
-        let header = Header::command(self.next_id, command, payload.len());
-        let answer = self.exchange(&header, payload, with);
-        let answer = answer.inspect_err(|_| self.is_broken = true)?;
-        match answer.header.error() {
-            None => Ok(answer),
-            Some(errno) => {
-                let errno = i32::try_from(errno).ok().filter(|errno| *errno != 0).unwrap_or(Errno::IO.raw_os_error());
-                Err(VfioUserError::Refused { what, source: io::Error::from_raw_os_error(errno) })
-            }
-        }
-    }
-
-    fn exchange(&mut self, header: &Header, payload: &[u8], with: &[BorrowedFd<'_>]) -> io::Result<Incoming> {
-        let mut looks = 0;
-        let mut goes_on = || {
-            looks += 1;
-            looks <= ANSWER
-        };
-        self.wire.send(header, payload, with, &mut goes_on)?;
-        for _ in 0..MOST_OTHERS {
-            let incoming = loop {
-                match self.inbox.take(&self.wire) {
-                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                        if !self.wire.has_news() && !goes_on() {
-                            return Err(io::ErrorKind::TimedOut.into());
-                        }
-                    }
-                    Ok(None) => return Err(io::ErrorKind::ConnectionReset.into()),
-                    Ok(Some(incoming)) => break incoming,
-                    Err(error) => return Err(error),
-                }
-            };
-            match incoming.header.is_reply() {
-                Some(true) if incoming.header.id == header.id && incoming.header.command == header.command => {
-                    return Ok(incoming);
-                }
-                Some(false) => self.serve(&incoming)?,
-                _ => return Err(io::Error::new(io::ErrorKind::InvalidData, "an answer to another request")),
-            }
-        }
-        Err(io::Error::new(io::ErrorKind::InvalidData, "requests without end, and no answer"))
-    }
-
-    /// Reads or writes our memory for a server that has not mapped it.
-    fn serve(&mut self, incoming: &Incoming) -> io::Result<()> {
-        let command = Command::of(incoming.header.command);
-        let done = DmaAccess::decode(&incoming.payload).filter(|(access, _)| access.count <= MOST_DATA_BYTES as u64);
-        let answer = done.and_then(|(access, data)| match command {
-            Some(Command::DmaRead) => {
-                let mut data = vec![0; access.count as usize];
-                self.memory.read(access.address, &mut data).ok()?;
-                Some(access.encode(&data))
-            }
-            Some(Command::DmaWrite) if data.len() as u64 == access.count => {
-                self.memory.write(access.address, data).ok()?;
-                Some(access.encode(&[]))
-            }
-            _ => None,
-        });
-        if incoming.header.wants_no_reply() {
-            return Ok(());
-        }
-        let (header, payload) = match answer {
-            Some(payload) => (incoming.header.reply(payload.len()), payload),
-            None => (incoming.header.failure(Errno::INVAL.raw_os_error().unsigned_abs()), Vec::new()),
-        };
-        let mut looks = 0;
-        self.wire.send(&header, &payload, &[], || {
-            looks += 1;
-            looks <= ANSWER
-        })
-    }
-}
-
 impl PciFunction for VfioUser {
     /// All ones when the server has closed or was killed. The socket tells that at once; the memory
     /// would not.
@@ -327,7 +119,7 @@ impl PciFunction for VfioUser {
             return u32::MAX;
         }
         let access = RegionAccess { offset: offset.into(), region: 0, count: 4 };
-        let answer = self.ask(Command::RegionRead, "a register", &access.encode(&[]), &[]);
+        let answer = self.ask(MessageCommand::RegionRead, "a register", &access.encode(&[]), &[]);
         let value = answer.ok().and_then(|answer| {
             let (_, data) = RegionAccess::decode(&answer.payload)?;
             data.first_chunk().copied().map(u32::from_le_bytes)
@@ -341,7 +133,7 @@ impl PciFunction for VfioUser {
         } else if self.is_register(offset) {
             let access = RegionAccess { offset: offset.into(), region: 0, count: 4 };
             // A server that is gone is noticed by the next read.
-            let _ = self.ask(Command::RegionWrite, "a register", &access.encode(&value.to_le_bytes()), &[]);
+            let _ = self.ask(MessageCommand::RegionWrite, "a register", &access.encode(&value.to_le_bytes()), &[]);
         }
     }
 
@@ -363,14 +155,14 @@ impl PciFunction for VfioUser {
             start: vector.into(),
             count: 1,
         };
-        self.ask(Command::SetInterrupts, "an interrupt", &set.encode(), &[interrupt.as_fd()])
+        self.ask(MessageCommand::SetInterrupts, "an interrupt", &set.encode(), &[interrupt.as_fd()])
             .map_err(|error| failed(io::Error::other(error)))?;
         Ok(interrupt)
     }
 
     fn reset(&mut self) -> Result<(), PciError> {
         let gone = |error: VfioUserError| PciError::Gone(error.to_string());
-        self.ask(Command::Reset, "a reset", &[], &[]).map_err(gone)?;
+        self.ask(MessageCommand::Reset, "a reset", &[], &[]).map_err(gone)?;
         self.channel.get_mut().unwrap_or_else(PoisonError::into_inner).enable().map_err(gone)
     }
 
@@ -394,7 +186,7 @@ impl DmaMapper for VfioUser {
         let bytes = self.addresses.mapped_bytes(address).ok_or(MapError::Unknown { address })?;
         self.addresses.unmap(address)?;
         let unmap = DmaUnmap { is_all: false, address, bytes };
-        let answer = self.ask(Command::DmaUnmap, "releasing memory", &unmap.encode(), &[]);
+        let answer = self.ask(MessageCommand::DmaUnmap, "releasing memory", &unmap.encode(), &[]);
         answer.map(|_| ()).map_err(|error| failed_map("releasing memory", error))
     }
 

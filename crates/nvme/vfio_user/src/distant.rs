@@ -10,7 +10,7 @@ use std::time::Duration;
 use iolab_memory::MappingAccess;
 use iolab_pci_device::{DistantMemory, DmaFault};
 
-use crate::protocol::{Command, DmaAccess, Header};
+use crate::protocol::{DmaAccess, MessageCommand, MessageHeader};
 use crate::wire::{Incoming, MOST_DATA_BYTES, Wire};
 
 /// What a client may take to answer.
@@ -98,7 +98,7 @@ impl Distant {
     }
 
     /// Asks the client, and waits for its answer.
-    fn ask(&self, command: Command, payload: &[u8]) -> Option<Vec<u8>> {
+    fn ask(&self, command: MessageCommand, payload: &[u8]) -> Option<Vec<u8>> {
         let id = {
             let mut state = self.lock();
             if !state.is_open || state.is_lost {
@@ -114,7 +114,7 @@ impl Distant {
             looks += 1;
             looks <= LOOKS && self.lock().is_open
         };
-        let sent = self.wire.send(&Header::command(id, command, payload.len()), payload, &[], goes_on);
+        let sent = self.wire.send(&MessageHeader::command(id, command, payload.len()), payload, &[], goes_on);
         let mut state = self.lock();
         if sent.is_ok() {
             let waits = |state: &mut State| state.is_open && state.waiting.get(&id).is_some_and(Option::is_none);
@@ -165,7 +165,7 @@ impl DistantMemory for Distant {
     fn read(&self, address: u64, to: &mut [u8]) -> Result<(), DmaFault> {
         let fault = DmaFault { address, bytes: to.len(), access: MappingAccess::Read };
         self.each(fault, |access, range| {
-            let answer = self.ask(Command::DmaRead, &access.encode(&[]))?;
+            let answer = self.ask(MessageCommand::DmaRead, &access.encode(&[]))?;
             let (answered, data) = DmaAccess::decode(&answer)?;
             let to = &mut to[range];
             if answered != access || data.len() != to.len() {
@@ -179,7 +179,7 @@ impl DistantMemory for Distant {
     fn write(&self, address: u64, from: &[u8]) -> Result<(), DmaFault> {
         let fault = DmaFault { address, bytes: from.len(), access: MappingAccess::ReadWrite };
         self.each(fault, |access, range| {
-            let answer = self.ask(Command::DmaWrite, &access.encode(&from[range]))?;
+            let answer = self.ask(MessageCommand::DmaWrite, &access.encode(&from[range]))?;
             (DmaAccess::decode(&answer)?.0 == access).then_some(())
         })
     }

@@ -12,7 +12,7 @@ use iolab_memory::SharedBytes;
 use iolab_pci_device::{DmaTable, Interrupt, InterruptTable, PciFunction};
 
 use crate::VfioUser;
-use crate::protocol::{Command, HEADER_BYTES, Header};
+use crate::protocol::{HEADER_BYTES, MessageCommand, MessageHeader};
 use crate::session::{Events, Session};
 use crate::wire::{Inbox, MOST_DATA_BYTES, Wire};
 
@@ -20,6 +20,22 @@ use crate::wire::{Inbox, MOST_DATA_BYTES, Wire};
 const REGISTER_BYTES: usize = 0x2000;
 /// Memory that clients send.
 const MEMORY_BYTES: usize = 0x4000;
+
+/// Inputs of [`survive`] to begin with.
+pub const SEEDS: &[&[u8]] = &[
+    // To a server: command, descriptors, length and payload of a version, of a mapping, of
+    // eventfds, of a write to the configuration space and of several writes.
+    b"\x00\x01\x00\x04\x00\x00\x01\x00\x02\x09\x20\x20\x00\x00\x00\x03\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\
+      \x00\x00\x10\x00\x00\x00\x00\x00\x00\x00\x20\x00\x00\x00\x00\x00\x00",
+    b"\x00\x01\x00\x04\x00\x00\x01\x00\x08\x01\x14\x14\x00\x00\x00\x24\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\
+      \x00\x01\x00\x00\x00\x09\x00\x10\x08\x00\x00\x00\x00\x00\x00\x00\x07\x00\x00\x00\x04\x00\x00\x00",
+    b"\x00\x01\x00\x13\x00\x00\x01\x00{\"capabilities\":{}}\x0f\x00\x20\x01\x00\x00\x00\x00\x00\x00\x00\x04\
+      \x00\x00\x00\x00\x00\x00\x00\x07\x00\x00\x00\x02\x00\x00\x00\x06\x00\x00\x00\x00\x00\x00\x00\x0d\x00\x00",
+    // From a server: lengths and payloads of the answers to the first questions.
+    b"\x01\x04\x00\x00\x01\x00\x10\x10\x00\x00\x00\x03\x00\x00\x00\x09\x00\x00\x00\x05\x00\x00\x00\x20\x20\x00\
+      \x00\x00\x03\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x40\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\
+      \x00\x00\x00\x00\x10\x10\x00\x00\x00\x01\x00\x00\x00\x02\x00\x00\x00\x41\x00\x00\x00",
+];
 
 /// Functions that consist of their registers.
 struct Toys;
@@ -86,7 +102,7 @@ fn clients(mut input: &[u8]) {
             let descriptor = if with & 8 == 0 { event } else { file };
             descriptors.extend(descriptor.and_then(|descriptor| descriptor.try_clone_to_owned().ok()));
         }
-        if let Ok(answer) = session.handle(Command::of((*command).into()), payload, descriptors) {
+        if let Ok(answer) = session.handle(MessageCommand::of((*command).into()), payload, descriptors) {
             assert!(answer.payload.len() <= MOST_DATA_BYTES + 16, "an answer longer than a client takes");
         }
     }
@@ -100,13 +116,18 @@ fn servers(input: &[u8]) {
         return;
     }
     let mut stream = Vec::new();
-    let order = [Command::Version, Command::DeviceInfo, Command::RegionInfo, Command::InterruptInfo];
+    let order = [
+        MessageCommand::Version,
+        MessageCommand::DeviceInfo,
+        MessageCommand::RegionInfo,
+        MessageCommand::InterruptInfo,
+    ];
     let mut rest = input;
-    for (id, command) in (1..).zip(order.into_iter().chain(std::iter::repeat(Command::RegionRead)).take(40)) {
+    for (id, command) in (1..).zip(order.into_iter().chain(std::iter::repeat(MessageCommand::RegionRead)).take(40)) {
         let Some((length, more)) = rest.split_first() else { break };
         let (payload, next) = more.split_at(more.len().min(usize::from(*length)));
         rest = next;
-        stream.extend_from_slice(&Header::command(id, command, payload.len()).reply(payload.len()).encode());
+        stream.extend_from_slice(&MessageHeader::command(id, command, payload.len()).reply(payload.len()).encode());
         stream.extend_from_slice(payload);
     }
     stream.extend_from_slice(rest);

@@ -22,7 +22,7 @@ pub use access::{DmaAccess, RegionAccess, RegionWrites};
 pub use info::{DeviceInfo, IoFdsInfo, RegionArea, RegionFlags, RegionInfo, RegionQuery};
 pub use interrupts::{InterruptAction, InterruptData, InterruptInfo, InterruptSet};
 pub use mapping::{DmaMap, DmaUnmap};
-pub use version::{Abilities, MAJOR, MINOR, Version};
+pub use version::{Abilities, MAJOR, MINOR, VersionMessage};
 
 /// Bytes of the header.
 pub const HEADER_BYTES: usize = 16;
@@ -42,7 +42,7 @@ const HAS_ERROR: u32 = 1 << 5;
 /// What a message asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u16)]
-pub enum Command {
+pub enum MessageCommand {
     /// The first message: version and abilities.
     Version = 1,
     /// Memory that the server may access.
@@ -73,10 +73,13 @@ pub enum Command {
     RegionWriteMulti = 15,
 }
 
-impl Command {
+impl MessageCommand {
     /// Of a number; `None` for those of migration and for what is not known.
-    pub fn of(number: u16) -> Option<Command> {
-        use Command::*;
+    pub fn of(number: u16) -> Option<MessageCommand> {
+        use MessageCommand::{
+            DeviceInfo, DmaMap, DmaRead, DmaUnmap, DmaWrite, InterruptInfo, RegionInfo, RegionIoFds, RegionRead,
+            RegionWrite, RegionWriteMulti, Reset, SetInterrupts, Version,
+        };
         let all = [
             Version,
             DmaMap,
@@ -99,10 +102,10 @@ impl Command {
 
 /// The begin of every message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Header {
+pub struct MessageHeader {
     /// Chosen by who asks, repeated by who answers.
     pub id: u16,
-    /// What is asked for ([`Command`]), repeated in the answer.
+    /// What is asked for ([`MessageCommand`]), repeated in the answer.
     pub command: u16,
     /// Bytes of the whole message.
     pub bytes: u32,
@@ -110,20 +113,20 @@ pub struct Header {
     error: u32,
 }
 
-impl Header {
+impl MessageHeader {
     /// Of a command with so many bytes of payload.
-    pub fn command(id: u16, command: Command, payload: usize) -> Header {
-        Header { id, command: command as u16, bytes: whole(payload), flags: 0, error: 0 }
+    pub fn command(id: u16, command: MessageCommand, payload: usize) -> MessageHeader {
+        MessageHeader { id, command: command as u16, bytes: whole(payload), flags: 0, error: 0 }
     }
 
     /// Of the answer to a command.
-    pub fn reply(&self, payload: usize) -> Header {
-        Header { bytes: whole(payload), flags: IS_REPLY, error: 0, ..*self }
+    pub fn reply(&self, payload: usize) -> MessageHeader {
+        MessageHeader { bytes: whole(payload), flags: IS_REPLY, error: 0, ..*self }
     }
 
     /// Of the answer to a command that failed.
-    pub fn failure(&self, errno: u32) -> Header {
-        Header { bytes: whole(0), flags: IS_REPLY | HAS_ERROR, error: errno, ..*self }
+    pub fn failure(&self, errno: u32) -> MessageHeader {
+        MessageHeader { bytes: whole(0), flags: IS_REPLY | HAS_ERROR, error: errno, ..*self }
     }
 
     /// Whether it is an answer; `None` for what is neither.
@@ -158,10 +161,10 @@ impl Header {
 
     /// Reads the first bytes of a message; `None` where there are fewer, or where it would be
     /// shorter than its header.
-    pub fn decode(bytes: &[u8]) -> Option<Header> {
+    pub fn decode(bytes: &[u8]) -> Option<MessageHeader> {
         let fields = Fields(bytes.get(..HEADER_BYTES)?);
         let [low, high] = [fields.u32(0)?, fields.u32(4)?];
-        let header = Header {
+        let header = MessageHeader {
             id: low as u16,
             command: (low >> 16) as u16,
             bytes: high,
@@ -212,24 +215,24 @@ mod tests {
 
     #[test]
     fn a_header_has_the_layout_that_is_drawn() {
-        let header = Header::command(0x0201, Command::DmaUnmap, 24);
+        let header = MessageHeader::command(0x0201, MessageCommand::DmaUnmap, 24);
         assert_eq!(header.encode(), [1, 2, 3, 0, 40, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
         assert_eq!(header.failure(22).encode(), [1, 2, 3, 0, 16, 0, 0, 0, 0x21, 0, 0, 0, 22, 0, 0, 0]);
         for header in [header, header.reply(3), header.failure(5)] {
-            assert_eq!(Header::decode(&header.encode()), Some(header));
+            assert_eq!(MessageHeader::decode(&header.encode()), Some(header));
         }
         assert_eq!((header.is_reply(), header.reply(0).is_reply()), (Some(false), Some(true)));
         assert_eq!((header.error(), header.failure(5).error()), (None, Some(5)));
-        let quiet = Header { flags: NO_REPLY, ..header };
+        let quiet = MessageHeader { flags: NO_REPLY, ..header };
         assert!(quiet.wants_no_reply() && !header.wants_no_reply());
     }
 
     #[test]
     fn what_is_no_header_is_none() {
-        let short = Header { bytes: 15, ..Header::command(0, Command::Reset, 0) };
-        assert_eq!(Header::decode(&short.encode()), None);
-        assert_eq!(Header::decode(&short.encode()[..15]), None);
-        assert_eq!(Header { flags: 2, ..short }.is_reply(), None);
-        assert_eq!((Command::of(14), Command::of(16)), (None, None));
+        let short = MessageHeader { bytes: 15, ..MessageHeader::command(0, MessageCommand::Reset, 0) };
+        assert_eq!(MessageHeader::decode(&short.encode()), None);
+        assert_eq!(MessageHeader::decode(&short.encode()[..15]), None);
+        assert_eq!(MessageHeader { flags: 2, ..short }.is_reply(), None);
+        assert_eq!((MessageCommand::of(14), MessageCommand::of(16)), (None, None));
     }
 }

@@ -9,8 +9,8 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use iolab_pci_device::Interrupt;
 use rustix::event::PollFlags;
 use rustix::net::{SocketAddrUnix, SocketFlags, accept_with, bind, connect, listen};
 
-use crate::protocol::Command;
+use crate::protocol::MessageCommand;
 use crate::session::{Answer, Events, Session};
 use crate::wire::{self, Inbox, Incoming, LOOK_MS, Wire};
 
@@ -167,10 +167,10 @@ fn answer(session: &mut Session<'_>, wire: &Wire, incoming: Incoming, stop: &Ato
         Some(false) => {}
         None => return false,
     }
-    let command = Command::of(header.command);
+    let command = MessageCommand::of(header.command);
     let answer = session.handle(command, &incoming.payload, incoming.descriptors);
     // Without a version there is nothing to talk about.
-    let goes_on_after = command != Some(Command::Version) || answer.is_ok();
+    let goes_on_after = command != Some(MessageCommand::Version) || answer.is_ok();
     if header.wants_no_reply() {
         return goes_on_after;
     }

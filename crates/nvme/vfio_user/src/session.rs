@@ -12,8 +12,8 @@ use rustix::io::Errno;
 use crate::distant::Distant;
 use crate::lines::Lines;
 use crate::protocol::{
-    Abilities, Command, DeviceInfo, DmaMap, DmaUnmap, INTERRUPT_KINDS, InterruptInfo, InterruptSet, IoFdsInfo, MAJOR,
-    MINOR, REGIONS, RegionAccess, RegionQuery, RegionWrites, Version,
+    Abilities, DeviceInfo, DmaMap, DmaUnmap, INTERRUPT_KINDS, InterruptInfo, InterruptSet, IoFdsInfo, MAJOR, MINOR,
+    MessageCommand, REGIONS, RegionAccess, RegionQuery, RegionWrites, VersionMessage,
 };
 use crate::regions::{Regions, Written};
 use crate::wire::{Incoming, MOST_DATA_BYTES, MOST_DESCRIPTORS, Wire};
@@ -92,55 +92,55 @@ impl<'a> Session<'a> {
     /// Carries a command out.
     pub(crate) fn handle(
         &mut self,
-        command: Option<Command>,
+        command: Option<MessageCommand>,
         payload: &[u8],
         descriptors: Vec<OwnedFd>,
     ) -> Result<Answer, Errno> {
         let command = command.ok_or(Errno::NOTSUP)?;
-        if command == Command::Version {
+        if command == MessageCommand::Version {
             return self.agree(payload);
         }
         let Some(device) = &mut self.device else { return Err(Errno::INVAL) };
         match command {
-            Command::DmaMap => return self.map(payload, descriptors),
-            Command::DmaUnmap => return self.unmap(payload),
-            Command::Reset => {
+            MessageCommand::DmaMap => return self.map(payload, descriptors),
+            MessageCommand::DmaUnmap => return self.unmap(payload),
+            MessageCommand::Reset => {
                 self.reset();
                 return Ok(Answer::default());
             }
-            Command::RegionWrite | Command::RegionWriteMulti => return self.write(command, payload),
+            MessageCommand::RegionWrite | MessageCommand::RegionWriteMulti => return self.write(command, payload),
             _ => {}
         }
         match command {
-            Command::DeviceInfo => {
+            MessageCommand::DeviceInfo => {
                 let info =
                     DeviceInfo { has_reset: true, is_pci: true, regions: REGIONS, interrupt_kinds: INTERRUPT_KINDS };
                 Ok(info.encode().into())
             }
-            Command::RegionInfo => {
+            MessageCommand::RegionInfo => {
                 let query = RegionQuery::decode(payload).ok_or(Errno::INVAL)?;
                 let (info, descriptor) = device.regions.info(query.index)?;
                 Ok(Answer { payload: info.encode(query.most_bytes), descriptor })
             }
-            Command::RegionIoFds => {
+            MessageCommand::RegionIoFds => {
                 // Doorbells are polled, so there is nothing that an event would replace.
                 let query = RegionQuery::decode(payload).filter(|query| query.index < REGIONS).ok_or(Errno::INVAL)?;
                 Ok(IoFdsInfo { index: query.index }.encode().into())
             }
-            Command::InterruptInfo => {
+            MessageCommand::InterruptInfo => {
                 let index = InterruptInfo::decode_query(payload).ok_or(Errno::INVAL)?;
                 if index >= INTERRUPT_KINDS {
                     return Err(Errno::INVAL);
                 }
                 Ok(device.lines.info(index).encode().into())
             }
-            Command::SetInterrupts => {
+            MessageCommand::SetInterrupts => {
                 let set = InterruptSet::decode(payload).ok_or(Errno::INVAL)?;
                 device.lines.set(&set, descriptors)?;
                 *self.events.lock().unwrap_or_else(PoisonError::into_inner) = device.lines.events();
                 Ok(Answer::default())
             }
-            Command::RegionRead => {
+            MessageCommand::RegionRead => {
                 let (access, _) = RegionAccess::decode(payload).ok_or(Errno::INVAL)?;
                 let data = device.regions.read(&access)?;
                 Ok(access.encode(&data).into())
@@ -151,7 +151,7 @@ impl<'a> Session<'a> {
 
     /// The first message: version and abilities. The client gets its function.
     fn agree(&mut self, payload: &[u8]) -> Result<Answer, Errno> {
-        let asked = Version::decode(payload).ok_or(Errno::INVAL)?;
+        let asked = VersionMessage::decode(payload).ok_or(Errno::INVAL)?;
         if asked.major != MAJOR || self.device.is_some() {
             return Err(Errno::INVAL);
         }
@@ -161,7 +161,7 @@ impl<'a> Session<'a> {
         let regions = Regions::new(function, interrupts.count());
         self.device = Some(Device { regions, lines: Lines::new(interrupts) });
         let abilities = asked.abilities.answer(&abilities());
-        Ok(Version { major: MAJOR, minor: asked.minor.min(MINOR), abilities }.encode().into())
+        Ok(VersionMessage { major: MAJOR, minor: asked.minor.min(MINOR), abilities }.encode().into())
     }
 
     fn map(&mut self, payload: &[u8], descriptors: Vec<OwnedFd>) -> Result<Answer, Errno> {
@@ -219,14 +219,14 @@ impl<'a> Session<'a> {
         Ok(unmap.encode().into())
     }
 
-    fn write(&mut self, command: Command, payload: &[u8]) -> Result<Answer, Errno> {
+    fn write(&mut self, command: MessageCommand, payload: &[u8]) -> Result<Answer, Errno> {
         let Some(device) = &mut self.device else { return Err(Errno::INVAL) };
         let mut wants_reset = false;
         let mut one = |access: &RegionAccess, data: &[u8]| {
             wants_reset |= device.regions.write(access, data)? == Written::Reset;
             Ok(())
         };
-        let answer = if command == Command::RegionWrite {
+        let answer = if command == MessageCommand::RegionWrite {
             let (access, data) = RegionAccess::decode(payload).ok_or(Errno::INVAL)?;
             one(&access, data)?;
             access.encode(&[])

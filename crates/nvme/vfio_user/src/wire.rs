@@ -16,7 +16,7 @@ use rustix::net::{
     SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socket_with,
 };
 
-use crate::protocol::{HEADER_BYTES, Header};
+use crate::protocol::{HEADER_BYTES, MessageHeader};
 
 /// Descriptors of a message: as many as QEMU takes at most.
 pub(crate) const MOST_DESCRIPTORS: usize = 16;
@@ -42,7 +42,7 @@ pub(crate) struct Wire {
 /// A message that has arrived.
 #[derive(Debug)]
 pub(crate) struct Incoming {
-    pub(crate) header: Header,
+    pub(crate) header: MessageHeader,
     pub(crate) payload: Vec<u8>,
     pub(crate) descriptors: Vec<OwnedFd>,
 }
@@ -80,7 +80,7 @@ impl Wire {
     /// long as `goes_on` returns true.
     pub(crate) fn send(
         &self,
-        header: &Header,
+        header: &MessageHeader,
         payload: &[u8],
         descriptors: &[BorrowedFd<'_>],
         mut goes_on: impl FnMut() -> bool,
@@ -128,7 +128,7 @@ impl Inbox {
     /// arrived as a whole.
     pub(crate) fn take(&mut self, wire: &Wire) -> io::Result<Option<Incoming>> {
         loop {
-            let wanted = match Header::decode(&self.bytes) {
+            let wanted = match MessageHeader::decode(&self.bytes) {
                 Some(header) if header.bytes as usize > MOST_MESSAGE_BYTES => {
                     return Err(broken(format!("a message of {} bytes", header.bytes)));
                 }
@@ -185,7 +185,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     use super::*;
-    use crate::protocol::Command;
+    use crate::protocol::MessageCommand;
 
     fn pair() -> (Wire, Wire) {
         let (one, other) = UnixStream::pair().unwrap();
@@ -198,7 +198,7 @@ mod tests {
         let (pipe, _writer) = rustix::pipe::pipe().unwrap();
         let long = vec![7; 100_000];
         for (id, payload, descriptors) in [(1, &long[..], vec![pipe.as_fd()]), (2, &[], vec![]), (3, &[1], vec![])] {
-            let header = Header::command(id, Command::RegionWrite, payload.len());
+            let header = MessageHeader::command(id, MessageCommand::RegionWrite, payload.len());
             near.send(&header, payload, &descriptors, || true).unwrap();
         }
         let mut inbox = Inbox::default();
@@ -217,14 +217,14 @@ mod tests {
     fn what_is_no_message_costs_nothing_and_is_an_error() {
         for bytes in [15u32, MOST_MESSAGE_BYTES as u32 + 1, u32::MAX] {
             let (near, far) = pair();
-            let mut message = Header::command(1, Command::Reset, 0).encode();
+            let mut message = MessageHeader::command(1, MessageCommand::Reset, 0).encode();
             message[4..8].copy_from_slice(&bytes.to_le_bytes());
             near.send_some(&message, &[]).unwrap();
             assert_eq!(Inbox::default().take(&far).unwrap_err().kind(), io::ErrorKind::InvalidData);
         }
         // One that is long by what it says only.
         let (near, far) = pair();
-        near.send(&Header::command(1, Command::Reset, MOST_DATA_BYTES), &[], &[], || true).unwrap();
+        near.send(&MessageHeader::command(1, MessageCommand::Reset, MOST_DATA_BYTES), &[], &[], || true).unwrap();
         let mut inbox = Inbox::default();
         assert_eq!(inbox.take(&far).unwrap_err().kind(), io::ErrorKind::WouldBlock);
         assert!(inbox.bytes.capacity() <= 2 * PART_BYTES);
@@ -235,7 +235,7 @@ mod tests {
         let (near, _far) = pair();
         let payload = vec![0; 1 << 20];
         let mut looks = 0;
-        let header = Header::command(1, Command::RegionWrite, payload.len());
+        let header = MessageHeader::command(1, MessageCommand::RegionWrite, payload.len());
         let sent = near.send(&header, &payload, &[], || {
             looks += 1;
             looks < 3

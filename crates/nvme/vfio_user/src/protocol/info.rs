@@ -35,7 +35,7 @@ impl DeviceInfo {
 
     /// The payload of the answer.
     pub fn encode(&self) -> Vec<u8> {
-        let flags = u32::from(self.has_reset) * DEVICE_RESET | u32::from(self.is_pci) * DEVICE_PCI;
+        let flags = (u32::from(self.has_reset) * DEVICE_RESET) | (u32::from(self.is_pci) * DEVICE_PCI);
         Payload::default().words(&[DEVICE_BYTES, flags, self.regions, self.interrupt_kinds]).0
     }
 
@@ -67,7 +67,7 @@ impl RegionQuery {
         Payload::default().words(&[self.most_bytes, 0, self.index, 0]).longs(&[0, 0]).0
     }
 
-    /// Reads a payload, of [`super::Command::RegionIoFds`], too.
+    /// Reads a payload, of [`super::MessageCommand::RegionIoFds`], too.
     pub fn decode(payload: &[u8]) -> Option<RegionQuery> {
         let fields = Fields(payload);
         Some(RegionQuery { most_bytes: fields.u32(0)?, index: fields.u32(8)? })

@@ -33,7 +33,7 @@ impl InterruptInfo {
 
     /// The payload of the answer.
     pub fn encode(&self) -> Vec<u8> {
-        let flags = EVENTFD | u32::from(self.is_maskable) * MASKABLE;
+        let flags = EVENTFD | (u32::from(self.is_maskable) * MASKABLE);
         let flags = if self.count == 0 { 0 } else { flags };
         Payload::default().words(&[INFO_BYTES, flags, self.index, self.count]).0
     }

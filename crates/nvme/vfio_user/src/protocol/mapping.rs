@@ -27,7 +27,7 @@ pub struct DmaMap {
 impl DmaMap {
     /// The payload.
     pub fn encode(&self) -> Vec<u8> {
-        let flags = u32::from(self.is_readable) * READABLE | u32::from(self.is_writable) * WRITABLE;
+        let flags = (u32::from(self.is_readable) * READABLE) | (u32::from(self.is_writable) * WRITABLE);
         Payload::default().words(&[MAP_BYTES as u32, flags]).longs(&[self.offset, self.address, self.bytes]).0
     }
 

@@ -14,7 +14,7 @@ const DEFAULT_DATA_BYTES: u64 = 1 << 20;
 
 /// Version and abilities, of who proposes and of who answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Version {
+pub struct VersionMessage {
     /// The major version.
     pub major: u16,
     /// The minor version.
@@ -63,7 +63,7 @@ impl Abilities {
     }
 }
 
-impl Version {
+impl VersionMessage {
     /// The payload.
     pub fn encode(&self) -> Vec<u8> {
         let mut list = Map::new();
@@ -89,7 +89,7 @@ impl Version {
     }
 
     /// Reads a payload; `None` where it has no version, or where its data is not JSON.
-    pub fn decode(payload: &[u8]) -> Option<Version> {
+    pub fn decode(payload: &[u8]) -> Option<VersionMessage> {
         let word = Fields(payload).u32(0)?;
         let data = payload.get(4..)?;
         let data = data.strip_suffix(&[0]).unwrap_or(data);
@@ -106,7 +106,7 @@ impl Version {
                 write_multiple: list.and_then(|list| list.get(WRITE_MULTIPLE)).and_then(Value::as_bool),
             };
         }
-        Some(Version { major: word as u16, minor: (word >> 16) as u16, abilities })
+        Some(VersionMessage { major: word as u16, minor: (word >> 16) as u16, abilities })
     }
 }
 
@@ -117,20 +117,20 @@ mod tests {
     #[test]
     fn versions_are_read_as_they_were_written() {
         let abilities = Abilities { descriptors: Some(8), write_multiple: Some(true), ..Abilities::default() };
-        let version = Version { major: 0, minor: 1, abilities };
+        let version = VersionMessage { major: 0, minor: 1, abilities };
         let bytes = version.encode();
         assert_eq!(bytes[..4], [0, 0, 1, 0]);
         assert_eq!(
             std::str::from_utf8(&bytes[4..]),
             Ok("{\"capabilities\":{\"max_msg_fds\":8,\"write_multiple\":true}}\0")
         );
-        assert_eq!(Version::decode(&bytes), Some(version));
-        let none = Version { abilities: Abilities::default(), ..version };
-        assert_eq!(Version::decode(&bytes[..4]), Some(none), "the data may be missing");
-        assert_eq!(Version::decode(b"\0\0\x01\0{}\0"), Some(none));
-        assert_eq!(Version::decode(b"\0\0\x01\0{\"capabilities\":[1]}"), Some(none), "odd data says nothing");
+        assert_eq!(VersionMessage::decode(&bytes), Some(version));
+        let none = VersionMessage { abilities: Abilities::default(), ..version };
+        assert_eq!(VersionMessage::decode(&bytes[..4]), Some(none), "the data may be missing");
+        assert_eq!(VersionMessage::decode(b"\0\0\x01\0{}\0"), Some(none));
+        assert_eq!(VersionMessage::decode(b"\0\0\x01\0{\"capabilities\":[1]}"), Some(none), "odd data says nothing");
         for wrong in [&b"\0\0\x01"[..], b"\0\0\x01\0{", b"\0\0\x01\0\xff\0"] {
-            assert_eq!(Version::decode(wrong), None);
+            assert_eq!(VersionMessage::decode(wrong), None);
         }
     }
 

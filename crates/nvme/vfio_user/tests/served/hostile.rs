@@ -9,7 +9,7 @@ use iolab_memory::SharedBytes;
 use iolab_nvme_driver::WaitPolicy;
 use iolab_pci_device::{Interrupt, PciFunction};
 use iolab_vfio_user::protocol::{
-    Command, DmaMap, Header, InterruptAction, InterruptData, InterruptSet, RegionAccess,
+    DmaMap, InterruptAction, InterruptData, InterruptSet, MessageCommand, MessageHeader, RegionAccess,
 };
 use iolab_vfio_user::{MOST_MAPPINGS, VfioUser};
 use rustix::io::write;
@@ -34,7 +34,9 @@ impl Random {
     }
 
     fn bytes(&mut self, most: u64) -> Vec<u8> {
-        (0..self.below(most)).map(|_| if self.below(3) == 0 { self.next() as u8 } else { self.below(3) as u8 }).collect()
+        (0..self.below(most))
+            .map(|_| if self.below(3) == 0 { self.next() as u8 } else { self.below(3) as u8 })
+            .collect()
     }
 }
 
@@ -59,9 +61,9 @@ fn attack(path: &Path, random: &mut Random, descriptors: &[OwnedFd]) -> Option<R
         0 | 1 => {
             let raw = Raw::greeted(path);
             for id in 0..50 {
-                let Some(command) = Command::of(random.below(16) as u16) else { continue };
+                let Some(command) = MessageCommand::of(random.below(16) as u16) else { continue };
                 let payload = random.bytes(80);
-                let header = Header::command(id, command, payload.len());
+                let header = MessageHeader::command(id, command, payload.len());
                 let count = random.below(20) as usize;
                 let with: Vec<_> = descriptors.iter().cycle().take(count).map(AsFd::as_fd).collect();
                 if !raw.send(&[&header.encode()[..], &payload].concat(), &with) {
@@ -80,7 +82,7 @@ fn attack(path: &Path, random: &mut Random, descriptors: &[OwnedFd]) -> Option<R
         3 => {
             let raw = Raw::greeted(path);
             let access = RegionAccess { offset: 0, region: 7, count: 4096 };
-            let header = Header::command(1, Command::RegionRead, 16);
+            let header = MessageHeader::command(1, MessageCommand::RegionRead, 16);
             while raw.send(&[&header.encode()[..], &access.encode(&[])].concat(), &[]) {}
             Some(raw)
         }
@@ -103,7 +105,7 @@ fn attack(path: &Path, random: &mut Random, descriptors: &[OwnedFd]) -> Option<R
             for _ in 0..20 {
                 let (offset, value) = (random.below(0x20) * 4, random.next() as u32);
                 let access = RegionAccess { offset, region: 0, count: 4 };
-                let header = Header::command(1, Command::RegionWrite, 20);
+                let header = MessageHeader::command(1, MessageCommand::RegionWrite, 20);
                 raw.send(&[&header.encode()[..], &access.encode(&value.to_le_bytes())].concat(), &[]);
             }
             Some(raw)
@@ -135,18 +137,13 @@ fn an_eventfd_that_is_full_holds_nobody_up() {
     let served = Served::start();
     let mut raw = Raw::greeted(&served.path());
     let event = rustix::event::eventfd(0, rustix::event::EventfdFlags::empty()).unwrap();
-    let set = InterruptSet {
-        action: InterruptAction::Trigger,
-        data: InterruptData::Eventfd,
-        index: 2,
-        start: 0,
-        count: 1,
-    };
-    raw.ask(Command::SetInterrupts, &set.encode(), &[event.as_fd()]).unwrap();
+    let set =
+        InterruptSet { action: InterruptAction::Trigger, data: InterruptData::Eventfd, index: 2, start: 0, count: 1 };
+    raw.ask(MessageCommand::SetInterrupts, &set.encode(), &[event.as_fd()]).unwrap();
     write(&event, &(u64::MAX - 1).to_ne_bytes()).unwrap();
     // The thread of the connection waits, until somebody empties it.
     let trigger = InterruptSet { data: InterruptData::None, ..set };
-    raw.ask(Command::SetInterrupts, &trigger.encode(), &[]).unwrap();
+    raw.ask(MessageCommand::SetInterrupts, &trigger.encode(), &[]).unwrap();
     served.end();
 }
 
@@ -155,10 +152,10 @@ fn serve_badly(listener: &UnixListener, honest: &Path, good: usize, harm: u64) {
     use std::io::{Read, Write};
     let (mut client, _) = listener.accept().unwrap();
     let mut server = UnixStream::connect(honest).unwrap();
-    let mut relay = |from: &mut UnixStream, to: &mut UnixStream| -> Option<Header> {
+    let relay = |from: &mut UnixStream, to: &mut UnixStream| -> Option<MessageHeader> {
         let mut head = [0; 16];
         from.read_exact(&mut head).ok()?;
-        let header = Header::decode(&head)?;
+        let header = MessageHeader::decode(&head)?;
         let mut payload = vec![0; header.bytes as usize - 16];
         from.read_exact(&mut payload).ok()?;
         to.write_all(&[&head[..], &payload].concat()).ok()?;
@@ -174,16 +171,16 @@ fn serve_badly(listener: &UnixListener, honest: &Path, good: usize, harm: u64) {
     if client.read_exact(&mut head).is_err() {
         return;
     }
-    let header = Header::decode(&head).unwrap();
+    let header = MessageHeader::decode(&head).unwrap();
     let _ = match harm {
         0 => Ok(()),
         1 => client.write_all(&header.reply(usize::MAX / 2).encode()),
         2 => client.write_all(&header.failure(0).encode()),
-        3 => client.write_all(&Header::command(header.id + 1, Command::Reset, 0).reply(0).encode()),
+        3 => client.write_all(&MessageHeader::command(header.id + 1, MessageCommand::Reset, 0).reply(0).encode()),
         4 => client.write_all(&header.reply(0).encode()),
         5 => client.write_all(&[0xff; 4096]),
         _ => {
-            let command = Header::command(9, Command::DmaRead, 16);
+            let command = MessageHeader::command(9, MessageCommand::DmaRead, 16);
             let message = [&command.encode()[..], &[0xff; 16]].concat();
             (0..100).try_for_each(|_| client.write_all(&message))
         }

@@ -4,8 +4,8 @@ use std::os::fd::AsFd;
 
 use iolab_memory::{MappingAccess, SharedBytes};
 use iolab_vfio_user::protocol::{
-    CONFIG_REGION, Command, DeviceInfo, DmaMap, DmaUnmap, Header, InterruptInfo, RegionAccess, RegionArea, RegionFlags,
-    RegionInfo, RegionQuery, Version,
+    CONFIG_REGION, DeviceInfo, DmaMap, DmaUnmap, InterruptInfo, MessageCommand, MessageHeader, RegionAccess,
+    RegionArea, RegionFlags, RegionInfo, RegionQuery, VersionMessage,
 };
 use rustix::io::Errno;
 
@@ -56,12 +56,12 @@ fn identify() -> [u8; 64] {
 fn a_client_learns_what_the_function_consists_of() {
     let served = Served::start();
     let mut raw = Raw::greeted(&served.path());
-    let (payload, _) = raw.ask(Command::DeviceInfo, &DeviceInfo::query(), &[]).unwrap();
+    let (payload, _) = raw.ask(MessageCommand::DeviceInfo, &DeviceInfo::query(), &[]).unwrap();
     let device = DeviceInfo { has_reset: true, is_pci: true, regions: 9, interrupt_kinds: 5 };
     assert_eq!(DeviceInfo::decode(&payload), Some(device));
     for (index, bytes, descriptors) in [(0, 0x4000, 1), (1, 0, 0), (4, 0x2000, 0), (7, 4096, 0), (8, 0, 0)] {
         let query = RegionQuery { most_bytes: 4096, index };
-        let (payload, files) = raw.ask(Command::RegionInfo, &query.encode(), &[]).unwrap();
+        let (payload, files) = raw.ask(MessageCommand::RegionInfo, &query.encode(), &[]).unwrap();
         let (info, _) = RegionInfo::decode(&payload).unwrap();
         assert_eq!((info.index, info.bytes, files.len()), (index, bytes, descriptors));
         assert_eq!(info.flags.has(RegionFlags::MAP), descriptors == 1);
@@ -70,16 +70,16 @@ fn a_client_learns_what_the_function_consists_of() {
         }
     }
     let query = RegionQuery { most_bytes: 4096, index: 9 };
-    assert_eq!(raw.ask(Command::RegionInfo, &query.encode(), &[]).unwrap_err(), errno(Errno::INVAL));
+    assert_eq!(raw.ask(MessageCommand::RegionInfo, &query.encode(), &[]).unwrap_err(), errno(Errno::INVAL));
     for (index, count) in [(0, 1), (1, 32), (2, 65), (3, 0), (4, 0)] {
-        let (payload, _) = raw.ask(Command::InterruptInfo, &InterruptInfo::query(index), &[]).unwrap();
+        let (payload, _) = raw.ask(MessageCommand::InterruptInfo, &InterruptInfo::query(index), &[]).unwrap();
         assert_eq!(InterruptInfo::decode(&payload).unwrap().count, count);
     }
     let class = RegionAccess { offset: 8, region: CONFIG_REGION, count: 4 };
-    let (payload, _) = raw.ask(Command::RegionRead, &class.encode(&[]), &[]).unwrap();
+    let (payload, _) = raw.ask(MessageCommand::RegionRead, &class.encode(&[]), &[]).unwrap();
     assert_eq!(RegionAccess::decode(&payload), Some((class, &[1, 2, 8, 1][..])));
     let io_fds = RegionQuery { most_bytes: 4096, index: 0 };
-    assert_eq!(raw.ask(Command::RegionIoFds, &io_fds.encode(), &[]).unwrap().0.len(), 16);
+    assert_eq!(raw.ask(MessageCommand::RegionIoFds, &io_fds.encode(), &[]).unwrap().0.len(), 16);
     served.end();
 }
 
@@ -102,19 +102,23 @@ fn what_is_refused_is_answered_with_an_errno_and_the_next_is_served() {
         assert_eq!(raw.map(case, &[]), Err(errno(expected)), "{case:?}");
     }
     let unmap = |address, bytes| DmaUnmap { is_all: false, address, bytes }.encode();
-    assert_eq!(raw.ask(Command::DmaUnmap, &unmap(0x1_0000, 0x1000), &[]).unwrap_err(), errno(Errno::NOENT));
-    let (payload, _) = raw.ask(Command::DmaUnmap, &unmap(0x1_0000, 0x1_0000), &[]).unwrap();
+    assert_eq!(raw.ask(MessageCommand::DmaUnmap, &unmap(0x1_0000, 0x1000), &[]).unwrap_err(), errno(Errno::NOENT));
+    let (payload, _) = raw.ask(MessageCommand::DmaUnmap, &unmap(0x1_0000, 0x1_0000), &[]).unwrap();
     assert_eq!(payload, unmap(0x1_0000, 0x1_0000));
     for (offset, region, count) in [(0x4000, 0, 4), (u64::MAX, 0, 4), (0, 0, 0), (0, 1, 4), (4094, 7, 4), (2, 0, 4)] {
         let access = RegionAccess { offset, region, count };
-        let answer = raw.ask(Command::RegionWrite, &access.encode(&[0; 4]), &[]);
+        let answer = raw.ask(MessageCommand::RegionWrite, &access.encode(&[0; 4]), &[]);
         assert_eq!(answer.unwrap_err(), errno(Errno::INVAL), "{access:?}");
     }
     let short = RegionAccess { offset: 0x14, region: 0, count: 8 };
-    assert_eq!(raw.ask(Command::RegionWrite, &short.encode(&[0; 4]), &[]).unwrap_err(), errno(Errno::INVAL));
-    assert_eq!(raw.ask(Command::DmaRead, &[0; 16], &[]).unwrap_err(), errno(Errno::INVAL), "that is the server's");
-    assert!([&[][..], &[1; 7]].iter().all(|payload| raw.ask(Command::SetInterrupts, payload, &[]).is_err()));
-    raw.ask(Command::Reset, &[], &[]).unwrap();
+    assert_eq!(raw.ask(MessageCommand::RegionWrite, &short.encode(&[0; 4]), &[]).unwrap_err(), errno(Errno::INVAL));
+    assert_eq!(
+        raw.ask(MessageCommand::DmaRead, &[0; 16], &[]).unwrap_err(),
+        errno(Errno::INVAL),
+        "that is the server's"
+    );
+    assert!([&[][..], &[1; 7]].iter().all(|payload| raw.ask(MessageCommand::SetInterrupts, payload, &[]).is_err()));
+    raw.ask(MessageCommand::Reset, &[], &[]).unwrap();
     served.end();
 }
 
@@ -122,17 +126,17 @@ fn what_is_refused_is_answered_with_an_errno_and_the_next_is_served() {
 fn versions_come_first_and_once() {
     let served = Served::start();
     let mut raw = Raw::connect(&served.path());
-    assert_eq!(raw.ask(Command::DeviceInfo, &DeviceInfo::query(), &[]).unwrap_err(), errno(Errno::INVAL));
-    let other = Version { major: 1, minor: 0, abilities: Default::default() };
-    assert!(raw.ask(Command::Version, &other.encode(), &[]).is_err());
+    assert_eq!(raw.ask(MessageCommand::DeviceInfo, &DeviceInfo::query(), &[]).unwrap_err(), errno(Errno::INVAL));
+    let other = VersionMessage { major: 1, minor: 0, abilities: Default::default() };
+    assert!(raw.ask(MessageCommand::Version, &other.encode(), &[]).is_err());
     assert!(raw.is_closed());
     let mut raw = Raw::connect(&served.path());
-    let newer = Version { minor: 9, major: 0, ..other };
-    let (payload, _) = raw.ask(Command::Version, &newer.encode(), &[]).unwrap();
-    assert_eq!(Version::decode(&payload).unwrap().minor, 1);
-    assert!(raw.ask(Command::Version, &newer.encode(), &[]).is_err());
+    let newer = VersionMessage { minor: 9, major: 0, ..other };
+    let (payload, _) = raw.ask(MessageCommand::Version, &newer.encode(), &[]).unwrap();
+    assert_eq!(VersionMessage::decode(&payload).unwrap().minor, 1);
+    assert!(raw.ask(MessageCommand::Version, &newer.encode(), &[]).is_err());
     assert!(raw.is_closed());
-    for broken in [&[0; 16][..], &Header::command(1, Command::Reset, usize::MAX / 2).encode()] {
+    for broken in [&[0; 16][..], &MessageHeader::command(1, MessageCommand::Reset, usize::MAX / 2).encode()] {
         let mut raw = Raw::connect(&served.path());
         raw.send(broken, &[]);
         assert!(raw.is_closed());
@@ -189,7 +193,7 @@ fn queues_that_become_read_only_or_vanish_are_fatal_for_the_controller_alone() {
         memory.fill(0, 0x40_000, 0);
         memory.write(SUBMISSIONS as usize, &identify());
         enable(&mut raw);
-        raw.ask(Command::DmaUnmap, &unmap.encode(), &[]).unwrap();
+        raw.ask(MessageCommand::DmaUnmap, &unmap.encode(), &[]).unwrap();
         match again {
             "read-only" => raw.map(map(0, 0x40_000, false), &[file]).unwrap(),
             "nothing" => {}
@@ -207,7 +211,7 @@ fn queues_that_become_read_only_or_vanish_are_fatal_for_the_controller_alone() {
         raw.write_u32(CC, 0);
         raw.until(CSTS, READY, 0);
         if again != "nothing" {
-            raw.ask(Command::DmaUnmap, &unmap.encode(), &[]).unwrap();
+            raw.ask(MessageCommand::DmaUnmap, &unmap.encode(), &[]).unwrap();
         }
         raw.map(map(0, 0x40_000, true), &[file]).unwrap();
         enable(&mut raw);

@@ -7,7 +7,9 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-use iolab_vfio_user::protocol::{Abilities, Command, DmaAccess, DmaMap, HEADER_BYTES, Header, RegionAccess, Version};
+use iolab_vfio_user::protocol::{
+    Abilities, DmaAccess, DmaMap, HEADER_BYTES, MessageCommand, MessageHeader, RegionAccess, VersionMessage,
+};
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
     recvmsg, sendmsg,
@@ -39,8 +41,8 @@ impl Raw {
     /// With a version agreed on.
     pub(crate) fn greeted(path: &Path) -> Raw {
         let mut raw = Raw::connect(path);
-        let version = Version { major: 0, minor: 1, abilities: Abilities::default() };
-        raw.ask(Command::Version, &version.encode(), &[]).unwrap();
+        let version = VersionMessage { major: 0, minor: 1, abilities: Abilities::default() };
+        raw.ask(MessageCommand::Version, &version.encode(), &[]).unwrap();
         raw
     }
 
@@ -56,9 +58,9 @@ impl Raw {
     }
 
     /// Sends a command and waits for its answer, serving memory meanwhile.
-    pub(crate) fn ask(&mut self, command: Command, payload: &[u8], with: &[BorrowedFd<'_>]) -> Answered {
+    pub(crate) fn ask(&mut self, command: MessageCommand, payload: &[u8], with: &[BorrowedFd<'_>]) -> Answered {
         self.id += 1;
-        let header = Header::command(self.id, command, payload.len());
+        let header = MessageHeader::command(self.id, command, payload.len());
         assert!(self.send(&[&header.encode()[..], payload].concat(), with));
         loop {
             let (answer, payload, descriptors) = self.receive().expect("an answer");
@@ -78,9 +80,9 @@ impl Raw {
         self.receive().is_none()
     }
 
-    fn receive(&mut self) -> Option<(Header, Vec<u8>, Vec<OwnedFd>)> {
+    fn receive(&mut self) -> Option<(MessageHeader, Vec<u8>, Vec<OwnedFd>)> {
         let (head, descriptors) = self.receive_bytes(HEADER_BYTES)?;
-        let header = Header::decode(&head).unwrap();
+        let header = MessageHeader::decode(&head).unwrap();
         let (payload, _) = self.receive_bytes(header.bytes as usize - HEADER_BYTES)?;
         Some((header, payload, descriptors))
     }
@@ -109,10 +111,10 @@ impl Raw {
     }
 
     /// Answers a command of the device.
-    fn serve(&mut self, header: &Header, payload: &[u8]) {
+    fn serve(&mut self, header: &MessageHeader, payload: &[u8]) {
         let (access, data) = DmaAccess::decode(payload).unwrap();
         let range = access.address as usize..(access.address + access.count) as usize;
-        let payload = if header.command == Command::DmaRead as u16 {
+        let payload = if header.command == MessageCommand::DmaRead as u16 {
             self.reads += 1;
             access.encode(&self.memory[range])
         } else {
@@ -125,18 +127,18 @@ impl Raw {
     }
 
     pub(crate) fn map(&mut self, map: DmaMap, with: &[BorrowedFd<'_>]) -> Result<(), u32> {
-        self.ask(Command::DmaMap, &map.encode(), with).map(|_| ())
+        self.ask(MessageCommand::DmaMap, &map.encode(), with).map(|_| ())
     }
 
     pub(crate) fn read_u32(&mut self, offset: u64) -> u32 {
         let access = RegionAccess { offset, region: 0, count: 4 };
-        let (payload, _) = self.ask(Command::RegionRead, &access.encode(&[]), &[]).unwrap();
+        let (payload, _) = self.ask(MessageCommand::RegionRead, &access.encode(&[]), &[]).unwrap();
         u32::from_le_bytes(*RegionAccess::decode(&payload).unwrap().1.first_chunk().unwrap())
     }
 
     pub(crate) fn write_u32(&mut self, offset: u64, value: u32) {
         let access = RegionAccess { offset, region: 0, count: 4 };
-        self.ask(Command::RegionWrite, &access.encode(&value.to_le_bytes()), &[]).unwrap();
+        self.ask(MessageCommand::RegionWrite, &access.encode(&value.to_le_bytes()), &[]).unwrap();
     }
 
     /// Reads a register until it has these bits.
