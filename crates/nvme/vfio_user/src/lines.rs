@@ -28,7 +28,8 @@ struct Line {
 #[derive(Debug)]
 pub(crate) struct Lines {
     table: InterruptTable,
-    kinds: [Vec<Line>; 3],
+    /// INTx, MSI, MSI-X, and errors, which a client connects and this function never has.
+    kinds: [Vec<Line>; 4],
     has_intx: bool,
 }
 
@@ -37,7 +38,7 @@ impl Lines {
     pub(crate) fn new(table: InterruptTable) -> Lines {
         let count = table.count();
         let lines = |count: u16| vec![Line::default(); usize::from(count)];
-        Lines { table, kinds: [lines(1), lines(MSI_VECTORS.min(count)), lines(count)], has_intx: true }
+        Lines { table, kinds: [lines(1), lines(MSI_VECTORS.min(count)), lines(count), lines(1)], has_intx: true }
     }
 
     /// How many there are of a kind.
@@ -89,7 +90,7 @@ impl Lines {
 
     /// Puts the eventfds that count into the table.
     fn connect(&self) {
-        let [intx, msi, msix] = &self.kinds;
+        let [intx, msi, msix, _] = &self.kinds;
         let is_used = |lines: &[Line]| lines.iter().any(|line| line.event.is_some());
         let kind = if is_used(msix) {
             MSIX
@@ -159,7 +160,7 @@ mod tests {
     fn msix_comes_before_msi_and_before_intx() {
         let table = InterruptTable::with_vectors(40);
         let mut lines = Lines::new(table.clone());
-        assert_eq!([0, 1, 2, 3].map(|index| lines.info(index).count), [1, 32, 40, 0]);
+        assert_eq!([0, 1, 2, 3, 4].map(|index| lines.info(index).count), [1, 32, 40, 1, 0]);
         let (near, far) = events(1);
         lines.set(&change(TRIGGER, InterruptData::Eventfd, 0, 0, 1), far).unwrap();
         table.signal(39);
@@ -206,7 +207,7 @@ mod tests {
         };
         assert!(refused(&mut lines, 2, 3, 2, events(2).1), "beyond the last one");
         assert!(refused(&mut lines, 2, u32::MAX, u32::MAX, Vec::new()));
-        assert!(refused(&mut lines, 3, 0, 1, events(1).1), "no such kind");
+        assert!(refused(&mut lines, 4, 0, 1, events(1).1), "no such kind");
         assert!(refused(&mut lines, 2, 0, 4, events(3).1), "fewer than said");
         let (pipe, _writer) = rustix::pipe::pipe().unwrap();
         assert!(refused(&mut lines, 2, 0, 1, vec![pipe]), "not an eventfd");
