@@ -92,6 +92,7 @@ const LEFT_OUT: &[&str] = &[
     "fs-perf",
     "fs-io-tester",
     "fs-cluster-reading",
+    "fs-qualify",
     "kv-check",
     "validate",
     // It needs a target on a network.
