@@ -2,7 +2,7 @@
 //!
 //! Figures are compared by the logarithm of their ratio: its estimate with its standard error,
 //! limits that hold together for all comparisons of a family, and one verdict from them. Where all
-//! configurations of a study were measured in the same blocks, [`Family`](crate::Family) has
+//! configurations of a study were measured in the same blocks, [`Family`] has
 //! estimate and limits; two sides alone are compared by Student's method within blocks, or by
 //! Welch's (1947) when trials are not paired. The exact rank test of the pair is reported as well,
 //! as a check that assumes less. With few blocks it cannot reach small p-values, so it does not

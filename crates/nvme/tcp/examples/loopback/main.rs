@@ -60,9 +60,8 @@ pub(crate) fn bind(cpu: usize) {
 fn main() {
     let word = std::env::args().nth(1).unwrap_or_else(|| "3".to_owned());
     let clock = Clock::best().0;
-    match word.as_str() {
-        "count" => return ours::count(&clock),
-        _ => {}
+    if word == "count" {
+        return ours::count(&clock);
     }
     let rounds: usize = word.parse().unwrap_or(3);
     println!("bytes   depth  round  bare loop/s  p50 us  io_uring/s  p50 us  ratio  epoll/s  p50 us  ratio");

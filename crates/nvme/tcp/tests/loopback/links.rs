@@ -25,7 +25,7 @@ fn exercise(rig: &mut Rig, rounds: u8) -> Vec<CommandOutcome> {
             let window = rig.data(usize::from(slot) * 8192, 8192);
             assert_eq!(rig.queue.write(slot, &rig.namespace, u64::from(slot) * 2, 2, window), Submit::Accepted);
         }
-        let mut is_written = vec![true; 32];
+        let mut is_written = [true; 32];
         for one in rig.ended(32) {
             is_written[usize::from(one.slot)] = one.outcome.is_done();
             others.extend((!one.outcome.is_done()).then_some(one.outcome));
