@@ -22,8 +22,8 @@ use iolab_clock::Clock;
 use iolab_pci_device::{PciDevice, SharedBytes};
 
 pub(crate) use admin_command::{AdminCommand, Payload};
-pub(crate) use cold::Cold;
 pub use cold::ControllerReset;
+pub(crate) use cold::{ATTEMPTS, Cold};
 pub use events::{AsyncEvent, EventDetail};
 pub use facts::ControllerFacts;
 pub(crate) use shared::Shared;

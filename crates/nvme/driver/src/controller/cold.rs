@@ -16,6 +16,8 @@ use crate::transport::{QueueLife, Transport};
 
 /// Time between two polls of the device.
 const PAUSE: Duration = Duration::from_micros(20);
+/// How often a controller is tried whose resets or connections fail one after the other.
+pub(crate) const ATTEMPTS: usize = 8;
 /// Recoveries that are kept.
 const RECOVERIES_KEPT: usize = 256;
 
@@ -75,14 +77,6 @@ enum Failed {
     Once(DriverError),
     /// The transport has given up.
     ForGood(DriverError),
-}
-
-impl Failed {
-    fn into_error(self) -> DriverError {
-        match self {
-            Failed::Once(error) | Failed::ForGood(error) => error,
-        }
-    }
 }
 
 impl<T: Transport> fmt::Debug for Cold<T> {
@@ -158,14 +152,7 @@ impl<T: Transport> Cold<T> {
     pub(crate) fn recover(&mut self, fault: ResetCause) -> Result<(), DriverError> {
         // First of all: from here on, queue pairs ignore completions from before the reset.
         self.epoch.fetch_add(1, Ordering::AcqRel);
-        // The second attempt is for transient failures, such as a lost answer. A device that is
-        // gone stays gone, and a transport that connects again by itself has tried for as long as
-        // it may.
-        let outcome = match self.restart() {
-            Err(Failed::ForGood(error) | Failed::Once(error @ DriverError::Gone { .. })) => Err(error),
-            Err(Failed::Once(_)) => self.restart().map_err(Failed::into_error),
-            Ok(()) => Ok(()),
-        };
+        let outcome = self.restart_patiently();
         if self.recoveries.len() == RECOVERIES_KEPT {
             self.recoveries.pop_front();
         }
@@ -174,6 +161,22 @@ impl<T: Transport> Cold<T> {
             self.dead = Some(Arc::new(error.clone()));
         }
         outcome
+    }
+
+    /// Restarts, again after transient failures: twice after a lost answer, some more often when a
+    /// connection that was just made breaks again. A device that is gone stays gone, and a
+    /// transport that connects again by itself has tried for as long as it may.
+    fn restart_patiently(&mut self) -> Result<(), DriverError> {
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            match self.restart() {
+                Ok(()) => return Ok(()),
+                Err(Failed::Once(DriverError::Disconnected(_))) if attempts < ATTEMPTS => {}
+                Err(Failed::Once(error)) if attempts < 2 && !matches!(error, DriverError::Gone { .. }) => {}
+                Err(Failed::ForGood(error) | Failed::Once(error)) => return Err(error),
+            }
+        }
     }
 
     fn restart(&mut self) -> Result<(), Failed> {

@@ -17,15 +17,12 @@ use iolab_nvme_spec::{AdminOpcode, IoOpcode, SubmissionEntry};
 
 use super::slot::AbortState;
 use super::{CommandOutcome, Completion, Loss, QueuePair};
-use crate::controller::{AdminCommand, Payload};
+use crate::controller::{ATTEMPTS, AdminCommand, Payload};
 use crate::error::{DriverError, ResetCause};
 use crate::transport::{Completions, QueueLife, Submission, Transport};
 
 /// The longest time between two checks.
 const SLOWEST_CHECK_NS: u64 = 100_000_000;
-
-/// How often the queues are created again when resets follow each other.
-const ATTEMPTS: usize = 8;
 
 impl<T: Transport> QueuePair<T> {
     /// What a reap does now and then: looks for resets, and checks time-outs.
@@ -183,6 +180,9 @@ impl<T: Transport> QueuePair<T> {
                 if self.current_epoch.load(Ordering::Acquire) == self.epoch {
                     return;
                 }
+            } else if let Err(DriverError::Disconnected(_)) = made {
+                // The new connection broke, too. The next round looks whether that could be mended.
+                let _ = self.shared.recover(self.epoch, ResetCause::Disconnected);
             } else {
                 // The controller works, but refuses queues that it had before.
                 let reason = DriverError::BadDescription("it rejects creating its queues after a reset".into());

@@ -69,9 +69,29 @@ fn lost_answers_and_broken_links_are_made_good() {
         for sockets in [SocketLoop::Auto, SocketLoop::Epoll] {
             let target = faulty(&[fault], sockets);
             let mut rig = Rig::new(address(target.address(), Digests::of_bits(digests)));
-            assert_eq!(exercise(&mut rig, 5), [], "{fault}");
+            assert_eq!(exercise(&mut rig, 5), [], "{fault}: {:?}", rig.controller.recoveries());
             assert!(rig.controller.resets() > 0, "{fault} met nothing");
         }
+    }
+}
+
+/// Further breaks meet each step of connecting again: Connect of the admin queue, properties, Identify, features, and
+/// Connect of the I/O queue.
+#[test]
+fn a_link_that_breaks_while_it_is_mended_is_mended_again() {
+    let set_up = {
+        let target = faulty(&[], SocketLoop::Auto);
+        let _rig = Rig::new(address(target.address(), Digests::default()));
+        target.statistics()[0].connections.iter().find(|one| one.queue == 0).unwrap().counted.commands
+    };
+    let while_mended = (set_up..2 * set_up + 2).map(|after| format!("link-reset:queue=0,after={after},times=2"));
+    // Connect of the I/O queue is its first answer.
+    let while_mended = while_mended.chain((1..=4).map(|times| format!("link-reset:after=41,times={times}")));
+    for second in while_mended {
+        let target = faulty(&["link-reset:after=40,times=1", &second], SocketLoop::Auto);
+        let mut rig = Rig::new(address(target.address(), Digests::default()));
+        assert_eq!(exercise(&mut rig, 2), [], "{second}: {:?}", rig.controller.recoveries());
+        assert!(rig.controller.resets() > 0, "{second}: nothing broke");
     }
 }
 
