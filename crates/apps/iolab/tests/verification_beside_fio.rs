@@ -210,7 +210,9 @@ fn damage_is_found_where_fio_finds_it() {
     }
     for kind in KINDS {
         for which in ["", "data", "zeroes", "swap"] {
-            for more in [&[][..], &["--verify_fatal=1"], &["--continue_on_error=verify"]] {
+            // What happens after a mismatch does not depend on the checksum.
+            let ways: [&[&str]; 3] = [&[], &["--verify_fatal=1"], &["--continue_on_error=verify"]];
+            for more in if kind == KINDS[0] { &ways[..] } else { &ways[..1] } {
                 let (theirs, ours) = (Lab::new(), Lab::new());
                 let write = ["--rw=write", "--do_verify=0", "--verify_state_save=0"];
                 let read = ["--rw=read", "--verify_state_save=0"];
