@@ -135,8 +135,8 @@ pub(crate) struct ReportArguments {
     /// A recording (`.iolab`), the partial recording of a killed run (`.iolab.partial`), or a study
     /// folder
     pub(crate) recording: PathBuf,
-    /// Format: `normal`, `terse`, `json`, `json+` (several separated by commas) or `html`; for a
-    /// study `normal`, `json` or `html`. An output file that ends in `.html` implies `html`
+    /// Format: `normal`, `terse`, `json`, `json+`, `openmetrics` (several separated by commas) or
+    /// `html`; for a study `normal`, `json` or `html`. An output file that ends in `.html` implies `html`
     #[arg(long, default_value = "normal", value_delimiter = ',')]
     pub(crate) output_format: Vec<String>,
     /// Version of the terse format, 2 to 5

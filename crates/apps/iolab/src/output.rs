@@ -35,6 +35,8 @@ pub(crate) enum Format {
     Terse(TerseVersion),
     Json,
     JsonPlus,
+    /// Metrics for Prometheus.
+    OpenMetrics,
     /// The table of SPDK perf.
     Perf(PerfDetail),
 }
@@ -47,6 +49,7 @@ impl Format {
             "terse" | "minimal" => Some(Format::Terse(version)),
             "json" => Some(Format::Json),
             "json+" => Some(Format::JsonPlus),
+            "openmetrics" => Some(Format::OpenMetrics),
             _ => None,
         }
     }
@@ -179,6 +182,7 @@ pub(crate) fn render(recording: &Recording, format: Format, whole: bool) -> Stri
         Format::Terse(version) => iolab_report::terse(recording, version),
         Format::Json => iolab_report::json(recording, JsonStyle { plus: false, utc_offset_seconds }),
         Format::JsonPlus => iolab_report::json(recording, JsonStyle { plus: true, utc_offset_seconds }),
+        Format::OpenMetrics => iolab_report::openmetrics(recording),
         Format::Perf(detail) => iolab_report::perf(recording, detail),
     }
 }

@@ -1,7 +1,7 @@
 //! Reports: pure functions from a [`iolab_recording::Recording`] to text.
 //!
 //! One file or folder per format: [`mod@normal`], [`mod@json`], [`mod@terse`], [`logs`],
-//! [`intervals`], [`observed`], [`status`], [`mod@summary`] and [`mod@perf`]. All of them read the
+//! [`intervals`], [`observed`], [`mod@openmetrics`], [`status`], [`mod@summary`] and [`mod@perf`]. All of them read the
 //! same figures from [`iolab_aggregate`], so formats cannot drift apart. fio's formats are
 //! reproduced in layout, keys, order and units; where fio's own figures are known to mislead
 //! (extremes of groups, percentiles above the maximum, shares that add to more than 100 %) the
@@ -17,6 +17,7 @@ pub mod logs;
 pub mod normal;
 mod number;
 pub mod observed;
+pub mod openmetrics;
 pub mod perf;
 pub mod status;
 pub mod summary;
@@ -31,6 +32,7 @@ pub use logs::{
 };
 pub use normal::{Style, normal, normal_body, normal_header};
 pub use observed::{observed_json_lines, observed_table};
+pub use openmetrics::openmetrics;
 pub use perf::{PerfDetail, perf};
 pub use status::{Snapshot, status_line};
 pub use summary::summary;

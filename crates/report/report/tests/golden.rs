@@ -4,7 +4,7 @@
 
 mod fixture;
 
-use iolab_report::{JsonStyle, PerfDetail, Style, TerseVersion, json, normal, perf, summary, terse};
+use iolab_report::{JsonStyle, PerfDetail, Style, TerseVersion, json, normal, openmetrics, perf, summary, terse};
 use iolab_testkit::golden::check_golden;
 
 fn check(name: &str, actual: &str) {
@@ -45,6 +45,12 @@ fn terse_reports() {
     let cases = ["single", "survived"].map(fixture::case);
     let text: String = cases.iter().flat_map(|case| versions.map(|version| terse(case, version))).collect();
     check("terse.txt", &text);
+}
+
+#[test]
+fn metrics() {
+    let text = ["mixed_rw_sync", "paced", "several_devices", "empty"].map(|name| openmetrics(&fixture::case(name)));
+    check("openmetrics.txt", &text.concat());
 }
 
 #[test]

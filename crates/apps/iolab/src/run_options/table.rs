@@ -124,7 +124,7 @@ pub(crate) static RUN_OPTIONS: &[RunOption] = &[
     switch("help", "Print this page", on!(help)).letter('h'),
     switch("version", "Print the version", on!(version)).letter('v'),
     valued("output", "FILE", "Write the report to a file", word!(output)).letter('o').not_in_study(REPORTS),
-    valued("output-format", "LIST", "Report formats: normal, terse, json, json+", formats)
+    valued("output-format", "LIST", "Report formats: normal, terse, json, json+, openmetrics", formats)
         .letter('F')
         .not_in_study("`iolab study show FOLDER --json` has its figures as JSON"),
     valued("terse-version", "N", "Version of the terse report, 2 to 5", |run, text| {
@@ -319,8 +319,12 @@ fn formats(mut run: RunOptions, text: &str) -> Result<RunOptions, Refusal> {
             "terse" | "minimal" => OutputFormat::Terse,
             "json" => OutputFormat::Json,
             "json+" => OutputFormat::JsonPlus,
+            "openmetrics" => OutputFormat::OpenMetrics,
             other => {
-                return Err(advise(format!("`{other}` is not a report format"), "one of: normal, terse, json, json+"));
+                return Err(advise(
+                    format!("`{other}` is not a report format"),
+                    "one of: normal, terse, json, json+, openmetrics",
+                ));
             }
         };
         if !run.output_formats.contains(&format) {

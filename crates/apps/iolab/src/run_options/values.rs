@@ -110,6 +110,8 @@ pub(crate) enum OutputFormat {
     Json,
     /// JSON with full histograms.
     JsonPlus,
+    /// Metrics for Prometheus.
+    OpenMetrics,
 }
 
 /// When the status line is shown.

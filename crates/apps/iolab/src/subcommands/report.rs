@@ -116,8 +116,11 @@ fn in_formats(arguments: &ReportArguments) -> Result<String, ExitFailure> {
     let version = TerseVersion::from_number(u64::from(arguments.terse_version))
         .ok_or_else(|| ExitFailure::mistake("iolab: --terse-version is 2, 3, 4 or 5"))?;
     let formats = arguments.output_format.iter().map(|word| {
-        let unknown =
-            || ExitFailure::mistake(format!("iolab: unknown format {word}: normal, terse, json, json+ or html"));
+        let unknown = || {
+            ExitFailure::mistake(format!(
+                "iolab: unknown format {word}: normal, terse, json, json+, openmetrics or html"
+            ))
+        };
         Format::parse(word, version).ok_or_else(unknown)
     });
     let formats = formats.collect::<Result<Vec<_>, _>>()?;

@@ -309,6 +309,7 @@ fn formats(run: &RunOptions, mode: Mode) -> Result<Vec<Format>, ExitFailure> {
             OutputFormat::Terse => Format::Terse(version),
             OutputFormat::Json => Format::Json,
             OutputFormat::JsonPlus => Format::JsonPlus,
+            OutputFormat::OpenMetrics => Format::OpenMetrics,
         })
         .collect();
     if run.minimal {
@@ -335,7 +336,8 @@ fn in_fios_order(formats: &mut Vec<Format>) {
     formats.sort_by_key(|format| match format {
         Format::Terse(_) => 0,
         Format::Json | Format::JsonPlus => 1,
-        Format::Normal | Format::Perf(_) => 2,
+        Format::OpenMetrics => 2,
+        Format::Normal | Format::Perf(_) => 3,
     });
     formats.dedup();
 }

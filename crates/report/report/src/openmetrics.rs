@@ -1,0 +1,222 @@
+//! Metrics in the text form of OpenMetrics 1.0, for Prometheus and what reads its textfiles.
+//!
+//! ```text
+//! # TYPE iolab_latency_seconds histogram
+//! iolab_latency_seconds_bucket{job="a",worker="0",direction="read",kind="lat",le="0.000262144"} 981
+//! ```
+//!
+//! Guarantees: base units (seconds, bytes); one family after the other, each with its type and
+//! help; `# EOF` at the end. A job is told apart from others of its name by the number of its first
+//! worker. Bounds of histograms are powers of two of a nanosecond, where recorded buckets end, too,
+//! so that nothing is estimated; a latency that equals a bound is counted above it. Deliberately not
+//! here: a server, and time stamps: who scrapes knows when.
+//!
+//! The form is that of <https://prometheus.io/docs/specs/om/open_metrics_spec/>.
+
+use std::fmt::Write;
+
+use iolab_aggregate::{DeviceFigures, DirectionFigures, JobFigures, figures, per_second};
+use iolab_histogram::{SparseHistogram, bucket_of};
+use iolab_recording::{Finding, Recording, Severity};
+
+/// Bytes of a sector of the kernel's counters (Documentation/block/stat.rst).
+const SECTOR: u64 = 512;
+const NS_PER_SECOND: f64 = 1e9;
+const QUANTILES: [f64; 6] = [0.5, 0.9, 0.95, 0.99, 0.999, 0.9999];
+/// Bounds of histograms are 2 to the power of these, ns: 512 ns to 17 s.
+const BOUNDS: std::ops::RangeInclusive<u32> = 9..=34;
+
+/// All metrics of a recording.
+pub fn openmetrics(recording: &Recording) -> String {
+    let figures = figures(recording);
+    let mut text = Exposition(String::new());
+    text.family("iolab", "info", "The program that measured.");
+    text.sample("iolab_info", &[("version", &recording.iolab_version)], 1);
+    text.family("iolab_interrupted", "gauge", "1 if the run was ended early.");
+    text.sample("iolab_interrupted", &[], u8::from(recording.interrupted));
+    jobs(&mut text, &used(&figures.jobs));
+    devices(&mut text, &figures.devices);
+    findings(&mut text, &recording.findings);
+    text.0 + "# EOF\n"
+}
+
+/// One direction of one job, in which something was done.
+struct Used<'a> {
+    job: &'a str,
+    worker: String,
+    direction: &'a DirectionFigures,
+}
+
+impl Used<'_> {
+    fn labels<'a>(&'a self, more: &[(&'static str, &'a str)]) -> Vec<(&'static str, &'a str)> {
+        let own = [("job", self.job), ("worker", self.worker.as_str()), ("direction", self.direction.name)];
+        [&own, more].concat()
+    }
+
+    /// Latencies that were measured, by name.
+    fn latencies(&self) -> impl Iterator<Item = (&'static str, &SparseHistogram)> {
+        let DirectionFigures { slat, clat, lat, response, .. } = self.direction;
+        let all = [("slat", slat), ("clat", clat), ("lat", lat), ("response", response)];
+        all.into_iter().filter(|(_, histogram)| !histogram.is_empty())
+    }
+}
+
+fn used<'a>(jobs: &'a [JobFigures<'a>]) -> Vec<Used<'a>> {
+    let mut all = Vec::new();
+    for job in jobs {
+        for direction in job.directions.iter().filter(|direction| direction.ios > 0) {
+            all.push(Used { job: &job.plan.job, worker: job.plan.number.to_string(), direction });
+        }
+    }
+    all
+}
+
+fn jobs(text: &mut Exposition, all: &[Used<'_>]) {
+    text.family("iolab_operations", "counter", "Operations completed in the measured part.");
+    for one in all {
+        text.sample("iolab_operations_total", &one.labels(&[]), one.direction.ios);
+    }
+    text.family("iolab_bytes", "counter", "Bytes moved in the measured part.");
+    for one in all {
+        text.sample("iolab_bytes_total", &one.labels(&[]), one.direction.bytes);
+    }
+    text.family("iolab_runtime_seconds", "gauge", "The time that rates are divided by.");
+    for one in all {
+        text.sample("iolab_runtime_seconds", &one.labels(&[]), one.direction.runtime_ns as f64 / NS_PER_SECOND);
+    }
+    text.family("iolab_operations_per_second", "gauge", "Operations a second over the measured part.");
+    for one in all {
+        let DirectionFigures { ios, runtime_ns, .. } = *one.direction;
+        text.sample("iolab_operations_per_second", &one.labels(&[]), per_second(ios, runtime_ns));
+    }
+    text.family("iolab_latency_seconds", "histogram", "Latencies: slat, clat, lat; response of a paced load.");
+    for one in all {
+        for (kind, histogram) in one.latencies() {
+            buckets(text, &one.labels(&[("kind", kind)]), histogram);
+        }
+    }
+    text.family("iolab_latency_quantile_seconds", "gauge", "Quantiles of them, from the whole histogram.");
+    for one in all {
+        for (kind, histogram) in one.latencies() {
+            for quantile in QUANTILES {
+                let value = histogram.percentile(quantile * 100.0) as f64 / NS_PER_SECOND;
+                let quantile = quantile.to_string();
+                let labels = one.labels(&[("kind", kind), ("quantile", &quantile)]);
+                text.sample("iolab_latency_quantile_seconds", &labels, value);
+            }
+        }
+    }
+}
+
+/// The cumulative counts of one histogram.
+fn buckets(text: &mut Exposition, labels: &[(&str, &str)], histogram: &SparseHistogram) {
+    for exponent in BOUNDS {
+        let end = bucket_of(1 << exponent);
+        let below = histogram.buckets.iter().take_while(|(index, _)| (*index as usize) < end);
+        let count: u64 = below.map(|(_, count)| count).sum();
+        let bound = ((1_u64 << exponent) as f64 / NS_PER_SECOND).to_string();
+        text.sample("iolab_latency_seconds_bucket", &[labels, &[("le", &bound)]].concat(), count);
+    }
+    text.sample("iolab_latency_seconds_bucket", &[labels, &[("le", "+Inf")]].concat(), histogram.count);
+    text.sample("iolab_latency_seconds_count", labels, histogram.count);
+    text.sample("iolab_latency_seconds_sum", labels, histogram.sum as f64 / NS_PER_SECOND);
+}
+
+fn devices(text: &mut Exposition, devices: &[DeviceFigures]) {
+    text.family("iolab_device_requests", "counter", "Requests that block devices completed, whoever made them.");
+    for DeviceFigures { name, gained, .. } in devices {
+        for (kind, count) in [
+            ("read", gained.read_ios),
+            ("write", gained.write_ios),
+            ("discard", gained.discard_ios),
+            ("flush", gained.flush_ios),
+        ] {
+            text.sample("iolab_device_requests_total", &[("device", name), ("kind", kind)], count);
+        }
+    }
+    text.family("iolab_device_bytes", "counter", "Bytes of these requests.");
+    for DeviceFigures { name, gained, .. } in devices {
+        for (kind, sectors) in
+            [("read", gained.read_sectors), ("write", gained.write_sectors), ("discard", gained.discard_sectors)]
+        {
+            let bytes = sectors.saturating_mul(SECTOR);
+            text.sample("iolab_device_bytes_total", &[("device", name), ("kind", kind)], bytes);
+        }
+    }
+    text.family("iolab_device_busy_ratio", "gauge", "Share of the time in which anything was in flight, 0 to 1.");
+    for DeviceFigures { name, util_percent, .. } in devices {
+        text.sample("iolab_device_busy_ratio", &[("device", name)], util_percent / 100.0);
+    }
+}
+
+fn findings(text: &mut Exposition, findings: &[Finding]) {
+    text.family("iolab_finding", "gauge", "1 for each finding: what to know before figures are believed.");
+    let mut said = Vec::new();
+    for finding in findings {
+        let severity = match finding.severity {
+            Severity::Invalid => "invalid",
+            Severity::Warning => "warning",
+            Severity::Note => "note",
+        };
+        let jobs = finding.jobs.join(",");
+        // A rule may fire twice; a sample stands once.
+        if !said.contains(&(&finding.rule, jobs.clone())) {
+            text.sample("iolab_finding", &[("rule", &finding.rule), ("severity", severity), ("jobs", &jobs)], 1);
+            said.push((&finding.rule, jobs));
+        }
+    }
+}
+
+/// The text that is being made. Writing to it cannot fail.
+struct Exposition(String);
+
+impl Exposition {
+    fn family(&mut self, name: &str, kind: &str, help: &str) {
+        let _ = writeln!(self.0, "# TYPE {name} {kind}\n# HELP {name} {help}");
+    }
+
+    fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: impl std::fmt::Display) {
+        self.0.push_str(name);
+        for (number, (label, text)) in labels.iter().enumerate() {
+            let opening = if number == 0 { '{' } else { ',' };
+            let text = text.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n");
+            let _ = write!(self.0, "{opening}{label}=\"{text}\"");
+        }
+        let _ = writeln!(self.0, "{} {value}", if labels.is_empty() { "" } else { "}" });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_escaped() {
+        let mut text = Exposition(String::new());
+        text.sample("x", &[("a", "say \"so\\\n"), ("b", "")], 1.5);
+        text.sample("y", &[], 2);
+        assert_eq!(text.0, "x{a=\"say \\\"so\\\\\\n\",b=\"\"} 1.5\ny 2\n");
+    }
+
+    #[test]
+    fn buckets_are_cumulative_and_end_below_their_bounds() {
+        let histogram = SparseHistogram {
+            count: 4,
+            min: 511,
+            max: 40_000_000_000,
+            sum: 40_000_002_047,
+            sum_of_squares: 0.0,
+            buckets: [511, 512, 1024, 40_000_000_000].map(|value| (bucket_of(value) as u32, 1)).to_vec(),
+        };
+        let mut text = Exposition(String::new());
+        buckets(&mut text, &[], &histogram);
+        let lines: Vec<&str> = text.0.lines().collect();
+        assert_eq!(lines[0], "iolab_latency_seconds_bucket{le=\"0.000000512\"} 1");
+        assert_eq!(lines[1], "iolab_latency_seconds_bucket{le=\"0.000001024\"} 2");
+        assert_eq!(lines[2], "iolab_latency_seconds_bucket{le=\"0.000002048\"} 3");
+        let rest = &lines[lines.len() - 4..];
+        assert_eq!(rest[0], "iolab_latency_seconds_bucket{le=\"17.179869184\"} 3");
+        assert_eq!(rest[1], "iolab_latency_seconds_bucket{le=\"+Inf\"} 4");
+        assert_eq!(rest[2..], ["iolab_latency_seconds_count 4", "iolab_latency_seconds_sum 40.000002047"]);
+    }
+}
