@@ -91,7 +91,7 @@ fn a_run_is_told_from_its_plan_to_the_end_of_its_workers() {
     assert!(partial.damage.is_none());
     let kept = partial.into_recording();
     for worker in &recording.workers {
-        assert!(worker.interval_latencies.len() >= 10);
+        assert!(!worker.interval_latencies.is_empty());
         assert!(follower.intervals[&worker.number] == worker.interval_latencies, "worker {}", worker.number);
         assert!(kept.workers[worker.number as usize].interval_latencies == worker.interval_latencies);
     }
