@@ -1,7 +1,7 @@
 //! The results of a session as a recording, so that reports, pages and comparisons read them.
 //!
-//! The plan is that of jobs of the engine `kv` that do the same, as near as jobs can say it: one job
-//! for each benchmark, one worker for each thread. A deletion is a trim.
+//! The plan is that of jobs of the engine `kv` that do the same, as near as jobs can say it: one
+//! job for each benchmark, one worker for each thread. A deletion is a trim.
 
 use iolab_histogram::SparseHistogram;
 use iolab_plan::Plan;

@@ -3,8 +3,8 @@
 //!
 //! The kernel adds what a process did to its parent when the parent waits for it. So the sum over
 //! the processes that are there contains those that were waited for, and no process is lost between
-//! two looks. Parents are read before their children: a child that ends in between cannot be counted
-//! twice, and is noticed, because it cannot be read; then the look is made again.
+//! two looks. Parents are read before their children: a child that ends in between cannot be
+//! counted twice, and is noticed, because it cannot be read; then the look is made again.
 //!
 //! Not counted: what a process does that its parent never waits for, because it ignores the end of
 //! its children, after the last look at it.
