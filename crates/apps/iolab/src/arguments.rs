@@ -237,9 +237,9 @@ pub(crate) struct PerfArguments {
     /// Drive every device from every core
     #[arg(long)]
     pub(crate) use_every_core: bool,
-    /// A device: `trtype:PCIe traddr:0000:06:00.0 ns:1`, `trtype:TCP traddr:192.168.1.5 trsvcid:4420`,
-    /// `trtype:VFIOUSER traddr:/run/fast.sock`, `trtype:VIRT traddr:NAME`,
-    /// `trtype:VIRT model:nand size:8G`; may be given several times
+    /// A device: `trtype:PCIe traddr:0000:06:00.0 ns:1`,
+    /// `trtype:TCP traddr:192.168.1.5 trsvcid:4420`, `trtype:VFIOUSER traddr:/run/fast.sock`,
+    /// `trtype:VIRT traddr:NAME`, `trtype:VIRT model:nand size:8G`; may be given several times
     #[arg(short = 'r', long = "transport")]
     pub(crate) transports: Vec<String>,
     /// Queue pairs per namespace and core

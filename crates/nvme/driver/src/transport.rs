@@ -239,8 +239,8 @@ pub trait Completions {
     /// Goes on to the one behind it.
     fn pop(&mut self);
 
-    /// Whether the transport's fields of a completion can be: a [`ResetCause`] if not. Takes notice of
-    /// the room that it tells of.
+    /// Whether the transport's fields of a completion can be: a [`ResetCause`] if not. Takes notice
+    /// of the room that it tells of.
     fn check(&mut self, entry: &CompletionEntry) -> Result<(), ResetCause>;
 
     /// Notes that so many completions were popped, and tells the controller when it is worth it.
