@@ -17,7 +17,7 @@ use crate::result::{BenchmarkResult, ThreadResult};
 use crate::settings::Settings;
 use crate::store_options;
 
-/// What became of a benchmark.
+/// How a benchmark ended.
 #[derive(Debug)]
 pub enum Ended {
     /// It was run.

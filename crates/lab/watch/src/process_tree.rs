@@ -151,8 +151,8 @@ impl ProcessTree {
         self.last_sum = sum;
     }
 
-    /// Ended orphans, which wait for whoever adopted them; they are counted from now on without
-    /// being there.
+    /// Orphans that have ended and wait for the process that adopted them; they are counted from
+    /// now on without being there.
     pub(crate) fn take_ended_orphans(&mut self) -> Vec<i32> {
         let Some(adopter) = self.adopts else { return Vec::new() };
         let is_ended = |(process, member): (&i32, &Member)| {

@@ -43,7 +43,7 @@ pub const ADMIN_DATA_BYTES: usize = 4096;
 
 /// Memory that the controller reaches at consecutive addresses.
 ///
-/// A window is a number to this driver. Whoever makes it keeps the memory mapped until every
+/// A window is a number to this driver. Its maker keeps the memory mapped until every
 /// command that names it has been reaped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DataWindow {

@@ -273,7 +273,8 @@ impl<'a> Watch<'a> {
             recording.cpu = cpu_use::between(&usage, &thread_usage());
         }
         recording.outcome = WorkerOutcome::Finished;
-        // A snapshot that cannot be delivered is missed by whoever asked; the run goes on.
+        // A snapshot that cannot be delivered is lost to the user who asked for it; the run goes
+        // on.
         let _ = snapshots.mailbox.put(&recording);
         snapshots.answered = asked;
         self.worker_control.answer_snapshot(asked);

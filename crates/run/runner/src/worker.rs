@@ -196,8 +196,8 @@ struct Measured<'a, 'b, L> {
     recording: &'b mut WorkerRecording,
     origin_ns: u64,
     lane: L,
-    /// Opens the lane anew after the files were. Not a type of its own, so that engines with the same
-    /// lane share their loops.
+    /// Opens the lane anew after the files were. Not a type of its own, so that engines with the
+    /// same lane share their loops.
     open: Reopen<'b, L>,
 }
 
@@ -294,7 +294,7 @@ impl<L: Lane> Measured<'_, '_, L> {
         if let Some(missing) = checker.lost() {
             recording.note_lost(&missing);
         }
-        // What became of the lane while it was at work.
+        // What the lane has noted during the run.
         let late = lane.notes().iter().filter(|note| !recording.notes.contains(note)).cloned();
         let late: Vec<String> = late.collect();
         recording.notes.extend(late);
