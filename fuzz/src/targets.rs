@@ -94,7 +94,8 @@ pub const TARGETS: &[Target] = &[
         name: "trace",
         seeds: &[
             include_bytes!("../../crates/contract/trace/tests/corpus/1-commits.trace"),
-            // Frames as a length, a kind and what is in them: a file, a thread, a block of two writes.
+            // Frames as a length, a kind and what is in them: a file, a thread, a block of two
+            // writes.
             b"\x0d\x02{\"path\":\"/\"}\x15\x03{\"process\":1,\"id\":1}\x20\x04\x02\x05\x01\0\x02\0\0\x01\x02\0\x01\0\x02\0\x0a\
               \x01\x02\x09\x01\x01\x02\x01\x01\0\x02\x09\0\x01\x02\0\x01",
             b"\x0a\x05{\"elapsed_ns\":1,\"operations\":2}",

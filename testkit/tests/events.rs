@@ -90,7 +90,8 @@ fn a_run_is_told_from_its_plan_to_the_end_of_its_workers() {
     let partial = Partial::read(&file).unwrap();
     assert!(partial.damage.is_none());
     let kept = partial.into_recording();
-    // Each worker moves the simulated time on. One that is given no processor has few intervals of its own.
+    // Each worker moves the simulated time on. One that is given no processor has few intervals of
+    // its own.
     assert!(recording.workers.iter().any(|worker| worker.interval_latencies.len() >= 10));
     for worker in &recording.workers {
         assert!(follower.intervals[&worker.number] == worker.interval_latencies, "worker {}", worker.number);

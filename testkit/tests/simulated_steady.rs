@@ -67,7 +67,7 @@ fn a_rate_that_never_settles_ends_with_the_runtime() {
     assert!(!steady.attained);
     assert_eq!((&steady.iops[..], steady.excursion), (&[100.0, 50.0, 100.0, 50.0][..], Some(25.0)));
     assert_eq!(steady.criterion.map(|percent| percent.round()), Some(33.0));
-    // The same is steady for whoever takes it so.
+    // A wider limit calls the same steady.
     let recording = run_on("sawtooth", "runtime=30\nss=iops:34%\nss_dur=4", sawtooth);
     assert_eq!((recording.workers[0].runtime_ns, seen(&recording).attained), (4 * S, true));
 }

@@ -1,5 +1,5 @@
-//! Every fuzz target survives its corpus and a fixed sequence of mutated inputs, and the canary does
-//! not.
+//! Every fuzz target survives its corpus and a fixed sequence of mutated inputs, and the canary
+//! does not.
 //!
 //! `IOLAB_SMOKE_FUZZ_ROUNDS` sets how many inputs each target gets.
 
@@ -35,7 +35,8 @@ fn targets_survive() {
     });
 }
 
-/// What a fuzzer with feedback has found to reach something new (`fuzz/README.md`), one run for each.
+/// What a fuzzer with feedback has found to reach something new (`fuzz/README.md`), one run for
+/// each.
 #[test]
 #[allow(clippy::print_stderr, reason = "the last input is shown where the test fails")]
 fn targets_survive_their_corpus() {

@@ -1,4 +1,5 @@
-//! `cargo xtask beside-db-bench`: does `iolab kv bench` measure the same of a RocksDB as `db_bench` does?
+//! `cargo xtask beside-db-bench`: does `iolab kv bench` measure the same of a RocksDB as `db_bench`
+//! does?
 //!
 //! The installed `db_bench` and this workspace's release build run the same benchmarks with the
 //! same flags and the same seed on the same file system, in turn; the order changes from pair to
@@ -6,8 +7,8 @@
 //! bytes that the device was given until everything was written out, which are counted here, from
 //! outside, for both. Nothing is compared with a stored number.
 //!
-//! The file system is ext4 on a RAM disk of the kernel for root, and the folder that is named for others, where the traffic of
-//! everybody else on the same device counts, too.
+//! The file system is ext4 on a RAM disk of the kernel for root, and the folder that is named for
+//! others, where the traffic of everybody else on the same device counts, too.
 
 mod instructions;
 mod side;

@@ -52,7 +52,7 @@ pub(crate) fn run(repository: &Repository, left_out: &[&str]) -> Result<(), Stri
     if failed.is_empty() { Ok(()) } else { Err(format!("xtask ci: failed: {}", failed.join(", "))) }
 }
 
-/// For deadlines of child processes and for whoever waits: no measurement.
+/// For deadlines of child processes and for progress lines: no measurement.
 #[allow(clippy::disallowed_methods, reason = "nothing is simulated in this program")]
 fn now() -> Instant {
     Instant::now()

@@ -50,7 +50,7 @@ fn token_end(bytes: &[u8], at: usize) -> usize {
     }
 }
 
-/// What of a token must not be read as code.
+/// The part of a token that must not be read as code.
 fn hidden_part(bytes: &[u8], at: usize, end: usize) -> Option<(usize, usize)> {
     if end <= at + 1 {
         return None;

@@ -3,6 +3,7 @@
 //! Each rule is a file of this folder with a canary test: a small tree that breaks it must be
 //! reported.
 
+mod comment_width;
 mod debug_text;
 mod engine_names;
 mod headers;
@@ -23,6 +24,7 @@ pub(crate) fn check(repository: &Repository) -> Result<Vec<Finding>, String> {
     let mut findings = headers::check(repository);
     findings.extend(names::check(repository));
     findings.extend(engine_names::check(repository));
+    findings.extend(comment_width::check(repository));
     findings.extend(debug_text::check(repository));
     findings.extend(orphans::check(repository));
     findings.extend(type_names::check(repository));

@@ -156,7 +156,11 @@ impl Case<'_> {
     fn best_of_fio(&self, fio: &Path) -> Result<Option<(String, Job)>, String> {
         let mut best: Option<(f64, String, Job)> = None;
         // Without depth there are no batches to set.
-        let tried = if self.depth == 1 { 1 } else { self.settings.len() };
+        let tried = match (self.depth, self.bench.size) {
+            (1, _) => 1,
+            (_, Size::Small) => 2,
+            (_, Size::Real) => self.settings.len(),
+        };
         for words in self.settings.iter().take(tried) {
             let words = words.replace("=Q", &format!("={}", self.batch())).replace("=D", &format!("={}", self.depth));
             let job = self.job().with(&words);
@@ -231,10 +235,9 @@ impl Case<'_> {
     }
 
     /// Instructions do not depend on the area, so they are counted on one of them; in the small
-    /// size at one depth of each engine, the one that has all the programs.
+    /// size of `psync` alone, because callgrind takes seconds for each program.
     fn instructions(&self, program: &Program<'_>) -> Result<Option<f64>, String> {
-        let has_all_programs = self.depth > 1 || self.settings.is_empty();
-        let wanted = self.is_device() || (self.bench.size == Size::Small && has_all_programs);
+        let wanted = self.is_device() || (self.bench.size == Size::Small && self.settings.is_empty());
         if !wanted || !is_installed("valgrind") {
             return Ok(None);
         }

@@ -39,7 +39,7 @@ pub(super) struct Target {
     pub(super) judge: Judge,
 }
 
-/// What of a figure has to be on the right side of the limit.
+/// The part of a figure that has to be on the right side of the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Judge {
     /// The middle.

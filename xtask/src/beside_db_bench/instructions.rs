@@ -1,7 +1,8 @@
-//! User instructions of an operation, as callgrind counts them: a judge that other work on the machine does not disturb.
+//! User instructions of an operation, as callgrind counts them: a judge that other work on the
+//! machine does not disturb.
 //!
-//! Each benchmark runs twice, with operations and with twice as many, on stores of the same keys; the difference is what so
-//! many operations take, in all threads, without start, end and filling.
+//! Each benchmark runs twice, with operations and with twice as many, on stores of the same keys;
+//! the difference is what so many operations take, in all threads, without start, end and filling.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -14,7 +15,8 @@ const KEYS: u64 = 40_000;
 /// Operations of the shorter run.
 const FEW: u64 = 20_000;
 
-/// The benchmarks that are run, the last of which is counted, and the flag that says how many operations.
+/// The benchmarks that are run, the last of which is counted, and the flag that says how many
+/// operations.
 const CASES: [(&str, &str); 4] = [
     ("fillseq", "writes"),
     ("fillseq,flush,readseq", "reads"),

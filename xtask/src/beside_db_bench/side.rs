@@ -24,7 +24,8 @@ pub(super) struct Turn {
     pub(super) found: String,
     /// Processor time of the whole process, seconds.
     pub(super) processor_s: f64,
-    /// Bytes that the device wrote and read until everything was written out, where that can be known.
+    /// Bytes that the device wrote and read until everything was written out, where that can be
+    /// known.
     pub(super) device: Option<[u64; 2]>,
 }
 

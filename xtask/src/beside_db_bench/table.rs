@@ -30,8 +30,8 @@ fn compared(pairs: &Pairs, figure: impl Fn(&Turn) -> f64) -> Compared {
     Compared { ratio: spread(&ratios(&ours, &theirs)), theirs: spread(&theirs), ours: spread(&ours) }
 }
 
-/// A row: the middles, the ratio of neighbours with its ends, and that of the least of each, which other
-/// work on the machine disturbs least.
+/// A row: the middles, the ratio of neighbours with its ends, and that of the least of each, which
+/// other work on the machine disturbs least.
 fn row(text: &mut String, name: &str, figure: &Compared) {
     let Compared { theirs, ours, ratio } = figure;
     // Writing to a String cannot fail.

@@ -1,8 +1,9 @@
-//! `cargo xtask beside-fio --bench`: the patterns of `iolab bench` beside fio's own figures for the same patterns, in one
-//! interleaved run.
+//! `cargo xtask beside-fio --bench`: the patterns of `iolab bench` beside fio's own figures for the
+//! same patterns, in one interleaved run.
 //!
-//! What a pattern is, iolab says itself: its JSON has the options of each, which fio takes word by word. Both programs measure
-//! the same file in turn, every pattern once, and which goes first changes from pair to pair.
+//! What a pattern is, iolab says itself: its JSON has the options of each, which fio takes word by
+//! word. Both programs measure the same file in turn, every pattern once, and which goes first
+//! changes from pair to pair.
 
 use std::path::Path;
 use std::process::Command;
@@ -138,7 +139,8 @@ fn run_fio(fio: &Path, pattern: &Pattern, area: &TestArea) -> Result<Figures, St
     }
 }
 
-/// Operations of both directions; latencies of the first that has any, of a commit those of the sync.
+/// Operations of both directions; latencies of the first that has any, of a commit those of the
+/// sync.
 fn of_job(job: &Value, is_commit: bool) -> Option<Figures> {
     let iops = ["read", "write"].iter().filter_map(|direction| job[direction]["iops"].as_f64()).sum();
     let has_any = |direction: &&&str| job[**direction]["iops"].as_f64().is_some_and(|iops| iops > 0.0);

@@ -19,7 +19,7 @@ const PATH: &str = "xtask/circles.toml";
 /// Uses that lead from a file back to it, each from the file that the one before leads to.
 type Circle = Vec<Use>;
 
-/// All circles that the list does not allow, and what of the list is no longer true.
+/// All circles that the list does not allow, and entries of the list that are no longer true.
 pub(super) fn check(repository: &Repository, packages: &[Package]) -> Result<Vec<Finding>, String> {
     let mut folders: Vec<String> = packages.iter().map(|package| format!("{}/src", package.folder)).collect();
     folders.extend(["xtask/src", "testkit/src"].map(str::to_owned));

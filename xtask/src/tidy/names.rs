@@ -1,4 +1,5 @@
-//! Crates, modules and folders are named after what they hold.
+//! Crates, modules and folders are named after what they hold, and a module is `x.rs` with its
+//! folder.
 
 use crate::finding::Finding;
 use crate::repository::Repository;
@@ -18,6 +19,15 @@ pub(super) fn check(repository: &Repository) -> Vec<Finding> {
                 findings.push(Finding::new(&file.path, 0, format!("`{name}` does not say what is inside")));
             }
         }
+        // There, a file beside the folder would be a program of its own.
+        let is_beside_programs = file.path.contains("/tests/") || file.path.contains("/examples/");
+        if let Some(folder) = file.path.strip_suffix("/mod.rs").filter(|_| !is_beside_programs) {
+            findings.push(Finding::new(
+                &file.path,
+                0,
+                format!("call it {folder}.rs: a module is a file and its folder"),
+            ));
+        }
     }
     findings
 }
@@ -34,7 +44,17 @@ mod tests {
             ("crates/a/common/src/lib.rs", header),
             ("crates/a/src/utils.rs", header),
             ("crates/a/src/commons.rs", header),
+            ("crates/a/src/one/mod.rs", header),
+            ("crates/a/tests/support/mod.rs", header),
         ]);
-        assert_eq!(check(&tree).len(), 2);
+        let found: Vec<String> = check(&tree).into_iter().map(|finding| finding.to_string()).collect();
+        assert_eq!(
+            found,
+            [
+                "crates/a/common/src/lib.rs: `common` does not say what is inside",
+                "crates/a/src/one/mod.rs: call it crates/a/src/one.rs: a module is a file and its folder",
+                "crates/a/src/utils.rs: `utils` does not say what is inside",
+            ]
+        );
     }
 }

@@ -136,7 +136,8 @@ pub(crate) struct ReportArguments {
     /// folder
     pub(crate) recording: PathBuf,
     /// Format: `normal`, `terse`, `json`, `json+`, `openmetrics` (several separated by commas) or
-    /// `html`; for a study `normal`, `json` or `html`. An output file that ends in `.html` implies `html`
+    /// `html`; for a study `normal`, `json` or `html`. An output file that ends in `.html` implies
+    /// `html`
     #[arg(long, default_value = "normal", value_delimiter = ',')]
     pub(crate) output_format: Vec<String>,
     /// Version of the terse format, 2 to 5
@@ -237,9 +238,9 @@ pub(crate) struct PerfArguments {
     /// Drive every device from every core
     #[arg(long)]
     pub(crate) use_every_core: bool,
-    /// A device: `trtype:PCIe traddr:0000:06:00.0 ns:1`, `trtype:TCP traddr:192.168.1.5 trsvcid:4420`,
-    /// `trtype:VFIOUSER traddr:/run/fast.sock`, `trtype:VIRT traddr:NAME`,
-    /// `trtype:VIRT model:nand size:8G`; may be given several times
+    /// A device: `trtype:PCIe traddr:0000:06:00.0 ns:1`,
+    /// `trtype:TCP traddr:192.168.1.5 trsvcid:4420`, `trtype:VFIOUSER traddr:/run/fast.sock`,
+    /// `trtype:VIRT traddr:NAME`, `trtype:VIRT model:nand size:8G`; may be given several times
     #[arg(short = 'r', long = "transport")]
     pub(crate) transports: Vec<String>,
     /// Queue pairs per namespace and core

@@ -2,8 +2,8 @@
 //! they are.
 //!
 //! Colours follow the customs of the command line: `NO_COLOR` forbids them (no-color.org),
-//! `CLICOLOR_FORCE` wants them even in a pipe, `CLICOLOR=0` and `TERM=dumb` forbid them (bixense.com/clicolors);
-//! else a terminal gets them, and a file or a pipe does not.
+//! `CLICOLOR_FORCE` wants them even in a pipe, `CLICOLOR=0` and `TERM=dumb` forbid them
+//! (bixense.com/clicolors); else a terminal gets them, and a file or a pipe does not.
 
 use std::ffi::OsString;
 use std::io::IsTerminal;

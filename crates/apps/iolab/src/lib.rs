@@ -2,8 +2,8 @@
 //! exit codes.
 //!
 //! The data's way through the program is one line: job → plan → run → recording → report. The crate
-//! `pipeline` is the first part of that line; the subcommands enter and leave it at different points.
-//! No other crate prints, and here only `printing.rs` does.
+//! `pipeline` is the first part of that line; the subcommands enter and leave it at different
+//! points. No other crate prints, and here only `printing.rs` does.
 
 #[macro_use] // its macros hide those of the standard library
 mod printing;
@@ -20,7 +20,6 @@ mod output;
 mod outputs;
 mod painted;
 mod pipeline;
-mod room_to_run;
 mod run_options;
 mod snapshot_file;
 mod subcommands;
@@ -28,9 +27,12 @@ mod terminal;
 
 use std::process::ExitCode;
 
+use exit::ExitFailure;
+use rustix::process::{Resource, getrlimit};
+
 /// `iolab …`.
 pub fn iolab_main(arguments: &[String]) -> ExitCode {
-    match room_to_run::make() {
+    match make_room() {
         Ok(()) => dispatch::dispatch(arguments),
         Err(failure) => exit::code(Err(failure)),
     }
@@ -38,8 +40,29 @@ pub fn iolab_main(arguments: &[String]) -> ExitCode {
 
 /// `fio …`.
 pub fn fio_main(arguments: &[String]) -> ExitCode {
-    match room_to_run::make() {
+    match make_room() {
         Ok(()) => fio_mode::main(arguments.get(1..).unwrap_or_default()),
         Err(failure) => exit::code(Err(failure)),
     }
+}
+
+/// Address space below which the program itself and a few small jobs do not fit.
+const ADDRESSES_BYTES: u64 = 128 << 20;
+
+/// Makes room under the limits that the program was started with (`ulimit`), or says that there is
+/// none: the program would be ended by a signal, without a word. A small stack (`ulimit -s`) is no
+/// hindrance, because the program brings its own.
+///
+/// # Errors
+/// A limit is lower than what is needed, and may not be raised.
+fn make_room() -> Result<(), ExitFailure> {
+    iolab_process::survive_size_limits();
+    if let Some(bytes) = getrlimit(Resource::As).current.filter(|bytes| *bytes < ADDRESSES_BYTES) {
+        return Err(ExitFailure::mistake(format!(
+            "iolab: the address space limit of {} MiB is too low: raise it to {} MiB or more (ulimit -v)",
+            bytes >> 20,
+            ADDRESSES_BYTES >> 20
+        )));
+    }
+    Ok(())
 }

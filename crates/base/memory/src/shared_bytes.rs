@@ -75,8 +75,8 @@ struct Mapping {
 unsafe impl Send for Mapping {}
 // SAFETY: as above; nothing in it changes.
 unsafe impl Sync for Mapping {}
-// SAFETY: the window is an address that stays mapped as long as it lives; all access goes through atomics and copies,
-// for which the thread does not matter.
+// SAFETY: the window is an address that stays mapped as long as it lives; all access goes through
+// atomics and copies, for which the thread does not matter.
 unsafe impl Send for SharedBytes {}
 // SAFETY: as above; there is no state besides the shared bytes.
 unsafe impl Sync for SharedBytes {}
@@ -123,8 +123,8 @@ impl SharedBytes {
         if let Some(mapping) = Arc::get_mut(&mut shared.mapping)
             && let Some((file, offset)) = &mapping.file
         {
-            // SAFETY: the mapping was just made of this descriptor; both live as long as the watch, which is dropped
-            // before them, and nobody makes references into it.
+            // SAFETY: the mapping was just made of this descriptor; both live as long as the watch,
+            // which is dropped before them, and nobody makes references into it.
             let watch = unsafe {
                 FaultWatch::new(
                     mapping.base,
@@ -152,7 +152,8 @@ impl SharedBytes {
         Ok(shared)
     }
 
-    /// Does `access`, which touches nothing of this mapping but `bytes` from `offset`, and may be done several times.
+    /// Does `access`, which touches nothing of this mapping but `bytes` from `offset`, and may be
+    /// done several times.
     ///
     /// # Errors
     /// Only for [`SharedBytes::of_watched_file`]: a part of these bytes is gone.
@@ -170,8 +171,9 @@ impl SharedBytes {
     /// A window on memory that its owner maps and unmaps, backed by `file` if it is shareable.
     ///
     /// # Safety
-    /// `bytes` from `base` are mapped for reading and writing until the last clone of the window is gone, and nobody
-    /// holds a Rust reference to bytes that are accessed through the window at that time.
+    /// `bytes` from `base` are mapped for reading and writing until the last clone of the window is
+    /// gone, and nobody holds a Rust reference to bytes that are accessed through the window at
+    /// that time.
     pub(crate) unsafe fn borrowed(base: NonNull<u8>, bytes: usize, file: Option<OwnedFd>) -> SharedBytes {
         let file = file.map(|file| (file, 0));
         let mapping = Mapping { base, bytes, access: MappingAccess::ReadWrite, owned: false, file, watch: None };
@@ -214,7 +216,8 @@ impl SharedBytes {
         Some(SharedBytes { mapping: Arc::clone(&self.mapping), start, bytes, writable_bytes })
     }
 
-    /// The address of the first byte, for calls that hand the window to the kernel. Valid while a window lives.
+    /// The address of the first byte, for calls that hand the window to the kernel. Valid while a
+    /// window lives.
     #[inline]
     pub fn as_ptr(&self) -> *mut u8 {
         self.start.as_ptr()
@@ -231,7 +234,8 @@ impl SharedBytes {
     /// The 32-bit word at `offset`, to be loaded only.
     #[inline(always)]
     fn word_u32(&self, offset: usize) -> &AtomicU32 {
-        // SAFETY: in the mapping, which lives as long as this window, aligned, and used through atomics while it is shared.
+        // SAFETY: in the mapping, which lives as long as this window, aligned, and used through
+        // atomics while it is shared.
         unsafe { AtomicU32::from_ptr(self.at(offset, 4, 4).cast()) }
     }
 
@@ -260,8 +264,9 @@ impl SharedBytes {
     #[inline]
     pub fn read(&self, offset: usize, to: &mut [u8]) {
         let from = self.at(offset, to.len(), 1);
-        // SAFETY: the source lies in the mapping, the target is exclusive memory that cannot overlap it, because no
-        // reference into the mapping exists. A peer may write meanwhile: see the head of this file.
+        // SAFETY: the source lies in the mapping, the target is exclusive memory that cannot
+        // overlap it, because no reference into the mapping exists. A peer may write meanwhile: see
+        // the head of this file.
         unsafe { std::ptr::copy_nonoverlapping(from, to.as_mut_ptr(), to.len()) };
     }
 
@@ -273,7 +278,8 @@ impl SharedBytes {
         unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to, from.len()) };
     }
 
-    /// Copies `bytes` from `offset` to `to_offset` of another window, which may be of the same memory.
+    /// Copies `bytes` from `offset` to `to_offset` of another window, which may be of the same
+    /// memory.
     #[inline]
     pub fn copy_to(&self, offset: usize, to: &SharedBytes, to_offset: usize, bytes: usize) {
         let from = self.at(offset, bytes, 1);
@@ -360,7 +366,8 @@ impl Drop for Mapping {
         // Before unmapping: afterwards, another mapping may have these addresses.
         self.watch = None;
         if self.owned {
-            // SAFETY: base and length are those of the mapping made in `make`, unmapped once, with the last window.
+            // SAFETY: base and length are those of the mapping made in `make`, unmapped once, with
+            // the last window.
             unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
         }
     }

@@ -6,10 +6,10 @@
 //! [`UnitError`]. Deliberately not here: arithmetic, variables and percent signs, which belong to
 //! the job language.
 
-mod error;
 mod print;
 mod read;
 
-pub use error::UnitError;
 pub use print::{format_bytes, format_ns, rounded_ns};
-pub use read::{KbBase, NS_PER_MICROSECOND, NS_PER_MILLISECOND, NS_PER_SECOND, parse_bytes, parse_count, parse_ns};
+pub use read::{
+    KbBase, NS_PER_MICROSECOND, NS_PER_MILLISECOND, NS_PER_SECOND, UnitError, parse_bytes, parse_count, parse_ns,
+};

@@ -1,5 +1,5 @@
-//! The calls on a file that every engine on descriptors makes in the same way: trim and the three
-//! syncs.
+//! The calls on a file that every engine on descriptors makes in the same way: trim, the three
+//! syncs, and dropping cached pages.
 //!
 //! Results are as a [`Completion`](crate::Completion) wants them: 0 or a count, or a negative
 //! errno. Interrupted calls (`EINTR`) are made again. Nothing here allocates except
@@ -9,20 +9,17 @@
     reason = "island: fsync, fallocate, sync_file_range, posix_fadvise and ioctl on descriptors the runner owns"
 )]
 
-mod cached;
 mod reopen;
-mod retry;
 mod sync;
 mod trim;
 mod waiting;
 
-pub use cached::drop_cached;
 pub use reopen::{is_writable, reopen_for_writing};
-pub use retry::retry;
 pub use sync::{fdatasync, fsync, sync_file_range, sync_range_flags};
 pub use trim::{PUNCH_HOLE, discard, punch_hole, trim};
 pub use waiting::always_waits;
 
+use std::io;
 use std::os::fd::RawFd;
 
 use crate::{Op, OpKind, TargetFile};
@@ -57,10 +54,38 @@ pub fn perform(target: FileTarget, op: &Op) -> i32 {
     }
 }
 
+/// Drops a range from the page cache; no `length` means to the end of the file. 0 or a negative
+/// errno (posix_fadvise(2), `POSIX_FADV_DONTNEED`). The kernel drops pages that are clean, not
+/// mapped and lie in the range as a whole; it writes nothing back for it.
+pub fn drop_cached(fd: RawFd, offset: u64, length: u64) -> i32 {
+    // SAFETY: takes numbers only; the kernel checks them.
+    let errno =
+        unsafe { libc::posix_fadvise(fd, offset as libc::off_t, length as libc::off_t, libc::POSIX_FADV_DONTNEED) };
+    -errno
+}
+
+/// Calls `call` until it is not interrupted; returns what it returned, or the negative errno if it
+/// returned -1.
+#[inline]
+pub fn retry(mut call: impl FnMut() -> isize) -> i32 {
+    loop {
+        let returned = call();
+        if returned >= 0 {
+            // The kernel caps every transfer at 0x7ffff000 bytes (read(2), NOTES).
+            return i32::try_from(returned).unwrap_or(i32::MAX);
+        }
+        let errno = io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
+        if errno != libc::EINTR {
+            return -errno;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::os::fd::AsRawFd;
+
+    use super::*;
 
     #[test]
     fn each_kind_reaches_its_call_and_data_is_refused() {
@@ -80,5 +105,32 @@ mod tests {
             assert_eq!(perform(good, &op), expected, "{kind:?}");
             assert_eq!(perform(bad, &op), on_bad, "{kind:?} on a bad descriptor");
         }
+    }
+
+    #[test]
+    fn the_kernel_takes_ranges_and_refuses_what_is_no_file() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(8192).unwrap();
+        for (offset, length) in [(0, 0), (4096, 4096), (1 << 40, 1)] {
+            assert_eq!(drop_cached(file.as_raw_fd(), offset, length), 0, "{offset} {length}");
+        }
+        assert_eq!(drop_cached(-1, 0, 0), -libc::EBADF);
+    }
+
+    #[test]
+    fn interrupted_calls_are_made_again() {
+        let set_errno = |errno| {
+            // SAFETY: the address of the calling thread's own errno, always valid.
+            unsafe { *libc::__errno_location() = errno };
+            -1
+        };
+        let mut calls = 0;
+        let result = retry(|| {
+            calls += 1;
+            if calls < 3 { set_errno(libc::EINTR) } else { 512 }
+        });
+        assert_eq!((calls, result), (3, 512));
+        assert_eq!(retry(|| set_errno(libc::ENOSPC)), -libc::ENOSPC);
+        assert_eq!(retry(|| 0), 0);
     }
 }

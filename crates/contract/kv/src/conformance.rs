@@ -48,8 +48,8 @@ impl Default for Setup {
 }
 
 /// Expands into the tests of the suite for one kind of store, in a module of its own:
-/// `kv_conformance_suite!(module, kind)` or `kv_conformance_suite!(module, kind, setup)`, where `kind` is an
-/// expression of type `&dyn StoreKind`.
+/// `kv_conformance_suite!(module, kind)` or `kv_conformance_suite!(module, kind, setup)`, where
+/// `kind` is an expression of type `&dyn StoreKind`.
 #[macro_export]
 macro_rules! kv_conformance_suite {
     ($module:ident, $kind:expr) => {

@@ -10,8 +10,8 @@ pub enum ErrorKind {
     NotInstalled,
     /// An option that the store does not know, or does not take with this value.
     Option,
-    /// The folder holds something else, or a store of another kind, or no store where one must be, or
-    /// one where none may be.
+    /// The folder holds something else, or a store of another kind, or no store where one must be,
+    /// or one where none may be.
     Folder,
     /// Another program or thread has the store open.
     Busy,

@@ -13,8 +13,8 @@
 //! - A cursor shows the store as it was when the cursor was made.
 //! - After [`Store::close`] and another `open`, every operation that returned has its effect,
 //!   unless it was written [`Durability::Unlogged`] and not flushed since.
-//! - What was written [`Durability::Synced`] and returned survives the loss of the process and of the
-//!   power. No unit test can show this; it is checked elsewhere.
+//! - What was written [`Durability::Synced`] and returned survives the loss of the process and of
+//!   the power. No unit test can show this; it is checked elsewhere.
 //! - A folder that holds something else is refused and left as it is.
 //!
 //! This crate does no storage itself. It is not the database of runs, which is `report/store`.

@@ -22,7 +22,7 @@ pub struct SteadyPlan {
     pub ramp_ns: u64,
 }
 
-/// What of a job is to be steady.
+/// The figure of a job that has to become steady.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SteadyMeasure {

@@ -1,5 +1,5 @@
-//! How a worker that replays a trace kept its times: how late each operation began, all together and
-//! second by second.
+//! How a worker that replays a trace kept its times: how late each operation began, all together
+//! and second by second.
 
 use iolab_histogram::SparseHistogram;
 use iolab_text::{counted, grouped};

@@ -1,5 +1,5 @@
-//! Operations as a worker notes them for an iolog: what was asked for, when, of which file. The form
-//! in the file that they are kept in while the run goes on; reading and writing files is the
+//! Operations as a worker notes them for an iolog: what was asked for, when, of which file. The
+//! form in the file that they are kept in while the run goes on; reading and writing files is the
 //! caller's.
 //!
 //! ```text

@@ -16,8 +16,9 @@
 //!  column 5   length    0: as the operation before in this context │ 1 + length
 //!  column 6   result    0: as the length │ 1 + zigzag(result)
 //! ```
-//! Numbers are varints (LEB128). An operation ends where the bytes it moved do, or the range it names.
-//! A block is read alone: every prediction begins anew. Layout 1 has no columns of form 2; it is read, not written.
+//! Numbers are varints (LEB128). An operation ends where the bytes it moved do, or the range it
+//! names. A block is read alone: every prediction begins anew. Layout 1 has no columns of form 2;
+//! it is read, not written.
 
 use std::collections::HashMap;
 

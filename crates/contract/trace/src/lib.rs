@@ -4,8 +4,9 @@
 //!  capture, import ─▶ Writer ─▶ blocks of delta-coded columns, each with its checksum ─▶ Reader ─▶ show, sum up, model, replay
 //! ```
 //! An [`Operation`] says when, which thread, which call, on which file, where, how long, with what
-//! result. Files and threads are tables of the trace that grow as it is written. The [`Reader`] reads
-//! in a stream: it holds the tables and one block. A file that was cut off is good up to the cut.
+//! result. Files and threads are tables of the trace that grow as it is written. The [`Reader`]
+//! reads in a stream: it holds the tables and one block. A file that was cut off is good up to the
+//! cut.
 //!
 //! A trace has paths, offsets and sizes, never the contents of buffers. [`Writer::anonymous`] hides
 //! the paths, too.
@@ -13,7 +14,6 @@
 //! This crate does not know where operations come from or what they mean. [`block`] describes the
 //! layout of the bytes.
 
-mod anonymous;
 pub mod block;
 mod call;
 mod facts;

@@ -3,9 +3,9 @@
 //! Operations are gathered into blocks. A block is written when it is full, when it spans a second,
 //! and by [`Writer::flush`], so that a killed program loses little.
 
+use std::collections::HashMap;
 use std::io::{self, Write};
 
-use crate::anonymous::Anonymous;
 use crate::reader::{MOST_ENTRIES, MOST_NAME_BYTES as READERS_MOST};
 use crate::{End, Facts, File, NO_FILE, Operation, Thread, Unseen, block, frame};
 
@@ -40,7 +40,8 @@ impl<W: Write> Writer<W> {
         Writer::begin(output, facts.clone(), None)
     }
 
-    /// Begins a trace that hides paths, names and the command: every part of a path becomes a number.
+    /// Begins a trace that hides paths, names and the command: every part of a path becomes a
+    /// number.
     ///
     /// # Errors
     /// Those of the output.
@@ -70,8 +71,8 @@ impl<W: Write> Writer<W> {
         Ok(writer)
     }
 
-    /// Adds a file to the table; returns its number, or [`NO_FILE`] where the table is full, which the
-    /// end of the trace says.
+    /// Adds a file to the table; returns its number, or [`NO_FILE`] where the table is full, which
+    /// the end of the trace says.
     ///
     /// # Errors
     /// Those of the output.
@@ -191,6 +192,29 @@ impl<W: Write> Writer<W> {
         let payload = serde_json::to_vec(value)?;
         self.bytes += frame::write(&mut self.output, kind, &payload)?;
         Ok(())
+    }
+}
+
+/// Anonymous paths: each part of a path becomes a number, equal parts the same number.
+/// `/var/lib/a/x.db` becomes `/1/2/3/4`. Which files share a folder remains visible, nothing else.
+#[derive(Debug, Default)]
+pub(crate) struct Anonymous {
+    numbers: HashMap<String, usize>,
+}
+
+impl Anonymous {
+    /// What stands for a path.
+    pub(crate) fn path(&mut self, path: &str) -> String {
+        let parts: Vec<String> = path.split('/').map(|part| self.part(part)).collect();
+        parts.join("/")
+    }
+
+    fn part(&mut self, part: &str) -> String {
+        if part.is_empty() {
+            return String::new();
+        }
+        let next = self.numbers.len() + 1;
+        self.numbers.entry(part.to_owned()).or_insert(next).to_string()
     }
 }
 

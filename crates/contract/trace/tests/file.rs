@@ -37,7 +37,8 @@ fn read(bytes: &[u8]) -> (Vec<Operation>, Reader<&[u8]>) {
     (operations, reader)
 }
 
-/// Commits of a database: the page of the log again and again, a sync, a page of a table now and then.
+/// Commits of a database: the page of the log again and again, a sync, a page of a table now and
+/// then.
 fn commits(count: u64) -> Vec<Operation> {
     let mut operations = Vec::new();
     let mut time_ns = 1_000;

@@ -107,7 +107,8 @@ impl KvLane {
                 Ok(op.length as i32)
             }
             OpKind::Write => {
-                // SAFETY: the slot is the lane's until it is reaped, and has room for the operation.
+                // SAFETY: the slot is the lane's until it is reaped, and has room for the
+                // operation.
                 let value = unsafe { self.slot(op) }?;
                 self.opened.store.put(&self.key, value, self.asked.durability)?;
                 Ok(op.length as i32)

@@ -6,7 +6,6 @@
 #![allow(unsafe_code, reason = "island: operations with addresses for the kernel")]
 
 mod lane;
-mod options;
 #[cfg(test)]
 mod tests;
 
@@ -14,7 +13,7 @@ use iolab_async_io::native_aio::Context;
 use iolab_engine::{
     Capabilities, Engine, EngineDescription, EngineProbe, FileEffect, FileUse, LaneRequest, Need, OpenError, Polling,
 };
-use iolab_options::{PageCache, Reach};
+use iolab_options::{DefaultValue, OptionEntry, PageCache, Reach};
 
 pub use lane::LibaioLane;
 
@@ -34,7 +33,7 @@ impl Engine for Libaio {
                   submitted by one io_submit and awaited by at most one io_getevents. Only direct I/O is truly asynchronous: \
                   buffered operations are done inside io_submit. Trims (a punched hole in files, BLKDISCARD on \
                   block devices) and sync_file_range have no asynchronous form and are done in place.",
-        options: &options::OPTIONS,
+        options: &OPTIONS,
         capabilities: Capabilities {
             synchronous: false,
             files: FileUse::Descriptors,
@@ -83,3 +82,30 @@ fn explain(errno: i32, depth: usize) -> String {
     };
     format!("io_setup for iodepth {depth} failed (errno {errno}): {why}")
 }
+
+/// The own options of the engine, which are those of fio.
+static OPTIONS: [OptionEntry; 7] = [
+    OptionEntry {
+        default: DefaultValue::Automatic,
+        ..OptionEntry::switch(
+            "userspace_reap",
+            "Take completions from the kernel's ring in user memory, without a system call",
+            "Automatic: on where the ring has the layout known here (magic 0xa10a10a1). A wait for more than the ring \
+             holds still calls io_getevents. fio leaves it off unless asked.",
+        )
+    },
+    OptionEntry::switch(
+        "nowait",
+        "Fail with EAGAIN rather than wait for resources",
+        "RWF_NOWAIT on every read and write.",
+    ),
+    OptionEntry::switch(
+        "libaio_vectored",
+        "Use vectored reads and writes",
+        "IOCB_CMD_PREADV and PWRITEV of one element.",
+    ),
+    OptionEntry::COMMAND_PRIORITIES[0],
+    OptionEntry::COMMAND_PRIORITIES[1],
+    OptionEntry::COMMAND_PRIORITIES[2],
+    OptionEntry::COMMAND_PRIORITIES[3],
+];

@@ -1,9 +1,10 @@
-//! What vfio-user costs beside the project's own link to served devices: one virtual SSD in a process
-//! of its own, one dispatcher, 4 KiB reads of a device that keeps nothing, in turns.
+//! What vfio-user costs beside the project's own link to served devices: one virtual SSD in a
+//! process of its own, one dispatcher, 4 KiB reads of a device that keeps nothing, in turns.
 //!
-//! `vfio_user [cpus=DRIVER,DEVICE] [rounds=N] [ms=N] [reads=N]`: on the first two processors that it
-//! may use by default. A line is path, depth, unit, and the middle of all rounds with the lowest and the
-//! highest between brackets. Last come the ratios, vfio-user to link, of rounds side by side.
+//! `vfio_user [cpus=DRIVER,DEVICE] [rounds=N] [ms=N] [reads=N]`: on the first two processors that
+//! it may use by default. A line is path, depth, unit, and the middle of all rounds with the lowest
+//! and the highest between brackets. Last come the ratios, vfio-user to link, of rounds side by
+//! side.
 #![allow(clippy::print_stdout, reason = "an example prints its result")]
 
 mod load;

@@ -1,5 +1,6 @@
-//! The `nvme` engine: NVMe devices driven from user space. Real ones are reached through VFIO, those
-//! of other machines through TCP, those of other programs through vfio-user, virtual ones through shared memory or in the same thread.
+//! The `nvme` engine: NVMe devices driven from user space. Real ones are reached through VFIO,
+//! those of other machines through TCP, those of other programs through vfio-user, virtual ones
+//! through shared memory or in the same thread.
 //!
 //! A lane has a queue pair on every namespace of its job. The pool of slots is mapped for the
 //! device once, so that data moves between the device and the slots directly. Commands are

@@ -1,9 +1,9 @@
-//! Whether a controller that user space has taken over, or one of another machine or program, may be
-//! written to: the kernel cannot say what is in use there, so the device itself is asked what is on
-//! it.
+//! Whether a controller that user space has taken over, or one of another machine or program, may
+//! be written to: the kernel cannot say what is in use there, so the device itself is asked what is
+//! on it.
 //!
-//! Devices on the bus, on the network and behind vfio-user only. Virtual ones are made to be overwritten, and a look at them would meet the
-//! faults that are planned for their commands.
+//! Devices on the bus, on the network and behind vfio-user only. Virtual ones are made to be
+//! overwritten, and a look at them would meet the faults that are planned for their commands.
 
 use std::path::{Path, PathBuf};
 

@@ -28,9 +28,9 @@ mod prepare;
 mod range_engines;
 mod range_lane;
 
-pub use path_calls::{Create, MakeDirectory, RemoveDirectory, STAT_OPTIONS, Stat, Unlink};
+pub use path_calls::{AnyPathCall, Create, MakeDirectory, PathCall, RemoveDirectory, STAT_OPTIONS, Stat, Unlink};
 pub use path_engines::{DirCreate, DirDelete, DirStat, FileCreate, FileDelete, FileStat};
-pub use path_lane::{PathCall, PathLane};
+pub use path_lane::PathLane;
 pub use prepare::Precondition;
 pub use range_engines::{Falloc, Ftruncate};
 pub use range_lane::{Allocate, RangeCall, RangeLane, Truncate};

@@ -36,8 +36,8 @@ pub struct UringLane {
     write_word: u64,
     /// `RWF_*` flags of reads and writes, as an entry has them.
     transfer_flags: u64,
-    /// What of a slot's number is the index of its registered buffer: all, or without registration
-    /// nothing.
+    /// The bits of a slot's number that are the index of its registered buffer: all, or without
+    /// registration nothing.
     buffer_mask: u64,
     /// Whether every transfer needs more than its plain entry: vectors, or now and then
     /// `IOSQE_ASYNC`.

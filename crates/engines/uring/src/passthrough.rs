@@ -2,8 +2,8 @@
 //! (`/dev/ng0n1`), carried by io_uring (Linux 5.19).
 //!
 //! The block layer's scheduler, merging and splitting are passed by; the kernel's NVMe driver and
-//! its queues are not. The rings are those of `io_uring`, with entries that have room for a command.
-//! Not here: commands of other drivers, verification by Compare.
+//! its queues are not. The rings are those of `io_uring`, with entries that have room for a
+//! command. Not here: commands of other drivers, verification by Compare.
 
 pub(crate) mod command;
 mod lane;

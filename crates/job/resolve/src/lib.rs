@@ -13,7 +13,6 @@ mod blocks;
 mod buffers;
 mod defaults;
 mod device_settings;
-mod directions;
 mod distribution;
 mod engine;
 mod errors;

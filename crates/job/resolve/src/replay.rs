@@ -217,8 +217,8 @@ fn place_of(job: &Job<'_>, maps: &[(String, String)], file: &ReplayFile) -> (Str
     }
 }
 
-/// What the trace says of a worker that was resolved without it; `first` is the number of its section's
-/// first worker.
+/// What the trace says of a worker that was resolved without it; `first` is the number of its
+/// section's first worker.
 pub(crate) fn apply(job: &Job<'_>, first: u32, trace: &Trace, worker: &mut WorkerPlan) {
     let share = trace.share(job);
     let longest = share.longest_bytes.max(1);

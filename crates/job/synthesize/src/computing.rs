@@ -30,8 +30,8 @@ pub struct Computing {
 }
 
 impl Computing {
-    /// Makes one of the samples of a trace; `None` where there are none for the stretch, or where the
-    /// sections are all that was computed.
+    /// Makes one of the samples of a trace; `None` where there are none for the stretch, or where
+    /// the sections are all that was computed.
     pub(crate) fn of(end: &End, stretch: TraceStretch, sections: &[Section]) -> Option<Computing> {
         let (first, last) = within(&end.processors, stretch)?;
         let busy_ns = last.busy_ns.saturating_sub(first.busy_ns) as f64;
@@ -58,8 +58,8 @@ impl Computing {
         self.busy_share * self.processors - self.thinking
     }
 
-    /// Length of a burst, us: work between two rests, each of which takes a switch to it and a switch
-    /// from it.
+    /// Length of a burst, us: work between two rests, each of which takes a switch to it and a
+    /// switch from it.
     pub fn burst_us(&self) -> f64 {
         let per_switch = self.busy_share * self.processors * 1e6 / self.switches_per_s.max(1.0);
         (2.0 * per_switch).clamp(BURST_US.0, BURST_US.1)

@@ -7,8 +7,8 @@ const CONFIDENCE: f64 = 0.95;
 /// The normal distribution's quantile for it.
 const Z: f64 = 1.959_964;
 const RESAMPLES: usize = 200;
-/// Of times, so large a share of the longest is left out of the mean: one pause of the machine would
-/// else stand for many operations.
+/// Of times, so large a share of the longest is left out of the mean: one pause of the machine
+/// would else stand for many operations.
 const LONGEST_LEFT_OUT: f64 = 0.01;
 
 /// A share of a count.

@@ -1,10 +1,11 @@
 //! The second reading of a trace: what each role and class of threads did within the stretch.
 //!
 //! A *lane* is what is done one after the other: all operations of a role whose threads take turns,
-//! else those of one thread. The gap between two operations of a lane is the time from the end of the
-//! one to the begin of the next. A *cycle* ends with a sync, or with every transfer where there are
-//! none; its think time is the sum of its gaps. What the tracer cost is taken out of each gap: once
-//! for the lane's own call, and once for every other call that was seen of the same thread meanwhile.
+//! else those of one thread. The gap between two operations of a lane is the time from the end of
+//! the one to the begin of the next. A *cycle* ends with a sync, or with every transfer where there
+//! are none; its think time is the sum of its gaps. What the tracer cost is taken out of each gap:
+//! once for the lane's own call, and once for every other call that was seen of the same thread
+//! meanwhile.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io::{self, Read};
@@ -63,7 +64,8 @@ pub struct Gathered {
     /// Highest end, by file.
     pub files: BTreeMap<u32, u64>,
     lanes: HashMap<u32, Lane>,
-    /// All think time, and the part of it that the same threads spent on files of other sections, ns.
+    /// All think time, and the part of it that the same threads spent on files of other sections,
+    /// ns.
     think_ns: f64,
     elsewhere_ns: f64,
     async_end_ns: u64,
@@ -76,8 +78,8 @@ struct Lane {
     transfers: u64,
 }
 
-/// The calls that were seen of a thread lately: when they began, and how long they were reading, writing
-/// or syncing, ns.
+/// The calls that were seen of a thread lately: when they began, and how long they were reading,
+/// writing or syncing, ns.
 #[derive(Debug, Default)]
 struct Lately(VecDeque<(u64, u64)>);
 

@@ -1,8 +1,8 @@
 //! The model as a job file that people read and fio runs.
 //!
-//! Every setting stands below the observation that it comes from. What fio cannot say stands in lines
-//! `#iolab: option=value`, which repeat an option of fio where they replace it: of equal options the
-//! last counts.
+//! Every setting stands below the observation that it comes from. What fio cannot say stands in
+//! lines `#iolab: option=value`, which repeat an option of fio where they replace it: of equal
+//! options the last counts.
 
 use std::fmt::Write as _;
 

@@ -9,8 +9,8 @@
 //! the last up to a bound.
 //!
 //! What is estimated, and what is assumed, stands as comments in the job file. What fio's language
-//! cannot say stands in lines that fio reads as comments (`#iolab: rewrite=8`). Not here: whether the
-//! job does what the program did. `iolab validate` measures that.
+//! cannot say stands in lines that fio reads as comments (`#iolab: rewrite=8`). Not here: whether
+//! the job does what the program did. `iolab validate` measures that.
 
 mod computing;
 mod estimate;

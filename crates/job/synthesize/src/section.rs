@@ -228,7 +228,8 @@ fn sync_rule(seen: &Gathered) -> SyncRule {
 fn pattern(places: &Places) -> PlacePattern {
     let share = |count: u64| places.share(count).value();
     let tail = places.usual_tail().unwrap_or(0);
-    // A tail as long as all there was is the same place again, and moves only if some write is longer.
+    // A tail as long as all there was is the same place again, and moves only if some write is
+    // longer.
     if share(places.tail + places.onward) >= SEQUENTIAL {
         let moves_on = places.tail > places.again || places.onward * 50 < places.tail;
         return match () {
@@ -243,8 +244,8 @@ fn pattern(places: &Places) -> PlacePattern {
     PlacePattern::Random(places.share(places.onward), places.hot_set().filter(|hot| hot.tenth.value() >= HOT))
 }
 
-/// Sizes with shares that sum to 100, the most frequent ones; none of a direction that hardly occurs
-/// among all transfers.
+/// Sizes with shares that sum to 100, the most frequent ones; none of a direction that hardly
+/// occurs among all transfers.
 fn split(transfers: &Transfers, all: u64) -> Vec<(u64, u32)> {
     if transfers.count * RARE_ONE_IN <= all {
         return Vec::new();

@@ -1,8 +1,9 @@
-//! The first reading of a trace: what its files are for, which threads do alike, and in which stretch
-//! the program did its work.
+//! The first reading of a trace: what its files are for, which threads do alike, and in which
+//! stretch the program did its work.
 //!
-//! A server that starts, is loaded and stops does three different things. The stretch is the longest
-//! one in which syncs (or transfers, where there are hardly any syncs) come at a steady rate.
+//! A server that starts, is loaded and stops does three different things. The stretch is the
+//! longest one in which syncs (or transfers, where there are hardly any syncs) come at a steady
+//! rate.
 
 use std::collections::HashMap;
 use std::io::{self, Read};
@@ -202,9 +203,9 @@ impl Survey {
 
     /// What the tracer cost each call, ns; 0 where the trace does not say.
     ///
-    /// A call stops twice, and its stamps stand in the middle of each stop: half of the cost is in its
-    /// duration, the other half around it. So twice the duration of a call that does nothing is what
-    /// tracing costs in this very program, which may be far from what a trial says.
+    /// A call stops twice, and its stamps stand in the middle of each stop: half of the cost is in
+    /// its duration, the other half around it. So twice the duration of a call that does nothing is
+    /// what tracing costs in this very program, which may be far from what a trial says.
     pub(crate) fn call_cost_ns(&self, facts: &Facts) -> f64 {
         let durations = self.idle_calls.to_sparse();
         match facts.traced_call_ns {

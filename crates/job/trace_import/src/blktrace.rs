@@ -5,8 +5,8 @@
 //!           pid: u32 │ device: u32 │ cpu: u32 │ error: u16 │ more bytes: u16 │ more bytes …
 //!  action:  what happened: 16 bits │ kinds, as bits: 16 bits
 //! ```
-//! (include/uapi/linux/blktrace_api.h of Linux.) Files of the same machine's byte order are read. The
-//! files are merged by time. A request is one operation, from its issue to its completion; its
+//! (include/uapi/linux/blktrace_api.h of Linux.) Files of the same machine's byte order are read.
+//! The files are merged by time. A request is one operation, from its issue to its completion; its
 //! thread is the process that issued it.
 
 use std::collections::HashMap;

@@ -53,8 +53,8 @@ const ACTIONS: [(&str, Call); 7] = [
 /// Reads an iolog into a trace.
 ///
 /// # Errors
-/// It is no iolog of version 2 or 3; input or output fail. Lines that are not understood are counted
-/// in the trace.
+/// It is no iolog of version 2 or 3; input or output fail. Lines that are not understood are
+/// counted in the trace.
 pub fn import<W: Write>(
     input: &mut impl BufRead,
     output: W,
@@ -109,7 +109,8 @@ fn take_line<W: Write>(
         passed.now_ns = time.saturating_mul(1_000).min(1 << 58);
         words.remove(0);
     }
-    // Names of files may have blanks in them: the action is the word that has its numbers behind it.
+    // Names of files may have blanks in them: the action is the word that has its numbers behind
+    // it.
     let is_action = |word: &str| OF_THE_LOG.contains(&word) || ACTIONS.iter().any(|(action, _)| *action == word);
     let with_numbers = words.len() >= 4 && is_action(words[words.len() - 3]);
     let (place, numbers) = match (with_numbers, words.len()) {
@@ -151,8 +152,8 @@ pub struct Exported {
     pub left_out: u64,
 }
 
-/// Writes the transfers and syncs of a trace on files and block devices as an iolog, in the order of
-/// the trace.
+/// Writes the transfers and syncs of a trace on files and block devices as an iolog, in the order
+/// of the trace.
 ///
 /// # Errors
 /// Those of input and output.

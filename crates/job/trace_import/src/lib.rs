@@ -10,7 +10,6 @@
 //! trace; contents of buffers, which strace shows, are passed over.
 
 pub mod blktrace;
-mod errno;
 pub mod iolog;
 mod lines;
 mod sink;

@@ -1,5 +1,5 @@
-//! Lines of a text that somebody else wrote: bytes that are no text are shown as such, and a line has
-//! a longest length.
+//! Lines of a text that somebody else wrote: bytes that are no text are shown as such, and a line
+//! has a longest length.
 
 use std::io::{BufRead, Read};
 

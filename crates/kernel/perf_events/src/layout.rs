@@ -17,8 +17,8 @@ impl TracepointLayout {
     /// Reads the description of `GROUP/NAME` below the root of a file system.
     ///
     /// # Errors
-    /// The file that was looked for first, and the kernel's answer: tracefs is not mounted, or there
-    /// is no such tracepoint.
+    /// The file that was looked for first, and the kernel's answer: tracefs is not mounted, or
+    /// there is no such tracepoint.
     pub fn read(root: &Path, event: &str) -> Result<TracepointLayout, (PathBuf, io::Error)> {
         let mut first = None;
         for place in PLACES {

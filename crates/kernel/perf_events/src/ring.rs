@@ -230,12 +230,12 @@ impl Ring {
         unsafe { &*self.map.as_ptr().add(at).cast::<AtomicU64>() }
     }
 
-    /// The header of the record at a position. Records begin at multiples of 8 bytes, so that no header
-    /// wraps round.
+    /// The header of the record at a position. Records begin at multiples of 8 bytes, so that no
+    /// header wraps round.
     fn header(&self, at: u64) -> u64 {
         let at = (at as usize % self.ring_bytes) & !7;
-        // SAFETY: eight bytes of the mapped pages of records, which begin after the control page; at
-        // most at the last multiple of 8 before their end.
+        // SAFETY: eight bytes of the mapped pages of records, which begin after the control page;
+        // at most at the last multiple of 8 before their end.
         u64::from_le(unsafe { self.map.as_ptr().add(PAGE_BYTES + at).cast::<u64>().read() })
     }
 
@@ -243,9 +243,9 @@ impl Ring {
     fn record<'a>(&'a self, from: u64, size: usize, apart: &'a mut Vec<u8>) -> &'a [u8] {
         let at = from as usize % self.ring_bytes;
         let straight = size.min(self.ring_bytes - at);
-        // SAFETY: both pieces lie in the mapped pages of records. A record has at most 2^16 bytes, no more
-        // than the ring. What lies between tail and head the kernel does not write until tail has
-        // moved on, which happens after the last use of the slices.
+        // SAFETY: both pieces lie in the mapped pages of records. A record has at most 2^16 bytes,
+        // no more than the ring. What lies between tail and head the kernel does not write until
+        // tail has moved on, which happens after the last use of the slices.
         let (first, rest) = unsafe {
             let records = self.map.as_ptr().add(PAGE_BYTES);
             (slice::from_raw_parts(records.add(at), straight), slice::from_raw_parts(records, size - straight))

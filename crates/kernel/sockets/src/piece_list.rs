@@ -85,8 +85,8 @@ impl<'m> ReadPieces<'_, 'm> {
     #[inline]
     pub fn receive(self, socket: impl AsFd) -> io::Result<usize> {
         transfer(self.list, |message| {
-            // SAFETY: the pieces are memory that is borrowed for `'m`, which outlives this call, exclusively or as a
-            // window that is written by copies alone.
+            // SAFETY: the pieces are memory that is borrowed for `'m`, which outlives this call,
+            // exclusively or as a window that is written by copies alone.
             unsafe { libc::recvmsg(socket.as_fd().as_raw_fd(), message, libc::MSG_DONTWAIT) }
         })
     }
@@ -128,7 +128,8 @@ impl<'m> WrittenPieces<'_, 'm> {
     #[inline]
     pub fn send(self, socket: impl AsFd) -> io::Result<usize> {
         transfer(self.list, |message| {
-            // SAFETY: the pieces are memory that is borrowed for `'m`, which outlives this call; the kernel only reads.
+            // SAFETY: the pieces are memory that is borrowed for `'m`, which outlives this call;
+            // the kernel only reads.
             unsafe { libc::sendmsg(socket.as_fd().as_raw_fd(), message, libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL) }
         })
     }

@@ -50,7 +50,8 @@ pub struct RingOptions {
     pub buffers: u16,
     /// Bytes of each.
     pub buffer_bytes: usize,
-    /// Parcels of at least so many bytes are sent without the kernel's copy, if the caller allows it.
+    /// Parcels of at least so many bytes are sent without the kernel's copy, if the caller allows
+    /// it.
     pub zero_copy_above: usize,
 }
 
@@ -133,8 +134,8 @@ impl SocketRing {
         ring
     }
 
-    /// Receives from a socket until the stream ends, [`SocketRing::stop`] is called, or no buffer is
-    /// left. Tokens have 56 bits.
+    /// Receives from a socket until the stream ends, [`SocketRing::stop`] is called, or no buffer
+    /// is left. Tokens have 56 bits.
     pub fn receive(&mut self, socket: impl AsFd, token: u64) -> io::Result<()> {
         let fd = types::Fd(socket.as_fd().as_raw_fd());
         self.outstanding += 1;
@@ -175,7 +176,8 @@ impl SocketRing {
         } else {
             opcode::SendMsg::new(fd, message).flags(flags).build()
         };
-        // SAFETY: the message, its list and the parcel belong to the flight, which ends with the last completion.
+        // SAFETY: the message, its list and the parcel belong to the flight, which ends with the
+        // last completion.
         unsafe { self.push(&entry.user_data(SEND | number as u64)) }
     }
 
@@ -218,7 +220,8 @@ impl SocketRing {
         let queued = self.queued;
         let ring = self.ring();
         let entered = match wait {
-            // SAFETY: no argument is passed, and every queued entry was vouched for when it was pushed.
+            // SAFETY: no argument is passed, and every queued entry was vouched for when it was
+            // pushed.
             None => unsafe { ring.submitter().enter::<()>(queued, 0, IORING_ENTER_GETEVENTS, None) },
             Some(wait) => {
                 let until = types::Timespec::from(wait);
@@ -301,7 +304,8 @@ impl SocketRing {
         match self.flights.land(number, entry.result(), cqueue::notif(flags), cqueue::more(flags)) {
             Landing::Nothing => None,
             Landing::Again => {
-                // It is one of at most one for each socket, so it fits, or the ring is broken for all.
+                // It is one of at most one for each socket, so it fits, or the ring is broken for
+                // all.
                 let _ = self.submit_flight(number);
                 None
             }

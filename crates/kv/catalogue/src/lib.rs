@@ -1,5 +1,5 @@
-//! Every kind of store of this build. Adding one: its crate, its conformance tests, one line here, and
-//! a feature if it is built in.
+//! Every kind of store of this build. Adding one: its crate, its conformance tests, one line here,
+//! and a feature if it is built in.
 
 use std::path::Path;
 

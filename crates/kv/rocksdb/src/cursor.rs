@@ -72,7 +72,8 @@ impl Cursor for RocksCursor<'_> {
         }
         let symbols = self.store.symbols();
         let (mut key_length, mut value_length) = (0, 0);
-        // SAFETY: the iterator stands on a key; its bytes stay until it is moved, which needs `&mut`.
+        // SAFETY: the iterator stands on a key; its bytes stay until it is moved, which needs
+        // `&mut`.
         unsafe {
             let key = (symbols.iter_key)(self.iterator, &raw mut key_length);
             let value = (symbols.iter_value)(self.iterator, &raw mut value_length);

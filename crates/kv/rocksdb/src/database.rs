@@ -73,7 +73,8 @@ impl RocksStore {
         let (symbols, level) = (self.symbols(), self.options.perf_level);
         PERF_LEVEL.with(|now| {
             if now.get() != level {
-                // SAFETY: sets a variable of the calling thread; the level is one that the library has.
+                // SAFETY: sets a variable of the calling thread; the level is one that the library
+                // has.
                 unsafe { (symbols.set_perf_level)(level) };
                 now.set(level);
             }
@@ -136,7 +137,8 @@ impl RocksStore {
             return None;
         }
         let symbols = self.symbols_for_operation();
-        // SAFETY: the context is the calling thread's own; the wrapper object is given back at once.
+        // SAFETY: the context is the calling thread's own; the wrapper object is given back at
+        // once.
         unsafe {
             let context = (symbols.perfcontext_create)();
             let text = owned_text(symbols, (symbols.perfcontext_report)(context, 1));
@@ -172,8 +174,8 @@ impl RocksStore {
 impl Drop for RocksStore {
     fn drop(&mut self) {
         let symbols = self.symbols();
-        // SAFETY: made by `open`, owned by this value; cursors borrow it, so none is left. The store
-        // goes before the options that it was opened with.
+        // SAFETY: made by `open`, owned by this value; cursors borrow it, so none is left. The
+        // store goes before the options that it was opened with.
         unsafe {
             (symbols.close)(self.handle);
             (symbols.readoptions_destroy)(self.read);

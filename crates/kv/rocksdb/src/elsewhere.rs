@@ -97,12 +97,14 @@ fn load() -> Result<*mut c_void, StoreError> {
     let mut why = String::new();
     for place in places {
         let Ok(name) = CString::new(place.as_os_str().as_encoded_bytes()) else { continue };
-        // SAFETY: a C string. Loading runs the constructors of a library that the user has built or named for this.
+        // SAFETY: a C string. Loading runs the constructors of a library that the user has built or
+        // named for this.
         let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
         if !handle.is_null() {
             return Ok(handle);
         }
-        // SAFETY: dlerror answers with a C string or null; it stays until the thread's next such call.
+        // SAFETY: dlerror answers with a C string or null; it stays until the thread's next such
+        // call.
         let text = unsafe { libc::dlerror().as_ref() }.map(|text| unsafe { CStr::from_ptr(text) });
         why = text.map(|text| text.to_string_lossy().into_owned()).unwrap_or_default();
     }

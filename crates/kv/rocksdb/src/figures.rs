@@ -1,4 +1,5 @@
-//! What the library counts: exact tickers when statistics are on, rounded sums of its `stats` when not.
+//! What the library counts: exact tickers when statistics are on, rounded sums of its `stats` when
+//! not.
 
 use iolab_kv::StoreFigures;
 

@@ -1,8 +1,8 @@
 //! The store `rocksdb`: RocksDB as installed on this machine.
 //!
-//! Its C library is loaded at run time, so that building this program needs neither RocksDB nor C++.
-//! Versions 7 to 11 are known to have what is used (`symbols.rs`). Reads are pinned: the bytes that a
-//! reader sees are those of the library's block. Options are the library's own text.
+//! Its C library is loaded at run time, so that building this program needs neither RocksDB nor
+//! C++. Versions 7 to 11 are known to have what is used (`symbols.rs`). Reads are pinned: the bytes
+//! that a reader sees are those of the library's block. Options are the library's own text.
 #![allow(unsafe_code, reason = "island: the C library, in the files that say so")]
 
 mod batches;
@@ -136,8 +136,8 @@ fn sweep(kind: &RocksDb, folder: &Path) -> Result<(), StoreError> {
     if left == 0 { std::fs::remove_dir(folder).map_err(failed) } else { Ok(()) }
 }
 
-/// The file that the library was loaded from, links followed: what else is loaded must be linked with
-/// the same.
+/// The file that the library was loaded from, links followed: what else is loaded must be linked
+/// with the same.
 pub fn library_path() -> Result<&'static Path, StoreError> {
     library::library().map(|library| library.path.as_path())
 }

@@ -49,7 +49,8 @@ impl Library {
         )
     }
 
-    /// The level of `perf_level` that measures everything (`rocksdb/perf_level.h`): version 9 has one more.
+    /// The level of `perf_level` that measures everything (`rocksdb/perf_level.h`): version 9 has
+    /// one more.
     pub(crate) fn most_perf_level(&self) -> u64 {
         let major = self.version.split('.').next().and_then(|major| major.parse::<u32>().ok());
         if major.is_some_and(|major| major >= 9) { 6 } else { 5 }
@@ -117,11 +118,12 @@ fn version_of(path: &Path) -> Option<Vec<u32>> {
 fn load(path: &Path) -> Result<Library, StoreError> {
     let name =
         CString::new(path.as_os_str().as_encoded_bytes()).map_err(|_| not_installed("its name has a zero byte"))?;
-    // SAFETY: `name` is a C string. Loading runs the constructors of the library, which the user has
-    // installed, or named, for this.
+    // SAFETY: `name` is a C string. Loading runs the constructors of the library, which the user
+    // has installed, or named, for this.
     let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
     if handle.is_null() {
-        // SAFETY: dlerror answers with a C string or null; it stays until the thread's next such call.
+        // SAFETY: dlerror answers with a C string or null; it stays until the thread's next such
+        // call.
         let why = unsafe { libc::dlerror().as_ref() }.map(|text| unsafe { CStr::from_ptr(text) });
         let why = why.map_or("no reason given".into(), CStr::to_string_lossy);
         return Err(not_installed(&format!("the library {} cannot be loaded ({why})", path.display())));

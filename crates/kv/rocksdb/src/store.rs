@@ -35,7 +35,8 @@ impl Access for RocksStore {
             return Ok(false);
         }
         let mut length = 0;
-        // SAFETY: the pinned slice lends its bytes until it is destroyed, after `visit` has returned.
+        // SAFETY: the pinned slice lends its bytes until it is destroyed, after `visit` has
+        // returned.
         unsafe {
             let value = (symbols.pinnableslice_value)(pinned, &raw mut length);
             visit(slice(value, length));

@@ -1,5 +1,5 @@
-//! The C functions of RocksDB that are used, as one table: what `rocksdb/c.h` declares, of the versions
-//! 7 to 11. All of its objects are opaque.
+//! The C functions of RocksDB that are used, as one table: what `rocksdb/c.h` declares, of the
+//! versions 7 to 11. All of its objects are opaque.
 #![allow(unsafe_code, reason = "island: types of foreign functions, and pointers made into them")]
 
 use std::ffi::{c_char, c_int, c_uchar, c_void};
@@ -28,8 +28,8 @@ macro_rules! symbols {
                         if address.is_null() {
                             return Err(symbol);
                         }
-                        // SAFETY: the library exports this symbol as the function of that name, whose
-                        // type `rocksdb/c.h` has declared so since version 7.
+                        // SAFETY: the library exports this symbol as the function of that name,
+                        // whose type `rocksdb/c.h` has declared so since version 7.
                         unsafe {
                             std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($argument),*) $(-> $result)?>(address)
                         }

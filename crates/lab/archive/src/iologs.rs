@@ -1,5 +1,5 @@
-//! Writing the iologs of a run (`write_iolog`), from the operations that the workers noted: version 3
-//! of fio's form (fio(1), "Trace file format"), which fio and iolab replay.
+//! Writing the iologs of a run (`write_iolog`), from the operations that the workers noted: version
+//! 3 of fio's form (fio(1), "Trace file format"), which fio and iolab replay.
 //!
 //! Workers that name the same file are merged by time. A worker hands its operations over one after
 //! the other, so that its notes are in order, and one record of each is held at a time.

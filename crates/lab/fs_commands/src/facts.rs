@@ -48,7 +48,7 @@ pub(crate) fn mode_text(kind: InodeKind, mode: u16) -> String {
     text
 }
 
-/// How an image is cleaned where whoever opens it does not say; `None` when it says nothing.
+/// How an image is cleaned unless it is opened with another rule; `None` when it says nothing.
 pub(crate) fn cleaning_text(layout: &Layout) -> Option<String> {
     let policy = layout.cleaning.policy.map(|policy| policy.to_string());
     let memory = layout.cleaning.memory_bytes.map(|bytes| format!("memory {}", size_text(bytes)));

@@ -29,7 +29,7 @@ pub struct MakeRequest<'a> {
     pub domains: u32,
     /// The id of the file system; random by default.
     pub id: Option<[u8; 16]>,
-    /// How it is cleaned where whoever opens it does not say.
+    /// How it is cleaned unless it is opened with another rule.
     pub cleaning: CleaningDefaults,
     /// Overwrite what the file or device holds.
     pub force: bool,

@@ -1,4 +1,5 @@
-//! The result lines alone, without the program around them: what measurements of the loop itself run.
+//! The result lines alone, without the program around them: what measurements of the loop itself
+//! run.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "it is a program")]
 
 use std::process::ExitCode;

@@ -41,8 +41,8 @@ pub struct TheirLine {
     pub found: Option<(u64, u64)>,
 }
 
-/// All result lines of its output. Progress that it writes before a line, ended by carriage returns or
-/// spaces, is skipped.
+/// All result lines of its output. Progress that it writes before a line, ended by carriage returns
+/// or spaces, is skipped.
 pub fn their_lines(text: &str) -> Vec<TheirLine> {
     text.split(['\n', '\r']).filter_map(one).collect()
 }

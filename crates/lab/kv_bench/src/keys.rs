@@ -26,8 +26,8 @@ pub(crate) fn blank_key(size: usize) -> Vec<u8> {
 
 /// Key numbers below `num`, in the order that a benchmark asks for.
 ///
-/// With one seed, uniform ones are those of `db_bench` (as observed of version 7.8): before each key it
-/// draws a number for another purpose, except in seeks.
+/// With one seed, uniform ones are those of `db_bench` (as observed of version 7.8): before each
+/// key it draws a number for another purpose, except in seeks.
 #[derive(Debug)]
 pub(crate) enum Numbers {
     Sequential { next: u64 },
@@ -165,8 +165,8 @@ mod tests {
         }
     }
 
-    /// The keys that `db_bench --benchmarks=fillrandom --num=20 --seed=1` of version 7.8.3 puts, as its
-    /// log has them: its first thread has the seed 1 + 1.
+    /// The keys that `db_bench --benchmarks=fillrandom --num=20 --seed=1` of version 7.8.3 puts, as
+    /// its log has them: its first thread has the seed 1 + 1.
     #[test]
     fn random_keys_are_those_of_db_bench() {
         let mut numbers = Numbers::new(Order::Random, Distribution::Uniform, 20, 2);

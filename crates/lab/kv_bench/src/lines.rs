@@ -5,8 +5,8 @@
 //! readrandom   :       9.717 micros/op 102904 ops/sec 9.717 seconds 1000000 operations;    7.2 MB/s (632563 of 1000000 found)
 //! ```
 //!
-//! micros/op is the mean time of an operation in its thread: with several threads it is more than the
-//! inverse of ops/sec.
+//! micros/op is the mean time of an operation in its thread: with several threads it is more than
+//! the inverse of ops/sec.
 
 use std::fmt::Write;
 

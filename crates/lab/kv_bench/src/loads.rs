@@ -208,7 +208,8 @@ impl Loader<'_> {
         Ok(())
     }
 
-    /// A new cursor, a seek to the key, some steps: whether the key is there, and the bytes stepped over.
+    /// A new cursor, a seek to the key, some steps: whether the key is there, and the bytes stepped
+    /// over.
     fn scan_from(&self, steps: u64, way: Way) -> Result<(bool, u64), StoreError> {
         let mut cursor = self.store.cursor()?;
         cursor.seek(Seek::AtLeast(&self.key))?;
@@ -271,8 +272,8 @@ impl Loader<'_> {
     }
 }
 
-/// The key that is `age` younger than the newest: those inserted by this thread, then the highest of
-/// those that were there.
+/// The key that is `age` younger than the newest: those inserted by this thread, then the highest
+/// of those that were there.
 fn latest(age: u64, inserted: u64, first_new: u64, num: u64) -> u64 {
     match inserted.checked_sub(age + 1) {
         Some(number) => first_new + number,

@@ -5,8 +5,8 @@
 //! open loop:      due . begin | operation |        response = end - due; latency = end - begin
 //! ```
 //!
-//! Steps of a scan are stamped [`SCAN_STEPS`] at a time, because a stamp costs a good part of a step;
-//! each of them is counted with their mean.
+//! Steps of a scan are stamped [`SCAN_STEPS`] at a time, because a stamp costs a good part of a
+//! step; each of them is counted with their mean.
 
 use iolab_clock::Clock;
 use iolab_histogram::{Baseline, Histogram, PackedHistogram};
@@ -22,6 +22,15 @@ pub(crate) const SCAN_STEPS: u64 = 16;
 /// How long to spin before an operation is due, ns.
 const SPIN_NS: u64 = 20_000;
 
+/// When operations of a thread are due.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pace {
+    /// Time between two operations, ns.
+    pub(crate) every_ns: f64,
+    /// Where in it the thread begins, ns.
+    pub(crate) phase_ns: f64,
+}
+
 /// When a thread ends, and when its operations are due.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
@@ -29,8 +38,8 @@ pub(crate) struct Limits {
     pub(crate) operations: u64,
     /// Length, ns; `u64::MAX` for no limit.
     pub(crate) length_ns: u64,
-    /// Time between two operations, ns, with where in it the thread begins; none for no schedule.
-    pub(crate) every: Option<(f64, f64)>,
+    /// `None` for no schedule.
+    pub(crate) pace: Option<Pace>,
     /// Length of an interval, ns.
     pub(crate) interval_ns: u64,
 }
@@ -118,14 +127,15 @@ impl<'a> Meter<'a> {
         if self.accompanied.is_some_and(|others| others.load(Ordering::Acquire) == 0) {
             return false;
         }
-        match self.limits.every {
+        match self.limits.pace {
             None => true,
-            Some(every) => self.wait(every),
+            Some(pace) => self.wait(pace),
         }
     }
 
     #[inline(never)]
-    fn wait(&mut self, (every_ns, phase_ns): (f64, f64)) -> bool {
+    fn wait(&mut self, pace: Pace) -> bool {
+        let Pace { every_ns, phase_ns } = pace;
         self.due_ns = self.started_ns + (phase_ns + self.done as f64 * every_ns) as u64;
         if self.due_ns >= self.ends_ns {
             return false;
@@ -146,7 +156,7 @@ impl<'a> Meter<'a> {
         counts.operations += 1;
         counts.bytes += bytes;
         counts.latency.add(now_ns.saturating_sub(self.last_ns));
-        if self.limits.every.is_some() {
+        if self.limits.pace.is_some() {
             counts.response.add(now_ns.saturating_sub(self.due_ns));
         }
         self.done += 1;
@@ -244,7 +254,7 @@ impl<'a> Meter<'a> {
             thread: iolab_process::thread_id(),
             started_ns: self.started_ns - self.origin_ns,
             elapsed_ns,
-            schedule: self.limits.every.map(|every| self.schedule(every, elapsed_ns)),
+            schedule: self.limits.pace.map(|pace| self.schedule(pace.every_ns, elapsed_ns)),
             tallies,
             intervals: self.intervals,
             interval_latencies: self.latencies,
@@ -253,7 +263,7 @@ impl<'a> Meter<'a> {
         }
     }
 
-    fn schedule(&self, (every_ns, _): (f64, f64), elapsed_ns: u64) -> ScheduleRecording {
+    fn schedule(&self, every_ns: f64, elapsed_ns: u64) -> ScheduleRecording {
         let due = ((elapsed_ns as f64 / every_ns) as u64).min(self.limits.operations).max(self.done);
         let backlog = due - self.done;
         let lag_at_end_ns = (backlog as f64 * every_ns) as u64;
@@ -275,7 +285,7 @@ impl<'a> Meter<'a> {
 mod tests {
     use super::*;
 
-    const NO_LIMITS: Limits = Limits { operations: 10, length_ns: u64::MAX, every: None, interval_ns: 1_000 };
+    const NO_LIMITS: Limits = Limits { operations: 10, length_ns: u64::MAX, pace: None, interval_ns: 1_000 };
 
     #[test]
     fn the_end_of_one_operation_is_the_begin_of_the_next() {
@@ -299,7 +309,7 @@ mod tests {
     #[test]
     fn an_operation_that_waited_for_another_has_a_longer_response() {
         let clock = Clock::simulated(0);
-        let limits = Limits { operations: 4, every: Some((1_000.0, 0.0)), ..NO_LIMITS };
+        let limits = Limits { operations: 4, pace: Some(Pace { every_ns: 1_000.0, phase_ns: 0.0 }), ..NO_LIMITS };
         let mut meter = Meter::start(&clock, 0, limits);
         for length in [2_500, 100, 100, 100] {
             assert!(meter.more());

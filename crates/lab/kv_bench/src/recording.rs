@@ -1,7 +1,7 @@
 //! The results of a session as a recording, so that reports, pages and comparisons read them.
 //!
-//! The plan is that of jobs of the engine `kv` that do the same, as near as jobs can say it: one job
-//! for each benchmark, one worker for each thread. A deletion is a trim.
+//! The plan is that of jobs of the engine `kv` that do the same, as near as jobs can say it: one
+//! job for each benchmark, one worker for each thread. A deletion is a trim.
 
 use iolab_histogram::SparseHistogram;
 use iolab_plan::Plan;
@@ -72,7 +72,7 @@ fn measured(results: &[BenchmarkResult]) -> impl Iterator<Item = &BenchmarkResul
     })
 }
 
-/// The recording of the results; `plan` is what became of [`job_words`].
+/// The recording of the results; `plan` is made of [`job_words`].
 pub fn recording(plan: Plan, host: HostFacts, version: &str, results: &[BenchmarkResult]) -> Recording {
     let memory_bytes = host.memory_bytes;
     let started_unix_ns = measured(results).map(|result| result.started_unix_ns).min().unwrap_or(0);

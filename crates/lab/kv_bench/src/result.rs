@@ -152,7 +152,8 @@ impl BenchmarkResult {
         Some(self.device_written()? as f64 / user as f64)
     }
 
-    /// Bytes on disk for each byte of a live key and its value; not known of a store inside an image.
+    /// Bytes on disk for each byte of a live key and its value; not known of a store inside an
+    /// image.
     pub fn space_amplification(&self) -> Option<f64> {
         if self.disk_bytes == 0 {
             return None;

@@ -12,12 +12,12 @@ use iolab_process::{INTERRUPTS, Usage, process_usage, thread_usage};
 use crate::benchmarks::{Benchmark, Load, Once, Order};
 use crate::folder::{Folder, TellError, write_out};
 use crate::loads::{Prepared, Task, work};
-use crate::meter::{Limits, Meter};
+use crate::meter::{Limits, Meter, Pace};
 use crate::result::{BenchmarkResult, ThreadResult};
 use crate::settings::Settings;
 use crate::store_options;
 
-/// What became of a benchmark.
+/// How a benchmark ended.
 #[derive(Debug)]
 pub enum Ended {
     /// It was run.
@@ -235,10 +235,10 @@ impl<'a> Session<'a> {
             let limits = Limits {
                 operations: if by_time || beside { u64::MAX } else { count },
                 length_ns: if by_time { settings.duration_ns } else { u64::MAX },
-                every: if beside {
-                    write_rate.map(|every| (every, 0.0))
+                pace: if beside {
+                    write_rate.map(|every_ns| Pace { every_ns, phase_ns: 0.0 })
                 } else {
-                    rate.map(|every| (every, every * f64::from(index) / f64::from(threads)))
+                    rate.map(|every_ns| Pace { every_ns, phase_ns: every_ns * f64::from(index) / f64::from(threads) })
                 },
                 interval_ns: settings.interval_ns,
             };

@@ -1,7 +1,8 @@
 //! Values that compress as asked.
 //!
-//! A megabyte of text is made once, of pieces of 100 bytes: `compression_ratio` of a piece is random,
-//! the rest repeats it. Values are windows of it, one after the other, so that making one costs nothing.
+//! A megabyte of text is made once, of pieces of 100 bytes: `compression_ratio` of a piece is
+//! random, the rest repeats it. Values are windows of it, one after the other, so that making one
+//! costs nothing.
 
 use iolab_random::SplitMix64;
 

@@ -6,7 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use iolab_kv::{Access, Batch, Cursor, Durability, StoreError};
 
-/// Batches that are kept back: so many that a kill finds some of them not begun, wherever it strikes.
+/// Batches that are kept back: so many that a kill finds some of them not begun, wherever it
+/// strikes.
 const KEPT: usize = 8;
 
 /// Keeps batches back and answers that they are done; each lets an earlier one through.

@@ -11,8 +11,8 @@ use crate::{Acknowledged, Model, Promised, Shape, Violation, judge};
 
 /// What the check needs of the world around it.
 pub trait World {
-    /// Starts a process that calls [`load`](fn@crate::load) with this round and first number, and tells
-    /// through its standard output, which is a pipe.
+    /// Starts a process that calls [`load`](fn@crate::load) with this round and first number, and
+    /// tells through its standard output, which is a pipe.
     ///
     /// # Errors
     /// Why it cannot be started.

@@ -1,4 +1,5 @@
-//! The check against a real store, in processes that are killed, and against stores that break their promises.
+//! The check against a real store, in processes that are killed, and against stores that break
+//! their promises.
 //!
 //! The child is this test itself, started again with variables that say what to do.
 

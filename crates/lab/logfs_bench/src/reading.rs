@@ -159,8 +159,8 @@ fn plan(way: ReadingWay, wanted: &[(u32, u32)], unit: u32, cluster: u32) -> Vec<
     }
 }
 
-/// What a request takes and what a byte takes, ns: the plane `time = count · request + bytes · byte` nearest to
-/// the cases (least squares).
+/// What a request takes and what a byte takes, ns: the plane
+/// `time = count · request + bytes · byte` nearest to the cases (least squares).
 fn costs(cases: &[ReadingCase]) -> Option<(f64, f64)> {
     let (mut nn, mut nb, mut bb, mut nt, mut bt) = (0.0, 0.0, 0.0, 0.0, 0.0);
     for (case, time) in cases.iter().filter_map(|case| Some((case, case.time_ns(ReadingWay::Ranges)? as f64))) {

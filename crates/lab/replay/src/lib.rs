@@ -5,7 +5,8 @@
 //!  in each worker    trace ─▶ Feeder ─▶ Translation ─▶ Order ─▶ operations with times and gates ─▶ the runner's feed
 //! ```
 //! A trace is read in a stream, each time: memory does not grow with it. What other programs wrote
-//! (fio's iolog, strace's text, blktrace's files) becomes a trace on the way, in a thread of its own.
+//! (fio's iolog, strace's text, blktrace's files) becomes a trace on the way, in a thread of its
+//! own.
 //!
 //! Every worker reads the whole trace and keeps its own share, so that all of them count the
 //! operations of the others alike: that is what the order around syncs is told in.

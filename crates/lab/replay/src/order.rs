@@ -4,9 +4,9 @@
 //!  worker 0   ── write a ──┐        ┌── write c ──          c waits for b: it began when b had ended
 //!  worker 1                └─ sync b ┘                      b waits for a: a had ended when b began
 //! ```
-//! Within a worker an operation goes when no more are in flight than there were when it began in the
-//! trace. Between workers there is an order only around syncs: what had ended when a sync began is
-//! complete before it goes, and what began when a sync had ended goes after it. Both are told as
+//! Within a worker an operation goes when no more are in flight than there were when it began in
+//! the trace. Between workers there is an order only around syncs: what had ended when a sync began
+//! is complete before it goes, and what began when a sync had ended goes after it. Both are told as
 //! gates: the first so many operations of that worker. All waits are for what came earlier in the
 //! trace, so that they cannot be in a circle.
 

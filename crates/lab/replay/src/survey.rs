@@ -82,8 +82,8 @@ pub fn survey(paths: &[String], rules: &ReplayRules) -> Result<ReplaySurvey, Str
     })
 }
 
-/// Whether operations of one thread are under way at the same time, among the first million: what an
-/// engine that does one after the other cannot do.
+/// Whether operations of one thread are under way at the same time, among the first million: what
+/// an engine that does one after the other cannot do.
 ///
 /// # Errors
 /// The trace cannot be read.

@@ -70,8 +70,8 @@ impl Application {
     }
 }
 
-/// The number behind the last occurrence of a text; of a line as sysbench's (`4000 (399.2 per sec.)`)
-/// the one in parentheses.
+/// The number behind the last occurrence of a text; of a line as sysbench's
+/// (`4000 (399.2 per sec.)`) the one in parentheses.
 fn number_behind(text: &str, before: &str) -> Option<f64> {
     let line = text[text.rfind(before)? + before.len()..].lines().next()?;
     let of_rate = line.contains("per sec").then(|| line.split('(').nth(1)).flatten().unwrap_or(line);

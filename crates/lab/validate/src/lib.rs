@@ -6,8 +6,8 @@
 //! ```
 //! Disks of this world are another from minute to minute, so that a prediction is held against what
 //! was observed beside it, not against a figure from before. A score is 1 where job and application
-//! are the same: of rates, sizes and times the smaller over the larger, of shares what is left of the
-//! difference, of distributions of sizes 1 minus the distance of Kolmogorov and Smirnov.
+//! are the same: of rates, sizes and times the smaller over the larger, of shares what is left of
+//! the difference, of distributions of sizes 1 minus the distance of Kolmogorov and Smirnov.
 //!
 //! Not here: how a trace is taken, and what is printed.
 

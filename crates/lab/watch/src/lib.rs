@@ -39,7 +39,7 @@ pub trait WatchOutput {
     /// The output cannot be written.
     fn print(&mut self, text: &str) -> std::io::Result<bool>;
 
-    /// A line for whoever looks on, which is no part of the reports.
+    /// A line for people, which is no part of the reports.
     fn warn(&mut self, text: &str);
 }
 

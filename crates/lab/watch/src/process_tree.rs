@@ -3,8 +3,8 @@
 //!
 //! The kernel adds what a process did to its parent when the parent waits for it. So the sum over
 //! the processes that are there contains those that were waited for, and no process is lost between
-//! two looks. Parents are read before their children: a child that ends in between cannot be counted
-//! twice, and is noticed, because it cannot be read; then the look is made again.
+//! two looks. Parents are read before their children: a child that ends in between cannot be
+//! counted twice, and is noticed, because it cannot be read; then the look is made again.
 //!
 //! Not counted: what a process does that its parent never waits for, because it ignores the end of
 //! its children, after the last look at it.
@@ -151,8 +151,8 @@ impl ProcessTree {
         self.last_sum = sum;
     }
 
-    /// Ended orphans, which wait for whoever adopted them; they are counted from now on without
-    /// being there.
+    /// Orphans that have ended and wait for the process that adopted them; they are counted from
+    /// now on without being there.
     pub(crate) fn take_ended_orphans(&mut self) -> Vec<i32> {
         let Some(adopter) = self.adopts else { return Vec::new() };
         let is_ended = |(process, member): (&i32, &Member)| {

@@ -145,7 +145,7 @@ fn processor_time(counts: &Counts) -> CpuUse {
     CpuUse { user_ns: counts.user_ticks * tick_ns, system_ns: counts.system_ticks * tick_ns, ..CpuUse::default() }
 }
 
-/// What was counted, and what of it storage has seen.
+/// What was counted, and the part of it that reached storage.
 fn notes(counts: &Counts, tree: &ProcessTree, end: ProgramEnd) -> Vec<String> {
     let processes = if tree.seen == 1 { "process" } else { "processes" };
     let mut notes = vec![

@@ -1,8 +1,8 @@
 //! Records what block devices and the machine do while a program works that iolab did not write:
 //! one that it starts, or one that runs already.
 //!
-//! The clock, the looks and the findings are those of a run. The program itself is one worker of the
-//! recording, see [`crate::program_recording`].
+//! The clock, the looks and the findings are those of a run. The program itself is one worker of
+//! the recording, see [`crate::program_recording`].
 
 use std::fs::File;
 use std::io::{self, Write};

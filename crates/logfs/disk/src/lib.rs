@@ -12,8 +12,8 @@
 //! files and block devices, without a copy; [`FileDisk`] where io_uring is not permitted
 //! ([`open_disk()`] chooses); [`LaneDisk`] over any lane of an engine, which copies between buffers
 //! and the lane's slots. Decorators: [`Counting`], [`Delayed`], [`Faulty`], [`Shuffled`], and
-//! [`Traced`], whose trace tells what a crash at any moment leaves behind, and [`Volatile`], of which
-//! the end of a process is a power failure.
+//! [`Traced`], whose trace tells what a crash at any moment leaves behind, and [`Volatile`], of
+//! which the end of a process is a power failure.
 //!
 //! What is durable: a write, when a flush that was submitted after the write's completion has
 //! completed. Nothing here caches or retries; small requests that lie side by side and go to a

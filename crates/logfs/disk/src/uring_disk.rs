@@ -69,8 +69,8 @@ impl UringDisk {
     /// Opens a file or block device.
     ///
     /// # Errors
-    /// What opening it says, and the kernel where it does not permit io_uring; [`crate::open_disk()`]
-    /// then does without.
+    /// What opening it says, and the kernel where it does not permit io_uring;
+    /// [`crate::open_disk()`] then does without.
     pub fn open(path: &Path, opening: &DiskOptions) -> io::Result<UringDisk> {
         UringDisk::on(OpenedFile::open(path, opening)?, opening.depth).map_err(|(_, error)| error)
     }

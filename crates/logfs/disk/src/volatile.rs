@@ -7,8 +7,8 @@
 //!
 //! Who drops it, or kills its process, has a power failure: of what no completed flush covers, the
 //! device below has what was written back meanwhile, in any order, whole or torn, as the seed says,
-//! and nothing else. Reads find what was written. A discard forgets what is cached of its range, and
-//! goes on to the device at once.
+//! and nothing else. Reads find what was written. A discard forgets what is cached of its range,
+//! and goes on to the device at once.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::os::fd::OwnedFd;
@@ -100,7 +100,8 @@ impl<D: BlockDevice> Volatile<D> {
         }
     }
 
-    /// Writes cached blocks to the device, those that lie side by side together, and answers the tags.
+    /// Writes cached blocks to the device, those that lie side by side together, and answers the
+    /// tags.
     fn write_back(&mut self, mut blocks: Vec<u64>) -> Vec<u64> {
         blocks.sort_unstable();
         let (unit, mut tags) = (self.block_bytes(), Vec::new());
@@ -269,7 +270,8 @@ impl<D: BlockDevice> BlockDevice for Volatile<D> {
             arrived.drain(..).for_each(|completion| self.sort_out(completion));
             self.begin_flush();
             let is_under_way = !self.own.is_empty() || !self.reads.is_empty();
-            // What has ended may have been our own business alone, and what was sent has to be set out.
+            // What has ended may have been our own business alone, and what was sent has to be set
+            // out.
             if !self.has_sent && (!wait || !self.done.is_empty() || !is_under_way) {
                 break;
             }

@@ -63,8 +63,8 @@ impl Instance {
         spendable < urgent_below(layout) || threshold_reached(state.clusters.candidate_count(), k, memory_clusters)
     }
 
-    /// Whether a pass is for space: whatever gains some is cleaned. A policy that says when cleaning
-    /// starts says nothing of space, so that this begins before it has run out.
+    /// Whether a pass is for space: whatever gains some is cleaned. A policy that says when
+    /// cleaning starts says nothing of space, so that this begins before it has run out.
     fn is_cleaning_urgent(&self, state: &State) -> bool {
         let spendable = state.spendable(&self.layout);
         let is_low = || state.space_wanted || spendable < urgent_below(&self.layout);

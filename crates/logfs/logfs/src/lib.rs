@@ -15,10 +15,10 @@
 //! from the clock given to `open`, and nothing else is random: the same load on a simulated device
 //! is the same to the byte.
 //!
-//! Several domains share a disk, each with an instance on a core of its own: [`core_setups`] opens them
-//! all, as many cores as there are, and answers a [`Volume`] for each core; [`open_volume`] opens
-//! them on one core, where a [`LocalVolume`] answers from memory without waiting; [`open_domain`]
-//! opens one alone, [`resize_cores`] changes their number.
+//! Several domains share a disk, each with an instance on a core of its own: [`core_setups`] opens
+//! them all, as many cores as there are, and answers a [`Volume`] for each core; [`open_volume`]
+//! opens them on one core, where a [`LocalVolume`] answers from memory without waiting;
+//! [`open_domain`] opens one alone, [`resize_cores`] changes their number.
 //!
 //! What does not exist yet: exchanging renames, space set aside by `allocate`. Cutting off very
 //! many extents at once, by one `truncate`, is one step and makes others wait.

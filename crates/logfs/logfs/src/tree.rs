@@ -1,8 +1,10 @@
 //! All inodes in memory, and the one way in which they change: by applying a record.
 //!
-//! The running file system and recovery apply the same records with the same code, so that what recovery finds is what was. While
-//! a checkpoint is being read ([`Tree::loading`]), changes of inodes that are not known yet are passed over: those inodes come later, with the
-//! change in them. What a change does to the disk's clusters is told as [`Delta`]s; nothing here knows clusters, time or locks.
+//! The running file system and recovery apply the same records with the same code, so that what
+//! recovery finds is what was. While a checkpoint is being read ([`Tree::loading`]), changes of
+//! inodes that are not known yet are passed over: those inodes come later, with the change in them.
+//! What a change does to the disk's clusters is told as [`Delta`]s; nothing here knows clusters,
+//! time or locks.
 
 mod extended;
 mod inode;
@@ -28,7 +30,8 @@ pub(crate) enum Delta {
     Released { inode: InodeId, place: u64, length: u64 },
 }
 
-/// A record that cannot be applied: it contradicts what is known. From a disk that is corruption, otherwise a bug.
+/// A record that cannot be applied: it contradicts what is known. From a disk that is corruption,
+/// otherwise a bug.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Contradiction(pub(crate) String);
 
@@ -44,9 +47,10 @@ pub(crate) struct Tree {
     pub(crate) graveyard: VecDeque<(InodeId, ExtentMap)>,
     /// Whether a checkpoint is being read.
     pub(crate) loading: bool,
-    /// Whether changes that are presupposed may be missing: what is not known is passed over then, too, and what is newer wins.
+    /// Whether changes that others build on may be missing: then the unknown is passed over, too.
     pub(crate) tolerant: bool,
-    /// While loading: the inode that is being described, of which not all names and extents may be known yet.
+    /// While loading: the inode that is being described, of which not all names and extents may be
+    /// known yet.
     incomplete: Option<InodeId>,
     /// Highest number given.
     pub(crate) serial: u64,
@@ -248,7 +252,7 @@ impl Tree {
     fn put(&mut self, inode: InodeId, offset: u64, extent: Extent, deltas: &mut Vec<Delta>) -> Applied {
         let length = extent.length;
         let on_disk = if let Place::Disk(place) = extent.place { place } else { 0 };
-        // Beyond that no byte of a file and none of a disk can be: sums stay far from what a number can be.
+        // No byte of a file or disk lies beyond that, and sums stay far from overflow.
         let is_within = |start: u64| start.checked_add(length).is_some_and(|end| end <= MOST_BYTES);
         if length == 0 || !is_within(offset) || !is_within(on_disk) {
             return Err(Contradiction(format!("inode {}: {length} bytes at {offset}", inode.0)));
@@ -277,7 +281,8 @@ impl Tree {
         Ok(())
     }
 
-    /// Moves what still lies where the record says to where it says; the rest of the range has changed meanwhile and stays.
+    /// Moves what still lies where the record says to where it says; the rest of the range has
+    /// changed meanwhile and stays.
     fn relocate(&mut self, relocate: &Relocate, deltas: &mut Vec<Delta>) -> Applied {
         let Relocate { inode, offset, length, from, to, .. } = *relocate;
         let Some(end) =

@@ -23,8 +23,8 @@ fn open_with(policy: Policy, memory_clusters: u64) -> (Bench, LogFs) {
     (bench, fs)
 }
 
-/// Fills so many clusters, a quarter of each with one of `keepers` files in turn and the rest with a
-/// file of its own; the files of both kinds.
+/// Fills so many clusters, a quarter of each with one of `keepers` files in turn and the rest with
+/// a file of its own; the files of both kinds.
 fn pairs(bench: &mut Bench, fs: &LogFs, count: usize, keepers: usize) -> (Vec<InodeId>, Vec<InodeId>) {
     let create = |bench: &mut Bench, name: String| {
         bench.run(fs.create(InodeId::ROOT, name.as_bytes(), Owner::default())).unwrap()

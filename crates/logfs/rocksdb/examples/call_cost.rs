@@ -1,11 +1,13 @@
-//! What a call from another thread costs: the way to the thread of the file system and back, beside system calls on a file.
+//! What a call from another thread costs: the way to the thread of the file system and back, beside
+//! system calls on a file.
 //!
 //! ```sh
 //! cargo run --release -p iolab-logfs-rocksdb --example call_cost -- IMAGE FOLDER [ROUNDS] [THREADS]
 //! ```
 //!
-//! IMAGE is a logfs image that may be written to, FOLDER one on a file system to compare with (a mount of logfs, ext4). The two
-//! take turns. Each figure is the median of the rounds; a round is 2000 calls of each kind by each thread.
+//! IMAGE is a logfs image that may be written to, FOLDER one on a file system to compare with (a
+//! mount of logfs, ext4). The two take turns. Each figure is the median of the rounds; a round is
+//! 2000 calls of each kind by each thread.
 
 #![allow(clippy::print_stdout, reason = "an example says what it has measured")]
 

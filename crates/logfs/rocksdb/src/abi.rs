@@ -1,8 +1,8 @@
 //! The C functions that the C++ part calls: `cpp/abi.h` says what they answer.
 //!
-//! Unsafe because what comes over such a boundary are addresses. The other side keeps these promises:
-//! names and buffers are as long as it says and stay for the call; a handle is used between its open
-//! and its close, and is one that was opened here.
+//! Unsafe because what comes over such a boundary are addresses. The other side keeps these
+//! promises: names and buffers are as long as it says and stay for the call; a handle is used
+//! between its open and its close, and is one that was opened here.
 #![allow(unsafe_code, reason = "island: take pointers that C++ hands over")]
 
 mod files;

@@ -126,7 +126,8 @@ impl Doorway {
     /// Until somebody rings or the disk has something.
     fn sleep(&mut self) {
         match &self.disk_bell {
-            // A disk that cannot be listened to is waited for alone: what is asked meanwhile waits, too.
+            // A disk that cannot be listened to is waited for alone: what is asked meanwhile waits,
+            // too.
             None if self.disk.under_way() > 0 => {
                 self.disk.turn(true);
             }

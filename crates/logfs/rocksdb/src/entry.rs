@@ -14,8 +14,9 @@ unsafe extern "C" {
     fn iolab_shim_env_close(env: *mut c_void);
 }
 
-/// A `rocksdb_env_t` whose files are in the image that the URI names: for `rocksdb_options_set_env`.
-/// Null when it cannot be opened; then `error` has a sentence, for `rocksdb_free`.
+/// A `rocksdb_env_t` whose files are in the image that the URI names: for
+/// `rocksdb_options_set_env`. Null when it cannot be opened; then `error` has a sentence, for
+/// `rocksdb_free`.
 ///
 /// # Safety
 /// `uri` ends with a zero byte; `error` is a place for a pointer.

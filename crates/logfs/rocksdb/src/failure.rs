@@ -15,7 +15,8 @@ pub struct CallFailure {
 
 impl CallFailure {
     pub(crate) fn of(what: &[u8], error: &Error) -> CallFailure {
-        // What a caller of fsync(2) would be told: the file system itself answers changes with EROFS.
+        // What a caller of fsync(2) would be told: the file system itself answers changes with
+        // EROFS.
         let errno = if matches!(error, Error::Failed(_)) {
             Error::Device(iolab_disk::DeviceError::Gone).errno()
         } else {

@@ -102,8 +102,8 @@ impl FileSystem {
         Ok(file)
     }
 
-    /// Keeps a name from others who ask for the same, until it is unlocked. An image has one process
-    /// at a time, so nobody else needs to know.
+    /// Keeps a name from others who ask for the same, until it is unlocked. An image has one
+    /// process at a time, so nobody else needs to know.
     ///
     /// # Errors
     /// `EAGAIN` when somebody has it.

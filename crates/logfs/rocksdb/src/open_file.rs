@@ -5,9 +5,9 @@
 //!   ├── in the file system ──┼── gathered here ──┤
 //! ```
 //!
-//! All users of a file share one of these, so that a reader finds what a writer has appended a moment
-//! ago. Bytes are sent in their order, one call after the other: what a crash leaves of appends is
-//! their beginning.
+//! All users of a file share one of these, so that a reader finds what a writer has appended a
+//! moment ago. Bytes are sent in their order, one call after the other: what a crash leaves of
+//! appends is their beginning.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,5 @@
-//! Blocking calls from many threads, against what ordinary files would answer, and after a power failure.
+//! Blocking calls from many threads, against what ordinary files would answer, and after a power
+//! failure.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -171,7 +172,8 @@ fn threads_do_not_disturb_each_other() {
     check(image.path());
 }
 
-/// A process that is killed on a disk that forgets: here the copy of the image as it lies, while the file system is open.
+/// A process that is killed on a disk that forgets: here the copy of the image as it lies, while
+/// the file system is open.
 #[test]
 fn what_was_synced_outlives_the_process_and_the_rest_is_a_beginning() {
     for seed in 0..12 {

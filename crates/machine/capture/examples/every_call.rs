@@ -170,8 +170,8 @@ fn native_aio(fd: i32, count: usize, buffer: &mut [u8]) {
 /// Reads, writes and syncs, in batches; false where there is no io_uring.
 fn ring(fd: i32, count: usize, buffer: &mut [u8]) -> bool {
     let mut parameters = [0_u32; 30];
-    // SAFETY: the parameters have the size that the kernel writes; the rings stay mapped to the end of
-    // the program, and words in them are accessed atomically where the kernel does.
+    // SAFETY: the parameters have the size that the kernel writes; the rings stay mapped to the end
+    // of the program, and words in them are accessed atomically where the kernel does.
     unsafe {
         let ring = libc::syscall(libc::SYS_io_uring_setup, BATCH, parameters.as_mut_ptr()) as i32;
         if ring < 0 {

@@ -1,10 +1,10 @@
 //! What tracing costs, measured in turns: `tracing_cost [CALLS [ROUNDS]]` (20000 calls, 5 rounds).
 //!
-//! A program reads the same 512 bytes of a file again and again, and asks for its parent as often, which no
-//! capture sees. It runs alone, stopped by ptrace and seccomp without anybody who looks (no tracer of this kind
-//! can cost less), under a capture by ptrace and seccomp, watched by tracepoints (as root), and under strace
-//! (if there is one), one after the other in each round, so that all have the same machine. The median of
-//! the rounds counts.
+//! A program reads the same 512 bytes of a file again and again, and asks for its parent as often,
+//! which no capture sees. It runs alone, stopped by ptrace and seccomp without anybody who looks
+//! (no tracer of this kind can cost less), under a capture by ptrace and seccomp, watched by
+//! tracepoints (as root), and under strace (if there is one), one after the other in each round, so
+//! that all have the same machine. The median of the rounds counts.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program whose result is its table")]
 

@@ -72,8 +72,8 @@ fn control(thread: i32, address: u64) -> Option<Control> {
 }
 
 impl Aio {
-    /// Remembers what was submitted; returns an operation whose end was missed, if its control block
-    /// was used again.
+    /// Remembers what was submitted; returns an operation whose end was missed, if its control
+    /// block was used again.
     pub(crate) fn submitted(&mut self, address: u64, operation: Operation) -> Option<Operation> {
         self.pending.insert(address, operation)
     }

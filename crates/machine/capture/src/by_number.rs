@@ -42,7 +42,8 @@ mod tests {
 
     use super::*;
 
-    /// The map finds its place by the lower bits, and tells its neighbours apart by the upper seven.
+    /// The map finds its place by the lower bits, and tells its neighbours apart by the upper
+    /// seven.
     #[test]
     fn numbers_that_follow_each_other_are_spread() {
         let build = BuildHasherDefault::<NumberHasher>::default();

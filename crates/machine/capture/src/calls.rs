@@ -71,8 +71,8 @@ pub(crate) enum Shape {
     RingRegister,
     /// `execve`, `execveat`.
     Exec,
-    /// `sched_getaffinity`, `sched_setaffinity`: no storage, but a program must not see where tracing
-    /// keeps it ([`crate::one_cpu`]).
+    /// `sched_getaffinity`, `sched_setaffinity`: no storage, but a program must not see where
+    /// tracing keeps it ([`crate::one_cpu`]).
     Affinity,
 }
 

@@ -1,8 +1,8 @@
 //! The open files behind the descriptors of a process, with their positions.
 //!
-//! A descriptor is looked up in procfs when it is first used, and then followed: its position by the
-//! calls that move it, its number by `close`, `dup` and their kin. Descriptors that came by `dup` or
-//! `fork` share one position, as in the kernel (open(2), "open file description").
+//! A descriptor is looked up in procfs when it is first used, and then followed: its position by
+//! the calls that move it, its number by `close`, `dup` and their kin. Descriptors that came by
+//! `dup` or `fork` share one position, as in the kernel (open(2), "open file description").
 
 use std::cell::RefCell;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};

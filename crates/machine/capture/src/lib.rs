@@ -16,8 +16,8 @@
 //! mapped memory is not seen either. The trace reports both, and the bytes that calls moved are
 //! compared with the kernel's counts for the same threads (`/proc/PID/io`).
 //!
-//! A program that runs already is captured by tracepoints (attach.rs), which needs root or CAP_PERFMON, and does
-//! not stop it.
+//! A program that runs already is captured by tracepoints (attach.rs), which needs root or
+//! CAP_PERFMON, and does not stop it.
 //!
 //! Not here: what the operations mean.
 

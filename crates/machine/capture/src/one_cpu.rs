@@ -1,18 +1,20 @@
 //! Keeps the thread that traces, and the one that is traced, on one CPU.
 //!
-//! A traced thread and its tracer run in turns. On two CPUs, each turn wakes a CPU that has just gone to
-//! sleep, which takes several times as long as all the rest of a stop; above all in a virtual machine: 96 us a
-//! call there, and 16 us on one CPU. On one CPU, the one goes on where the other has stopped.
+//! A traced thread and its tracer run in turns. On two CPUs, each turn wakes a CPU that has just
+//! gone to sleep, which takes several times as long as all the rest of a stop; above all in a
+//! virtual machine: 96 us a call there, and 16 us on one CPU. On one CPU, the one goes on where the
+//! other has stopped.
 //!
 //! ```text
 //!  tracer   ── stays on the CPU it is on ───────────────────── is let go now and then, stays where it wakes
 //!  program  ── anywhere ── one thread alone makes calls: comes to the tracer ── another one does: anywhere again
 //! ```
-//! The scheduler may have good reasons to run both somewhere else. So both are let go from time to time.
-//! A program whose threads make calls side by side keeps all of its CPUs.
+//! The scheduler may have good reasons to run both somewhere else. So both are let go from time to
+//! time. A program whose threads make calls side by side keeps all of its CPUs.
 //!
-//! The program does not see it: before it asks where it may run, or says so, or makes a thread that would
-//! inherit it, its thread gets back what it was allowed. Only `Cpus_allowed` of procfs shows it.
+//! The program does not see it: before it asks where it may run, or says so, or makes a thread that
+//! would inherit it, its thread gets back what it was allowed. Only `Cpus_allowed` of procfs shows
+//! it.
 
 /// Stops between two times that both are let go: so rare that it costs nothing.
 const STOPS_ON_ONE: u32 = 1000;
@@ -97,8 +99,8 @@ impl OneCpu {
         }
     }
 
-    /// Brings a traced thread to the tracer's CPU; or the tracer to it, where it may not go there. A
-    /// refusal makes tracing slower, and nothing else.
+    /// Brings a traced thread to the tracer's CPU; or the tracer to it, where it may not go there.
+    /// A refusal makes tracing slower, and nothing else.
     fn keep(&mut self, thread: i32) {
         let allowed = iolab_process::cpus_allowed_to(thread);
         let Some(here) = iolab_process::cpu_now() else { return };

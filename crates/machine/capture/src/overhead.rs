@@ -45,8 +45,8 @@ pub(crate) fn measure(clock: &Clock) -> io::Result<Overhead> {
     Ok(Overhead { traced_call_ns: more(traced), other_call_ns: more(other), bare_call_ns: bare })
 }
 
-/// Runs a command whose calls stop as in a capture, and looks at none of them: no tracer that stops calls
-/// by ptrace can cost less. For measurements.
+/// Runs a command whose calls stop as in a capture, and looks at none of them: no tracer that stops
+/// calls by ptrace can cost less. For measurements.
 ///
 /// # Errors
 /// It cannot be started, or a word of it holds a zero byte.

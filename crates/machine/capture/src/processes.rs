@@ -186,15 +186,16 @@ impl<'r, 'w> Processes<'r, 'w> {
         }
     }
 
-    /// Whether a thread that stopped for no reason of its own may go on: one that was just made waits
-    /// until its parent has told of it.
+    /// Whether a thread that stopped for no reason of its own may go on: one that was just made
+    /// waits until its parent has told of it.
     pub(crate) fn may_begin(&mut self, thread: i32) -> bool {
         let task = self.tasks.entry(thread).or_default();
         task.waits = !task.is_known;
         task.is_known
     }
 
-    /// A process runs another program: only this thread of it is left, under the number of the process.
+    /// A process runs another program: only this thread of it is left, under the number of the
+    /// process.
     pub(crate) fn runs(&mut self, thread: i32, before: i32) {
         let mut task = self.tasks.remove(&before).unwrap_or_default();
         let process = if task.process == 0 { thread } else { task.process };

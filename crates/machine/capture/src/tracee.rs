@@ -50,7 +50,8 @@ pub(crate) enum Waited {
     NoneLeft,
 }
 
-/// A call as ptrace shows it: number and arguments before it, result and whether it failed after it.
+/// A call as ptrace shows it: number and arguments before it, result and whether it failed after
+/// it.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 struct CallInfo {
@@ -130,7 +131,8 @@ impl Child {
     /// Lets it begin.
     pub(crate) fn begin(&self) {
         let go = [1_u8];
-        // SAFETY: one byte of our memory is read. A child that is gone already is told so by waiting.
+        // SAFETY: one byte of our memory is read. A child that is gone already is told so by
+        // waiting.
         unsafe { libc::write(self.go.as_raw_fd(), go.as_ptr().cast(), 1) };
     }
 }
@@ -164,9 +166,9 @@ fn begin(
 ) -> ! {
     let mut byte = [0_u8];
     let mut said = [0_u64; 3];
-    // SAFETY: system calls with memory of this process; `arguments` end with a null pointer and point
-    // to strings that live; `_exit` does not return. Descriptors are closed as numbers, their owners
-    // are never dropped here.
+    // SAFETY: system calls with memory of this process; `arguments` end with a null pointer and
+    // point to strings that live; `_exit` does not return. Descriptors are closed as numbers, their
+    // owners are never dropped here.
     unsafe {
         libc::close(go.as_raw_fd());
         if libc::read(wait.as_raw_fd(), byte.as_mut_ptr().cast(), 1) != 1 {
@@ -297,8 +299,8 @@ fn call_info(thread: i32) -> Option<CallInfo> {
 pub(crate) fn read_memory(thread: i32, address: u64, into: &mut [u8]) -> bool {
     let local = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
     let remote = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: into.len() };
-    // SAFETY: the kernel writes at most `into.len()` bytes to where `into` is; the other address is of
-    // the other process, and only the kernel looks there.
+    // SAFETY: the kernel writes at most `into.len()` bytes to where `into` is; the other address is
+    // of the other process, and only the kernel looks there.
     let count = unsafe { libc::process_vm_readv(thread, &raw const local, 1, &raw const remote, 1, 0) };
     usize::try_from(count).is_ok_and(|count| count == into.len())
 }

@@ -3,7 +3,8 @@
 //! What the guard hands out is the very file it judged. A file may be changed when
 //! - it carries the mark of iolab ([`crate::mark_layout`]),
 //! - or nothing would be lost: it is empty, or one hole, and has no other name,
-//! - or the user said so ([`GuardRules::allowed`]; as fio, [`GuardedPath::exact`] for a job that writes).
+//! - or the user said so ([`GuardRules::allowed`]; as fio, [`GuardedPath::exact`] for a job that
+//!   writes).
 //!
 //! It may be removed only with the mark or the user's word. What is in use may not be touched
 //! without the user's word, marked or not. The guard prints nothing: it gives hazards, and whether

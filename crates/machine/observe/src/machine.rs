@@ -92,8 +92,8 @@ impl System {
         counters::cpu_ticks(&self.read("proc/stat")?)
     }
 
-    /// What all CPUs together have done since boot. Time that a hypervisor gave to others is neither
-    /// busy nor idle.
+    /// What all CPUs together have done since boot. Time that a hypervisor gave to others is
+    /// neither busy nor idle.
     pub fn cpu_activity(&self) -> Option<CpuActivity> {
         let text = self.read("proc/stat")?;
         let [user, nice, system, idle, iowait, irq, softirq, _] = counters::cpu_ticks(&text)?;

@@ -9,8 +9,8 @@
 //!
 //! Numbers are little-endian. A reply repeats the kind and carries an errno in `status`, 0 for
 //! success. One message is one packet of a `SOCK_SEQPACKET` socket; a descriptor that belongs to it
-//! travels with it. A server that accepts no driver sends a failed reply to [`MessageKind::Hello`] at
-//! once, and closes.
+//! travels with it. A server that accepts no driver sends a failed reply to [`MessageKind::Hello`]
+//! at once, and closes.
 
 /// Version of the protocol, in the `address` field of [`MessageKind::Hello`] and of its reply.
 pub const VERSION: u64 = 2;
@@ -37,7 +37,8 @@ pub enum MessageKind {
     Interrupt = 4,
     /// Reset the function.
     Reset = 5,
-    /// A question about the device as a whole; text in both directions. Needs no [`MessageKind::Hello`].
+    /// A question about the device as a whole; text in both directions. Needs no
+    /// [`MessageKind::Hello`].
     Ask = 6,
 }
 

@@ -43,7 +43,7 @@ pub const ADMIN_DATA_BYTES: usize = 4096;
 
 /// Memory that the controller reaches at consecutive addresses.
 ///
-/// A window is a number to this driver. Whoever makes it keeps the memory mapped until every
+/// A window is a number to this driver. Its maker keeps the memory mapped until every
 /// command that names it has been reaped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DataWindow {
@@ -239,8 +239,8 @@ pub trait Completions {
     /// Goes on to the one behind it.
     fn pop(&mut self);
 
-    /// Whether the transport's fields of a completion can be: a [`ResetCause`] if not. Takes notice of
-    /// the room that it tells of.
+    /// Whether the transport's fields of a completion can be: a [`ResetCause`] if not. Takes notice
+    /// of the room that it tells of.
     fn check(&mut self, entry: &CompletionEntry) -> Result<(), ResetCause>;
 
     /// Notes that so many completions were popped, and tells the controller when it is worth it.

@@ -200,8 +200,9 @@ impl Framing {
         Ok(Some((self.body(kind, bytes, range.bytes)?, range)))
     }
 
-    /// Whether a header without a digest is that of all `bytes` of data of a command, right behind it, and whether it
-    /// stands for the completion, too: what [`Framing::next`] would find, by three comparisons.
+    /// Whether a header without a digest is that of all `bytes` of data of a command, right behind
+    /// it, and whether it stands for the completion, too: what [`Framing::next`] would find, by
+    /// three comparisons.
     #[inline]
     pub fn is_plain_data(&self, header: &[u8], bytes: u32) -> Option<bool> {
         const HEADER: u64 = size_of::<DataPdu>() as u64;

@@ -85,8 +85,8 @@ impl DmaTable {
         DmaTable::with(None)
     }
 
-    /// The same, for a driver some of whose memory cannot be mapped: what no mapping holds is looked
-    /// for in `distant`.
+    /// The same, for a driver some of whose memory cannot be mapped: what no mapping holds is
+    /// looked for in `distant`.
     pub fn beside(distant: Arc<dyn DistantMemory>) -> DmaTable {
         DmaTable::with(Some(distant))
     }
@@ -222,7 +222,8 @@ impl DmaTable {
         Ok(())
     }
 
-    /// How many of `most` bytes from `address` on no mapping holds; `None` where one holds the first.
+    /// How many of `most` bytes from `address` on no mapping holds; `None` where one holds the
+    /// first.
     fn unmapped(&self, address: u64, most: usize) -> Option<usize> {
         let after = self.regions.partition_point(|region| region.address <= address);
         let before = after.checked_sub(1).and_then(|before| self.regions.get(before));

@@ -93,8 +93,8 @@ impl Interrupt {
         }
     }
 
-    /// Signals it, without waiting but where [`Interrupt::of_eventfd`] says so. A driver that has gone, or takes no signals, is no trouble
-    /// of the device.
+    /// Signals it, without waiting but where [`Interrupt::of_eventfd`] says so. A driver that has
+    /// gone, or takes no signals, is no trouble of the device.
     pub fn signal(&self) {
         // A full counter or queue (EAGAIN) is a signal that is pending already.
         if self.is_socket {

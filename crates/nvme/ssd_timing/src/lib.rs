@@ -1,9 +1,9 @@
 //! How long a storage device takes: timing models of SSDs in virtual time.
 //!
-//! A [`TimingModel`] is asked when a [`TimedCommand`] completes that arrives now, and answers at once; it
-//! never waits, reads no clock, starts no threads and holds no data. So the same model serves a
-//! virtual device that completes commands when their time has come, and a study that runs a week of
-//! a drive's life in seconds.
+//! A [`TimingModel`] is asked when a [`TimedCommand`] completes that arrives now, and answers at
+//! once; it never waits, reads no clock, starts no threads and holds no data. So the same model
+//! serves a virtual device that completes commands when their time has come, and a study that runs
+//! a week of a drive's life in seconds.
 //!
 //! ```
 //! use iolab_ssd_timing::{Capacity, TimingModel, Preset, TimedCommand, CompletionTime};

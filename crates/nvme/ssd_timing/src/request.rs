@@ -27,7 +27,8 @@ pub struct TimedCommand {
     pub kind: CommandKind,
     /// First byte. A multiple of 512; what lies beyond the visible capacity is ignored.
     pub offset_bytes: u64,
-    /// Length in bytes. A multiple of 512; 0 only for [`CommandKind::Flush`] and [`CommandKind::ZoneReset`].
+    /// Length in bytes. A multiple of 512; 0 only for [`CommandKind::Flush`] and
+    /// [`CommandKind::ZoneReset`].
     pub length_bytes: u64,
     /// Force Unit Access: complete only when the data is on the medium.
     pub fua: bool,

@@ -158,7 +158,8 @@ impl Zoned {
         all
     }
 
-    /// What of a zone that is written so far waits in a buffer for its one-shot page to be full.
+    /// The last part of what was written to a zone, which waits in a buffer for its one-shot page
+    /// to be full.
     fn unfinished_bytes(&self, written: u64) -> u64 {
         if written == self.parameters.zone_bytes { 0 } else { written % self.parameters.one_shot_page_bytes }
     }

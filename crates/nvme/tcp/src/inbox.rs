@@ -64,7 +64,8 @@ impl Inbox {
         }
     }
 
-    /// Takes `bytes` of a buffer in, which it keeps until [`Inbox::reclaim`]. Nothing else is unread.
+    /// Takes `bytes` of a buffer in, which it keeps until [`Inbox::reclaim`]. Nothing else is
+    /// unread.
     #[inline]
     pub(crate) fn lend(&mut self, buffer: RingBuffer, bytes: usize) {
         (self.lent, self.from, self.to) = (Some(buffer), 0, bytes);

@@ -95,8 +95,8 @@ pub struct TargetOptions {
     pub spin_ns: u64,
     /// By what they wait.
     pub sockets: SocketLoop,
-    /// Answers of at least so many bytes leave without the kernel's copy, where io_uring is used and
-    /// the host is on another machine.
+    /// Answers of at least so many bytes leave without the kernel's copy, where io_uring is used
+    /// and the host is on another machine.
     pub zero_copy_above: usize,
     /// Open connections; further ones are closed at once.
     pub most_connections: usize,

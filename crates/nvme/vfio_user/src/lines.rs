@@ -73,7 +73,8 @@ impl Lines {
             (InterruptAction::Trigger, InterruptData::None) if is_whole => {
                 lines.iter_mut().for_each(|line| line.event = None);
             }
-            // To be told of masking is what a kernel's driver needs; nothing masks here but the client.
+            // To be told of masking is what a kernel's driver needs; nothing masks here but the
+            // client.
             (_, InterruptData::Eventfd) => return Err(Errno::NOTSUP),
             (action, data) => {
                 for (number, line) in lines.iter_mut().enumerate() {

@@ -24,7 +24,7 @@ use events::Events;
 pub(crate) use features::Coalescing;
 use features::Features;
 
-/// What became of an admin command.
+/// How an admin command was answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AdminReply {
     /// It is done, with this dword 0.

@@ -67,7 +67,7 @@ impl<D: DataWindow> IoExecutor<D> {
     }
 }
 
-/// What became of a command.
+/// How a command was answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExecutionStep {
     /// It completes at this time with this result.

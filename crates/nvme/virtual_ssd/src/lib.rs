@@ -43,8 +43,8 @@ mod subsystem;
 mod timing;
 mod zones;
 
-/// What threads share messages and doorbells by. `tests/interleavings` puts a model checker's in its
-/// place.
+/// What threads share messages and doorbells by. `tests/interleavings` puts a model checker's in
+/// its place.
 mod sync {
     pub(crate) use std::sync::Mutex;
     pub(crate) use std::sync::atomic::{AtomicBool, Ordering, fence};

@@ -239,7 +239,7 @@ impl StateFile {
 
     /// Takes a file away that was made for nothing.
     pub(crate) fn remove(&self) {
-        // What cannot be removed is in nobody's way: new data replace it.
+        // A file that cannot be removed does no harm: new data replace it.
         let _ = std::fs::remove_file(&self.path);
     }
 

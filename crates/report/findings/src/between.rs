@@ -80,7 +80,7 @@ fn told(reached: &Reached) -> String {
     first.unwrap_or_else(|| "not known".to_owned()) + &more
 }
 
-/// What a rule says, whatever it looks at.
+/// The fixed texts of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Words {
     /// Its name, as findings carry it.

@@ -19,7 +19,6 @@ mod number;
 mod overview;
 mod recording_page;
 mod results;
-mod script;
 mod standing;
 mod steady;
 mod study_page;

@@ -240,7 +240,8 @@ fn all_configurations_are_seen_at_once() {
         overview.contains("undecided against it") || overview.contains("equivalent to it"),
         "64k is as good: {overview}"
     );
-    // Each conclusion leads to its verdicts and to the matrix; the reader has checked that they are there.
+    // Each conclusion leads to its verdicts and to the matrix; the reader has checked that they are
+    // there.
     for link in ["href=\"#figure-ratios-0-bandwidth\"", "href=\"#figure-bandwidth-matrix\""] {
         assert!(html.contains(link), "{link}");
     }

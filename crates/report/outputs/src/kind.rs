@@ -27,7 +27,7 @@ pub enum OutputKind {
 /// The beginning of a job file that was made of a trace.
 pub(crate) const SYNTHESIZED: &str = "# What `iolab synthesize` made";
 
-/// What of a file is looked at.
+/// The part of a file by which its kind is recognised.
 pub(crate) const HEAD_BYTES: usize = 64 << 10;
 
 impl OutputKind {

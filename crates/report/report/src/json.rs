@@ -2,8 +2,9 @@
 //!
 //! The first line is exactly `{` and the last exactly `}`. Additions, all where readers of fio's
 //! output ignore them: `iolab version` at the top, `resp_ns` (latency from the intended start) in
-//! directions of paced loads; `files` in jobs with `per_file_stats`; `interrupted` at the top of a run that was; of runs of several hosts
-//! `hosts`, and in each job the names of its own as `hostname`, as fio has it of clients.
+//! directions of paced loads; `files` in jobs with `per_file_stats`; `interrupted` at the top of a
+//! run that was; of runs of several hosts `hosts`, and in each job the names of its own as
+//! `hostname`, as fio has it of clients.
 //!
 //! **Status snapshots** (`--status-interval`): each snapshot is one document of this form. To make
 //! the output one valid JSON array, which fio's is not, the program prints a line `[` before the

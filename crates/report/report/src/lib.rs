@@ -1,12 +1,12 @@
 //! Reports: pure functions from a [`iolab_recording::Recording`] to text.
 //!
 //! One file or folder per format: [`mod@normal`], [`mod@json`], [`mod@terse`], [`logs`],
-//! [`intervals`], [`observed`], [`mod@openmetrics`], [`status`], [`mod@summary`] and [`mod@perf`]. All of them read the
-//! same figures from [`iolab_aggregate`], so formats cannot drift apart. fio's formats are
-//! reproduced in layout, keys, order and units; where fio's own figures are known to mislead
-//! (extremes of groups, percentiles above the maximum, shares that add to more than 100 %) the
-//! layout stays and the figure is right. Nothing here does I/O, reads a clock, the locale or the
-//! environment: what depends on them is passed in.
+//! [`intervals`], [`observed`], [`mod@openmetrics`], [`status`], [`mod@summary`] and [`mod@perf`].
+//! All of them read the same figures from [`iolab_aggregate`], so formats cannot drift apart. fio's
+//! formats are reproduced in layout, keys, order and units; where fio's own figures are known to
+//! mislead (extremes of groups, percentiles above the maximum, shares that add to more than 100 %)
+//! the layout stays and the figure is right. Nothing here does I/O, reads a clock, the locale or
+//! the environment: what depends on them is passed in.
 
 mod calendar;
 pub mod columns;

@@ -8,8 +8,8 @@
 //! Guarantees: base units (seconds, bytes); one family after the other, each with its type and
 //! help; `# EOF` at the end. A job is told apart from others of its name by the number of its first
 //! worker. Bounds of histograms are powers of two of a nanosecond, where recorded buckets end, too,
-//! so that nothing is estimated; a latency that equals a bound is counted above it. Deliberately not
-//! here: a server, and time stamps: who scrapes knows when.
+//! so that nothing is estimated; a latency that equals a bound is counted above it. Deliberately
+//! not here: a server, and time stamps: who scrapes knows when.
 //!
 //! The form is that of <https://prometheus.io/docs/specs/om/open_metrics_spec/>.
 

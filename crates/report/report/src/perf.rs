@@ -1,6 +1,6 @@
 //! The table of SPDK's `spdk_nvme_perf` (app/spdk_nvme_perf in its sources): a line for each device
-//! of each core, and a total; below it percentiles or whole histograms, for those who read that tool's
-//! output.
+//! of each core, and a total; below it percentiles or whole histograms, for those who read that
+//! tool's output.
 //!
 //! Latencies are completion latencies, as there: from the submission of a command to its
 //! completion. Percentiles are of merged histograms; a line without operations shows dashes.

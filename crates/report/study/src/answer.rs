@@ -21,22 +21,22 @@ pub struct StudyAnswer {
 
 /// The answer of a study as far as it has been run.
 pub fn answer(study: &Study, design: &Design, analysis: &Analysis, rules: &DecisionRules) -> StudyAnswer {
-    let told = Told { design, analysis, rules };
+    let results = Results { design, analysis, rules };
     let primary = study.primary_figure();
     let Some(standing) = analysis.standings.iter().find(|one| one.figure == primary) else {
         let sentence = "The study has no metric to compare.".to_owned();
-        return StudyAnswer { sentence, findings: told.about_trials(None), ..StudyAnswer::default() };
+        return StudyAnswer { sentence, findings: results.about_trials(None), ..StudyAnswer::default() };
     };
-    let mut findings = told.axes(standing);
+    let mut findings = results.axes(standing);
     let others = analysis.standings.iter().filter(|one| one.figure != primary);
-    let others = others.map(|one| (one.figure, told.sentence(one))).collect();
-    findings.extend(told.about_trials(Some(standing)));
+    let others = others.map(|one| (one.figure, results.sentence(one))).collect();
+    findings.extend(results.about_trials(Some(standing)));
     let figure = analysis.figures[primary].name();
     let doubt = match analysis.findings.iter().find(|finding| finding.severity == Severity::Invalid) {
         Some(finding) => format!("; but see {}", finding.rule),
         None => String::new(),
     };
-    StudyAnswer { sentence: format!("{} ({figure}){doubt}", told.sentence(standing)), findings, others }
+    StudyAnswer { sentence: format!("{} ({figure}){doubt}", results.sentence(standing)), findings, others }
 }
 
 impl Study {
@@ -66,13 +66,13 @@ impl Design {
 /// More names than these are counted instead.
 const MOST_NAMED: usize = 3;
 
-struct Told<'a> {
+struct Results<'a> {
     design: &'a Design,
     analysis: &'a Analysis,
     rules: &'a DecisionRules,
 }
 
-impl Told<'_> {
+impl Results<'_> {
     /// The result of one figure.
     fn sentence(&self, standing: &Standing) -> String {
         let figure = &self.analysis.figures[standing.figure];

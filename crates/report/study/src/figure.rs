@@ -15,7 +15,7 @@ use crate::{Reported, StudyError};
 pub struct Figure {
     /// Operations.
     pub side: FigureDirection,
-    /// What of them.
+    /// Which figure of them.
     pub measure: Measure,
 }
 
@@ -31,7 +31,7 @@ pub enum FigureDirection {
     Write,
 }
 
-/// What of the operations.
+/// A figure of the operations.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {

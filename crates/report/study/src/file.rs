@@ -4,14 +4,12 @@
 //! truth values and mean what they mean in a job file.
 
 mod axes;
-mod device_table;
 mod place;
 mod procedure;
 
 use std::collections::BTreeMap;
 
-use axes::{AxisTable, Values, axis};
-use device_table::DeviceTable;
+use axes::{AxisTable, DeviceTable, Values, axis};
 use procedure::{Blocks, LadderTable, PreconditionKey};
 use serde::{Deserialize, Serialize};
 use toml::Spanned;

@@ -1,5 +1,5 @@
-//! How much of what happened a trace has, what seeing it cost, and whether the file is whole: what a
-//! reader must know before any figure.
+//! How much of what happened a trace has, what seeing it cost, and whether the file is whole: what
+//! a reader must know before any figure.
 
 use std::io::Read;
 

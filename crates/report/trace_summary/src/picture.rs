@@ -1,7 +1,7 @@
 //! What a page shows of a trace: counts on rasters of time and place, and distributions.
 //!
-//! Memory is bounded whatever the length of the trace: time is cut into slots that double when there
-//! are too many, and offsets are kept for the files with most transfers.
+//! Memory is bounded whatever the length of the trace: time is cut into slots that double when
+//! there are too many, and offsets are kept for the files with most transfers.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Read};

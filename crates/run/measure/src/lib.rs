@@ -2,10 +2,10 @@
 //! worker, shared with nobody.
 //!
 //! Four recorders serve the hot loop, chosen once from the plan: [`FullRecorder`] (all latencies,
-//! nothing else), [`CountingRecorder`] (no latencies: fio's `gtod_reduce`), [`PerFileRecorder`] (all
-//! latencies, and each file's) and [`DetailedRecorder`] (any subset of latencies, response time, log
-//! files, a latency limit). None allocates per operation, reads a clock or knows an engine: stamps
-//! come from the runner.
+//! nothing else), [`CountingRecorder`] (no latencies: fio's `gtod_reduce`), [`PerFileRecorder`]
+//! (all latencies, and each file's) and [`DetailedRecorder`] (any subset of latencies, response
+//! time, log files, a latency limit). None allocates per operation, reads a clock or knows an
+//! engine: stamps come from the runner.
 
 mod detailed;
 mod files;

@@ -18,9 +18,9 @@ pub(crate) fn supplied(task: &Task<'_>) -> Result<Option<(FeedSource, Following)
     let supply = task.supply.ok_or_else(|| refused("this program does not replay traces".to_owned()))?;
     let supplied = supply(task.plan).map_err(refused)?;
     let progress = task.progress.ok_or_else(|| refused("a replay needs a run".to_owned()))?;
-    let worker = (task.plan.number as usize, progress.clone());
     let span_ns = (replay.span_ns as f64 / replay.rules.speed) as u64;
-    let (mut source, following) = Following::of(supplied, worker, task.plan.queue.depth as usize, span_ns);
+    let (mut source, following) =
+        Following::of(supplied, task.plan.number as usize, progress.clone(), task.plan.queue.depth as usize, span_ns);
     source.prime();
     Ok(Some((source, following)))
 }

@@ -27,7 +27,7 @@ use crate::{RunError, engine_of};
 
 /// What all workers share, made before any starts. Worker threads share its ownership with the main
 /// thread, so that a thread that cannot be stopped can be left behind.
-pub(crate) struct Ground {
+pub(crate) struct RunContext {
     pub(crate) plan: Plan,
     pub(crate) engines: Vec<EngineEntry>,
     pub(crate) guard: Guard,
@@ -62,7 +62,7 @@ impl Clocks {
     }
 }
 
-impl Ground {
+impl RunContext {
     /// Runs worker `index` on the calling thread and delivers its recording. False when it cannot
     /// be delivered.
     pub(crate) fn live(&self, index: usize) -> bool {
@@ -93,16 +93,16 @@ impl Ground {
     }
 
     /// Starts every worker that is to be a thread. Their handles, by worker.
-    pub(crate) fn spawn_threads(self: &Arc<Ground>) -> Result<Vec<Option<JoinHandle<()>>>, RunError> {
+    pub(crate) fn spawn_threads(self: &Arc<RunContext>) -> Result<Vec<Option<JoinHandle<()>>>, RunError> {
         let mut threads = Vec::new();
         for (index, worker) in self.plan.workers.iter().enumerate() {
             if !worker.process.thread {
                 threads.push(None);
                 continue;
             }
-            let ground = Arc::clone(self);
+            let context = Arc::clone(self);
             let body = move || {
-                ground.live(index);
+                context.live(index);
             };
             let spawned = std::thread::Builder::new().name(worker.job.replace('\0', "")).spawn(body);
             threads.push(Some(spawned.map_err(|source| RunError::Start { job: worker.job.clone(), source })?));
@@ -168,8 +168,8 @@ fn said(panic: &(dyn Any + Send)) -> String {
 }
 
 /// The delivered recordings, with a substitute for every worker that left none.
-pub(crate) fn collect(ground: &Ground, ends: &[Option<ChildEnd>]) -> Vec<WorkerRecording> {
-    let each = ground.plan.workers.iter().zip(&ground.mailbox).zip(ends).enumerate();
+pub(crate) fn collect(context: &RunContext, ends: &[Option<ChildEnd>]) -> Vec<WorkerRecording> {
+    let each = context.plan.workers.iter().zip(&context.mailbox).zip(ends).enumerate();
     each.map(|(index, ((plan, mailbox), end))| match (mailbox.take(), end) {
         (letter, Some(ChildEnd::Killed(signal))) => {
             let mut recording = letter.unwrap_or_else(|| crashed(plan.number, *signal, String::new()));
@@ -183,7 +183,7 @@ pub(crate) fn collect(ground: &Ground, ends: &[Option<ChildEnd>]) -> Vec<WorkerR
         (_, Some(ChildEnd::Exited(status))) => {
             crashed(plan.number, 0, format!("the process of this job exited with status {status} without a result"))
         }
-        (None, None | Some(ChildEnd::Running)) if ground.control.state(index) == State::Done => {
+        (None, None | Some(ChildEnd::Running)) if context.control.state(index) == State::Done => {
             crashed(plan.number, 0, "the results of this job could not be sent".to_owned())
         }
         (None, _) => WorkerRecording { number: plan.number, ..WorkerRecording::default() },

@@ -54,7 +54,7 @@ pub use layout::needs;
 pub use observer::{RunObserver, Wish};
 pub use registry::{EngineEntry, Engines};
 pub use run::{RunRequest, RunResult, run};
-pub use sampling::{Sampling, Told};
+pub use sampling::{ObservationSink, Sampling};
 pub use task::{Spools, Supply};
 
 use iolab_plan::WorkerPlan;

@@ -1,9 +1,9 @@
 //! Notes every operation that a worker hands over, for an iolog.
 //!
-//! A checker of the loop, so that a job that notes nothing pays nothing. An operation costs the loop
-//! a record in a buffer; a full buffer goes to a thread of the worker, which writes it to a temporary
-//! file. The loop never waits for that thread: there are so many buffers and no more, and when all
-//! of them wait to be written, operations are counted as lost, and the job has failed.
+//! A checker of the loop, so that a job that notes nothing pays nothing. An operation costs the
+//! loop a record in a buffer; a full buffer goes to a thread of the worker, which writes it to a
+//! temporary file. The loop never waits for that thread: there are so many buffers and no more, and
+//! when all of them wait to be written, operations are counted as lost, and the job has failed.
 
 use std::fs::File;
 use std::io::Write;

@@ -14,7 +14,7 @@ use iolab_recording::{Event, FORMAT, HostFacts, Recording, Redaction, State};
 use crate::control::Control;
 use crate::deliver::Mailbox;
 use crate::error::RunError;
-use crate::launch::{Clocks, Ground};
+use crate::launch::{Clocks, RunContext};
 use crate::observer::RunObserver;
 use crate::progress::Progress;
 use crate::registry::EngineEntry;
@@ -101,14 +101,25 @@ pub fn run(request: RunRequest<'_>) -> Result<RunResult, RunError> {
     let spools = plan.workers.iter().map(|worker| spools(worker, &spool_folder)).collect::<io::Result<Vec<_>>>()?;
     let shares = crate::verification::share::shares(plan, empty.started_unix_ns)?;
     let (plan, engines) = (plan.clone(), engines.to_vec());
-    let ground =
-        Arc::new(Ground { plan, engines, guard, control, mailbox, spools, stream, clocks, shares, supply, progress });
-    let pids = ground.fork_processes()?;
+    let context = Arc::new(RunContext {
+        plan,
+        engines,
+        guard,
+        control,
+        mailbox,
+        spools,
+        stream,
+        clocks,
+        shares,
+        supply,
+        progress,
+    });
+    let pids = context.fork_processes()?;
 
-    let mut supervisor = Supervisor::new(&ground, pids, &clock, interrupts, empty);
-    let threads = ground.spawn_threads().inspect_err(|_| supervisor.give_up())?;
+    let mut supervisor = Supervisor::new(&context, pids, &clock, interrupts, empty);
+    let threads = context.spawn_threads().inspect_err(|_| supervisor.give_up())?;
     supervisor.supervise(observer);
-    for (thread, state) in threads.into_iter().zip((0..).map(|worker| ground.control.state(worker))) {
+    for (thread, state) in threads.into_iter().zip((0..).map(|worker| context.control.state(worker))) {
         // A thread that did not end although it was told to is left behind: it owns its share of
         // the common data.
         if let Some(thread) = thread.filter(|_| state == State::Done) {
@@ -117,10 +128,10 @@ pub fn run(request: RunRequest<'_>) -> Result<RunResult, RunError> {
         }
     }
     let mut recording = supervisor.into_recording();
-    ground.stream.fill(&mut recording);
+    context.stream.fill(&mut recording);
     recording.warnings.extend(recording.tool_limits());
     let again = |file: &Option<File>| file.as_ref().map(File::try_clone).transpose();
-    let spools = ground.spools.iter();
+    let spools = context.spools.iter();
     let spools = spools.map(|own| Ok(Spools { logs: again(&own.logs)?, operations: again(&own.operations)? }));
     let spools = spools.collect::<io::Result<_>>()?;
     Ok(RunResult { recording, spools })

@@ -15,7 +15,7 @@ use iolab_plan::Plan;
 use iolab_recording::Observations;
 
 /// Takes what each look saw, as [`Observations::append`] does.
-pub type Told<'a> = &'a mut dyn FnMut(&Observations);
+pub type ObservationSink<'a> = &'a mut dyn FnMut(&Observations);
 
 /// The looks of one run.
 #[derive(Debug)]
@@ -50,7 +50,8 @@ impl Sampling {
         Some(Sampling::of_devices(&system.devices_under(paths), interval_ns, traced, system, clock))
     }
 
-    /// Opens these devices, and the machine; `traced` follows every request, where that can be done.
+    /// Opens these devices, and the machine; `traced` follows every request, where that can be
+    /// done.
     pub fn of_devices(
         devices: &[BlockDeviceFacts],
         interval_ns: u64,
@@ -72,14 +73,14 @@ impl Sampling {
     }
 
     /// The first sample, when the run begins.
-    pub fn begin(mut self, origin_ns: u64, clock: &Clock, told: Told<'_>) -> Sampling {
+    pub fn begin(mut self, origin_ns: u64, clock: &Clock, sink: ObservationSink<'_>) -> Sampling {
         self.origin_ns = origin_ns;
         if let Some(tracer) = &mut self.tracer {
             // Requests of layout and preparation belong to no job's latencies.
             tracer.take(origin_ns).for_each(drop);
             self.next_fetch_ns = origin_ns;
         }
-        self.look(clock, told);
+        self.look(clock, sink);
         // Settings have been told.
         self.news.interval_ns = 0;
         self.news.devices.iter_mut().for_each(|device| {
@@ -90,9 +91,9 @@ impl Sampling {
     }
 
     /// Takes a sample if it is time; returns when the next one is due.
-    pub fn look_if_due(&mut self, now_ns: u64, clock: &Clock, told: Told<'_>) -> u64 {
+    pub fn look_if_due(&mut self, now_ns: u64, clock: &Clock, sink: ObservationSink<'_>) -> u64 {
         if now_ns >= self.next_ns {
-            self.look(clock, told);
+            self.look(clock, sink);
         }
         if now_ns >= self.next_fetch_ns {
             self.accounted(|sampling| sampling.tracer.iter_mut().for_each(Tracer::read));
@@ -107,8 +108,8 @@ impl Sampling {
     }
 
     /// Takes the last sample, and returns all samples.
-    pub fn finish(mut self, clock: &Clock, told: Told<'_>) -> Observations {
-        self.look(clock, told);
+    pub fn finish(mut self, clock: &Clock, sink: ObservationSink<'_>) -> Observations {
+        self.look(clock, sink);
         self.observations.looking_ns += self.news.looking_ns;
         self.observations
     }
@@ -118,8 +119,8 @@ impl Sampling {
         self.observations.clone()
     }
 
-    fn look(&mut self, clock: &Clock, told: Told<'_>) {
-        self.accounted(|sampling| sampling.see(clock, told));
+    fn look(&mut self, clock: &Clock, sink: ObservationSink<'_>) {
+        self.accounted(|sampling| sampling.see(clock, sink));
     }
 
     /// Adds up the processor time of a step. It is reported with the next sample, because the time
@@ -130,7 +131,7 @@ impl Sampling {
         self.news.looking_ns += iolab_clock::thread_processor_ns().saturating_sub(begun_ns);
     }
 
-    fn see(&mut self, clock: &Clock, told: Told<'_>) {
+    fn see(&mut self, clock: &Clock, sink: ObservationSink<'_>) {
         let since_start_ns = || clock.now_ns().saturating_sub(self.origin_ns);
         for (place, device) in self.news.devices.iter_mut().enumerate() {
             device.samples.clear();
@@ -150,7 +151,7 @@ impl Sampling {
                 .for_each(|device| device.requests.push(requests.clone()));
         }
         self.next_ns = next_line_ns(since_start_ns(), self.interval_ns()).saturating_add(self.origin_ns);
-        told(&self.news);
+        sink(&self.news);
         self.observations.append(self.news.clone());
         self.news.looking_ns = 0;
     }

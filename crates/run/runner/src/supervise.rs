@@ -15,7 +15,7 @@ use iolab_recording::{Event, Observations, Progress, Recording, State, WorkerOut
 use crate::control::{GATE_RUN, GATE_SET_UP, Order};
 use crate::engine_of;
 use crate::launch::collect;
-use crate::launch::{Ground, process_end};
+use crate::launch::{RunContext, process_end};
 use crate::observer::{Followers, RunObserver, Wish};
 use crate::sampling::Sampling;
 
@@ -30,7 +30,7 @@ const PATIENCE_NS: u64 = 1_000_000_000;
 const LAST_WORDS_NS: u64 = 300_000_000;
 
 pub(crate) struct Supervisor<'a> {
-    ground: &'a Ground,
+    context: &'a RunContext,
     pids: Vec<Option<i32>>,
     ends: Vec<Option<ChildEnd>>,
     gates: Vec<u32>,
@@ -57,7 +57,7 @@ fn observed(followers: &mut Followers<'_>, news: &Observations) {
 
 impl<'a> Supervisor<'a> {
     pub(crate) fn new(
-        ground: &'a Ground,
+        context: &'a RunContext,
         pids: Vec<Option<i32>>,
         clock: &'a Clock,
         interrupts: &'a AtomicU32,
@@ -65,7 +65,7 @@ impl<'a> Supervisor<'a> {
     ) -> Supervisor<'a> {
         let workers = pids.len();
         Supervisor {
-            ground,
+            context,
             pids,
             ends: vec![None; workers],
             gates: vec![0; workers],
@@ -85,10 +85,10 @@ impl<'a> Supervisor<'a> {
 
     /// Until every worker is done.
     pub(crate) fn supervise(&mut self, observer: &mut dyn RunObserver) {
-        let followers = &mut Followers::new(&self.ground.stream, observer);
+        let followers = &mut Followers::new(&self.context.stream, observer);
         let mut next_tick_ns = 0;
         loop {
-            let seen = self.ground.control.rings();
+            let seen = self.context.control.rings();
             let tick = self.clock.now_ns() >= next_tick_ns;
             self.pass_on_interrupts();
             self.settle_ended(tick, followers);
@@ -107,7 +107,7 @@ impl<'a> Supervisor<'a> {
             let next_look_ns = self.look(self.clock.now_ns(), followers);
             let longest_ns = if self.lingering { LINGER_NS } else { TICK_NS };
             let wake_ns = next_tick_ns.min(next_look_ns);
-            self.ground.control.wait_for_change(seen, wake_ns.saturating_sub(now_ns).min(longest_ns));
+            self.context.control.wait_for_change(seen, wake_ns.saturating_sub(now_ns).min(longest_ns));
         }
         let now_ns = self.clock.now_ns();
         followers.tell_intervals();
@@ -127,13 +127,13 @@ impl<'a> Supervisor<'a> {
     /// A worker could not be started: no worker runs.
     pub(crate) fn give_up(&mut self) {
         for worker in 0..self.gates.len() {
-            self.ground.control.order(worker, Order::Abandon);
+            self.context.control.order(worker, Order::Abandon);
         }
         self.pids.iter().flatten().for_each(|pid| iolab_process::kill(*pid, libc::SIGKILL));
     }
 
     pub(crate) fn into_recording(mut self) -> Recording {
-        self.recording.workers = collect(self.ground, &self.ends);
+        self.recording.workers = collect(self.context, &self.ends);
         for worker in self.left_behind {
             let message = "it was still waiting for its device when the run ended".to_owned();
             self.recording.workers[worker].outcome = WorkerOutcome::Crashed { signal: 0, message };
@@ -142,7 +142,7 @@ impl<'a> Supervisor<'a> {
     }
 
     fn workers(&self) -> &'a [WorkerPlan] {
-        &self.ground.plan.workers
+        &self.context.plan.workers
     }
 
     /// Marks workers that have ended, and lets `exitall` act on it. Processes that have not
@@ -153,7 +153,7 @@ impl<'a> Supervisor<'a> {
             if self.settled[worker] {
                 continue;
             }
-            let done = self.ground.control.state(worker) == State::Done;
+            let done = self.context.control.state(worker) == State::Done;
             if !done && (!tick || self.pids[worker].is_none()) {
                 continue;
             }
@@ -165,13 +165,13 @@ impl<'a> Supervisor<'a> {
                 };
                 self.ends[worker] = Some(end);
                 self.pids[worker] = None;
-                self.ground.control.declare_done(worker);
-                self.ground.progress.finish(worker);
+                self.context.control.declare_done(worker);
+                self.context.progress.finish(worker);
             }
             self.settled[worker] = true;
             // A killed worker left at most a snapshot, and its intervals say more.
             let killed = matches!(self.ends[worker], Some(ChildEnd::Killed(_)));
-            if let Some(recording) = self.ground.mailbox[worker].take().filter(|_| !killed) {
+            if let Some(recording) = self.context.mailbox[worker].take().filter(|_| !killed) {
                 followers.tell(&Event::WorkerEnded(&recording));
             }
             self.pass_on_exit(worker);
@@ -183,7 +183,7 @@ impl<'a> Supervisor<'a> {
         if !plan.errors.exit_all && !plan.errors.exit_all_on_error {
             return;
         }
-        let outcome = self.ground.mailbox[ended].take().map(|recording| recording.outcome);
+        let outcome = self.context.mailbox[ended].take().map(|recording| recording.outcome);
         let failed = !matches!(outcome, Some(WorkerOutcome::Finished | WorkerOutcome::Interrupted));
         if !plan.errors.exit_all && !failed {
             return;
@@ -195,7 +195,7 @@ impl<'a> Supervisor<'a> {
                 ExitScope::Stonewall => other.stage == plan.stage,
             };
             if within && index != ended {
-                self.ground.control.order(index, Order::Finish);
+                self.context.control.order(index, Order::Finish);
             }
         }
     }
@@ -216,7 +216,7 @@ impl<'a> Supervisor<'a> {
             self.open(index, GATE_SET_UP);
         }
         let setting_up =
-            |index: usize| self.gates[index] == GATE_SET_UP && self.ground.control.state(index) < State::Ready;
+            |index: usize| self.gates[index] == GATE_SET_UP && self.context.control.state(index) < State::Ready;
         if (0..workers.len()).any(setting_up) {
             return;
         }
@@ -231,7 +231,7 @@ impl<'a> Supervisor<'a> {
 
     fn open(&mut self, worker: usize, gate: u32) {
         self.gates[worker] = gate;
-        self.ground.control.open_gate(worker, gate);
+        self.context.control.open_gate(worker, gate);
     }
 
     /// The first operations begin: the origin of all times, and the first look at the devices.
@@ -241,12 +241,12 @@ impl<'a> Supervisor<'a> {
         }
         let paths: Vec<PathBuf> = self.workers().iter().flat_map(|worker| self.opened_by(worker)).collect();
         let system = System::live();
-        let sampling = Sampling::open(&self.ground.plan, &system, &paths, self.clock);
+        let sampling = Sampling::open(&self.context.plan, &system, &paths, self.clock);
         self.sampler = Some(DeviceSampler::start(&system, &paths, self.clock.now_ns()));
         self.recording.started_unix_ns = self.clock.unix_ns();
         followers.tell(&Event::Begun { unix_ns: self.recording.started_unix_ns });
         let now_ns = self.clock.now_ns();
-        self.ground.control.set_origin(now_ns);
+        self.context.control.set_origin(now_ns);
         self.origin_ns = Some(now_ns);
         self.sampling =
             sampling.map(|sampling| sampling.begin(now_ns, self.clock, &mut |news| observed(followers, news)));
@@ -255,7 +255,7 @@ impl<'a> Supervisor<'a> {
 
     /// The files and devices that a worker works on.
     fn opened_by(&self, worker: &WorkerPlan) -> Vec<PathBuf> {
-        let Some(engine) = engine_of(&self.ground.engines, worker) else { return Vec::new() };
+        let Some(engine) = engine_of(&self.context.engines, worker) else { return Vec::new() };
         let mut paths = (engine.opens)(&worker.engine.options);
         if matches!(engine.description.capabilities.files, FileUse::Descriptors | FileUse::Paths) {
             paths.extend(worker.files.iter().map(|file| file.path.clone()));
@@ -271,7 +271,7 @@ impl<'a> Supervisor<'a> {
         self.recording.interrupted = true;
         let order = if count > 1 { Order::Abandon } else { Order::Interrupt };
         for worker in (0..self.gates.len()).filter(|worker| !self.settled[*worker]) {
-            self.ground.control.order(worker, order);
+            self.context.control.order(worker, order);
         }
         if count > 1 {
             let now_ns = self.clock.now_ns();
@@ -299,8 +299,8 @@ impl<'a> Supervisor<'a> {
 
     fn progress(&self, now_ns: u64) -> Progress {
         let workers = (0..self.gates.len()).map(|worker| {
-            let (ios, bytes, measured_ns) = self.ground.control.progress(worker);
-            WorkerProgress { state: self.ground.control.state(worker), ios, bytes, measured_ns }
+            let (ios, bytes, measured_ns) = self.context.control.progress(worker);
+            WorkerProgress { state: self.context.control.state(worker), ios, bytes, measured_ns }
         });
         let elapsed_ns = self.origin_ns.map_or(0, |origin_ns| now_ns.saturating_sub(origin_ns));
         Progress { elapsed_ns, workers: workers.collect() }
@@ -309,7 +309,7 @@ impl<'a> Supervisor<'a> {
     /// Asks every running worker for its recording so far and waits for the answers for a limited
     /// time.
     fn snapshot(&self) -> Recording {
-        let control = &self.ground.control;
+        let control = &self.context.control;
         let running = |worker: &usize| matches!(control.state(*worker), State::Ramping | State::Running);
         let asked: Vec<usize> = (0..self.gates.len()).filter(running).collect();
         asked.iter().for_each(|worker| control.ask_snapshot(*worker));
@@ -321,6 +321,6 @@ impl<'a> Supervisor<'a> {
         }
         let elapsed_ns = self.origin_ns.map_or(0, |origin_ns| self.clock.now_ns().saturating_sub(origin_ns));
         let observations = self.sampling.as_ref().map(Sampling::so_far);
-        Recording { workers: collect(self.ground, &self.ends), elapsed_ns, observations, ..self.recording.clone() }
+        Recording { workers: collect(self.context, &self.ends), elapsed_ns, observations, ..self.recording.clone() }
     }
 }

@@ -33,6 +33,12 @@ pub(crate) enum Stop {
     Trouble,
 }
 
+/// The time limits that [`Watch::lift_limits`] has lifted.
+pub(crate) struct TimeLimits {
+    end_ns: u64,
+    runtime_ns: Option<u64>,
+}
+
 /// Deadlines and orders of one worker.
 #[derive(Debug)]
 pub(crate) struct Watch<'a> {
@@ -175,12 +181,13 @@ impl<'a> Watch<'a> {
     }
 
     /// Lets the next passes run without a time limit. What [`Watch::restore_limits`] takes.
-    pub(crate) fn lift_limits(&mut self) -> (u64, Option<u64>) {
-        (std::mem::replace(&mut self.end_ns, u64::MAX), self.runtime_ns.take())
+    pub(crate) fn lift_limits(&mut self) -> TimeLimits {
+        TimeLimits { end_ns: std::mem::replace(&mut self.end_ns, u64::MAX), runtime_ns: self.runtime_ns.take() }
     }
 
     /// The limits hold again.
-    pub(crate) fn restore_limits(&mut self, (end_ns, runtime_ns): (u64, Option<u64>)) {
+    pub(crate) fn restore_limits(&mut self, limits: TimeLimits) {
+        let TimeLimits { end_ns, runtime_ns } = limits;
         self.runtime_ns = runtime_ns;
         // A ramp that ended meanwhile has begun to measure without limits.
         let measured_ns = runtime_ns.map_or(u64::MAX, |runtime_ns| self.measuring_since_ns.saturating_add(runtime_ns));
@@ -266,7 +273,8 @@ impl<'a> Watch<'a> {
             recording.cpu = cpu_use::between(&usage, &thread_usage());
         }
         recording.outcome = WorkerOutcome::Finished;
-        // A snapshot that cannot be delivered is missed by whoever asked; the run goes on.
+        // A snapshot that cannot be delivered is lost to the user who asked for it; the run goes
+        // on.
         let _ = snapshots.mailbox.put(&recording);
         snapshots.answered = asked;
         self.worker_control.answer_snapshot(asked);

@@ -164,7 +164,7 @@ fn perform<E: Engine>(task: &Task<'_>, mut stage: Stage, recording: &mut WorkerR
     }
     let origin_ns = task.worker_control.origin_ns();
     let (arrivals, following) = (stage.arrivals.take(), stage.following.take());
-    let measured = Measured { task, stage: &mut stage, recording, origin_ns, lane, open };
+    let measured = Measured { task, stage: &mut stage, recording, origin_ns, lane, open: &open };
     choice::choose(task, arrivals, following, E::Lane::SYNCHRONOUS, origin_ns, measured)
 }
 
@@ -190,20 +190,24 @@ fn delay(task: &Task<'_>) -> Option<Stop> {
 }
 
 /// The measured part, once recorder and pacer are chosen.
-struct Measured<'a, 'b, L, O> {
+struct Measured<'a, 'b, L> {
     task: &'a Task<'a>,
     stage: &'b mut Stage,
     recording: &'b mut WorkerRecording,
     origin_ns: u64,
     lane: L,
-    /// Opens the lane anew after the files were.
-    open: O,
+    /// Opens the lane anew after the files were. Not a type of its own, so that engines with the
+    /// same lane share their loops.
+    open: Reopen<'b, L>,
 }
+
+/// Opens a lane on files and buffers.
+type Reopen<'a, L> = &'a dyn Fn(&OpenFiles, PoolView) -> Result<L, Fatal>;
 
 /// Why a loop ended, and when.
 type Ended = (Stop, u64);
 
-impl<L: Lane, O: Fn(&OpenFiles, PoolView) -> Result<L, Fatal>> Chosen for Measured<'_, '_, L, O> {
+impl<L: Lane> Chosen for Measured<'_, '_, L> {
     type Answer = Stop;
 
     fn go<R: Recorder, P: Pacer>(self, recorder: R, pacer: P) -> Result<Stop, Fatal> {
@@ -245,7 +249,7 @@ impl<L: Lane, O: Fn(&OpenFiles, PoolView) -> Result<L, Fatal>> Chosen for Measur
     }
 }
 
-impl<L: Lane, O: Fn(&OpenFiles, PoolView) -> Result<L, Fatal>> Measured<'_, '_, L, O> {
+impl<L: Lane> Measured<'_, '_, L> {
     /// Runs pass by pass, with `after` behind each, and records.
     fn measure<R: Recorder, P: Pacer, C: Checker>(
         self,
@@ -278,7 +282,7 @@ impl<L: Lane, O: Fn(&OpenFiles, PoolView) -> Result<L, Fatal>> Measured<'_, '_, 
             hot.trouble.end_at_damage();
         }
         hot.recorder.start_measuring(begun_ns);
-        let (stop, mut end_ns) = all_passes(task, &mut hot, &mut stage.files, &open, &mut after);
+        let (stop, mut end_ns) = all_passes(task, &mut hot, &mut stage.files, open, &mut after);
         let mut used = thread_usage();
         task.worker_control.set_state(State::Finishing);
         let flushed = stage.files.flush(&plan.layout);
@@ -290,7 +294,7 @@ impl<L: Lane, O: Fn(&OpenFiles, PoolView) -> Result<L, Fatal>> Measured<'_, '_, 
         if let Some(missing) = checker.lost() {
             recording.note_lost(&missing);
         }
-        // What became of the lane while it was at work.
+        // What the lane has noted during the run.
         let late = lane.notes().iter().filter(|note| !recording.notes.contains(note)).cloned();
         let late: Vec<String> = late.collect();
         recording.notes.extend(late);
@@ -321,7 +325,7 @@ fn all_passes<L: Lane, R: Recorder, P: Pacer, C: Checker>(
     task: &Task<'_>,
     hot: &mut HotLoop<'_, L, R, P, C>,
     files: &mut OpenFiles,
-    open: &impl Fn(&OpenFiles, PoolView) -> Result<L, Fatal>,
+    open: Reopen<'_, L>,
     after: &mut impl FnMut(&mut HotLoop<'_, L, R, P, C>, &OpenFiles, Ended, u64) -> Result<Ended, Fatal>,
 ) -> Ended {
     let plan = task.plan;

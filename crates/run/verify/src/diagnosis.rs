@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::content::{Origin, SECTOR};
 use crate::header::Header;
 
-/// Where an interval is, and what of it belongs to one write only.
+/// Where an interval is, and the part of it that belongs to one write only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Interval {
     /// Number of the file in its worker.

@@ -74,7 +74,7 @@ pub struct Beside {
 
 impl Beside {
     /// Around `stream`; which writes are discarded follows from `seed`.
-    pub fn new(stream: OpStream, (backlog, trim): (Option<VerifyBacklog>, Option<VerifyTrim>), seed: u64) -> Beside {
+    pub fn new(stream: OpStream, backlog: Option<VerifyBacklog>, trim: Option<VerifyTrim>, seed: u64) -> Beside {
         let room = |count: u64| VecDeque::with_capacity(count.min(1 << 20) as usize);
         Beside {
             stream,

@@ -1,6 +1,6 @@
 //! The beginnings of some streams, so that a change of what a seed means does not pass unnoticed.
 //!
-//! Recordings are repeated from their plan: whoever changes one of these lines says so in the
+//! Recordings are repeated from their plan: a change of one of these lines is named in the
 //! release notes.
 
 mod support;

@@ -1,5 +1,5 @@
-//! `iolab bench`: the command line of `iolab-bench-runner`, which says how fast something is without a
-//! job file.
+//! `iolab bench`: the command line of `iolab-bench-runner`, which says how fast something is
+//! without a job file.
 
 use std::path::PathBuf;
 

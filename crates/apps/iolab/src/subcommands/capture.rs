@@ -1,7 +1,6 @@
 //! `iolab capture`: a command traced, what other programs wrote made traces, and traces as text.
 
 mod exchange;
-mod page;
 pub(crate) mod trace_file;
 
 use std::fs::File;
@@ -9,15 +8,16 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use iolab_capture::{AttachError, AttachRequest, CaptureError, CaptureRequest, Captured};
+use iolab_html::{TraceReport, trace_page};
 use iolab_outputs::OutputKind;
 use iolab_text::counted;
 use iolab_trace::Reader;
-use iolab_trace_summary::Summary;
+use iolab_trace_summary::{Picture, Summary};
 
 use self::trace_file::{next, open, unreadable, warn_of_damage};
 use crate::exit::{ExitFailure, FAILED};
-use crate::outputs;
 use crate::printing::{complain_for_people, print, print_for_people, print_to_reader};
+use crate::{output, outputs};
 
 /// What to capture, or which trace to show.
 #[derive(Debug, clap::Args)]
@@ -38,8 +38,8 @@ pub(crate) struct CaptureArguments {
     /// files
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "command")]
     from: Vec<PathBuf>,
-    /// Capture a process that runs already, by tracepoints of the kernel; it goes on when the capture
-    /// ends (needs root or CAP_PERFMON)
+    /// Capture a process that runs already, by tracepoints of the kernel; it goes on when the
+    /// capture ends (needs root or CAP_PERFMON)
     #[arg(short, long, value_name = "PID", conflicts_with_all = ["command", "from"])]
     pid: Option<i32>,
     /// With --pid: also the processes that it has made and makes
@@ -94,7 +94,7 @@ enum CaptureAction {
 
 pub(crate) fn main(arguments: &CaptureArguments) -> Result<u8, ExitFailure> {
     match &arguments.action {
-        Some(CaptureAction::Show { trace, output: Some(page), force, .. }) => page::write(trace, page, *force),
+        Some(CaptureAction::Show { trace, output: Some(page), force, .. }) => write_page(trace, page, *force),
         Some(CaptureAction::Show { trace, first, .. }) => show(trace, first.unwrap_or(u64::MAX)),
         Some(CaptureAction::Stat { trace }) => stat(trace),
         Some(CaptureAction::Export { trace, output, iolog, force }) => exchange::export(trace, output, *iolog, *force),
@@ -228,5 +228,30 @@ fn stat(path: &Path) -> Result<u8, ExitFailure> {
     let summary = Summary::of(&mut reader).map_err(|error| unreadable(path, error))?;
     print_for_people(&summary.text(&reader))?;
     warn_of_damage(&reader, path);
+    Ok(0)
+}
+
+/// Writes the page of a trace.
+fn write_page(trace: &Path, page: &Path, force: bool) -> Result<u8, ExitFailure> {
+    let mut outputs = outputs::beside(force, [(trace, "the trace")]);
+    let place = outputs.place(page, OutputKind::Report, "the page (-o)")?;
+    let mut reader = open(trace)?;
+    let (mut summary, mut picture) = (Summary::default(), Picture::default());
+    while let Some(operation) = next(&mut reader, trace)? {
+        summary.add(&operation, &reader);
+        picture.add(&operation, &reader);
+    }
+    let name = trace.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let paths: Vec<String> = reader.files().iter().map(|file| file.path.clone()).collect();
+    let report = TraceReport {
+        title: &format!("Trace {name}"),
+        text: &summary.text(&reader),
+        picture: &picture,
+        paths: &paths,
+        again: &output::command_line(),
+        version: env!("CARGO_PKG_VERSION"),
+    };
+    place.write(trace_page(&report).html.as_bytes())?;
+    warn_of_damage(&reader, trace);
     Ok(0)
 }

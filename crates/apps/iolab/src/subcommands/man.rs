@@ -1,4 +1,5 @@
-//! `iolab man`: manual pages, one for each command; those of `run` and `plan` have every job option.
+//! `iolab man`: manual pages, one for each command; those of `run` and `plan` have every job
+//! option.
 
 use anyhow::Context;
 use clap::Command;

@@ -34,11 +34,12 @@ pub(crate) struct SynthesizeArguments {
     /// How long the job runs
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
     runtime: u64,
-    /// Look at this part of the trace, seconds from its beginning, instead of the longest stretch in
-    /// which the program worked steadily
+    /// Look at this part of the trace, seconds from its beginning, instead of the longest stretch
+    /// in which the program worked steadily
     #[arg(long, value_name = "FROM-UNTIL", value_parser = stretch)]
     window: Option<TraceStretch>,
-    /// Commits that the program made while it was traced, as it says itself: a sync may carry several
+    /// Commits that the program made while it was traced, as it says itself: a sync may carry
+    /// several
     #[arg(long, value_name = "COUNT")]
     commits: Option<u64>,
     /// TOML file that says what files are for, where their paths do not tell

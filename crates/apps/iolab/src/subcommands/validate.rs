@@ -1,4 +1,5 @@
-//! `iolab validate`: the command line of `iolab-validate`, which holds a job against an application.
+//! `iolab validate`: the command line of `iolab-validate`, which holds a job against an
+//! application.
 
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,7 @@
 //! Tests of the suite: a correct store passes every check, and each broken promise fails one.
 //!
-//! The store is a map in memory, kept by folder so that it can be opened again; a marker file stands
-//! in its folder.
+//! The store is a map in memory, kept by folder so that it can be opened again; a marker file
+//! stands in its folder.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;

@@ -42,9 +42,9 @@ impl Governor {
     }
 }
 
-/// The next load, percent. Each job changes its own by the factor that all the work would have to change
-/// by. However many there are, their sum does not overshoot; and the less of all work is theirs, the more
-/// looks they need.
+/// The next load, percent. Each job changes its own by the factor that all the work would have to
+/// change by. However many there are, their sum does not overshoot; and the less of all work is
+/// theirs, the more looks they need.
 fn adjusted(load: f64, share: f64, target: f64) -> f64 {
     (load * target / share.max(0.01)).clamp(LEAST_LOAD, 100.0)
 }

@@ -10,8 +10,22 @@ use iolab_engine::file_calls::retry;
 use iolab_engine::{LaneRequest, OpenError};
 use iolab_options::{Category, Choice, DefaultValue, OptionEntry, ValueKind};
 
-use crate::fileops::path_lane::PathCall;
 use crate::fileops::prepare::Precondition;
+
+/// A file-system call on a path: what the engines on paths differ in.
+pub trait PathCall: Sized {
+    /// What the call needs to find.
+    const NEEDS: Precondition;
+
+    /// Reads the options and allocates what `call` needs.
+    fn open(request: &LaneRequest<'_>) -> Result<Self, OpenError>;
+
+    /// Makes the call: 0 or a negative errno.
+    fn call(&mut self, path: &CStr) -> i32;
+
+    /// Undoes what the last calls left behind; runs when they are reaped, outside every operation.
+    fn tidy(&mut self) {}
+}
 
 /// `openat(2)` with `O_CREAT | O_RDWR`, mode 0600. Without `O_EXCL`, as in fio: a file that exists
 /// is opened.
@@ -150,4 +164,47 @@ plain_path_calls! {
     MakeDirectory, Parent, path => libc::mkdir(path, 0o700);
     /// `rmdir(2)`.
     RemoveDirectory, Directory, path => libc::rmdir(path);
+}
+
+macro_rules! any_path_call {
+    ($($name:ident, $call:ty;)*) => {
+        /// One of the calls.
+        #[derive(Debug)]
+        pub enum AnyPathCall {
+            $(#[doc = concat!("`", stringify!($name), "`.")] $name($call),)*
+        }
+
+        $(impl From<$call> for AnyPathCall {
+            fn from(call: $call) -> AnyPathCall {
+                AnyPathCall::$name(call)
+            }
+        })*
+
+        impl AnyPathCall {
+            /// Makes the call: 0 or a negative errno.
+            #[inline]
+            pub(crate) fn call(&mut self, path: &CStr) -> i32 {
+                match self {
+                    $(AnyPathCall::$name(call) => call.call(path),)*
+                }
+            }
+
+            /// As [`PathCall::tidy`].
+            #[inline]
+            pub(crate) fn tidy(&mut self) {
+                match self {
+                    $(AnyPathCall::$name(call) => call.tidy(),)*
+                }
+            }
+        }
+    };
+}
+
+any_path_call! {
+    Create, Create;
+    Stat, Stat<false>;
+    StatDirectory, Stat<true>;
+    Unlink, Unlink;
+    MakeDirectory, MakeDirectory;
+    RemoveDirectory, RemoveDirectory;
 }

@@ -40,12 +40,12 @@ macro_rules! path_engines {
         pub struct $engine;
 
         impl Engine for $engine {
-            type Lane = PathLane<$call>;
+            type Lane = PathLane;
 
             const DESCRIPTION: EngineDescription = $description;
 
             fn open(request: &LaneRequest<'_>) -> Result<Self::Lane, OpenError> {
-                PathLane::open(request)
+                PathLane::open::<$call>(request)
             }
         })*
     };

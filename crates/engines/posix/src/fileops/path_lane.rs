@@ -4,7 +4,7 @@
 //! allocates nothing. It refuses trims and syncs with `EOPNOTSUPP`: there is nothing to trim or
 //! sync.
 
-use std::ffi::{CStr, CString};
+use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 
 use iolab_engine::{
@@ -12,34 +12,21 @@ use iolab_engine::{
     TargetFile, Wait,
 };
 
-use crate::fileops::prepare::{Precondition, prepare};
+use crate::fileops::path_calls::{AnyPathCall, PathCall};
+use crate::fileops::prepare::prepare;
 
-/// A file-system call on a path: what the engines of this lane differ in.
-pub trait PathCall: Sized {
-    /// What the call needs to find.
-    const NEEDS: Precondition;
-
-    /// Reads the options and allocates what `call` needs.
-    fn open(request: &LaneRequest<'_>) -> Result<Self, OpenError>;
-
-    /// Makes the call: 0 or a negative errno.
-    fn call(&mut self, path: &CStr) -> i32;
-
-    /// Undoes what the last calls left behind; runs when they are reaped, outside every operation.
-    fn tidy(&mut self) {}
-}
-
-/// A synchronous lane over one call.
+/// A synchronous lane over one call. It is one type for all of them: the kernel takes microseconds
+/// for each, and a type for each would be a loop more for the compiler to make.
 #[derive(Debug)]
-pub struct PathLane<C> {
-    call: C,
+pub struct PathLane {
+    call: AnyPathCall,
     paths: Box<[CString]>,
     finished: CompletionRow,
 }
 
-impl<C: PathCall> PathLane<C> {
-    pub(crate) fn open(request: &LaneRequest<'_>) -> Result<PathLane<C>, OpenError> {
-        let call = C::open(request)?;
+impl PathLane {
+    pub(crate) fn open<C: PathCall + Into<AnyPathCall>>(request: &LaneRequest<'_>) -> Result<PathLane, OpenError> {
+        let call = C::open(request)?.into();
         for file in request.files {
             prepare(file, C::NEEDS)?;
         }
@@ -55,7 +42,7 @@ fn c_path(file: &TargetFile) -> Result<CString, OpenError> {
     })
 }
 
-impl<C: PathCall> Lane for PathLane<C> {
+impl Lane for PathLane {
     const SYNCHRONOUS: bool = true;
 
     #[inline]

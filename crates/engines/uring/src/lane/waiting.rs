@@ -129,7 +129,7 @@ impl<const WIDE: bool> Gate<WIDE> {
             self.unsubmitted = 0;
             return Ok(());
         }
-        self.enter_again(result, (need, timeout_ns), flags, flushed)
+        self.enter_again(result, need, timeout_ns, flags, flushed)
     }
 
     /// The enter was refused, interrupted or consumed only a part: goes on as far as it can.
@@ -138,7 +138,8 @@ impl<const WIDE: bool> Gate<WIDE> {
     fn enter_again(
         &mut self,
         first: i32,
-        (need, timeout_ns): (usize, u64),
+        need: usize,
+        timeout_ns: u64,
         flags: u32,
         flushed: usize,
     ) -> Result<(), LaneError> {

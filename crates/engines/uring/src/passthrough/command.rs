@@ -1,5 +1,5 @@
-//! NVMe commands as the kernel takes them: `struct nvme_uring_cmd` (`include/uapi/linux/nvme_ioctl.h`)
-//! of what the NVM Command Set Specification says in section 3.
+//! NVMe commands as the kernel takes them: `struct nvme_uring_cmd`
+//! (`include/uapi/linux/nvme_ioctl.h`) of what the NVM Command Set Specification says in section 3.
 
 use crate::abi::{Command, pair};
 

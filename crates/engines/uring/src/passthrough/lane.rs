@@ -51,7 +51,8 @@ struct File {
     shift: u32,
     /// Dword 12 of reads and writes.
     controls: [u32; 2],
-    /// Words 7 of commands with protection information: dword 15, and whether dword 14 is the block.
+    /// Words 7 of commands with protection information: dword 15, and whether dword 14 is the
+    /// block.
     application_tag: u32,
     tags_blocks: bool,
     /// Bytes of separate metadata that a block has, and that a slot has room for.

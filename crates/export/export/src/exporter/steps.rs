@@ -24,7 +24,7 @@ impl<L: Lane> Exporter<'_, L> {
             }
             RequestKind::Zero => self.next_zeroes(slot),
             RequestKind::Discard => self.next_discard(slot),
-            RequestKind::Flush => self.transfer(slot, Step::Straight, OpKind::Sync, (0, 0, 0)),
+            RequestKind::Flush => self.transfer(slot, Step::Straight, Transfer::of(OpKind::Sync, 0, 0, 0)),
         }
     }
 
@@ -33,10 +33,10 @@ impl<L: Lane> Exporter<'_, L> {
         let work = &self.works[usize::from(slot)];
         let (offset, end) = (work.request.offset, work.end());
         if self.size.is_aligned(offset, end) {
-            return self.transfer(slot, Step::Straight, OpKind::Read, (offset, (end - offset) as u32, 0));
+            return self.transfer(slot, Step::Straight, Transfer::of(OpKind::Read, offset, (end - offset) as u32, 0));
         }
         let span = self.size.span(offset, end);
-        self.transfer(slot, Step::Shift, OpKind::Read, (span.start, (span.end - span.start) as u32, 0));
+        self.transfer(slot, Step::Shift, Transfer::of(OpKind::Read, span.start, (span.end - span.start) as u32, 0));
     }
 
     /// Writes the current piece, whose bytes are at the start of the slot.
@@ -45,7 +45,7 @@ impl<L: Lane> Exporter<'_, L> {
         let (offset, length) = self.works[usize::from(slot)].piece;
         let end = offset + u64::from(length);
         if self.size.is_aligned(offset, end) {
-            return self.transfer(slot, Step::Straight, OpKind::Write, (offset, length, 0));
+            return self.transfer(slot, Step::Straight, Transfer::of(OpKind::Write, offset, length, 0));
         }
         let span = self.size.span(offset, end);
         self.pool.slot_mut(usize::from(slot)).copy_within(..length as usize, span.lead);
@@ -58,7 +58,7 @@ impl<L: Lane> Exporter<'_, L> {
         let span = self.size.span(offset, offset + u64::from(length));
         let block = self.size.block_bytes();
         let start = if step == Step::FillHead { span.start } else { span.end - u64::from(block) };
-        self.transfer(slot, step, OpKind::Read, (start, block, (span.end - span.start) as u32));
+        self.transfer(slot, step, Transfer::of(OpKind::Read, start, block, (span.end - span.start) as u32));
     }
 
     /// The block read by `fill` completes the write on one side; reads the other or writes.
@@ -77,7 +77,7 @@ impl<L: Lane> Exporter<'_, L> {
         } else if tail > 0 {
             return self.fill(slot, Step::FillTail);
         }
-        self.transfer(slot, Step::Straight, OpKind::Write, (span.start, bytes as u32, 0));
+        self.transfer(slot, Step::Straight, Transfer::of(OpKind::Write, span.start, bytes as u32, 0));
     }
 
     /// Makes the next part of a range zero: a block in part, or whole blocks.
@@ -96,7 +96,7 @@ impl<L: Lane> Exporter<'_, L> {
         work.piece = (start, length as u32);
         work.next_piece = start + length;
         if is_whole && self.limits.trim_zeroes {
-            return self.transfer(slot, Step::Straight, OpKind::Trim, (start, length as u32, 0));
+            return self.transfer(slot, Step::Straight, Transfer::of(OpKind::Trim, start, length as u32, 0));
         }
         self.pool.slot_mut(usize::from(slot))[..length as usize].fill(0);
         self.begin_write(slot);
@@ -112,14 +112,14 @@ impl<L: Lane> Exporter<'_, L> {
         }
         let length = (end - start).min(TRIM_BYTES);
         work.next_piece = start + length;
-        self.transfer(slot, Step::Straight, OpKind::Trim, (start, length as u32, 0));
+        self.transfer(slot, Step::Straight, Transfer::of(OpKind::Trim, start, length as u32, 0));
     }
 
     #[inline]
-    fn transfer(&mut self, slot: u16, step: Step, kind: OpKind, (offset, length, at): (u64, u32, u32)) {
+    fn transfer(&mut self, slot: u16, step: Step, transfer: Transfer) {
         let work = &mut self.works[usize::from(slot)];
         work.step = step;
-        work.transfer = Transfer { kind, offset, length, at, done: 0 };
+        work.transfer = transfer;
         self.send(slot);
     }
 

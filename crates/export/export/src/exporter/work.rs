@@ -34,6 +34,12 @@ pub(super) struct Transfer {
 }
 
 impl Transfer {
+    /// Nothing of it is done yet.
+    #[inline]
+    pub(super) fn of(kind: OpKind, offset: u64, length: u32, at: u32) -> Transfer {
+        Transfer { kind, offset, length, at, done: 0 }
+    }
+
     /// Bytes of the next operation.
     #[inline]
     pub(super) fn left(&self, most: u32) -> u32 {

@@ -1,7 +1,6 @@
 //! A line of strace, taken apart: thread, time, name, arguments, result, duration.
 
 use super::arguments;
-use crate::errno;
 use crate::strace::arguments::number;
 
 /// When, in one of strace's forms; ns.
@@ -100,7 +99,7 @@ impl<'t> Call<'t> {
             _ => (rest.split(' ').next().unwrap_or(rest), None),
         };
         let result = match word {
-            "-1" => Some(-errno::number(rest.split(' ').nth(1).unwrap_or(""))),
+            "-1" => Some(-errno_of(rest.split(' ').nth(1).unwrap_or(""))),
             _ => number(word),
         };
         Some(Call { name, arguments, result, result_path: path, duration_ns })
@@ -120,6 +119,45 @@ impl<'t> Call<'t> {
     pub(super) fn descriptor(&self, index: usize) -> Option<(i32, Option<&'t str>)> {
         arguments::descriptor(self.arguments.get(index)?)
     }
+}
+
+/// The number of an error; 1 for a name that is not known.
+fn errno_of(name: &str) -> i64 {
+    const NUMBERS: [(&str, i64); 32] = [
+        ("EPERM", 1),
+        ("ENOENT", 2),
+        ("EINTR", 4),
+        ("EIO", 5),
+        ("ENXIO", 6),
+        ("EBADF", 9),
+        ("ECHILD", 10),
+        ("EAGAIN", 11),
+        ("ENOMEM", 12),
+        ("EACCES", 13),
+        ("EFAULT", 14),
+        ("EBUSY", 16),
+        ("EEXIST", 17),
+        ("EXDEV", 18),
+        ("ENODEV", 19),
+        ("ENOTDIR", 20),
+        ("EISDIR", 21),
+        ("EINVAL", 22),
+        ("ENFILE", 23),
+        ("EMFILE", 24),
+        ("ENOTTY", 25),
+        ("ETXTBSY", 26),
+        ("EFBIG", 27),
+        ("ENOSPC", 28),
+        ("ESPIPE", 29),
+        ("EROFS", 30),
+        ("EPIPE", 32),
+        ("ENOSYS", 38),
+        ("ELOOP", 40),
+        ("EOPNOTSUPP", 95),
+        ("ETIME", 62),
+        ("ESTALE", 116),
+    ];
+    NUMBERS.iter().find(|(known, _)| *known == name).map_or(1, |(_, number)| *number)
 }
 
 #[cfg(test)]

@@ -54,8 +54,8 @@ impl Buffers {
     /// Buffers known to a ring, `count` of them: a power of two, at most 32768.
     pub(super) fn new(ring: &IoUring, count: u16, bytes: usize) -> io::Result<Buffers> {
         let entries = SharedBytes::anonymous((usize::from(count) * size_of::<BufRingEntry>()).next_multiple_of(4096))?;
-        // SAFETY: the entries are zeroed pages of their own, which live as long as the ring: whoever drops the ring
-        // drops it before its buffers, or leaks both.
+        // SAFETY: the entries are zeroed pages of their own, which live as long as the ring:
+        // whoever drops the ring drops it before its buffers, or leaks both.
         unsafe { ring.submitter().register_buf_ring_with_flags(entries.as_ptr() as u64, count, GROUP, 0)? };
         let mut buffers = Buffers {
             entries,
@@ -78,14 +78,15 @@ impl Buffers {
         let raw = NonNull::from(Box::leak(buffer.0));
         self.provided[usize::from(number)] = Some(raw);
         let base = self.entries.as_ptr().cast::<BufRingEntry>();
-        // SAFETY: the masked position is one of the entries. The kernel reads an entry only after the tail that is
-        // stored below has passed it.
+        // SAFETY: the masked position is one of the entries. The kernel reads an entry only after
+        // the tail that is stored below has passed it.
         let entry = unsafe { &mut *base.add(usize::from(self.tail & self.mask)) };
         entry.set_addr(raw.cast::<u8>().as_ptr() as u64);
         entry.set_len(bytes);
         entry.set_bid(number);
         self.tail = self.tail.wrapping_add(1);
-        // SAFETY: the tail is two aligned bytes within the first entry, which the kernel only reads.
+        // SAFETY: the tail is two aligned bytes within the first entry, which the kernel only
+        // reads.
         let tail = unsafe { AtomicU16::from_ptr(BufRingEntry::tail(base).cast_mut()) };
         tail.store(self.tail, Ordering::Release);
     }
@@ -95,7 +96,8 @@ impl Buffers {
     pub(super) fn take(&mut self, number: u16) -> Option<RingBuffer> {
         let raw = self.provided.get_mut(usize::from(number))?.take()?;
         self.vacant.push(number);
-        // SAFETY: it was leaked by `give_back`, and the kernel has handed it over by its completion.
+        // SAFETY: it was leaked by `give_back`, and the kernel has handed it over by its
+        // completion.
         Some(RingBuffer(unsafe { Box::from_raw(raw.as_ptr()) }))
     }
 }
@@ -103,7 +105,8 @@ impl Buffers {
 impl Drop for Buffers {
     fn drop(&mut self) {
         for raw in self.provided.iter_mut().filter_map(Option::take) {
-            // SAFETY: it was leaked by `give_back`; nothing is in flight any more when buffers are dropped.
+            // SAFETY: it was leaked by `give_back`; nothing is in flight any more when buffers are
+            // dropped.
             drop(unsafe { Box::from_raw(raw.as_ptr()) });
         }
     }

@@ -2,8 +2,8 @@
 //! one that receives, and goes to sleep, can act, and every value that a weakly ordered processor
 //! may show them.
 //!
-//! The sources of the messages and of the executor's ready list are compiled here again, over loom's
-//! channel, atomics and threads. In the canary a fence does nothing.
+//! The sources of the messages and of the executor's ready list are compiled here again, over
+//! loom's channel, atomics and threads. In the canary a fence does nothing.
 
 mod sync;
 
@@ -37,8 +37,8 @@ impl Disk {
 /// The number of the task that reads.
 const READER: usize = 7;
 
-/// A core that reads so many messages as `Executor::run` would have it: polls the reader while it is
-/// ready, and otherwise gives the driver the turn, which sleeps.
+/// A core that reads so many messages as `Executor::run` would have it: polls the reader while it
+/// is ready, and otherwise gives the driver the turn, which sleeps.
 fn read(receiver: &MessageReceiver<()>, messages: usize) -> Vec<u64> {
     let ready = std::sync::Arc::<Ready>::default();
     let mut queue = Queue::new(&ready);

@@ -1,7 +1,8 @@
-//! What messages and the ready list are made of, as loom has it; a cell that is set once, which loom
-//! has not; and sleep that says when it would be for ever.
+//! What messages and the ready list are made of, as loom has it; a cell that is set once, which
+//! loom has not; and sleep that says when it would be for ever.
 //!
-//! Loom runs all threads of a model on one thread, so that one flag says whether fences do anything.
+//! Loom runs all threads of a model on one thread, so that one flag says whether fences do
+//! anything.
 
 use std::cell::Cell;
 

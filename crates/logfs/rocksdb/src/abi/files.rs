@@ -57,8 +57,8 @@ pub(crate) unsafe extern "C" fn iolab_logfs_file_read(
     if length == 0 {
         return 0;
     }
-    // SAFETY: so many bytes may be written there, by the caller's promise, and any bytes are valid; nobody else looks at
-    // them during the call.
+    // SAFETY: so many bytes may be written there, by the caller's promise, and any bytes are valid;
+    // nobody else looks at them during the call.
     let into = unsafe { std::slice::from_raw_parts_mut(into, length) };
     file.read(offset, into).map_or_else(refused, |found| found as i64)
 }
@@ -76,7 +76,8 @@ pub(crate) struct RawRead {
 /// Reads several stretches at once; each has its own answer.
 ///
 /// # Safety
-/// The promises of `abi.rs`. The stretches do not overlap; their bytes need not have been written before.
+/// The promises of `abi.rs`. The stretches do not overlap; their bytes need not have been written
+/// before.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn iolab_logfs_file_read_many(file: &OpenFile, reads: *mut RawRead, count: usize) {
     if count == 0 {

@@ -91,7 +91,8 @@ pub(super) struct Followed<'r, 'w> {
     tables: ByNumber<i32, Table>,
     /// What processes had open when they ran another program, where procfs can tell no more.
     before_exec: ByNumber<i32, Table>,
-    /// How often each descriptor of a process is closed by records that have been read, and not taken.
+    /// How often each descriptor of a process is closed by records that have been read, and not
+    /// taken.
     closes: HashMap<(i32, i32), u32>,
     numbers: ByNumber<i32, u32>,
     calls: ByNumber<i32, BegunCall>,
@@ -312,8 +313,8 @@ impl<'r, 'w> Followed<'r, 'w> {
         }
     }
 
-    /// One side of a call that moves data between two files: at a place in memory, which is not seen,
-    /// or at the position.
+    /// One side of a call that moves data between two files: at a place in memory, which is not
+    /// seen, or at the position.
     fn side(&mut self, ended: Ended<'_>, fd: u64, pointer: u64, length: u64) {
         if pointer == 0 {
             return self.transfer(ended, fd, None, length);
@@ -348,7 +349,8 @@ impl<'r, 'w> Followed<'r, 'w> {
         }
     }
 
-    /// Exec closes some descriptors; which, procfs tells, unless the process ends before it is asked.
+    /// Exec closes some descriptors; which, procfs tells, unless the process ends before it is
+    /// asked.
     fn keep_before_exec(&mut self, process: i32) {
         if let Some(table) = self.tables.remove(&process) {
             self.before_exec.insert(process, table);

@@ -79,7 +79,7 @@ impl Threads {
         let body = move || {
             let answer = cpu.map_or(Ok(()), bind);
             let go = answer.is_ok();
-            // Whoever started this waits for the answer.
+            // The thread that started this one waits for the answer.
             let _ = bound.send(answer);
             if go {
                 PollingThread::new(new_tasks, clock).run(&stop, &passes);

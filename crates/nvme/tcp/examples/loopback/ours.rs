@@ -119,8 +119,8 @@ fn rest() {
 
 /// Reads at depth 128; the one who counts says in which functions.
 ///
-/// The target waits by epoll: valgrind lets one thread run at a time, and does not know that a thread
-/// sleeps in io_uring.
+/// The target waits by epoll: valgrind lets one thread run at a time, and does not know that a
+/// thread sleeps in io_uring.
 pub(crate) fn count(clock: &Clock) {
     let mut rig = rig(clock, Load { depth: 128, bytes: BLOCK_BYTES, sockets: SocketLoop::Epoll }, SPIN_NS);
     let reads = count_initiator(&mut rig);

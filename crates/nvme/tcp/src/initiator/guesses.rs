@@ -76,7 +76,8 @@ impl Scatter {
     }
 
     pub(super) fn was_right(&mut self, units: usize) {
-        // So the next call finds room for all that is there, and at a low rate no list is made for nothing.
+        // So the next call finds room for all that is there, and at a low rate no list is made for
+        // nothing.
         self.reach = (2 * units + 2).clamp(FEWEST_UNITS, MOST_UNITS);
         self.next_doubt = (self.next_doubt - self.next_doubt / 8).max(FIRST_DOUBT);
     }

@@ -1,7 +1,8 @@
 //! Receives data to where it belongs, without a copy: a guess of what comes next.
 //!
 //! Targets mostly answer in the order of the commands. So one call receives the header of the first
-//! answer into `heads`, its data into the memory of its command, the header of the second, and so on.
+//! answer into `heads`, its data into the memory of its command, the header of the second, and so
+//! on.
 //!
 //! ```text
 //! stream   | rest of data | header | data A        | header | data B      | head…
@@ -9,9 +10,9 @@
 //! ```
 //!
 //! Then each header is read. As long as it is the one that was guessed, its command has its data
-//! already. If another comes, all that follows is put into the inbox in the order of the stream, and
-//! handled from there; memory of commands in flight may hold anything until they end. Guesses that
-//! fail are not made again for a while.
+//! already. If another comes, all that follows is put into the inbox in the order of the stream,
+//! and handled from there; memory of commands in flight may hold anything until they end. Guesses
+//! that fail are not made again for a while.
 //!
 //! Data with a digest is not received this way: it has to be read once anyway.
 
@@ -74,7 +75,8 @@ impl TcpQueue {
             }
             let expects_data = command.reads && command.moved == 0;
             if begun == Some(slot) || !expects_data {
-                // Its data has come or is coming: a completion may follow. Of others a header comes in any case.
+                // Its data has come or is coming: a completion may follow. Of others a header comes
+                // in any case.
                 if !(command.reads && self.scatter.marks_success) {
                     self.scatter.units.push(Unit { data: None });
                     self.scatter.bytes += head_bytes;
@@ -212,8 +214,8 @@ impl TcpQueue {
         true
     }
 
-    /// The guess was wrong from a unit on, whose header has come, and `bytes` behind it: puts all of it into the inbox
-    /// as it came.
+    /// The guess was wrong from a unit on, whose header has come, and `bytes` behind it: puts all
+    /// of it into the inbox as it came.
     #[cold]
     fn straighten(&mut self, number: usize, mut bytes: usize) -> Result<(), PduError> {
         let head_bytes = self.head_bytes();

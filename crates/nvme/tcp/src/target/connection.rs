@@ -234,7 +234,8 @@ impl Connection {
         loop {
             let is_full = self.process(now_ns)?;
             self.break_link()?;
-            // Nobody calls again for PDUs that were left only because of answers that have gone by now.
+            // Nobody calls again for PDUs that were left only because of answers that have gone by
+            // now.
             if !self.role.window().out.send(&self.socket)? || !is_full {
                 return Ok(());
             }

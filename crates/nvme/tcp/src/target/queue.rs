@@ -105,8 +105,8 @@ impl Queue {
         }
     }
 
-    /// Whether one more command may be taken. What there is in the way goes by itself, with time; so
-    /// commands that wait for data of the host do not count.
+    /// Whether one more command may be taken. What there is in the way goes by itself, with time;
+    /// so commands that wait for data of the host do not count.
     #[inline]
     pub(super) fn has_room(&self) -> bool {
         self.stalled.len() + self.held.len() < self.entries as usize && self.held_bytes < MOST_HELD_BYTES

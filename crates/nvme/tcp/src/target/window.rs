@@ -1,8 +1,8 @@
 //! The data of a command that came over TCP, where the device reads and writes it.
 //!
 //! What a host writes lies in the inbox, behind its command, or was gathered by R2T. What it reads
-//! is sent from where the medium keeps it, behind the header of a C2HData PDU. It is copied into the
-//! outbox where it has a digest, or could go away with its file.
+//! is sent from where the medium keeps it, behind the header of a C2HData PDU. It is copied into
+//! the outbox where it has a digest, or could go away with its file.
 
 use iolab_memory::SharedBytes;
 use iolab_nvme_fabrics::{DataPart, Framing, Sender};

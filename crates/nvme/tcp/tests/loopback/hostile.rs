@@ -1,5 +1,5 @@
-//! Peers that mean harm: a few of them here, and in numbers by `ci/suites/nvme_tcp_faults`, which sets
-//! `IOLAB_MANY_PEERS` and runs these tests one after the other.
+//! Peers that mean harm: a few of them here, and in numbers by `ci/suites/nvme_tcp_faults`, which
+//! sets `IOLAB_MANY_PEERS` and runs these tests one after the other.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -82,7 +82,8 @@ fn spoil(bytes: &mut [u8], random: &mut SplitMix64) {
     }
 }
 
-/// A connected I/O host that has sent what is right so far: the handshake, and Connect to the admin queue.
+/// A connected I/O host that has sent what is right so far: the handshake, and Connect to the admin
+/// queue.
 fn opening(digests: Digests) -> Vec<u8> {
     let mut bytes = Vec::new();
     Framing::ic_req(&mut bytes, digests);
@@ -166,7 +167,8 @@ fn hosts_that_send_almost_the_right_thing_are_survived() {
     }
 }
 
-/// A target that answers the handshake, Connect and properties as one should, and then sends other things.
+/// A target that answers the handshake, Connect and properties as one should, and then sends other
+/// things.
 fn enemy(listener: &TcpListener, seed: u64) {
     let mut random = SplitMix64::new(seed);
     let Ok((mut socket, _)) = listener.accept() else { return };

@@ -75,8 +75,8 @@ fn lost_answers_and_broken_links_are_made_good() {
     }
 }
 
-/// Further breaks meet each step of connecting again: Connect of the admin queue, properties, Identify, features, and
-/// Connect of the I/O queue.
+/// Further breaks meet each step of connecting again: Connect of the admin queue, properties,
+/// Identify, features, and Connect of the I/O queue.
 #[test]
 fn a_link_that_breaks_while_it_is_mended_is_mended_again() {
     let set_up = {

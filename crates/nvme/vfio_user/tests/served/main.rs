@@ -1,5 +1,5 @@
-//! A virtual SSD behind vfio-user: with the driver of this project, with a client that knows nothing
-//! but messages, and with both ends meaning harm.
+//! A virtual SSD behind vfio-user: with the driver of this project, with a client that knows
+//! nothing but messages, and with both ends meaning harm.
 //!
 //! `IOLAB_HOSTILE_ROUNDS` sets how many attacks there are.
 

@@ -48,8 +48,8 @@ impl Ring {
         self.window.as_ref()
     }
 
-    /// Reads the words of an entry. A ring may lie in several mappings; an entry lies in one, because
-    /// its size divides that of a page, or in memory that is not mapped.
+    /// Reads the words of an entry. A ring may lie in several mappings; an entry lies in one,
+    /// because its size divides that of a page, or in memory that is not mapped.
     #[cold]
     fn load_by_itself<M: HostMemory, const N: usize>(
         &self,

@@ -1,13 +1,14 @@
-//! The `[[axis]]` tables of a study file.
+//! The `[[axis]]` tables of a study file, and its `[device]` table.
 
 use std::collections::BTreeMap;
 
 use iolab_text::counted;
 use serde::Deserialize;
+use toml::Spanned;
 
-use super::{Scalar, settings};
+use super::{Scalar, placed, settings};
 use crate::axis::expand;
-use crate::{Axis, JobSetting, Point, StudyError};
+use crate::{Axis, DeviceForm, JobSetting, Point, StudyError};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -110,4 +111,24 @@ fn named(points: &[PointTable]) -> Vec<Point> {
         about: point.about.trim().to_owned(),
     };
     points.iter().map(point).collect()
+}
+
+/// The `[device]` table.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct DeviceTable {
+    question: Option<String>,
+    #[serde(default)]
+    settings: BTreeMap<String, Scalar>,
+    #[serde(default)]
+    axis: Vec<Spanned<AxisTable>>,
+}
+
+impl DeviceTable {
+    /// The form, as far as it can be judged without a device.
+    pub(super) fn read(&self, text: &str) -> Result<DeviceForm, StudyError> {
+        let axes: Result<Vec<Axis>, StudyError> =
+            self.axis.iter().map(|table| placed(text, table, axis(table.get_ref()))).collect();
+        Ok(DeviceForm { question: self.question.clone(), settings: settings(&self.settings), axes: axes? })
+    }
 }

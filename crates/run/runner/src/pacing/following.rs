@@ -70,11 +70,13 @@ pub(crate) struct Following {
 }
 
 impl Following {
-    /// The state for worker `worker`, for a queue of `depth` and a replay that takes `span_ns`.
+    /// The state for worker `worker`, for a queue of `depth` and a replay that takes `span_ns`;
+    /// without times.
     pub(crate) fn new(
         steps: Receiver<Steps>,
-        (fed, timed): (Arc<Fed>, bool),
-        (worker, progress): (usize, Progress),
+        fed: Arc<Fed>,
+        worker: usize,
+        progress: Progress,
         depth: usize,
         span_ns: u64,
     ) -> Following {
@@ -86,7 +88,7 @@ impl Following {
             block: Steps::default(),
             next: 0,
             next_gate: 0,
-            timed,
+            timed: false,
             start_ns: 0,
             last_due_ns: 0,
             begins_round: true,
@@ -107,12 +109,13 @@ impl Following {
     /// Of what a worker is supplied with.
     pub(crate) fn of(
         supplied: Supplied,
-        worker: (usize, Progress),
+        worker: usize,
+        progress: Progress,
         depth: usize,
         span_ns: u64,
     ) -> (crate::feed::FeedSource, Following) {
         let Supplied { source, steps, fed, timed } = supplied;
-        (source, Following::new(steps, (fed, timed), worker, depth, span_ns))
+        (source, Following { timed, ..Following::new(steps, fed, worker, progress, depth, span_ns) })
     }
 
     pub(super) fn is_timed(&self) -> bool {
@@ -329,8 +332,8 @@ mod tests {
         let (sender, receiver) = sync_channel(1);
         sender.send(Steps { steps, gates }).unwrap();
         let progress = Progress::new(2).unwrap();
-        let fed = (Arc::new(Fed::default()), timed);
-        let mut following = Following::new(receiver, fed, (0, progress.clone()), 2, 0);
+        let untimed = Following::new(receiver, Arc::new(Fed::default()), 0, progress.clone(), 2, 0);
+        let mut following = Following { timed, ..untimed };
         following.start(1_000);
         (following, progress)
     }

@@ -21,7 +21,7 @@ pub(crate) fn with_verification(stream: OpStream, plan: &WorkerPlan) -> OpStream
     if verify.backlog.is_none() && verify.trim.is_none() {
         return stream;
     }
-    let beside = Beside::new(stream, (verify.backlog, verify.trim), plan.workload.seed);
+    let beside = Beside::new(stream, verify.backlog, verify.trim, plan.workload.seed);
     OpStream::from(Box::new(beside) as Box<dyn Source>)
 }
 

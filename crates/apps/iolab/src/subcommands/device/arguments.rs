@@ -86,8 +86,8 @@ pub(crate) struct ServeArguments {
     /// several times
     #[arg(long, value_name = "URL")]
     pub(crate) listen: Vec<String>,
-    /// Hosts that may connect by --listen tcp://, by their NVMe names (`cat /etc/nvme/hostnqn`); without
-    /// it, all
+    /// Hosts that may connect by --listen tcp://, by their NVMe names (`cat /etc/nvme/hostnqn`);
+    /// without it, all
     #[arg(long, value_name = "NQN", value_delimiter = ',', requires = "listen")]
     pub(crate) hosts: Vec<String>,
     /// How to wait for network sockets

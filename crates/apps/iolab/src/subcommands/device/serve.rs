@@ -38,7 +38,7 @@ pub(super) fn main(arguments: &ServeArguments) -> Result<u8, ExitFailure> {
     let mut text = format!("serving {name}: {summary}\n");
     let targets = Arc::new(listen::tcp(arguments, &name, &drive, &clock, &places, &mut text)?);
     let has_functions = arguments.name.is_some() || places.iter().any(|place| matches!(place, Place::VfioUser(_)));
-    let running = has_functions.then(|| run(arguments, &name, (&drive, &targets), &clock)).transpose()?;
+    let running = has_functions.then(|| run(arguments, &name, &drive, &targets, &clock)).transpose()?;
     let functions =
         running.as_ref().map_or(Ok(Vec::new()), |running| listen::vfio_user(running, &places, &mut text))?;
     let link = match (&arguments.name, &running) {
@@ -97,7 +97,8 @@ fn make_place(name: &str) -> Result<(), ExitFailure> {
 fn run(
     arguments: &ServeArguments,
     name: &str,
-    (drive, targets): (&Arc<Subsystem>, &Arc<Vec<TcpTarget>>),
+    drive: &Arc<Subsystem>,
+    targets: &Arc<Vec<TcpTarget>>,
     clock: &Clock,
 ) -> Result<RunningDrive, ExitFailure> {
     let options = ServeOptions {

@@ -39,8 +39,8 @@ pub(crate) fn main(arguments: &Arguments) -> Result<u8, ExitFailure> {
     Ok(0)
 }
 
-/// Says what is waited for, and how to end it. A mount that other mount namespaces have copied stays
-/// until all of them let go of it.
+/// Says what is waited for, and how to end it. A mount that other mount namespaces have copied
+/// stays until all of them let go of it.
 fn tell_why_it_waits(folder: &Path, image: &Path) {
     let shown = folder.display();
     let held = held_elsewhere(image, "logfs");

@@ -1,5 +1,5 @@
-//! `iolab kv check`: what a store holds after crashes. What is checked is `iolab-kv-check`'s; here is
-//! how processes are started, and what is printed.
+//! `iolab kv check`: what a store holds after crashes. What is checked is `iolab-kv-check`'s; here
+//! is how processes are started, and what is printed.
 
 use std::fs::File;
 use std::os::fd::AsFd;

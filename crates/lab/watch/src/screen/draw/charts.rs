@@ -18,10 +18,10 @@ const LEAST_INTERVALS: usize = 60;
 const BESIDE: u16 = 10;
 
 /// One line of a chart: what it is called, its colour, its figure.
-type Course = (&'static str, Color, fn(&Point) -> f64);
+type Curve = (&'static str, Color, fn(&Point) -> f64);
 
 /// The charts, the most telling first: what all of its lines are, and the lines.
-const CHARTS: [(&str, &[Course]); 4] = [
+const CHARTS: [(&str, &[Curve]); 4] = [
     (
         "MB/s",
         &[
@@ -41,7 +41,7 @@ const CHARTS: [(&str, &[Course]); 4] = [
 ];
 
 /// Mean waits, where requests are not traced.
-const WAITS: (&str, &[Course]) = (
+const WAITS: (&str, &[Curve]) = (
     "ms on average",
     &[
         ("r_await", Color::Green, |point| column_value("r_await", point)),
@@ -55,26 +55,26 @@ pub(super) fn draw(frame: &mut Frame<'_>, device: &Device, columns: &[Rect]) {
     let in_column = usize::from((lines / LEAST_LINES).max(1)).min(CHARTS.len() / columns.len().max(1));
     for (column, charts) in columns.iter().zip(CHARTS.chunks(in_column.max(1))) {
         let areas = Layout::vertical(vec![Constraint::Fill(1); charts.len()]).split(*column);
-        for (chart, area) in charts.iter().zip(areas.iter()) {
-            draw_one(frame, device, *chart, *area);
+        for ((unit, curves), area) in charts.iter().zip(areas.iter()) {
+            draw_one(frame, device, unit, curves, *area);
         }
     }
 }
 
 pub(super) fn draw_waits(frame: &mut Frame<'_>, device: &Device, area: Rect) {
-    draw_one(frame, device, WAITS, area);
+    draw_one(frame, device, WAITS.0, WAITS.1, area);
 }
 
-fn draw_one(frame: &mut Frame<'_>, device: &Device, (unit, courses): (&str, &[Course]), area: Rect) {
+fn draw_one(frame: &mut Frame<'_>, device: &Device, unit: &str, curves: &[Curve], area: Rect) {
     // A chart of braille has two points in a column.
     let most = usize::from(area.width.saturating_sub(BESIDE)) * 2;
     let times = times(device, most.max(1));
-    let lines: Vec<Vec<(f64, f64)>> = courses.iter().map(|(_, _, value)| series(device, &times, *value)).collect();
+    let lines: Vec<Vec<(f64, f64)>> = curves.iter().map(|(_, _, value)| series(device, &times, *value)).collect();
     let highest = lines.iter().flatten().map(|(_, value)| *value).fold(0.0, f64::max);
     let (first, last) = (-window_s(&times), 0.0);
     // A share has a scale of its own.
     let top = if unit.starts_with('%') { 100.0 } else { round_up(highest) };
-    let datasets = lines.iter().zip(courses).map(|(data, (_, color, _))| {
+    let datasets = lines.iter().zip(curves).map(|(data, (_, color, _))| {
         Dataset::default().marker(Marker::Braille).graph_type(GraphType::Line).style(Style::from(*color)).data(data)
     });
     let grey = Style::from(Color::DarkGray);
@@ -89,15 +89,15 @@ fn draw_one(frame: &mut Frame<'_>, device: &Device, (unit, courses): (&str, &[Co
         Span::from(short(top / 2.0)),
         Span::from(short(top)),
     ]);
-    let block = Block::bordered().border_style(grey).title(legend(device, unit, courses));
+    let block = Block::bordered().border_style(grey).title(legend(device, unit, curves));
     let chart = Chart::new(datasets.collect()).block(block).x_axis(x_axis).y_axis(y_axis).legend_position(None);
     frame.render_widget(chart, area);
 }
 
 /// ` MB/s ━ read 100.00 ━ written 1.00 `: the latest figures, in the colours of the lines.
-fn legend<'a>(device: &Device, unit: &'a str, courses: &[Course]) -> Line<'a> {
+fn legend<'a>(device: &Device, unit: &'a str, curves: &[Curve]) -> Line<'a> {
     let mut spans = vec![Span::from(format!(" {unit} "))];
-    for (name, color, value) in courses {
+    for (name, color, value) in curves {
         let now = device.course.back().map_or(0.0, value);
         spans.push(Span::from(format!("━ {name} {now:.2} ")).style(*color));
     }

@@ -15,7 +15,7 @@ use crate::command_error::{CommandError, place};
 use crate::pcie::dispatcher::{Order, ShadowAddresses};
 use crate::pcie::queue::{CompletionSpec, SubmissionSpec};
 
-/// What became of an admin command.
+/// How an admin command was answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reply {
     /// It is done, with this dword 0.

@@ -1,0 +1,128 @@
+//! `iolab compare`: sides, figures, conditions, exit codes.
+
+use crate::support::Lab;
+use iolab_testkit::html::read_html;
+
+const JOB: &str = "[job]\nioengine=null\nsize=1g\nrw=randread\ntime_based\nruntime=20ms\ncalibrate=0\n";
+
+/// Recordings `a/1.iolab` … and `b/1.iolab` … of the same load, made in turn.
+fn lab(runs: u32) -> Lab {
+    let lab = Lab::new();
+    lab.file("job.fio", JOB);
+    for side in ["a", "b"] {
+        std::fs::create_dir(lab.path(side)).unwrap();
+    }
+    for run in 1..=runs {
+        for side in ["a", "b"] {
+            lab.run(["run", "job.fio", &format!("--record={side}/{run}.iolab")]).ended(0, "");
+        }
+    }
+    lab
+}
+
+/// Makes the candidate's figures worse: its recordings with the counts of operations taken down to
+/// a half.
+fn slow_down(lab: &Lab, runs: u32) {
+    for run in 1..=runs {
+        let path = lab.path(&format!("b/{run}.iolab"));
+        let mut recording = crate::support::read_recording(&path);
+        let base = crate::support::read_recording(&lab.path(&format!("a/{run}.iolab")));
+        for (worker, base) in recording.workers.iter_mut().zip(base.workers) {
+            worker.directions = base.directions;
+            worker.directions[0].ios /= 2;
+        }
+        std::fs::write(path, recording.to_json()).unwrap();
+    }
+}
+
+#[test]
+fn folders_of_recordings_are_compared_and_conditions_decide_the_exit_code() {
+    let lab = lab(6);
+    slow_down(&lab, 6);
+    let told = lab.run(["compare", "a", "b", "--paired"]).ended(0, "").printed();
+    for part in ["baseline   a (6 runs)", "paired by block", "-50.0 %", "worse", "equivalent"] {
+        assert!(told.contains(part), "no '{part}' in:\n{told}");
+    }
+    let code = |more: &[&str], code: i32, said: &str| {
+        lab.run([&["compare", "a", "b", "--paired"], more].concat()).ended(code, said);
+    };
+    code(&["--fail-if=iops < -3%"], 4, "iolab: iops < -3%");
+    code(&["--fail-if", "p99 > +5%"], 0, "");
+    code(&["--fail-if", "p99 > +5%", "--fail-if", "iops < -60%"], 0, "");
+    code(&["--fail-if", "p99.999 > +5%"], 0, "");
+    code(&["--fail-if", "p99.999 > +5%", "--fail-if-unsure"], 4, "p99.999");
+    code(&["--fail-if", "iosp < -3%"], 2, "^^^^ unknown metric; did you mean 'iops'?");
+    code(&["--figures=iosp"], 2, "unknown metric 'iosp'");
+    code(&["--zone=much"], 2, "a percentage");
+    let outcome = lab.run(["compare", "a", "b", "--paired", "--figures=iops", "--json"]).ended(0, "").json();
+    assert_eq!(outcome["rows"][0]["comparison"]["verdict"], "worse");
+    assert_eq!(outcome["rows"][0]["ratio"]["estimate"].as_f64().map(|ratio| (ratio * 100.0).round()), Some(50.0));
+    let wide = lab.run(["compare", "a", "b", "--paired", "--figures=iops", "--zone=150%"]).code();
+    assert_eq!(wide, 2, "a zone of 100 % and more says nothing");
+}
+
+#[test]
+fn a_comparison_becomes_a_page() {
+    let lab = lab(6);
+    slow_down(&lab, 6);
+    let with_page = |more: &[&'static str]| [&["compare", "a", "b", "--paired", "-o", "c.html"], more].concat();
+    // The exit code is that of the conditions, as without a page.
+    let ended = lab.run(with_page(&["--fail-if=iops < -3%", "--fail-if=p99 > +5%"])).ended(4, "iolab: iops < -3%");
+    assert_eq!(ended.printed(), "");
+    let html = std::fs::read_to_string(lab.path("c.html")).unwrap();
+    let page = read_html(&html);
+    page.stands_alone();
+    let titles: Vec<&str> = page.headings.iter().map(|(_, title)| title.as_str()).collect();
+    for title in ["b against a", "Results", "Conditions", "Conclusions", "Verdicts", "iops", "Runs"] {
+        assert!(titles.contains(&title), "no '{title}' in {titles:?}");
+    }
+    let text = page.text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in
+        ["Candidate: b, 6 runs", "iops &lt; -3%: ▼ fails", "p99 &gt; +5%: ▲ passes", "÷ 2.00", "▼ worse", "b/6.iolab"]
+    {
+        assert!(text.contains(part), "no '{part}' in {text}");
+    }
+    assert!(page.elements.iter().any(|name| name == "svg") && html.contains("--fail-if=iops &lt; -3%"));
+    lab.run(with_page(&["--json"])).ended(2, "writes a page and --json writes JSON");
+    lab.run(["compare", "a", "b", "-o", "c.txt"]).ended(0, "");
+    assert!(std::fs::read_to_string(lab.path("c.txt")).unwrap().starts_with("baseline   a (6 runs)"));
+}
+
+#[test]
+fn sides_are_lists_or_folders_or_files() {
+    let lab = lab(2);
+    let list = lab.run(["compare", "a/1.iolab,a/2.iolab", "b"]).ended(0, "").printed();
+    assert!(list.contains("baseline   a/1.iolab, a/2.iolab (2 runs)"), "{list}");
+    let named = ["compare", "--baseline", "a/1.iolab", "a/2.iolab", "--candidate", "b/1.iolab"];
+    assert!(lab.run(named).ended(0, "").printed().contains("candidate  b/1.iolab (1 run)"));
+    let single = lab.run(["compare", "a/1.iolab", "b/1.iolab"]).ended(0, "").printed();
+    assert!(single.contains("one run each, so no interval and no verdict"), "{single}");
+    lab.run(["compare", "a"]).ended(2, "name two runs: iolab compare");
+    lab.run(["compare", "a", "none"]).ended(2, "none: No such file");
+    std::fs::create_dir(lab.path("empty")).unwrap();
+    lab.run(["compare", "a", "empty"]).ended(2, "empty: no recordings");
+    lab.run(["compare", "a", "job.fio"]).ended(2, "job.fio: not an iolab recording and not fio's JSON");
+}
+
+#[test]
+fn studies_are_compared_configuration_by_configuration() {
+    let lab = Lab::new();
+    lab.file("base.fio", JOB);
+    lab.file(
+        "it.toml",
+        "title = \"Sizes\"\njob = \"base.fio\"\nblocks = 2\nfigures = [\"iops\", \"p50\"]\n[[axis]]\noption = \"bs\"\nvalues = [\"4k\", \"8k\"]\n",
+    );
+    for folder in ["before", "after"] {
+        lab.run(["study", "run", "it.toml", &format!("--folder={folder}")]).ended(0, "");
+    }
+    let outcome = lab.run(["compare", "before", "after", "--json"]).ended(0, "").json();
+    let rows = outcome["rows"].as_array().unwrap();
+    let told: Vec<_> = rows.iter().map(|row| (row["figure"].as_str(), row["points"][0][1].as_str())).collect();
+    let expected = [("iops", "4k"), ("iops", "8k"), ("p50", "4k"), ("p50", "8k")];
+    assert_eq!(told, expected.map(|(figure, point)| (Some(figure), Some(point))));
+    assert_eq!(rows[0]["baseline"].as_array().unwrap().len(), 2);
+    assert_eq!(rows[0]["basis"], "trials", "one study ran after the other: their blocks are not the same");
+    assert!(outcome["notes"].to_string().contains("before those of the other"), "{outcome}");
+    let paired = lab.run(["compare", "before", "after", "--json", "--paired"]).ended(0, "").json();
+    assert_eq!(paired["rows"][0]["basis"], "blocks");
+}
