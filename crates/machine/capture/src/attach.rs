@@ -11,12 +11,12 @@
 //! are tracked from then on. Records for which a ring had no room are counted and reported in the
 //! trace.
 
+mod family;
 mod followed;
 mod number_filter;
 mod processors;
 mod watched;
 
-use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -27,6 +27,7 @@ use iolab_trace::{End, Facts, Writer};
 
 use crate::calls;
 use crate::capture::Recorder;
+use family::{family, threads_of};
 use followed::{Event, Followed, What};
 use number_filter::number_filter;
 use processors::Processors;
@@ -127,7 +128,7 @@ pub fn attach(request: AttachRequest<'_>) -> Result<Attached, AttachError> {
     let processes = if request.children { family(process) } else { vec![process] };
     // The positions as they are now; if they move before the tracepoints are open, they are
     // slightly wrong.
-    let mut watched = Watched::new(&processes);
+    let mut watched = Watched::new(&processes, request.children.then_some(process));
     let start_ns = clock.now_ns();
     let mut followed = Followed::new(&mut recorder, start_ns);
     processes.iter().for_each(|one| followed.look_at(*one));
@@ -164,15 +165,13 @@ pub fn attach(request: AttachRequest<'_>) -> Result<Attached, AttachError> {
         let what = "records that came faster than they could be taken: their calls are not here".to_owned();
         unseen.insert(0, iolab_trace::Unseen { what, count: Some(reading.lost), bytes: None });
     }
-    // New children are in the trace, but their counts can no longer be read.
-    let is_counted = !request.children;
     let end = End {
         elapsed_ns: clock.now_ns().saturating_sub(start_ns),
         operations: 0,
         devices: Vec::new(),
         processors: processors.into_samples(),
-        read_bytes: is_counted.then_some((counted.read, recorder.seen.read)),
-        written_bytes: is_counted.then_some((counted.written, recorder.seen.written)),
+        read_bytes: counted.map(|counted| (counted.read, recorder.seen.read)),
+        written_bytes: counted.map(|counted| (counted.written, recorder.seen.written)),
         unseen,
         outcome: if ended { "ended".to_owned() } else { "goes on: it was only watched".to_owned() },
     };
@@ -282,28 +281,6 @@ impl Reading {
         ready.clear();
         self.ready = ready;
     }
-}
-
-fn threads_of(process: i32) -> Vec<i32> {
-    let Ok(entries) = std::fs::read_dir(format!("/proc/{process}/task")) else { return Vec::new() };
-    entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
-}
-
-/// A process and all of its descendants.
-fn family(process: i32) -> Vec<i32> {
-    let (mut found, mut open) = (BTreeSet::from([process]), vec![process]);
-    while let Some(parent) = open.pop() {
-        for thread in threads_of(parent) {
-            let path = format!("/proc/{parent}/task/{thread}/children");
-            let children = std::fs::read_to_string(path).unwrap_or_default();
-            for child in children.split_whitespace().filter_map(|word| word.parse().ok()) {
-                if found.insert(child) {
-                    open.push(child);
-                }
-            }
-        }
-    }
-    found.into_iter().collect()
 }
 
 /// Numbers of the CPUs online.

@@ -1,8 +1,11 @@
 //! `iolab replay`: a trace as a job for the runner that everything else uses.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
+use iolab_plan::Plan;
 use iolab_resolve::Mode;
+use iolab_text::counted;
 
 use crate::exit::ExitFailure;
 use crate::pipeline;
@@ -54,9 +57,34 @@ pub(crate) fn main(arguments: &ReplayArguments) -> Result<u8, ExitFailure> {
     let asked = run::take_apart(&words(arguments)?, Mode::Iolab)?;
     let planned = pipeline::plan(&asked, Mode::Iolab)?;
     run::show_warnings(&planned);
+    all_are_named(arguments, &planned.plan)?;
     let recording = run::execute(&planned, &asked.run, Mode::Iolab)?;
     run::show_outcomes(&recording, "iolab");
     Ok(run::exit_code(&recording))
+}
+
+/// With `--map` alone, a file that no map names would be replayed on where it is: the program's libraries, for example. That
+/// has to be asked for.
+fn all_are_named(arguments: &ReplayArguments, plan: &Plan) -> Result<(), ExitFailure> {
+    let is_told = arguments.directory.is_some() || arguments.in_place || arguments.ioengine.as_deref() == Some("null");
+    if arguments.map.is_empty() || is_told {
+        return Ok(());
+    }
+    let places: Vec<&str> = arguments.map.iter().filter_map(|map| Some(map.split_once('=')?.1)).collect();
+    let files = plan.workers.iter().flat_map(|worker| &worker.files);
+    let others: BTreeSet<&Path> = files
+        .map(|file| file.path.as_path())
+        .filter(|path| !places.iter().any(|place| path.starts_with(place)))
+        .collect();
+    let Some(first) = others.first() else { return Ok(()) };
+    let more = match others.len() - 1 {
+        0 => String::new(),
+        count => format!(" and {}", counted(count as u64, "other file")),
+    };
+    Err(ExitFailure::mistake(format!(
+        "iolab: replay: no --map names {}{more}: add --directory FOLDER, which makes such files anew, or --in-place, which replays on them where they are",
+        first.display()
+    )))
 }
 
 /// The job, as `iolab run` would be given it.

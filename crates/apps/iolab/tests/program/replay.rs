@@ -127,6 +127,25 @@ fn what_iolab_did_not_make_is_not_overwritten() {
 }
 
 #[test]
+fn what_no_map_names_is_replayed_only_where_it_was_told_to() {
+    let lab = Lab::new();
+    let log = "fio version 3 iolog\n0 /lib/a add\n0 /lib/b add\n0 /db/c add\n0 /lib/a open\n0 /lib/b open\n0 /db/c open\n\
+        1 /lib/a read 0 4096\n2 /lib/b read 0 4096\n3 /db/c write 0 4096\n";
+    std::fs::write(lab.path("x.log"), log).unwrap();
+    let map = format!("/db={}", lab.path("copy").display());
+    let out = lab.iolab(&["replay", "x.log", "--map", &map]);
+    assert!(!out.status.success());
+    let said = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert!(said.contains("no --map names /lib/a and 1 other file: add --directory FOLDER"), "{said}");
+    let rest = lab.path("rest");
+    std::fs::create_dir(&rest).unwrap();
+    let out = lab.iolab(&["replay", "x.log", "--map", &map, "--directory", rest.to_str().unwrap()]);
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    assert_eq!(issued(&String::from_utf8_lossy(&out.stdout)), [2, 1, 0, 0]);
+    assert!(rest.join("lib/a").exists() && lab.path("copy/c").exists());
+}
+
+#[test]
 fn options_of_fio_skip_scale_and_align() {
     let lab = Lab::new();
     let log = "fio version 3 iolog\n0 /d add\n0 /d open\n1 /d write 1000000 4096\n2 /d read 0 4096\n3 /d sync 0 0\n";
