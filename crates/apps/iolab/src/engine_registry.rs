@@ -3,6 +3,10 @@
 use iolab_engine::EngineDescription;
 use iolab_runner::{EngineEntry, Engines};
 
+/// An engine knows no other: what SPDK's configurations have at the bottom is filled in here.
+type SpdkBdev =
+    iolab_engine_spdk_bdev::SpdkBdev<iolab_engine_nvme::Nvme, iolab_engine_libaio::Libaio, iolab_engine_uring::Uring>;
+
 /// Every engine, in the order `iolab engines` lists them.
 static ENGINES: &[EngineEntry] = &[
     EngineEntry::of::<iolab_engine_posix::read_write::Psync>(),
@@ -14,6 +18,7 @@ static ENGINES: &[EngineEntry] = &[
     EngineEntry::of::<iolab_engine_uring::UringCmd>(),
     EngineEntry::of::<iolab_engine_libaio::Libaio>(),
     EngineEntry::of::<iolab_engine_nvme::Nvme>(),
+    EngineEntry::of::<SpdkBdev>(),
     EngineEntry::of::<iolab_engine_logfs::Logfs>(),
     EngineEntry::of::<iolab_engine_kv::Kv>(),
     EngineEntry::of::<iolab_engine_posix::posixaio::PosixAio>(),

@@ -32,12 +32,24 @@ pub const TESTER_FILE: Limit = Limit::mib("a file of io_tester", 4);
 pub const ARRIVALS: Limit = Limit::mib("a file of arrivals", 512);
 /// An entry of the catalogue of virtual devices.
 pub const DEVICE_ENTRY: Limit = Limit::mib("an entry of the device catalogue", 1);
+/// A JSON configuration of SPDK.
+pub const SPDK_CONFIGURATION: Limit = Limit::mib("a configuration of SPDK", 4);
 /// What a trial wrote to its standard error.
 pub const LOG: Limit = Limit::mib("a log of a trial", 16);
 
 /// All of them.
-pub const LIMITS: [Limit; 9] =
-    [JOB_FILE, RECORDING, FIO_REPORT, STUDY_FILE, STUDY_FOLDER, TESTER_FILE, ARRIVALS, DEVICE_ENTRY, LOG];
+pub const LIMITS: [Limit; 10] = [
+    JOB_FILE,
+    RECORDING,
+    FIO_REPORT,
+    STUDY_FILE,
+    STUDY_FOLDER,
+    TESTER_FILE,
+    ARRIVALS,
+    DEVICE_ENTRY,
+    SPDK_CONFIGURATION,
+    LOG,
+];
 
 #[cfg(test)]
 mod tests {

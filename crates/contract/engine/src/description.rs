@@ -48,6 +48,8 @@ pub enum Need {
 pub enum Polling {
     /// Never.
     Never,
+    /// Always.
+    Always,
     /// When one of these options is on.
     WithOption(&'static [&'static str]),
     /// Unless this option has this value.
@@ -92,6 +94,7 @@ impl Capabilities {
         let value = |name: &str| options.get(name).map(|setting| &setting.value);
         let polls = match self.polling {
             Polling::Never => false,
+            Polling::Always => true,
             Polling::WithOption(names) => names.iter().any(|name| value(name) == Some(&Value::Flag(true))),
             Polling::UnlessOption(name, word) => {
                 !matches!(value(name), Some(Value::Choice(own) | Value::Text(own)) if own == word)

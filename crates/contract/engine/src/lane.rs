@@ -32,15 +32,15 @@ pub trait Engine {
     }
 
     /// What a device named in a job is, for engines with [`crate::FileUse::Devices`]; asked before
-    /// the run, and changes nothing.
-    fn device(name: &str) -> Result<DeviceFacts, OpenError> {
+    /// the run, with the engine's own options as the job set them; changes nothing.
+    fn device(name: &str, _options: &Settings) -> Result<DeviceFacts, OpenError> {
         let message = format!("{}: the engine {} does not open devices by name", name, Self::DESCRIPTION.name);
         Err(OpenError { message, errno: None })
     }
 
     /// Why a job must not write to a device that the engine opens itself, because of its content;
     /// `None` if it may, if `allowed` names the device, or if the engine refuses the name anyway.
-    fn overwrite_refusal(_device: &Path, _job: &str, _allowed: &[PathBuf]) -> Option<String> {
+    fn overwrite_refusal(_device: &Path, _options: &Settings, _job: &str, _allowed: &[PathBuf]) -> Option<String> {
         None
     }
 

@@ -99,7 +99,8 @@ fn lane_reads(parameters: &str, shape: &Shape) -> Result<(u64, u64), Box<dyn Err
     Load::on(&name, 32)?.lay_out()?;
     let depth = usize::from(shape.depth);
     let pool = SlotPool::new(depth, BYTES as usize, 0, &Backing::Memfd).map_err(|error| error.message)?;
-    let blocks = Nvme::device(&name).map_err(|error| error.message)?.size_bytes / u64::from(BYTES);
+    let blocks =
+        Nvme::device(&name, &Settings::default()).map_err(|error| error.message)?.size_bytes / u64::from(BYTES);
     let files = [TargetFile { path: name.into(), fd: -1, size_bytes: 0, is_block_device: true }];
     let options = Settings::default();
     let request =

@@ -7,7 +7,7 @@ use iolab_memory::SharedBytes;
 use iolab_nvme_driver::{
     Completion, Controller, ControllerFacts, DataWindow, DriverError, Namespace, QueueOptions, QueuePair, Submit,
 };
-use iolab_nvme_spec::log::LogPage;
+use iolab_nvme_spec::log::{AnaState, LogPage};
 use iolab_nvme_tcp::Tcp;
 
 /// Does the same with whichever it is.
@@ -43,6 +43,11 @@ impl AnyController {
     /// One active namespace, as it is now.
     pub fn namespace(&self, nsid: u32) -> Result<Namespace, DriverError> {
         each!(AnyController, self, controller => controller.namespace(nsid))
+    }
+
+    /// How the controller reaches a namespace. See [`Controller::access`].
+    pub fn access(&self, nsid: u32) -> Result<Option<AnaState>, DriverError> {
+        each!(AnyController, self, controller => controller.access(nsid))
     }
 
     /// Makes memory reachable for the device. See [`Controller::map`].

@@ -33,6 +33,12 @@ fn of_status(status: Status) -> i32 {
         Status::TOO_MANY_ACTIVE_ZONES => libc::EOVERFLOW,
         Status::TOO_MANY_OPEN_ZONES => libc::ETOOMANYREFS,
         Status::RESERVATION_CONFLICT => libc::EBADE,
+        Status::INTERNAL_PATH_ERROR
+        | Status::ANA_PERSISTENT_LOSS
+        | Status::ANA_INACCESSIBLE
+        | Status::ANA_TRANSITION
+        | Status::CONTROLLER_PATHING_ERROR
+        | Status::HOST_PATHING_ERROR => libc::ENOLINK,
         _ => libc::EIO,
     }
 }
@@ -69,6 +75,7 @@ mod tests {
             (Status::LBA_OUT_OF_RANGE, libc::EREMOTEIO),
             (Status::UNRECOVERED_READ_ERROR.with_dnr(true), libc::ENODATA),
             (Status::CAPACITY_EXCEEDED, libc::ENOSPC),
+            (Status::ANA_INACCESSIBLE, libc::ENOLINK),
             (Status::INTERNAL_ERROR.with_more(true), libc::EIO),
         ];
         for (status, errno) in cases {

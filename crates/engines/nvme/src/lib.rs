@@ -33,7 +33,7 @@ use iolab_engine::{
     Capabilities, DeviceFacts, Engine, EngineDescription, EngineProbe, FileEffect, FileUse, LaneRequest, OpenError,
     Polling,
 };
-use iolab_options::{PageCache, Reach};
+use iolab_options::{PageCache, Reach, Settings};
 
 pub use any_transport::{AnyController, AnyPair};
 pub use first_bytes::{FirstBytesError, first_bytes};
@@ -90,7 +90,7 @@ impl Engine for Nvme {
         NvmeLane::open(request)
     }
 
-    fn overwrite_refusal(device: &Path, job: &str, allowed: &[PathBuf]) -> Option<String> {
+    fn overwrite_refusal(device: &Path, _options: &Settings, job: &str, allowed: &[PathBuf]) -> Option<String> {
         overwrite::refusal(device, job, allowed)
     }
 
@@ -98,7 +98,7 @@ impl Engine for Nvme {
         allow_media(paths.iter().map(PathBuf::as_path));
     }
 
-    fn device(name: &str) -> Result<DeviceFacts, OpenError> {
+    fn device(name: &str, _options: &Settings) -> Result<DeviceFacts, OpenError> {
         let refused = |error: NvmeDeviceError| OpenError { message: format!("{name}: {error}"), errno: error.errno() };
         let parsed = DeviceName::parse(name).map_err(|error| refused(error.into()))?;
         opened::facts(&parsed).map_err(refused)

@@ -12,6 +12,7 @@ use iolab_clock::Clock;
 use iolab_device_link::{Link, LinkError};
 use iolab_engine::DeviceFacts;
 use iolab_nvme_driver::{Controller, ControllerOptions, DriverError, Namespace};
+use iolab_nvme_spec::log::AnaState;
 use iolab_nvme_tcp::DiscoverError;
 use iolab_vfio::{AddressError, PciAddress, VfioDevice, VfioError};
 use iolab_vfio_user::{VfioUser, VfioUserError};
@@ -37,13 +38,18 @@ pub struct Opened {
 impl Opened {
     /// One of the device's namespaces.
     pub fn namespace(&self, wanted: u32) -> Result<Namespace, NvmeDeviceError> {
-        self.controller.namespace(wanted).map_err(|error| match self.controller.namespaces() {
+        let found = self.controller.namespace(wanted).map_err(|error| match self.controller.namespaces() {
             Ok(all) if all.iter().all(|namespace| namespace.id() != wanted) => {
                 let numbers: Vec<String> = all.iter().map(|namespace| namespace.id().to_string()).collect();
                 NvmeDeviceError::Namespace { wanted, there: numbers.join(", ") }
             }
             _ => error.into(),
-        })
+        })?;
+        // In every other state commands work, or wait for their path.
+        match self.controller.access(wanted)? {
+            Some(state @ AnaState::PERSISTENT_LOSS) => Err(NvmeDeviceError::Access { wanted, state }),
+            _ => Ok(found),
+        }
     }
 
     /// Polls a device inside this thread. Others work by themselves.
@@ -101,6 +107,16 @@ pub enum NvmeDeviceError {
     /// The controller.
     #[error(transparent)]
     Driver(#[from] DriverError),
+    /// A namespace that cannot be reached this way.
+    #[error(
+        "this controller does not reach ns={wanted} (asymmetric namespace access: {state}); name another path to it"
+    )]
+    Access {
+        /// The one that was named.
+        wanted: u32,
+        /// Its state.
+        state: AnaState,
+    },
     /// A namespace that does not exist.
     #[error("the device has no ns={wanted}; its namespaces are {there}")]
     Namespace {
@@ -141,6 +157,7 @@ impl NvmeDeviceError {
             NvmeDeviceError::Link { .. } | NvmeDeviceError::VfioUser { .. } => Some(libc::ENODEV),
             NvmeDeviceError::Media(MediaError::Refused { .. }) | NvmeDeviceError::Folder(_) => Some(libc::EPERM),
             NvmeDeviceError::Media(MediaError::System { source, .. }) => source.raw_os_error(),
+            NvmeDeviceError::Access { .. } => Some(libc::ENOLINK),
             NvmeDeviceError::Vfio(_) | NvmeDeviceError::Embedded(_) => None,
         }
     }

@@ -103,7 +103,7 @@ fn a_served_drive_is_shared_by_all_who_connect() {
     assert_eq!(writer.perform(op(OpKind::Sync, 0, 0, 0)), 0);
     assert_eq!(reader.perform(op(OpKind::Read, 0, 4096, 8192)), 8192);
     assert!(reader.pool.slot_mut(0)[..8192].iter().all(|&byte| byte == 0x5a));
-    assert_eq!(Nvme::device(&name).unwrap().size_bytes, 16 << 20);
+    assert_eq!(Nvme::device(&name, &Settings::default()).unwrap().size_bytes, 16 << 20);
     drop(writer);
     assert_eq!(reader.perform(op(OpKind::Read, 0, 0, 512)), 512, "the other driver is still there");
     drop(reader);
@@ -145,8 +145,15 @@ fn what_the_device_refuses_is_the_kernels_errno() {
 }
 
 #[test]
+fn a_namespace_out_of_reach_is_told_apart_from_none() {
+    let message = Rig::open(&["trtype=VIRT size=4M ana=persistent-loss"], 1).unwrap_err();
+    assert!(message.contains("does not reach ns=1 (asymmetric namespace access: persistent loss)"), "{message}");
+    assert!(Rig::open(&["trtype=VIRT size=4M ana=non-optimized"], 1).is_ok());
+}
+
+#[test]
 fn a_name_is_explained_before_a_run() {
-    let facts = Nvme::device("trtype=VIRT size=1G lba=4k").unwrap();
+    let facts = Nvme::device("trtype=VIRT size=1G lba=4k", &Settings::default()).unwrap();
     assert_eq!((facts.size_bytes, facts.block_bytes), (1 << 30, 4096));
     let cases = [
         ("disk", "not KEY=VALUE"),
@@ -156,7 +163,7 @@ fn a_name_is_explained_before_a_run() {
         ("trtype=PCIe traddr=0000.ff.1f.7", "0000:ff:1f.7"),
     ];
     for (name, expected) in cases {
-        let message = Nvme::device(name).unwrap_err().message;
+        let message = Nvme::device(name, &Settings::default()).unwrap_err().message;
         assert!(message.contains(expected), "{name}: {message}");
     }
 }

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use iolab_engine::{
     Capabilities, DeviceFacts, Engine, EngineDescription, FileEffect, FileUse, LaneRequest, OpenError, Polling,
 };
-use iolab_options::{PageCache, Reach};
+use iolab_options::{PageCache, Reach, Settings};
 
 pub use lane::PassthroughLane;
 
@@ -72,11 +72,11 @@ impl Engine for UringCmd {
         Ok(PassthroughLane::new(opened, request, &requested, namespaces))
     }
 
-    fn overwrite_refusal(device: &Path, job: &str, allowed: &[PathBuf]) -> Option<String> {
+    fn overwrite_refusal(device: &Path, _options: &Settings, job: &str, allowed: &[PathBuf]) -> Option<String> {
         safety::refusal(device, job, allowed)
     }
 
-    fn device(name: &str) -> Result<DeviceFacts, OpenError> {
+    fn device(name: &str, _options: &Settings) -> Result<DeviceFacts, OpenError> {
         let namespace = GenericNamespace::open(Path::new(name))?;
         let format = namespace.format;
         Ok(DeviceFacts { size_bytes: format.blocks << format.block_shift, block_bytes: 1 << format.block_shift })
@@ -105,9 +105,9 @@ mod tests {
             ("/dev/null", "not the character device of an NVMe namespace"),
             (folder.to_str().unwrap(), "not the character device of an NVMe namespace"),
         ] {
-            let message = UringCmd::device(name).unwrap_err().message;
+            let message = UringCmd::device(name, &Settings::default()).unwrap_err().message;
             assert!(message.contains(said), "{name}: {message}");
         }
-        assert!(UringCmd::device("/dev/nvme3n1").unwrap_err().message.contains("/dev/ng3n1"));
+        assert!(UringCmd::device("/dev/nvme3n1", &Settings::default()).unwrap_err().message.contains("/dev/ng3n1"));
     }
 }

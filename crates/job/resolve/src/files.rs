@@ -256,7 +256,7 @@ fn own_device(job: &Job<'_>, path: String, origin: FileOrigin) -> Target {
         job.error("filename", format!("engine {} needs the name of a device", job.engine.name), "give filename=");
         return Target { path, kind: PathKind::Missing, origin, block_bytes: 1 };
     }
-    match job.request.machine.device(job.engine.name, &path) {
+    match job.request.machine.device(job.engine.name, &path, &job.section.engine_settings) {
         Ok(facts) => {
             let kind = PathKind::BlockDevice(facts.size_bytes);
             Target { path, kind, origin, block_bytes: facts.block_bytes.max(1) }

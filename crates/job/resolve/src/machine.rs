@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use iolab_engine::{DeviceFacts, OpenError};
+use iolab_options::Settings;
 use iolab_plan::{ReplayRules, ReplaySurvey};
 
 /// Answers about the machine the job will run on. Must not change anything.
@@ -28,8 +29,8 @@ pub trait MachineFacts {
         Err(format!("{}: there are no traces here", paths.join(":")))
     }
     /// What a device is that `engine` opens by itself and that a job names in the engine's
-    /// language, or why it is not available.
-    fn device(&self, engine: &str, name: &str) -> Result<DeviceFacts, OpenError> {
+    /// language, with these options of it, or why it is not available.
+    fn device(&self, engine: &str, name: &str, _options: &Settings) -> Result<DeviceFacts, OpenError> {
         Err(OpenError { message: format!("{name}: there are no devices of {engine} here"), errno: None })
     }
 }

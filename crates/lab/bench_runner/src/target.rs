@@ -9,6 +9,7 @@ use iolab_activity::Failure;
 use iolab_bench::MeasuredTarget;
 use iolab_engine_nvme::{DeviceName, DevicePlace};
 use iolab_observe::{DirectIo, direct_io_at};
+use iolab_options::Settings;
 use iolab_runner::Engines;
 use tempfile::TempDir;
 
@@ -104,7 +105,7 @@ impl Target {
 
     fn on_nvme(engines: Engines, request: &BenchRequest<'_>) -> Result<Target, Failure> {
         let device = DeviceName::parse(request.target).map_err(|error| mistake(request, &error.to_string()))?;
-        let facts = engines.device("nvme", request.target);
+        let facts = engines.device("nvme", request.target, &Settings::default());
         let facts = facts.map_err(|error| {
             let text = format!("{}: {}", request.target, error.message);
             if error.is_refusal() { Failure::refused(text) } else { Failure::failed(text) }

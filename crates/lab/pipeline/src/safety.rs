@@ -51,7 +51,8 @@ pub(crate) fn check(engines: Engines, plan: &Plan, mode: Mode, allowed: &[PathBu
         check.opened(engine, worker);
         if opens_devices(can) && destroys(worker, can) {
             let names = worker.files.iter().map(|file| &file.path);
-            let refusals = names.filter_map(|path| (engine.overwrite_refusal)(path, &worker.job, allowed));
+            let options = &worker.engine.options;
+            let refusals = names.filter_map(|path| (engine.overwrite_refusal)(path, options, &worker.job, allowed));
             for refusal in refusals {
                 if !check.verdict.refusals.contains(&refusal) {
                     check.verdict.refusals.push(refusal);

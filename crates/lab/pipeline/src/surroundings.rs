@@ -6,7 +6,7 @@ use iolab_bounded_read::{ARRIVALS, JOB_FILE};
 use iolab_engine::{DeviceFacts, OpenError};
 use iolab_jobfile::Surroundings;
 use iolab_observe::{FileKind, System, file_facts, free_bytes, page_bytes};
-use iolab_options::OptionEntry;
+use iolab_options::{OptionEntry, Settings};
 use iolab_plan::{ReplayRules, ReplaySurvey};
 use iolab_resolve::{MachineFacts, PathKind};
 use iolab_runner::Engines;
@@ -110,8 +110,8 @@ impl MachineFacts for ThisMachine {
         iolab_replay::survey(paths, rules)
     }
 
-    fn device(&self, engine: &str, name: &str) -> Result<DeviceFacts, OpenError> {
-        self.engines.device(engine, name)
+    fn device(&self, engine: &str, name: &str, options: &Settings) -> Result<DeviceFacts, OpenError> {
+        self.engines.device(engine, name, options)
     }
 
     fn huge_page_bytes(&self) -> u64 {

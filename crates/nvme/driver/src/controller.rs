@@ -7,6 +7,7 @@
 //! that, queue pairs learn of the reset, and then create their queues again (see
 //! `queue_pair/recovery.rs`).
 
+mod access;
 mod admin;
 mod admin_command;
 mod cold;

@@ -97,6 +97,8 @@ pub struct QueueOptions {
     pub reaps_per_check: u32,
     /// How often a command is sent again after a reset of the controller before it is given up.
     pub replays: u8,
+    /// How long commands are sent again that the path refuses (Asymmetric Namespace Access: inaccessible, in transition).
+    pub path_patience_ns: u64,
 }
 
 /// Entries of a ring for few slots, if the controller allows so many. They fill a page of memory. A
@@ -121,6 +123,7 @@ impl QueueOptions {
             timeout_ns: 30_000_000_000,
             reaps_per_check: 1024,
             replays: 2,
+            path_patience_ns: 10_000_000_000,
         }
     }
 }

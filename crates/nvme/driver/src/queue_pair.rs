@@ -12,6 +12,7 @@
 //! ```
 
 mod completion;
+mod held;
 mod lifetime;
 mod reap;
 mod recovery;
@@ -66,6 +67,8 @@ struct ColdQueue {
     reject_completion: bool,
     /// Slots and identifiers of commands that are to be sent again and did not fit into the queue.
     unsent: Vec<(u16, u16)>,
+    /// Commands that wait for their path.
+    held: Vec<held::Held>,
     /// The controller was given up.
     dead: bool,
     /// Whether the clock is simulated. The device is in this thread then.

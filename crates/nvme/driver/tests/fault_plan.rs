@@ -5,6 +5,7 @@ mod drive;
 use drive::*;
 use iolab_nvme_driver::*;
 use iolab_nvme_spec::Status;
+use iolab_nvme_spec::log::AnaState;
 use iolab_virtual_ssd::{Config, Fault as Planned, FaultKind};
 
 const COMMANDS: u16 = 12;
@@ -141,4 +142,37 @@ fn an_admin_command_without_an_answer_is_an_error_and_a_reset() {
     }
     assert_eq!((failed, drive.controller.resets()), (1, 1));
     still_works(&mut drive, &mut queue);
+}
+
+#[test]
+fn asymmetric_access_is_reported_and_kept_to() {
+    let cases = [
+        ("no", None, CommandOutcome::Done),
+        ("optimized", Some(AnaState::OPTIMIZED), CommandOutcome::Done),
+        ("non-optimized", Some(AnaState::NON_OPTIMIZED), CommandOutcome::Done),
+        ("inaccessible", Some(AnaState::INACCESSIBLE), CommandOutcome::Failed(Status::ANA_INACCESSIBLE)),
+        ("persistent-loss", Some(AnaState::PERSISTENT_LOSS), CommandOutcome::Failed(Status::ANA_PERSISTENT_LOSS)),
+        ("change", Some(AnaState::CHANGE), CommandOutcome::Failed(Status::ANA_TRANSITION)),
+    ];
+    for (word, state, outcome) in cases {
+        let config = Config::parse(&format!("size=1M namespaces=2 ana={word}")).unwrap();
+        let mut drive = Drive::new(config);
+        for nsid in [1, 2] {
+            assert_eq!(drive.controller.access(nsid).unwrap(), state, "{word}");
+        }
+        assert_eq!(drive.controller.access(3).unwrap(), None);
+        let namespace = drive.controller.namespace(2).unwrap();
+        let options = QueueOptions { path_patience_ns: 100_000_000, ..queue_options(4) };
+        let mut queue = drive.controller.queue_pair(options).unwrap();
+        let data = drive.buffer(4096);
+        assert_eq!(queue.read(0, &namespace, 8, 8, data.slice), Submit::Accepted);
+        let ended = collect(&mut queue, 1);
+        // The error log has more about it, which is said, too.
+        let found = match ended[0].outcome {
+            CommandOutcome::Failed(status) => CommandOutcome::Failed(status.code()),
+            other => other,
+        };
+        assert_eq!(found, outcome, "{word}");
+        assert_eq!(drive.controller.resets(), 0, "{word}");
+    }
 }

@@ -110,6 +110,39 @@ fn errors_of_the_device_are_answers_and_cost_nothing_else() {
 }
 
 #[test]
+fn commands_that_their_path_refuses_for_a_while_are_done_in_the_end() {
+    let mut bench = Bench::new();
+    let mut queue = bench.queue(8);
+    bench.script.io(&[[Act::Fail(Status::ANA_INACCESSIBLE), Act::Fail(Status::ANA_TRANSITION)]; 10].concat());
+    assert_eq!(eight_writes(&mut bench, &mut queue), [CommandOutcome::Done; 8]);
+    assert_eq!((bench.script.fetched().len(), bench.controller.resets()), (28, 0));
+    // Nor is anything lost when a reset comes while some of them wait.
+    bench.script.io(&[Act::Fail(Status::ANA_INACCESSIBLE), Act::Fail(Status::ANA_INACCESSIBLE), Act::Fatal]);
+    assert_eq!(eight_writes(&mut bench, &mut queue), [CommandOutcome::Done; 8]);
+    assert_eq!(bench.controller.resets(), 1);
+}
+
+#[test]
+fn patience_with_a_path_ends_and_a_lost_path_gets_none() {
+    for (status, most) in [
+        (Status::ANA_INACCESSIBLE, 5),
+        (Status::ANA_PERSISTENT_LOSS, 1),
+        (Status::ANA_INACCESSIBLE.with_dnr(true), 1),
+        (Status::INTERNAL_PATH_ERROR, 1),
+    ] {
+        let mut bench = Bench::new();
+        let options =
+            QueueOptions { path_patience_ns: 160_000_000, timeout_ns: fake::SECOND, ..QueueOptions::with_slots(8) };
+        let mut queue = bench.controller.queue_pair(options).unwrap();
+        bench.script.io(&[Act::Fail(status); 100]);
+        assert_eq!(eight_writes(&mut bench, &mut queue), [CommandOutcome::Failed(status); 8]);
+        let sent = bench.script.fetched().len();
+        assert!((8..=8 * most).contains(&sent), "{status}: sent {sent} times");
+        assert_eq!(bench.controller.resets(), 0);
+    }
+}
+
+#[test]
 fn a_command_that_never_works_is_given_up_and_the_others_are_not() {
     let mut bench = Bench::new();
     let mut queue = bench.queue(8);

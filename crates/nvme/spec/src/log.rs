@@ -1,8 +1,10 @@
 //! Log pages (Base, section 5.14.1).
 
+mod ana;
 mod error;
 mod health;
 
+pub use ana::{ANA_GROUPS_ONLY, AnaGroup, AnaHeader, AnaState};
 pub use error::{ErrorLogEntry, ParameterLocation};
 pub use health::{CriticalWarning, HealthLog};
 

@@ -4,7 +4,7 @@
 //! the driver's transport to any NVMe/TCP target, without a kernel module. [`discover`] asks a
 //! target what it has. The bytes of both are made and read by `iolab-nvme-fabrics`.
 //!
-//! Deliberately not here: TLS, authentication (DH-HMAC-CHAP), asymmetric access.
+//! Deliberately not here: TLS, authentication (DH-HMAC-CHAP).
 #![forbid(unsafe_code)]
 
 mod inbox;

@@ -11,7 +11,7 @@
 //! Guarantees: whatever a host sends, it costs no more memory than [`TargetOptions`] allows, and
 //! disturbs no other host. A PDU that breaks a rule is answered with a termination request. A host
 //! that is gone, silent for longer than its keep alive timer, or never connects a queue loses its
-//! connections. Deliberately not here: authentication, TLS, asymmetric access.
+//! connections. Deliberately not here: authentication, TLS.
 
 mod admin_role;
 mod arriving;

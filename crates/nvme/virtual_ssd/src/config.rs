@@ -13,6 +13,7 @@ mod describe;
 mod error;
 mod parse;
 
+use iolab_nvme_spec::log::AnaState;
 use iolab_ssd_timing::Parameters;
 
 pub use age::Age;
@@ -65,6 +66,8 @@ pub struct Config {
     pub queue_pairs: u16,
     /// Most entries of a queue.
     pub queue_entries: u32,
+    /// How controllers reach the namespaces, if that is reported.
+    pub access: Option<AnaState>,
     /// What goes wrong, and when.
     pub faults: Vec<Fault>,
     /// Makes identifiers, and the places that ageing overwrites.
@@ -87,6 +90,7 @@ impl Default for Config {
             most_bytes: 1 << 20,
             queue_pairs: 64,
             queue_entries: 4096,
+            access: None,
             faults: Vec::new(),
             seed: 1,
             serial: "IOLAB-1".to_owned(),

@@ -15,6 +15,8 @@ mod state;
 pub use parse::FaultError;
 pub(crate) use state::{FaultPoint, FaultState, Subject};
 
+use iolab_nvme_spec::log::AnaState;
+
 /// What goes wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultKind {
@@ -39,6 +41,8 @@ pub enum FaultKind {
     },
     /// The device is pulled out: every register reads as all ones.
     Removal,
+    /// The controller does not reach the namespace (`ana=`); not a fault to be asked for by itself.
+    NoAccess(AnaState),
 }
 
 /// Which commands a fault applies to, by their data.

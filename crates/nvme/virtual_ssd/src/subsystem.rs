@@ -8,13 +8,14 @@ use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use iolab_nvme_spec::log::AnaState;
 use iolab_nvme_spec::zone::ZoneState;
 use iolab_nvme_spec::{IoOpcode, SubmissionEntry};
 use iolab_ssd_timing::{Statistics, TimedCommand};
 
 use crate::config::{Age, Config, ConfigError};
 use crate::controller_record::{ControllerRecord, Notice};
-use crate::fault::{FaultPoint, FaultState, PlannedFaults, Subject};
+use crate::fault::{Fault, FaultKind, FaultPoint, FaultState, PlannedFaults, Subject};
 use crate::health::{Health, HealthTotals};
 use crate::media::{CopyError, Media, MediaKind};
 use crate::namespace::{MOST_CONTROLLERS, Namespace};
@@ -70,7 +71,7 @@ impl Subsystem {
             namespaces,
             state: state.map(|(state, _)| state),
             timing: Timing::build(&config.timing_parameters(), config.media_bytes(), config.age.to_study(config.seed))?,
-            faults: FaultState::new(&config.faults),
+            faults: FaultState::new(&planned(&config)),
             health: Health::default(),
             controllers: Mutex::default(),
             resets: AtomicU64::new(0),
@@ -250,4 +251,12 @@ impl Subsystem {
         let at_completion = if at_fetch.is_none() { faults.strike(FaultPoint::Complete, &subject) } else { None };
         PlannedFaults { at_fetch, at_completion }
     }
+}
+
+/// The faults of a drive. Namespaces that its controllers do not reach are one: it meets every I/O command.
+fn planned(config: &Config) -> Vec<Fault> {
+    let mut faults = config.faults.clone();
+    let out_of_reach = |state: &AnaState| !matches!(*state, AnaState::OPTIMIZED | AnaState::NON_OPTIMIZED);
+    faults.extend(config.access.filter(out_of_reach).map(|state| Fault::new(FaultKind::NoAccess(state))));
+    faults
 }

@@ -16,13 +16,13 @@ pub struct EngineEntry {
     /// Its description.
     pub description: &'static EngineDescription,
     /// What a device named in a job is, for engines that open devices by themselves.
-    pub device: fn(&str) -> Result<DeviceFacts, OpenError>,
+    pub device: fn(&str, &Settings) -> Result<DeviceFacts, OpenError>,
     /// Files and block devices that the engine opens by its own options.
     pub opens: fn(&Settings) -> Vec<PathBuf>,
     /// Whether it overwrites them as a whole.
     pub remakes: fn(&Settings) -> bool,
     /// Why a job must not write to a device that the engine opens by itself.
-    pub overwrite_refusal: fn(&Path, &str, &[PathBuf]) -> Option<String>,
+    pub overwrite_refusal: fn(&Path, &Settings, &str, &[PathBuf]) -> Option<String>,
     /// Passes on what the user allows to be overwritten.
     pub allow_overwriting: fn(&[PathBuf]),
     pub(crate) live: fn(&Task<'_>) -> WorkerRecording,
@@ -76,13 +76,13 @@ impl Engines {
         self.0.iter().find(|entry| entry.description.name == name)
     }
 
-    /// What a device is that a job of this engine names.
+    /// What a device is that a job of this engine, with these options, names.
     ///
     /// # Errors
     /// There is no such engine, or no such device.
-    pub fn device(self, engine: &str, name: &str) -> Result<DeviceFacts, OpenError> {
+    pub fn device(self, engine: &str, name: &str, options: &Settings) -> Result<DeviceFacts, OpenError> {
         let none = || OpenError { message: format!("there is no engine {engine}"), errno: None };
-        (self.entry(engine).ok_or_else(none)?.device)(name)
+        (self.entry(engine).ok_or_else(none)?.device)(name, options)
     }
 }
 

@@ -120,6 +120,9 @@ fn identify(device: &str) -> Result<String, ExitFailure> {
         if let Some(zones) = namespace.zones() {
             let _ = write!(text, ", zones of {} blocks", zones.zone_blocks);
         }
+        if let Some(state) = opened.controller.access(namespace.id()).map_err(failed)? {
+            let _ = write!(text, ", asymmetric access: {state}");
+        }
         text.push('\n');
     }
     Ok(text)

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use iolab_engine::{Capabilities, DeviceFacts, EngineDescription, FileEffect, FileUse, OpenError, Polling};
 use iolab_jobfile::{Diagnostic, JobSet};
-use iolab_options::{Category, DefaultValue, OptionEntry, PageCache, Reach, SupportStatus, ValueKind};
+use iolab_options::{Category, DefaultValue, OptionEntry, PageCache, Reach, Settings, SupportStatus, ValueKind};
 use iolab_plan::{Plan, ReplayFile, ReplayRules, ReplayShare, ReplaySurvey, WorkerPlan};
 use iolab_resolve::{MachineFacts, Mode, Overrides, PathKind, ResolveRequest, Resolved, resolve};
 
@@ -47,7 +47,7 @@ impl MachineFacts for Lab {
     fn huge_page_bytes(&self) -> u64 {
         2 << 20
     }
-    fn device(&self, engine: &str, name: &str) -> Result<DeviceFacts, OpenError> {
+    fn device(&self, engine: &str, name: &str, _options: &Settings) -> Result<DeviceFacts, OpenError> {
         assert_eq!(engine, "drives");
         match name {
             "bus=7 unit=1" => Ok(DeviceFacts { size_bytes: GIB, block_bytes: 4096 }),

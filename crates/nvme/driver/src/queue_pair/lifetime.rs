@@ -55,6 +55,7 @@ impl<T: Transport> QueuePair<T> {
                 checked_progress: 0,
                 reject_completion: false,
                 unsent: Vec::with_capacity(usize::from(options.slots)),
+                held: Vec::new(),
                 dead: false,
                 is_simulated,
                 options,

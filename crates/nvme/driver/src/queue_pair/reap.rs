@@ -37,7 +37,7 @@ impl<T: Transport> QueuePair<T> {
                 return Ok(handed_out);
             }
         }
-        let mut reaped = 0;
+        let (mut reaped, mut held) = (0, 0);
         while reaped < max {
             let Some(entry) = self.queue.peek() else { break };
             match self.check(&entry) {
@@ -46,27 +46,39 @@ impl<T: Transport> QueuePair<T> {
                     each(completion);
                     reaped += 1;
                 }
-                Err(fault) => {
+                Err(Unusual::Held) => {
+                    self.queue.pop();
+                    held += 1;
+                    self.countdown = 1;
+                }
+                Err(Unusual::Invalid(fault)) => {
                     self.reject_completion(fault);
                     break;
                 }
             }
         }
-        self.queue.consumed(reaped as u32);
+        self.queue.consumed(reaped as u32 + held);
         Ok(reaped)
     }
 
-    /// Checks that an entry answers a command in flight, and ends that command.
+    /// Checks that an entry answers a command in flight, and ends that command, unless it is held.
     #[inline(always)]
-    pub(super) fn check(&mut self, entry: &CompletionEntry) -> Result<Completion, ResetCause> {
+    pub(super) fn check(&mut self, entry: &CompletionEntry) -> Result<Completion, Unusual> {
         let cid = entry.cid();
         let index = cid & self.slot_mask;
         let Some(slot) = self.slots.get_mut(usize::from(index)).filter(|slot| slot.expects(cid)) else {
-            return Err(ResetCause::NotInFlight { queue: self.queue.id(), cid });
+            return Err(Unusual::Invalid(ResetCause::NotInFlight { queue: self.queue.id(), cid }));
         };
-        self.queue.check(entry)?;
+        self.queue.check(entry).map_err(Unusual::Invalid)?;
         let status = entry.status();
-        let outcome = if status.is_success() { CommandOutcome::Done } else { failure(status, slot.abort) };
+        let outcome = if status.is_success() {
+            CommandOutcome::Done
+        } else {
+            if self.cold.hold((index, &mut *slot), self.cid_step, status, self.shared.clock.now_ns()) {
+                return Err(Unusual::Held);
+            }
+            failure(status, slot.abort)
+        };
         slot.finish(self.cid_step);
         // Nearly always zero already. A store is cheaper than a comparison.
         (slot.abort, slot.replays) = (AbortState::NotSent, 0);
@@ -89,6 +101,15 @@ impl<T: Transport> QueuePair<T> {
         }
         count
     }
+}
+
+/// What a completion may be instead of the end of its command.
+#[derive(Debug)]
+pub(super) enum Unusual {
+    /// The path refused the command, which is sent again.
+    Held,
+    /// It answers nothing that was asked.
+    Invalid(ResetCause),
 }
 
 #[cold]

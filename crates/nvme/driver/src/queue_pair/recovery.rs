@@ -15,6 +15,7 @@ use std::sync::atomic::Ordering;
 use iolab_nvme_spec::command::AbortDword10;
 use iolab_nvme_spec::{AdminOpcode, IoOpcode, SubmissionEntry};
 
+use super::reap::Unusual;
 use super::slot::AbortState;
 use super::{CommandOutcome, Completion, Loss, QueuePair};
 use crate::controller::{ATTEMPTS, AdminCommand, Payload};
@@ -29,9 +30,17 @@ impl<T: Transport> QueuePair<T> {
     #[cold]
     pub(super) fn run_checks(&mut self) -> Result<(), DriverError> {
         self.resume_if_reset();
+        // Before time-outs are looked for: what is held is not late.
+        let holds = !self.cold.held.is_empty();
+        if holds {
+            self.send_held();
+        }
         if self.countdown == 0 {
             self.countdown = self.cold.options.reaps_per_check.max(1);
             self.check_time();
+        }
+        if holds {
+            self.countdown = 1;
         }
         if !self.cold.unsent.is_empty() {
             self.send_unsent();
@@ -164,6 +173,7 @@ impl<T: Transport> QueuePair<T> {
             }
             self.cold.dead = false;
             self.cold.unsent.clear();
+            self.cold.held.clear();
             self.queue.restart();
             let mut made = self.queue.create(&*self.shared);
             if made.is_err() && self.current_epoch.load(Ordering::Acquire) == self.epoch {
@@ -202,9 +212,13 @@ impl<T: Transport> QueuePair<T> {
             return;
         }
         while let Some(entry) = self.queue.peek() {
-            let Ok(completion) = self.check(&entry) else { return };
+            match self.check(&entry) {
+                Ok(completion) => self.pending.push(completion),
+                // It is in flight, and sent again with the others.
+                Err(Unusual::Held) => {}
+                Err(Unusual::Invalid(_)) => return,
+            }
             self.queue.pop();
-            self.pending.push(completion);
         }
     }
 
@@ -262,6 +276,7 @@ impl<T: Transport> QueuePair<T> {
     fn fail_everything(&mut self) {
         self.cold.dead = true;
         self.cold.unsent.clear();
+        self.cold.held.clear();
         self.countdown = 1;
         self.queue.close();
         for index in 0..self.slots.len() as u16 {

@@ -13,6 +13,7 @@ use iolab_nvme_spec::registers::Version;
 use iolab_nvme_spec::{ALL_NAMESPACES, FromZeros, IntoBytes, Status};
 
 use super::events::REQUEST_LIMIT;
+use super::logs::ACCESS_GROUP;
 use super::{ABORT_LIMIT, AdminCommand, AdminExecutor, AdminReply};
 use crate::command_error::{CommandError, place};
 use crate::config::FORMAT_SHIFTS;
@@ -26,6 +27,9 @@ enum Listed {
     Active,
     Allocated,
 }
+
+/// How long a change of asymmetric access may take. None ever happens while a drive is served.
+const ACCESS_TRANSITION_SECONDS: u8 = 10;
 
 impl AdminExecutor {
     pub(super) fn identify(&mut self, command: &mut AdminCommand<'_>) -> Result<AdminReply, CommandError> {
@@ -86,6 +90,7 @@ impl AdminExecutor {
         data.flbas = namespace.format_index();
         data.lbaf = lba_formats();
         data.nmic = 1;
+        data.anagrpid = U32::new(if self.subsystem.config.access.is_some() { ACCESS_GROUP } else { 0 });
         data.dlfeat = DatasetCapabilities(0).with_read_behavior(1).with_write_zeroes_deallocates(true).0;
         data.nvmcap = U128::new(u128::from(namespace.bytes()));
         data.mssrl = U16::new(MOST_COPY_BLOCKS as u16);
@@ -105,7 +110,14 @@ impl AdminExecutor {
         padded(&mut data.fr, env!("CARGO_PKG_VERSION"));
         data.rab = 6;
         // Several controllers, each may be one of several ports.
-        data.cmic = 0b11;
+        data.cmic = 0b11 | u8::from(config.access.is_some()) << 3;
+        if config.access.is_some() {
+            // All states are reported; the group of a namespace does not change; there is one.
+            data.anacap = 0b101_1111;
+            data.anatt = ACCESS_TRANSITION_SECONDS;
+            data.anagrpmax = U32::new(ACCESS_GROUP);
+            data.nanagrpid = U32::new(1);
+        }
         data.mdts = if config.most_bytes == 0 { 0 } else { (config.most_bytes >> 12).trailing_zeros() as u8 };
         data.cntlid = U16::new(self.record.id());
         data.ver = U32::new(Version::V1_4.0);
@@ -218,6 +230,7 @@ impl AdminExecutor {
         if let Some(namespace) = self.listed(id, Listed::Active)? {
             // NMIC: shared; NSATTR: write protected; NSTAT: ready.
             data[1] = 1;
+            data[4] = u8::from(self.subsystem.config.access.is_some()) * ACCESS_GROUP as u8;
             data[13] = u8::from(namespace.is_write_protected());
             data[14] = 1;
         }

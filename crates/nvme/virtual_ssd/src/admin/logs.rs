@@ -8,8 +8,8 @@ use std::sync::atomic::Ordering;
 use iolab_nvme_spec::command::{LogDword10, LogDword11};
 use iolab_nvme_spec::le::{U16, U32, U64, U128};
 use iolab_nvme_spec::log::{
-    ChangedNamespaces, ChangedZones, CommandEffects, CommandsSupported, FirmwareSlots, HealthLog, LogPage,
-    MANY_CHANGED_ZONES,
+    ANA_GROUPS_ONLY, AnaGroup, AnaHeader, ChangedNamespaces, ChangedZones, CommandEffects, CommandsSupported,
+    FirmwareSlots, HealthLog, LogPage, MANY_CHANGED_ZONES,
 };
 use iolab_nvme_spec::{ALL_NAMESPACES, AdminOpcode, FromZeros, IntoBytes, IoOpcode, Status};
 
@@ -19,7 +19,10 @@ use crate::command_error::{CommandError, place};
 /// Spare below this many percent is a critical warning.
 pub(super) const SPARE_THRESHOLD: u8 = 10;
 
-/// The pages, for Supported Log Pages.
+/// The group of asymmetric access that all namespaces are in.
+pub(super) const ACCESS_GROUP: u32 = 1;
+
+/// The pages, for Supported Log Pages; that of asymmetric access is one where it is reported.
 const PAGES: [LogPage; 7] = [
     LogPage::SUPPORTED,
     LogPage::ERROR,
@@ -66,6 +69,7 @@ impl AdminExecutor {
             LogPage::SUPPORTED => {
                 let mut data = vec![0; 1024];
                 PAGES.iter().for_each(|page| data[usize::from(page.0) * 4] = 1);
+                data[usize::from(LogPage::ANA.0) * 4] = u8::from(self.subsystem.config.access.is_some());
                 Ok(data)
             }
             LogPage::ERROR => Ok(self.error_log()),
@@ -87,9 +91,25 @@ impl AdminExecutor {
             LogPage::COMMANDS_SUPPORTED => {
                 Ok(effects(self.subsystem.config.zones.is_some(), self.front.has_memory_queues))
             }
+            LogPage::ANA => self.access_log(LogDword10(command.cdw(10)).lsp() & ANA_GROUPS_ONLY != 0),
             LogPage::CHANGED_ZONES => self.changed_zones(command.nsid(), retain),
             _ => Err(CommandError::permanent(Status::INVALID_LOG_PAGE).at(place::CDW10, 0)),
         }
+    }
+
+    /// How this controller reaches its namespaces.
+    fn access_log(&self, groups_only: bool) -> Result<Vec<u8>, CommandError> {
+        let Some(state) = self.subsystem.config.access else {
+            return Err(CommandError::permanent(Status::INVALID_LOG_PAGE).at(place::CDW10, 0));
+        };
+        let reached = self.subsystem.namespaces.iter().filter(|one| one.is_attached(self.record.id()));
+        let ids: Vec<u32> = if groups_only { Vec::new() } else { reached.map(|one| one.id).collect() };
+        let (mut header, mut group) = (AnaHeader::new_zeroed(), AnaGroup::new_zeroed());
+        header.groups = U16::new(1);
+        (group.id, group.namespaces, group.state) = (U32::new(ACCESS_GROUP), U32::new(ids.len() as u32), state.0);
+        let mut data = [header.as_bytes(), group.as_bytes()].concat();
+        ids.iter().for_each(|id| data.extend_from_slice(&id.to_le_bytes()));
+        Ok(data)
     }
 
     fn error_log(&self) -> Vec<u8> {

@@ -72,6 +72,7 @@ impl Config {
             ("mdts", self.most_bytes.to_string(), "bytes"),
             ("queues", self.queue_pairs.to_string(), ""),
             ("queue_entries", self.queue_entries.to_string(), ""),
+            ("ana", self.access.map_or("no".to_owned(), |state| state.to_string().replace(' ', "-")), ""),
             ("seed", self.seed.to_string(), ""),
             ("serial", self.serial.clone(), ""),
         ];

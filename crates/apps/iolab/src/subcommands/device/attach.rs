@@ -21,7 +21,7 @@ use crate::output;
 pub(super) fn main(arguments: &AttachArguments) -> Result<u8, ExitFailure> {
     iolab_engine_nvme::allow_media(arguments.allow_destroy.iter().map(PathBuf::as_path));
     let name = device_name(&arguments.name)?;
-    let facts = Nvme::device(&name).map_err(|error| {
+    let facts = Nvme::device(&name, &Settings::default()).map_err(|error| {
         let text = format!("iolab: {}", error.message);
         if error.is_refusal() { ExitFailure::refused(text) } else { ExitFailure::mistake(text) }
     })?;

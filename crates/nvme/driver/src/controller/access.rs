@@ -1,0 +1,93 @@
+//! How this controller reaches a namespace: Asymmetric Namespace Access (Base, section 8.1).
+
+use iolab_nvme_spec::FromBytes;
+use iolab_nvme_spec::log::{AnaGroup, AnaHeader, AnaState, LogPage};
+
+use super::Controller;
+use crate::error::DriverError;
+use crate::transport::Transport;
+
+/// Bit 3 of CMIC: the subsystem reports the states.
+const REPORTS_ACCESS: u8 = 1 << 3;
+/// More than any subsystem says.
+const MOST_BYTES: usize = 1 << 20;
+
+impl<T: Transport> Controller<T> {
+    /// How the controller reaches a namespace now, from log page 0Ch; `None` if the subsystem does not report
+    /// it.
+    ///
+    /// # Errors
+    /// The controller does not give the page, or it contradicts itself.
+    pub fn access(&self, nsid: u32) -> Result<Option<AnaState>, DriverError> {
+        let identify = &self.facts().identify;
+        if identify.cmic & REPORTS_ACCESS == 0 {
+            return Ok(None);
+        }
+        // As large as the page can be: every group, every namespace.
+        let (groups, namespaces) =
+            (identify.nanagrpid.get() as usize, identify.nn.get().max(identify.mnan.get()) as usize);
+        let bytes = groups.saturating_mul(32).saturating_add(namespaces.saturating_mul(4)).saturating_add(16);
+        let mut page = vec![0; bytes.min(MOST_BYTES)];
+        self.log_page(LogPage::ANA, 0, true, &mut page)?;
+        find(&page, nsid)
+    }
+}
+
+/// The state of the group that a namespace is in.
+fn find(page: &[u8], nsid: u32) -> Result<Option<AnaState>, DriverError> {
+    let cut_off = || DriverError::BadDescription("its page of asymmetric access ends within a group".into());
+    let (header, mut rest) = AnaHeader::read_from_prefix(page).map_err(|_| cut_off())?;
+    for _ in 0..header.groups.get() {
+        let (group, behind) = AnaGroup::read_from_prefix(rest).map_err(|_| cut_off())?;
+        let bytes = (group.namespaces.get() as usize).saturating_mul(4);
+        let (list, next) = behind.split_at_checked(bytes).ok_or_else(cut_off)?;
+        if list.chunks_exact(4).any(|one| one == nsid.to_le_bytes()) {
+            return Ok(Some(AnaState(group.state & 0xf)));
+        }
+        rest = next;
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A page with groups, each a state and its namespaces.
+    fn page(groups: &[(u8, &[u32])]) -> Vec<u8> {
+        let mut page = vec![0; 16];
+        page[8] = groups.len() as u8;
+        for (number, (state, namespaces)) in groups.iter().enumerate() {
+            let mut group = [0; 32];
+            (group[0], group[4], group[16]) = (number as u8 + 1, namespaces.len() as u8, *state);
+            page.extend_from_slice(&group);
+            namespaces.iter().for_each(|nsid| page.extend_from_slice(&nsid.to_le_bytes()));
+        }
+        page
+    }
+
+    #[test]
+    fn a_namespace_has_the_state_of_its_group() {
+        let page = page(&[(1, &[1, 300]), (3, &[2]), (0x1f, &[])]);
+        let cases = [
+            (1, Some(AnaState::OPTIMIZED)),
+            (300, Some(AnaState::OPTIMIZED)),
+            (2, Some(AnaState::INACCESSIBLE)),
+            (3, None),
+        ];
+        for (nsid, state) in cases {
+            assert_eq!(find(&page, nsid).unwrap(), state, "namespace {nsid}");
+        }
+    }
+
+    #[test]
+    fn a_page_that_ends_too_early_is_an_error() {
+        let whole = page(&[(1, &[1, 2]), (2, &[3])]);
+        for length in 0..whole.len() {
+            assert!(find(&whole[..length], 9).is_err(), "{length} bytes");
+        }
+        let mut endless = whole;
+        endless[20..24].fill(0xff);
+        assert!(find(&endless, 9).is_err());
+    }
+}

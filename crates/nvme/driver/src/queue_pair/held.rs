@@ -1,0 +1,73 @@
+//! Commands that a path refuses for now (Asymmetric Namespace Access): they were not executed, so they are
+//! sent again until the path takes them, or for as long as the caller's patience lasts.
+//!
+//! ```text
+//! completion: inaccessible, or in transition ─▶ held, with a new identifier ─▶ sent again after a pause ─▶ …
+//!                                                └ patience at its end ─▶ the completion is the command's
+//! ```
+
+use iolab_nvme_spec::Status;
+
+use super::slot::Slot;
+use super::{ColdQueue, QueuePair};
+use crate::transport::Transport;
+
+/// Between two attempts.
+const PAUSE_NS: u64 = 50_000_000;
+
+/// A command that waits for its path, or that was sent again and may have to wait once more.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Held {
+    index: u16,
+    /// The identifier that it has now.
+    cid: u16,
+    /// When the path refused it first.
+    since_ns: u64,
+    /// When it is sent again; `u64::MAX` if it was.
+    due_ns: u64,
+}
+
+impl ColdQueue {
+    /// Whether the command of a slot, which failed with this status, is kept to be sent again. It has another
+    /// identifier then.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn hold(&mut self, (index, slot): (u16, &mut Slot), cid_step: u16, status: Status, now_ns: u64) -> bool {
+        if status.dnr() || !matches!(status.code(), Status::ANA_INACCESSIBLE | Status::ANA_TRANSITION) {
+            return false;
+        }
+        let cid = slot.cid();
+        let before = self.held.iter().position(|held| held.index == index).map(|place| self.held.swap_remove(place));
+        let since_ns = before.filter(|held| held.cid == cid).map_or(now_ns, |held| held.since_ns);
+        if now_ns.saturating_sub(since_ns) >= self.options.path_patience_ns {
+            return false;
+        }
+        let mut words = slot.entry;
+        words[0] &= !0xffff_0000;
+        slot.finish(cid_step);
+        slot.start(words);
+        self.held.push(Held { index, cid: slot.cid(), since_ns, due_ns: now_ns.saturating_add(PAUSE_NS) });
+        true
+    }
+}
+
+impl<T: Transport> QueuePair<T> {
+    /// Queues again what has waited for its pause.
+    pub(super) fn send_held(&mut self) {
+        let now_ns = self.shared.clock.now_ns();
+        let (slots, unsent) = (&mut self.slots, &mut self.cold.unsent);
+        self.cold.held.retain_mut(|held| {
+            let slot = &mut slots[usize::from(held.index)];
+            let is_here = slot.expects(held.cid);
+            if is_here && held.due_ns != u64::MAX {
+                // It was not at the device, so it is not late.
+                slot.seen_ns = 0;
+                if held.due_ns <= now_ns {
+                    held.due_ns = u64::MAX;
+                    unsent.push((held.index, held.cid));
+                }
+            }
+            is_here
+        });
+    }
+}
