@@ -26,15 +26,28 @@ pub(super) enum Message<W> {
     Stop,
 }
 
+/// Called when a message comes to a core that sleeps where nobody here knows of; must not wait.
+pub(super) type Bell = Box<dyn Fn() + Send + Sync>;
+
 /// Wakes a thread that sleeps because it has nothing to do.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Wakeup {
     is_pending: AtomicBool,
     sleeper: OnceLock<Thread>,
+    bell: OnceLock<Bell>,
+}
+
+impl std::fmt::Debug for Wakeup {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Wakeup").finish_non_exhaustive()
+    }
 }
 
 impl Wakeup {
     fn wake(&self) {
+        if let Some(ring) = self.bell.get() {
+            ring();
+        }
         // If a wake-up is already pending, its requester unparks the thread.
         if !self.is_pending.swap(true, Ordering::AcqRel)
             && let Some(sleeper) = self.sleeper.get()
@@ -128,6 +141,11 @@ impl<W> MessageReceiver<W> {
         self.shared.receiver.get_or_init(|| context.waker().clone());
         fence(Ordering::SeqCst);
         self.messages.try_recv().map_or(Poll::Pending, Poll::Ready)
+    }
+
+    /// Has a bell rung for every message, too: for a core that sleeps elsewhere than in its driver.
+    pub(super) fn ring_on_messages(&self, bell: Bell) {
+        self.shared.wakeup.bell.get_or_init(|| bell);
     }
 
     pub(super) fn driver(&self, disk: &Disk) -> CoreDriver {
