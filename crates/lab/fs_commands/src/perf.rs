@@ -75,12 +75,13 @@ fn run(setting: &SweepSetting, rounds: u32) -> Result<Vec<Series>, FsError> {
         for number in order {
             let load = VolumeLoad { seed: setting.load.seed.wrapping_add(u64::from(round)), ..setting.load };
             let target = &setting.targets[number];
-            all[number].results.push(run_volume_load(target, &load)?);
+            // First: the load makes the image anew, which then holds what the load left.
             if let BenchTarget::Image(image) = target
                 && image.shared_root
             {
                 all[number].forwarding.push(measure_forwarding(image)?);
             }
+            all[number].results.push(run_volume_load(target, &load)?);
         }
     }
     Ok(all)

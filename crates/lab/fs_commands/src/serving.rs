@@ -29,7 +29,7 @@ pub struct ServeRequest<'a> {
     pub policy: Option<Policy>,
     /// Most bytes that one pass of cleaning holds in memory; as the image says unless told.
     pub cleaning_bytes: Option<u64>,
-    /// Threads that share the domains; no more of them than domains are of use.
+    /// Threads that share the domains; no more of them than domains or processors are used.
     pub threads: u32,
 }
 

@@ -16,7 +16,7 @@ use std::thread::{Builder, scope};
 use iolab_async_io::command_ring::Stop;
 use iolab_fuse::channel::Channel;
 use iolab_fuse::uring::Share;
-use iolab_fuse::{FuseTransport, Observer};
+use iolab_fuse::{FuseTransport, Observer, possible_cpus};
 use iolab_logfs::{CoreDriver, CoreSetup, core_setups};
 
 use crate::bell::Bell;
@@ -43,11 +43,13 @@ pub fn serve_on_threads(
     observer: Observer,
 ) -> Result<(), MountError> {
     let options = &permit(options, &observer);
+    // Of the kernel's queues there is one for each processor: a thread more would have none.
+    let threads = threads.min(possible_cpus());
     let no_stop = |error| MountError::System("eventfd", error);
     let halts = (0..threads).map(|_| Stop::by_hand()).collect::<Result<Vec<Stop>, _>>().map_err(no_stop)?;
     let mut setups = core_setups(threads).into_iter();
     let first = setups.next().ok_or(MountError::Stalled)?;
-    let halt_all = &|| halts.iter().for_each(Stop::raise);
+    let halt_all: &(dyn Fn() + Sync) = &|| halts.iter().for_each(Stop::raise);
     let observer = &observer;
     scope(|scope| {
         let (mut handles, mut tellers, mut unstarted) = (Vec::new(), Vec::new(), None);
@@ -56,6 +58,7 @@ pub fn serve_on_threads(
             tellers.push(teller);
             let share = Share { thread: number + 1, threads };
             let body = move || {
+                let _panics = HaltOnPanic(halt_all);
                 let served = serve_one(open, setup, (share, halt), (options, observer), &told);
                 if served.is_err() {
                     halt_all();
@@ -77,6 +80,17 @@ pub fn serve_on_threads(
         let failed: Vec<MountError> = unstarted.into_iter().chain(others.filter_map(Result::err)).collect();
         failed.into_iter().next().map_or(Ok(()), Err).and(served)
     })
+}
+
+/// Ends the other threads when the one that has it panics.
+struct HaltOnPanic<'a>(&'a (dyn Fn() + Sync));
+
+impl Drop for HaltOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            (self.0)();
+        }
+    }
 }
 
 /// The first thread: from mounting to closing.

@@ -22,6 +22,8 @@ pub(super) enum Message<W> {
     Request { from: usize, token: u64, work: W },
     /// The answer to a request.
     Answer { token: u64, answer: Answer },
+    /// Somebody who is no core asks for some work, whose result it takes care of itself.
+    Order { work: W },
     /// No message after this one will be read.
     Stop,
 }
@@ -91,6 +93,7 @@ impl<W> std::fmt::Debug for Message<W> {
         match self {
             Message::Request { from, token, .. } => write!(f, "Request({from}, {token})"),
             Message::Answer { token, .. } => write!(f, "Answer({token})"),
+            Message::Order { .. } => write!(f, "Order"),
             Message::Stop => write!(f, "Stop"),
         }
     }

@@ -202,6 +202,11 @@ impl Worker {
         result
     }
 
+    /// How others than cores reach this one.
+    pub(super) fn own_sender(&self) -> MessageSender<Work> {
+        self.senders[self.number].clone()
+    }
+
     /// Tells every core that no more messages will come.
     pub(super) fn stop_all(&self) {
         for sender in &self.senders {
@@ -226,6 +231,10 @@ impl Worker {
                         // Nobody waits any more on a core that is gone.
                         let _gone = worker.senders[from].send(Message::Answer { token, answer });
                     });
+                }
+                Message::Order { work } => {
+                    let worker = Rc::clone(&self);
+                    self.spawner.spawn(async move { drop(work(worker).await) });
                 }
                 Message::Answer { token, answer } => {
                     let Some(expected) = self.expected.borrow_mut().remove(&token) else { continue };

@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     cleaning: CleaningArguments,
     /// Number of threads, which share the domains of the image; `cores` is one per processor. No
-    /// more threads than domains are used
+    /// more threads than domains or processors are used
     #[arg(long, value_name = "N|cores", value_parser = threads, default_value = "1")]
     threads: u32,
     /// Run in the foreground until unmounted or interrupted
