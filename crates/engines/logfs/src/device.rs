@@ -93,8 +93,7 @@ fn claim_on(
     if !made_here {
         share(&lock).map_err(|errno| failed("locking it (another program uses it)", &errno.into()))?;
     }
-    let opening = DiskOptions { depth: DEPTH, ..DiskOptions::default() };
-    let (device, notes) = open_disk(path, &opening).map_err(|error| failed("opening it", &error))?;
+    let (device, notes) = open_disk(path, &disk_options()).map_err(|error| failed("opening it", &error))?;
     let disk = Disk::new(device);
     if made_here {
         make(&disk, requested, requested.domains, &name, executor)?;
@@ -119,7 +118,12 @@ fn claim_on(
     Ok(None)
 }
 
-fn open_or_make(path: &Path, requested: &Requested) -> std::io::Result<File> {
+/// How a device is opened for a lane.
+pub(crate) fn disk_options() -> DiskOptions {
+    DiskOptions { depth: DEPTH, ..DiskOptions::default() }
+}
+
+pub(crate) fn open_or_make(path: &Path, requested: &Requested) -> std::io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true);
     match options.open(path) {
@@ -139,8 +143,13 @@ fn open_or_make(path: &Path, requested: &Requested) -> std::io::Result<File> {
 /// Locks the image together with the other workers; waits a while for one that is making the file
 /// system.
 fn share(lock: &File) -> Result<(), Errno> {
+    retry(|| flock(lock, FlockOperation::NonBlockingLockShared))
+}
+
+/// Tries a while to get a lock that somebody else has.
+pub(crate) fn retry(mut lock: impl FnMut() -> Result<(), Errno>) -> Result<(), Errno> {
     for _ in 0..TRIES {
-        match flock(lock, FlockOperation::NonBlockingLockShared) {
+        match lock() {
             Err(Errno::WOULDBLOCK) => std::thread::sleep(PAUSE),
             other => return other,
         }
@@ -169,7 +178,7 @@ fn lock_domain(file: &File, domain: u32) -> std::io::Result<bool> {
 }
 
 /// How the file system is used, as the job says.
-fn open_options(requested: &Requested) -> Result<LogfsOptions, OpenError> {
+pub(crate) fn open_options(requested: &Requested) -> Result<LogfsOptions, OpenError> {
     let wrong =
         |error: UnknownPolicy| OpenError { message: format!("logfs_policy: {error}"), errno: Some(libc::EINVAL) };
     let policy = requested.policy.as_deref().map(|text| text.parse::<Policy>().map_err(wrong)).transpose()?;
@@ -182,7 +191,7 @@ fn open(disk: &Disk, domain: u32, options: LogfsOptions, executor: &mut Executor
     opened.unwrap_or(Err(Error::Closed)).map(|(fs, _)| fs)
 }
 
-fn make(
+pub(crate) fn make(
     disk: &Disk,
     requested: &Requested,
     domains: u32,

@@ -1,12 +1,13 @@
 //! The job's files inside the file system: found or made, and laid out before the job begins.
 
-use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path};
 
 use iolab_disk::Buffer;
 use iolab_engine::TargetFile;
-use iolab_logfs::{Error, InodeId, InodeKind, LogFs, Owner};
+use iolab_logfs::{Error, InodeId, InodeKind};
+
+use crate::opened::Opened;
 
 /// Bytes that are written at once while a file is laid out.
 const STEP_BYTES: usize = 1 << 20;
@@ -14,7 +15,7 @@ const STEP_BYTES: usize = 1 << 20;
 /// The inodes of the files, in their order, laid out up to `layout_bytes` or to the size that the
 /// job wants.
 pub(crate) async fn prepare(
-    fs: &LogFs,
+    fs: &Opened,
     files: &[TargetFile],
     layout_bytes: Option<u64>,
     seed: u64,
@@ -34,38 +35,39 @@ pub(crate) async fn prepare(
 
 /// The file of this path, made with the folders above it where it is not there. A path is read from
 /// the root of the file system.
-async fn find_or_make(fs: &LogFs, path: &Path) -> Result<InodeId, Error> {
+async fn find_or_make(fs: &Opened, path: &Path) -> Result<InodeId, Error> {
     let normal = |part: Component<'_>| if let Component::Normal(name) = part { Some(name.to_owned()) } else { None };
     let names: Vec<_> = path.components().filter_map(normal).collect();
     let Some((last, folders)) = names.split_last() else { return Err(Error::Invalid("a file without a name")) };
     let mut folder = InodeId::ROOT;
     for name in folders {
-        folder = match look_up(fs, folder, name)? {
+        let name = name.as_bytes();
+        folder = match fs.look_up(folder, name).await? {
             Some((inode, InodeKind::Directory)) => inode,
             Some(_) => return Err(Error::NotDirectory),
-            None => fs.make_directory(folder, name.as_bytes(), Owner::default()).await?,
+            None => match fs.make_directory(folder, name).await {
+                // Another worker was quicker.
+                Err(Error::Exists) => fs.look_up(folder, name).await?.ok_or(Error::NotFound)?.0,
+                made => made?,
+            },
         };
     }
-    match look_up(fs, folder, last)? {
+    let last = last.as_bytes();
+    match fs.look_up(folder, last).await? {
         Some((inode, InodeKind::File)) => Ok(inode),
         Some((_, InodeKind::Directory)) => Err(Error::IsDirectory),
         Some((_, InodeKind::Symlink)) => Err(Error::Invalid("a symbolic link")),
         Some(_) => Err(Error::Invalid("a pipe, socket or device")),
-        None => fs.create(folder, last.as_bytes(), Owner::default()).await,
-    }
-}
-
-fn look_up(fs: &LogFs, folder: InodeId, name: &OsStr) -> Result<Option<(InodeId, InodeKind)>, Error> {
-    match fs.lookup(folder, name.as_bytes()) {
-        Ok(entry) => Ok(Some((entry.inode, entry.kind))),
-        Err(Error::NotFound) => Ok(None),
-        Err(error) => Err(error),
+        None => match fs.create(folder, last).await {
+            Err(Error::Exists) => Ok(fs.look_up(folder, last).await?.ok_or(Error::NotFound)?.0),
+            made => made,
+        },
     }
 }
 
 /// Writes from the end of the file to `wanted`, with random numbers that no device can compress.
-async fn lay_out(fs: &LogFs, inode: InodeId, wanted: u64, seed: u64) -> Result<(), Error> {
-    let mut at = fs.stat(inode)?.size;
+async fn lay_out(fs: &Opened, inode: InodeId, wanted: u64, seed: u64) -> Result<(), Error> {
+    let mut at = fs.size(inode).await?;
     let mut state = seed;
     let mut buffer = Buffer::zeroed(STEP_BYTES);
     while at < wanted {

@@ -1,259 +1,28 @@
-//! The lane: a task for each slot, mailboxes to them, and the executor that the loop's calls drive.
-//!
-//! The tasks live as long as the lane, so that an operation starts none. Unsafe because the slots,
-//! which the loop owns between operations, become buffers of the file system while an operation has
-//! them.
+//! The lane of a worker: on a domain of its own, or on the file system that all workers share.
 
-use std::cell::{Cell, RefCell};
-use std::future::poll_fn;
-use std::ptr::NonNull;
-use std::rc::Rc;
-use std::task::{Poll, Waker};
+use iolab_engine::{Completions, Lane, LaneError, LaneRequest, Op, OpenError, Submission, Wait};
 
-use iolab_clock::Clock;
-use iolab_disk::Buffer;
-use iolab_engine::{
-    Completion, CompletionRow, Completions, Lane, LaneError, LaneRequest, Op, OpKind, OpenError, Submission, Wait,
-};
-use iolab_executor::{Driver, Executor, ReadyOrder};
-use iolab_logfs::{Disk, Error, InodeId, LogFs};
-use iolab_memory::PoolView;
-
-use crate::device::refused;
-use crate::device::{Claimed, claim};
-use crate::files;
 use crate::options::Requested;
-
-/// Addresses for direct transfers are multiples of this on every device that is in use
-/// (`dma_alignment` of the kernel's queues is less).
-const ALIGNMENT: usize = 512;
+use crate::own_lane::OwnLane;
+use crate::shared_lane::SharedLane;
 
 /// A lane on files of a file system.
-pub struct LogfsLane {
-    fs: Option<LogFs>,
-    executor: Executor,
-    disk: Disk,
-    shared: Rc<Shared>,
-    files: usize,
-    in_flight: usize,
-    depth: usize,
-    /// For time-outs only.
-    clock: Clock,
-    notes: Vec<String>,
-    /// The locks of the domain, until the file system is closed.
-    _lock: Option<std::fs::File>,
-}
+#[derive(Debug)]
+pub struct LogfsLane(Kind);
 
-impl std::fmt::Debug for LogfsLane {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "LogfsLane({} of {} in flight)", self.in_flight, self.depth)
-    }
-}
-
-/// What the lane and the tasks of its slots share.
-struct Shared {
-    mailboxes: Vec<Mailbox>,
-    finished: RefCell<CompletionRow>,
-    /// How many must be finished before the waiting caller is woken.
-    wanted: Cell<usize>,
-    waiting: RefCell<Option<Waker>>,
-}
-
-#[derive(Default)]
-struct Mailbox {
-    op: Cell<Option<Op>>,
-    task: RefCell<Option<Waker>>,
-}
-
-impl Shared {
-    fn deliver(&self, op: &Op) {
-        let mailbox = &self.mailboxes[usize::from(op.slot)];
-        mailbox.op.set(Some(*op));
-        if let Some(task) = &*mailbox.task.borrow() {
-            task.wake_by_ref();
-        }
-    }
-
-    async fn next_op(&self, slot: usize) -> Op {
-        let mailbox = &self.mailboxes[slot];
-        poll_fn(|context| match mailbox.op.take() {
-            Some(op) => Poll::Ready(op),
-            None => {
-                let mut task = mailbox.task.borrow_mut();
-                if !task.as_ref().is_some_and(|task| task.will_wake(context.waker())) {
-                    *task = Some(context.waker().clone());
-                }
-                Poll::Pending
-            }
-        })
-        .await
-    }
-
-    fn finish(&self, slot: usize, result: i32) {
-        let mut finished = self.finished.borrow_mut();
-        finished.push(Completion { slot: slot as u32, result });
-        if finished.len() >= self.wanted.get() {
-            self.wake();
-        }
-    }
-
-    fn wake(&self) {
-        if let Some(waiting) = self.waiting.borrow_mut().take() {
-            waiting.wake();
-        }
-    }
-}
-
-/// The life of a slot's task.
-async fn serve(slot: usize, shared: Rc<Shared>, fs: LogFs, inodes: Rc<[InodeId]>, slots: PoolView) {
-    loop {
-        let op = shared.next_op(slot).await;
-        let result = match inodes.get(op.file as usize) {
-            Some(inode) => perform(&fs, *inode, &op, slots).await,
-            None => -libc::EBADF,
-        };
-        shared.finish(slot, result);
-    }
-}
-
-/// The result of an operation: bytes, or a negative errno.
-async fn perform(fs: &LogFs, inode: InodeId, op: &Op, slots: PoolView) -> i32 {
-    let (start, length) = (op.buffer_offset as usize, op.length as usize);
-    let bytes = slots.range_ptr(usize::from(op.slot), start, length).and_then(NonNull::new);
-    let answer = match (op.kind, bytes) {
-        (OpKind::Read | OpKind::Write, None) => return -libc::EFAULT,
-        (OpKind::Read, Some(bytes)) => read(fs, inode, op, bytes).await,
-        (OpKind::Write, Some(bytes)) => write(fs, inode, op, bytes).await.map(|()| length),
-        (OpKind::Trim, _) if length == 0 => Ok(0),
-        (OpKind::Trim, _) => fs.punch(inode, op.offset, u64::from(op.length)).await.map(|()| 0),
-        (OpKind::Sync, _) => fs.fsync(inode).await.map(|()| 0),
-        (OpKind::DataSync, _) => fs.fdatasync(inode).await.map(|()| 0),
-        // Content is with the device when its write has ended: there is nothing to set going.
-        (OpKind::SyncFileRange, _) => Ok(0),
-    };
-    match answer {
-        Ok(bytes) => bytes as i32,
-        Err(error) => -error.errno(),
-    }
-}
-
-async fn read(fs: &LogFs, inode: InodeId, op: &Op, bytes: NonNull<u8>) -> Result<usize, Error> {
-    // SAFETY: the range lies inside a slot (range_ptr checked it), which is the lane's until the
-    // operation is handed out, and the lane waits for its operations before it goes; nothing else
-    // looks at it meanwhile.
-    let mut buffer = unsafe { Buffer::lent(bytes, op.length as usize) };
-    if bytes.addr().get().is_multiple_of(ALIGNMENT) {
-        return fs.read_into(inode, op.offset, buffer).await.0;
-    }
-    let found = fs.read(inode, op.offset, op.length as usize).await?;
-    buffer[..found.len()].copy_from_slice(&found);
-    Ok(found.len())
-}
-
-async fn write(fs: &LogFs, inode: InodeId, op: &Op, bytes: NonNull<u8>) -> Result<(), Error> {
-    // SAFETY: as for reading.
-    let buffer = unsafe { Buffer::lent(bytes, op.length as usize) };
-    if bytes.addr().get().is_multiple_of(ALIGNMENT) {
-        return fs.write_buffer(inode, op.offset, buffer).await.0;
-    }
-    fs.write(inode, op.offset, &buffer).await
-}
-
-/// The device, and a reading of the clock after each of its turns.
-struct Turns<'a> {
-    disk: &'a mut Disk,
-    clock: &'a Clock,
-    deadline_ns: u64,
-    shared: &'a Shared,
-    is_late: &'a Cell<bool>,
-}
-
-impl Driver for Turns<'_> {
-    fn turn(&mut self, wait: bool) -> bool {
-        let under_way = self.disk.turn(wait);
-        if self.deadline_ns != u64::MAX && self.clock.now_ns() >= self.deadline_ns {
-            self.is_late.set(true);
-            self.shared.wake();
-        }
-        under_way
-    }
+#[derive(Debug)]
+enum Kind {
+    Own(Box<OwnLane>),
+    Shared(Box<SharedLane>),
 }
 
 impl LogfsLane {
     pub(crate) fn open(request: &LaneRequest<'_>) -> Result<LogfsLane, OpenError> {
         let requested = Requested::of(request.options);
-        let mut executor = Executor::new(ReadyOrder::Fair);
-        let Claimed { fs, mut disk, notes, name, _lock } = claim(&requested, request.worker, &mut executor)?;
-        let preparing = files::prepare(&fs, request.files, requested.layout_bytes, request.seed);
-        let prepared = executor.run(&mut disk, preparing);
-        let prepared = prepared.unwrap_or_else(|_stalled| Err((String::new(), Error::Closed)));
-        let inodes: Rc<[InodeId]> = prepared
-            .map_err(|(file, error)| {
-                let advice = if error == Error::NoSpace { "; raise logfs_size, or lower size" } else { "" };
-                refused(&format!("creating {file} on {name}"), &error, advice)
-            })?
-            .into();
-        let shared = Rc::new(Shared {
-            mailboxes: (0..request.depth).map(|_| Mailbox::default()).collect(),
-            finished: RefCell::new(CompletionRow::with_depth(request.depth)),
-            wanted: Cell::new(usize::MAX),
-            waiting: RefCell::new(None),
-        });
-        for slot in 0..request.depth {
-            let task = serve(slot, Rc::clone(&shared), fs.clone(), Rc::clone(&inodes), request.buffers);
-            executor.spawner().spawn(task);
-        }
-        let mut lane = LogfsLane {
-            fs: Some(fs),
-            executor,
-            disk,
-            shared,
-            files: inodes.len(),
-            in_flight: 0,
-            depth: request.depth,
-            clock: Clock::monotonic(),
-            notes,
-            _lock,
-        };
-        // The tasks get to their mailboxes.
-        lane.go_on();
-        Ok(lane)
-    }
-
-    /// Runs the tasks until they wait for the device, and submits their requests. A device that
-    /// completes transfers during submission wakes its tasks at once: they end here, not in a later
-    /// call. It stops when an operation is finished, because background work may be endless.
-    fn go_on(&mut self) {
-        loop {
-            let _done = self.executor.run(&mut self.disk, async {});
-            let is_finished = !self.shared.finished.borrow().is_empty();
-            self.disk.turn(false);
-            if is_finished || !self.executor.is_ready() {
-                return;
-            }
-        }
-    }
-
-    /// Works until this many operations are finished, or the time is over.
-    fn work(&mut self, wanted: usize, timeout_ns: u64) -> Result<(), LaneError> {
-        let is_late = Cell::new(false);
-        let deadline_ns =
-            if timeout_ns == u64::MAX { timeout_ns } else { self.clock.now_ns().saturating_add(timeout_ns) };
-        let LogfsLane { executor, disk, shared, clock, .. } = self;
-        let shared: &Shared = shared;
-        shared.wanted.set(wanted);
-        let mut turns = Turns { disk, clock, deadline_ns, shared, is_late: &is_late };
-        let enough = poll_fn(|context| {
-            if is_late.get() || shared.finished.borrow().len() >= wanted {
-                return Poll::Ready(());
-            }
-            *shared.waiting.borrow_mut() = Some(context.waker().clone());
-            Poll::Pending
-        });
-        let ended = executor.run(&mut turns, enough);
-        shared.wanted.set(usize::MAX);
-        shared.waiting.borrow_mut().take();
-        ended.map_err(|_stalled| LaneError { call: "logfs", errno: libc::EDEADLK })
+        Ok(LogfsLane(match requested.is_shared {
+            false => Kind::Own(Box::new(OwnLane::open(request, &requested)?)),
+            true => Kind::Shared(Box::new(SharedLane::open(request, &requested)?)),
+        }))
     }
 }
 
@@ -263,43 +32,24 @@ impl Lane for LogfsLane {
 
     #[inline]
     fn submit(&mut self, op: &Op) -> Submission {
-        if self.in_flight == self.depth {
-            return Submission::Full;
+        match &mut self.0 {
+            Kind::Own(lane) => lane.submit(op),
+            Kind::Shared(lane) => lane.submit(op),
         }
-        if usize::from(op.slot) >= self.depth {
-            return Submission::Refused(libc::EFAULT);
-        }
-        if op.file as usize >= self.files {
-            return Submission::Refused(libc::EBADF);
-        }
-        self.shared.deliver(op);
-        self.in_flight += 1;
-        Submission::Accepted
     }
 
     fn flush(&mut self) -> Result<(), LaneError> {
-        self.go_on();
-        Ok(())
+        match &mut self.0 {
+            Kind::Own(lane) => lane.flush(),
+            Kind::Shared(lane) => lane.flush(),
+        }
     }
 
     fn reap(&mut self, wait: Wait, out: &mut Completions) -> Result<usize, LaneError> {
-        let have = out.as_slice().len();
-        let wanted = wait.at_least.saturating_sub(have).min(out.room_left()).min(self.in_flight);
-        if wanted == 0 || wait.timeout_ns == 0 {
-            self.disk.turn(false);
-            self.go_on();
-        } else {
-            self.work(wanted, wait.timeout_ns)?;
-            // Requests begun meanwhile are submitted, and finished operations collected, in this
-            // call.
-            self.disk.turn(false);
-            if self.executor.is_ready() {
-                self.go_on();
-            }
+        match &mut self.0 {
+            Kind::Own(lane) => lane.reap(wait, out),
+            Kind::Shared(lane) => lane.reap(wait, out),
         }
-        let count = self.shared.finished.borrow_mut().drain_into(out);
-        self.in_flight -= count;
-        Ok(count)
     }
 
     fn flush_and_reap(&mut self, wait: Wait, out: &mut Completions) -> Result<usize, LaneError> {
@@ -307,18 +57,9 @@ impl Lane for LogfsLane {
     }
 
     fn notes(&self) -> &[String] {
-        &self.notes
-    }
-}
-
-impl Drop for LogfsLane {
-    /// Ends what is in flight, so that the slots are the loop's again, and closes the file system.
-    fn drop(&mut self) {
-        let ended = self.work(self.in_flight, u64::MAX);
-        if let (Ok(()), Some(fs)) = (ended, self.fs.take()) {
-            // If the device fails now, the job's own operations failed before, or the next opening
-            // reports it.
-            let _closed = self.executor.run(&mut self.disk, fs.close());
+        match &self.0 {
+            Kind::Own(lane) => lane.notes(),
+            Kind::Shared(lane) => lane.notes(),
         }
     }
 }

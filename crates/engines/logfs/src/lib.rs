@@ -7,7 +7,8 @@
 //! ```
 //!
 //! A lane has its own domain of a file system, and works on it in the thread that drives it:
-//! nothing runs between two calls. Slots are the buffers that the device works on; nothing is
+//! nothing runs between two calls. Or all lanes share one file system (`logfs_shared`), which
+//! threads of its own serve. Slots are the buffers that the device works on; nothing is
 //! copied where operations cover whole blocks.
 //!
 //! Unsafe island for one promise: that the pool of slots outlives the lane, which is the contract
@@ -17,7 +18,12 @@
 mod device;
 mod files;
 mod lane;
+mod opened;
 mod options;
+mod own_lane;
+mod perform;
+mod service;
+mod shared_lane;
 #[cfg(test)]
 mod tests;
 
@@ -45,7 +51,7 @@ impl Engine for Logfs {
             system; it accesses the device with O_DIRECT through io_uring, or through native AIO where io_uring \
             would need threads. Writes beyond the end extend a file, trims punch holes, fsync and fdatasync write \
             the metadata log and flush the device. sync_file_range does nothing, because data is on the device when \
-            a write completes. Each worker has its own domain (iolab fs mkfs --domains).",
+            a write completes. Each worker has its own domain (iolab fs mkfs --domains), or all share one file system (logfs_shared).",
         options: &options::OPTIONS,
         capabilities: Capabilities {
             synchronous: false,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use iolab_options::{DefaultValue, OptionEntry, Settings, ValueKind};
 
 /// The table.
-pub(crate) static OPTIONS: [OptionEntry; 9] = [
+pub(crate) static OPTIONS: [OptionEntry; 10] = [
     OptionEntry {
         name: "logfs_device",
         kind: ValueKind::Text,
@@ -46,6 +46,19 @@ pub(crate) static OPTIONS: [OptionEntry; 9] = [
         details: "Only with logfs_mkfs=1 and logfs_device.",
         accepts: &[("1", "1"), ("2", "2")],
         rejects: &["0"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "logfs_shared",
+        kind: ValueKind::Bool,
+        default: DefaultValue::Text("0"),
+        summary: "All workers share one file system",
+        details: "The domains of logfs_device are opened as one file system, with a thread of the engine for each. A \
+            worker sends its operations to one of these threads, which forwards those on files of other domains. A \
+            file at top level is in the domain of the worker that creates it, a file in a folder in that of the \
+            folder. Workers must be threads (thread=1).",
+        accepts: &[("0", "0"), ("1", "1")],
+        rejects: &["maybe"],
         ..OptionEntry::BLANK
     },
     OptionEntry {
@@ -109,6 +122,8 @@ pub struct Requested {
     pub devices: Vec<(PathBuf, Option<u32>)>,
     /// Whether to make a new file system.
     pub makes: bool,
+    /// Whether all workers share one file system.
+    pub is_shared: bool,
     pub(crate) size_bytes: u64,
     pub(crate) domains: u32,
     pub(crate) cluster_bytes: u64,
@@ -125,6 +140,7 @@ impl Requested {
         Requested {
             devices: paths(settings.text("logfs_device").unwrap_or_default()),
             makes: settings.flag("logfs_mkfs").unwrap_or(false),
+            is_shared: settings.flag("logfs_shared").unwrap_or(false),
             size_bytes: settings.size("logfs_size").unwrap_or(256 << 20),
             domains: settings.integer("logfs_domains").unwrap_or(1) as u32,
             cluster_bytes: settings.size("logfs_cluster").unwrap_or(1 << 20),

@@ -185,3 +185,52 @@ fn what_cannot_be_opened_says_what_to_do() {
         assert!(error.contains(expected), "{error}");
     }
 }
+
+/// Lanes on threads of their own, which share a file system of two domains.
+#[test]
+fn workers_share_one_file_system() {
+    let folder = tempfile::tempdir().unwrap();
+    let image = folder.path().join("image");
+    let options = on(
+        image.to_str().unwrap(),
+        &[
+            ("logfs_shared", Value::Flag(true)),
+            ("logfs_mkfs", Value::Flag(true)),
+            ("logfs_domains", Value::Integer(2)),
+            ("logfs_size", Value::Size(96 << 20)),
+            ("logfs_layout", Value::Size(0)),
+        ],
+    );
+    let all_open = std::sync::Barrier::new(3);
+    let written = std::sync::Barrier::new(3);
+    std::thread::scope(|scope| {
+        for worker in 0..3_u32 {
+            let (options, all_open, written) = (&options, &all_open, &written);
+            scope.spawn(move || {
+                // All on one file: two of them have it from another core.
+                let mut rig = Rig::of_worker(worker, options, 1 << 20, if worker == 1 { 100 } else { 0 }).unwrap();
+                all_open.wait();
+                let own = |block: u64| (block * 3 + u64::from(worker)) * BLOCK as u64;
+                for block in 0..20 {
+                    let mark = (block * 3) as u8 + worker as u8 + 1;
+                    assert_eq!(rig.write(mark, own(block), BLOCK), BLOCK as i32);
+                }
+                assert_eq!(rig.perform(&[Rig::op(OpKind::Sync, 0, 0, 0)]), [0]);
+                written.wait();
+                for block in 0..60_u64 {
+                    let mark = (block / 3 * 3) as u8 + (block % 3) as u8 + 1;
+                    assert_eq!(rig.read(block * BLOCK as u64, BLOCK), vec![mark; BLOCK], "worker {worker}");
+                }
+                // A small write too, which crosses as bytes.
+                assert_eq!(rig.write(9, (200 + u64::from(worker)) * BLOCK as u64 + 5, 70), 70);
+            });
+        }
+    });
+    // It is closed with the last lane, and what was written is there when each has its own domain.
+    let again = on(image.to_str().unwrap(), &[("logfs_layout", Value::Size(0))]);
+    let sizes: Vec<usize> =
+        (0..2).map(|worker| Rig::of_worker(worker, &again, 1 << 20, 0).unwrap().read(0, BLOCK).len()).collect();
+    assert!(sizes.contains(&BLOCK), "{sizes:?}");
+    let two = on("a:b", &[("logfs_shared", Value::Flag(true))]);
+    assert!(Rig::open(&two, 1 << 20, 0).is_err_and(|message| message.contains("exactly one logfs_device")));
+}

@@ -27,7 +27,7 @@ pub struct Channel {
 }
 
 /// A request's header and arguments; the data of a WRITE is in the payload it was received with.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Message {
     /// The header of every request.
     pub header: InHeader,

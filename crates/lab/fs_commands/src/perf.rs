@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use iolab_activity::Failure;
 use iolab_logfs::UnknownPolicy;
-use iolab_logfs_bench::{BenchTarget, VolumeLoad, VolumeResult, run_volume_load};
+use iolab_logfs_bench::{BenchTarget, ForwardingCost, VolumeLoad, VolumeResult, measure_forwarding, run_volume_load};
 
 use crate::FsError;
 use crate::targets::{LogfsSetting, targets, usual_domains};
@@ -41,6 +41,8 @@ pub struct Series {
     pub(crate) path: PathBuf,
     pub(crate) is_logfs: bool,
     pub(crate) results: Vec<VolumeResult>,
+    /// What forwarding costs on an image whose domains are open as one file system, for each round.
+    pub(crate) forwarding: Vec<ForwardingCost>,
 }
 
 /// Runs the load for each value of the sweep, or once; calls `done` after each run.
@@ -62,6 +64,7 @@ fn run(setting: &SweepSetting, rounds: u32) -> Result<Vec<Series>, FsError> {
         path: target.path().to_owned(),
         is_logfs: matches!(target, BenchTarget::Image(_)),
         results: Vec::new(),
+        forwarding: Vec::new(),
     };
     let mut all: Vec<Series> = setting.targets.iter().map(series).collect();
     for round in 0..rounds {
@@ -71,7 +74,14 @@ fn run(setting: &SweepSetting, rounds: u32) -> Result<Vec<Series>, FsError> {
         }
         for number in order {
             let load = VolumeLoad { seed: setting.load.seed.wrapping_add(u64::from(round)), ..setting.load };
-            all[number].results.push(run_volume_load(&setting.targets[number], &load)?);
+            let target = &setting.targets[number];
+            // First: the load makes the image anew, which then holds what the load left.
+            if let BenchTarget::Image(image) = target
+                && image.shared_root
+            {
+                all[number].forwarding.push(measure_forwarding(image)?);
+            }
+            all[number].results.push(run_volume_load(target, &load)?);
         }
     }
     Ok(all)
@@ -106,13 +116,14 @@ fn setting(request: &VolumeRequest<'_>, name: &str, value: &str) -> Result<Sweep
         "small" => load.small_write_percent = percent()?,
         "small-reads" => load.small_read_percent = percent()?,
         "write" => load.write_percent = percent()?.max(1),
+        "remote" => load.remote_percent = percent()?,
         "domains" => domains = Some(count()?),
         "parallel" => load.parallel = count()? as usize,
         "cluster-size" => logfs.cluster_bytes = size(value).map_err(wrong)?,
         "cleaning-memory" => logfs.cleaning_bytes = Some(size(value).map_err(wrong)?),
         "policy" => logfs.policy = Some(value.parse().map_err(|error: UnknownPolicy| wrong(error.to_string()))?),
         _ => {
-            let names = "small, small-reads, write, domains, parallel, cluster-size, cleaning-memory, policy";
+            let names = "small, small-reads, write, remote, domains, parallel, cluster-size, cleaning-memory, policy";
             return Err(wrong(format!("expected one of {names}")).into());
         }
     }
@@ -125,6 +136,17 @@ fn setting(request: &VolumeRequest<'_>, name: &str, value: &str) -> Result<Sweep
         Some(domains) => domains as usize,
         None => (usual_domains(&targets)? as usize).min(load.most_domains()).max(1),
     };
+    refuse_remote(&load, logfs.shared_root, &targets)?;
     let label = if name.is_empty() { String::new() } else { format!("{name}={value}") };
     Ok(SweepSetting { label, load, targets })
+}
+
+/// Work on files of others needs others, and on an image one file system.
+fn refuse_remote(load: &VolumeLoad, shared_root: bool, targets: &[BenchTarget]) -> Result<(), Failure> {
+    let has_image = targets.iter().any(|target| matches!(target, BenchTarget::Image(_)));
+    match load.remote_percent {
+        1.. if load.domains < 2 => Err(Failure::mistake("--remote requires at least two domains (--domains=2)")),
+        1.. if has_image && !shared_root => Err(Failure::mistake("--remote on an image requires --shared-root")),
+        _ => Ok(()),
+    }
 }

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use iolab_logfs_bench::{Class, VolumePart};
+use iolab_logfs_bench::{Class, ForwardingCost, VolumePart};
 use iolab_text::counted;
 use serde_json::{Value, json};
 
@@ -63,6 +63,7 @@ pub fn volumes_text(setting: &SweepSetting, all: &[Series]) -> String {
             }
         }
         text.push_str(&activity_text(&last.joint));
+        text.push_str(&forwarding_text(&series.forwarding));
     }
     text
 }
@@ -75,8 +76,12 @@ fn heading(setting: &SweepSetting) -> String {
         1 => format!("1 domain, {} in flight", counted(load.parallel as u64, "operation")),
         domains => format!("{domains} domains, {} in flight in each", counted(load.parallel as u64, "operation")),
     };
+    let remote = match load.remote_percent {
+        0 => String::new(),
+        percent => format!(", {percent} % of operations on files of other domains"),
+    };
     format!(
-        "{label}{} written to a capacity of {}, {at_once}, {} % writes, {} % of them small\n",
+        "{label}{} written to a capacity of {}, {at_once}, {} % writes, {} % of them small{remote}\n",
         size_text(load.volume_bytes),
         size_text(load.capacity_bytes),
         load.write_percent,
@@ -93,6 +98,43 @@ fn activity_text(part: &VolumePart) -> String {
          space; {} checkpoints, {} log frames\n",
         activity.cleaning_passes, activity.urgent_passes, activity.checkpoints, activity.frames
     )
+}
+
+/// Medians of a figure over the rounds.
+fn median_of(costs: &[ForwardingCost], figure: fn(&ForwardingCost) -> f64) -> f64 {
+    spread(&costs.iter().map(figure).collect::<Vec<f64>>()).0
+}
+
+fn forwarding_text(costs: &[ForwardingCost]) -> String {
+    if costs.is_empty() {
+        return String::new();
+    }
+    let time = |figure| iolab_units::rounded_ns(median_of(costs, figure));
+    format!(
+        "  forwarding adds {} to an operation of many in flight ({} instead of {}); one at a time it takes {} instead \
+        of {}, because the other core has to wake up\n  making and removing a file takes {} in a directory of the \
+        same core, {} in the root directory\n",
+        time(ForwardingCost::forwarding_ns),
+        time(|cost| cost.remote_of_many_ns),
+        time(|cost| cost.own_of_many_ns),
+        time(|cost| cost.remote_ns),
+        time(|cost| cost.own_ns),
+        time(|cost| cost.own_change_ns),
+        time(|cost| cost.root_change_ns),
+    )
+}
+
+fn forwarding_json(costs: &[ForwardingCost]) -> Option<Value> {
+    let median = |figure| median_of(costs, figure);
+    (!costs.is_empty()).then(|| {
+        json!({
+            "own_ns": median(|cost| cost.own_ns), "remote_ns": median(|cost| cost.remote_ns),
+            "own_of_many_ns": median(|cost| cost.own_of_many_ns),
+            "remote_of_many_ns": median(|cost| cost.remote_of_many_ns),
+            "forwarding_ns": median(ForwardingCost::forwarding_ns),
+            "own_change_ns": median(|cost| cost.own_change_ns), "root_change_ns": median(|cost| cost.root_change_ns),
+        })
+    })
 }
 
 fn class_json(class: &Class) -> Value {
@@ -130,6 +172,7 @@ pub fn volumes_json(setting: &SweepSetting, all: &[Series]) -> Value {
             "path": series.path.to_string_lossy(),
             "kind": if series.is_logfs { "logfs" } else { "folder" },
             "rounds": series.results.iter().map(round).collect::<Vec<_>>(),
+            "forwarding": forwarding_json(&series.forwarding),
             "times_first": all.first().map(|first| ratios(series, first)),
         })
     };
@@ -139,6 +182,7 @@ pub fn volumes_json(setting: &SweepSetting, all: &[Series]) -> Value {
         "volume_bytes": setting.load.volume_bytes,
         "domains": setting.load.domains,
         "parallel": setting.load.parallel,
+        "remote_percent": setting.load.remote_percent,
         "targets": all.iter().map(target).collect::<Vec<_>>(),
     })
 }

@@ -9,8 +9,10 @@ use iolab_clock::Clock;
 use iolab_disk::{DiskOptions, open_disk};
 use iolab_executor::{Executor, ReadyOrder};
 use iolab_image::{ImageAccess, ImageError, Lock, Overlay};
-use iolab_logfs::{Disk, LocalVolume, OpenOptions, Placement, Policy, VerifyReads, open_volume};
-use iolab_logfs_fuse::{FuseEvent, Mountable, Options, Stop, serve};
+use iolab_logfs::{
+    CoreDriver, CoreSetup, Disk, LocalVolume, OpenOptions, Placement, Policy, VerifyReads, core_setups, count_domains,
+};
+use iolab_logfs_fuse::{FuseEvent, MountError, Mountable, Options, Stop, serve, serve_on_threads};
 
 use crate::FsError;
 
@@ -27,6 +29,8 @@ pub struct ServeRequest<'a> {
     pub policy: Option<Policy>,
     /// Most bytes that one pass of cleaning holds in memory; as the image says unless told.
     pub cleaning_bytes: Option<u64>,
+    /// Threads that share the domains; no more of them than domains or processors are used.
+    pub threads: u32,
 }
 
 /// Opens the image, mounts it, and serves it to the end.
@@ -39,34 +43,64 @@ pub fn serve_image(request: &ServeRequest<'_>, observer: Arc<dyn Fn(&FuseEvent) 
     let stop = Stop::by_signals().map_err(|error| failed(&error))?;
     let access = if options.is_read_only() { ImageAccess::Read } else { ImageAccess::Write };
     let _lock = Lock::take(path, access)?;
-    let opening = DiskOptions { read_only: access == ImageAccess::Read, ..DiskOptions::default() };
-    let opened = open_disk(path, &opening);
-    let (device, notes) = opened.map_err(|error| failed(&format!("{}: {error}", path.display())))?;
-    for note in notes {
-        observer(&FuseEvent::Note(note));
+    let threads = if access == ImageAccess::Read { 1 } else { request.threads.min(domains_of(path)?).max(1) };
+    if threads < request.threads {
+        let why =
+            if access == ImageAccess::Read { "a mount that changes nothing" } else { "as many as there are domains" };
+        observer(&FuseEvent::Note(format!("served by {}: {why}", iolab_text::counted(u64::from(threads), "thread"))));
     }
-    let disk = if access == ImageAccess::Read { Disk::new(Overlay::new(device)) } else { Disk::new(device) };
-    let mut mount = OpenOptions {
-        inline_bytes: request.inline_bytes,
-        policy: request.policy,
-        cleaning_bytes: request.cleaning_bytes,
-        ..OpenOptions::default()
+    let mount = open_options(request, access);
+    let open = |setup: CoreSetup| open_part(path, access, mount, (setup, &*observer));
+    let served = if threads == 1 {
+        let alone = core_setups(1).pop().ok_or_else(|| failed(&"no thread"))?;
+        let (what, _) = open(alone).map_err(|error| failed(&format!("{}: {error}", path.display())))?;
+        serve(what, options, &stop, observer.clone())
+    } else {
+        serve_on_threads(&open, threads as usize, options, &stop, observer.clone())
     };
-    mount.defragment_percent = options.defragment_percent;
-    mount.verify_reads = if options.verify { VerifyReads::Always } else { VerifyReads::Never };
-    if access == ImageAccess::Read {
-        // Nothing is a candidate for cleaning: it would move content into memory.
-        mount.policy = Some(Policy::Threshold { k: 0.0 });
-    }
-    let (clock, mut executor) = (Clock::monotonic(), Executor::new(ReadyOrder::Fair));
-    let context = (clock.clone(), executor.spawner());
-    let opened = executor.run(&mut disk.clone(), open_volume(&disk, mount, context));
-    let opened = opened.map_err(|_stalled| ImageError::Stalled(path.to_owned()))?;
-    let wrong = |source| ImageError::FileSystem { path: path.to_owned(), source };
-    let (volume, _) = opened.map_err(wrong)?;
-    let fs = LocalVolume::try_from(volume.with_placement(Placement::LeastFull)).map_err(wrong)?;
-    let served = serve(Mountable { fs, disk, executor, clock }, options, &stop, observer);
     Ok(served.map_err(|error| failed(&format!("{}: {error}", path.display())))?)
+}
+
+/// How the image is used while it is mounted.
+fn open_options(request: &ServeRequest<'_>, access: ImageAccess) -> OpenOptions {
+    OpenOptions {
+        inline_bytes: request.inline_bytes,
+        // Where nothing may change, nothing is a candidate for cleaning: it would move content into
+        // memory.
+        policy: if access == ImageAccess::Read { Some(Policy::Threshold { k: 0.0 }) } else { request.policy },
+        cleaning_bytes: request.cleaning_bytes,
+        defragment_percent: request.options.defragment_percent,
+        verify_reads: if request.options.verify { VerifyReads::Always } else { VerifyReads::Never },
+        ..OpenOptions::default()
+    }
+}
+
+/// Opens the domains of one thread, by a way of its own to the device.
+fn open_part(
+    path: &Path,
+    access: ImageAccess,
+    options: OpenOptions,
+    (setup, observer): (CoreSetup, &(dyn Fn(&FuseEvent) + Send + Sync)),
+) -> Result<(Mountable, CoreDriver), MountError> {
+    let opening = DiskOptions { read_only: access == ImageAccess::Read, ..DiskOptions::default() };
+    let (device, notes) = open_disk(path, &opening).map_err(|error| MountError::System("opening the image", error))?;
+    notes.into_iter().for_each(|note| observer(&FuseEvent::Note(note)));
+    let disk = if access == ImageAccess::Read { Disk::new(Overlay::new(device)) } else { Disk::new(device) };
+    let (clock, mut executor, mut driver) = (Clock::monotonic(), Executor::new(ReadyOrder::Fair), setup.driver(&disk));
+    let context = (clock.clone(), executor.spawner());
+    let opened = executor.run(&mut driver, setup.open(&disk, options, context)).map_err(|_| MountError::Stalled)?;
+    let fs = LocalVolume::part(opened?.0.with_placement(Placement::LeastFull));
+    Ok((Mountable { fs, disk, executor, clock }, driver))
+}
+
+/// How many domains the image has.
+fn domains_of(path: &Path) -> Result<u32, FsError> {
+    let (device, _) = open_disk(path, &DiskOptions { read_only: true, ..DiskOptions::default() })
+        .map_err(|error| Failure::failed(format!("{}: {error}", path.display())))?;
+    let disk = Disk::new(device);
+    let counted = Executor::new(ReadyOrder::Fair).run(&mut disk.clone(), count_domains(&disk));
+    let counted = counted.map_err(|_stalled| ImageError::Stalled(path.to_owned()))?;
+    Ok(counted.map_err(|source| ImageError::FileSystem { path: path.to_owned(), source })?)
 }
 
 /// Looks at the image until it is closed.

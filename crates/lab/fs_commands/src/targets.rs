@@ -24,6 +24,8 @@ pub struct LogfsSetting {
     pub policy: Option<Policy>,
     /// Most bytes that one pass of cleaning holds in memory; what is usual unless told.
     pub cleaning_bytes: Option<u64>,
+    /// Open all domains of an image as one file system, instead of each by itself.
+    pub shared_root: bool,
     /// Size of an image that does not exist yet, bytes.
     pub image_bytes: Option<u64>,
     /// Overwrite what images hold.
@@ -62,7 +64,7 @@ fn store(path: &Path, setting: &LogfsSetting) -> Result<ImageStore, Failure> {
         setting.log_writes_bytes.map_or(usual.small_max_bytes, |bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
     let mkfs = MkfsOptions { cluster_bytes, small_max_bytes, ..usual };
     let open = OpenOptions { policy: setting.policy, cleaning_bytes: setting.cleaning_bytes, ..OpenOptions::default() };
-    Ok(ImageStore { path: path.to_owned(), mkfs, open })
+    Ok(ImageStore { path: path.to_owned(), mkfs, open, shared_root: setting.shared_root })
 }
 
 /// Processors that the program may use.

@@ -2,6 +2,10 @@
 
 mod folder;
 mod logfs;
+mod opened;
+
+pub(crate) use logfs::fresh;
+pub(crate) use opened::folder;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -44,6 +48,8 @@ pub(crate) trait Store {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shape {
     pub(crate) files: usize,
+    /// Files behind those, in the domains of others; 0 unless there are others to have them.
+    pub(crate) remote_files: usize,
     pub(crate) workers: usize,
     pub(crate) most_bytes: u64,
     pub(crate) seed: u64,
@@ -66,6 +72,19 @@ pub struct ImageStore {
     pub mkfs: MkfsOptions,
     /// How it is used.
     pub open: OpenOptions,
+    /// Whether all domains are open as one file system, instead of each by itself.
+    pub shared_root: bool,
+}
+
+impl Shape {
+    /// Which domain of so many a file of a domain is in, and its number among the files of the
+    /// domain that it is for.
+    pub(crate) fn place(&self, file: usize, domain: usize, domains: usize) -> usize {
+        match file.checked_sub(self.files) {
+            Some(remote) if domains > 1 => (domain + 1 + remote % (domains - 1)) % domains,
+            _ => domain,
+        }
+    }
 }
 
 /// What a load runs on.

@@ -15,7 +15,8 @@
 //!
 //! Capacity and volume are divided among the domains evenly. Files and operations under way are of
 //! each domain, as they are of each instance of SeastarFS; its marks, its truncations and its
-//! numbers are its own.
+//! numbers are its own. A share of the operations may go to files that lie in the domains of others
+//! (in their folders, on other file systems).
 
 use std::cell::RefCell;
 use std::ops::{Add, Sub};
@@ -52,6 +53,9 @@ pub struct VolumeLoad {
     pub small_write_percent: u32,
     /// Of the reads, the small ones, percent.
     pub small_read_percent: u32,
+    /// Of the operations, those on files in the domains of others, percent; there are as many such
+    /// files as own ones.
+    pub remote_percent: u32,
     /// Files for small writes, and as many for large ones, of each domain.
     pub files: usize,
     /// Bytes of a small operation, from and to.
@@ -106,6 +110,11 @@ impl VolumeLoad {
         self.large_bytes.1.max(self.small_bytes.1).next_multiple_of(self.unit_bytes.max(1))
     }
 
+    /// Files that a domain works on.
+    fn all_files(&self) -> usize {
+        if self.remote_percent > 0 { 4 * self.files } else { 2 * self.files }
+    }
+
     /// The most domains for which the capacity has room; 0 when it is too small for any.
     pub fn most_domains(&self) -> usize {
         let room = self.capacity_bytes / 100 * u64::from(100_u32.saturating_sub(self.upper_percent));
@@ -149,7 +158,8 @@ pub fn run_volume_load(target: &BenchTarget, load: &VolumeLoad) -> Result<Volume
     }
     let part = |domain| {
         let load = load.of_domain(domain);
-        (Shape { files: 2 * load.files, workers: load.parallel, most_bytes: largest, seed: load.seed }, load)
+        let (files, remote_files) = (2 * load.files, load.all_files() - 2 * load.files);
+        (Shape { files, remote_files, workers: load.parallel, most_bytes: largest, seed: load.seed }, load)
     };
     run_on(target, (0..load.domains as u64).map(part).collect()).map(VolumeResult::new)
 }
@@ -161,7 +171,7 @@ impl Load for VolumeLoad {
         let fill_bytes = self.capacity_bytes / 100 * u64::from(self.fill_percent);
         let progress = Progress {
             random: Random::new(self.seed),
-            sizes: vec![0; 2 * self.files],
+            sizes: vec![0; self.all_files()],
             live: 0,
             left: fill_bytes,
             under_way: 0,
@@ -359,7 +369,9 @@ impl Progress {
 
     fn file(&mut self, load: &VolumeLoad, small: bool) -> usize {
         let file = self.random.below(load.files as u64) as usize;
-        if small { file } else { file + load.files }
+        // Without remote files the numbers are those of a load that knows none.
+        let is_remote = load.remote_percent > 0 && self.random.percent(load.remote_percent);
+        file + if small { 0 } else { load.files } + if is_remote { 2 * load.files } else { 0 }
     }
 
     /// A file, its new size, and how much that takes off.

@@ -1,7 +1,7 @@
 //! Attributes as the kernel reads them (`include/uapi/linux/fuse.h`).
 
 use iolab_fuse::abi::Body;
-use iolab_logfs::{Attributes, Error, InodeId, InodeKind, LocalVolume};
+use iolab_logfs::{Attributes, Error, InodeId, InodeKind, LocalVolume, Volume};
 
 /// Only the kernel changes anything: what it has cached stays true until it changes it.
 const VALID_SECONDS: u64 = 86_400;
@@ -61,6 +61,13 @@ impl KnownAttributes {
         let attributes = fs.stat(inode)?;
         let device = if attributes.kind.is_special() { fs.device_number(inode)? } else { 0 };
         Ok(KnownAttributes { inode, attributes, stored_bytes: fs.stored_bytes(inode)?, device })
+    }
+
+    /// The same of an inode of any thread.
+    pub(crate) async fn asked(fs: &Volume, inode: InodeId) -> Result<KnownAttributes, Error> {
+        let attributes = fs.stat(inode).await?;
+        let device = if attributes.kind.is_special() { fs.device_number(inode).await? } else { 0 };
+        Ok(KnownAttributes { inode, attributes, stored_bytes: fs.stored_bytes(inode).await?, device })
     }
 
     fn mode(&self) -> u32 {

@@ -4,7 +4,7 @@ use iolab_fuse::abi::{set, u32_at, u64_at};
 use iolab_fuse::channel::Message;
 use iolab_logfs::{AttributeChange, Error, InodeId, SetCondition};
 
-use crate::attributes::{KnownAttributes, joined};
+use crate::attributes::joined;
 use crate::names::one_name;
 use crate::world::{Answer, World, built};
 
@@ -48,7 +48,7 @@ impl Change {
 
     pub(crate) async fn perform(self, world: World) -> Answer {
         self.apply(&world).await.map_err(|error| error.errno())?;
-        let told = KnownAttributes::of(&world.fs, self.inode).map_err(|error| error.errno())?;
+        let told = world.attributes(self.inode).await.map_err(|error| error.errno())?;
         Ok(built(|body| told.attr_out(body)))
     }
 

@@ -6,8 +6,9 @@
 //!                                  └─ slow:  a task of the executor ─ Disk ─▶ reply
 //! ```
 //!
-//! One thread does everything: it waits for requests, for the device, for the moment to make
-//! changes durable that nobody asked to, and for being asked to end. The kernel checks permissions
+//! A thread does everything: it waits for requests, for the device, for the moment to make changes
+//! durable that nobody asked to, and for being asked to end. Several threads share the domains
+//! among them, and the requests that come to one for a domain of another are forwarded. The kernel checks permissions
 //! (`default_permissions`), keeps the page cache, names and attributes, and locks of files; it may,
 //! because nobody else changes the file system meanwhile. [`serve()`] ends by closing the file
 //! system, so that everything is durable.
@@ -17,10 +18,12 @@
 //! `docs/logfs/durability.md`, the ways of use in `docs/logfs/mount.md`.
 
 mod attributes;
+mod bell;
 mod changes;
 mod directories;
 mod error;
 mod finished;
+mod forwarding;
 mod names;
 mod nodes;
 mod notices;
@@ -30,7 +33,9 @@ mod quick;
 mod serve;
 mod session;
 mod slow;
+mod supplies;
 mod syncing;
+mod threads;
 mod transfers;
 mod world;
 
@@ -38,4 +43,6 @@ pub use error::MountError;
 pub use iolab_async_io::command_ring::Stop;
 pub use iolab_fuse::{FuseError, FuseEvent, FuseTransport, Observer};
 pub use options::{Options, UnknownWord};
-pub use serve::{Mountable, serve};
+pub use serve::serve;
+pub use supplies::Mountable;
+pub use threads::{OpenPart, serve_on_threads};

@@ -4,7 +4,7 @@ use iolab_fuse::abi::{self, u32_at, u64_at};
 use iolab_fuse::channel::Message;
 use iolab_logfs::{InodeId, InodeKind, Occupied, Owner};
 
-use crate::attributes::kind_of;
+use crate::attributes::{kind_of, negative_entry};
 use crate::world::{Answer, World, built, open_out};
 
 /// `RENAME_NOREPLACE` of linux/fs.h.
@@ -72,9 +72,8 @@ impl New {
             special => fs.make_special(directory, &name, (special, device), owner).await,
         };
         let inode = made.map_err(|error| error.errno())?;
-        let mut answer = world.entry(inode)?;
-        if let Some(open_flags) = opened {
-            world.nodes.borrow_mut().opened(inode, open_flags);
+        let mut answer = world.entry_anywhere(inode, opened).await?;
+        if opened.is_some() {
             answer.extend(built(open_out));
         }
         Ok(answer)
@@ -88,7 +87,15 @@ pub(crate) async fn link(world: World, directory: InodeId, inode: InodeId, name:
         iolab_logfs::Error::IsDirectory => libc::EPERM,
         error => error.errno(),
     })?;
-    world.entry(inode)
+    world.entry_anywhere(inode, None).await
+}
+
+/// LOOKUP of what another thread has.
+pub(crate) async fn look_up(world: World, found: Option<InodeId>) -> Answer {
+    match found {
+        Some(inode) => world.entry_anywhere(inode, None).await,
+        None => Ok(built(negative_entry)),
+    }
 }
 
 /// The arguments of LINK: which inode, which name.

@@ -1,9 +1,10 @@
 //! Requests that memory answers: nothing is waited for, and the answer is written where the
 //! transport takes it from.
 
+use iolab_executor::Spawner;
 use iolab_fuse::abi::{Body, TransferArgs, opcode, u32_at, u64_at};
 use iolab_fuse::channel::Message;
-use iolab_logfs::{Error, InodeId, InodeKind, LocalVolume};
+use iolab_logfs::{Error, InodeId, InodeKind, LocalVolume, Space};
 
 use crate::attributes::{KnownAttributes, negative_entry};
 use crate::directories::Listing;
@@ -19,8 +20,11 @@ pub(crate) const NAME_BYTES: usize = 255;
 /// Answers a message if memory can.
 pub(crate) fn answer(world: &World, message: &Message, payload: &mut [u8]) -> Option<Quick> {
     let (inode, args) = (InodeId(message.header.node), message.args());
+    if world.must_ask_others(message.header.opcode, inode) {
+        return None;
+    }
     Some(match message.header.opcode {
-        opcode::LOOKUP => lookup(world, inode, message.tail(), payload),
+        opcode::LOOKUP => return lookup(world, inode, message.tail(), payload).transpose(),
         opcode::GETATTR => told(&world.fs, inode).and_then(|told| fitted(told.attr_out(Body::new(payload)))),
         opcode::STATX => told(&world.fs, inode).and_then(|told| fitted(told.statx_out(Body::new(payload)))),
         opcode::READLINK => world.fs.read_link(inode).map_err(errno).and_then(|target| copied(&target, payload)),
@@ -33,7 +37,7 @@ pub(crate) fn answer(world: &World, message: &Message, payload: &mut [u8]) -> Op
             world.directories.borrow_mut().close(u64_at(args, 0).unwrap_or_default());
             Ok(0)
         }
-        opcode::STATFS => statistics(&world.fs, payload),
+        opcode::STATFS => fitted(statistics(&world.fs.space(), Body::new(payload))),
         opcode::LSEEK => seek(&world.fs, inode, args, payload),
         opcode::GETXATTR => attribute(&world.fs, inode, message, payload),
         opcode::LISTXATTR => attribute_names(&world.fs, inode, args, payload),
@@ -44,18 +48,17 @@ pub(crate) fn answer(world: &World, message: &Message, payload: &mut [u8]) -> Op
 }
 
 /// Takes note of what the kernel forgets; true for requests that have no answer.
-pub(crate) fn is_silent(world: &World, message: &Message) -> bool {
+pub(crate) fn is_silent(world: &World, message: &Message, spawner: &Spawner) -> bool {
     let args = message.args();
-    let mut nodes = world.nodes.borrow_mut();
     match message.header.opcode {
         opcode::FORGET => {
-            nodes.forget(&world.fs, InodeId(message.header.node), u64_at(args, 0).unwrap_or_default());
+            world.forget(InodeId(message.header.node), u64_at(args, 0).unwrap_or_default(), spawner);
         }
         opcode::BATCH_FORGET => {
             let count = u32_at(args, 0).unwrap_or_default() as usize;
             for one in args.get(8..).unwrap_or_default().chunks_exact(16).take(count) {
                 let (Some(inode), Some(times)) = (u64_at(one, 0), u64_at(one, 8)) else { continue };
-                nodes.forget(&world.fs, InodeId(inode), times);
+                world.forget(InodeId(inode), times, spawner);
             }
         }
         // What is under way is finished: an operation of the file system has no half.
@@ -82,7 +85,17 @@ fn told(fs: &LocalVolume, inode: InodeId) -> Result<KnownAttributes, i32> {
     KnownAttributes::of(fs, inode).map_err(errno)
 }
 
-fn lookup(world: &World, directory: InodeId, tail: &[u8], payload: &mut [u8]) -> Quick {
+/// `None` when what is found is another thread's.
+fn lookup(world: &World, directory: InodeId, tail: &[u8], payload: &mut [u8]) -> Result<Option<usize>, i32> {
+    match find(world, directory, tail)? {
+        Some(inode) if !world.is_here(inode) => Ok(None),
+        Some(inode) => copied(&world.entry(inode)?, payload).map(Some),
+        None => fitted(negative_entry(Body::new(payload))).map(Some),
+    }
+}
+
+/// What a name leads to, or `None`.
+pub(crate) fn find(world: &World, directory: InodeId, tail: &[u8]) -> Result<Option<InodeId>, i32> {
     let name = one_name(tail)?;
     if name.len() > NAME_BYTES {
         return Err(libc::ENAMETOOLONG);
@@ -90,10 +103,8 @@ fn lookup(world: &World, directory: InodeId, tail: &[u8], payload: &mut [u8]) ->
     // A handle of a file that somebody kept (open_by_handle_at(2)) is looked up as the node itself.
     let found = if name == b"." { Ok(directory) } else { world.fs.lookup(directory, name).map(|entry| entry.inode) };
     match found {
-        Ok(inode) => copied(&world.entry(inode)?, payload),
-        Err(Error::NotFound) if name != b"." && world.fs.stat(directory).is_ok() => {
-            fitted(negative_entry(Body::new(payload)))
-        }
+        Ok(inode) => Ok(Some(inode)),
+        Err(Error::NotFound) if name != b"." && world.fs.stat(directory).is_ok() => Ok(None),
         Err(Error::NotFound) => Err(libc::ESTALE),
         Err(error) => Err(errno(error)),
     }
@@ -127,15 +138,14 @@ fn list(world: &World, directory: InodeId, plus: bool, args: &[u8], payload: &mu
 }
 
 /// `struct fuse_kstatfs`.
-fn statistics(fs: &LocalVolume, payload: &mut [u8]) -> Quick {
+pub(crate) fn statistics<'a>(space: &Space, body: Body<'a>) -> Body<'a> {
     /// What an inode takes of the log at least, bytes: there can be no more than fit.
     const INODE_BYTES: u64 = 256;
-    let space = fs.space();
     let blocks = |bytes: u64| bytes / u64::from(space.block_bytes);
     let more = space.free_bytes / INODE_BYTES;
-    let body = Body::new(payload).u64(blocks(space.total_bytes)).u64(blocks(space.free_bytes));
+    let body = body.u64(blocks(space.total_bytes)).u64(blocks(space.free_bytes));
     let body = body.u64(blocks(space.available_bytes)).u64(space.inodes + more).u64(more);
-    fitted(body.u32(space.block_bytes).u32(NAME_BYTES as u32).u32(space.block_bytes).zeroes(7 * 4))
+    body.u32(space.block_bytes).u32(NAME_BYTES as u32).u32(space.block_bytes).zeroes(7 * 4)
 }
 
 fn seek(fs: &LocalVolume, inode: InodeId, args: &[u8], payload: &mut [u8]) -> Quick {

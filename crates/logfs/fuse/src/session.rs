@@ -1,15 +1,22 @@
 //! Requests on their way from a transport to the file system and back.
 
+use std::os::fd::{AsFd, OwnedFd};
+use std::rc::Rc;
+use std::sync::Arc;
+
 use iolab_executor::{Executor, Spawner};
 use iolab_fuse::channel::Message;
-use iolab_fuse::{Reply, Service, Taken};
-use iolab_logfs::Disk;
+use iolab_fuse::{FuseEvent, Observer, Reply, Service, Taken};
+use iolab_logfs::{CoreDriver, Disk, InodeId};
 use iolab_memory::SlotPool;
 
 use crate::MountError;
+use crate::bell::Bell;
 use crate::finished::{Finished, Outbox};
+use crate::forwarding::forwarded;
 use crate::quick;
-use crate::slow::{self, Starter};
+use crate::slow::{self, Start, Starter};
+use crate::supplies::{Mountable, Supplies, duplicate};
 use crate::syncing::Commit;
 use crate::world::World;
 
@@ -25,18 +32,62 @@ pub(crate) struct Session {
     pool: SlotPool,
     outbox: Outbox,
     commit: Commit,
+    /// Rung by other threads.
+    bell: Option<Arc<Bell>>,
 }
 
 impl Session {
-    pub(crate) fn new((executor, disk): (Executor, Disk), world: World, pool: SlotPool, commit: Commit) -> Session {
+    pub(crate) fn new(what: Mountable, supplies: Supplies, bell: Option<Arc<Bell>>) -> Session {
+        let Mountable { fs, disk, executor, clock } = what;
+        let Supplies { pool, commit, notices } = supplies;
+        let world = World::new(fs, clock, notices);
+        if world.fs.is_shared() {
+            world.fs.keep(Rc::new(world.clone()));
+        }
         let (spawner, wakes) = (executor.spawner(), disk.waking().is_some());
-        Session { world, executor, spawner, disk, wakes, pool, outbox: Outbox::default(), commit }
+        Session { world, executor, spawner, disk, wakes, pool, outbox: Outbox::default(), commit, bell }
     }
 
-    /// Finishes what is under way, and closes the file system.
-    pub(crate) fn close(mut self) -> Result<(), MountError> {
-        let closed = self.executor.run(&mut self.disk, self.world.fs.into_volume().close());
+    /// What becomes readable when there is something to do.
+    pub(crate) fn wakes(&self) -> Result<Vec<OwnedFd>, MountError> {
+        let notices = self.world.notices.borrow();
+        let own = [self.commit.as_fd()].into_iter().chain(notices.wakes()).map(duplicate);
+        own.chain(self.disk.waking().map(Ok)).collect()
+    }
+
+    /// Says what was wrong with the device.
+    pub(crate) fn report(&self, observer: &Observer) {
+        let activity = self.world.fs.activity();
+        if activity.content_errors + activity.bad_checkpoints > 0 {
+            let (reads, checkpoints) = (activity.content_errors, activity.bad_checkpoints);
+            let text = format!(
+                "the device is unreliable: {} of data that differs from what was written, {} rewritten",
+                iolab_text::counted(reads, "read"),
+                iolab_text::counted(checkpoints, "checkpoint")
+            );
+            observer(&FuseEvent::Note(text));
+        }
+    }
+
+    /// Finishes what is under way, and closes the file system, on all threads if `driver` has those
+    /// to wait for.
+    pub(crate) fn close(mut self, driver: Option<&mut CoreDriver>) -> Result<(), MountError> {
+        let volume = self.world.fs.clone().into_volume();
+        volume.keep_nothing();
+        let closing = volume.close();
+        let closed = match driver {
+            Some(driver) => self.executor.run(driver, closing),
+            None => self.executor.run(&mut self.disk, closing),
+        };
         closed.map_err(|_stalled| MountError::Stalled)?.map_err(MountError::FileSystem)
+    }
+
+    /// Serves the other threads until one of them has closed the file system.
+    pub(crate) fn serve_others(mut self, driver: &mut CoreDriver) -> Result<(), MountError> {
+        let volume = self.world.fs.clone().into_volume();
+        let closed = self.executor.run(driver, volume.closed());
+        volume.keep_nothing();
+        closed.map_err(|_stalled| MountError::Stalled)
     }
 }
 
@@ -59,13 +110,17 @@ impl Service for Session {
     fn take(&mut self, slot: u16, message: &Message) -> Taken {
         let unique = message.header.unique;
         let payload = self.pool.slot_mut(usize::from(slot));
-        if quick::is_silent(&self.world, message) {
+        if quick::is_silent(&self.world, message, &self.spawner) {
             return Taken::Silence;
         }
-        let answer = quick::answer(&self.world, message, payload).or_else(|| {
-            let starter = Starter { spawner: &self.spawner, outbox: &self.outbox, slot, unique };
-            slow::start(&starter, &self.world, message, payload).err().map(Err)
-        });
+        let starter = Starter { spawner: &self.spawner, outbox: &self.outbox, slot, unique };
+        let inode = InodeId(message.header.node);
+        if !self.world.fs.serves(inode) && message.header.node != 0 {
+            starter.start(forwarded(self.world.fs.clone(), message, payload));
+            return Taken::Started;
+        }
+        let answer = quick::answer(&self.world, message, payload)
+            .or_else(|| slow::start(&starter, &self.world, message, payload).err().map(Err));
         match answer {
             None => Taken::Started,
             Some(Ok(body_bytes)) => Taken::Reply(Reply { slot, unique, error: 0, body_bytes }),
@@ -74,6 +129,9 @@ impl Service for Session {
     }
 
     fn work(&mut self, _arrived: bool) -> Result<(), MountError> {
+        if let Some(bell) = &self.bell {
+            bell.hear();
+        }
         self.world.notices.borrow_mut().look();
         self.executor.run_ready(&mut self.disk);
         if self.commit.look(&self.world.fs) {

@@ -3,19 +3,26 @@
 use std::future::Future;
 
 use iolab_executor::Spawner;
-use iolab_fuse::abi::{TransferArgs, opcode, u32_at};
+use iolab_fuse::abi::{Body, TransferArgs, opcode, u32_at};
 use iolab_fuse::channel::Message;
 use iolab_logfs::InodeId;
 
+use crate::attributes::KnownAttributes;
 use crate::changes::{Change, SetAttribute, remove_attribute};
 use crate::finished::{Finished, Outbox};
-use crate::names::{Move, New, link, one_name, parse_link, remove};
+use crate::names::{Move, New, link, look_up, one_name, parse_link, remove};
+use crate::quick::{find, statistics};
 use crate::syncing::{sync_all, sync_file};
 use crate::transfers::{Allocate, Copy, Write, read};
-use crate::world::{Answer, World};
+use crate::world::{Answer, World, built};
 
 /// Bit of `fsync_flags` for fdatasync(2) (`FUSE_FSYNC_FDATASYNC`).
 const DATA_ONLY: u32 = 1;
+
+/// What becomes of the task of a request.
+pub(crate) trait Start {
+    fn start(&self, task: impl Future<Output = Answer> + 'static);
+}
 
 /// Starts tasks whose answers go to one slot.
 pub(crate) struct Starter<'a> {
@@ -25,7 +32,7 @@ pub(crate) struct Starter<'a> {
     pub(crate) unique: u64,
 }
 
-impl Starter<'_> {
+impl Start for Starter<'_> {
     fn start(&self, task: impl Future<Output = Answer> + 'static) {
         let (outbox, slot, unique) = (self.outbox.clone(), self.slot, self.unique);
         self.spawner.spawn(async move {
@@ -36,7 +43,7 @@ impl Starter<'_> {
 }
 
 /// Starts what a message asks for, or says why not.
-pub(crate) fn start(starter: &Starter<'_>, world: &World, message: &Message, payload: &[u8]) -> Result<(), i32> {
+pub(crate) fn start(starter: &impl Start, world: &World, message: &Message, payload: &[u8]) -> Result<(), i32> {
     let (inode, args, world) = (InodeId(message.header.node), message.args(), world.clone());
     match message.header.opcode {
         opcode::READ => {
@@ -48,6 +55,10 @@ pub(crate) fn start(starter: &Starter<'_>, world: &World, message: &Message, pay
             let flags = u32_at(args, 8).ok_or(libc::EINVAL)?;
             starter.start(sync_file(world, inode, flags & DATA_ONLY != 0));
         }
+        opcode::LOOKUP => starter.start(look_up(world.clone(), find(&world, inode, message.tail())?)),
+        opcode::GETATTR => starter.start(attributes(world, inode, |told, body| told.attr_out(body))),
+        opcode::STATX => starter.start(attributes(world, inode, |told, body| told.statx_out(body))),
+        opcode::STATFS => starter.start(space(world)),
         opcode::SYNCFS => starter.start(sync_all(world)),
         opcode::SETATTR => {
             let now_ns = world.clock.unix_ns();
@@ -76,4 +87,20 @@ pub(crate) fn start(starter: &Starter<'_>, world: &World, message: &Message, pay
         _ => return Err(libc::ENOSYS),
     }
     Ok(())
+}
+
+/// GETATTR and STATX of what several threads have.
+async fn attributes(
+    world: World,
+    inode: InodeId,
+    put: impl for<'a> Fn(&KnownAttributes, Body<'a>) -> Body<'a>,
+) -> Answer {
+    let told = world.attributes(inode).await.map_err(|error| error.errno())?;
+    Ok(built(|body| put(&told, body)))
+}
+
+/// STATFS over several threads.
+async fn space(world: World) -> Answer {
+    let space = world.fs.clone().into_volume().space().await.map_err(|error| error.errno())?;
+    Ok(built(|body| statistics(&space, body)))
 }

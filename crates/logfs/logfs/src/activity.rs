@@ -33,7 +33,8 @@ pub struct Activity {
 
 impl Activity {
     /// What went on in both of two domains.
-    pub(crate) fn and(&self, other: &Activity) -> Activity {
+    #[must_use]
+    pub fn and(&self, other: &Activity) -> Activity {
         Activity {
             checkpoints: self.checkpoints + other.checkpoints,
             cleaning_passes: self.cleaning_passes + other.cleaning_passes,

@@ -16,6 +16,7 @@
 //! decides the order of everything: so that a simulation covers the forwarding too.
 
 mod core_setup;
+mod door;
 mod local;
 mod master;
 mod messages;
@@ -40,6 +41,7 @@ mod sync {
 }
 
 pub use core_setup::{CoreSetup, core_setups, open_volume};
+pub use door::Door;
 pub use local::LocalVolume;
 pub use master::Placement;
 pub use messages::CoreDriver;

@@ -156,3 +156,80 @@ fn a_core_that_cannot_open_its_domain_is_told_to_the_others() {
     });
     assert!(answers.iter().all(|answer| matches!(answer, Error::Corrupt(_))), "{answers:?}");
 }
+
+/// A file system of so many domains in a file of its own.
+fn made(folder: &Path, domains: u32) -> std::path::PathBuf {
+    let path = folder.join("image");
+    std::fs::File::create(&path).unwrap().set_len(SIZE).unwrap();
+    let opening = DiskOptions { block_bytes: Some(BLOCK), ..DiskOptions::default() };
+    Bench::new(open_disk(&path, &opening).unwrap().0, ReadyOrder::Fair).mkfs_of(domains);
+    path
+}
+
+#[test]
+fn a_core_that_never_opens_keeps_nobody_waiting() {
+    for missing in [0, 2] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = made(folder.path(), 3);
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = core_setups(3)
+                .into_iter()
+                .enumerate()
+                .filter(|(number, _)| *number != missing)
+                .map(|(_, setup)| {
+                    let path = &path;
+                    scope.spawn(move || {
+                        let disk = disk(path);
+                        let (mut executor, mut driver) = (Executor::new(ReadyOrder::Fair), setup.driver(&disk));
+                        let context = (Clock::monotonic(), executor.spawner());
+                        let opened = executor.run(&mut driver, setup.open(&disk, small_memory(), context)).unwrap();
+                        opened.err()
+                    })
+                })
+                .collect();
+            for thread in threads {
+                assert_eq!(thread.join().unwrap(), Some(Error::Closed), "without core {missing}");
+            }
+        });
+    }
+}
+
+#[test]
+fn work_comes_through_doors_and_finds_what_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = made(folder.path(), 2);
+    let (teller, told) = std::sync::mpsc::channel();
+    std::thread::scope(|scope| {
+        for (number, setup) in core_setups(2).into_iter().enumerate() {
+            let (path, teller) = (&path, teller.clone());
+            scope.spawn(move || {
+                core(path, setup, async |fs: Volume| {
+                    fs.keep(std::rc::Rc::new(number));
+                    teller.send((number, fs.door())).unwrap();
+                    fs.closed().await;
+                });
+            });
+        }
+        let mut doors: Vec<_> = told.iter().take(2).collect();
+        doors.sort_by_key(|(number, _)| *number);
+        let (teller, told) = std::sync::mpsc::channel();
+        for (_, door) in &doors {
+            let teller = teller.clone();
+            door.send(async move |fs: Volume| {
+                let own =
+                    fs.create(InodeId::ROOT, format!("of{:?}", fs.is_shared()).as_bytes(), Owner::default()).await;
+                let inode = own.unwrap_or(InodeId::ROOT);
+                let there = fs.beside(inode, async |number: std::rc::Rc<usize>| Ok(*number)).await;
+                let other_type = fs.beside(inode, async |_: std::rc::Rc<u8>| Ok(())).await;
+                teller.send((fs.serves(inode), inode.domain() as usize, there, other_type)).unwrap();
+            })
+            .unwrap();
+        }
+        for (serves, domain, there, other_type) in told.iter().take(2) {
+            assert_eq!(there, Ok(domain), "what is kept on the core of domain {domain}");
+            assert!(serves || domain == 0, "a core makes files in its own domain");
+            assert_eq!(other_type, Err(Error::Closed));
+        }
+        doors[1].1.send(async |fs: Volume| fs.close().await.unwrap()).unwrap();
+    });
+}

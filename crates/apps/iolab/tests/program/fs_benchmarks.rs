@@ -97,6 +97,39 @@ fn domains_share_the_volume_and_their_sums_are_told() {
 }
 
 #[test]
+fn domains_work_on_files_of_each_other_as_one_file_system() {
+    let lab = Lab::new();
+    fs::create_dir(lab.path("folder")).unwrap();
+    let line = format!(
+        "perf a.img folder {SMALL} --domains 3 --cluster-size 512k --force --shared-root --sweep=remote=0,40 --json"
+    );
+    let document = lab.run(words(&line)).ended(0, "").json();
+    let bytes = |run: usize, target: usize| -> Vec<u64> {
+        let classes = document[run]["targets"][target]["rounds"][0]["classes"].as_array().unwrap().clone();
+        classes.iter().map(|class| class["bytes"].as_u64().unwrap()).collect()
+    };
+    for (run, remote) in [(0, 0), (1, 40)] {
+        assert_eq!(document[run]["remote_percent"], remote);
+        assert_eq!(bytes(run, 0)[..2], bytes(run, 1)[..2], "the seed alone decides what is written");
+        let cost = &document[run]["targets"][0]["forwarding"];
+        for figure in ["own_ns", "remote_ns", "own_of_many_ns", "remote_of_many_ns", "own_change_ns", "root_change_ns"]
+        {
+            assert!(cost[figure].as_f64().unwrap() > 0.0, "{figure}: {cost}");
+        }
+        assert!(document[run]["targets"][1]["forwarding"].is_null());
+    }
+    assert_ne!(bytes(0, 0), bytes(1, 0), "other files are other operations");
+    lab.run(words("fsck a.img --content")).ended(0, "");
+    // Each domain has a folder with its own files, and those of the two others.
+    let tree = lab.run(words("tree a.img")).ended(0, "").printed();
+    for wanted in ["core0", "core2", "file0.0", "file1.11", "file2.11"] {
+        assert!(tree.contains(wanted), "{wanted} is missing in {tree}");
+    }
+    let text = lab.run(words(&format!("perf a.img {SMALL} --force --domains=2 --shared-root"))).ended(0, "").printed();
+    assert!(text.contains("forwarding adds ") && text.contains("in the root directory"), "{text}");
+}
+
+#[test]
 fn sweeps_run_once_for_each_value() {
     let lab = Lab::new();
     let line = format!("perf a.img {SMALL} --force --sweep policy=threshold:0.5,dynamic:0.9");
@@ -121,6 +154,8 @@ fn loads_that_cannot_be_are_refused() {
         ("perf folder --capacity 64m", 2, "too small for 8 operations"),
         ("perf folder --sweep colour=red", 2, "expected one of"),
         ("perf folder --sweep small=many", 2, "expected a percentage"),
+        ("perf folder --remote 20 --domains 1 --capacity 1g", 2, "--remote requires at least two domains"),
+        ("perf a.img --image-size 2g --remote 20 --domains 2", 2, "--remote on an image requires --shared-root"),
         ("perf folder --sweep domains=0", 2, "a number from 1 to 1024"),
         ("perf folder --capacity 800m --domains 4", 2, "there is room for 1"),
         ("perf folder --policy threshold:2", 2, "is not a number from 0 to 1"),

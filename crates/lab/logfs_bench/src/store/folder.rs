@@ -79,11 +79,21 @@ pub(super) fn run<L: Load>(parent: &Path, parts: Vec<(Shape, L)>) -> Result<Vec<
     for number in 0..parts.len() {
         std::fs::create_dir(own(number)).map_err(failed(&own(number), "making a folder"))?;
     }
-    on_threads(parts, |number, (shape, load), gate| run_part(&own(number), shape, load, gate))
+    let domains = parts.len();
+    on_threads(parts, |number, (shape, load), gate| {
+        let path = |file| own(shape.place(file, number, domains)).join(format!("file{number}.{file}"));
+        run_part(&own(number), (shape, &path), load, gate)
+    })
 }
 
-fn run_part<L: Load>(folder: &Path, shape: Shape, load: L, gate: Arc<Gate>) -> Result<L::Output, BenchError> {
-    let store = FolderStore::open(folder, shape)?;
+/// `path` says where a file is.
+fn run_part<L: Load>(
+    folder: &Path,
+    (shape, path): (Shape, &dyn Fn(usize) -> PathBuf),
+    load: L,
+    gate: Arc<Gate>,
+) -> Result<L::Output, BenchError> {
+    let store = FolderStore::open(folder, shape, path)?;
     let mut driver = RingDriver(Rc::clone(&store.ring));
     let mut executor = Executor::new(ReadyOrder::Fair);
     let stage = Stage { clock: Clock::monotonic(), spawner: executor.spawner(), gate };
@@ -94,15 +104,16 @@ fn run_part<L: Load>(folder: &Path, shape: Shape, load: L, gate: Arc<Gate>) -> R
 }
 
 impl FolderStore {
-    fn open(folder: &Path, shape: Shape) -> Result<FolderStore, BenchError> {
+    fn open(folder: &Path, shape: Shape, path: &dyn Fn(usize) -> PathBuf) -> Result<FolderStore, BenchError> {
         let open = |number: usize| {
-            let path = folder.join(format!("file{number}"));
+            let path = path(number);
             let mut options = OpenOptions::new();
             options.create_new(true).read(true).write(true).custom_flags(OFlags::DIRECT.bits() as i32);
             let file = options.open(&path).map_err(failed(&path, "creating a file with O_DIRECT"))?;
             Ok((TargetFile { path, fd: file.as_raw_fd(), size_bytes: 0, is_block_device: false }, file))
         };
-        let opened: Result<Vec<(TargetFile, File)>, BenchError> = (0..shape.files).map(open).collect();
+        let opened: Result<Vec<(TargetFile, File)>, BenchError> =
+            (0..shape.files + shape.remote_files).map(open).collect();
         let (targets, files): (Vec<TargetFile>, Vec<File>) = opened?.into_iter().unzip();
         let no_memory = |error: iolab_memory::PoolError| BenchError::Folder {
             path: folder.to_owned(),

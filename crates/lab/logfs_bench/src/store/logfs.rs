@@ -1,26 +1,27 @@
 //! logfs by its library, without a kernel in between: a domain for each thread, with its own queue
-//! to the device.
+//! to the device. The domains are file systems of their own, or one together.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use iolab_clock::Clock;
 use iolab_disk::{Buffer, DiskOptions, Divided, open_disk};
-use iolab_executor::{Executor, ReadyOrder};
+use iolab_executor::{Executor, Notify, ReadyOrder};
 use iolab_image::{Image, ImageAccess, ImageError};
-use iolab_logfs::{Activity, Disk, InodeId, LogFs, MkfsOptions, Owner, mkfs, open_domain};
+use iolab_logfs::{Activity, CoreSetup, Disk, InodeId, MkfsOptions, core_setups, mkfs, open_domain};
 
+use super::opened::Opened;
 use super::{ImageStore, Load, Shape, Span, Stage, Store, on_threads};
 use crate::BenchError;
 use crate::gate::Gate;
 use crate::random::Random;
 
-/// Files of an open domain.
+/// Files of an open domain, or of a core's view of all domains.
 pub(crate) struct LogStore {
     path: PathBuf,
-    fs: LogFs,
+    fs: Opened,
     files: Vec<InodeId>,
     /// One for each worker, away while its operation is under way.
     buffers: RefCell<Vec<Option<Buffer>>>,
@@ -35,46 +36,126 @@ pub(super) fn run<L: Load>(image: &ImageStore, parts: Vec<(Shape, L)>) -> Result
         mkfs(&disk, &options).await
     })?;
     made.map_err(wrong(&image.path, "creating the file system"))?;
-    on_threads(parts, |domain, (shape, load), gate| run_domain(image, domain, shape, load, gate))
+    let setups = Mutex::new(core_setups(parts.len()).into_iter().map(Some).collect::<Vec<_>>());
+    let domains = parts.len();
+    on_threads(parts, |number, (shape, load), gate| {
+        let setup = setups.lock().unwrap_or_else(PoisonError::into_inner).get_mut(number).and_then(Option::take);
+        let part = Part { image, number, domains, shape };
+        match setup.filter(|_| image.shared_root) {
+            Some(setup) => part.run_as_core(setup, load, gate),
+            None => part.run_alone(load, gate),
+        }
+    })
 }
 
-/// Opens a domain by a way of its own to the device, lets the load run, and closes it.
-fn run_domain<L: Load>(
-    image: &ImageStore,
-    domain: usize,
+/// One of the domains and the thread that works on it.
+struct Part<'a> {
+    image: &'a ImageStore,
+    number: usize,
+    domains: usize,
     shape: Shape,
-    load: L,
-    gate: Arc<Gate>,
-) -> Result<L::Output, BenchError> {
-    let wrong = |doing| wrong(&image.path, doing);
-    let unopened = |source| BenchError::Folder { path: image.path.clone(), doing: "opening it", source };
-    let (device, _) = open_disk(&image.path, &DiskOptions::default()).map_err(unopened)?;
-    let (disk, clock, mut executor) = (Disk::new(device), Clock::monotonic(), Executor::new(ReadyOrder::Fair));
-    let spawner = executor.spawner();
-    let running = executor.run(&mut disk.clone(), async {
-        let context = (clock.clone(), spawner.clone());
-        let (fs, _) = open_domain(&disk, domain as u32, image.open, context).await.map_err(wrong("opening it"))?;
+}
+
+impl Part<'_> {
+    fn wrong(&self, doing: &'static str) -> impl Fn(iolab_logfs::Error) -> BenchError + use<> {
+        wrong(&self.image.path, doing)
+    }
+
+    fn disk(&self) -> Result<Disk, BenchError> {
+        let path = &self.image.path;
+        let unopened = |source| BenchError::Folder { path: path.clone(), doing: "opening it", source };
+        open_disk(path, &DiskOptions::default()).map(|(device, _)| Disk::new(device)).map_err(unopened)
+    }
+
+    /// Opens a domain by a way of its own to the device, lets the load run, and closes it.
+    fn run_alone<L: Load>(&self, load: L, gate: Arc<Gate>) -> Result<L::Output, BenchError> {
+        let (disk, clock, mut executor) = (self.disk()?, Clock::monotonic(), Executor::new(ReadyOrder::Fair));
+        let spawner = executor.spawner();
+        let running = executor.run(&mut disk.clone(), async {
+            let context = (clock.clone(), spawner.clone());
+            let opened = open_domain(&disk, self.number as u32, self.image.open, context).await;
+            let fs = Opened::Alone(opened.map_err(self.wrong("opening it"))?.0);
+            let output = self.load(&fs, load, Stage { clock: clock.clone(), spawner, gate }).await?;
+            fs.close().await.map_err(self.wrong("closing it"))?;
+            Ok(output)
+        });
+        running.map_err(|_stalled| ImageError::Stalled(self.image.path.clone()))?
+    }
+
+    /// The same as one of the cores of a file system. A core whose load has ended serves the others
+    /// until the first, which waits for all, closes everything.
+    fn run_as_core<L: Load>(&self, setup: CoreSetup, load: L, gate: Arc<Gate>) -> Result<L::Output, BenchError> {
+        let (disk, clock, mut executor) = (self.disk()?, Clock::monotonic(), Executor::new(ReadyOrder::Fair));
+        let (spawner, mut driver) = (executor.spawner(), setup.driver(&disk));
+        let running = executor.run(&mut driver, async {
+            let context = (clock.clone(), spawner.clone());
+            let (volume, _) = setup.open(&disk, self.image.open, context).await.map_err(self.wrong("opening it"))?;
+            let ended = Rc::new(Arrivals::default());
+            volume.keep(Rc::clone(&ended));
+            let fs = Opened::AsCore(volume.clone());
+            let stage = Stage { clock: clock.clone(), spawner, gate: Arc::clone(&gate) };
+            let output = match self.load(&fs, load, stage).await {
+                Ok(output) => output,
+                Err(error) => {
+                    // Nobody must wait for this core any more. Who is told only that everything is
+                    // closed has not failed himself.
+                    let error = if gate.is_broken() { BenchError::Abandoned } else { error };
+                    gate.break_open();
+                    let _second = fs.close().await;
+                    return Err(error);
+                }
+            };
+            if self.number == 0 {
+                ended.wait_for(self.domains - 1).await;
+                fs.close().await.map_err(self.wrong("closing it"))?;
+            } else {
+                let arrive = async |first: Rc<Arrivals>| {
+                    first.arrive();
+                    Ok(())
+                };
+                volume.beside(InodeId::ROOT, arrive).await.map_err(self.wrong("ending"))?;
+                volume.closed().await;
+            }
+            Ok(output)
+        });
+        running.map_err(|_stalled| ImageError::Stalled(self.image.path.clone()))?
+    }
+
+    /// Makes the files, and lets the load run.
+    async fn load<L: Load>(&self, fs: &Opened, load: L, stage: Stage) -> Result<L::Output, BenchError> {
         let mut files = Vec::new();
-        for number in 0..shape.files {
-            // All domains share one root directory, where a name is there once.
-            let name = format!("file{domain}.{number}");
-            let owner = Owner { mode: 0o644, ..Owner::default() };
-            let file = fs.create(InodeId::ROOT, name.as_bytes(), owner).await;
-            files.push(file.map_err(wrong("making a file"))?);
+        for file in 0..self.shape.files + self.shape.remote_files {
+            let place = self.shape.place(file, self.number, self.domains);
+            files.push(fs.make(self.number, place, file).await.map_err(self.wrong("making a file"))?);
         }
-        let mut random = Random::new(shape.seed);
+        let mut random = Random::new(self.shape.seed);
         let buffer = || {
-            let mut buffer = Buffer::zeroed(shape.most_bytes as usize);
+            let mut buffer = Buffer::zeroed(self.shape.most_bytes as usize);
             random.fill(&mut buffer);
             Some(buffer)
         };
-        let buffers = std::iter::repeat_with(buffer).take(shape.workers).collect();
-        let store = LogStore { path: image.path.clone(), fs: fs.clone(), files, buffers: RefCell::new(buffers) };
-        let output = load.run(Rc::new(store), Stage { clock: clock.clone(), spawner, gate }).await?;
-        fs.close().await.map_err(wrong("closing it"))?;
-        Ok(output)
-    });
-    running.map_err(|_stalled| ImageError::Stalled(image.path.clone()))?
+        let buffers = std::iter::repeat_with(buffer).take(self.shape.workers).collect();
+        let store = LogStore { path: self.image.path.clone(), fs: fs.clone(), files, buffers: RefCell::new(buffers) };
+        load.run(Rc::new(store), stage).await
+    }
+}
+
+/// Cores whose load has ended, as the first core counts them.
+#[derive(Debug, Default)]
+struct Arrivals {
+    count: Cell<usize>,
+    changed: Notify,
+}
+
+impl Arrivals {
+    fn arrive(&self) {
+        self.count.set(self.count.get() + 1);
+        self.changed.notify();
+    }
+
+    async fn wait_for(&self, count: usize) {
+        self.changed.until(|_| (self.count.get() >= count).then_some(())).await;
+    }
 }
 
 fn wrong(path: &Path, doing: &'static str) -> impl Fn(iolab_logfs::Error) -> BenchError + use<> {
@@ -84,7 +165,7 @@ fn wrong(path: &Path, doing: &'static str) -> impl Fn(iolab_logfs::Error) -> Ben
 
 /// The same with an id that no file system had before: frames that another one of the same id left
 /// would look like lost ones.
-fn fresh(options: &MkfsOptions, clock: &Clock) -> MkfsOptions {
+pub(crate) fn fresh(options: &MkfsOptions, clock: &Clock) -> MkfsOptions {
     let now_ns = clock.unix_ns();
     let mut id = options.id;
     Random::new(now_ns).fill(&mut id[..8]);

@@ -65,7 +65,7 @@ pub fn run_tester(
         let workers: usize = shard_jobs.iter().map(ShardJob::workers).sum();
         let seed = options.seed.wrapping_add(shard_jobs.first().map_or(0, |shard_job| u64::from(shard_job.shard)));
         // A ring wants a file to register and a buffer, even where no job has one.
-        let shape = Shape { files: files.max(1), workers: workers.max(1), most_bytes, seed };
+        let shape = Shape { files: files.max(1), remote_files: 0, workers: workers.max(1), most_bytes, seed };
         (shape, TesterLoad { shard_jobs, duration_ns: options.duration_ns })
     };
     let results = run_on(target, shards.into_iter().map(part).collect())?;

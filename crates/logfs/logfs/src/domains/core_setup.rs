@@ -15,9 +15,14 @@ use crate::recovery::{OnLoss, Recovery, load, read_map};
 use crate::{Disk, Error, LogFs, OpenOptions, open};
 
 /// What a core needs to take part in opening a file system: made for all cores at once by
-/// [`core_setups`], and sent to their threads.
+/// [`core_setups`], and sent to their threads. When one is dropped without being opened, no core
+/// can open the file system.
 #[derive(Debug)]
-pub struct CoreSetup {
+pub struct CoreSetup(Option<Place>);
+
+/// Number of a core, and its messages.
+#[derive(Debug)]
+struct Place {
     number: usize,
     senders: Vec<MessageSender<Work>>,
     receiver: MessageReceiver<Work>,
@@ -27,7 +32,7 @@ pub struct CoreSetup {
 pub fn core_setups(cores: usize) -> Vec<CoreSetup> {
     let (senders, receivers): (Vec<MessageSender<Work>>, Vec<MessageReceiver<Work>>) =
         (0..cores).map(|_| MessageReceiver::new()).unzip();
-    let setup = |(number, receiver)| CoreSetup { number, senders: senders.clone(), receiver };
+    let setup = |(number, receiver)| CoreSetup(Some(Place { number, senders: senders.clone(), receiver }));
     receivers.into_iter().enumerate().map(setup).collect()
 }
 
@@ -42,14 +47,34 @@ pub async fn open_volume(
     context: (Clock, Spawner),
 ) -> Result<(Volume, Recovery), Error> {
     let (sender, receiver) = MessageReceiver::new();
-    CoreSetup { number: 0, senders: vec![sender], receiver }.open(disk, options, context).await
+    Place { number: 0, senders: vec![sender], receiver }.open(disk, options, context).await
+}
+
+impl Drop for CoreSetup {
+    fn drop(&mut self) {
+        if let Some(place) = self.0.take() {
+            place.refuse(Error::Closed);
+        }
+    }
 }
 
 impl CoreSetup {
+    fn receiver(&self) -> &MessageReceiver<Work> {
+        // It is taken by opening alone, which takes this value, too.
+        &self.0.as_ref().expect("a setup that was not opened").receiver
+    }
+
     /// What drives the executor of a core that has its thread to itself. Cores that share a thread,
     /// as in a simulation, are driven by their disk.
     pub fn driver(&self, disk: &Disk) -> CoreDriver {
-        self.receiver.driver(disk)
+        self.receiver().driver(disk)
+    }
+
+    /// Has a function called, on the thread of whoever sends it, for every message to this core: for
+    /// a core that waits for other things as well, and so not in [`CoreSetup::driver`]. It must not
+    /// wait; the executor that the domains were opened on must run soon after.
+    pub fn ring_on_messages(&self, bell: impl Fn() + Send + Sync + 'static) {
+        self.receiver().ring_on_messages(Box::new(bell));
     }
 
     /// Opens the domains of this core, waits for the other cores, and answers a handle to all
@@ -59,6 +84,17 @@ impl CoreSetup {
     /// As [`open()`](crate::open()), also when a domain of another core cannot be opened: then none
     /// is.
     pub async fn open(
+        mut self,
+        disk: &Disk,
+        options: OpenOptions,
+        context: (Clock, Spawner),
+    ) -> Result<(Volume, Recovery), Error> {
+        self.0.take().ok_or(Error::Closed)?.open(disk, options, context).await
+    }
+}
+
+impl Place {
+    async fn open(
         self,
         disk: &Disk,
         options: OpenOptions,
@@ -107,7 +143,7 @@ impl CoreSetup {
     }
 }
 
-impl CoreSetup {
+impl Place {
     /// Tells the others, who wait, that this core cannot open anything.
     fn refuse(self, error: Error) -> Error {
         let told = error.clone();

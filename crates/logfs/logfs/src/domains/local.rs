@@ -1,7 +1,7 @@
 //! A volume whose domains are all on this core: what memory answers is answered at once, without
 //! waiting.
 //!
-//! For who serves requests on one thread and would make a task of each otherwise.
+//! For who serves requests and would make a task of each otherwise.
 
 use std::ops::Deref;
 
@@ -10,7 +10,7 @@ use crate::names::DirectoryEntry;
 use crate::record::{Attributes, InodeId, InodeKind};
 use crate::{Activity, Error, LogFs, Space};
 
-/// A [`Volume`] on a core that serves all domains. What changes something, or waits, is the
+/// A [`Volume`] on a core that serves all domains, or a part of it ([`LocalVolume::part`]). What changes something, or waits, is the
 /// volume's.
 #[derive(Debug, Clone)]
 pub struct LocalVolume(Volume);
@@ -35,6 +35,13 @@ impl TryFrom<Volume> for LocalVolume {
 }
 
 impl LocalVolume {
+    /// The part of a volume that this core serves, where others serve the rest. Inodes of other
+    /// cores are not found, and of the root directory's attributes there are only those of the
+    /// domains here: [`Volume::serves`] says beforehand whether it may be asked.
+    pub fn part(volume: Volume) -> LocalVolume {
+        LocalVolume(volume)
+    }
+
     fn owner(&self, inode: InodeId) -> Result<&LogFs, Error> {
         self.0.here(inode).ok_or(Error::NotFound)
     }

@@ -22,19 +22,34 @@ pub(super) enum Message<W> {
     Request { from: usize, token: u64, work: W },
     /// The answer to a request.
     Answer { token: u64, answer: Answer },
+    /// Somebody who is no core asks for some work, whose result it takes care of itself.
+    Order { work: W },
     /// No message after this one will be read.
     Stop,
 }
 
+/// Called when a message comes to a core that sleeps where nobody here knows of; must not wait.
+pub(super) type Bell = Box<dyn Fn() + Send + Sync>;
+
 /// Wakes a thread that sleeps because it has nothing to do.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Wakeup {
     is_pending: AtomicBool,
     sleeper: OnceLock<Thread>,
+    bell: OnceLock<Bell>,
+}
+
+impl std::fmt::Debug for Wakeup {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Wakeup").finish_non_exhaustive()
+    }
 }
 
 impl Wakeup {
     fn wake(&self) {
+        if let Some(ring) = self.bell.get() {
+            ring();
+        }
         // If a wake-up is already pending, its requester unparks the thread.
         if !self.is_pending.swap(true, Ordering::AcqRel)
             && let Some(sleeper) = self.sleeper.get()
@@ -78,6 +93,7 @@ impl<W> std::fmt::Debug for Message<W> {
         match self {
             Message::Request { from, token, .. } => write!(f, "Request({from}, {token})"),
             Message::Answer { token, .. } => write!(f, "Answer({token})"),
+            Message::Order { .. } => write!(f, "Order"),
             Message::Stop => write!(f, "Stop"),
         }
     }
@@ -128,6 +144,11 @@ impl<W> MessageReceiver<W> {
         self.shared.receiver.get_or_init(|| context.waker().clone());
         fence(Ordering::SeqCst);
         self.messages.try_recv().map_or(Poll::Pending, Poll::Ready)
+    }
+
+    /// Has a bell rung for every message, too: for a core that sleeps elsewhere than in its driver.
+    pub(super) fn ring_on_messages(&self, bell: Bell) {
+        self.shared.wakeup.bell.get_or_init(|| bell);
     }
 
     pub(super) fn driver(&self, disk: &Disk) -> CoreDriver {

@@ -94,6 +94,52 @@ impl Volume {
         self.worker.domains.get(&inode.domain())
     }
 
+    /// Whether this core serves the domain of an inode.
+    pub fn serves(&self, inode: InodeId) -> bool {
+        self.here(inode).is_some()
+    }
+
+    /// Whether other cores serve domains, too.
+    pub fn is_shared(&self) -> bool {
+        self.worker.domains.len() < self.worker.layout.domains as usize
+    }
+
+    /// The domains that this core serves.
+    pub fn domains_here(&self) -> impl Iterator<Item = &LogFs> {
+        self.worker.domains.values()
+    }
+
+    /// Keeps a value for this core, which work that comes from other cores finds by
+    /// [`Volume::beside`].
+    pub fn keep<K: 'static>(&self, value: Rc<K>) {
+        self.worker.kept.borrow_mut().value = Some(value);
+    }
+
+    /// Forgets the value that is kept for this core.
+    pub fn keep_nothing(&self) {
+        self.worker.kept.borrow_mut().value = None;
+    }
+
+    /// Does something on the core that serves the domain of an inode, with the value that is kept
+    /// there.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] when there is no such domain, [`Error::Closed`] when no value of that
+    /// type is kept there, and those of `work`.
+    pub async fn beside<K: 'static, T: Send + 'static>(
+        &self,
+        inode: InodeId,
+        work: impl AsyncFnOnce(Rc<K>) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let core = self.worker.core_of(inode.domain())?;
+        self.worker
+            .call(core, async move |worker: Rc<Worker>| {
+                let value = worker.kept.borrow().value.clone().ok_or(Error::Closed)?;
+                work(value.downcast::<K>().map_err(|_other| Error::Closed)?).await
+            })
+            .await
+    }
+
     /// What `stat(2)` tells of an inode. Times of the root directory are the latest of all domains,
     /// its links are counted over all.
     ///

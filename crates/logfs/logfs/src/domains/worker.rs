@@ -4,6 +4,7 @@
 //! Domain `d` is served by core `d` modulo the number of cores: with fewer cores than domains one
 //! serves several, with more some serve none and only forward.
 
+use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
 use std::future::poll_fn;
@@ -39,6 +40,20 @@ pub(crate) struct Worker {
     next_token: Cell<u64>,
     pub(super) is_stopped: Cell<bool>,
     pub(super) stopped: Notify,
+    /// What the user of this core keeps beside its domains.
+    pub(super) kept: RefCell<Kept>,
+}
+
+/// A value of the user, of a type that only he knows.
+#[derive(Default)]
+pub(super) struct Kept {
+    pub(super) value: Option<Rc<dyn Any>>,
+}
+
+impl std::fmt::Debug for Kept {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Kept({})", self.value.is_some())
+    }
 }
 
 /// What the first core keeps as the master of the root directory (`master.rs`).
@@ -94,6 +109,7 @@ impl Worker {
             next_token: Cell::new(0),
             is_stopped: Cell::new(false),
             stopped: Notify::default(),
+            kept: RefCell::default(),
         }
     }
 
@@ -186,6 +202,11 @@ impl Worker {
         result
     }
 
+    /// How others than cores reach this one.
+    pub(super) fn own_sender(&self) -> MessageSender<Work> {
+        self.senders[self.number].clone()
+    }
+
     /// Tells every core that no more messages will come.
     pub(super) fn stop_all(&self) {
         for sender in &self.senders {
@@ -210,6 +231,10 @@ impl Worker {
                         // Nobody waits any more on a core that is gone.
                         let _gone = worker.senders[from].send(Message::Answer { token, answer });
                     });
+                }
+                Message::Order { work } => {
+                    let worker = Rc::clone(&self);
+                    self.spawner.spawn(async move { drop(work(worker).await) });
                 }
                 Message::Answer { token, answer } => {
                     let Some(expected) = self.expected.borrow_mut().remove(&token) else { continue };

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use iolab_fs_commands::{ServeRequest, serve_image};
+use iolab_fs_commands::{ServeRequest, processors, serve_image};
 use iolab_logfs_fuse::{FuseEvent, Options};
 use rustix::fs::OFlags;
 
@@ -35,6 +35,10 @@ pub(crate) struct Arguments {
     inline: Option<u64>,
     #[command(flatten)]
     cleaning: CleaningArguments,
+    /// Number of threads, which share the domains of the image; `cores` is one per processor. No
+    /// more threads than domains or processors are used
+    #[arg(long, value_name = "N|cores", value_parser = threads, default_value = "1")]
+    threads: u32,
     /// Run in the foreground until unmounted or interrupted
     #[arg(long, short)]
     foreground: bool,
@@ -44,6 +48,15 @@ pub(crate) struct Arguments {
     /// Started by another process that waits for one line
     #[arg(long, hide = true)]
     behind: bool,
+}
+
+/// `cores`, or a number.
+fn threads(text: &str) -> Result<u32, String> {
+    match text.parse() {
+        _ if text == "cores" => Ok(processors()),
+        Ok(number @ 1..=1024) => Ok(number),
+        _ => Err("expected cores or a number from 1 to 1024".to_owned()),
+    }
 }
 
 /// The line that says that the file system can be used.
@@ -86,6 +99,7 @@ fn foreground(arguments: &Arguments, options: &Options) -> Result<(), ExitFailur
         inline_bytes: arguments.inline,
         policy: arguments.cleaning.policy,
         cleaning_bytes: arguments.cleaning.memory,
+        threads: arguments.threads,
     };
     let (image, log, behind) = (arguments.image.clone(), arguments.log.clone(), arguments.behind);
     serve_image(&request, Arc::new(move |moment: &FuseEvent| observe(moment, &image, behind, log.as_deref())))?;
@@ -159,6 +173,9 @@ fn start_behind(arguments: &Arguments, options: &Options) -> Result<u8, ExitFail
     }
     if let Some(bytes) = arguments.cleaning.memory {
         command.arg(format!("--cleaning-memory={bytes}"));
+    }
+    if arguments.threads > 1 {
+        command.arg(format!("--threads={}", arguments.threads));
     }
     if let Some(log) = &arguments.log {
         command.arg("--log").arg(absolute(log));

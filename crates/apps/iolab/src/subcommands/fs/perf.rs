@@ -3,7 +3,9 @@
 
 use std::path::PathBuf;
 
-use iolab_fs_commands::{Series, SweepSetting, VolumeRequest, measure_volumes, volumes_json, volumes_text};
+use iolab_fs_commands::{
+    LogfsSetting, Series, SweepSetting, VolumeRequest, measure_volumes, volumes_json, volumes_text,
+};
 use iolab_logfs_bench::VolumeLoad;
 use serde_json::Value;
 
@@ -16,7 +18,7 @@ use crate::output;
 #[command(
     after_help = "Images are created anew for every run, so their contents are lost. In a folder, a temporary folder \
         is created and removed. Several targets run in turn, in reversed order every other round; ratios compare \
-        results of the same round.\n\nSweeps: small=0,10,50 small-reads=0,50 write=40,80 domains=1,2 parallel=1,8 \
+        results of the same round.\n\nSweeps: small=0,10,50 small-reads=0,50 write=40,80 remote=0,20 domains=1,2 parallel=1,8 \
         cluster-size=256k,1m,4m policy=threshold:0.3,dynamic:0.3 cleaning-memory=2m,8m"
 )]
 pub(crate) struct Arguments {
@@ -63,6 +65,14 @@ pub(crate) struct Arguments {
     /// share capacity and volume. By default one per processor, fewer on small targets
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1024))]
     domains: Option<u32>,
+    /// Open the domains of an image as one file system, whose cores forward to each other, and
+    /// measure what forwarding and changes of the root directory cost
+    #[arg(long)]
+    shared_root: bool,
+    /// Share of operations on files in other domains (or other threads' folders), percent; on
+    /// images only with --shared-root
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100))]
+    remote: u32,
     /// Operations in flight per domain
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=1024))]
     parallel: u32,
@@ -89,7 +99,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<u8, ExitFailure> {
         domains: arguments.domains,
         rounds: arguments.rounds,
         sweep: arguments.sweep.as_deref(),
-        logfs: arguments.logfs.setting(),
+        logfs: LogfsSetting { shared_root: arguments.shared_root, ..arguments.logfs.setting() },
     };
     let mut document = Vec::new();
     measure_volumes(&request, |setting: &SweepSetting, series: &[Series]| {
@@ -116,6 +126,7 @@ fn load(arguments: &Arguments) -> VolumeLoad {
         write_percent: arguments.write,
         small_write_percent: arguments.small,
         small_read_percent: arguments.small_reads,
+        remote_percent: arguments.remote,
         files: arguments.files as usize,
         small_bytes: arguments.small_size,
         large_bytes: arguments.large_size,

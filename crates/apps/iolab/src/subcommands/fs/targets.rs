@@ -43,6 +43,7 @@ impl LogfsArguments {
             log_writes_bytes: self.log_writes,
             policy: self.cleaning.policy,
             cleaning_bytes: self.cleaning.memory,
+            shared_root: false,
             image_bytes: self.image_size,
             force: self.force,
         }

@@ -21,7 +21,12 @@ const HOUR_NS: u64 = 3_600_000_000_000;
 fn image(path: &Path, bytes: u64) -> BenchTarget {
     std::fs::File::create_new(path).unwrap().set_len(bytes).unwrap();
     let mkfs = MkfsOptions::new([7; 16], 1);
-    BenchTarget::Image(Box::new(ImageStore { path: path.to_owned(), mkfs, open: OpenOptions::default() }))
+    BenchTarget::Image(Box::new(ImageStore {
+        path: path.to_owned(),
+        mkfs,
+        open: OpenOptions::default(),
+        shared_root: false,
+    }))
 }
 
 type Facts = (Option<u32>, String, u64, u64);

@@ -1,0 +1,60 @@
+//! One operation of a job, on files inside the file system.
+//!
+//! Unsafe because the slots, which the loop owns between operations, become buffers of the file
+//! system while an operation has them.
+
+use std::ptr::NonNull;
+
+use iolab_disk::Buffer;
+use iolab_engine::{Op, OpKind};
+use iolab_logfs::{Error, InodeId};
+use iolab_memory::PoolView;
+
+use crate::opened::Opened;
+
+/// Addresses for direct transfers are multiples of this on every device that is in use
+/// (`dma_alignment` of the kernel's queues is less).
+const ALIGNMENT: usize = 512;
+
+/// The result of an operation: bytes, or a negative errno.
+pub(crate) async fn perform(fs: &Opened, inode: InodeId, op: &Op, slots: PoolView) -> i32 {
+    let (start, length) = (op.buffer_offset as usize, op.length as usize);
+    let bytes = slots.range_ptr(usize::from(op.slot), start, length).and_then(NonNull::new);
+    let answer = match (op.kind, bytes) {
+        (OpKind::Read | OpKind::Write, None) => return -libc::EFAULT,
+        (OpKind::Read, Some(bytes)) => read(fs, inode, op, bytes).await,
+        (OpKind::Write, Some(bytes)) => write(fs, inode, op, bytes).await.map(|()| length),
+        (OpKind::Trim, _) if length == 0 => Ok(0),
+        (OpKind::Trim, _) => fs.punch(inode, op.offset, u64::from(op.length)).await.map(|()| 0),
+        (OpKind::Sync, _) => fs.fsync(inode, false).await.map(|()| 0),
+        (OpKind::DataSync, _) => fs.fsync(inode, true).await.map(|()| 0),
+        // Content is with the device when its write has ended: there is nothing to set going.
+        (OpKind::SyncFileRange, _) => Ok(0),
+    };
+    match answer {
+        Ok(bytes) => bytes as i32,
+        Err(error) => -error.errno(),
+    }
+}
+
+async fn read(fs: &Opened, inode: InodeId, op: &Op, bytes: NonNull<u8>) -> Result<usize, Error> {
+    // SAFETY: the range lies inside a slot (range_ptr checked it), which is the lane's until the
+    // operation is handed out, and the lane waits for its operations before it goes; nothing else
+    // looks at it meanwhile.
+    let mut buffer = unsafe { Buffer::lent(bytes, op.length as usize) };
+    if bytes.addr().get().is_multiple_of(ALIGNMENT) {
+        return fs.read_into(inode, op.offset, buffer).await.0;
+    }
+    let found = fs.read(inode, op.offset, op.length as usize).await?;
+    buffer[..found.len()].copy_from_slice(&found);
+    Ok(found.len())
+}
+
+async fn write(fs: &Opened, inode: InodeId, op: &Op, bytes: NonNull<u8>) -> Result<(), Error> {
+    // SAFETY: as for reading.
+    let buffer = unsafe { Buffer::lent(bytes, op.length as usize) };
+    if bytes.addr().get().is_multiple_of(ALIGNMENT) {
+        return fs.write_buffer(inode, op.offset, buffer).await.0;
+    }
+    fs.write(inode, op.offset, &buffer).await
+}

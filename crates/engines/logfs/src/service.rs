@@ -1,0 +1,171 @@
+//! The file system that all workers of a run share: its domains are served by threads of their own,
+//! each with a queue to the device, which forward to each other.
+//!
+//! ```text
+//!  worker 0 ─ SharedLane ─ door ─▶ thread of domain 0 ─┐ forward, by the file
+//!  worker 1 ─ SharedLane ─ door ─▶ thread of domain 1 ─┘
+//! ```
+//!
+//! The first lane that asks for an image starts it; it ends with the last. Workers have to be
+//! threads, because other processes do not share its memory: a second process finds the image
+//! locked.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
+use std::thread::{Builder, JoinHandle};
+
+use iolab_clock::Clock;
+use iolab_disk::open_disk;
+use iolab_engine::OpenError;
+use iolab_executor::{Executor, ReadyOrder};
+use iolab_logfs::{CoreSetup, Disk, Door, Error, OpenOptions, core_setups, count_domains};
+use rustix::fs::{FlockOperation, flock};
+
+use crate::device::{disk_options, make, open_options, open_or_make, refused, retry};
+use crate::options::Requested;
+
+/// Device and inode of an image.
+type Identity = (u64, u64);
+
+/// What runs in this process.
+static RUNNING: LazyLock<Mutex<HashMap<Identity, Weak<Service>>>> = LazyLock::new(Mutex::default);
+
+/// An open file system with its threads.
+#[derive(Debug)]
+pub(crate) struct Service {
+    pub(crate) name: String,
+    doors: Vec<Door>,
+    threads: Vec<JoinHandle<()>>,
+    /// Held until the threads have ended.
+    _lock: File,
+}
+
+impl Service {
+    /// The one of the image that the job names; started if it does not run.
+    pub(crate) fn of(requested: &Requested) -> Result<Arc<Service>, OpenError> {
+        let [(path, None)] = &requested.devices[..] else {
+            let message = "logfs_shared=1 requires exactly one logfs_device, without a domain".to_owned();
+            return Err(OpenError { message, errno: Some(libc::EINVAL) });
+        };
+        // Held while it starts: the other workers wait for it.
+        let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+        let failed = |error: std::io::Error| OpenError {
+            message: format!("logfs_device {}: {error}", path.display()),
+            errno: error.raw_os_error(),
+        };
+        let lock = open_or_make(path, requested).map_err(failed)?;
+        let facts = lock.metadata().map_err(failed)?;
+        let identity = (facts.dev(), facts.ino());
+        if let Some(service) = running.get(&identity).and_then(Weak::upgrade) {
+            return Ok(service);
+        }
+        let service = Arc::new(Service::start(path, requested, lock)?);
+        running.insert(identity, Arc::downgrade(&service));
+        Ok(service)
+    }
+
+    fn start(path: &Path, requested: &Requested, lock: File) -> Result<Service, OpenError> {
+        let name = path.display().to_string();
+        // One that has just ended may still be closing.
+        retry(|| flock(&lock, FlockOperation::NonBlockingLockExclusive)).map_err(|errno| OpenError {
+            message: format!(
+                "logfs_device {name}: locking it: {errno}; if the workers of this job use it, they must be threads to \
+                share it (thread=1)"
+            ),
+            errno: Some(errno.raw_os_error()),
+        })?;
+        let wrong = |error: &Error| refused(&format!("logfs_device {name}"), error, "");
+        let domains = domains_of(path, requested, &name)?;
+        let options = open_options(requested)?;
+        let (teller, told) = channel();
+        let mut threads = Vec::new();
+        for (number, setup) in core_setups(domains as usize).into_iter().enumerate() {
+            let (path, teller) = (path.to_owned(), teller.clone());
+            let body = move || serve(&path, number, setup, options, &teller);
+            let started = Builder::new().name(format!("logfs-{number}")).spawn(body);
+            threads.push(started.map_err(|error| OpenError {
+                message: format!("starting a thread of the file system: {error}"),
+                errno: error.raw_os_error(),
+            })?);
+        }
+        drop(teller);
+        // A thread that has ended without a word has kept the others from opening, and they say so.
+        let answers = told.iter().take(threads.len());
+        let mut doors: Vec<(usize, Door)> = answers.collect::<Result<_, Error>>().map_err(|error| wrong(&error))?;
+        if doors.len() < threads.len() {
+            return Err(wrong(&Error::Closed));
+        }
+        doors.sort_by_key(|(number, _)| *number);
+        Ok(Service { name, doors: doors.into_iter().map(|(_, door)| door).collect(), threads, _lock: lock })
+    }
+
+    /// The way to the thread that this worker's operations go to.
+    pub(crate) fn door(&self, worker: u32) -> Door {
+        self.doors[worker as usize % self.doors.len()].clone()
+    }
+}
+
+impl Drop for Service {
+    /// Closes the file system on all threads.
+    fn drop(&mut self) {
+        // If the device fails now, the job's own operations failed before, or the next opening
+        // reports it.
+        let _closed = self.doors[0].send(async |volume| drop(volume.close().await));
+        for thread in self.threads.drain(..) {
+            let _panicked = thread.join();
+        }
+    }
+}
+
+/// How many domains the image has; it is made before if the job says so.
+fn domains_of(path: &Path, requested: &Requested, name: &str) -> Result<u32, OpenError> {
+    let disk = open(path).map_err(|error| OpenError {
+        message: format!("logfs_device {name}: opening it: {error}"),
+        errno: error.raw_os_error(),
+    })?;
+    let mut executor = Executor::new(ReadyOrder::Fair);
+    if requested.makes {
+        make(&disk, requested, requested.domains, name, &mut executor)?;
+    }
+    let counted = executor.run(&mut disk.clone(), count_domains(&disk)).unwrap_or(Err(Error::Closed));
+    counted.map_err(|error| {
+        let advice =
+            if matches!(error, Error::Unusable(_)) { "; create one with iolab fs mkfs or logfs_mkfs=1" } else { "" };
+        refused(&format!("logfs_device {name}"), &error, advice)
+    })
+}
+
+fn open(path: &Path) -> std::io::Result<Disk> {
+    open_disk(path, &disk_options()).map(|(device, _)| Disk::new(device))
+}
+
+/// A thread: opens its domains with all the others, says how it is reached, and serves until the
+/// file system is closed.
+fn serve(
+    path: &Path,
+    number: usize,
+    setup: CoreSetup,
+    options: OpenOptions,
+    teller: &Sender<Result<(usize, Door), Error>>,
+) {
+    let Ok(disk) = open(path) else {
+        // Without this thread's setup the others cannot open theirs, and say so.
+        return;
+    };
+    let (mut executor, mut driver) = (Executor::new(ReadyOrder::Fair), setup.driver(&disk));
+    let context = (Clock::monotonic(), executor.spawner());
+    let _stalled = executor.run(&mut driver, async {
+        match setup.open(&disk, options, context).await {
+            Ok((volume, _)) => {
+                // Who started it waits for this.
+                let _gone = teller.send(Ok((number, volume.door())));
+                volume.closed().await;
+            }
+            Err(error) => drop(teller.send(Err(error))),
+        }
+    });
+}

@@ -1,0 +1,164 @@
+//! A lane on the file system that all workers share: operations go to the thread of a domain, and
+//! come back finished.
+
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use iolab_clock::Clock;
+use iolab_engine::{
+    Completion, CompletionRow, Completions, Lane, LaneError, LaneRequest, Op, OpenError, Submission, Wait,
+};
+use iolab_logfs::{Door, Error, InodeId, Volume};
+use iolab_memory::PoolView;
+
+use crate::device::refused;
+use crate::files;
+use crate::opened::Opened;
+use crate::options::Requested;
+use crate::perform::perform;
+use crate::service::Service;
+
+/// A lane of one worker.
+pub(crate) struct SharedLane {
+    door: Door,
+    inodes: Arc<[InodeId]>,
+    slots: PoolView,
+    done: Arc<Done>,
+    in_flight: usize,
+    depth: usize,
+    /// For time-outs only.
+    clock: Clock,
+    /// The last lane that goes ends it.
+    _service: Arc<Service>,
+}
+
+impl std::fmt::Debug for SharedLane {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SharedLane({} of {} in flight)", self.in_flight, self.depth)
+    }
+}
+
+/// Operations that have ended.
+struct Done {
+    finished: Mutex<CompletionRow>,
+    changed: Condvar,
+}
+
+impl Done {
+    fn finished(&self) -> MutexGuard<'_, CompletionRow> {
+        self.finished.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn finish(&self, slot: u16, result: i32) {
+        self.finished().push(Completion { slot: u32::from(slot), result });
+        self.changed.notify_one();
+    }
+
+    /// Waits until so many have ended, or for so long.
+    fn wait(&self, wanted: usize, timeout_ns: u64, clock: &Clock) -> MutexGuard<'_, CompletionRow> {
+        let until_ns = if timeout_ns == u64::MAX { None } else { clock.now_ns().checked_add(timeout_ns) };
+        let mut finished = self.finished();
+        while finished.len() < wanted {
+            let Some(until_ns) = until_ns else {
+                finished = self.changed.wait(finished).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            let left_ns = until_ns.saturating_sub(clock.now_ns());
+            if left_ns == 0 {
+                break;
+            }
+            let left = Duration::from_nanos(left_ns);
+            finished = self.changed.wait_timeout(finished, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        finished
+    }
+}
+
+impl SharedLane {
+    pub(crate) fn open(request: &LaneRequest<'_>, requested: &Requested) -> Result<SharedLane, OpenError> {
+        let service = Service::of(requested)?;
+        let door = service.door(request.worker);
+        let (files, seed, layout_bytes) = (request.files.to_vec(), request.seed, requested.layout_bytes);
+        let (teller, told) = channel();
+        let preparing = async move |volume: Volume| {
+            let opened = Opened::Shared(volume);
+            // Who has asked waits for this.
+            let _gone = teller.send(files::prepare(&opened, &files, layout_bytes, seed).await);
+        };
+        let closed = |_| (String::new(), Error::Closed);
+        let prepared =
+            door.send(preparing).map_err(closed).and_then(|()| told.recv().unwrap_or(Err(closed(Error::Closed))));
+        let inodes = prepared.map_err(|(file, error)| {
+            let advice = if error == Error::NoSpace { "; use a larger image, or lower size" } else { "" };
+            refused(&format!("creating {file} on {}", service.name), &error, advice)
+        })?;
+        let done = Done { finished: Mutex::new(CompletionRow::with_depth(request.depth)), changed: Condvar::new() };
+        Ok(SharedLane {
+            door,
+            inodes: inodes.into(),
+            slots: request.buffers,
+            done: Arc::new(done),
+            in_flight: 0,
+            depth: request.depth,
+            clock: Clock::monotonic(),
+            _service: service,
+        })
+    }
+}
+
+impl Lane for SharedLane {
+    const SYNCHRONOUS: bool = false;
+    const FUSES: bool = true;
+
+    fn submit(&mut self, op: &Op) -> Submission {
+        if self.in_flight == self.depth {
+            return Submission::Full;
+        }
+        if usize::from(op.slot) >= self.depth {
+            return Submission::Refused(libc::EFAULT);
+        }
+        let Some(&inode) = self.inodes.get(op.file as usize) else { return Submission::Refused(libc::EBADF) };
+        let (op, slots, done) = (*op, self.slots, Arc::clone(&self.done));
+        let sent = self.door.send(async move |volume: Volume| {
+            let result = perform(&Opened::Shared(volume), inode, &op, slots).await;
+            done.finish(op.slot, result);
+        });
+        match sent {
+            Ok(()) => {
+                self.in_flight += 1;
+                Submission::Accepted
+            }
+            Err(error) => Submission::Refused(error.errno()),
+        }
+    }
+
+    fn flush(&mut self) -> Result<(), LaneError> {
+        Ok(())
+    }
+
+    fn reap(&mut self, wait: Wait, out: &mut Completions) -> Result<usize, LaneError> {
+        let have = out.as_slice().len();
+        let wanted = wait.at_least.saturating_sub(have).min(out.room_left()).min(self.in_flight);
+        let mut finished = if wait.timeout_ns == 0 {
+            self.done.finished()
+        } else {
+            self.done.wait(wanted, wait.timeout_ns, &self.clock)
+        };
+        let count = finished.drain_into(out);
+        drop(finished);
+        self.in_flight -= count;
+        Ok(count)
+    }
+
+    fn flush_and_reap(&mut self, wait: Wait, out: &mut Completions) -> Result<usize, LaneError> {
+        self.reap(wait, out)
+    }
+}
+
+impl Drop for SharedLane {
+    /// Waits for what is in flight, so that the slots are the loop's again.
+    fn drop(&mut self) {
+        drop(self.done.wait(self.in_flight, u64::MAX, &self.clock));
+    }
+}

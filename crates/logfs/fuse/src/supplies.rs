@@ -1,0 +1,63 @@
+//! What a session is made of: the file system and what it runs on, slots for requests, descriptors
+//! that wake it.
+
+use std::os::fd::{BorrowedFd, OwnedFd};
+
+use iolab_clock::Clock;
+use iolab_executor::Executor;
+use iolab_fuse::abi::LEAST_BUFFER_BYTES;
+use iolab_fuse::uring::Share;
+use iolab_fuse::{FuseTransport, possible_cpus};
+use iolab_logfs::{Disk, LocalVolume};
+use iolab_memory::{Backing, SlotPool};
+
+use crate::notices::Notices;
+use crate::syncing::Commit;
+use crate::{MountError, Options};
+
+/// What is mounted: an open file system, or the part of it that a thread serves, and all that it
+/// runs on.
+#[derive(Debug)]
+pub struct Mountable {
+    /// The file system.
+    pub fs: LocalVolume,
+    /// Its device.
+    pub disk: Disk,
+    /// The executor with its background tasks.
+    pub executor: Executor,
+    /// Its clock.
+    pub clock: Clock,
+}
+
+/// What a session needs of the system.
+pub(crate) struct Supplies {
+    pub(crate) pool: SlotPool,
+    pub(crate) commit: Commit,
+    pub(crate) notices: Notices,
+}
+
+impl Supplies {
+    pub(crate) fn new(options: &Options, share: Share) -> Result<Supplies, MountError> {
+        let (pool, commit) = (pool(options, share)?, Commit::new(options.commit_seconds)?);
+        Ok(Supplies { pool, commit, notices: Notices::new()? })
+    }
+}
+
+pub(crate) fn duplicate(fd: BorrowedFd<'_>) -> Result<OwnedFd, MountError> {
+    fd.try_clone_to_owned().map_err(|error| MountError::System("dup", error))
+}
+
+/// The slots of all requests that a thread may have in flight.
+fn pool(options: &Options, share: Share) -> Result<SlotPool, MountError> {
+    const PAGE: usize = 4096;
+    let bytes = options.transfer_bytes.max(LEAST_BUFFER_BYTES).next_multiple_of(PAGE);
+    // With io_uring each processor has its own requests, and one slot more receives what still
+    // comes by reads.
+    let slots = if options.transport == FuseTransport::Classic {
+        options.depth.max(1)
+    } else {
+        options.depth.max(1) * possible_cpus().div_ceil(share.threads) + 1
+    };
+    SlotPool::new(slots, bytes, 0, &Backing::Anonymous)
+        .map_err(|error| MountError::System("memory for requests", error.source))
+}

@@ -1,0 +1,159 @@
+//! A mount on several threads: each serves some of the domains and some of the kernel's queues.
+//!
+//! ```text
+//!  thread 0: domains 0, n … ── /dev/fuse, queues 0, n …    mounts, unmounts, closes
+//!  thread 1: domains 1 …    ── its clone, queues 1 …       serves the others until that
+//! ```
+//!
+//! A request comes to the thread of the processor that it was made on, or as the threads read them;
+//! the thread of the inode's domain answers it ([`crate::forwarding`]). All threads have opened
+//! their domains before the mount is there. When one fails, all end.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{Builder, scope};
+
+use iolab_async_io::command_ring::Stop;
+use iolab_fuse::channel::Channel;
+use iolab_fuse::uring::Share;
+use iolab_fuse::{FuseTransport, Observer, possible_cpus};
+use iolab_logfs::{CoreDriver, CoreSetup, core_setups};
+
+use crate::bell::Bell;
+use crate::serve::{Seat, connect, permit, serve_connected};
+use crate::session::Session;
+use crate::supplies::{Mountable, Supplies, duplicate};
+use crate::{MountError, Options};
+
+/// Opens what a thread serves, on that thread, while the others do the same.
+pub type OpenPart<'a> = dyn Fn(CoreSetup) -> Result<(Mountable, CoreDriver), MountError> + Sync + 'a;
+
+/// The connection, as another thread gets it.
+type Connected = (Channel, FuseTransport);
+
+/// As [`serve()`](crate::serve()), on so many threads; the first is the calling one.
+///
+/// # Errors
+/// [`MountError`]: what failed first.
+pub fn serve_on_threads(
+    open: &OpenPart<'_>,
+    threads: usize,
+    options: &Options,
+    stop: &Stop,
+    observer: Observer,
+) -> Result<(), MountError> {
+    let options = &permit(options, &observer);
+    // Of the kernel's queues there is one for each processor: a thread more would have none.
+    let threads = threads.min(possible_cpus());
+    let no_stop = |error| MountError::System("eventfd", error);
+    let halts = (0..threads).map(|_| Stop::by_hand()).collect::<Result<Vec<Stop>, _>>().map_err(no_stop)?;
+    let mut setups = core_setups(threads).into_iter();
+    let first = setups.next().ok_or(MountError::Stalled)?;
+    let halt_all: &(dyn Fn() + Sync) = &|| halts.iter().for_each(Stop::raise);
+    let observer = &observer;
+    scope(|scope| {
+        let (mut handles, mut tellers, mut unstarted) = (Vec::new(), Vec::new(), None);
+        for ((number, setup), halt) in setups.enumerate().zip(&halts[1..]) {
+            let (teller, told) = channel();
+            tellers.push(teller);
+            let share = Share { thread: number + 1, threads };
+            let body = move || {
+                let _panics = HaltOnPanic(halt_all);
+                let served = serve_one(open, setup, (share, halt), (options, observer), &told);
+                if served.is_err() {
+                    halt_all();
+                }
+                served
+            };
+            match Builder::new().name(format!("domains-{}", number + 1)).spawn_scoped(scope, body) {
+                Ok(handle) => handles.push(handle),
+                Err(error) => unstarted = Some(MountError::System("starting a thread", error)),
+            }
+        }
+        // Where a thread is missing its setup is gone, and opening says that.
+        let share = Share { thread: 0, threads };
+        let served = serve_first(open, first, (share, &halts[0], halt_all), (options, stop, observer), tellers);
+        halt_all();
+        let panicked = |panicked| std::panic::resume_unwind(panicked);
+        let others = handles.into_iter().map(|handle| handle.join().unwrap_or_else(panicked));
+        // A thread that failed knows why; the first one only that it was halted.
+        let failed: Vec<MountError> = unstarted.into_iter().chain(others.filter_map(Result::err)).collect();
+        failed.into_iter().next().map_or(Ok(()), Err).and(served)
+    })
+}
+
+/// Ends the other threads when the one that has it panics.
+struct HaltOnPanic<'a>(&'a (dyn Fn() + Sync));
+
+impl Drop for HaltOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            (self.0)();
+        }
+    }
+}
+
+/// The first thread: from mounting to closing.
+fn serve_first(
+    open: &OpenPart<'_>,
+    setup: CoreSetup,
+    (share, halt, halt_all): (Share, &Stop, &dyn Fn()),
+    (options, stop, observer): (&Options, &Stop, &Observer),
+    tellers: Vec<Sender<Connected>>,
+) -> Result<(), MountError> {
+    let (supplies, bell) = prepare(options, share, &setup)?;
+    let (what, mut driver) = open(setup)?;
+    let mut session = Session::new(what, supplies, Some(Arc::clone(&bell)));
+    let seat = Seat { share, bell: Some(bell), halt: Some(halt) };
+    let tell = |connection: &Channel, transport| {
+        for teller in &tellers {
+            let fd = duplicate(std::os::fd::AsFd::as_fd(&connection.fd))?;
+            // One that has failed has halted this one.
+            let _gone = teller.send((Channel { fd }, transport));
+        }
+        Ok(())
+    };
+    let served = connect(&mut session, options, stop, observer, (&seat, &tell));
+    drop(tellers);
+    halt_all();
+    session.report(observer);
+    let closed = session.close(Some(&mut driver));
+    // The mount is taken away last: who sees it gone may open the image.
+    let mount = served?;
+    drop(mount);
+    closed
+}
+
+/// Another thread: serves its share, and then the other threads until all is closed.
+fn serve_one(
+    open: &OpenPart<'_>,
+    setup: CoreSetup,
+    (share, halt): (Share, &Stop),
+    (options, observer): (&Options, &Observer),
+    told: &Receiver<Connected>,
+) -> Result<(), MountError> {
+    let (supplies, bell) = prepare(options, share, &setup)?;
+    let (what, mut driver) = open(setup)?;
+    let mut session = Session::new(what, supplies, Some(Arc::clone(&bell)));
+    let seat = Seat { share, bell: Some(bell), halt: Some(halt) };
+    // Without a connection the first thread has failed, and closes.
+    let served = told.recv().map_or(Ok(()), |connected| serve_share(&mut session, connected, &seat));
+    if served.is_err() {
+        halt.raise();
+    }
+    session.report(observer);
+    served.and(session.serve_others(&mut driver))
+}
+
+fn serve_share(session: &mut Session, (main, transport): Connected, seat: &Seat<'_>) -> Result<(), MountError> {
+    // With io_uring requests come by the queues of the one connection; a clone has reads of its own.
+    let channel = if transport == FuseTransport::Uring { main } else { main.another()? };
+    serve_connected(session, (&channel, transport), seat, None, || ())
+}
+
+fn prepare(options: &Options, share: Share, setup: &CoreSetup) -> Result<(Supplies, Arc<Bell>), MountError> {
+    let bell = Arc::new(Bell::new()?);
+    let rung = Arc::clone(&bell);
+    setup.ring_on_messages(move || rung.ring());
+    Ok((Supplies::new(options, share)?, bell))
+}
