@@ -1,5 +1,5 @@
-//! A lane on a domain of its own: a task for each slot, mailboxes to them, and the executor that the
-//! loop's calls drive.
+//! A lane on a domain of its own: a task for each slot, mailboxes to them, and the executor that
+//! the loop's calls drive.
 //!
 //! The tasks live as long as the lane, so that an operation starts none.
 

@@ -7,8 +7,8 @@
 //!   CALL = {"method": "bdev_null_create", "params": {…}}
 //! ```
 //!
-//! Other subsystems serve devices or tune SPDK; they are passed over, and named. An unknown method or
-//! parameter is a mistake with its line: devices would not be what the file says.
+//! Other subsystems serve devices or tune SPDK; they are passed over, and named. An unknown method
+//! or parameter is a mistake with its line: devices would not be what the file says.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -130,7 +130,8 @@ impl Configuration {
         Ok(())
     }
 
-    /// Gives every base to the one device that is made of it, and finds out who injects errors into what.
+    /// Gives every base to the one device that is made of it, and finds out who injects errors into
+    /// what.
     fn claim(&mut self) -> Result<(), Wrong> {
         for bdev in &self.bdevs {
             for base in bases(&bdev.kind) {

@@ -1,7 +1,8 @@
-//! JSON with the line of every value, so that a mistake in a configuration is reported where it stands.
+//! JSON with the line of every value, so that a mistake in a configuration is reported where it
+//! stands.
 //!
-//! Comments (`//` to the end of the line, `/*` to `*/`) are blanks, as in SPDK's files. Numbers stay text
-//! until somebody asks for one. Nesting is limited. Not here: what the values mean.
+//! Comments (`//` to the end of the line, `/*` to `*/`) are blanks, as in SPDK's files. Numbers
+//! stay text until somebody asks for one. Nesting is limited. Not here: what the values mean.
 
 /// Deeper than any configuration, and shallow enough for any stack.
 const DEEPEST: u32 = 64;

@@ -1,10 +1,10 @@
-//! The hot part: operations walk down their stack, in as many steps as lie apart at the bottom, and complete
-//! when all of these have.
+//! The hot part: operations walk down their stack, in as many steps as lie apart at the bottom, and
+//! complete when all of these have.
 //!
-//! Steps of one operation are on their way together where they end on different devices. Two of them on the
-//! same device follow each other, because a slot is in a lane once at a time. The lanes at the bottom are
-//! polled in turns, as SPDK's reactors do. An operation that was late by decree waits in a heap until its
-//! time.
+//! Steps of one operation are on their way together where they end on different devices. Two of
+//! them on the same device follow each other, because a slot is in a lane once at a time. The lanes
+//! at the bottom are polled in turns, as SPDK's reactors do. An operation that was late by decree
+//! waits in a heap until its time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

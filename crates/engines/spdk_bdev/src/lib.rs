@@ -4,10 +4,12 @@
 //!   bdev.json ─ configuration ▶ devices by name ─ building ▶ stack of devices ─ lane ▶ lanes of other engines
 //! ```
 //!
-//! An engine knows no other engine, so the three that are at the bottom (NVMe from user space, native AIO,
-//! io_uring) are parameters, which the program fills in. Null devices and memory are here.
+//! An engine knows no other engine, so the three that are at the bottom (NVMe from user space,
+//! native AIO, io_uring) are parameters, which the program fills in. Null devices and memory are
+//! here.
 //!
-//! Unsafe island for one promise: that the pool of slots outlives the lane, which is the contract of lanes.
+//! Unsafe island for one promise: that the pool of slots outlives the lane, which is the contract
+//! of lanes.
 #![allow(unsafe_code, reason = "island: lending the slot pool to copies from and to memory")]
 
 mod building;

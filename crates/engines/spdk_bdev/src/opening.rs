@@ -1,6 +1,7 @@
 //! Opening a lane: its stack, and a lane of another engine for every device at the bottom.
 //!
-//! Unsafe because it lends the pool of slots, which outlives the lane, to copies from and to memory.
+//! Unsafe because it lends the pool of slots, which outlives the lane, to copies from and to
+//! memory.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -42,7 +43,8 @@ pub(crate) fn open<N: Engine, A: Engine, U: Engine>(request: &LaneRequest<'_>) -
         let path = configuration.path.display();
         notes.push(format!("{path}: without effect here: {}", configuration.passed_over.join(", ")));
     }
-    // SAFETY: the pool outlives the lane (contract of `LaneRequest`), and what is lent goes with the lane.
+    // SAFETY: the pool outlives the lane (contract of `LaneRequest`), and what is lent goes with
+    // the lane.
     let bytes = unsafe { request.buffers.shared() };
     let bytes = bytes.map_err(|error| OpenError { message: error.to_string(), errno: error.raw_os_error() })?;
     Ok(BdevLane::new(Parts {

@@ -9,8 +9,8 @@ use iolab_options::Settings;
 
 use crate::stack::Leaf;
 
-/// Why a job must not write there; `None` if it may. What may be written, because nothing is in it, is marked:
-/// it is iolab's from now on, and the next job may overwrite it, too.
+/// Why a job must not write there; `None` if it may. What may be written, because nothing is in it,
+/// is marked: it is iolab's from now on, and the next job may overwrite it, too.
 pub(crate) fn refusal<N: Engine>(leaf: &Leaf, job: &str, allowed: &[PathBuf]) -> Option<String> {
     let path = match leaf {
         Leaf::Nvme { name } => return N::overwrite_refusal(Path::new(name), &Settings::default(), job, allowed),

@@ -1,7 +1,8 @@
-//! What lanes of one process share: the memory of devices that keep data, and the errors still to be injected.
+//! What lanes of one process share: the memory of devices that keep data, and the errors still to
+//! be injected.
 //!
-//! Both live until the process ends, as in SPDK's applications, so that later jobs find what earlier ones
-//! wrote.
+//! Both live until the process ends, as in SPDK's applications, so that later jobs find what
+//! earlier ones wrote.
 
 use std::collections::HashMap;
 use std::io;
@@ -56,8 +57,8 @@ pub(crate) fn faults(file: &Path, bdev: &str, injections: &[Injection]) -> Arc<F
     })
 }
 
-/// The errors that a device of `bdev_error_create` still has to inject, one for each kind of operation, as in
-/// SPDK.
+/// The errors that a device of `bdev_error_create` still has to inject, one for each kind of
+/// operation, as in SPDK.
 #[derive(Debug, Default)]
 pub(crate) struct Faults([Option<Pending>; 4]);
 

@@ -5,8 +5,8 @@
 //!         └───────────────▶ Error ▶ Split (from 1 GiB) ▶ leaf: a lane of another engine
 //! ```
 //!
-//! A step takes an operation from the top to the bottom: where it ends, and what happens to it on the way. It
-//! covers only as much as lies together at the bottom; the rest is another step.
+//! A step takes an operation from the top to the bottom: where it ends, and what happens to it on
+//! the way. It covers only as much as lies together at the bottom; the rest is another step.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -101,8 +101,8 @@ pub(crate) struct Step {
 }
 
 impl Stack {
-    /// One step of an operation on `node`: `offset` and `left` are its place and length in bytes; of a flush,
-    /// which of the flushes it is, and how many are left.
+    /// One step of an operation on `node`: `offset` and `left` are its place and length in bytes;
+    /// of a flush, which of the flushes it is, and how many are left.
     #[inline]
     pub(crate) fn step(&self, node: u32, kind: OpKind, place: (u64, u32), random: &mut SplitMix64) -> Step {
         let (mut offset, mut length) = place;

@@ -15,8 +15,8 @@ use iolab_options::{Setting, Settings};
 type Bdevs = crate::SpdkBdev<Nvme, Libaio, Uring>;
 
 thread_local! {
-    /// The configuration of the running test, and the calls that it is to hold, `FILE` and `BYTES` being the
-    /// suite's.
+    /// The configuration of the running test, and the calls that it is to hold, `FILE` and `BYTES`
+    /// being the suite's.
     static CONFIGURATION: RefCell<(PathBuf, &'static str)> = const { RefCell::new((PathBuf::new(), "")) };
 }
 
@@ -146,7 +146,8 @@ fn a_raid_reads_back_what_went_over_several_strips_and_bases() {
     rig.pool.slot_mut(0).fill(0);
     assert_eq!(rig.perform(OpKind::Read, 0, offset, length as u32), length as i32);
     assert!(rig.pool.slot_mut(0)[..length] == bytes);
-    // Strip 3 is the second of the first base: its second block has the first byte of what was written.
+    // Strip 3 is the second of the first base: its second block has the first byte of what was
+    // written.
     let on_disk = std::fs::read(&one).unwrap();
     assert_eq!((on_disk[4096], on_disk[4096 + 512]), (0, 1));
     assert_eq!(rig.perform(OpKind::Trim, 0, offset, length as u32), 0);

@@ -7,10 +7,10 @@
 //!
 //! A load decides everything by its seed before it looks at an answer: the same load makes the same
 //! operations in the same order on every store. It is divided into domains that share nothing
-//! unless asked to: each has a thread that runs load and store, and files of its own; logfs gives it a domain of the
-//! disk, other file systems a folder. What is measured begins on all threads at once. Buffers hold
-//! random bytes, so that no device can compress them, and go to the device from where they are in
-//! both stores. Nothing here prints.
+//! unless asked to: each has a thread that runs load and store, and files of its own; logfs gives
+//! it a domain of the disk, other file systems a folder. What is measured begins on all threads at
+//! once. Buffers hold random bytes, so that no device can compress them, and go to the device from
+//! where they are in both stores. Nothing here prints.
 
 mod error;
 mod forwarding;

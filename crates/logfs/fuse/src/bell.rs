@@ -31,7 +31,8 @@ impl Bell {
 
     /// To be called before looking at the messages: a later one rings again.
     pub(crate) fn hear(&self) {
-        // EAGAIN: who rings has not come to writing yet. Then it stays a ringing that has to be heard.
+        // EAGAIN: who rings has not come to writing yet. Then it stays a ringing that has to be
+        // heard.
         if self.is_ringing.load(Ordering::SeqCst) && rustix::io::read(&self.fd, &mut [0; 8]).is_ok() {
             self.is_ringing.store(false, Ordering::SeqCst);
         }

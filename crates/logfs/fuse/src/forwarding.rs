@@ -1,5 +1,5 @@
-//! Requests for an inode that another thread serves: that thread answers the whole request, as if it
-//! had come to it, and the answer goes back to the thread that the kernel waits for.
+//! Requests for an inode that another thread serves: that thread answers the whole request, as if
+//! it had come to it, and the answer goes back to the thread that the kernel waits for.
 
 use std::cell::RefCell;
 use std::future::Future;
@@ -14,7 +14,8 @@ use crate::quick;
 use crate::slow::{self, Start};
 use crate::world::{Answer, World};
 
-/// Room for answers that have no length of their own: `struct fuse_statx_out`, the target of a link.
+/// Room for answers that have no length of their own: `struct fuse_statx_out`, the target of a
+/// link.
 const USUAL_ROOM: usize = 4096;
 
 /// What a request needs of a payload: the data that came with it, and room for a quick answer.

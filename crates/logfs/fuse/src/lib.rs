@@ -8,10 +8,10 @@
 //!
 //! A thread does everything: it waits for requests, for the device, for the moment to make changes
 //! durable that nobody asked to, and for being asked to end. Several threads share the domains
-//! among them, and the requests that come to one for a domain of another are forwarded. The kernel checks permissions
-//! (`default_permissions`), keeps the page cache, names and attributes, and locks of files; it may,
-//! because nobody else changes the file system meanwhile. [`serve()`] ends by closing the file
-//! system, so that everything is durable.
+//! among them, and the requests that come to one for a domain of another are forwarded. The kernel
+//! checks permissions (`default_permissions`), keeps the page cache, names and attributes, and
+//! locks of files; it may, because nobody else changes the file system meanwhile. [`serve()`] ends
+//! by closing the file system, so that everything is durable.
 //!
 //! What it deliberately does not do: POSIX ACLs, `O_TMPFILE`, exchanging renames, `ioctl`,
 //! collapsing or inserting ranges, access times of reads. The promises are in

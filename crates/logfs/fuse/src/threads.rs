@@ -146,7 +146,8 @@ fn serve_one(
 }
 
 fn serve_share(session: &mut Session, (main, transport): Connected, seat: &Seat<'_>) -> Result<(), MountError> {
-    // With io_uring requests come by the queues of the one connection; a clone has reads of its own.
+    // With io_uring requests come by the queues of the one connection; a clone has reads of its
+    // own.
     let channel = if transport == FuseTransport::Uring { main } else { main.another()? };
     serve_connected(session, (&channel, transport), seat, None, || ())
 }

@@ -17,8 +17,8 @@ use crate::privileges::strip_privileges;
 /// The bytes of an answer, or an errno.
 pub(crate) type Answer = Result<Vec<u8>, i32>;
 
-/// The file system and what the kernel has been told of it. Of several threads each has its own, for
-/// the domains that it serves.
+/// The file system and what the kernel has been told of it. Of several threads each has its own,
+/// for the domains that it serves.
 #[derive(Debug, Clone)]
 pub(crate) struct World {
     pub(crate) fs: LocalVolume,

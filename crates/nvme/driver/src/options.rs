@@ -97,7 +97,8 @@ pub struct QueueOptions {
     pub reaps_per_check: u32,
     /// How often a command is sent again after a reset of the controller before it is given up.
     pub replays: u8,
-    /// How long commands are sent again that the path refuses (Asymmetric Namespace Access: inaccessible, in transition).
+    /// How long commands are sent again that the path refuses (Asymmetric Namespace Access:
+    /// inaccessible, in transition).
     pub path_patience_ns: u64,
 }
 

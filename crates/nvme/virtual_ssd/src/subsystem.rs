@@ -253,7 +253,8 @@ impl Subsystem {
     }
 }
 
-/// The faults of a drive. Namespaces that its controllers do not reach are one: it meets every I/O command.
+/// The faults of a drive. Namespaces that its controllers do not reach are one: it meets every I/O
+/// command.
 fn planned(config: &Config) -> Vec<Fault> {
     let mut faults = config.faults.clone();
     let out_of_reach = |state: &AnaState| !matches!(*state, AnaState::OPTIMIZED | AnaState::NON_OPTIMIZED);

@@ -63,8 +63,8 @@ pub(crate) fn main(arguments: &ReplayArguments) -> Result<u8, ExitFailure> {
     Ok(run::exit_code(&recording))
 }
 
-/// With `--map` alone, a file that no map names would be replayed on where it is: the program's libraries, for example. That
-/// has to be asked for.
+/// With `--map` alone, a file that no map names would be replayed on where it is: the program's
+/// libraries, for example. That has to be asked for.
 fn all_are_named(arguments: &ReplayArguments, plan: &Plan) -> Result<(), ExitFailure> {
     let is_told = arguments.directory.is_some() || arguments.in_place || arguments.ioengine.as_deref() == Some("null");
     if arguments.map.is_empty() || is_told {

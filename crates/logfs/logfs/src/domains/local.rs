@@ -10,8 +10,8 @@ use crate::names::DirectoryEntry;
 use crate::record::{Attributes, InodeId, InodeKind};
 use crate::{Activity, Error, LogFs, Space};
 
-/// A [`Volume`] on a core that serves all domains, or a part of it ([`LocalVolume::part`]). What changes something, or waits, is the
-/// volume's.
+/// A [`Volume`] on a core that serves all domains, or a part of it ([`LocalVolume::part`]). What
+/// changes something, or waits, is the volume's.
 #[derive(Debug, Clone)]
 pub struct LocalVolume(Volume);
 

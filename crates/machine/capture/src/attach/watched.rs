@@ -47,8 +47,8 @@ impl Watched {
         self.processes.iter().all(|(process, ..)| has_ended(*process))
     }
 
-    /// What the kernel counted from the beginning to the last look. `None` where children are watched and the
-    /// process that they came from is gone: with it went what they did.
+    /// What the kernel counted from the beginning to the last look. `None` where children are
+    /// watched and the process that they came from is gone: with it went what they did.
     pub(super) fn counted(&self) -> Option<Counts> {
         let mut counted = Counts::default();
         if self.head.is_none() {
@@ -60,8 +60,8 @@ impl Watched {
     }
 }
 
-/// The counts of a process and all that come from it. A process that has ended is in them, because the kernel adds its
-/// counts to those of its parent, which has waited for it.
+/// The counts of a process and all that come from it. A process that has ended is in them, because
+/// the kernel adds its counts to those of its parent, which has waited for it.
 fn count_family(head: i32) -> Option<Counts> {
     let mut counted = Counts::of_process(head)?;
     let others = family(head).into_iter().filter(|process| *process != head);

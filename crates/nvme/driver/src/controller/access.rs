@@ -13,8 +13,8 @@ const REPORTS_ACCESS: u8 = 1 << 3;
 const MOST_BYTES: usize = 1 << 20;
 
 impl<T: Transport> Controller<T> {
-    /// How the controller reaches a namespace now, from log page 0Ch; `None` if the subsystem does not report
-    /// it.
+    /// How the controller reaches a namespace now, from log page 0Ch; `None` if the subsystem does
+    /// not report it.
     ///
     /// # Errors
     /// The controller does not give the page, or it contradicts itself.

@@ -1,5 +1,5 @@
-//! Commands that a path refuses for now (Asymmetric Namespace Access): they were not executed, so they are
-//! sent again until the path takes them, or for as long as the caller's patience lasts.
+//! Commands that a path refuses for now (Asymmetric Namespace Access): they were not executed, so
+//! they are sent again until the path takes them, or for as long as the caller's patience lasts.
 //!
 //! ```text
 //! completion: inaccessible, or in transition ─▶ held, with a new identifier ─▶ sent again after a pause ─▶ …
@@ -28,8 +28,8 @@ pub(super) struct Held {
 }
 
 impl ColdQueue {
-    /// Whether the command of a slot, which failed with this status, is kept to be sent again. It has another
-    /// identifier then.
+    /// Whether the command of a slot, which failed with this status, is kept to be sent again. It
+    /// has another identifier then.
     #[cold]
     #[inline(never)]
     pub(super) fn hold(&mut self, (index, slot): (u16, &mut Slot), cid_step: u16, status: Status, now_ns: u64) -> bool {

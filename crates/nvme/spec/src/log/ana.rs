@@ -1,5 +1,5 @@
-//! Asymmetric Namespace Access (Base, section 5.14.1.12): the header of the page, then a descriptor for each
-//! group, each followed by the namespaces in it unless only groups were asked for.
+//! Asymmetric Namespace Access (Base, section 5.14.1.12): the header of the page, then a descriptor
+//! for each group, each followed by the namespaces in it unless only groups were asked for.
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
