@@ -9,6 +9,8 @@ use crate::transport::Transport;
 
 /// Bit 3 of CMIC: the subsystem reports the states.
 const REPORTS_ACCESS: u8 = 1 << 3;
+/// What one command reads.
+const ONE_COMMAND_BYTES: usize = 4096;
 /// More than any subsystem says.
 const MOST_BYTES: usize = 1 << 20;
 
@@ -27,8 +29,14 @@ impl<T: Transport> Controller<T> {
         let (groups, namespaces) =
             (identify.nanagrpid.get() as usize, identify.nn.get().max(identify.mnan.get()) as usize);
         let bytes = groups.saturating_mul(32).saturating_add(namespaces.saturating_mul(4)).saturating_add(16);
-        let mut page = vec![0; bytes.min(MOST_BYTES)];
+        // Mostly one command brings all there is. Linux's target takes no offset, and refuses what is shorter
+        // than its page.
+        let mut page = vec![0; bytes.min(ONE_COMMAND_BYTES)];
         self.log_page(LogPage::ANA, 0, true, &mut page)?;
+        if bytes > page.len() && find(&page, nsid).is_err() {
+            page = vec![0; bytes.min(MOST_BYTES)];
+            self.log_page(LogPage::ANA, 0, true, &mut page)?;
+        }
         find(&page, nsid)
     }
 }
