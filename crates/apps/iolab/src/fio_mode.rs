@@ -44,6 +44,10 @@ fn attempt(words: &[String]) -> Result<u8, ExitFailure> {
     }
     asked.refuse_words_of_studies()?;
     if asked.line.files.is_empty() && !asked.line.defines_jobs() {
+        if asked.run.parse_only {
+            // Nothing was said that could be wrong.
+            return Ok(0);
+        }
         eprintln!("No job(s) defined\n");
         output::print_for_people(&run_options::usage(run_options::FIO, console::columns()))?;
         return Ok(1);

@@ -4,6 +4,7 @@
 //! time.
 
 use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::ptr::NonNull;
 
 /// Zeroed memory holding `count` values of `T`, visible to all forked processes.
@@ -19,7 +20,7 @@ pub struct SharedRegion<T: SharedState> {
 /// Types that may live in a [`SharedRegion`].
 ///
 /// # Safety
-/// Every field is an atomic (or padding), valid when all bytes are zero, and free of pointers and
+/// Every field is an atomic (or padding), valid whatever its bytes are, and free of pointers and
 /// drop glue.
 pub unsafe trait SharedState: Sync {}
 
@@ -34,11 +35,28 @@ unsafe impl<T: SharedState> Sync for SharedRegion<T> {}
 impl<T: SharedState> SharedRegion<T> {
     /// Maps room for `count` values.
     pub fn new(count: usize) -> io::Result<SharedRegion<T>> {
+        SharedRegion::map(count, libc::MAP_SHARED | libc::MAP_ANONYMOUS, -1)
+    }
+
+    /// The first `count` values of a file, which gets as much storage as they need. The file keeps
+    /// what is stored in them, also when every process that has the region is killed.
+    ///
+    /// Nobody may shorten the file while it is mapped: the kernel ends a process that then uses it.
+    pub fn of_file(file: BorrowedFd<'_>, count: usize) -> io::Result<SharedRegion<T>> {
         let bytes = size_of::<T>().max(1) * count.max(1);
-        let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
+        let length = libc::off_t::try_from(bytes).map_err(io::Error::other)?;
+        // SAFETY: the call takes numbers and touches no memory.
+        match unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, length) } {
+            0 => SharedRegion::map(count, libc::MAP_SHARED, file.as_raw_fd()),
+            errno => Err(io::Error::from_raw_os_error(errno)),
+        }
+    }
+
+    fn map(count: usize, flags: libc::c_int, file: RawFd) -> io::Result<SharedRegion<T>> {
+        let bytes = size_of::<T>().max(1) * count.max(1);
         // SAFETY: a fresh mapping at an address of the kernel's choice touches nothing that exists.
         let address =
-            unsafe { libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
+            unsafe { libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_READ | libc::PROT_WRITE, flags, file, 0) };
         if address == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
@@ -51,7 +69,7 @@ impl<T: SharedState> std::ops::Deref for SharedRegion<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // SAFETY: the mapping holds `count` zero-initialised values, which SharedState says are
+        // SAFETY: the mapping holds `count` values, zeroes or bytes of a file, which SharedState says are
         // valid, and lives as long as self; others only touch them through atomics. mmap aligns to
         // a page.
         unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.count) }

@@ -15,8 +15,14 @@ pub struct VerifyPlan {
     pub fatal: bool,
     /// Keep damaged blocks, and what they should have been, in files.
     pub dump: bool,
-    /// Folder of those files; the working directory if absent.
+    /// Folder of those files and of saved states; the working directory if absent.
     pub dump_folder: Option<String>,
+    /// Keep what each interval must hold in a file, from the first write on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub state_save: bool,
+    /// Begin with what an earlier run has kept.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub state_load: bool,
     /// Distance between headers, bytes.
     pub interval_bytes: u64,
     /// Where the header stands in its interval, bytes.
@@ -53,6 +59,8 @@ impl VerifyPlan {
             fatal: false,
             dump: false,
             dump_folder: None,
+            state_save: false,
+            state_load: false,
             interval_bytes,
             header_offset_bytes: 0,
             partial: false,

@@ -13,7 +13,7 @@ use iolab_jobfile::{DiagnosticSeverity, JobSection};
 use crate::findings::Findings;
 use crate::job::Job;
 use crate::replay::{self, Trace};
-use crate::request::{ResolveRequest, Resolving};
+use crate::request::{Mode, ResolveRequest, Resolving};
 
 /// Most workers unless `--max-jobs` says otherwise, as in fio.
 const MAX_WORKERS: u32 = 4096;
@@ -79,7 +79,11 @@ fn selected(request: &ResolveRequest<'_>, section: &JobSection) -> bool {
 /// `numjobs` times this number of workers, within the limit of the run.
 fn clones(job: &Job<'_>, each: u32) -> u32 {
     let clones = job.count("numjobs").max(1).saturating_mul(each);
-    let most = job.request.overrides.max_jobs.unwrap_or(MAX_WORKERS);
+    let most = match job.request.overrides.max_jobs {
+        // Where fio needs no limit any more, scripts may still say a small one.
+        Some(most) if job.request.mode == Mode::Fio => most.max(MAX_WORKERS),
+        asked => asked.unwrap_or(MAX_WORKERS),
+    };
     if job.number.saturating_add(clones) <= most {
         return clones;
     }

@@ -35,6 +35,8 @@ pub(crate) fn resolve(job: &Job<'_>, workload: &WorkloadPlan, files: &[FilePlan]
         fatal: job.on("verify_fatal"),
         dump: job.on("verify_dump"),
         dump_folder: job.request.overrides.aux_path.clone(),
+        state_save: job.on("verify_state_save"),
+        state_load: job.on("verify_state_load"),
         interval_bytes: 0,
         header_offset_bytes: asked.header_offset_bytes,
         partial: false,

@@ -227,7 +227,7 @@ fn options_that_are_not_built_yet() {
     let text = section("size=1m flow=2");
     assert!(refusals(&text, |_| {})[0].reason.contains("flow is not supported yet"));
     assert!(resolved(&text, |request| request.mode = Mode::Fio).warnings[0].reason.contains("ignored"));
-    let text = section("size=1m verify=md5 verify_state_load=1");
+    let text = section("size=1m verify=md5 verify_policy=fsynced");
     for mode in [Mode::Iolab, Mode::Fio] {
         assert!(refusals(&text, |request| request.mode = mode)[0].reason.contains("verify"));
     }

@@ -15,6 +15,7 @@ mod cpu_use;
 mod deliver;
 mod error;
 mod feed;
+mod floor;
 mod given;
 mod hot_loop;
 mod launch;

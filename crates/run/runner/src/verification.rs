@@ -5,6 +5,7 @@
 //! | --- | --- |
 //! | [`share`] | what the workers of a run share |
 //! | [`verifier`] | fills writes, checks reads, keeps the generations |
+//! | [`state`] | what is known, kept in files between runs |
 //! | [`read_back`] | the reads after a pass of writes |
 //!
 //! Operations that change the same bytes are never in flight together: a worker locks the intervals
@@ -14,4 +15,5 @@
 
 pub(crate) mod read_back;
 pub(crate) mod share;
+mod state;
 pub(crate) mod verifier;

@@ -4,7 +4,7 @@
 use iolab_clock::Clock;
 use iolab_engine::Wait;
 use iolab_measure::Recorder;
-use iolab_plan::{Direction, WorkerPlan};
+use iolab_plan::WorkerPlan;
 use iolab_process::{Usage, thread_id, thread_usage};
 use iolab_recording::{State, SteadyRecording, WorkerOutcome, WorkerRecording};
 
@@ -12,6 +12,7 @@ use crate::alarm::Alarm;
 use crate::control::{Order, WorkerControl};
 use crate::cpu_use;
 use crate::deliver::Mailbox;
+use crate::floor::Floor;
 use crate::pacing::Pacer;
 use crate::steady::Steady;
 use crate::trouble::Trouble;
@@ -64,16 +65,6 @@ struct Snapshots<'a> {
     number: u32,
     started_ns: u64,
     answered: u32,
-}
-
-/// `rate_min` and `rate_iops_min`.
-#[derive(Debug)]
-struct Floor {
-    bytes_per_s: [u64; 3],
-    iops: [u64; 3],
-    cycle_ns: u64,
-    cycle_begun_ns: u64,
-    at_begin: ([u64; 3], [u64; 3]),
 }
 
 impl<'a> Watch<'a> {
@@ -138,8 +129,7 @@ impl<'a> Watch<'a> {
         self.measuring_since_ns = now_ns;
         self.end_ns = self.runtime_ns.map_or(u64::MAX, |runtime_ns| now_ns.saturating_add(runtime_ns));
         self.usage_at_start = thread_usage();
-        self.floor.cycle_begun_ns = now_ns;
-        self.floor.at_begin = Default::default();
+        self.floor.begin(now_ns);
         if let Some(steady) = &mut self.steady {
             steady.begin(now_ns);
         }
@@ -234,7 +224,7 @@ impl<'a> Watch<'a> {
         let totals = recorder.tally().totals;
         if self.is_measuring() {
             self.worker_control.publish(&totals.ios, &totals.bytes, now_ns.saturating_sub(self.measuring_since_ns));
-            if let Some(reason) = self.floor.missed(now_ns, &totals.ios, &totals.bytes) {
+            if let Some(reason) = self.floor.missed(now_ns, (totals.ios, totals.bytes)) {
                 trouble.floor_missed(reason);
             }
             if let Some(steady) = &mut self.steady {
@@ -307,47 +297,5 @@ impl<'a> Watch<'a> {
     #[inline]
     pub(crate) fn waited_in_vain(&mut self, now_ns: u64) {
         self.alarm.rang(now_ns);
-    }
-}
-
-impl Floor {
-    /// The floors of the directions that the job uses: the others cannot but miss theirs.
-    fn new(plan: &WorkerPlan, now_ns: u64) -> Floor {
-        let used = |floor: [u64; 3]| {
-            Direction::ALL.map(|direction| {
-                let uses = plan.workload.pattern.directions.contains(&direction);
-                if uses { floor[direction.index()] } else { 0 }
-            })
-        };
-        Floor {
-            bytes_per_s: used(plan.pacing.rate_min_bytes),
-            iops: used(plan.pacing.rate_min_iops),
-            cycle_ns: plan.pacing.cycle_ms.max(1) * 1_000_000,
-            cycle_begun_ns: now_ns,
-            at_begin: Default::default(),
-        }
-    }
-
-    /// Checks the floors at the end of each cycle.
-    fn missed(&mut self, now_ns: u64, ios: &[u64; 3], bytes: &[u64; 3]) -> Option<String> {
-        let elapsed_ns = now_ns.saturating_sub(self.cycle_begun_ns);
-        if (self.bytes_per_s, self.iops) == ([0; 3], [0; 3]) || elapsed_ns < self.cycle_ns {
-            return None;
-        }
-        let per_second =
-            |now: u64, before: u64| (u128::from(now - before) * 1_000_000_000 / u128::from(elapsed_ns)) as u64;
-        let mut reason = None;
-        for index in 0..3 {
-            let byte_rate = per_second(bytes[index], self.at_begin.1[index]);
-            let io_rate = per_second(ios[index], self.at_begin.0[index]);
-            if byte_rate < self.bytes_per_s[index] {
-                reason = Some(format!("rate_min={} B/s not met: {byte_rate} B/s", self.bytes_per_s[index]));
-            } else if io_rate < self.iops[index] {
-                reason = Some(format!("rate_iops_min={} not met: {io_rate} IOPS", self.iops[index]));
-            }
-        }
-        self.cycle_begun_ns = now_ns;
-        self.at_begin = (*ios, *bytes);
-        reason
     }
 }

@@ -150,6 +150,34 @@ impl GenerationMap {
         self.of(range).iter().for_each(|word| word.store(0, Ordering::Release));
     }
 
+    /// The first word of so many that are known, at or behind `from`, and how many follow it
+    /// without a gap; `None` if there is none.
+    pub fn known_from(&self, from: usize, most: usize) -> Option<Range<usize>> {
+        let words = (*self.words).as_ref();
+        let is_known = |word: &Word| word.load(Ordering::Acquire) & STATE != 0;
+        let first = from + words.get(from..)?.iter().position(is_known)?;
+        let count = words[first..].iter().take(most.max(1)).take_while(|word| is_known(word)).count();
+        Some(first..first + count)
+    }
+
+    /// Takes over what an earlier run has kept of these intervals, which begin at `offset`; who held
+    /// one when it ended may or may not have changed it.
+    pub fn take_over(&self, offset: u64, kept: &[u16]) {
+        let words = (*self.words).as_ref();
+        for (number, kept) in (0..).zip(kept) {
+            let at = offset + number * self.interval_bytes;
+            let Some(distance) = at.checked_sub(self.base_bytes) else { continue };
+            let Some(word) = words.get((distance / self.interval_bytes) as usize) else { continue };
+            let doubt = if kept & BUSY != 0 { IN_DOUBT } else { 0 };
+            word.store(kept & STATE | doubt, Ordering::Release);
+        }
+    }
+
+    /// The width of an interval, bytes.
+    pub fn interval_bytes(&self) -> u64 {
+        self.interval_bytes
+    }
+
     /// Marks intervals as read back. Whether there was one to read: known, and not marked before.
     pub fn see(&self, range: &Range<usize>) -> bool {
         let mut any = false;

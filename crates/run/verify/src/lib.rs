@@ -35,4 +35,4 @@ pub use diagnosis::{BlockDamage, Interval, WantedContent};
 pub use generations::{Expected, GenerationMap, Word};
 pub use header::Header;
 pub use recipe::{Mismatch, Recipe, Why};
-pub use sources::{Beside, ReadBack, simulate};
+pub use sources::{Beside, ReadBack, ReadKnown, simulate};

@@ -170,6 +170,58 @@ impl Source for Beside {
     }
 }
 
+/// Reads whatever the maps know, file by file, by ascending offset.
+pub struct ReadKnown {
+    maps: Arc<[GenerationMap]>,
+    /// End of each file, bytes.
+    ends: Vec<u64>,
+    most_bytes: u64,
+    file: usize,
+    interval: usize,
+}
+
+impl ReadKnown {
+    /// Of files that end there, in reads of at most so many bytes.
+    pub fn new(maps: Arc<[GenerationMap]>, ends: Vec<u64>, most_bytes: u64) -> ReadKnown {
+        ReadKnown { maps, ends, most_bytes, file: 0, interval: 0 }
+    }
+}
+
+impl Source for ReadKnown {
+    fn fill(&mut self, out: &mut OpBatch) {
+        out.clear();
+        while out.room() > 0 {
+            let (Some(map), Some(end)) = (self.maps.get(self.file), self.ends.get(self.file)) else { return };
+            let most = usize::try_from(self.most_bytes / map.interval_bytes()).unwrap_or(usize::MAX);
+            let known = map.known_from(self.interval, most).filter(|known| map.offset_of(known.start) < *end);
+            let Some(known) = known else {
+                (self.file, self.interval) = (self.file + 1, 0);
+                continue;
+            };
+            let offset = map.offset_of(known.start);
+            let length = map.offset_of(known.end).min(*end) - offset;
+            self.interval = known.end;
+            out.push(Op {
+                offset,
+                length: length as u32,
+                buffer_offset: 0,
+                file: self.file as u32,
+                slot: 0,
+                kind: OpKind::Read,
+                priority: 0,
+            });
+        }
+    }
+
+    fn restart(&mut self) {
+        (self.file, self.interval) = (0, 0);
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.ends.capacity() * size_of::<u64>()
+    }
+}
+
 /// Brings the maps to where they stand after so many passes of a stream, without writing.
 pub fn simulate(stream: &mut OpStream, maps: &[GenerationMap], passes: u64) -> u64 {
     let (mut batch, mut writes) = (OpBatch::new(), 0);

@@ -37,6 +37,8 @@ pub(super) fn of(worker: &WorkerPlan, lines: &mut Vec<Line>) {
             ("verify_write_sequence", yes(verify.checks_sequence), &["verify_write_sequence"]),
             ("verify_fatal", yes(verify.fatal), &["verify_fatal"]),
             ("verify_dump", yes(verify.dump), &["verify_dump"]),
+            ("verify_state_save", yes(verify.state_save), &["verify_state_save"]),
+            ("verify_state_load", yes(verify.state_load), &["verify_state_load"]),
             ("verify seed", format!("{:#018x}", verify.seed), &["randseed"]),
         ],
     );

@@ -26,12 +26,12 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "loops",
         category: Category::Job,
-        kind: ValueKind::Integer { min: 1, max: u32::MAX as i64 },
+        kind: ValueKind::Integer { min: 0, max: u32::MAX as i64 },
         default: DefaultValue::Text("1"),
         summary: "Number of passes over the workload",
-        details: "With time_based, runtime decides instead.",
-        accepts: &[("3", "3"), ("2k", "2048")],
-        rejects: &["0", "-1", "3x"],
+        details: "0 is one pass, too. With time_based, runtime decides instead.",
+        accepts: &[("3", "3"), ("2k", "2048"), ("0", "0")],
+        rejects: &["-1", "3x"],
         ..OptionEntry::BLANK
     },
     OptionEntry {

@@ -204,8 +204,8 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Verify,
         kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
-        summary: "Load the state that an interrupted run saved",
-        status: SupportStatus::NotYetChangesData,
+        summary: "Check what an earlier run has saved of its writes with verify_state_save",
+        details: "Reads the files that verify_state_save has made, from the folder of --aux-path or the working directory. A job that only reads, or that has verify_only, reads each block that the state knows, once, by ascending offset, and must find its last write; blocks that were being written when the run ended are not checked. A job that writes goes on from there. The verified files must have the same names, and the jobs the same verify and intervals.",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -215,8 +215,8 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Verify,
         kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
-        summary: "Save the state when a run is interrupted",
-        status: SupportStatus::NotYet,
+        summary: "Keep in a file what each block must hold, for verify_state_load",
+        details: "The file is local-FILE-verify.state, one for each verified file, in the folder of --aux-path or the working directory; jobs on one file share it. It is mapped into memory and true at every moment, so that it also serves after the run was killed; it is not meant to outlive a crash of the machine. It has two bytes for each block. An older state of the same name is replaced, any other file is not. In fio, states are saved unless this is 0; here they are saved when it is 1, and programs do not read each other's.",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK

@@ -1,9 +1,11 @@
 //! The reads after a pass of writes.
 
+use std::sync::Arc;
+
 use iolab_engine::Lane;
 use iolab_measure::Recorder;
 use iolab_plan::WorkerPlan;
-use iolab_verify::{Beside, ReadBack, simulate};
+use iolab_verify::{Beside, ReadBack, ReadKnown, simulate};
 use iolab_workload::{OpBatch, OpStream, Source};
 
 use crate::choice;
@@ -28,6 +30,13 @@ pub(crate) fn with_verification(stream: OpStream, plan: &WorkerPlan) -> OpStream
 /// A stream without operations.
 pub(crate) fn nothing() -> OpStream {
     OpStream::from(Box::new(Nothing) as Box<dyn Source>)
+}
+
+/// Reads of all that an earlier run is known to have written.
+pub(crate) fn known(plan: &WorkerPlan, share: &VerifyShare) -> OpStream {
+    let ends = plan.files.iter().map(|file| file.start_bytes + file.length_bytes).collect();
+    let source = ReadKnown::new(Arc::clone(&share.maps), ends, plan.buffers.slot_bytes);
+    OpStream::from(Box::new(source) as Box<dyn Source>)
 }
 
 struct Nothing;

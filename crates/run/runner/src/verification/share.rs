@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use iolab_memory::SharedRegion;
 use iolab_plan::{Direction, Plan, WorkerPlan};
 use iolab_verify::{GenerationMap, Word};
+
+use crate::verification::state;
 
 /// What one worker knows of the files that it verifies.
 #[derive(Debug, Clone)]
@@ -18,15 +20,21 @@ pub(crate) struct VerifyShare {
     pub(crate) alone: bool,
     /// All workers that use them have the same seed.
     pub(crate) one_seed: bool,
+    /// An earlier run has left what they hold.
+    pub(crate) loaded: bool,
     /// When the run began, ns since 1970.
     pub(crate) run: u64,
 }
 
-struct Words(SharedRegion<Word>);
+/// Words behind what else stands in their memory.
+struct Words {
+    region: SharedRegion<Word>,
+    first: usize,
+}
 
 impl AsRef<[Word]> for Words {
     fn as_ref(&self) -> &[Word] {
-        &self.0
+        &self.region[self.first..]
     }
 }
 
@@ -46,6 +54,35 @@ struct Common {
     end_bytes: u64,
     workers: BTreeSet<u32>,
     seeds: BTreeSet<u64>,
+    /// Folder of their states, and whether one is loaded and saved.
+    folder: PathBuf,
+    load: bool,
+    save: bool,
+}
+
+impl Common {
+    fn nothing() -> Common {
+        Common {
+            start_bytes: u64::MAX,
+            end_bytes: 0,
+            workers: BTreeSet::new(),
+            seeds: BTreeSet::new(),
+            folder: PathBuf::new(),
+            load: false,
+            save: false,
+        }
+    }
+
+    fn add(&mut self, worker: &WorkerPlan, (start, end): (u64, u64)) {
+        self.start_bytes = self.start_bytes.min(start);
+        self.end_bytes = self.end_bytes.max(end);
+        self.workers.insert(worker.number);
+        let Some(verify) = &worker.verify else { return };
+        self.seeds.insert(verify.seed);
+        self.folder = verify.dump_folder.as_ref().map_or_else(PathBuf::new, PathBuf::from);
+        self.load |= verify.state_load;
+        self.save |= verify.state_save;
+    }
 }
 
 /// The shares of all workers, by number; none if nothing is verified.
@@ -54,21 +91,14 @@ pub(crate) fn shares(plan: &Plan, run: u64) -> io::Result<Vec<Option<VerifyShare
     let mut commons: BTreeMap<Key<'_>, Common> = BTreeMap::new();
     for worker in &plan.workers {
         for (key, start, end) in keys(worker, &mixed) {
-            let fresh =
-                || Common { start_bytes: u64::MAX, end_bytes: 0, workers: BTreeSet::new(), seeds: BTreeSet::new() };
-            let common = commons.entry(key).or_insert_with(fresh);
-            common.start_bytes = common.start_bytes.min(start);
-            common.end_bytes = common.end_bytes.max(end);
-            common.workers.insert(worker.number);
-            common.seeds.extend(worker.verify.as_ref().map(|verify| verify.seed));
+            commons.entry(key).or_insert_with(Common::nothing).add(worker, (start, end));
         }
     }
     let mut maps: BTreeMap<Key<'_>, GenerationMap> = BTreeMap::new();
-    for (key, common) in &commons {
-        let bytes = common.end_bytes - common.start_bytes;
-        let words = usize::try_from(GenerationMap::words_for(bytes, key.interval_bytes)).unwrap_or(usize::MAX / 2);
-        let words: Arc<Words> = Arc::new(Words(SharedRegion::new(words)?));
-        maps.insert(key.clone(), GenerationMap::new(words, common.start_bytes, key.interval_bytes));
+    let mut names = BTreeSet::new();
+    for (key, common) in &mut commons {
+        let name = if common.load || common.save { state::free_name(key.path, &mut names) } else { String::new() };
+        maps.insert(key.clone(), map_of(key, common, &name)?);
     }
     let share = |worker: &WorkerPlan| {
         worker.verify.as_ref()?;
@@ -77,10 +107,37 @@ pub(crate) fn shares(plan: &Plan, run: u64) -> io::Result<Vec<Option<VerifyShare
             maps: keys.iter().map(|key| maps[key].clone()).collect(),
             alone: keys.iter().all(|key| commons[key].workers.len() == 1),
             one_seed: keys.iter().all(|key| commons[key].seeds.len() == 1),
+            loaded: worker.verify.as_ref().is_some_and(|verify| verify.state_load),
             run,
         })
     };
     Ok(plan.workers.iter().map(share).collect())
+}
+
+/// The map of some workers, with what an earlier run has kept if they ask for it.
+fn map_of(key: &Key<'_>, common: &mut Common, name: &str) -> io::Result<GenerationMap> {
+    let bytes = common.end_bytes - common.start_bytes;
+    let words = usize::try_from(GenerationMap::words_for(bytes, key.interval_bytes)).unwrap_or(usize::MAX / 2);
+    let path = common.folder.join(name);
+    let kept =
+        if common.load { Some(state::load(&path, key.path, key.interval_bytes, common.start_bytes)?) } else { None };
+    if let Some(kept) = &kept {
+        // Headers of a job with another seed are not of this job's seed.
+        common.seeds.extend(kept.seed);
+    }
+    let (region, first) = if common.save {
+        let seed = if common.seeds.len() == 1 { common.seeds.first().copied() } else { None };
+        let about =
+            state::About { path: key.path, interval_bytes: key.interval_bytes, start_bytes: common.start_bytes, seed };
+        (state::create(&path, &about, words)?, state::HEAD_WORDS)
+    } else {
+        (SharedRegion::new(words)?, 0)
+    };
+    let map = GenerationMap::new(Arc::new(Words { region, first }), common.start_bytes, key.interval_bytes);
+    if let Some(kept) = kept {
+        map.take_over(kept.start_bytes, &kept.words);
+    }
+    Ok(map)
 }
 
 fn keys<'a>(worker: &'a WorkerPlan, mixed: &'a BTreeSet<&'a Path>) -> impl Iterator<Item = (Key<'a>, u64, u64)> {

@@ -41,7 +41,7 @@ pub(crate) struct Verifier<'a> {
     /// Reads wait for writes of the same bytes.
     waits: bool,
     only_reads: bool,
-    /// Whether the expectation of `verify_only` is exactly what the last run left.
+    /// Whether the expectation of `verify_only`, or of a loaded state, is exactly what the last run left.
     simulated: Option<bool>,
     /// Intervals that are locked for an operation that is not yet submitted.
     pending: Option<Held>,
@@ -88,8 +88,9 @@ impl<'a> Verifier<'a> {
             clock,
             phase: Phase::Load,
             waits: plan.backlog.is_some(),
-            only_reads: worker.workload.pattern.directions == [Direction::Read],
-            simulated: None,
+            // What an earlier run's state does not know need not be there.
+            only_reads: worker.workload.pattern.directions == [Direction::Read] && !share.loaded,
+            simulated: share.loaded.then_some(true),
             pending: None,
             slots: vec![slot; worker.queue.depth as usize].into_boxed_slice(),
             sequence: 0,
