@@ -69,9 +69,9 @@ impl<T: SharedState> std::ops::Deref for SharedRegion<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // SAFETY: the mapping holds `count` values, zeroes or bytes of a file, which SharedState says are
-        // valid, and lives as long as self; others only touch them through atomics. mmap aligns to
-        // a page.
+        // SAFETY: the mapping holds `count` values, zeroes or bytes of a file, which SharedState
+        // says are valid, and lives as long as self; others only touch them through atomics. mmap
+        // aligns to a page.
         unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.count) }
     }
 }

@@ -160,8 +160,8 @@ impl GenerationMap {
         Some(first..first + count)
     }
 
-    /// Takes over what an earlier run has kept of these intervals, which begin at `offset`; who held
-    /// one when it ended may or may not have changed it.
+    /// Takes over what an earlier run has kept of these intervals, which begin at `offset`; who
+    /// held one when it ended may or may not have changed it.
     pub fn take_over(&self, offset: u64, kept: &[u16]) {
         let words = (*self.words).as_ref();
         for (number, kept) in (0..).zip(kept) {

@@ -29,8 +29,8 @@ impl<T: Transport> Controller<T> {
         let (groups, namespaces) =
             (identify.nanagrpid.get() as usize, identify.nn.get().max(identify.mnan.get()) as usize);
         let bytes = groups.saturating_mul(32).saturating_add(namespaces.saturating_mul(4)).saturating_add(16);
-        // Mostly one command brings all there is. Linux's target takes no offset, and refuses what is shorter
-        // than its page.
+        // Mostly one command brings all there is. Linux's target takes no offset, and refuses what
+        // is shorter than its page.
         let mut page = vec![0; bytes.min(ONE_COMMAND_BYTES)];
         self.log_page(LogPage::ANA, 0, true, &mut page)?;
         if bytes > page.len() && find(&page, nsid).is_err() {

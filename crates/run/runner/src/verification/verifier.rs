@@ -41,7 +41,8 @@ pub(crate) struct Verifier<'a> {
     /// Reads wait for writes of the same bytes.
     waits: bool,
     only_reads: bool,
-    /// Whether the expectation of `verify_only`, or of a loaded state, is exactly what the last run left.
+    /// Whether the expectation of `verify_only`, or of a loaded state, is exactly what the last run
+    /// left.
     simulated: Option<bool>,
     /// Intervals that are locked for an operation that is not yet submitted.
     pending: Option<Held>,
