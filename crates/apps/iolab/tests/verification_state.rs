@@ -95,6 +95,7 @@ fn a_state_that_does_not_fit_is_refused_and_what_is_no_state_stays() {
     let lab = Lab::new();
     lab.file("f", vec![0; 256 << 10]);
     lab.job(READ).ended(1, "a run with verify_state_save=1 makes it");
+    std::fs::remove_file(lab.path("f")).unwrap();
     lab.job(WRITE).ended(0, "");
     lab.job(&READ.replace("bs=4k", "bs=8k")).ended(1, "its intervals have 4096 bytes");
     std::fs::copy(lab.path("f"), lab.path("g")).unwrap();
