@@ -1,11 +1,9 @@
 //! What a run has written is known to a later one (`verify_state_save`, `verify_state_load`), also
 //! when the first was killed.
 
-mod support;
-
 use std::os::unix::fs::FileExt;
 
-use support::Lab;
+use crate::support::Lab;
 
 const WRITE: &str =
     "[w]\nfilename=f\nrw=randwrite\nbs=4k\nsize=256k\nverify=crc32c\ndo_verify=0\nverify_state_save=1\n";
