@@ -64,12 +64,17 @@ impl Rig {
     }
 
     pub(crate) fn of(controller: Controller<Tcp>, slots: u16) -> Rig {
+        Rig::try_of(controller, slots).unwrap()
+    }
+
+    /// An error if the link breaks meanwhile.
+    pub(crate) fn try_of(controller: Controller<Tcp>, slots: u16) -> Result<Rig, DriverError> {
         let options = QueueOptions { timeout_ns: 2 * SECOND, reaps_per_check: 1, ..QueueOptions::with_slots(slots) };
-        let queue = controller.queue_pair(options).unwrap();
-        let namespace = controller.namespace(1).unwrap();
+        let queue = controller.queue_pair(options)?;
+        let namespace = controller.namespace(1)?;
         let memory = SharedBytes::anonymous(DATA_BYTES).unwrap();
-        let address = controller.map(&memory).unwrap();
-        Rig { controller, queue, namespace, memory, address }
+        let address = controller.map(&memory)?;
+        Ok(Rig { controller, queue, namespace, memory, address })
     }
 
     pub(crate) fn data(&self, offset: usize, bytes: u32) -> DataWindow {
