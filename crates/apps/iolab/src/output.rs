@@ -15,6 +15,7 @@ use crate::console;
 use crate::exit::ExitFailure;
 use crate::printing::shown;
 pub(crate) use crate::printing::{print, print_comparison, print_for_people, print_verdicts};
+use crate::run_options::OutputFormat;
 
 /// What messages call the report of a run.
 pub(crate) const REPORT: &str = "the report (--output)";
@@ -42,15 +43,14 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// fio's word for it.
-    pub(crate) fn parse(word: &str, version: TerseVersion) -> Option<Format> {
-        match word {
-            "normal" => Some(Format::Normal),
-            "terse" | "minimal" => Some(Format::Terse(version)),
-            "json" => Some(Format::Json),
-            "json+" => Some(Format::JsonPlus),
-            "openmetrics" => Some(Format::OpenMetrics),
-            _ => None,
+    /// A format of `--output-format`, with this version of the terse one.
+    pub(crate) fn of(format: OutputFormat, version: TerseVersion) -> Format {
+        match format {
+            OutputFormat::Normal => Format::Normal,
+            OutputFormat::Terse => Format::Terse(version),
+            OutputFormat::Json => Format::Json,
+            OutputFormat::JsonPlus => Format::JsonPlus,
+            OutputFormat::OpenMetrics => Format::OpenMetrics,
         }
     }
 }

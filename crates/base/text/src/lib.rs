@@ -1,4 +1,4 @@
-//! Counts, amounts and tables as people read them.
+//! Counts, amounts and tables as people read them, and the names of error numbers.
 //!
 //! Text for people only: what the job language reads back is printed by `units`, and so are
 //! measured times. Nothing here knows a locale.
@@ -6,11 +6,13 @@
 mod amounts;
 mod columns;
 mod counted;
+mod errno;
 mod nearest;
 mod wrapping;
 
 pub use amounts::{exact_bytes, exact_ns, grouped, rounded_bytes, size_text};
 pub use columns::{Alignment, aligned};
 pub use counted::{counted, every, noun};
+pub use errno::errno_by_name;
 pub use nearest::closest;
 pub use wrapping::{USUAL_COLUMNS, paragraph};

@@ -32,3 +32,14 @@ pub enum Severity {
     /// Good to know.
     Note,
 }
+
+impl Severity {
+    /// Its name in recordings and in formats for programs.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Severity::Invalid => "invalid",
+            Severity::Warning => "warning",
+            Severity::Note => "note",
+        }
+    }
+}

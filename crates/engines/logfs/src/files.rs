@@ -6,6 +6,7 @@ use std::path::{Component, Path};
 use iolab_disk::Buffer;
 use iolab_engine::TargetFile;
 use iolab_logfs::{Error, InodeId, InodeKind};
+use iolab_random::SplitMix64;
 
 use crate::opened::Opened;
 
@@ -68,17 +69,12 @@ async fn find_or_make(fs: &Opened, path: &Path) -> Result<InodeId, Error> {
 /// Writes from the end of the file to `wanted`, with random numbers that no device can compress.
 async fn lay_out(fs: &Opened, inode: InodeId, wanted: u64, seed: u64) -> Result<(), Error> {
     let mut at = fs.size(inode).await?;
-    let mut state = seed;
+    let mut random = SplitMix64::new(seed);
     let mut buffer = Buffer::zeroed(STEP_BYTES);
     while at < wanted {
         let length = (wanted - at).min(STEP_BYTES as u64) as usize;
         for word in buffer.chunks_exact_mut(8) {
-            // xorshift64*, https://doi.org/10.18637/jss.v008.i14 and Vigna's multiplier.
-            state = if state == 0 { 0x9e37_79b9_7f4a_7c15 } else { state };
-            state ^= state >> 12;
-            state ^= state << 25;
-            state ^= state >> 27;
-            word.copy_from_slice(&state.wrapping_mul(0x2545_f491_4f6c_dd1d).to_le_bytes());
+            word.copy_from_slice(&random.next().to_le_bytes());
         }
         buffer = if length == buffer.len() {
             let (result, back) = fs.write_buffer(inode, at, buffer).await;

@@ -10,7 +10,6 @@ mod canonical;
 mod checked;
 mod cpus;
 mod distribution;
-mod errno;
 mod expression;
 mod numbers;
 mod pattern;
@@ -22,7 +21,6 @@ use iolab_options::{AUTOMATIC, DefaultValue, OptionEntry, TimeUnit, Value, Value
 use iolab_units::KbBase;
 
 pub use canonical::canonical;
-pub use errno::errno_by_name;
 pub(crate) use pattern::PATTERNS;
 pub(crate) use piece::Piece;
 

@@ -1,7 +1,7 @@
 //! Which errors end a worker, and which other workers end with it.
 
-use iolab_jobfile::errno_by_name;
 use iolab_plan::{ContinuableError, ErrorPlan, ExitScope};
+use iolab_text::errno_by_name;
 
 use crate::job::Job;
 

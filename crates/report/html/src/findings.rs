@@ -75,7 +75,7 @@ pub(crate) fn markup(findings: &[Gathered], others: &[&str]) -> Markup {
         findings.iter().partition(|gathered| gathered.finding.severity == Severity::Note);
     html! {
         @if !counts.is_empty() {
-            details class={ "warnings " (class(gravest)) } {
+            details class={ "warnings " (gravest.name()) } {
                 summary {
                     strong.severity { (counts.join(", ")) } ": "
                     @for (place, one) in findings.iter().enumerate().take(MOST_NAMED) {
@@ -119,7 +119,7 @@ pub fn warning_lines(digests: &[Digest]) -> Vec<String> {
 const MOST_NAMED: usize = 3;
 
 fn list(findings: &[&Gathered]) -> Markup {
-    html! { ul.findings { @for gathered in findings { li class=(class(gathered.finding.severity)) { (one(gathered)) } } } }
+    html! { ul.findings { @for gathered in findings { li class=(gathered.finding.severity.name()) { (one(gathered)) } } } }
 }
 
 fn one(gathered: &Gathered) -> Markup {
@@ -170,14 +170,6 @@ fn severity(severity: Severity) -> &'static str {
         Severity::Invalid => "Invalid:",
         Severity::Warning => "Warning:",
         Severity::Note => "Note:",
-    }
-}
-
-fn class(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Invalid => "invalid",
-        Severity::Warning => "warning",
-        Severity::Note => "note",
     }
 }
 

@@ -17,7 +17,7 @@ use std::fmt::Write;
 
 use iolab_aggregate::{DeviceFigures, DirectionFigures, JobFigures, figures, per_second};
 use iolab_histogram::{SparseHistogram, bucket_of};
-use iolab_recording::{Finding, Recording, Severity};
+use iolab_recording::{Finding, Recording};
 
 /// Bytes of a sector of the kernel's counters (Documentation/block/stat.rst).
 const SECTOR: u64 = 512;
@@ -153,11 +153,7 @@ fn findings(text: &mut Exposition, findings: &[Finding]) {
     text.family("iolab_finding", "gauge", "1 for each finding: what to know before figures are believed.");
     let mut said = Vec::new();
     for finding in findings {
-        let severity = match finding.severity {
-            Severity::Invalid => "invalid",
-            Severity::Warning => "warning",
-            Severity::Note => "note",
-        };
+        let severity = finding.severity.name();
         let jobs = finding.jobs.join(",");
         // A rule may fire twice; a sample stands once.
         if !said.contains(&(&finding.rule, jobs.clone())) {

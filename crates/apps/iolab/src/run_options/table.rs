@@ -314,18 +314,8 @@ fn number(text: &str, min: u32, max: u32) -> Result<u32, Refusal> {
 
 fn formats(mut run: RunOptions, text: &str) -> Result<RunOptions, Refusal> {
     for word in text.split(',') {
-        let format = match word {
-            "normal" => OutputFormat::Normal,
-            "terse" | "minimal" => OutputFormat::Terse,
-            "json" => OutputFormat::Json,
-            "json+" => OutputFormat::JsonPlus,
-            "openmetrics" => OutputFormat::OpenMetrics,
-            other => {
-                return Err(advise(
-                    format!("`{other}` is not a report format"),
-                    "one of: normal, terse, json, json+, openmetrics",
-                ));
-            }
+        let Some(format) = OutputFormat::parse(word) else {
+            return Err(advise(format!("`{word}` is not a report format"), OutputFormat::WORDS));
         };
         if !run.output_formats.contains(&format) {
             run.output_formats.push(format);

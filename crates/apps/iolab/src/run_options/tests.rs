@@ -136,6 +136,15 @@ fn values_are_typed() {
 }
 
 #[test]
+fn formats_are_the_same_in_messages_and_help() {
+    let words = super::values::OUTPUT_FORMATS.map(|(word, _)| word);
+    assert_eq!(words.join(", "), OutputFormat::WORDS);
+    let entry = RUN_OPTIONS.iter().find(|entry| entry.shape.name == "output-format").unwrap();
+    assert!(entry.summary.ends_with(OutputFormat::WORDS), "{}", entry.summary);
+    assert_eq!(OutputFormat::parse("minimal"), Some(OutputFormat::Terse));
+}
+
+#[test]
 fn mistakes_are_refused_where_they_stand() {
     for (argument, marked, reason, advice) in [
         ("--output-format=json,foo", "json,foo", "not a report format", "json+"),

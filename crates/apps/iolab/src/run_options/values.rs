@@ -114,6 +114,26 @@ pub(crate) enum OutputFormat {
     OpenMetrics,
 }
 
+/// Every format and its word.
+pub(crate) const OUTPUT_FORMATS: [(&str, OutputFormat); 5] = [
+    ("normal", OutputFormat::Normal),
+    ("terse", OutputFormat::Terse),
+    ("json", OutputFormat::Json),
+    ("json+", OutputFormat::JsonPlus),
+    ("openmetrics", OutputFormat::OpenMetrics),
+];
+
+impl OutputFormat {
+    /// The format of a word; `minimal` is fio's other one for `terse`.
+    pub(crate) fn parse(word: &str) -> Option<OutputFormat> {
+        let word = if word == "minimal" { "terse" } else { word };
+        OUTPUT_FORMATS.iter().find(|(known, _)| *known == word).map(|(_, format)| *format)
+    }
+
+    /// All words, for messages and help.
+    pub(crate) const WORDS: &'static str = "normal, terse, json, json+, openmetrics";
+}
+
 /// When the status line is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum EtaWhen {

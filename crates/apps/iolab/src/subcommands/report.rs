@@ -17,6 +17,7 @@ use crate::exit::ExitFailure;
 use crate::output::{self, Format};
 use crate::outputs;
 use crate::printing::{StandardError, shown};
+use crate::run_options::OutputFormat;
 
 pub(crate) fn main(arguments: &ReportArguments) -> Result<u8, ExitFailure> {
     let wants_page = arguments.output_format.iter().any(|word| word == "html")
@@ -117,11 +118,10 @@ fn in_formats(arguments: &ReportArguments) -> Result<String, ExitFailure> {
         .ok_or_else(|| ExitFailure::mistake("iolab: --terse-version is 2, 3, 4 or 5"))?;
     let formats = arguments.output_format.iter().map(|word| {
         let unknown = || {
-            ExitFailure::mistake(format!(
-                "iolab: unknown format {word}: normal, terse, json, json+, openmetrics or html"
-            ))
+            let known = OutputFormat::WORDS;
+            ExitFailure::mistake(format!("iolab: unknown format {word}: use one of {known}, html"))
         };
-        Format::parse(word, version).ok_or_else(unknown)
+        OutputFormat::parse(word).map(|format| Format::of(format, version)).ok_or_else(unknown)
     });
     let formats = formats.collect::<Result<Vec<_>, _>>()?;
     let Loaded { recording, notes } = load(&arguments.recording)?;

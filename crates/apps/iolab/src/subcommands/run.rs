@@ -25,7 +25,7 @@ use crate::exit::{ExitFailure, FAILED, INTERRUPTED};
 use crate::output::{Format, Output};
 use crate::pipeline::{self, Planned};
 use crate::printing::StandardError;
-use crate::run_options::{self, Asked, EtaWhen, OutputFormat, Program, RunOptions};
+use crate::run_options::{self, Asked, EtaWhen, Program, RunOptions};
 use crate::snapshot_file::SnapshotFile;
 use crate::terminal::{Display, StatusTo, Terminal};
 use crate::{console, output, outputs};
@@ -301,17 +301,7 @@ fn formats(run: &RunOptions, mode: Mode) -> Result<Vec<Format>, ExitFailure> {
     let number = run.terse_version.unwrap_or(3);
     let version = TerseVersion::from_number(u64::from(number))
         .ok_or_else(|| ExitFailure::mistake(format!("--terse-version={number}: 2, 3, 4 or 5")))?;
-    let mut formats: Vec<Format> = run
-        .output_formats
-        .iter()
-        .map(|format| match format {
-            OutputFormat::Normal => Format::Normal,
-            OutputFormat::Terse => Format::Terse(version),
-            OutputFormat::Json => Format::Json,
-            OutputFormat::JsonPlus => Format::JsonPlus,
-            OutputFormat::OpenMetrics => Format::OpenMetrics,
-        })
-        .collect();
+    let mut formats: Vec<Format> = run.output_formats.iter().map(|format| Format::of(*format, version)).collect();
     if run.minimal {
         formats = vec![Format::Terse(version)];
     }

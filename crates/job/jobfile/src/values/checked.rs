@@ -2,10 +2,10 @@
 
 use iolab_options::Value;
 
-use super::errno::errno_by_name;
 use super::numbers::{bytes, float, integer};
 use super::words::unknown_word;
 use super::{NumberRules, Piece, ValueError};
+use iolab_text::errno_by_name;
 
 fn accept(whole: Piece<'_>) -> Result<Value, ValueError> {
     Ok(Value::Text(whole.text.to_owned()))

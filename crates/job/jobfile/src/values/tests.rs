@@ -99,12 +99,3 @@ fn only_switches_may_stand_alone() {
     assert!(parse_value(&ValueKind::Text, None, NumberRules::default()).is_err());
     assert!(parse_value(&ValueKind::Switch, Some(""), NumberRules::default()).is_err());
 }
-
-#[test]
-fn errors_have_numbers() {
-    assert_eq!(errno_by_name("EIO"), Some(5));
-    assert_eq!(errno_by_name("EAGAIN"), Some(11));
-    assert_eq!(errno_by_name("EWOULDBLOCK"), Some(11));
-    assert_eq!(errno_by_name("EILSEQ"), Some(84));
-    assert_eq!(errno_by_name("EX"), None);
-}

@@ -125,17 +125,23 @@ fn map_of(key: &Key<'_>, common: &mut Common, name: &str) -> io::Result<Generati
         // Headers of a job with another seed are not of this job's seed.
         common.seeds.extend(kept.seed);
     }
+    let mut draft = None;
     let (region, first) = if common.save {
         let seed = if common.seeds.len() == 1 { common.seeds.first().copied() } else { None };
         let about =
             state::About { path: key.path, interval_bytes: key.interval_bytes, start_bytes: common.start_bytes, seed };
-        (state::create(&path, &about, words)?, state::HEAD_WORDS)
+        let (region, made) = state::create(&path, &about, words)?;
+        draft = Some(made);
+        (region, state::HEAD_WORDS)
     } else {
         (SharedRegion::new(words)?, 0)
     };
     let map = GenerationMap::new(Arc::new(Words { region, first }), common.start_bytes, key.interval_bytes);
     if let Some(kept) = kept {
         map.take_over(kept.start_bytes, &kept.words);
+    }
+    if let Some(draft) = draft {
+        draft.publish()?;
     }
     Ok(map)
 }

@@ -19,7 +19,7 @@ use std::io::{self, ErrorKind, Read};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use iolab_memory::SharedRegion;
 use iolab_verify::Word;
@@ -58,9 +58,28 @@ pub(crate) fn free_name(path: &Path, taken: &mut BTreeSet<String>) -> String {
     free
 }
 
-/// Makes a state for so many intervals, all unknown, and replaces an older one.
-pub(crate) fn create(path: &Path, about: &About<'_>, words: usize) -> io::Result<SharedRegion<Word>> {
-    let said = |error: io::Error| io::Error::new(error.kind(), format!("the state {}: {error}", path.display()));
+/// A state that is being made. It has its name only once it is complete: until then an older one
+/// stays.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    draft: PathBuf,
+    path: PathBuf,
+}
+
+impl Draft {
+    /// Gives it its name, in the place of an older state.
+    pub(crate) fn publish(self) -> io::Result<()> {
+        std::fs::rename(&self.draft, &self.path).map_err(|error| of_state(&self.path, &error))
+    }
+}
+
+fn of_state(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("the state {}: {error}", path.display()))
+}
+
+/// Makes a state for so many intervals, all unknown.
+pub(crate) fn create(path: &Path, about: &About<'_>, words: usize) -> io::Result<(SharedRegion<Word>, Draft)> {
+    let said = |error: io::Error| of_state(path, &error);
     let seed = about.seed.map(|seed| seed.to_string()).unwrap_or_default();
     let mut head = format!(
         "{MAGIC}interval_bytes={}\nstart_bytes={}\nseed={seed}\npath=",
@@ -71,18 +90,24 @@ pub(crate) fn create(path: &Path, about: &About<'_>, words: usize) -> io::Result
     if head.len() >= HEAD_BYTES {
         return Err(said(ErrorKind::InvalidFilename.into()));
     }
-    make_room(path).map_err(said)?;
+    is_there(path).map_err(said)?;
+    let draft = path.with_added_extension("new");
+    // One that a killed run did not complete.
+    if is_there(&draft).map_err(|error| of_state(&draft, &error))? {
+        std::fs::remove_file(&draft).map_err(said)?;
+    }
     let mut options = OpenOptions::new();
-    let file = options.read(true).write(true).create_new(true).mode(0o600).open(path).map_err(said)?;
+    let file = options.read(true).write(true).create_new(true).mode(0o600).open(&draft).map_err(said)?;
     file.write_all_at(&head, 0).map_err(said)?;
-    SharedRegion::of_file(file.as_fd(), HEAD_WORDS + words).map_err(said)
+    let region = SharedRegion::of_file(file.as_fd(), HEAD_WORDS + words).map_err(said)?;
+    Ok((region, Draft { draft, path: path.to_owned() }))
 }
 
-/// Removes an older state; whatever else has the name stays.
-fn make_room(path: &Path) -> io::Result<()> {
+/// Whether there is an older state of this name. An error if something else has the name.
+fn is_there(path: &Path) -> io::Result<bool> {
     let mut file = match open(path) {
         Ok(file) => file,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(error),
     };
     let mut magic = [0; MAGIC.len()];
@@ -90,7 +115,7 @@ fn make_room(path: &Path) -> io::Result<()> {
         let reason = "a file of this name is there that is no state; remove it, or choose another folder by --aux-path";
         return Err(io::Error::new(ErrorKind::AlreadyExists, reason));
     }
-    std::fs::remove_file(path)
+    Ok(true)
 }
 
 /// Opens for reading, without following a link and without waiting for a writer of a pipe.
@@ -112,10 +137,11 @@ pub(crate) fn load(path: &Path, verified: &Path, interval_bytes: u64, start_byte
     if !file.metadata()?.is_file() {
         return Err(wrong("it is not a regular file".to_owned()));
     }
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).map_err(|error| wrong(error.to_string()))?;
-    let (about, words) =
-        parse(&bytes).ok_or_else(|| wrong("it is not a state that verify_state_save has made".into()))?;
+    // Nothing more of a file that is no state is read, however large it is.
+    let mut head = vec![0; HEAD_BYTES];
+    let is_whole = file.read_exact(&mut head).is_ok();
+    let about = if is_whole { parse(&head) } else { None };
+    let about = about.ok_or_else(|| wrong("it is not a state that verify_state_save has made".into()))?;
     if about.path != verified {
         return Err(wrong(format!("it is of {}, not of {}", about.path.display(), verified.display())));
     }
@@ -125,11 +151,13 @@ pub(crate) fn load(path: &Path, verified: &Path, interval_bytes: u64, start_byte
             "its intervals have {had} bytes from {starts} on, those of the job {interval_bytes} from {start_bytes} on; give both the same verify_interval and offset"
         )));
     }
+    let mut words = Vec::new();
+    file.read_to_end(&mut words).map_err(|error| wrong(error.to_string()))?;
+    let words = words.chunks_exact(2).map(|pair| u16::from_ne_bytes([pair[0], pair[1]])).collect();
     Ok(Kept { start_bytes: about.start_bytes, seed: about.seed, words })
 }
 
-fn parse(bytes: &[u8]) -> Option<(About<'_>, Vec<u16>)> {
-    let (head, words) = bytes.split_at_checked(HEAD_BYTES)?;
+fn parse(head: &[u8]) -> Option<About<'_>> {
     let end = head.iter().position(|byte| *byte == 0)?;
     let mut lines = head[..end].strip_prefix(MAGIC.as_bytes())?.splitn(4, |byte| *byte == b'\n');
     let mut value = |name: &str| lines.next()?.strip_prefix(name.as_bytes())?.strip_prefix(b"=");
@@ -138,8 +166,7 @@ fn parse(bytes: &[u8]) -> Option<(About<'_>, Vec<u16>)> {
     let start_bytes = number(value("start_bytes")?)?;
     let seed = number(value("seed")?);
     let path = Path::new(std::ffi::OsStr::from_bytes(value("path")?));
-    let words = words.chunks_exact(2).map(|pair| u16::from_ne_bytes([pair[0], pair[1]])).collect();
-    Some((About { path, interval_bytes, start_bytes, seed }, words))
+    Some(About { path, interval_bytes, start_bytes, seed })
 }
 
 #[cfg(test)]
@@ -154,7 +181,8 @@ mod tests {
         let (path, verified) = (folder.join("state"), Path::new("data\nwith a line"));
         for seed in [None, Some(7)] {
             let about = About { path: verified, interval_bytes: 512, start_bytes: 1024, seed };
-            let region = create(&path, &about, 3).unwrap();
+            let (region, draft) = create(&path, &about, 3).unwrap();
+            draft.publish().unwrap();
             assert_eq!(region.len(), HEAD_WORDS + 3);
             region[HEAD_WORDS + 1].store(0x8003, Ordering::Relaxed);
             let kept = load(&path, verified, 512, 0).unwrap();
@@ -166,6 +194,11 @@ mod tests {
             assert!(load(&path, Path::new(other), interval_bytes, start_bytes).is_err(), "{other} {start_bytes}");
         }
         let about = About { path: verified, interval_bytes: 512, start_bytes: 0, seed: None };
+        // A run that is killed before its state is complete leaves the older one.
+        drop(create(&path, &about, 9).unwrap());
+        assert_eq!(load(&path, verified, 512, 0).unwrap().words.len(), 3);
+        create(&path, &about, 9).unwrap().1.publish().unwrap();
+        assert_eq!(load(&path, verified, 512, 0).unwrap().words.len(), 9);
         for foreign in [&b""[..], b"somebody's own", &MAGIC.as_bytes()[1..]] {
             std::fs::write(&path, foreign).unwrap();
             assert!(create(&path, &about, 1).is_err());

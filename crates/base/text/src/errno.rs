@@ -1,4 +1,5 @@
-//! Names of Linux error numbers (`errno(3)`, generic architectures), for `ignore_error=`.
+//! Names of Linux error numbers (`errno(3)`, generic architectures): job files and the output of
+//! strace have them.
 
 /// The number of an error by its symbolic name, such as `EIO`.
 pub fn errno_by_name(name: &str) -> Option<i32> {
@@ -139,3 +140,17 @@ const NAMES: &[(&str, i32)] = &[
     ("ERFKILL", 132),
     ("EWOULDBLOCK", 11),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::errno_by_name;
+
+    #[test]
+    fn errors_have_numbers() {
+        let names = [("EIO", 5), ("EAGAIN", 11), ("EWOULDBLOCK", 11), ("EILSEQ", 84)];
+        for (name, number) in names {
+            assert_eq!(errno_by_name(name), Some(number), "{name}");
+        }
+        assert_eq!(errno_by_name("EX"), None);
+    }
+}
