@@ -2,8 +2,8 @@
 //! each with a queue to the device, which forward to each other.
 //!
 //! ```text
-//!  worker 0 ─ SharedLane ─ door ─▶ thread of domain 0 ─┐ forward, by the file
-//!  worker 1 ─ SharedLane ─ door ─▶ thread of domain 1 ─┘
+//!  worker 0 ─ SharedLane ─ message ─▶ thread of domain 0 ─┐ forward, by the file
+//!  worker 1 ─ SharedLane ─ message ─▶ thread of domain 1 ─┘
 //! ```
 //!
 //! The first lane that asks for an image starts it; it ends with the last. Workers have to be
@@ -22,7 +22,7 @@ use iolab_clock::Clock;
 use iolab_disk::open_disk;
 use iolab_engine::OpenError;
 use iolab_executor::{Executor, ReadyOrder};
-use iolab_logfs::{CoreSetup, Disk, Door, Error, OpenOptions, core_setups, count_domains};
+use iolab_logfs::{CoreSender, CoreSetup, Disk, Error, OpenOptions, core_setups, count_domains};
 use rustix::fs::{FlockOperation, flock};
 
 use crate::device::{disk_options, make, open_options, open_or_make, refused, retry};
@@ -38,7 +38,7 @@ static RUNNING: LazyLock<Mutex<HashMap<Identity, Weak<Service>>>> = LazyLock::ne
 #[derive(Debug)]
 pub(crate) struct Service {
     pub(crate) name: String,
-    doors: Vec<Door>,
+    cores: Vec<CoreSender>,
     threads: Vec<JoinHandle<()>>,
     /// Held until the threads have ended.
     _lock: File,
@@ -81,31 +81,32 @@ impl Service {
         let wrong = |error: &Error| refused(&format!("logfs_device {name}"), error, "");
         let domains = domains_of(path, requested, &name)?;
         let options = open_options(requested)?;
-        let (teller, told) = channel();
+        let (sender, receiver) = channel();
         let mut threads = Vec::new();
         for (number, setup) in core_setups(domains as usize).into_iter().enumerate() {
-            let (path, teller) = (path.to_owned(), teller.clone());
-            let body = move || serve(&path, number, setup, options, &teller);
+            let (path, sender) = (path.to_owned(), sender.clone());
+            let body = move || serve(&path, number, setup, options, &sender);
             let started = Builder::new().name(format!("logfs-{number}")).spawn(body);
             threads.push(started.map_err(|error| OpenError {
                 message: format!("starting a thread of the file system: {error}"),
                 errno: error.raw_os_error(),
             })?);
         }
-        drop(teller);
+        drop(sender);
         // A thread that has ended without a word has kept the others from opening, and they say so.
-        let answers = told.iter().take(threads.len());
-        let mut doors: Vec<(usize, Door)> = answers.collect::<Result<_, Error>>().map_err(|error| wrong(&error))?;
-        if doors.len() < threads.len() {
+        let answers = receiver.iter().take(threads.len());
+        let mut cores: Vec<(usize, CoreSender)> =
+            answers.collect::<Result<_, Error>>().map_err(|error| wrong(&error))?;
+        if cores.len() < threads.len() {
             return Err(wrong(&Error::Closed));
         }
-        doors.sort_by_key(|(number, _)| *number);
-        Ok(Service { name, doors: doors.into_iter().map(|(_, door)| door).collect(), threads, _lock: lock })
+        cores.sort_by_key(|(number, _)| *number);
+        Ok(Service { name, cores: cores.into_iter().map(|(_, core)| core).collect(), threads, _lock: lock })
     }
 
     /// The way to the thread that this worker's operations go to.
-    pub(crate) fn door(&self, worker: u32) -> Door {
-        self.doors[worker as usize % self.doors.len()].clone()
+    pub(crate) fn core(&self, worker: u32) -> CoreSender {
+        self.cores[worker as usize % self.cores.len()].clone()
     }
 }
 
@@ -114,7 +115,7 @@ impl Drop for Service {
     fn drop(&mut self) {
         // If the device fails now, the job's own operations failed before, or the next opening
         // reports it.
-        let _closed = self.doors[0].send(async |volume| drop(volume.close().await));
+        let _closed = self.cores[0].send(async |volume| drop(volume.close().await));
         for thread in self.threads.drain(..) {
             let _panicked = thread.join();
         }
@@ -150,7 +151,7 @@ fn serve(
     number: usize,
     setup: CoreSetup,
     options: OpenOptions,
-    teller: &Sender<Result<(usize, Door), Error>>,
+    sender: &Sender<Result<(usize, CoreSender), Error>>,
 ) {
     let Ok(disk) = open(path) else {
         // Without this thread's setup the others cannot open theirs, and say so.
@@ -162,10 +163,10 @@ fn serve(
         match setup.open(&disk, options, context).await {
             Ok((volume, _)) => {
                 // Who started it waits for this.
-                let _gone = teller.send(Ok((number, volume.door())));
+                let _gone = sender.send(Ok((number, volume.sender())));
                 volume.closed().await;
             }
-            Err(error) => drop(teller.send(Err(error))),
+            Err(error) => drop(sender.send(Err(error))),
         }
     });
 }

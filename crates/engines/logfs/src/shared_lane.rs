@@ -9,7 +9,7 @@ use iolab_clock::Clock;
 use iolab_engine::{
     Completion, CompletionRow, Completions, Lane, LaneError, LaneRequest, Op, OpenError, Submission, Wait,
 };
-use iolab_logfs::{Door, Error, InodeId, Volume};
+use iolab_logfs::{CoreSender, Error, InodeId, Volume};
 use iolab_memory::PoolView;
 
 use crate::device::refused;
@@ -21,7 +21,7 @@ use crate::service::Service;
 
 /// A lane of one worker.
 pub(crate) struct SharedLane {
-    door: Door,
+    core: CoreSender,
     inodes: Arc<[InodeId]>,
     slots: PoolView,
     done: Arc<Done>,
@@ -78,24 +78,24 @@ impl Done {
 impl SharedLane {
     pub(crate) fn open(request: &LaneRequest<'_>, requested: &Requested) -> Result<SharedLane, OpenError> {
         let service = Service::of(requested)?;
-        let door = service.door(request.worker);
+        let core = service.core(request.worker);
         let (files, seed, layout_bytes) = (request.files.to_vec(), request.seed, requested.layout_bytes);
-        let (teller, told) = channel();
+        let (sender, receiver) = channel();
         let preparing = async move |volume: Volume| {
             let opened = Opened::Shared(volume);
             // Who has asked waits for this.
-            let _gone = teller.send(files::prepare(&opened, &files, layout_bytes, seed).await);
+            let _gone = sender.send(files::prepare(&opened, &files, layout_bytes, seed).await);
         };
         let closed = |_| (String::new(), Error::Closed);
         let prepared =
-            door.send(preparing).map_err(closed).and_then(|()| told.recv().unwrap_or(Err(closed(Error::Closed))));
+            core.send(preparing).map_err(closed).and_then(|()| receiver.recv().unwrap_or(Err(closed(Error::Closed))));
         let inodes = prepared.map_err(|(file, error)| {
             let advice = if error == Error::NoSpace { "; use a larger image, or lower size" } else { "" };
             refused(&format!("creating {file} on {}", service.name), &error, advice)
         })?;
         let done = Done { finished: Mutex::new(CompletionRow::with_depth(request.depth)), changed: Condvar::new() };
         Ok(SharedLane {
-            door,
+            core,
             inodes: inodes.into(),
             slots: request.buffers,
             done: Arc::new(done),
@@ -120,7 +120,7 @@ impl Lane for SharedLane {
         }
         let Some(&inode) = self.inodes.get(op.file as usize) else { return Submission::Refused(libc::EBADF) };
         let (op, slots, done) = (*op, self.slots, Arc::clone(&self.done));
-        let sent = self.door.send(async move |volume: Volume| {
+        let sent = self.core.send(async move |volume: Volume| {
             let result = perform(&Opened::Shared(volume), inode, &op, slots).await;
             done.finish(op.slot, result);
         });

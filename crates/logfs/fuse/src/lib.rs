@@ -18,7 +18,6 @@
 //! `docs/logfs/durability.md`, the ways of use in `docs/logfs/mount.md`.
 
 mod attributes;
-mod bell;
 mod changes;
 mod directories;
 mod error;
@@ -37,6 +36,7 @@ mod supplies;
 mod syncing;
 mod threads;
 mod transfers;
+mod wake_event;
 mod world;
 
 pub use error::MountError;

@@ -18,17 +18,17 @@ use iolab_fuse::{
     Ending, FuseEvent, FuseTransport, Observer, Service, Unmounter, UringSwitch, classic, permitted, uring,
 };
 
-use crate::bell::Bell;
 use crate::session::Session;
 use crate::supplies::{Mountable, Supplies};
+use crate::wake_event::WakeEvent;
 use crate::{MountError, Options};
 
-/// Where a thread stands among those of a mount.
-pub(crate) struct Seat<'a> {
+/// One thread of a mount.
+pub(crate) struct MountThread<'a> {
     /// Its number and how many there are.
     pub(crate) share: Share,
-    /// Rung when another thread has sent it a message.
-    pub(crate) bell: Option<Arc<Bell>>,
+    /// Set when another thread has sent it a message.
+    pub(crate) wake: Option<Arc<WakeEvent>>,
     /// Raised when it has to end because another one did.
     pub(crate) halt: Option<&'a Stop>,
 }
@@ -44,10 +44,10 @@ pub(crate) struct Seat<'a> {
 /// [`MountError`]: what failed first.
 pub fn serve(what: Mountable, options: &Options, stop: &Stop, observer: Observer) -> Result<(), MountError> {
     let options = &permit(options, &observer);
-    let seat = Seat { share: Share { thread: 0, threads: 1 }, bell: None, halt: None };
-    let supplies = Supplies::new(options, seat.share)?;
+    let thread = MountThread { share: Share { thread: 0, threads: 1 }, wake: None, halt: None };
+    let supplies = Supplies::new(options, thread.share)?;
     let mut session = Session::new(what, supplies, None);
-    let served = connect(&mut session, options, stop, &observer, (&seat, &|_, _| Ok(())));
+    let served = connect(&mut session, options, stop, &observer, (&thread, &|_, _| Ok(())));
     session.report(&observer);
     let closed = session.close(None);
     // The mount is taken away last: who sees it gone may open the image.
@@ -73,7 +73,7 @@ pub(crate) fn connect(
     options: &Options,
     stop: &Stop,
     observer: &Observer,
-    (seat, tell_others): (&Seat<'_>, &TellOthers<'_>),
+    (thread, tell_others): (&MountThread<'_>, &TellOthers<'_>),
 ) -> Result<Mounted, MountError> {
     let (slots, payload_bytes) = session.shape();
     let switch = (options.transport != FuseTransport::Classic).then(UringSwitch::on);
@@ -89,7 +89,7 @@ pub(crate) fn connect(
     let offer = Offer {
         payload_bytes,
         transport: options.transport,
-        background: u16::try_from(slots * seat.share.threads).unwrap_or(u16::MAX).max(64),
+        background: u16::try_from(slots * thread.share.threads).unwrap_or(u16::MAX).max(64),
         features: features(options.writeback),
     };
     let transport = negotiate(&channel, offer, session.payload(0))?.transport;
@@ -97,7 +97,7 @@ pub(crate) fn connect(
     tell_others(&channel, transport)?;
     let mut unmounter = Unmounter::new(mounted.0.clone(), Some(observer.clone()));
     let serving = || observer(&FuseEvent::Serving { path: options.mount_point.clone(), transport });
-    let served = serve_connected(session, (&channel, transport), seat, Some((stop, &mut unmounter)), serving);
+    let served = serve_connected(session, (&channel, transport), thread, Some((stop, &mut unmounter)), serving);
     drop(channel);
     unmounter.join();
     served.map(|()| mounted)
@@ -107,17 +107,17 @@ pub(crate) fn connect(
 pub(crate) fn serve_connected(
     session: &mut Session,
     (channel, transport): (&Channel, FuseTransport),
-    seat: &Seat<'_>,
+    thread: &MountThread<'_>,
     stop: Option<(&Stop, &mut Unmounter)>,
     serving: impl FnOnce(),
 ) -> Result<(), MountError> {
     session.world.notices.borrow_mut().begin(channel)?;
     let wakes = session.wakes()?;
-    let bell = seat.bell.iter().map(|bell| bell.as_fd());
-    let wakes: Vec<BorrowedFd<'_>> = wakes.iter().map(AsFd::as_fd).chain(bell).collect();
-    let ending = Ending { stop, halt: seat.halt, wakes: &wakes };
+    let messages = thread.wake.iter().map(|event| event.as_fd());
+    let wakes: Vec<BorrowedFd<'_>> = wakes.iter().map(AsFd::as_fd).chain(messages).collect();
+    let ending = Ending { stop, halt: thread.halt, wakes: &wakes };
     if transport == FuseTransport::Uring {
-        return uring::serve(channel, session, 0, ending, seat.share, serving);
+        return uring::serve(channel, session, 0, ending, thread.share, serving);
     }
     serving();
     classic::serve(channel, session, 0, ending)

@@ -11,13 +11,13 @@ use iolab_logfs::{CoreDriver, Disk, InodeId};
 use iolab_memory::SlotPool;
 
 use crate::MountError;
-use crate::bell::Bell;
 use crate::finished::{Finished, Outbox};
 use crate::forwarding::forwarded;
 use crate::quick;
 use crate::slow::{self, Start, Starter};
 use crate::supplies::{Mountable, Supplies, duplicate};
 use crate::syncing::Commit;
+use crate::wake_event::WakeEvent;
 use crate::world::World;
 
 /// The file system at work.
@@ -33,11 +33,11 @@ pub(crate) struct Session {
     outbox: Outbox,
     commit: Commit,
     /// Rung by other threads.
-    bell: Option<Arc<Bell>>,
+    wake: Option<Arc<WakeEvent>>,
 }
 
 impl Session {
-    pub(crate) fn new(what: Mountable, supplies: Supplies, bell: Option<Arc<Bell>>) -> Session {
+    pub(crate) fn new(what: Mountable, supplies: Supplies, wake: Option<Arc<WakeEvent>>) -> Session {
         let Mountable { fs, disk, executor, clock } = what;
         let Supplies { pool, commit, notices } = supplies;
         let world = World::new(fs, clock, notices);
@@ -45,7 +45,7 @@ impl Session {
             world.fs.keep(Rc::new(world.clone()));
         }
         let (spawner, wakes) = (executor.spawner(), disk.waking().is_some());
-        Session { world, executor, spawner, disk, wakes, pool, outbox: Outbox::default(), commit, bell }
+        Session { world, executor, spawner, disk, wakes, pool, outbox: Outbox::default(), commit, wake }
     }
 
     /// What becomes readable when there is something to do.
@@ -129,8 +129,8 @@ impl Service for Session {
     }
 
     fn work(&mut self, _arrived: bool) -> Result<(), MountError> {
-        if let Some(bell) = &self.bell {
-            bell.hear();
+        if let Some(event) = &self.wake {
+            event.clear();
         }
         self.world.notices.borrow_mut().look();
         self.executor.run_ready(&mut self.disk);

@@ -9,6 +9,7 @@
 //! the thread of the inode's domain answers it ([`crate::forwarding`]). All threads have opened
 //! their domains before the mount is there. When one fails, all end.
 
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, scope};
@@ -19,10 +20,10 @@ use iolab_fuse::uring::Share;
 use iolab_fuse::{FuseTransport, Observer, possible_cpus};
 use iolab_logfs::{CoreDriver, CoreSetup, core_setups};
 
-use crate::bell::Bell;
-use crate::serve::{Seat, connect, permit, serve_connected};
+use crate::serve::{MountThread, connect, permit, serve_connected};
 use crate::session::Session;
 use crate::supplies::{Mountable, Supplies, duplicate};
+use crate::wake_event::WakeEvent;
 use crate::{MountError, Options};
 
 /// Opens what a thread serves, on that thread, while the others do the same.
@@ -50,16 +51,16 @@ pub fn serve_on_threads(
     let mut setups = core_setups(threads).into_iter();
     let first = setups.next().ok_or(MountError::Stalled)?;
     let halt_all: &(dyn Fn() + Sync) = &|| halts.iter().for_each(Stop::raise);
-    let observer = &observer;
+    let mount = &ThreadedMount { open, options, observer: &observer, halt_all };
     scope(|scope| {
-        let (mut handles, mut tellers, mut unstarted) = (Vec::new(), Vec::new(), None);
+        let (mut handles, mut senders, mut unstarted) = (Vec::new(), Vec::new(), None);
         for ((number, setup), halt) in setups.enumerate().zip(&halts[1..]) {
-            let (teller, told) = channel();
-            tellers.push(teller);
+            let (sender, receiver) = channel();
+            senders.push(sender);
             let share = Share { thread: number + 1, threads };
             let body = move || {
                 let _panics = HaltOnPanic(halt_all);
-                let served = serve_one(open, setup, (share, halt), (options, observer), &told);
+                let served = mount.serve_other(setup, share, halt, &receiver);
                 if served.is_err() {
                     halt_all();
                 }
@@ -71,8 +72,7 @@ pub fn serve_on_threads(
             }
         }
         // Where a thread is missing its setup is gone, and opening says that.
-        let share = Share { thread: 0, threads };
-        let served = serve_first(open, first, (share, &halts[0], halt_all), (options, stop, observer), tellers);
+        let served = mount.serve_first(first, Share { thread: 0, threads }, &halts[0], stop, senders);
         halt_all();
         let panicked = |panicked| std::panic::resume_unwind(panicked);
         let others = handles.into_iter().map(|handle| handle.join().unwrap_or_else(panicked));
@@ -93,68 +93,86 @@ impl Drop for HaltOnPanic<'_> {
     }
 }
 
-/// The first thread: from mounting to closing.
-fn serve_first(
-    open: &OpenPart<'_>,
-    setup: CoreSetup,
-    (share, halt, halt_all): (Share, &Stop, &dyn Fn()),
-    (options, stop, observer): (&Options, &Stop, &Observer),
-    tellers: Vec<Sender<Connected>>,
-) -> Result<(), MountError> {
-    let (supplies, bell) = prepare(options, share, &setup)?;
-    let (what, mut driver) = open(setup)?;
-    let mut session = Session::new(what, supplies, Some(Arc::clone(&bell)));
-    let seat = Seat { share, bell: Some(bell), halt: Some(halt) };
-    let tell = |connection: &Channel, transport| {
-        for teller in &tellers {
-            let fd = duplicate(std::os::fd::AsFd::as_fd(&connection.fd))?;
-            // One that has failed has halted this one.
-            let _gone = teller.send((Channel { fd }, transport));
-        }
-        Ok(())
-    };
-    let served = connect(&mut session, options, stop, observer, (&seat, &tell));
-    drop(tellers);
-    halt_all();
-    session.report(observer);
-    let closed = session.close(Some(&mut driver));
-    // The mount is taken away last: who sees it gone may open the image.
-    let mount = served?;
-    drop(mount);
-    closed
+/// What the threads of a mount share.
+struct ThreadedMount<'a> {
+    open: &'a OpenPart<'a>,
+    options: &'a Options,
+    observer: &'a Observer,
+    halt_all: &'a (dyn Fn() + Sync),
 }
 
-/// Another thread: serves its share, and then the other threads until all is closed.
-fn serve_one(
-    open: &OpenPart<'_>,
-    setup: CoreSetup,
-    (share, halt): (Share, &Stop),
-    (options, observer): (&Options, &Observer),
-    told: &Receiver<Connected>,
-) -> Result<(), MountError> {
-    let (supplies, bell) = prepare(options, share, &setup)?;
-    let (what, mut driver) = open(setup)?;
-    let mut session = Session::new(what, supplies, Some(Arc::clone(&bell)));
-    let seat = Seat { share, bell: Some(bell), halt: Some(halt) };
-    // Without a connection the first thread has failed, and closes.
-    let served = told.recv().map_or(Ok(()), |connected| serve_share(&mut session, connected, &seat));
-    if served.is_err() {
-        halt.raise();
+impl ThreadedMount<'_> {
+    /// The first thread: from mounting to closing.
+    fn serve_first(
+        &self,
+        setup: CoreSetup,
+        share: Share,
+        halt: &Stop,
+        stop: &Stop,
+        senders: Vec<Sender<Connected>>,
+    ) -> Result<(), MountError> {
+        let (mut session, mut driver, wake) = self.open_session(setup, share)?;
+        let thread = MountThread { share, wake: Some(wake), halt: Some(halt) };
+        let tell_others = |connection: &Channel, transport| {
+            for sender in &senders {
+                let fd = duplicate(connection.fd.as_fd())?;
+                // One that has failed has halted this one.
+                let _gone = sender.send((Channel { fd }, transport));
+            }
+            Ok(())
+        };
+        let served = connect(&mut session, self.options, stop, self.observer, (&thread, &tell_others));
+        drop(senders);
+        (self.halt_all)();
+        session.report(self.observer);
+        let closed = session.close(Some(&mut driver));
+        // The mount is taken away last: who sees it gone may open the image.
+        let mount = served?;
+        drop(mount);
+        closed
     }
-    session.report(observer);
-    served.and(session.serve_others(&mut driver))
+
+    /// Another thread: serves its share, and then the other threads until all is closed.
+    fn serve_other(
+        &self,
+        setup: CoreSetup,
+        share: Share,
+        halt: &Stop,
+        receiver: &Receiver<Connected>,
+    ) -> Result<(), MountError> {
+        let (mut session, mut driver, wake) = self.open_session(setup, share)?;
+        let thread = MountThread { share, wake: Some(wake), halt: Some(halt) };
+        // Without a connection the first thread has failed, and closes.
+        let served = receiver.recv().map_or(Ok(()), |connected| serve_share(&mut session, connected, &thread));
+        if served.is_err() {
+            halt.raise();
+        }
+        session.report(self.observer);
+        served.and(session.serve_others(&mut driver))
+    }
+
+    /// A thread's part of the file system, and what wakes the thread for messages of others.
+    fn open_session(
+        &self,
+        setup: CoreSetup,
+        share: Share,
+    ) -> Result<(Session, CoreDriver, Arc<WakeEvent>), MountError> {
+        let wake = Arc::new(WakeEvent::new()?);
+        let waker = Arc::clone(&wake);
+        setup.call_on_messages(move || waker.wake());
+        let supplies = Supplies::new(self.options, share)?;
+        let (what, driver) = (self.open)(setup)?;
+        Ok((Session::new(what, supplies, Some(Arc::clone(&wake))), driver, wake))
+    }
 }
 
-fn serve_share(session: &mut Session, (main, transport): Connected, seat: &Seat<'_>) -> Result<(), MountError> {
+fn serve_share(
+    session: &mut Session,
+    (main, transport): Connected,
+    thread: &MountThread<'_>,
+) -> Result<(), MountError> {
     // With io_uring requests come by the queues of the one connection; a clone has reads of its
     // own.
     let channel = if transport == FuseTransport::Uring { main } else { main.another()? };
-    serve_connected(session, (&channel, transport), seat, None, || ())
-}
-
-fn prepare(options: &Options, share: Share, setup: &CoreSetup) -> Result<(Supplies, Arc<Bell>), MountError> {
-    let bell = Arc::new(Bell::new()?);
-    let rung = Arc::clone(&bell);
-    setup.ring_on_messages(move || rung.ring());
-    Ok((Supplies::new(options, share)?, bell))
+    serve_connected(session, (&channel, transport), thread, None, || ())
 }

@@ -15,8 +15,8 @@
 //! `docs/logfs/format.md`. All cores can as well share one thread and one executor, which then
 //! decides the order of everything: so that a simulation covers the forwarding too.
 
+mod core_sender;
 mod core_setup;
-mod door;
 mod local;
 mod master;
 mod messages;
@@ -40,8 +40,8 @@ mod sync {
     pub(super) use std::thread::{self, Thread};
 }
 
+pub use core_sender::CoreSender;
 pub use core_setup::{CoreSetup, core_setups, open_volume};
-pub use door::Door;
 pub use local::LocalVolume;
 pub use master::Placement;
 pub use messages::CoreDriver;

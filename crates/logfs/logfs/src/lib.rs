@@ -77,7 +77,7 @@ pub use cleaning::{
 pub use defragment::{DefragmentProgress, Defragmentation};
 pub use disk::Disk;
 pub use domains::{
-    CoreDriver, CoreSetup, Door, LocalVolume, Placement, Resized, Volume, core_setups, open_volume, resize_cores,
+    CoreDriver, CoreSender, CoreSetup, LocalVolume, Placement, Resized, Volume, core_setups, open_volume, resize_cores,
 };
 pub use dump::{DumpLine, DumpValue, dump_log};
 pub use error::Error;

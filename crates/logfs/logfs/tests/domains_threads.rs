@@ -195,7 +195,7 @@ fn a_core_that_never_opens_keeps_nobody_waiting() {
 }
 
 #[test]
-fn work_comes_through_doors_and_finds_what_is_kept() {
+fn work_is_sent_to_cores_and_finds_what_is_kept() {
     let folder = tempfile::tempdir().unwrap();
     let path = made(folder.path(), 2);
     let (teller, told) = std::sync::mpsc::channel();
@@ -205,17 +205,17 @@ fn work_comes_through_doors_and_finds_what_is_kept() {
             scope.spawn(move || {
                 core(path, setup, async |fs: Volume| {
                     fs.keep(std::rc::Rc::new(number));
-                    teller.send((number, fs.door())).unwrap();
+                    teller.send((number, fs.sender())).unwrap();
                     fs.closed().await;
                 });
             });
         }
-        let mut doors: Vec<_> = told.iter().take(2).collect();
-        doors.sort_by_key(|(number, _)| *number);
+        let mut cores: Vec<_> = told.iter().take(2).collect();
+        cores.sort_by_key(|(number, _)| *number);
         let (teller, told) = std::sync::mpsc::channel();
-        for (_, door) in &doors {
+        for (_, core) in &cores {
             let teller = teller.clone();
-            door.send(async move |fs: Volume| {
+            core.send(async move |fs: Volume| {
                 let own =
                     fs.create(InodeId::ROOT, format!("of{:?}", fs.is_shared()).as_bytes(), Owner::default()).await;
                 let inode = own.unwrap_or(InodeId::ROOT);
@@ -230,6 +230,6 @@ fn work_comes_through_doors_and_finds_what_is_kept() {
             assert!(serves || domain == 0, "a core makes files in its own domain");
             assert_eq!(other_type, Err(Error::Closed));
         }
-        doors[1].1.send(async |fs: Volume| fs.close().await.unwrap()).unwrap();
+        cores[1].1.send(async |fs: Volume| fs.close().await.unwrap()).unwrap();
     });
 }

@@ -73,8 +73,8 @@ impl CoreSetup {
     /// Has a function called, on the thread of whoever sends it, for every message to this core:
     /// for a core that waits for other things as well, and so not in [`CoreSetup::driver`]. It must
     /// not wait; the executor that the domains were opened on must run soon after.
-    pub fn ring_on_messages(&self, bell: impl Fn() + Send + Sync + 'static) {
-        self.receiver().ring_on_messages(Box::new(bell));
+    pub fn call_on_messages(&self, call: impl Fn() + Send + Sync + 'static) {
+        self.receiver().call_on_messages(Box::new(call));
     }
 
     /// Opens the domains of this core, waits for the other cores, and answers a handle to all

@@ -29,14 +29,14 @@ pub(super) enum Message<W> {
 }
 
 /// Called when a message comes to a core that sleeps where nobody here knows of; must not wait.
-pub(super) type Bell = Box<dyn Fn() + Send + Sync>;
+pub(super) type OnMessage = Box<dyn Fn() + Send + Sync>;
 
 /// Wakes a thread that sleeps because it has nothing to do.
 #[derive(Default)]
 struct Wakeup {
     is_pending: AtomicBool,
     sleeper: OnceLock<Thread>,
-    bell: OnceLock<Bell>,
+    on_message: OnceLock<OnMessage>,
 }
 
 impl std::fmt::Debug for Wakeup {
@@ -47,8 +47,8 @@ impl std::fmt::Debug for Wakeup {
 
 impl Wakeup {
     fn wake(&self) {
-        if let Some(ring) = self.bell.get() {
-            ring();
+        if let Some(call) = self.on_message.get() {
+            call();
         }
         // If a wake-up is already pending, its requester unparks the thread.
         if !self.is_pending.swap(true, Ordering::AcqRel)
@@ -146,9 +146,10 @@ impl<W> MessageReceiver<W> {
         self.messages.try_recv().map_or(Poll::Pending, Poll::Ready)
     }
 
-    /// Has a bell rung for every message, too: for a core that sleeps elsewhere than in its driver.
-    pub(super) fn ring_on_messages(&self, bell: Bell) {
-        self.shared.wakeup.bell.get_or_init(|| bell);
+    /// Has a function called for every message, too: for a core that sleeps elsewhere than in its
+    /// driver.
+    pub(super) fn call_on_messages(&self, call: OnMessage) {
+        self.shared.wakeup.on_message.get_or_init(|| call);
     }
 
     pub(super) fn driver(&self, disk: &Disk) -> CoreDriver {

@@ -7,39 +7,39 @@ use rustix::event::{EventfdFlags, eventfd};
 
 use crate::MountError;
 
-/// Readable from the first ringing until it is heard.
+/// Readable from the first wake until it is cleared.
 #[derive(Debug)]
-pub(crate) struct Bell {
+pub(crate) struct WakeEvent {
     fd: OwnedFd,
     /// Whether it rings, so that many messages take one system call.
-    is_ringing: AtomicBool,
+    is_set: AtomicBool,
 }
 
-impl Bell {
-    pub(crate) fn new() -> Result<Bell, MountError> {
+impl WakeEvent {
+    pub(crate) fn new() -> Result<WakeEvent, MountError> {
         let fd = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC);
         let fd = fd.map_err(|error| MountError::System("eventfd", error.into()))?;
-        Ok(Bell { fd, is_ringing: AtomicBool::new(false) })
+        Ok(WakeEvent { fd, is_set: AtomicBool::new(false) })
     }
 
-    pub(crate) fn ring(&self) {
-        if !self.is_ringing.swap(true, Ordering::SeqCst) {
+    pub(crate) fn wake(&self) {
+        if !self.is_set.swap(true, Ordering::SeqCst) {
             // EAGAIN: the counter is full, and readable.
             let _ = rustix::io::write(&self.fd, &1u64.to_ne_bytes());
         }
     }
 
     /// To be called before looking at the messages: a later one rings again.
-    pub(crate) fn hear(&self) {
+    pub(crate) fn clear(&self) {
         // EAGAIN: who rings has not come to writing yet. Then it stays a ringing that has to be
         // heard.
-        if self.is_ringing.load(Ordering::SeqCst) && rustix::io::read(&self.fd, &mut [0; 8]).is_ok() {
-            self.is_ringing.store(false, Ordering::SeqCst);
+        if self.is_set.load(Ordering::SeqCst) && rustix::io::read(&self.fd, &mut [0; 8]).is_ok() {
+            self.is_set.store(false, Ordering::SeqCst);
         }
     }
 }
 
-impl AsFd for Bell {
+impl AsFd for WakeEvent {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
@@ -50,21 +50,21 @@ mod tests {
     use super::*;
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-    fn is_heard(bell: &Bell) -> bool {
+    fn is_readable(event: &WakeEvent) -> bool {
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-        poll(&mut [PollFd::from_borrowed_fd(bell.as_fd(), PollFlags::IN)], Some(&at_once)) == Ok(1)
+        poll(&mut [PollFd::from_borrowed_fd(event.as_fd(), PollFlags::IN)], Some(&at_once)) == Ok(1)
     }
 
     #[test]
-    fn a_bell_rings_until_it_is_heard_and_then_again() {
-        let bell = Bell::new().unwrap();
-        assert!(!is_heard(&bell));
+    fn an_event_is_readable_until_it_is_cleared_and_then_again() {
+        let event = WakeEvent::new().unwrap();
+        assert!(!is_readable(&event));
         for _ in 0..3 {
-            bell.ring();
-            bell.ring();
-            assert!(is_heard(&bell));
-            bell.hear();
-            assert!(!is_heard(&bell));
+            event.wake();
+            event.wake();
+            assert!(is_readable(&event));
+            event.clear();
+            assert!(!is_readable(&event));
         }
     }
 }

@@ -8,11 +8,11 @@ use crate::Error;
 
 /// Sends work to a core. Clones lead to the same one, and may be used by any thread.
 #[derive(Debug, Clone)]
-pub struct Door {
+pub struct CoreSender {
     sender: MessageSender<Work>,
 }
 
-impl Door {
+impl CoreSender {
     /// Has some work done on the core, with its handle of the file system; the caller does not wait
     /// for it, and the work itself passes its result on.
     ///
@@ -31,7 +31,7 @@ impl Door {
 
 impl Volume {
     /// A way to this core for other threads.
-    pub fn door(&self) -> Door {
-        Door { sender: self.worker.own_sender() }
+    pub fn sender(&self) -> CoreSender {
+        CoreSender { sender: self.worker.own_sender() }
     }
 }
