@@ -90,8 +90,8 @@ fn run(link: &Link, turns: &Turns, period: Duration) {
         // So few bytes fit, or the target has not taken anything for very long.
         match socket.write(command) {
             Ok(bytes) if bytes == command.len() => {}
-            Ok(_) => link.report("the target takes no Keep Alive"),
-            Err(error) => link.report(&format!("sending Keep Alive: {error}")),
+            Ok(_) => link.report(link.generation(), "the target takes no Keep Alive"),
+            Err(error) => link.report(link.generation(), &format!("sending Keep Alive: {error}")),
         }
     }
 }

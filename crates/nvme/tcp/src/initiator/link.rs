@@ -1,7 +1,7 @@
 //! What the connections of one controller share.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use iolab_clock::Clock;
 use iolab_nvme_driver::DriverError;
@@ -14,11 +14,19 @@ pub(super) struct Link {
     pub(super) address: TcpTargetAddress,
     pub(super) clock: Clock,
     is_broken: AtomicBool,
-    reason: Mutex<String>,
+    state: Mutex<State>,
     /// CNTLID.
     controller: AtomicU32,
     /// Bytes of data in the capsule of an I/O command.
     capsule_data: AtomicU32,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// How often the connections were made anew.
+    generation: u32,
+    /// Why one of them is broken.
+    reason: String,
 }
 
 impl Link {
@@ -27,18 +35,29 @@ impl Link {
             address,
             clock,
             is_broken: AtomicBool::new(false),
-            reason: Mutex::default(),
+            state: Mutex::default(),
             controller: AtomicU32::new(0),
             capsule_data: AtomicU32::new(0),
         }
     }
 
-    /// One of the connections broke. The first reason is kept.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Which connections are the current ones: what a new one is made in.
     #[cold]
-    pub(super) fn report(&self, reason: &str) {
-        let mut kept = self.reason.lock().unwrap_or_else(PoisonError::into_inner);
-        if !self.is_broken.swap(true, Ordering::AcqRel) {
-            reason.clone_into(&mut kept);
+    pub(super) fn generation(&self) -> u32 {
+        self.state().generation
+    }
+
+    /// A connection of this generation broke. The first reason is kept. Connections of an earlier
+    /// generation break because the controller was reset: that is no news.
+    #[cold]
+    pub(super) fn report(&self, generation: u32, reason: &str) {
+        let mut state = self.state();
+        if generation == state.generation && !self.is_broken.swap(true, Ordering::AcqRel) {
+            reason.clone_into(&mut state.reason);
         }
     }
 
@@ -49,11 +68,20 @@ impl Link {
 
     /// Why.
     pub(super) fn broken(&self) -> DriverError {
-        DriverError::Disconnected(self.reason.lock().unwrap_or_else(PoisonError::into_inner).clone())
+        DriverError::Disconnected(self.state().reason.clone())
+    }
+
+    /// From here on, the connections there are break without news. Returns the generation of those
+    /// that are made now.
+    pub(super) fn retire(&self) -> u32 {
+        let mut state = self.state();
+        state.generation = state.generation.wrapping_add(1);
+        state.generation
     }
 
     /// The connections are made anew.
     pub(super) fn mend(&self) {
+        self.retire();
         self.is_broken.store(false, Ordering::Release);
     }
 
@@ -71,5 +99,31 @@ impl Link {
 
     pub(super) fn set_capsule_data(&self, bytes: u32) {
         self.capsule_data.store(bytes, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iolab_nvme_fabrics::QualifiedName;
+
+    #[test]
+    fn a_connection_that_is_no_longer_used_breaks_nothing() {
+        let name = || QualifiedName::new("nqn.2014-08.org.nvmexpress:any").unwrap();
+        let address = TcpTargetAddress::new("127.0.0.1:1".parse().unwrap(), name(), name(), [0; 16]);
+        let link = Link::new(address, Clock::simulated(0));
+        let before = link.generation();
+        link.report(before, "first");
+        link.report(before, "second");
+        assert_eq!(link.intact().unwrap_err().to_string(), "no connection to the controller: first");
+        link.mend();
+        link.report(before, "late");
+        assert!(link.intact().is_ok());
+        let outlived = link.generation();
+        assert_eq!(link.retire(), link.generation());
+        link.report(outlived, "late, too");
+        assert!(link.intact().is_ok());
+        link.report(link.generation(), "again");
+        assert_eq!(link.intact().unwrap_err().to_string(), "no connection to the controller: again");
     }
 }

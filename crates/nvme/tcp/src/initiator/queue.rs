@@ -59,6 +59,8 @@ pub struct TcpQueue {
     pub(super) id: u16,
     pub(super) link: Arc<Link>,
     pub(super) wire: Option<Wire>,
+    /// The generation of the link that the connection is of.
+    generation: u32,
     /// With whom the admin queue shares its socket.
     turns: Option<Arc<Turns>>,
     /// Entries that are free.
@@ -95,6 +97,7 @@ impl TcpQueue {
             id,
             link: Arc::clone(link),
             wire: None,
+            generation: 0,
             turns: None,
             room: entries - 1,
             entries,
@@ -120,6 +123,7 @@ impl TcpQueue {
     /// Connects the queue. Returns the controller's identifier.
     pub(super) fn connect(&mut self) -> Result<u16, DriverError> {
         self.disconnect();
+        self.generation = self.link.generation();
         let (wire, controller) = Wire::connect(&self.link, Wanted { queue: self.id, entries: self.entries })?;
         self.capsule_data = if self.id == 0 { ADMIN_CAPSULE_DATA } else { self.link.capsule_data() };
         self.wire = Some(wire);
@@ -135,6 +139,11 @@ impl TcpQueue {
         Ok(())
     }
 
+    /// The controller closes all connections but this one of its admin queue.
+    pub(super) fn outlive_others(&mut self) {
+        self.generation = self.link.retire();
+    }
+
     /// Closes the connection.
     pub(super) fn disconnect(&mut self) {
         if let Some(turns) = self.turns.take() {
@@ -148,7 +157,7 @@ impl TcpQueue {
     /// The connection broke.
     #[cold]
     pub(super) fn break_off(&mut self, reason: &str) {
-        self.link.report(reason);
+        self.link.report(self.generation, reason);
         self.disconnect();
     }
 
@@ -238,7 +247,7 @@ impl QueueLife for TcpQueue {
         self.link.intact()?;
         self.connect().map(drop).inspect_err(|error| {
             if matches!(error, DriverError::Disconnected(_)) {
-                self.link.report(&error.to_string());
+                self.link.report(self.generation, &error.to_string());
             }
         })
     }

@@ -10,7 +10,7 @@ use iolab_nvme_driver::{
 };
 use iolab_nvme_fabrics::{property_get, property_set};
 use iolab_nvme_spec::identify::IdentifyController;
-use iolab_nvme_spec::registers::{Capabilities, ControllerStatus, Register};
+use iolab_nvme_spec::registers::{Capabilities, ControllerConfiguration, ControllerStatus, Register};
 use iolab_nvme_spec::{CompletionEntry, SubmissionEntry};
 use iolab_pci_device::{DmaMapper, DmaTable, MapError};
 
@@ -106,12 +106,16 @@ impl Connection for Tcp {
 
     fn set_property(&mut self, register: Register, value: u32) -> Result<(), DriverError> {
         self.status = None;
+        if register == Register::CC && !ControllerConfiguration(value).en() {
+            self.admin.outlive_others();
+        }
         self.exchange(&property_set(register, value, PROPERTY_CID)).map(drop)
     }
 
     fn reset(&mut self) -> Result<(), DriverError> {
-        self.link.mend();
+        // Nobody keeps the old connection alive any more, who could report that it broke.
         self.admin.disconnect();
+        self.link.mend();
         let deadline_ns = self.link.clock.now_ns().saturating_add(self.link.address.reconnect_ns);
         let mut pause = FIRST_PAUSE;
         loop {
@@ -119,11 +123,11 @@ impl Connection for Tcp {
                 Ok(()) => return Ok(()),
                 // It will not say anything else the next time.
                 Err(error @ (DriverError::Unsupported(_) | DriverError::Refused(_))) => {
-                    self.link.report(&error.to_string());
+                    self.link.report(self.link.generation(), &error.to_string());
                     return Err(error);
                 }
                 Err(error) if self.link.clock.now_ns() >= deadline_ns => {
-                    self.link.report(&error.to_string());
+                    self.link.report(self.link.generation(), &error.to_string());
                     return Err(error);
                 }
                 Err(_) => {}

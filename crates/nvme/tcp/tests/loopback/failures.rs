@@ -258,7 +258,7 @@ fn a_command_that_is_never_answered_is_sent_again() {
     assert_eq!(rig.write(0, 8), CommandOutcome::Done);
     assert_eq!(rig.controller.resets(), 1, "{:?}", rig.controller.recoveries());
     assert_eq!(rig.read(0, 8), (CommandOutcome::Done, data[..4096].to_vec()));
-    assert_eq!(rig.controller.resets(), 2);
+    assert_eq!(rig.controller.resets(), 2, "{:?}", rig.controller.recoveries());
 }
 
 #[test]
