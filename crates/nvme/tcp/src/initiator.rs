@@ -16,6 +16,7 @@
 mod address;
 mod discover;
 mod guesses;
+mod in_flight;
 mod keep_alive;
 mod link;
 mod queue;

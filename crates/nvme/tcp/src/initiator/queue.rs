@@ -13,6 +13,7 @@ use iolab_nvme_spec::{AdminOpcode, CompletionEntry, IoOpcode, SubmissionEntry};
 use iolab_pci_device::{DmaBuffer, DmaMapper, DmaTable, HostMemory};
 
 use super::guesses::Scatter;
+use super::in_flight::{IDLE, InFlight, NOTHING};
 use super::keep_alive::Turns;
 use super::link::Link;
 use super::receive::{Incoming, insertable};
@@ -29,30 +30,6 @@ pub(super) const KEEP_ALIVE_CID: u16 = 29;
 const SLOT_BYTES: usize = 4096;
 /// PSDT in word 0 of an entry: SGL.
 const SGL: u64 = 1 << 14;
-/// No command.
-const IDLE: u32 = u32::MAX;
-
-/// A command in flight.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct InFlight {
-    /// Its identifier, or [`IDLE`].
-    pub(super) cid: u32,
-    pub(super) opcode: u8,
-    /// Whether it is a read of blocks: all of its data comes, or an error.
-    pub(super) reads: bool,
-    /// Whether the host gives data that was not in the capsule.
-    pub(super) is_asked: bool,
-    /// A digest of its data was wrong.
-    pub(super) is_damaged: bool,
-    pub(super) address: u64,
-    pub(super) bytes: u32,
-    /// Bytes that have come, or were sent.
-    pub(super) moved: u32,
-}
-
-const NOTHING: InFlight =
-    InFlight { cid: IDLE, opcode: 0, reads: false, is_asked: false, is_damaged: false, address: 0, bytes: 0, moved: 0 };
-
 /// A queue: one connection.
 #[derive(Debug)]
 pub struct TcpQueue {
