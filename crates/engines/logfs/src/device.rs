@@ -19,7 +19,7 @@ use iolab_disk::{DiskOptions, RamDisk, open_disk};
 use iolab_engine::OpenError;
 use iolab_executor::Executor;
 use iolab_logfs::{
-    Disk, Error, LogFs, MkfsOptions, OpenOptions as LogfsOptions, Policy, UnknownPolicy, count_domains, mkfs,
+    Disk, Error, LogFs, MkfsOptions, OpenOptions as LogfsOptions, Policy, Runtime, UnknownPolicy, count_domains, mkfs,
     open_domain,
 };
 use rustix::fs::{FlockOperation, flock};
@@ -186,8 +186,8 @@ pub(crate) fn open_options(requested: &Requested) -> Result<LogfsOptions, OpenEr
 }
 
 fn open(disk: &Disk, domain: u32, options: LogfsOptions, executor: &mut Executor) -> Result<LogFs, Error> {
-    let context = (Clock::monotonic(), executor.spawner());
-    let opened = executor.run(&mut disk.clone(), open_domain(disk, domain, options, context));
+    let runtime = Runtime { clock: Clock::monotonic(), spawner: executor.spawner() };
+    let opened = executor.run(&mut disk.clone(), open_domain(disk, domain, options, runtime));
     opened.unwrap_or(Err(Error::Closed)).map(|(fs, _)| fs)
 }
 

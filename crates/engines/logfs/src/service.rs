@@ -22,7 +22,7 @@ use iolab_clock::Clock;
 use iolab_disk::open_disk;
 use iolab_engine::OpenError;
 use iolab_executor::{Executor, ReadyOrder};
-use iolab_logfs::{CoreSender, CoreSetup, Disk, Error, OpenOptions, core_setups, count_domains};
+use iolab_logfs::{CoreSender, CoreSetup, Disk, Error, OpenOptions, Runtime, core_setups, count_domains};
 use rustix::fs::{FlockOperation, flock};
 
 use crate::device::{disk_options, make, open_options, open_or_make, refused, retry};
@@ -158,9 +158,9 @@ fn serve(
         return;
     };
     let (mut executor, mut driver) = (Executor::new(ReadyOrder::Fair), setup.driver(&disk));
-    let context = (Clock::monotonic(), executor.spawner());
+    let runtime = Runtime { clock: Clock::monotonic(), spawner: executor.spawner() };
     let _stalled = executor.run(&mut driver, async {
-        match setup.open(&disk, options, context).await {
+        match setup.open(&disk, options, runtime).await {
             Ok((volume, _)) => {
                 // Who started it waits for this.
                 let _gone = sender.send(Ok((number, volume.sender())));

@@ -42,7 +42,7 @@ pub fn check(request: &CheckRequest<'_>, console: &dyn Console) -> Result<(u8, S
     let wrong = |source| ImageError::FileSystem { path: request.image.to_owned(), source };
     let (read, what) = (image.read_bytes(), format!("checking {}", request.image.display()));
     let checked = watched(console, what, ProgressUnit::Bytes, None, &read, || {
-        image.run(async |disk, context| iolab_logfs::fsck(&disk, repair, context).await)
+        image.run(async |disk, runtime| iolab_logfs::fsck(&disk, repair, runtime).await)
     });
     match checked? {
         Ok(report) => {

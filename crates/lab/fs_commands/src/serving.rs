@@ -10,7 +10,8 @@ use iolab_disk::{DiskOptions, open_disk};
 use iolab_executor::{Executor, ReadyOrder};
 use iolab_image::{ImageAccess, ImageError, Lock, Overlay};
 use iolab_logfs::{
-    CoreDriver, CoreSetup, Disk, LocalVolume, OpenOptions, Placement, Policy, VerifyReads, core_setups, count_domains,
+    CoreDriver, CoreSetup, Disk, LocalVolume, OpenOptions, Placement, Policy, Runtime, VerifyReads, core_setups,
+    count_domains,
 };
 use iolab_logfs_fuse::{FuseEvent, MountError, Mountable, Options, Stop, serve, serve_on_threads};
 
@@ -50,7 +51,7 @@ pub fn serve_image(request: &ServeRequest<'_>, observer: Arc<dyn Fn(&FuseEvent) 
         observer(&FuseEvent::Note(format!("served by {}: {why}", iolab_text::counted(u64::from(threads), "thread"))));
     }
     let mount = open_options(request, access);
-    let open = |setup: CoreSetup| open_part(path, access, mount, (setup, &*observer));
+    let open = |setup: CoreSetup| open_part(path, access, mount, setup, &*observer);
     let served = if threads == 1 {
         let alone = core_setups(1).pop().ok_or_else(|| failed(&"no thread"))?;
         let (what, _) = open(alone).map_err(|error| failed(&format!("{}: {error}", path.display())))?;
@@ -80,15 +81,16 @@ fn open_part(
     path: &Path,
     access: ImageAccess,
     options: OpenOptions,
-    (setup, observer): (CoreSetup, &(dyn Fn(&FuseEvent) + Send + Sync)),
+    setup: CoreSetup,
+    observer: &(dyn Fn(&FuseEvent) + Send + Sync),
 ) -> Result<(Mountable, CoreDriver), MountError> {
     let opening = DiskOptions { read_only: access == ImageAccess::Read, ..DiskOptions::default() };
     let (device, notes) = open_disk(path, &opening).map_err(|error| MountError::System("opening the image", error))?;
     notes.into_iter().for_each(|note| observer(&FuseEvent::Note(note)));
     let disk = if access == ImageAccess::Read { Disk::new(Overlay::new(device)) } else { Disk::new(device) };
     let (clock, mut executor, mut driver) = (Clock::monotonic(), Executor::new(ReadyOrder::Fair), setup.driver(&disk));
-    let context = (clock.clone(), executor.spawner());
-    let opened = executor.run(&mut driver, setup.open(&disk, options, context)).map_err(|_| MountError::Stalled)?;
+    let runtime = Runtime { clock: clock.clone(), spawner: executor.spawner() };
+    let opened = executor.run(&mut driver, setup.open(&disk, options, runtime)).map_err(|_| MountError::Stalled)?;
     let fs = LocalVolume::part(opened?.0.with_placement(Placement::LeastFull));
     Ok((Mountable { fs, disk, executor, clock }, driver))
 }

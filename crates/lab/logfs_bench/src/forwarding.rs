@@ -17,9 +17,9 @@ use std::sync::{Mutex, PoisonError};
 
 use iolab_clock::Clock;
 use iolab_disk::{DiskOptions, open_disk};
-use iolab_executor::{Executor, ReadyOrder, Spawner};
+use iolab_executor::{Executor, ReadyOrder};
 use iolab_image::{Image, ImageAccess, ImageError};
-use iolab_logfs::{CoreSetup, Disk, Error, InodeId, MkfsOptions, Owner, Volume, core_setups, mkfs};
+use iolab_logfs::{CoreSetup, Disk, Error, InodeId, MkfsOptions, Owner, Runtime, Volume, core_setups, mkfs};
 
 use crate::store::{ImageStore, folder, fresh};
 use crate::{BenchError, Class};
@@ -61,22 +61,23 @@ impl ForwardingCost {
 /// What the image answers.
 pub fn measure_forwarding(image: &ImageStore) -> Result<ForwardingCost, BenchError> {
     let mut opened = Image::open(&image.path, ImageAccess::Write)?;
-    let made = opened
-        .run(async |disk, (clock, _)| mkfs(&disk, &MkfsOptions { domains: 2, ..fresh(&image.mkfs, &clock) }).await)?;
+    let made = opened.run(async |disk, runtime| {
+        mkfs(&disk, &MkfsOptions { domains: 2, ..fresh(&image.mkfs, &runtime.clock) }).await
+    })?;
     made.map_err(|source| wrong(image, source))?;
     let setups = Mutex::new(core_setups(2));
     let take = || setups.lock().unwrap_or_else(PoisonError::into_inner).pop();
     let (Some(second), Some(first)) = (take(), take()) else { return Err(BenchError::Abandoned) };
     std::thread::scope(|scope| {
         let serving = scope.spawn(move || {
-            core(image, first, async |volume, _, _| {
+            core(image, first, async |volume, _| {
                 folder(&volume, 0, 0).await?;
                 volume.closed().await;
                 Ok(())
             })
         });
-        let measured = core(image, second, async |volume, clock, spawner| {
-            let measured = measure(&volume, &clock, &spawner).await;
+        let measured = core(image, second, async |volume, runtime| {
+            let measured = measure(&volume, &runtime).await;
             let closed = volume.close().await;
             measured.and_then(|measured| closed.map(|()| measured))
         });
@@ -93,29 +94,30 @@ fn wrong(image: &ImageStore, source: Error) -> BenchError {
 fn core<T>(
     image: &ImageStore,
     setup: CoreSetup,
-    work: impl AsyncFnOnce(Volume, Clock, Spawner) -> Result<T, Error>,
+    work: impl AsyncFnOnce(Volume, Runtime) -> Result<T, Error>,
 ) -> Result<T, BenchError> {
     let unopened = |source| BenchError::Folder { path: image.path.clone(), doing: "opening it", source };
     let disk = Disk::new(open_disk(&image.path, &DiskOptions::default()).map_err(unopened)?.0);
-    let (clock, mut executor, mut driver) = (Clock::best().0, Executor::new(ReadyOrder::Fair), setup.driver(&disk));
-    let spawner = executor.spawner();
+    let (mut executor, mut driver) = (Executor::new(ReadyOrder::Fair), setup.driver(&disk));
+    let runtime = Runtime { clock: Clock::best().0, spawner: executor.spawner() };
     let running = executor.run(&mut driver, async {
-        let (volume, _) = setup.open(&disk, image.open, (clock.clone(), spawner.clone())).await?;
-        work(volume, clock.clone(), spawner).await
+        let (volume, _) = setup.open(&disk, image.open, runtime.clone()).await?;
+        work(volume, runtime).await
     });
     let ended = running.map_err(|_stalled| ImageError::Stalled(image.path.clone()))?;
     ended.map_err(|source| wrong(image, source))
 }
 
-async fn measure(volume: &Volume, clock: &Clock, spawner: &Spawner) -> Result<ForwardingCost, Error> {
+async fn measure(volume: &Volume, runtime: &Runtime) -> Result<ForwardingCost, Error> {
+    let clock = &runtime.clock;
     let (own, remote) = (folder(volume, 1, 1).await?, folder(volume, 1, 0).await?);
     let own_file = volume.create(own, b"file", Owner::default()).await?;
     let remote_file = volume.create(remote, b"file", Owner::default()).await?;
     Ok(ForwardingCost {
         own_ns: one_by_one(volume, clock, own_file).await?,
         remote_ns: one_by_one(volume, clock, remote_file).await?,
-        own_of_many_ns: many(volume, (clock, spawner), own_file).await?,
-        remote_of_many_ns: many(volume, (clock, spawner), remote_file).await?,
+        own_of_many_ns: many(volume, runtime, own_file).await?,
+        remote_of_many_ns: many(volume, runtime, remote_file).await?,
         own_change_ns: changes(volume, clock, own).await?,
         root_change_ns: changes(volume, clock, InodeId::ROOT).await?,
     })
@@ -131,7 +133,8 @@ async fn one_by_one(volume: &Volume, clock: &Clock, file: InodeId) -> Result<f64
     Ok(taken.latency.to_sparse().percentile(50.0) as f64)
 }
 
-async fn many(volume: &Volume, (clock, spawner): (&Clock, &Spawner), file: InodeId) -> Result<f64, Error> {
+async fn many(volume: &Volume, runtime: &Runtime, file: InodeId) -> Result<f64, Error> {
+    let Runtime { clock, spawner } = runtime;
     let begun = clock.now_ns();
     let volume = Rc::new(volume.clone());
     let worker = |_| {

@@ -69,7 +69,7 @@ impl New {
             InodeKind::File => fs.create(directory, &name, owner).await,
             InodeKind::Directory => fs.make_directory(directory, &name, owner).await,
             InodeKind::Symlink => fs.symlink(directory, &name, &target, owner).await,
-            special => fs.make_special(directory, &name, (special, device), owner).await,
+            special => fs.make_special(directory, &name, special, device, owner).await,
         };
         let inode = made.map_err(|error| error.errno())?;
         let mut answer = world.entry_anywhere(inode, opened).await?;

@@ -47,7 +47,7 @@ pub fn serve(what: Mountable, options: &Options, stop: &Stop, observer: Observer
     let thread = MountThread { share: Share { thread: 0, threads: 1 }, wake: None, halt: None };
     let supplies = Supplies::new(options, thread.share)?;
     let mut session = Session::new(what, supplies, None);
-    let served = connect(&mut session, options, stop, &observer, (&thread, &|_, _| Ok(())));
+    let served = connect(&mut session, options, stop, &observer, &thread, &|_, _| Ok(()));
     session.report(&observer);
     let closed = session.close(None);
     // The mount is taken away last: who sees it gone may open the image.
@@ -73,7 +73,8 @@ pub(crate) fn connect(
     options: &Options,
     stop: &Stop,
     observer: &Observer,
-    (thread, tell_others): (&MountThread<'_>, &TellOthers<'_>),
+    thread: &MountThread<'_>,
+    tell_others: &TellOthers<'_>,
 ) -> Result<Mounted, MountError> {
     let (slots, payload_bytes) = session.shape();
     let switch = (options.transport != FuseTransport::Classic).then(UringSwitch::on);
@@ -97,7 +98,7 @@ pub(crate) fn connect(
     tell_others(&channel, transport)?;
     let mut unmounter = Unmounter::new(mounted.0.clone(), Some(observer.clone()));
     let serving = || observer(&FuseEvent::Serving { path: options.mount_point.clone(), transport });
-    let served = serve_connected(session, (&channel, transport), thread, Some((stop, &mut unmounter)), serving);
+    let served = serve_connected(session, &channel, transport, thread, Some((stop, &mut unmounter)), serving);
     drop(channel);
     unmounter.join();
     served.map(|()| mounted)
@@ -106,7 +107,8 @@ pub(crate) fn connect(
 /// Serves a connection on one of the threads.
 pub(crate) fn serve_connected(
     session: &mut Session,
-    (channel, transport): (&Channel, FuseTransport),
+    channel: &Channel,
+    transport: FuseTransport,
     thread: &MountThread<'_>,
     stop: Option<(&Stop, &mut Unmounter)>,
     serving: impl FnOnce(),

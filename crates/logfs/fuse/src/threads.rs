@@ -121,7 +121,7 @@ impl ThreadedMount<'_> {
             }
             Ok(())
         };
-        let served = connect(&mut session, self.options, stop, self.observer, (&thread, &tell_others));
+        let served = connect(&mut session, self.options, stop, self.observer, &thread, &tell_others);
         drop(senders);
         (self.halt_all)();
         session.report(self.observer);
@@ -174,5 +174,5 @@ fn serve_share(
     // With io_uring requests come by the queues of the one connection; a clone has reads of its
     // own.
     let channel = if transport == FuseTransport::Uring { main } else { main.another()? };
-    serve_connected(session, (&channel, transport), thread, None, || ())
+    serve_connected(session, &channel, transport, thread, None, || ())
 }

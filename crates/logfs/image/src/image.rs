@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicU64;
 
 use iolab_clock::Clock;
 use iolab_disk::{DiskOptions, open_disk};
-use iolab_executor::{Executor, ReadyOrder, Spawner};
-use iolab_logfs::{Disk, OpenOptions, Placement, Policy, Recovery, Volume, open_volume};
+use iolab_executor::{Executor, ReadyOrder};
+use iolab_logfs::{Disk, OpenOptions, Placement, Policy, Recovery, Runtime, Volume, open_volume};
 
 use crate::counted::Counted;
 use crate::{ImageAccess, ImageError, Lock, Overlay};
@@ -69,9 +69,9 @@ impl Image {
     ///
     /// # Errors
     /// [`ImageError::Stalled`].
-    pub fn run<T>(&mut self, work: impl AsyncFnOnce(Disk, (Clock, Spawner)) -> T) -> Result<T, ImageError> {
-        let context = (self.clock.clone(), self.executor.spawner());
-        let running = self.executor.run(&mut self.disk.clone(), work(self.disk.clone(), context));
+    pub fn run<T>(&mut self, work: impl AsyncFnOnce(Disk, Runtime) -> T) -> Result<T, ImageError> {
+        let runtime = Runtime { clock: self.clock.clone(), spawner: self.executor.spawner() };
+        let running = self.executor.run(&mut self.disk.clone(), work(self.disk.clone(), runtime));
         running.map_err(|_stalled| ImageError::Stalled(self.lock.path().to_owned()))
     }
 
@@ -100,8 +100,8 @@ impl Image {
             // Nothing is a candidate for cleaning: it would move content into memory.
             ImageAccess::Read => OpenOptions { policy: Some(Policy::Threshold { k: 0.0 }), ..OpenOptions::default() },
         };
-        let ended = self.run(async |disk, context| {
-            let opened = open_volume(&disk, options, context).await;
+        let ended = self.run(async |disk, runtime| {
+            let opened = open_volume(&disk, options, runtime).await;
             let (fs, recovery) = opened.map_err(|error| E::from(wrong(error)))?;
             // Each command opens anew: one domain after the other would always begin with the
             // first.

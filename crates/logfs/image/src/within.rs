@@ -174,7 +174,7 @@ async fn make_like(
         InodeKind::Symlink => fs.symlink(directory, name, &fs.read_link(source).await?, owner).await,
         InodeKind::Fifo | InodeKind::Socket | InodeKind::CharacterDevice | InodeKind::BlockDevice => {
             let number = fs.device_number(source).await?;
-            fs.make_special(directory, name, (kind, number), owner).await
+            fs.make_special(directory, name, kind, number, owner).await
         }
     }
 }

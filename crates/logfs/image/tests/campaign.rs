@@ -237,7 +237,7 @@ fn survive(folder: &Path, original: &Found, image: &[u8], number: usize, tally: 
         Err(_) => tally.refused += 1,
     }
     let Ok(mut opened) = Image::open(&path, ImageAccess::Read) else { return };
-    let looked = opened.run(async |disk, context| fsck(&disk, Repair::No, context).await).unwrap();
+    let looked = opened.run(async |disk, runtime| fsck(&disk, Repair::No, runtime).await).unwrap();
     let content = opened.run(async |disk, _| check_content(&disk).await).unwrap();
     tally.told_by_fsck += usize::from(looked.as_ref().map_or(true, |report| !report.is_sound()));
     tally.told_by_content += usize::from(content.as_ref().is_ok_and(|report| !report.bad.is_empty()));
@@ -245,10 +245,10 @@ fn survive(folder: &Path, original: &Found, image: &[u8], number: usize, tally: 
     assert!(!refused, "image {number}: fsck has nothing to say about an image that cannot be opened");
     drop(opened);
     let mut opened = Image::open(&path, ImageAccess::Write).unwrap();
-    match opened.run(async |disk, context| fsck(&disk, Repair::Yes, context).await).unwrap() {
+    match opened.run(async |disk, runtime| fsck(&disk, Repair::Yes, runtime).await).unwrap() {
         Ok(report) => {
             tally.repaired += usize::from(report.repaired);
-            let again = opened.run(async |disk, context| fsck(&disk, Repair::No, context).await).unwrap();
+            let again = opened.run(async |disk, runtime| fsck(&disk, Repair::No, runtime).await).unwrap();
             assert!(
                 again.as_ref().is_ok_and(iolab_logfs::FsckReport::is_sound),
                 "image {number}: {report:?}, then {again:?}"

@@ -14,7 +14,9 @@ use std::path::{Path, PathBuf};
 use iolab_clock::Clock;
 use iolab_disk::{Caching, DiskOptions, open_disk};
 use iolab_executor::{Executor, ReadyOrder};
-use iolab_logfs::{CoreSetup, Disk, Error, InodeId, MkfsOptions, OpenOptions, Owner, Volume, core_setups, mkfs};
+use iolab_logfs::{
+    CoreSetup, Disk, Error, InodeId, MkfsOptions, OpenOptions, Owner, Runtime, Volume, core_setups, mkfs,
+};
 
 const DISK_BYTES: u64 = 2 << 30;
 const FILES: usize = 8;
@@ -85,8 +87,8 @@ async fn work(fs: Volume, number: usize, cores: usize, load: &Load) -> Result<Ra
 fn core(setup: CoreSetup, number: usize, cores: usize, load: &Load) -> Rates {
     let disk = disk(&load.path);
     let (mut executor, mut driver) = (Executor::new(ReadyOrder::Fair), setup.driver(&disk));
-    let context = (Clock::best().0, executor.spawner());
-    let all = async { work(setup.open(&disk, OpenOptions::default(), context).await?.0, number, cores, load).await };
+    let runtime = Runtime { clock: Clock::best().0, spawner: executor.spawner() };
+    let all = async { work(setup.open(&disk, OpenOptions::default(), runtime).await?.0, number, cores, load).await };
     executor.run(&mut driver, all).expect("it goes on").unwrap_or_else(|error| panic!("{error}"))
 }
 

@@ -12,17 +12,17 @@ use std::path::Path;
 use iolab_clock::Clock;
 use iolab_disk::{Caching, FileDisk};
 use iolab_executor::{Executor, ReadyOrder};
-use iolab_logfs::{Disk, Error, InodeId, LogFs, MkfsOptions, OpenOptions, Owner, mkfs, open};
+use iolab_logfs::{Disk, Error, InodeId, LogFs, MkfsOptions, OpenOptions, Owner, Runtime, mkfs, open};
 
 const IMAGE_BYTES: u64 = 100 << 30;
 const FILES_IN_DIRECTORY: u64 = 1_000;
 
 /// Runs one piece of work over the image, on an executor of its own.
-fn over<T>(path: &Path, work: impl AsyncFnOnce(Disk, (Clock, iolab_executor::Spawner)) -> Result<T, Error>) -> T {
+fn over<T>(path: &Path, work: impl AsyncFnOnce(Disk, Runtime) -> Result<T, Error>) -> T {
     let device = FileDisk::open(path, 4096, Caching::PageCache).expect("the image can be opened");
     let (disk, mut executor) = (Disk::new(device), Executor::new(ReadyOrder::Fair));
-    let context = (Clock::monotonic(), executor.spawner());
-    let answer = executor.run(&mut disk.clone(), work(disk.clone(), context)).expect("it goes on");
+    let runtime = Runtime { clock: Clock::monotonic(), spawner: executor.spawner() };
+    let answer = executor.run(&mut disk.clone(), work(disk.clone(), runtime)).expect("it goes on");
     answer.unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -49,10 +49,10 @@ fn busy_ns() -> u64 {
 
 /// Opens, tells how long that took, then does as `and_then` says.
 fn opening(path: &Path, what: &str, and_then: impl AsyncFnOnce(LogFs) -> Result<(), Error>) {
-    over(path, async |disk, context| {
-        let clock = context.0.clone();
+    over(path, async |disk, runtime| {
+        let clock = runtime.clock.clone();
         let (began, busy) = (clock.now_ns(), busy_ns());
-        let (fs, recovery) = open(&disk, OpenOptions::default(), context).await?;
+        let (fs, recovery) = open(&disk, OpenOptions::default(), runtime).await?;
         let (opened, busy) = (clock.now_ns(), (busy_ns() - busy) as f64 / 1e9);
         let inodes = fs.space().inodes;
         and_then(fs).await?;

@@ -13,18 +13,18 @@
 
 use iolab_clock::Clock;
 use iolab_disk::{BlockDevice, Buffer, DiskOptions, RamDisk, open_disk};
-use iolab_executor::{Executor, ReadyOrder, Spawner};
-use iolab_logfs::{Disk, Error, InodeId, LogFs, MkfsOptions, OpenOptions, Owner, VerifyReads, mkfs, open};
+use iolab_executor::{Executor, ReadyOrder};
+use iolab_logfs::{Disk, Error, InodeId, LogFs, MkfsOptions, OpenOptions, Owner, Runtime, VerifyReads, mkfs, open};
 
 const FILE_BYTES: u64 = 256 << 20;
 const DISK_BYTES: usize = 400 << 20;
 
-async fn make(disk: Disk, context: (Clock, Spawner)) -> Result<InodeId, Error> {
+async fn make(disk: Disk, runtime: Runtime) -> Result<InodeId, Error> {
     // Another id each time: the file may hold the log of an earlier run.
     let mut id = [1; 16];
-    id[..8].copy_from_slice(&context.0.unix_ns().to_le_bytes());
+    id[..8].copy_from_slice(&runtime.clock.unix_ns().to_le_bytes());
     mkfs(&disk, &MkfsOptions::new(id, 1)).await?;
-    let (fs, _) = open(&disk, OpenOptions::default(), context).await?;
+    let (fs, _) = open(&disk, OpenOptions::default(), runtime).await?;
     let inode = fs.create(InodeId::ROOT, b"file", Owner::default()).await?;
     let content: Vec<u8> = (0..1_u32 << 20).map(|number| (number.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
     for at in (0..FILE_BYTES).step_by(1 << 20) {
@@ -47,13 +47,20 @@ fn processor_ns() -> f64 {
     text.split_whitespace().next().and_then(|number| number.parse().ok()).unwrap_or(f64::NAN)
 }
 
-/// Reads of a second's part; how many.
-async fn reader(
-    fs: LogFs,
-    (inode, copies): (InodeId, bool),
-    (clock, until_ns): (Clock, u64),
-    (length, mut seed): (u64, u64),
-) -> u64 {
+/// How a file is read in one round.
+#[derive(Clone, Copy)]
+struct Reading {
+    inode: InodeId,
+    /// Whether what is read is copied once more, as a program would use it.
+    copies: bool,
+    length: u64,
+    depth: u64,
+    part_ns: u64,
+}
+
+/// Reads until the time has come; how many.
+async fn reader(fs: LogFs, reading: Reading, clock: Clock, until_ns: u64, mut seed: u64) -> u64 {
+    let Reading { inode, copies, length, .. } = reading;
     let mut copy = vec![0; length as usize];
     let mut buffer = Buffer::zeroed(length as usize);
     let mut count = 0;
@@ -72,25 +79,16 @@ async fn reader(
     count
 }
 
-fn round(
-    executor: &mut Executor,
-    (disk, clock): (&Disk, &Clock),
-    inode: (InodeId, bool),
-    what: (u64, u64, bool),
-    part_ns: u64,
-) -> Taken {
-    let (length, depth, is_verified) = what;
-    let context = (clock.clone(), executor.spawner());
+fn round(executor: &mut Executor, disk: &Disk, clock: &Clock, reading: Reading, is_verified: bool) -> Taken {
+    let runtime = Runtime { clock: clock.clone(), spawner: executor.spawner() };
     let spawner = executor.spawner();
     let work = async {
         let verify_reads = if is_verified { VerifyReads::Always } else { VerifyReads::Never };
         let options = OpenOptions { verify_reads, ..OpenOptions::default() };
-        let (fs, _) = open(disk, options, context).await.expect("a file system");
+        let (fs, _) = open(disk, options, runtime).await.expect("a file system");
         let (begun, processor) = (clock.now_ns(), processor_ns());
-        let tasks: Vec<_> = (0..depth)
-            .map(|number| {
-                spawner.spawn(reader(fs.clone(), inode, (clock.clone(), begun + part_ns), (length, number + 7)))
-            })
+        let tasks: Vec<_> = (0..reading.depth)
+            .map(|number| spawner.spawn(reader(fs.clone(), reading, clock.clone(), begun + reading.part_ns, number + 7)))
             .collect();
         let mut count = 0;
         for task in tasks {
@@ -122,8 +120,8 @@ fn main() {
     };
     let (disk, mut executor) = (Disk::new(device), Executor::new(ReadyOrder::Fair));
     let clock = Clock::best().0;
-    let context = (clock.clone(), executor.spawner());
-    let made = executor.run(&mut disk.clone(), make(disk.clone(), context)).expect("it goes on");
+    let runtime = Runtime { clock: clock.clone(), spawner: executor.spawner() };
+    let made = executor.run(&mut disk.clone(), make(disk.clone(), runtime)).expect("it goes on");
     let inode = made.expect("a file system");
     println!(
         "{:>9} {:>6} {:>12} {:>14} {:>8} {:>10}",
@@ -133,8 +131,8 @@ fn main() {
         let (mut with, mut without) = (Vec::new(), Vec::new());
         let (mut times, mut processors) = (Vec::new(), Vec::new());
         for number in 0..rounds {
-            let mut one =
-                |verify| round(&mut executor, (&disk, &clock), (inode, copies), (length, depth, verify), part_ns);
+            let reading = Reading { inode, copies, length, depth, part_ns };
+            let mut one = |verify| round(&mut executor, &disk, &clock, reading, verify);
             // Who comes first changes.
             let (verified, plain) = if number % 2 == 0 {
                 (one(true), one(false))

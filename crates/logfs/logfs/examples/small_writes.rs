@@ -10,7 +10,7 @@
 use iolab_clock::Clock;
 use iolab_disk::RamDisk;
 use iolab_executor::{Executor, ReadyOrder};
-use iolab_logfs::{Disk, Error, InodeId, MkfsOptions, OpenOptions, Owner, mkfs, open};
+use iolab_logfs::{Disk, Error, InodeId, MkfsOptions, OpenOptions, Owner, Runtime, mkfs, open};
 
 const DISK_BYTES: u64 = 1 << 30;
 const FILES: usize = 16;
@@ -18,13 +18,15 @@ const FILE_BYTES: u64 = 16 << 20;
 
 async fn load(
     disk: Disk,
-    context: (Clock, iolab_executor::Spawner),
-    (length, count, inline_bytes): (usize, usize, u64),
+    runtime: Runtime,
+    length: usize,
+    count: usize,
+    inline_bytes: u64,
 ) -> Result<Vec<u64>, Error> {
-    let clock = context.0.clone();
+    let clock = runtime.clock.clone();
     mkfs(&disk, &MkfsOptions::new([1; 16], 1)).await?;
     let options = OpenOptions { inline_bytes: Some(inline_bytes), ..OpenOptions::default() };
-    let (fs, _) = open(&disk, options, context).await?;
+    let (fs, _) = open(&disk, options, runtime).await?;
     let mut files = Vec::new();
     for number in 0..FILES {
         files.push(fs.create(InodeId::ROOT, format!("f{number}").as_bytes(), Owner::default()).await?);
@@ -53,9 +55,9 @@ fn main() {
     // Memory that was written to already: else every write waits for the kernel to clear a page.
     let memory = RamDisk::with_contents(vec![1; DISK_BYTES as usize], 4096);
     let (disk, mut executor) = (Disk::new(memory), Executor::new(ReadyOrder::Fair));
-    let context = (Clock::best().0, executor.spawner());
+    let runtime = Runtime { clock: Clock::best().0, spawner: executor.spawner() };
     let taken = executor
-        .run(&mut disk.clone(), load(disk.clone(), context, (length, count, inline_bytes)))
+        .run(&mut disk.clone(), load(disk.clone(), runtime, length, count, inline_bytes))
         .expect("it goes on");
     let mut taken = taken.unwrap_or_else(|error| panic!("{error}"));
     taken.sort_unstable();

@@ -50,7 +50,8 @@ impl Heads {
         stream: Stream,
         bytes: u64,
         clusters: &mut ClusterTable,
-        (layout, ticket): (&Layout, u64),
+        layout: &Layout,
+        ticket: u64,
     ) -> Option<Slots> {
         if self.clusters_for(stream, bytes, layout) > clusters.free_count() {
             return None;
@@ -64,7 +65,7 @@ impl Heads {
                 let number = clusters.allocate(Role::Full)?;
                 (layout.start_of(number), cluster_bytes)
             } else {
-                self.take_part(stream, left, clusters, (layout, ticket))?
+                self.take_part(stream, left, clusters, layout, ticket)?
             };
             clusters.pin(slot.0, slot.1);
             left -= slot.1;
@@ -78,7 +79,8 @@ impl Heads {
         stream: Stream,
         bytes: u64,
         clusters: &mut ClusterTable,
-        (layout, ticket): (&Layout, u64),
+        layout: &Layout,
+        ticket: u64,
     ) -> Option<Slot> {
         if self.room(stream, layout) == 0 {
             let cluster = clusters.allocate(Role::Open)?;

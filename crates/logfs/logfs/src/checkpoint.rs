@@ -127,7 +127,7 @@ async fn is_there(instance: &Instance) -> Result<bool, Error> {
         instance.state.borrow_mut().checkpoint_pace.read_bytes += bytes;
         instance.progress.notify();
     };
-    is_whole_told(&instance.disk, (&instance.layout, generation, epoch), told).await
+    is_whole_told(&instance.disk, &instance.layout, generation, epoch, told).await
 }
 
 /// Where the checkpoint that was written last is.

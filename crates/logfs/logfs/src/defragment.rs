@@ -126,8 +126,10 @@ impl Defragmentation {
             if !parts.iter().all(|part| lies_there(node.file(), part)) {
                 return Ok(());
             }
-            let context = (&instance.layout, state.log.last_ticket);
-            let slots = state.heads.take(Stream::Moved, length, &mut state.clusters, context).ok_or(Error::NoSpace)?;
+            let slots = state
+                .heads
+                .take(Stream::Moved, length, &mut state.clusters, &instance.layout, state.log.last_ticket)
+                .ok_or(Error::NoSpace)?;
             parts.iter().for_each(|part| state.clusters.pin(part.from, part.piece.length));
             slots
         };

@@ -66,8 +66,10 @@ async fn pass(instance: &Instance) -> Result<(), Error> {
     let slots = {
         let mut state = instance.state.borrow_mut();
         let state = &mut *state;
-        let context = (&instance.layout, state.log.last_ticket);
-        state.heads.take(Stream::Moved, length, &mut state.clusters, context).ok_or(Error::NoSpace)?
+        state
+            .heads
+            .take(Stream::Moved, length, &mut state.clusters, &instance.layout, state.log.last_ticket)
+            .ok_or(Error::NoSpace)?
     };
     let written = write_slots(instance, &slots, &content).await.map_err(Error::from);
     let mut result = written.and_then(|()| record_sums(instance, &slots, &content));

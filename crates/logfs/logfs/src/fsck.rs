@@ -14,14 +14,12 @@ use std::rc::Rc;
 
 pub use content::{BadContent, ContentReport, check_content, check_content_told};
 
-use iolab_clock::Clock;
 use iolab_disk::Buffer;
-use iolab_executor::Spawner;
 
 use crate::anchor::Anchor;
 use crate::domains::{Owners, read_owners, write_owners};
 use crate::recovery::{Loaded, OnLoss, Recovery, load, look_at_older, read_anchor, read_layout};
-use crate::{Disk, Error, Layout, OpenOptions, checkpoint, open};
+use crate::{Disk, Error, Layout, OpenOptions, Runtime, checkpoint, open};
 
 /// Whether to change the disk.
 #[derive(Debug, Clone, PartialEq)]
@@ -123,7 +121,7 @@ impl Read {
         let (owners, maps) = read_owners(disk, &layout).await?;
         let (owners, mut domains, mut anchors) = (Rc::new(owners), Vec::new(), Vec::new());
         for domain in 0..layout.domains {
-            let mut loaded = load(disk, (layout, Rc::clone(&owners)), domain, OnLoss::Accept).await?;
+            let mut loaded = load(disk, layout, Rc::clone(&owners), domain, OnLoss::Accept).await?;
             loaded.older_is_bad = look_at_older(disk, &loaded.layout, &loaded.anchor).await;
             anchors.push(read_anchor(disk, &loaded.layout).await.map_or([false; 2], |(_, good)| good));
             domains.push(loaded);
@@ -185,7 +183,7 @@ impl Read {
 ///
 /// # Errors
 /// [`Error::Unusable`] and [`Error::Corrupt`] for what cannot even be read, [`Error::Device`].
-pub async fn fsck(disk: &Disk, repair: Repair, (clock, spawner): (Clock, Spawner)) -> Result<FsckReport, Error> {
+pub async fn fsck(disk: &Disk, repair: Repair, runtime: Runtime) -> Result<FsckReport, Error> {
     let mut read = Read::from(disk).await?;
     let mut recovery = Recovery { closed: true, ..Recovery::default() };
     let (mut inodes, mut content_bytes) = (0, 0);
@@ -204,7 +202,7 @@ pub async fn fsck(disk: &Disk, repair: Repair, (clock, spawner): (Clock, Spawner
     read.write_anew(disk).await?;
     for loaded in read.domains {
         // The mended tree is in memory only: a checkpoint makes the log say the same.
-        let (fs, _) = open::start(disk, OpenOptions::default(), (clock.clone(), spawner.clone()), loaded).await?;
+        let (fs, _) = open::start(disk, OpenOptions::default(), runtime.clone(), loaded).await?;
         // Two, so that there is one before the newest which says the same.
         checkpoint::write(&fs.0).await?;
         checkpoint::write(&fs.0).await?;

@@ -13,19 +13,19 @@ use crate::anchor::{Anchor, ENCODED_BYTES};
 use crate::checksum::crc32c;
 use crate::frame::{HEADER_BYTES, parse};
 use crate::{
-    CoreSetup, Disk, Error, InodeId, Layout, LogFs, MkfsOptions, Occupied, OpenOptions, Owner, Repair, VerifyReads,
-    core_setups, fsck, mkfs, open_domain,
+    CoreSetup, Disk, Error, InodeId, Layout, LogFs, MkfsOptions, Occupied, OpenOptions, Owner, Repair, Runtime,
+    VerifyReads, core_setups, fsck, mkfs, open_domain,
 };
 
 const BLOCK: usize = 512;
 const CLUSTER: u32 = 16 << 10;
 const CLUSTERS: u64 = 34;
 
-fn run<T>(disk: &RamDisk, work: impl AsyncFnOnce(Disk, (Clock, iolab_executor::Spawner)) -> T) -> Result<T, Stalled> {
+fn run<T>(disk: &RamDisk, work: impl AsyncFnOnce(Disk, Runtime) -> T) -> Result<T, Stalled> {
     let mut executor = Executor::new(ReadyOrder::Fair);
     let disk = Disk::new(disk.clone());
-    let context = (Clock::simulated(5), executor.spawner());
-    executor.run(&mut disk.clone(), work(disk.clone(), context))
+    let runtime = Runtime { clock: Clock::simulated(5), spawner: executor.spawner() };
+    executor.run(&mut disk.clone(), work(disk.clone(), runtime))
 }
 
 /// A file system with a bit of everything, as an image.
@@ -37,7 +37,7 @@ pub fn sample() -> Vec<u8> {
 pub fn sample_of(domains: u32) -> Vec<u8> {
     let clusters = 2 + (CLUSTERS - 2) * u64::from(domains);
     let disk = RamDisk::new(clusters * u64::from(CLUSTER), BLOCK as u32);
-    let made = run(&disk, async |disk, context| -> Result<(), Error> {
+    let made = run(&disk, async |disk, runtime| -> Result<(), Error> {
         let small = MkfsOptions {
             block_bytes: BLOCK as u32,
             cluster_bytes: CLUSTER,
@@ -47,7 +47,7 @@ pub fn sample_of(domains: u32) -> Vec<u8> {
         };
         mkfs(&disk, &small).await?;
         for domain in 0..domains {
-            fill(&open_domain(&disk, domain, OpenOptions::default(), context.clone()).await?.0).await?;
+            fill(&open_domain(&disk, domain, OpenOptions::default(), runtime.clone()).await?.0).await?;
         }
         Ok(())
     });
@@ -191,14 +191,14 @@ pub fn survive(image: &[u8], input: &[u8]) -> Option<Error> {
     let disk = RamDisk::with_contents(image.to_vec(), BLOCK as u32);
     disk.with(|bytes| input.chunks_exact(5).for_each(|change| tamper(bytes, change)));
     let stalled = "a tampered disk makes the file system wait for itself";
-    let before = run(&disk, async |disk, context| fsck(&disk, Repair::No, context).await).expect(stalled);
+    let before = run(&disk, async |disk, runtime| fsck(&disk, Repair::No, runtime).await).expect(stalled);
     let _told = run(&disk, async |disk, _| crate::dump_log(&disk, 0, &mut |_line| {}).await).expect(stalled);
     let answer = run(&disk, use_it).expect(stalled);
-    let repaired = run(&disk, async |disk, context| fsck(&disk, Repair::Yes, context).await).expect(stalled);
+    let repaired = run(&disk, async |disk, runtime| fsck(&disk, Repair::Yes, runtime).await).expect(stalled);
     if let (Ok(_), Ok(report)) = (&before, &repaired)
         && report.repaired
     {
-        let after = run(&disk, async |disk, context| fsck(&disk, Repair::No, context).await).expect(stalled);
+        let after = run(&disk, async |disk, runtime| fsck(&disk, Repair::No, runtime).await).expect(stalled);
         assert!(after.as_ref().is_ok_and(crate::FsckReport::is_sound), "repaired, and then {after:?}");
         let opened = run(&disk, use_it).expect(stalled);
         assert!(opened.is_ok(), "repaired, and opening says {opened:?}");
@@ -207,12 +207,12 @@ pub fn survive(image: &[u8], input: &[u8]) -> Option<Error> {
 }
 
 /// Reads everything and changes something of everything. What that answers does not matter.
-async fn use_it(disk: Disk, (clock, spawner): (Clock, iolab_executor::Spawner)) -> Result<(), Error> {
+async fn use_it(disk: Disk, runtime: Runtime) -> Result<(), Error> {
     // The image is in memory, and is not of this process.
     let from_elsewhere = OpenOptions { verify_reads: VerifyReads::Always, ..OpenOptions::default() };
     let open = |setup: CoreSetup| {
-        let (disk, context) = (disk.clone(), (clock.clone(), spawner.clone()));
-        spawner.spawn(async move { setup.open(&disk, from_elsewhere, context).await })
+        let (disk, own) = (disk.clone(), runtime.clone());
+        runtime.spawner.spawn(async move { setup.open(&disk, from_elsewhere, own).await })
     };
     let opening: Vec<_> = core_setups(2).into_iter().map(open).collect();
     let mut cores = Vec::new();
@@ -290,7 +290,7 @@ mod tests {
         for domains in [1, 2, 7] {
             let image = sample_of(domains);
             let disk = RamDisk::with_contents(image.clone(), BLOCK as u32);
-            let report = run(&disk, async |disk, context| fsck(&disk, Repair::No, context).await).unwrap().unwrap();
+            let report = run(&disk, async |disk, runtime| fsck(&disk, Repair::No, runtime).await).unwrap().unwrap();
             assert!(report.is_sound(), "{domains} domains: {report:?}");
             assert_eq!(survive(&image, &[]), None, "{domains} domains");
         }
@@ -302,7 +302,7 @@ mod tests {
         let (directory, file) = (*b"\x01\0\0\0\0\0\0\0\x02\xed\x01", *b"\x01\0\0\0\0\0\0\0\x01\xed\x01");
         assert!(forge(&mut image, &directory, &file) > 1);
         let disk = RamDisk::with_contents(image.clone(), BLOCK as u32);
-        let report = run(&disk, async |disk, context| fsck(&disk, Repair::No, context).await).unwrap().unwrap();
+        let report = run(&disk, async |disk, runtime| fsck(&disk, Repair::No, runtime).await).unwrap().unwrap();
         assert!(report.faults.iter().any(|fault| fault.kind == crate::InconsistencyKind::Root), "{report:?}");
         survive(&image, &[]);
     }

@@ -91,5 +91,5 @@ pub use layout::Layout;
 pub use mkfs::{MkfsOptions, mkfs, set_cleaning};
 pub use names::{DirectoryEntry, Occupied, Owner};
 pub use open::{count_domains, open, open_domain};
-pub use open_options::{CleaningSettings, OpenOptions, VerifyReads};
+pub use open_options::{CleaningSettings, OpenOptions, Runtime, VerifyReads};
 pub use recovery::Recovery;

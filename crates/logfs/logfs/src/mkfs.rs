@@ -108,9 +108,9 @@ async fn make_domain(
     let (begin, end) = (Record::CheckpointBegin { serial }, Record::CheckpointEnd { inodes: 1 });
     let before = Record::LogBefore { clusters: vec![first] };
     let older = FramePlace { cluster: first, offset: 0, sequence: 1, previous: 0 };
-    let previous = write_frame(disk, layout, (older, second), &[begin.clone(), node(), end.clone()]).await?;
+    let previous = write_frame(disk, layout, older, second, &[begin.clone(), node(), end.clone()]).await?;
     let newer = FramePlace { cluster: second, offset: 0, sequence: 2, previous };
-    write_frame(disk, layout, (newer, spare), &[begin, node(), before, end]).await?;
+    write_frame(disk, layout, newer, spare, &[begin, node(), before, end]).await?;
     let newest = Generation { start: newer, end: 2 };
     let before = Some(Generation { start: older, end: 1 });
     let anchor = Anchor { number: 1, epoch: 1, newest, before, flushed: 2, closed: true, serial, changes: 1 };
@@ -124,7 +124,8 @@ async fn make_domain(
 async fn write_frame(
     disk: &Disk,
     layout: &Layout,
-    (place, next_cluster): (FramePlace, u32),
+    place: FramePlace,
+    next_cluster: u32,
     records: &[Record],
 ) -> Result<u32, Error> {
     let mut payload = Vec::new();

@@ -89,7 +89,7 @@ impl LogFs {
     /// [`Error::Exists`], [`Error::NotFound`], [`Error::NotDirectory`], [`Error::NameTooLong`],
     /// [`Error::NoSpace`].
     pub async fn create(&self, directory: InodeId, name: &[u8], owner: Owner) -> Result<InodeId, Error> {
-        self.make(directory, name, (InodeKind::File, owner), b"").await
+        self.make(directory, name, InodeKind::File, owner, b"").await
     }
 
     /// Makes an empty directory.
@@ -97,7 +97,7 @@ impl LogFs {
     /// # Errors
     /// As [`LogFs::create`].
     pub async fn make_directory(&self, directory: InodeId, name: &[u8], owner: Owner) -> Result<InodeId, Error> {
-        self.make(directory, name, (InodeKind::Directory, owner), b"").await
+        self.make(directory, name, InodeKind::Directory, owner, b"").await
     }
 
     /// Makes a symbolic link.
@@ -112,7 +112,7 @@ impl LogFs {
         owner: Owner,
     ) -> Result<InodeId, Error> {
         check_target(target)?;
-        self.make(directory, name, (InodeKind::Symlink, owner), target).await
+        self.make(directory, name, InodeKind::Symlink, owner, target).await
     }
 
     /// Makes a pipe, a socket or a device with this number (`mknod(2)`).
@@ -123,13 +123,14 @@ impl LogFs {
         &self,
         directory: InodeId,
         name: &[u8],
-        (kind, number): (InodeKind, u32),
+        kind: InodeKind,
+        number: u32,
         owner: Owner,
     ) -> Result<InodeId, Error> {
         if !kind.is_special() {
             return Err(Error::Invalid("not a special file type"));
         }
-        self.make(directory, name, (kind, owner), &number.to_le_bytes()).await
+        self.make(directory, name, kind, owner, &number.to_le_bytes()).await
     }
 
     /// The number of a device; 0 for what is none.
@@ -161,7 +162,8 @@ impl LogFs {
         &self,
         directory: InodeId,
         name: &[u8],
-        (kind, owner): (InodeKind, Owner),
+        kind: InodeKind,
+        owner: Owner,
         target: &[u8],
     ) -> Result<InodeId, Error> {
         check_name(name)?;

@@ -4,7 +4,6 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use iolab_clock::Clock;
 use iolab_disk::Buffer;
 use iolab_executor::{Notify, Spawner};
 
@@ -15,30 +14,26 @@ use crate::defragment::automatic;
 use crate::instance::{Instance, Phase, State};
 use crate::locks::Locks;
 use crate::log::Log;
-use crate::open_options::{CleaningSettings, OpenOptions};
+use crate::open_options::{CleaningSettings, OpenOptions, Runtime};
 use crate::pace::Pace;
 use crate::recovery::{Loaded, OnLoss, Recovery, claim_clusters, load, read_map};
 use crate::turns::Turns;
 use crate::{Disk, Error, Layout, LogFs, checkpoint, cleaner, demoter, discarder, domains, flusher};
 
-/// Opens a file system; its background tasks live on the spawner's executor until [`LogFs::close`].
+/// Opens a file system; its background tasks live on the executor of the runtime until [`LogFs::close`].
 ///
 /// # Errors
 /// [`Error::Unusable`] when there is none, [`Error::Corrupt`] when something that had been durable
 /// is missing or contradicts itself: the disk is then as it was.
-pub async fn open(
-    disk: &Disk,
-    options: OpenOptions,
-    (clock, spawner): (Clock, Spawner),
-) -> Result<(LogFs, Recovery), Error> {
+pub async fn open(disk: &Disk, options: OpenOptions, runtime: Runtime) -> Result<(LogFs, Recovery), Error> {
     let (layout, owners) = read_map(disk).await?;
     if layout.domains != 1 {
         let why = format!("{} domains: open all of them together as a volume, or one alone", layout.domains);
         return Err(Error::Unusable(why));
     }
-    let loaded = load(disk, (layout, owners), 0, OnLoss::Refuse).await?;
+    let loaded = load(disk, layout, owners, 0, OnLoss::Refuse).await?;
     domains::finish_resize(disk, &layout).await?;
-    start(disk, options, (clock, spawner), loaded).await
+    start(disk, options, runtime, loaded).await
 }
 
 /// Opens one domain alone, as a file system of its own: its root directory holds what the domain
@@ -54,15 +49,15 @@ pub async fn open_domain(
     disk: &Disk,
     domain: u32,
     options: OpenOptions,
-    (clock, spawner): (Clock, Spawner),
+    runtime: Runtime,
 ) -> Result<(LogFs, Recovery), Error> {
     let (layout, owners) = read_map(disk).await?;
     if domain >= layout.domains {
         return Err(Error::Invalid("the file system does not have this domain"));
     }
-    let loaded = load(disk, (layout, owners), domain, OnLoss::Refuse).await?;
+    let loaded = load(disk, layout, owners, domain, OnLoss::Refuse).await?;
     domains::finish_resize(disk, &layout).await?;
-    start(disk, options, (clock, spawner), loaded).await
+    start(disk, options, runtime, loaded).await
 }
 
 /// How many domains the file system has.
@@ -77,7 +72,7 @@ pub async fn count_domains(disk: &Disk) -> Result<u32, Error> {
 pub(crate) async fn start(
     disk: &Disk,
     options: OpenOptions,
-    (clock, spawner): (Clock, Spawner),
+    runtime: Runtime,
     loaded: Loaded,
 ) -> Result<(LogFs, Recovery), Error> {
     let (mut clusters, kept_is_there) = claim_clusters(&loaded)?;
@@ -120,7 +115,7 @@ pub(crate) async fn start(
         checkpoint_pace: Pace::default(),
         flush_wanted: false,
         flushing: false,
-        checkpoint_at_ns: clock.now_ns(),
+        checkpoint_at_ns: runtime.clock.now_ns(),
         cleaning_wanted: false,
         space_wanted: false,
         discards_wanted: false,
@@ -133,7 +128,7 @@ pub(crate) async fn start(
     };
     let instance = Rc::new(Instance {
         disk: disk.clone(),
-        clock,
+        clock: runtime.clock,
         layout,
         options,
         cleaning,
@@ -147,7 +142,7 @@ pub(crate) async fn start(
     });
     // Before any frame of this epoch: what a crash left behind out of order must stay recognisable.
     checkpoint::write_anchor(&instance, &anchor).await?;
-    spawn_tasks(&instance, &spawner);
+    spawn_tasks(&instance, &runtime.spawner);
     instance.consider(&mut instance.state.borrow_mut());
     Ok((LogFs(instance), recovery))
 }

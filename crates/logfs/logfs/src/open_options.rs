@@ -1,5 +1,8 @@
 //! How a file system is used while it is open.
 
+use iolab_clock::Clock;
+use iolab_executor::Spawner;
+
 use crate::Disk;
 use crate::cleaning::{CleaningDefaults, Policy, ReadingCost};
 
@@ -26,6 +29,16 @@ impl VerifyReads {
             VerifyReads::Never => false,
         }
     }
+}
+
+/// What an open file system lives by: the clock that it reads, and the executor that runs its
+/// background tasks. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Runtime {
+    /// Where times and waiting come from.
+    pub clock: Clock,
+    /// Starts tasks on the executor, which the disk drives.
+    pub spawner: Spawner,
 }
 
 /// How to use a file system while it is open.

@@ -93,7 +93,8 @@ pub(crate) enum How {
 /// damaged, from the one before too.
 pub(crate) async fn load(
     disk: &Disk,
-    (layout, owners): (Layout, Rc<Owners>),
+    layout: Layout,
+    owners: Rc<Owners>,
     domain: u32,
     on_loss: OnLoss,
 ) -> Result<Loaded, Error> {
@@ -105,7 +106,7 @@ pub(crate) async fn load(
     };
     let attempt = async |generation, how| {
         let anchor = Anchor { newest: generation, ..anchor };
-        let walk = walk(disk, (layout, anchor), how).await?;
+        let walk = walk(disk, layout, anchor, how).await?;
         walk.finish(Rc::clone(&owners), on_loss)
     };
     let refused = match attempt(anchor.newest, How::Strictly).await {
@@ -145,7 +146,7 @@ pub(crate) async fn load(
     best.ok_or(refused)
 }
 
-async fn walk(disk: &Disk, (layout, anchor): (Layout, Anchor), how: How) -> Result<Walk<'_>, Error> {
+async fn walk(disk: &Disk, layout: Layout, anchor: Anchor, how: How) -> Result<Walk<'_>, Error> {
     let mut walk = Walk::new(disk, layout, (anchor, u64::MAX), how);
     walk.frames().await?;
     let frames = walk.doubtful.len();

@@ -5,7 +5,8 @@ mod rig;
 use iolab_disk::{RamDisk, Shuffled};
 use iolab_executor::ReadyOrder;
 use iolab_logfs::{
-    DefragmentProgress, Error, InodeId, LocalVolume, MkfsOptions, Owner, Placement, Repair, Volume, mkfs, open_domain,
+    DefragmentProgress, Error, InodeId, LocalVolume, MkfsOptions, Owner, Placement, Repair, Runtime, Volume, mkfs,
+    open_domain,
 };
 
 use rig::load::{perform_on_all, step};
@@ -36,11 +37,11 @@ fn run(domains: u32, seed: u64, steps: u64) -> u64 {
         for _ in 0..random.below(300) + 1 {
             let step = step(&mut random, &model, 60_000);
             let handle = handles[random.below(cores) as usize].clone().with_placement(placement);
-            let context = format!("seed {seed}, step {done}: {step:?}");
+            let runtime = format!("seed {seed}, step {done}: {step:?}");
             let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
                 bench.run(perform_on_all(&handle, &mut model, &step))
             }));
-            crossed += u64::from(caught.unwrap_or_else(|_| panic!("{context}")) == Err(Error::CrossDomain));
+            crossed += u64::from(caught.unwrap_or_else(|_| panic!("{runtime}")) == Err(Error::CrossDomain));
             done += 1;
         }
         for handle in &handles {
@@ -78,8 +79,8 @@ fn domains_opened_alone_do_not_see_or_touch_each_other() {
             bench.run(async {
                 let mut open = Vec::new();
                 for domain in 0..domains {
-                    let context = (clock.clone(), spawner.clone());
-                    open.push(open_domain(&device, domain, small_memory(), context).await.unwrap().0);
+                    let runtime = Runtime { clock: clock.clone(), spawner: spawner.clone() };
+                    open.push(open_domain(&device, domain, small_memory(), runtime).await.unwrap().0);
                 }
                 for (fs, domain) in open.iter().zip(0_u8..) {
                     if generation == 0 {
@@ -97,8 +98,8 @@ fn domains_opened_alone_do_not_see_or_touch_each_other() {
                 for fs in open {
                     fs.close().await.unwrap();
                 }
-                let context = (clock.clone(), spawner.clone());
-                let none = open_domain(&device, domains, small_memory(), context).await;
+                let runtime = Runtime { clock: clock.clone(), spawner: spawner.clone() };
+                let none = open_domain(&device, domains, small_memory(), runtime).await;
                 assert!(matches!(none, Err(Error::Invalid(_))));
             });
         }

@@ -9,7 +9,7 @@ use iolab_clock::Clock;
 use iolab_disk::{Caching, DiskOptions, open_disk};
 use iolab_executor::{Executor, ReadyOrder};
 use iolab_logfs::{
-    CoreSetup, DirectoryEntry, Disk, Error, InodeId, Occupied, Owner, Placement, Repair, Volume, core_setups,
+    CoreSetup, DirectoryEntry, Disk, Error, InodeId, Occupied, Owner, Placement, Repair, Runtime, Volume, core_setups,
 };
 
 use rig::{BLOCK, Bench, CLUSTER, Random, scale, small_memory};
@@ -27,8 +27,8 @@ fn disk(path: &Path) -> Disk {
 fn core<T>(path: &Path, setup: CoreSetup, work: impl AsyncFnOnce(Volume) -> T) -> T {
     let disk = disk(path);
     let (mut executor, mut driver) = (Executor::new(ReadyOrder::Fair), setup.driver(&disk));
-    let context = (Clock::monotonic(), executor.spawner());
-    let all = async { work(setup.open(&disk, small_memory(), context).await.unwrap().0).await };
+    let runtime = Runtime { clock: Clock::monotonic(), spawner: executor.spawner() };
+    let all = async { work(setup.open(&disk, small_memory(), runtime).await.unwrap().0).await };
     executor.run(&mut driver, all).unwrap()
 }
 
@@ -147,8 +147,8 @@ fn a_core_that_cannot_open_its_domain_is_told_to_the_others() {
                 scope.spawn(move || {
                     let disk = disk(path);
                     let (mut executor, mut driver) = (Executor::new(ReadyOrder::Fair), setup.driver(&disk));
-                    let context = (Clock::monotonic(), executor.spawner());
-                    executor.run(&mut driver, setup.open(&disk, small_memory(), context)).unwrap().unwrap_err()
+                    let runtime = Runtime { clock: Clock::monotonic(), spawner: executor.spawner() };
+                    executor.run(&mut driver, setup.open(&disk, small_memory(), runtime)).unwrap().unwrap_err()
                 })
             })
             .collect();
@@ -181,8 +181,8 @@ fn a_core_that_never_opens_keeps_nobody_waiting() {
                     scope.spawn(move || {
                         let disk = disk(path);
                         let (mut executor, mut driver) = (Executor::new(ReadyOrder::Fair), setup.driver(&disk));
-                        let context = (Clock::monotonic(), executor.spawner());
-                        let opened = executor.run(&mut driver, setup.open(&disk, small_memory(), context)).unwrap();
+                        let runtime = Runtime { clock: Clock::monotonic(), spawner: executor.spawner() };
+                        let opened = executor.run(&mut driver, setup.open(&disk, small_memory(), runtime)).unwrap();
                         opened.err()
                     })
                 })

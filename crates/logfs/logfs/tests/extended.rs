@@ -15,7 +15,7 @@ async fn fill(fs: &LogFs) -> Result<(), Error> {
     let kinds = [InodeKind::Fifo, InodeKind::Socket, InodeKind::CharacterDevice, InodeKind::BlockDevice];
     for (kind, number) in kinds.into_iter().zip([0, 0, 0x1203, 0x0801_0007]) {
         let name = format!("{kind:?}").into_bytes();
-        let inode = fs.make_special(ROOT, &name, (kind, number), Owner::default()).await?;
+        let inode = fs.make_special(ROOT, &name, kind, number, Owner::default()).await?;
         fs.set_extended(inode, b"trusted.kind", &name, SetCondition::Create).await?;
     }
     let file = fs.create(ROOT, b"file", Owner::default()).await?;

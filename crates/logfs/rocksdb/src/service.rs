@@ -8,7 +8,7 @@ use iolab_clock::Clock;
 use iolab_disk::{BlockDevice, DiskOptions, Volatile, open_disk};
 use iolab_executor::{Executor, ReadyOrder};
 use iolab_image::{ImageAccess, ImageError, Lock};
-use iolab_logfs::{Disk, Error, Layout, LocalVolume, OpenOptions, Placement, open_volume};
+use iolab_logfs::{Disk, Error, Layout, LocalVolume, OpenOptions, Placement, Runtime, open_volume};
 
 use crate::doorway::{Closing, Doorway, Job, Queue};
 use crate::{CallFailure, Location};
@@ -140,8 +140,8 @@ fn open(location: &Location, queue: &Arc<Queue>) -> Result<(Room, Layout), CallF
     };
     let disk = Disk::new(device);
     let mut executor = Executor::new(ReadyOrder::Fair);
-    let context = (Clock::monotonic(), executor.spawner());
-    let opened = executor.run(&mut disk.clone(), open_volume(&disk, OpenOptions::default(), context));
+    let runtime = Runtime { clock: Clock::monotonic(), spawner: executor.spawner() };
+    let opened = executor.run(&mut disk.clone(), open_volume(&disk, OpenOptions::default(), runtime));
     let wrong = |source| ImageError::FileSystem { path: location.image.clone(), source };
     let (volume, _recovery) = opened.unwrap_or(Err(Error::Closed)).map_err(wrong)?;
     let layout = volume.layout();

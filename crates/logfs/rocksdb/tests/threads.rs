@@ -26,10 +26,9 @@ fn disk(path: &Path) -> Disk {
 
 fn check(path: &Path) {
     let disk = disk(path);
-    let context = (Clock::monotonic(), Executor::new(ReadyOrder::Fair));
-    let mut executor = context.1;
-    let spawner = executor.spawner();
-    let report = executor.run(&mut disk.clone(), fsck(&disk, iolab_logfs::Repair::No, (context.0, spawner)));
+    let mut executor = Executor::new(ReadyOrder::Fair);
+    let runtime = iolab_logfs::Runtime { clock: Clock::monotonic(), spawner: executor.spawner() };
+    let report = executor.run(&mut disk.clone(), fsck(&disk, iolab_logfs::Repair::No, runtime));
     let report = report.unwrap().unwrap();
     assert!(report.faults.is_empty(), "{:?}", report.faults);
 }

@@ -82,14 +82,15 @@ pub(super) fn run<L: Load>(parent: &Path, parts: Vec<(Shape, L)>) -> Result<Vec<
     let domains = parts.len();
     on_threads(parts, |number, (shape, load), gate| {
         let path = |file| own(shape.place(file, number, domains)).join(format!("file{number}.{file}"));
-        run_part(&own(number), (shape, &path), load, gate)
+        run_part(&own(number), shape, &path, load, gate)
     })
 }
 
 /// `path` says where a file is.
 fn run_part<L: Load>(
     folder: &Path,
-    (shape, path): (Shape, &dyn Fn(usize) -> PathBuf),
+    shape: Shape,
+    path: &dyn Fn(usize) -> PathBuf,
     load: L,
     gate: Arc<Gate>,
 ) -> Result<L::Output, BenchError> {

@@ -10,7 +10,7 @@ use iolab_clock::Clock;
 use iolab_disk::{Buffer, DiskOptions, Divided, open_disk};
 use iolab_executor::{Executor, Notify, ReadyOrder};
 use iolab_image::{Image, ImageAccess, ImageError};
-use iolab_logfs::{Activity, CoreSetup, Disk, InodeId, MkfsOptions, core_setups, mkfs, open_domain};
+use iolab_logfs::{Activity, CoreSetup, Disk, InodeId, MkfsOptions, Runtime, core_setups, mkfs, open_domain};
 
 use super::opened::Opened;
 use super::{ImageStore, Load, Shape, Span, Stage, Store, on_threads};
@@ -31,8 +31,8 @@ pub(super) fn run<L: Load>(image: &ImageStore, parts: Vec<(Shape, L)>) -> Result
     // Open until all threads have ended: with it goes the lock.
     let mut opened = Image::open(&image.path, ImageAccess::Write)?;
     let domains = u32::try_from(parts.len()).unwrap_or(u32::MAX);
-    let made = opened.run(async |disk, (clock, _)| {
-        let options = MkfsOptions { domains, ..fresh(&image.mkfs, &clock) };
+    let made = opened.run(async |disk, runtime| {
+        let options = MkfsOptions { domains, ..fresh(&image.mkfs, &runtime.clock) };
         mkfs(&disk, &options).await
     })?;
     made.map_err(wrong(&image.path, "creating the file system"))?;
@@ -72,8 +72,8 @@ impl Part<'_> {
         let (disk, clock, mut executor) = (self.disk()?, Clock::monotonic(), Executor::new(ReadyOrder::Fair));
         let spawner = executor.spawner();
         let running = executor.run(&mut disk.clone(), async {
-            let context = (clock.clone(), spawner.clone());
-            let opened = open_domain(&disk, self.number as u32, self.image.open, context).await;
+            let runtime = Runtime { clock: clock.clone(), spawner: spawner.clone() };
+            let opened = open_domain(&disk, self.number as u32, self.image.open, runtime).await;
             let fs = Opened::Alone(opened.map_err(self.wrong("opening it"))?.0);
             let output = self.load(&fs, load, Stage { clock: clock.clone(), spawner, gate }).await?;
             fs.close().await.map_err(self.wrong("closing it"))?;
@@ -88,8 +88,8 @@ impl Part<'_> {
         let (disk, clock, mut executor) = (self.disk()?, Clock::monotonic(), Executor::new(ReadyOrder::Fair));
         let (spawner, mut driver) = (executor.spawner(), setup.driver(&disk));
         let running = executor.run(&mut driver, async {
-            let context = (clock.clone(), spawner.clone());
-            let (volume, _) = setup.open(&disk, self.image.open, context).await.map_err(self.wrong("opening it"))?;
+            let runtime = Runtime { clock: clock.clone(), spawner: spawner.clone() };
+            let (volume, _) = setup.open(&disk, self.image.open, runtime).await.map_err(self.wrong("opening it"))?;
             let ended = Rc::new(Arrivals::default());
             volume.keep(Rc::clone(&ended));
             let fs = Opened::AsCore(volume.clone());

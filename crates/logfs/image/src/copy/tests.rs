@@ -190,7 +190,7 @@ fn names_that_lead_elsewhere_are_never_used() {
             to_host(fs, b"/copy", CopyTarget::at(&target.join("copy")), true).await.map_err(Trouble::copy)
         });
         opened.unwrap_err();
-        let fsck = image.run(async |disk, context| iolab_logfs::fsck(&disk, Repair::Yes, context).await);
+        let fsck = image.run(async |disk, runtime| iolab_logfs::fsck(&disk, Repair::Yes, runtime).await);
         let report = fsck.unwrap().unwrap();
         assert!(report.faults.iter().any(|fault| fault.kind == InconsistencyKind::ImpossibleName), "{report:?}");
         let came = image.with_fs(async |fs| {

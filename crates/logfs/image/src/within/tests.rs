@@ -48,10 +48,10 @@ fn extended_attributes_and_special_files_are_moved_too() {
     with_two(async |fs, one, two| {
         let tree = fs.make_directory(one, b"tree", Owner { mode: 0o710, uid: 3, gid: 4 }).await?;
         fs.set_extended(tree, b"user.of", b"the directory", SetCondition::Any).await?;
-        let device = (InodeKind::BlockDevice, 0x803);
-        let special = fs.make_special(tree, b"device", device, Owner { mode: 0o660, uid: 1, gid: 2 }).await?;
+        let owner = Owner { mode: 0o660, uid: 1, gid: 2 };
+        let special = fs.make_special(tree, b"device", InodeKind::BlockDevice, 0x803, owner).await?;
         fs.set_extended(special, b"security.x", &[7; 100], SetCondition::Any).await?;
-        fs.make_special(tree, b"pipe", (InodeKind::Fifo, 0), Owner::default()).await?;
+        fs.make_special(tree, b"pipe", InodeKind::Fifo, 0, Owner::default()).await?;
         let (before, of_special) = (fs.stat(tree).await?, fs.stat(special).await?);
 
         move_within(fs, (one, b"tree"), (two, b"moved"), Occupied::Refuse).await?;

@@ -16,37 +16,49 @@ use crate::{Disk, Error, Layout};
 /// So much is encoded before it is written.
 const AT_ONCE_BYTES: usize = 1 << 20;
 
-/// Writes it to the clusters given, the first two of which are taken already, reads it back, and
+/// The clusters that a fresh log begins with, which are taken already, and its epoch.
+pub(crate) struct FreshPlace {
+    pub(crate) first: u32,
+    pub(crate) spare: u32,
+    pub(crate) epoch: u64,
+}
+
+/// Writes a checkpoint to free clusters, reads it back, and
 /// answers the anchor that leads to it, closed clean. What is written is durable with the next
 /// flush.
 pub(crate) async fn write(
     disk: &Disk,
     layout: &Layout,
-    contents: (&Tree, &Sums),
-    (clusters, [cluster, spare], epoch): (&mut ClusterTable, [u32; 2], u64),
+    tree: &Tree,
+    sums: &Sums,
+    clusters: &mut ClusterTable,
+    place: FreshPlace,
 ) -> Result<Anchor, Error> {
+    let FreshPlace { first: cluster, spare, epoch } = place;
     let next = FramePlace { cluster, offset: 0, sequence: 1, previous: 0 };
     let mut log = Log::resume(
         layout,
         LogEnd { next, spare, chain: [cluster].into(), kept: Vec::new(), changes: 1, tail_bytes: 0 },
         epoch,
     );
-    let older = describe(disk, contents, (&mut log, clusters), layout).await?;
-    let newest = describe(disk, contents, (&mut log, clusters), layout).await?;
+    let older = describe(disk, layout, tree, sums, &mut log, clusters).await?;
+    let newest = describe(disk, layout, tree, sums, &mut log, clusters).await?;
     let both = Generation { start: older.start, end: newest.end };
     if !is_whole(disk, layout, both, epoch).await? {
         return Err(Error::Device(DeviceError::Failed(5)));
     }
-    let (flushed, serial) = (log.last_sequence(), contents.0.serial);
+    let (flushed, serial) = (log.last_sequence(), tree.serial);
     Ok(Anchor { number: 1, epoch, newest, before: Some(older), flushed, closed: true, serial, changes: 1 })
 }
 
 /// Writes one checkpoint.
 async fn describe(
     disk: &Disk,
-    (tree, sums): (&Tree, &Sums),
-    (log, clusters): (&mut Log, &mut ClusterTable),
     layout: &Layout,
+    tree: &Tree,
+    sums: &Sums,
+    log: &mut Log,
+    clusters: &mut ClusterTable,
 ) -> Result<Generation, Error> {
     log.begin(tree.serial);
     let most_bytes = (layout.cluster_bytes as usize / 8).min(GROUP_BYTES);

@@ -54,8 +54,10 @@ pub(super) async fn move_out(instance: &Instance, victims: &[ClusterUse]) -> Res
     let slots = {
         let mut state = instance.state.borrow_mut();
         let state = &mut *state;
-        let context = (&instance.layout, state.log.last_ticket);
-        state.heads.take(Stream::Moved, content.len() as u64, &mut state.clusters, context).ok_or(Error::NoSpace)
+        state
+            .heads
+            .take(Stream::Moved, content.len() as u64, &mut state.clusters, &instance.layout, state.log.last_ticket)
+            .ok_or(Error::NoSpace)
     };
     // Somebody else was quicker with the last clusters: the next pass looks at what there is then.
     let Ok(slots) = slots else { return Ok(()) };

@@ -76,7 +76,7 @@ impl LogFs {
             Err(error) => return (Err(error), Some(buffer)),
         };
         let (written, proofs, buffer) = send(&self.0, &slots, buffer).await;
-        (self.record(inode, offset, (&slots, proofs), written), buffer)
+        (self.record(inode, offset, &slots, proofs, written), buffer)
     }
 
     /// Checks a write and finds room for it, as an extent.
@@ -90,8 +90,10 @@ impl LogFs {
         instance.admit(|state| Need::Clusters(clusters(state))).await?;
         let mut state = instance.state.borrow_mut();
         let state = &mut *state;
-        let context = (&instance.layout, state.log.last_ticket);
-        state.heads.take(Stream::Written, length, &mut state.clusters, context).ok_or(Error::NoSpace)
+        state
+            .heads
+            .take(Stream::Written, length, &mut state.clusters, &instance.layout, state.log.last_ticket)
+            .ok_or(Error::NoSpace)
     }
 
     /// Makes what was written a part of the file, and lets its clusters go.
@@ -99,7 +101,8 @@ impl LogFs {
         &self,
         inode: InodeId,
         offset: u64,
-        (slots, proofs): (&[Slot], Proofs),
+        slots: &[Slot],
+        proofs: Proofs,
         written: Result<(), DeviceError>,
     ) -> Result<(), Error> {
         let committed = match written {
@@ -146,7 +149,7 @@ impl LogFs {
         }
         let slots = self.find_room(inode, offset, length).await?;
         let written = write_slots(instance, &slots, content).await;
-        self.record(inode, offset, (&slots, proofs(&slots, content, instance.layout.block_bytes)), written)
+        self.record(inode, offset, &slots, proofs(&slots, content, instance.layout.block_bytes), written)
     }
 
     fn commit_extents(&self, inode: InodeId, offset: u64, slots: &[Slot], proofs: Proofs) -> Result<(), Error> {

@@ -3,16 +3,13 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use iolab_clock::Clock;
-use iolab_executor::Spawner;
-
 use super::finish_resize;
 use super::messages::{Answer, CoreDriver, Message, MessageReceiver, MessageSender};
 use super::root::RootCopy;
 use super::volume::Volume;
 use super::worker::{Work, Worker};
 use crate::recovery::{OnLoss, Recovery, load, read_map};
-use crate::{Disk, Error, LogFs, OpenOptions, open};
+use crate::{Disk, Error, LogFs, OpenOptions, Runtime, open};
 
 /// What a core needs to take part in opening a file system: made for all cores at once by
 /// [`core_setups`], and sent to their threads. When one is dropped without being opened, no core
@@ -41,13 +38,9 @@ pub fn core_setups(cores: usize) -> Vec<CoreSetup> {
 ///
 /// # Errors
 /// As [`open()`](crate::open()), but for the number of domains.
-pub async fn open_volume(
-    disk: &Disk,
-    options: OpenOptions,
-    context: (Clock, Spawner),
-) -> Result<(Volume, Recovery), Error> {
+pub async fn open_volume(disk: &Disk, options: OpenOptions, runtime: Runtime) -> Result<(Volume, Recovery), Error> {
     let (sender, receiver) = MessageReceiver::new();
-    Place { number: 0, senders: vec![sender], receiver }.open(disk, options, context).await
+    Place { number: 0, senders: vec![sender], receiver }.open(disk, options, runtime).await
 }
 
 impl Drop for CoreSetup {
@@ -87,19 +80,14 @@ impl CoreSetup {
         mut self,
         disk: &Disk,
         options: OpenOptions,
-        context: (Clock, Spawner),
+        runtime: Runtime,
     ) -> Result<(Volume, Recovery), Error> {
-        self.0.take().ok_or(Error::Closed)?.open(disk, options, context).await
+        self.0.take().ok_or(Error::Closed)?.open(disk, options, runtime).await
     }
 }
 
 impl Place {
-    async fn open(
-        self,
-        disk: &Disk,
-        options: OpenOptions,
-        (clock, spawner): (Clock, Spawner),
-    ) -> Result<(Volume, Recovery), Error> {
+    async fn open(self, disk: &Disk, options: OpenOptions, runtime: Runtime) -> Result<(Volume, Recovery), Error> {
         let (number, cores) = (self.number, self.senders.len());
         let (layout, owners) = match read_map(disk).await {
             Ok(found) => found,
@@ -109,9 +97,9 @@ impl Place {
         let mut recovery = Recovery { closed: true, ..Recovery::default() };
         for domain in (0..layout.domains).filter(|domain| *domain as usize % cores == number) {
             let opened = async {
-                let loaded = load(disk, (layout, Rc::clone(&owners)), domain, OnLoss::Refuse).await?;
+                let loaded = load(disk, layout, Rc::clone(&owners), domain, OnLoss::Refuse).await?;
                 finish_resize(disk, &layout).await?;
-                open::start(disk, options, (clock.clone(), spawner.clone()), loaded).await
+                open::start(disk, options, runtime.clone(), loaded).await
             };
             match opened.await {
                 Ok((fs, found)) => {
@@ -122,8 +110,8 @@ impl Place {
             }
         }
         let receiver = (number, self.senders, self.receiver);
-        let worker = Rc::new(Worker::new(receiver, layout, domains, spawner.clone()));
-        spawner.spawn(Rc::clone(&worker).serve());
+        let worker = Rc::new(Worker::new(receiver, layout, domains, runtime.spawner.clone()));
+        runtime.spawner.spawn(Rc::clone(&worker).serve());
         let outcome = worker.call(0, async move |first: Rc<Worker>| first.gather(refused).await).await;
         match outcome {
             Ok(root) => {

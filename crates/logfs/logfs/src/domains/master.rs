@@ -140,7 +140,7 @@ impl Worker {
             let wanted = fresh.clone();
             let make = async move |fs: LogFs| {
                 let Fresh { name, kind, owner, target } = wanted;
-                fs.make(InodeId::ROOT, &name, (kind, owner), &target).await
+                fs.make(InodeId::ROOT, &name, kind, owner, &target).await
             };
             answer = self.in_domain(domain, make).await;
             if answer != Err(Error::NoSpace) {
@@ -251,7 +251,7 @@ impl Worker {
         self.in_domain(replaced.domain(), async |fs: LogFs| fs.sync().await).await?;
         let (from, over) = (wanted.from.clone(), name.clone());
         let renamed = self
-            .in_domain(domain, async move |fs: LogFs| fs.rename_over((from.0, &from.1), (&over, replaced)).await)
+            .in_domain(domain, async move |fs: LogFs| fs.rename_over((from.0, &from.1), &over, replaced).await)
             .await;
         let (intent, inode, kind) = renamed?;
         let lost = name.clone();

@@ -34,7 +34,8 @@ impl LogFs {
     pub(super) async fn rename_over(
         &self,
         from: (InodeId, &[u8]),
-        (name, replaced): (&[u8], InodeId),
+        name: &[u8],
+        replaced: InodeId,
     ) -> Result<(Intent, InodeId, InodeKind), Error> {
         let spots = [from, (InodeId::ROOT, name)];
         let _held = self.lock_names(&spots).await;

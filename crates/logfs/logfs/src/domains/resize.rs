@@ -21,6 +21,7 @@ use iolab_disk::Buffer;
 use super::owners::{read_owners, write_owners};
 use super::part::part_of;
 use super::reconcile::{Double, is_open, unite};
+use crate::checkpoint::fresh::FreshPlace;
 use crate::clusters::{ClusterTable, Role};
 use crate::record::{InodeId, Record, Rename, Spot};
 use crate::recovery::{Loaded, OnLoss, claim_clusters, load, read_layout};
@@ -69,14 +70,14 @@ pub async fn resize_cores(disk: &Disk, domains: u32) -> Result<Resized, Error> {
     let mut loaded = Vec::new();
     let mut tables = Vec::new();
     for domain in 0..old.domains {
-        loaded.push(load(disk, (old, Rc::clone(&owners)), domain, OnLoss::Refuse).await?);
+        loaded.push(load(disk, old, Rc::clone(&owners), domain, OnLoss::Refuse).await?);
     }
     settle_names(&mut loaded)?;
     for domain in &loaded {
         tables.push(claim_clusters(domain)?.0);
     }
     let groups = Groups::find(&loaded, domains)?;
-    let shares = Shares::plan((&old, domains), (&tables, &owners), &groups)?;
+    let shares = Shares::plan(&old, domains, &tables, &owners, &groups)?;
     let mut sums = Sums::new(&old);
     for domain in &mut loaded {
         groups.clusters.keys().for_each(|cluster| sums.take_from(&mut domain.sums, *cluster));
@@ -157,9 +158,8 @@ async fn write_domains(
         };
         let mut own = Sums::new(&layout);
         shares.owners.of(domain).for_each(|cluster| own.take_from(&mut sums, cluster));
-        let contents = (tree, &own);
-        let anchor =
-            checkpoint::fresh::write(disk, &layout, contents, (&mut clusters, [first, spare], plan.epoch)).await?;
+        let place = FreshPlace { first, spare, epoch: plan.epoch };
+        let anchor = checkpoint::fresh::write(disk, &layout, tree, &own, &mut clusters, place).await?;
         for place in anchor.places_in_turn(&layout) {
             disk.write(place, Buffer::padded(&anchor.encode(&layout), layout.block_bytes as usize)).await?;
         }

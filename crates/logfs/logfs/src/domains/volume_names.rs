@@ -86,7 +86,8 @@ impl Volume {
         &self,
         directory: InodeId,
         name: &[u8],
-        (kind, number): (InodeKind, u32),
+        kind: InodeKind,
+        number: u32,
         owner: Owner,
     ) -> Result<InodeId, Error> {
         if !kind.is_special() {
@@ -111,7 +112,7 @@ impl Volume {
         }
         let make = async move |fs: LogFs| {
             let Fresh { name, kind, owner, target } = fresh;
-            fs.make(directory, &name, (kind, owner), &target).await
+            fs.make(directory, &name, kind, owner, &target).await
         };
         self.with_owner(directory, make).await
     }

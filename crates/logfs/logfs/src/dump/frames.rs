@@ -25,7 +25,7 @@ pub(super) async fn walk(
     let mut wanted_sequence = 0;
     for generation in anchor.before.into_iter().chain([anchor.newest]) {
         if wanted_sequence <= generation.start.sequence {
-            wanted_sequence = walk_from(generation.start, disk, (layout, anchor), sink).await?;
+            wanted_sequence = walk_from(generation.start, disk, layout, anchor, sink).await?;
         }
     }
     Ok(())
@@ -35,14 +35,15 @@ pub(super) async fn walk(
 async fn walk_from(
     start: FramePlace,
     disk: &Disk,
-    (layout, anchor): (&Layout, &Anchor),
+    layout: &Layout,
+    anchor: &Anchor,
     sink: &mut dyn FnMut(DumpLine),
 ) -> Result<u64, Error> {
     let (mut place, mut spare, mut epoch) = (start, 0, 0);
     let mut bytes = None;
     let mut visited = 0;
     loop {
-        let here = look(disk, layout, (place, epoch..=anchor.epoch), &mut bytes, sink).await?;
+        let here = look(disk, layout, place, epoch..=anchor.epoch, &mut bytes, sink).await?;
         let here_why = match here {
             Ok(found) => {
                 (place, spare, epoch) = (found.next, found.spare, found.epoch);
@@ -57,7 +58,7 @@ async fn walk_from(
         } else if visited > layout.clusters {
             Err("the clusters of the log form a loop".to_owned())
         } else {
-            look(disk, layout, (moved, epoch..=anchor.epoch), &mut bytes, sink).await?
+            look(disk, layout, moved, epoch..=anchor.epoch, &mut bytes, sink).await?
         };
         match there {
             Ok(found) => (place, spare, epoch) = (found.next, found.spare, found.epoch),
@@ -98,7 +99,8 @@ fn end(place: &FramePlace, here: &str, spare: u32, there: &str, anchor: &Anchor)
 async fn look(
     disk: &Disk,
     layout: &Layout,
-    (place, epochs): (FramePlace, std::ops::RangeInclusive<u64>),
+    place: FramePlace,
+    epochs: std::ops::RangeInclusive<u64>,
     kept: &mut Option<(u32, iolab_disk::Buffer)>,
     sink: &mut dyn FnMut(DumpLine),
 ) -> Result<Result<Found, String>, Error> {

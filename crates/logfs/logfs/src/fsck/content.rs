@@ -64,7 +64,7 @@ pub async fn check_content_told(disk: &Disk, told: &mut dyn FnMut(u64)) -> Resul
     let (layout, owners) = read_map(disk).await?;
     let mut report = ContentReport::default();
     for domain in 0..layout.domains {
-        let loaded = load(disk, (layout, owners.clone()), domain, OnLoss::Accept).await?;
+        let loaded = load(disk, layout, owners.clone(), domain, OnLoss::Accept).await?;
         let first = report.bad.len();
         check_domain(disk, &loaded, &mut report, told).await;
         if report.bad.len() > first {

@@ -132,7 +132,7 @@ impl Walk<'_> {
                     };
                     match there {
                         Some(frame) => (moved, frame),
-                        None => match self.behind_gap((place, spare), epoch).await? {
+                        None => match self.behind_gap(place, spare, epoch).await? {
                             Some(found) => found,
                             None => return Ok(()),
                         },

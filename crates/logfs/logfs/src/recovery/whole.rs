@@ -9,13 +9,15 @@ use crate::{Disk, Error, Layout};
 
 /// Reads the frames of a checkpoint.
 pub(crate) async fn is_whole(disk: &Disk, layout: &Layout, generation: Generation, epoch: u64) -> Result<bool, Error> {
-    is_whole_told(disk, (layout, generation, epoch), |_| ()).await
+    is_whole_told(disk, layout, generation, epoch, |_| ()).await
 }
 
 /// The same, and tells how many bytes each frame took.
 pub(crate) async fn is_whole_told(
     disk: &Disk,
-    (layout, generation, epoch): (&Layout, Generation, u64),
+    layout: &Layout,
+    generation: Generation,
+    epoch: u64,
     mut told: impl FnMut(u64),
 ) -> Result<bool, Error> {
     let mut reader = Reader::new(disk, layout, How::AcrossGaps);

@@ -15,7 +15,7 @@ use iolab_disk::{BlockDevice, RamDisk};
 use iolab_executor::{Executor, ReadyOrder};
 use iolab_logfs::{
     CoreSetup, Disk, Error, FsckReport, LogFs, MkfsOptions, OpenOptions, Policy, ReadingCost, Recovery, Repair,
-    VerifyReads, Volume, core_setups, fsck, mkfs, open,
+    Runtime, VerifyReads, Volume, core_setups, fsck, mkfs, open,
 };
 
 /// Blocks of all tests' disks, bytes.
@@ -50,7 +50,7 @@ impl Bench {
 
     pub(crate) fn try_open(&mut self, options: OpenOptions) -> Result<(LogFs, Recovery), Error> {
         let (disk, clock, spawner) = (self.disk.clone(), self.clock.clone(), self.executor.spawner());
-        self.run(async move { open(&disk, options, (clock, spawner)).await })
+        self.run(async move { open(&disk, options, Runtime { clock, spawner }).await })
     }
 
     pub(crate) fn open(&mut self) -> LogFs {
@@ -63,7 +63,7 @@ impl Bench {
         let spawner = self.executor.spawner();
         let open = |setup: CoreSetup| {
             let (disk, clock, spawner) = (self.disk.clone(), self.clock.clone(), spawner.clone());
-            self.executor.spawner().spawn(async move { setup.open(&disk, options, (clock, spawner)).await })
+            self.executor.spawner().spawn(async move { setup.open(&disk, options, Runtime { clock, spawner }).await })
         };
         let opening: Vec<_> = core_setups(cores).into_iter().map(open).collect();
         self.run(async {
@@ -81,7 +81,7 @@ impl Bench {
 
     pub(crate) fn fsck(&mut self, repair: Repair) -> Result<FsckReport, Error> {
         let (disk, clock, spawner) = (self.disk.clone(), self.clock.clone(), self.executor.spawner());
-        self.run(async move { fsck(&disk, repair, (clock, spawner)).await })
+        self.run(async move { fsck(&disk, repair, Runtime { clock, spawner }).await })
     }
 }
 

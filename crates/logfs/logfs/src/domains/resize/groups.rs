@@ -71,7 +71,7 @@ impl Groups {
             }
         }
         of.values_mut().chain(clusters.values_mut()).for_each(|set| *set = sets.find(*set));
-        let goal = assign(loaded, (&of, &clusters), (sets.0.len(), domains));
+        let goal = assign(loaded, &of, &clusters, sets.0.len(), domains);
         Ok(Groups { of, goal, cost, clusters })
     }
 
@@ -104,8 +104,10 @@ fn walk(domain: &Loaded, sets: &mut Sets, of: &mut BTreeMap<InodeId, usize>) -> 
 /// where there is least.
 fn assign(
     loaded: &[Loaded],
-    (of, clusters): (&BTreeMap<InodeId, usize>, &BTreeMap<u32, usize>),
-    (sets, domains): (usize, u32),
+    of: &BTreeMap<InodeId, usize>,
+    clusters: &BTreeMap<u32, usize>,
+    sets: usize,
+    domains: u32,
 ) -> Vec<u32> {
     let cluster_bytes = loaded.first().map_or(0, |domain| u64::from(domain.layout.cluster_bytes));
     let (mut weight, mut home) = (vec![0; sets], vec![0; sets]);

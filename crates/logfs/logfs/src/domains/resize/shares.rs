@@ -30,8 +30,10 @@ enum Use {
 
 impl Shares {
     pub(super) fn plan(
-        (layout, domains): (&Layout, u32),
-        (tables, owners): (&[ClusterTable], &Owners),
+        layout: &Layout,
+        domains: u32,
+        tables: &[ClusterTable],
+        owners: &Owners,
         groups: &Groups,
     ) -> Result<Shares, Error> {
         let uses: Vec<Use> = (1..layout.clusters - 1)
@@ -44,7 +46,7 @@ impl Shares {
                 }
             })
             .collect();
-        let quotas = quotas((layout, domains), &uses, groups)?;
+        let quotas = quotas(layout, domains, &uses, groups)?;
         let mut each = vec![NOBODY; uses.len()];
         let mut for_logs = each.clone();
         // The logs come first: they need what is free now.
@@ -80,7 +82,7 @@ struct Quota {
 }
 
 /// As equal as content allows, and to each what it needs at least.
-fn quotas((layout, domains): (&Layout, u32), uses: &[Use], groups: &Groups) -> Result<Vec<Quota>, Error> {
+fn quotas(layout: &Layout, domains: u32, uses: &[Use], groups: &Groups) -> Result<Vec<Quota>, Error> {
     let fair = uses.len() as u32 / domains;
     let mut log = vec![0_u64; domains as usize];
     for (inode, group) in &groups.of {

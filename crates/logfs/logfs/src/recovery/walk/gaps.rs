@@ -41,19 +41,20 @@ impl Walk<'_> {
     /// the end of the log.
     pub(in crate::recovery) async fn behind_gap(
         &mut self,
-        (place, spare): (FramePlace, u32),
+        place: FramePlace,
+        spare: u32,
         epoch: u64,
     ) -> Result<Option<(FramePlace, Found)>, Error> {
         if self.how == How::Strictly {
             return Ok(None);
         }
-        let found = match self.later_in(place.cluster, place.offset, (place.sequence, epoch)).await? {
-            None if self.layout.is_usable(spare) => self.later_in(spare, 0, (place.sequence, epoch)).await?,
+        let found = match self.later_in(place.cluster, place.offset, place.sequence, epoch).await? {
+            None if self.layout.is_usable(spare) => self.later_in(spare, 0, place.sequence, epoch).await?,
             found => found,
         };
         let found = match found {
             None if place.sequence <= self.durable && self.gaps.may_search() => {
-                self.later_anywhere((place.sequence, epoch)).await?
+                self.later_anywhere(place.sequence, epoch).await?
             }
             found => found,
         };
@@ -87,7 +88,8 @@ impl Walk<'_> {
         &mut self,
         cluster: u32,
         offset: u32,
-        (sequence, epoch): (u64, u64),
+        sequence: u64,
+        epoch: u64,
     ) -> Result<Option<(FramePlace, Found)>, Error> {
         let bytes = self.reader.read(cluster).await?;
         let (layout, epochs) = (self.layout, epoch..=self.anchor.epoch);
@@ -102,10 +104,10 @@ impl Walk<'_> {
 
     /// The frame with the lowest higher sequence, wherever it is: a whole cluster of the log cannot
     /// be read, or not be found.
-    async fn later_anywhere(&mut self, after: (u64, u64)) -> Result<Option<(FramePlace, Found)>, Error> {
+    async fn later_anywhere(&mut self, sequence: u64, epoch: u64) -> Result<Option<(FramePlace, Found)>, Error> {
         let mut best: Option<(FramePlace, Found)> = None;
         for cluster in 1..self.layout.clusters - 1 {
-            let found = self.later_in(cluster, 0, after).await?;
+            let found = self.later_in(cluster, 0, sequence, epoch).await?;
             let is_better = |(place, _): &(FramePlace, Found)| {
                 best.as_ref().is_none_or(|(known, _)| place.sequence < known.sequence)
             };
