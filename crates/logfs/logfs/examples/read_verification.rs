@@ -88,7 +88,9 @@ fn round(executor: &mut Executor, disk: &Disk, clock: &Clock, reading: Reading, 
         let (fs, _) = open(disk, options, runtime).await.expect("a file system");
         let (begun, processor) = (clock.now_ns(), processor_ns());
         let tasks: Vec<_> = (0..reading.depth)
-            .map(|number| spawner.spawn(reader(fs.clone(), reading, clock.clone(), begun + reading.part_ns, number + 7)))
+            .map(|number| {
+                spawner.spawn(reader(fs.clone(), reading, clock.clone(), begun + reading.part_ns, number + 7))
+            })
             .collect();
         let mut count = 0;
         for task in tasks {

@@ -16,13 +16,7 @@ const DISK_BYTES: u64 = 1 << 30;
 const FILES: usize = 16;
 const FILE_BYTES: u64 = 16 << 20;
 
-async fn load(
-    disk: Disk,
-    runtime: Runtime,
-    length: usize,
-    count: usize,
-    inline_bytes: u64,
-) -> Result<Vec<u64>, Error> {
+async fn load(disk: Disk, runtime: Runtime, length: usize, count: usize, inline_bytes: u64) -> Result<Vec<u64>, Error> {
     let clock = runtime.clock.clone();
     mkfs(&disk, &MkfsOptions::new([1; 16], 1)).await?;
     let options = OpenOptions { inline_bytes: Some(inline_bytes), ..OpenOptions::default() };
@@ -56,9 +50,8 @@ fn main() {
     let memory = RamDisk::with_contents(vec![1; DISK_BYTES as usize], 4096);
     let (disk, mut executor) = (Disk::new(memory), Executor::new(ReadyOrder::Fair));
     let runtime = Runtime { clock: Clock::best().0, spawner: executor.spawner() };
-    let taken = executor
-        .run(&mut disk.clone(), load(disk.clone(), runtime, length, count, inline_bytes))
-        .expect("it goes on");
+    let taken =
+        executor.run(&mut disk.clone(), load(disk.clone(), runtime, length, count, inline_bytes)).expect("it goes on");
     let mut taken = taken.unwrap_or_else(|error| panic!("{error}"));
     taken.sort_unstable();
     let at = |share: f64| taken[((taken.len() - 1) as f64 * share) as usize] as f64 / 1e3;

@@ -97,7 +97,7 @@ async fn pass(instance: &Instance) -> Result<bool, Error> {
     let (victims, live_bytes) = {
         let mut state = instance.state.borrow_mut();
         let state = &mut *state;
-        let victims = choose(instance, state, (candidates, urgent));
+        let victims = choose(instance, state, candidates, urgent);
         for victim in &victims {
             state.clusters.pin(instance.layout.start_of(victim.cluster), 1);
         }
@@ -169,7 +169,7 @@ fn budget(instance: &Instance, state: &State, urgent: bool) -> Budget {
     }
 }
 
-fn choose(instance: &Instance, state: &State, (candidates, urgent): (Vec<u32>, bool)) -> Vec<ClusterUse> {
+fn choose(instance: &Instance, state: &State, candidates: Vec<u32>, urgent: bool) -> Vec<ClusterUse> {
     let layout = &instance.layout;
     let cluster_bytes = u64::from(layout.cluster_bytes);
     // As they are now.

@@ -157,7 +157,7 @@ mod tests {
         Layout { cluster_bytes: 16 << 20, ..sample }
     }
 
-    fn put(cluster: &mut [u8], at: usize, (payload_bytes, sequence): (usize, u64), layout: &Layout) {
+    fn put(cluster: &mut [u8], at: usize, payload_bytes: usize, sequence: u64, layout: &Layout) {
         let header = Header { sequence, epoch: 1, flushed: 0, previous: 0, next_cluster: 2, changes: 1 };
         let mut frame = Buffer::zeroed(HEADER_BYTES + payload_bytes);
         seal(&mut frame, payload_bytes, &header, layout);
@@ -168,7 +168,7 @@ mod tests {
     fn a_search_finds_frames_behind_damage() {
         let (layout, mut cluster) = (layout(), vec![0; 1 << 20]);
         for (number, at) in (0..1 << 20).step_by(1 << 15).enumerate() {
-            put(&mut cluster, at, ((1 << 15) - HEADER_BYTES, number as u64), &layout);
+            put(&mut cluster, at, (1 << 15) - HEADER_BYTES, number as u64, &layout);
         }
         // All but every fourth are damaged: none of them keeps the search from the others.
         (0..1 << 20).step_by(1 << 15).filter(|at| at % (1 << 17) > 0).for_each(|at| cluster[at + 100] = 1);
@@ -182,7 +182,7 @@ mod tests {
         let mut cluster = vec![0; layout.cluster_bytes as usize];
         let length = cluster.len();
         for at in (0..length).step_by(BLOCK) {
-            put(&mut cluster, at, (0, 1), &layout);
+            put(&mut cluster, at, 0, 1, &layout);
             // Each goes on to the end of the cluster.
             let claimed = (length - at - HEADER_BYTES) as u32;
             cluster[at + 40..at + 44].copy_from_slice(&claimed.to_le_bytes());

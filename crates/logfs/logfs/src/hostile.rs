@@ -265,11 +265,11 @@ fn tamper(bytes: &mut [u8], change: &[u8]) {
     let frame = frame.filter(|(start, payload)| at < start + HEADER_BYTES + payload);
     bytes[at] = value;
     if how & 1 == 1 {
-        mend_checksum(bytes, at, (frame, domains.len()));
+        mend_checksum(bytes, at, frame, domains.len());
     }
 }
 
-fn mend_checksum(bytes: &mut [u8], at: usize, (frame, domains): (Option<(usize, usize)>, usize)) {
+fn mend_checksum(bytes: &mut [u8], at: usize, frame: Option<(usize, usize)>, domains: usize) {
     let (start, field, length) = match (at / BLOCK, frame) {
         (0, _) => (0, 12, BLOCK),
         (block, _) if (1..=2 * domains).contains(&block) => (block * BLOCK, 12, ENCODED_BYTES),

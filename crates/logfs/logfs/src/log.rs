@@ -158,17 +158,17 @@ impl Log {
         records.iter().for_each(|record| record.encode(&mut self.bytes));
         let length = self.bytes.len() - before;
         self.changed_bytes += length as u64;
-        self.close_group((length, records.len() as u32), mark)
+        self.close_group(length, records.len() as u32, mark)
     }
 
     /// Appends a group that is encoded already, of the checkpoint.
     pub(crate) fn append_encoded(&mut self, bytes: &[u8], mark: Mark) -> u64 {
         self.bytes.extend_from_slice(bytes);
-        self.close_group((bytes.len(), 0), mark)
+        self.close_group(bytes.len(), 0, mark)
     }
 
     /// The last so many bytes are a group.
-    fn close_group(&mut self, (length, changes): (usize, u32), mark: Mark) -> u64 {
+    fn close_group(&mut self, length: usize, changes: u32, mark: Mark) -> u64 {
         let most = self.layout.cluster_bytes as usize / 2;
         assert!(length <= most, "a group of {length} bytes, {most} are promised");
         self.last_ticket += 1;

@@ -147,13 +147,13 @@ pub(crate) async fn load(
 }
 
 async fn walk(disk: &Disk, layout: Layout, anchor: Anchor, how: How) -> Result<Walk<'_>, Error> {
-    let mut walk = Walk::new(disk, layout, (anchor, u64::MAX), how);
+    let mut walk = Walk::new(disk, layout, anchor, u64::MAX, how);
     walk.frames().await?;
     let frames = walk.doubtful.len();
     if let Some(last) = walk.settle_doubtful().await? {
         // Frames took effect that must not: everything again, up to the last one that may.
         let first = walk.next.sequence - frames as u64;
-        walk = Walk::new(disk, layout, (anchor, last), how);
+        walk = Walk::new(disk, layout, anchor, last, how);
         walk.frames().await?;
         while let Some(frame) = walk.doubtful.pop_front() {
             walk.take_effect(frame)?;

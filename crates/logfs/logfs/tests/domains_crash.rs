@@ -15,10 +15,10 @@ use rig::{BLOCK, Bench, CLUSTER, Random, scale, small_memory};
 /// Clusters of a domain: few, but enough for its log.
 const CLUSTERS: u64 = 32;
 
-fn empty(domains: u32) -> (Vec<u8>, u32) {
+fn empty(domains: u32) -> Vec<u8> {
     let disk = RamDisk::new((CLUSTERS * u64::from(domains) + 2) * u64::from(CLUSTER), BLOCK);
     Bench::new(disk.clone(), ReadyOrder::Fair).mkfs_of(domains);
-    (disk.with(|bytes| bytes.to_vec()), domains)
+    disk.with(|bytes| bytes.to_vec())
 }
 
 fn name(text: &str) -> Vec<u8> {
@@ -26,9 +26,8 @@ fn name(text: &str) -> Vec<u8> {
 }
 
 /// Two domains with a directory and a file in each.
-fn prepared() -> ((Vec<u8>, u32), Model) {
-    let (image, domains) = empty(2);
-    let disk = RamDisk::with_contents(image, BLOCK);
+fn prepared() -> (Vec<u8>, Model) {
+    let disk = RamDisk::with_contents(empty(2), BLOCK);
     let mut bench = Bench::new(disk.clone(), ReadyOrder::Fair);
     let handles = bench.open_all(2);
     let mut model = Model::new();
@@ -44,7 +43,7 @@ fn prepared() -> ((Vec<u8>, u32), Model) {
     bench.run(handles[0].clone().close()).unwrap();
     let files = [name("a"), name("b")].map(|name| model.lookup(root, &name).unwrap().domain());
     assert_eq!(files, [0, 1], "each core makes files in its own domain");
-    ((disk.with(|bytes| bytes.to_vec()), domains), model)
+    (disk.with(|bytes| bytes.to_vec()), model)
 }
 
 fn alphabet(model: &Model) -> Vec<Step> {
@@ -78,7 +77,7 @@ fn short_scripts_over_two_domains_survive_a_crash_at_every_event() {
         let mut script: Vec<Step> = (0..length).map(|at| alphabet[number / width.pow(at) % width].clone()).collect();
         script.extend([Step::Fsync(InodeId::ROOT), Step::Unlink(InodeId::ROOT, name("b"))]);
         let mut steps = script.clone().into_iter();
-        let story = tell(image.clone(), model.clone(), number as u64, &mut |_, _| steps.next());
+        let story = tell(image.clone(), 2, model.clone(), number as u64, &mut |_, _| steps.next());
         joint += story.joint.len();
         let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| story.crash_everywhere(scale() - 1)));
         crashes += caught.unwrap_or_else(|_| panic!("script {number}: {script:?}"));
@@ -103,7 +102,7 @@ fn random_scripts_over_domains_survive_crashes() {
             };
             (at < steps as usize).then_some(step)
         };
-        let story = tell(empty(domains), Model::new(), seed, &mut script);
+        let story = tell(empty(domains), domains, Model::new(), seed, &mut script);
         let mut random = Random(seed + 1_000);
         let mut places: Vec<usize> = (0..24).map(|_| random.below(story.trace.events() as u64 + 1) as usize).collect();
         places.sort_unstable();

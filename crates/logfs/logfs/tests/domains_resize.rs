@@ -18,7 +18,7 @@ fn resize(bench: &mut Bench, domains: u32) -> Result<Resized, Error> {
 
 /// Random steps by all domains; then closed, or left as a crash leaves it, with everything there.
 /// Answers the disk as it is then.
-fn use_it(disk: &RamDisk, model: &mut Model, (random, cores): (&mut Random, u64), is_closed: bool) -> RamDisk {
+fn use_it(disk: &RamDisk, model: &mut Model, random: &mut Random, cores: u64, is_closed: bool) -> RamDisk {
     let mut bench = Bench::new(Shuffled::new(disk.clone(), random.next()), ReadyOrder::Shuffled(random.next()));
     let handles = bench.open_all(cores as usize);
     for _ in 0..60 + random.below(200) {
@@ -66,7 +66,7 @@ fn everything_is_there_after_any_change_of_the_number() {
         for round in 0..7 {
             let is_closed = random.below(2) == 0;
             let cores = random.below(3) + 1;
-            disk = use_it(&disk, &mut model, (&mut random, cores), is_closed);
+            disk = use_it(&disk, &mut model, &mut random, cores, is_closed);
             let goal = random.below(7) as u32 + 1;
             let context = format!("seed {seed}, round {round}, from {domains} to {goal} domains");
             let resized = resize(&mut Bench::new(disk.clone(), ReadyOrder::Fair), goal);
@@ -87,7 +87,7 @@ fn a_crash_leaves_the_old_number_of_domains_or_the_new_one() {
         let disk = RamDisk::new(140 * u64::from(CLUSTER), BLOCK);
         let mut model = Model::new();
         Bench::new(disk.clone(), ReadyOrder::Fair).mkfs_of(before);
-        let disk = use_it(&disk, &mut model, (&mut random, 2), before != 2);
+        let disk = use_it(&disk, &mut model, &mut random, 2, before != 2);
         let image = disk.with(|bytes| bytes.to_vec());
         let (device, trace) = Traced::new(Shuffled::new(disk.clone(), 1));
         resize(&mut Bench::new(device, ReadyOrder::Fair), after).unwrap();
@@ -126,7 +126,7 @@ fn what_cannot_be_done_changes_nothing() {
     let disk = RamDisk::new(70 * u64::from(CLUSTER), BLOCK);
     let mut model = Model::new();
     Bench::new(disk.clone(), ReadyOrder::Fair).mkfs_of(2);
-    let disk = use_it(&disk, &mut model, (&mut random, 1), true);
+    let disk = use_it(&disk, &mut model, &mut random, 1, true);
     let before = disk.with(|bytes| bytes.to_vec());
     for domains in [0, 3, 8, 1_000_000] {
         let answer = resize(&mut Bench::new(disk.clone(), ReadyOrder::Fair), domains);
@@ -142,7 +142,7 @@ fn after_a_change_of_the_number_every_log_has_two_checkpoints_and_no_single_dama
     let disk = RamDisk::new(200 * u64::from(CLUSTER), BLOCK);
     let mut model = Model::new();
     Bench::new(disk.clone(), ReadyOrder::Fair).mkfs_of(1);
-    let disk = use_it(&disk, &mut model, (&mut random, 2), true);
+    let disk = use_it(&disk, &mut model, &mut random, 2, true);
     resize(&mut Bench::new(disk.clone(), ReadyOrder::Fair), 3).unwrap();
     let image = disk.with(|bytes| bytes.to_vec());
     let found = {

@@ -99,7 +99,7 @@ pub(crate) struct Doorway {
 }
 
 impl Doorway {
-    pub(crate) fn new(disk: Disk, queue: Arc<Queue>, (fs, spawner): (LocalVolume, Spawner)) -> Doorway {
+    pub(crate) fn new(disk: Disk, queue: Arc<Queue>, fs: LocalVolume, spawner: Spawner) -> Doorway {
         let disk_bell = disk.waking();
         let inside = Inside { fs, spawner, closed: Rc::default(), changed: Rc::default() };
         Doorway { disk, disk_bell, queue, inside, batch: Vec::new() }

@@ -97,7 +97,7 @@ impl FileSystem {
             self.0.service.tell(move |fs| fs.release(inode));
             return Ok(file);
         }
-        let file = Arc::new(OpenFile::new(&self.0, inode, (path, size)));
+        let file = Arc::new(OpenFile::new(&self.0, inode, path, size));
         files.insert(inode, Arc::downgrade(&file));
         Ok(file)
     }

@@ -40,7 +40,7 @@ struct Tail {
 }
 
 impl OpenFile {
-    pub(crate) fn new(shared: &Arc<Shared>, inode: InodeId, (path, size): (&[u8], u64)) -> OpenFile {
+    pub(crate) fn new(shared: &Arc<Shared>, inode: InodeId, path: &[u8], size: u64) -> OpenFile {
         OpenFile {
             shared: Arc::clone(shared),
             inode,

@@ -146,7 +146,7 @@ fn open(location: &Location, queue: &Arc<Queue>) -> Result<(Room, Layout), CallF
     let (volume, _recovery) = opened.unwrap_or(Err(Error::Closed)).map_err(wrong)?;
     let layout = volume.layout();
     let fs = LocalVolume::try_from(volume.with_placement(Placement::LeastFull)).map_err(wrong)?;
-    let doorway = Doorway::new(disk, Arc::clone(queue), (fs, executor.spawner()));
+    let doorway = Doorway::new(disk, Arc::clone(queue), fs, executor.spawner());
     Ok((Room { executor, doorway }, layout))
 }
 

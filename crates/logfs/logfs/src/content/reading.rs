@@ -66,7 +66,7 @@ impl LogFs {
             let found = gather(&state, inode, offset, buffer.len());
             if let Ok(found) = &found {
                 found.parts.iter().for_each(|part| state.clusters.pin(part.place, part.length));
-                instance.has_read(&mut state, inode, (found.length as u64, found.parts.len()));
+                instance.has_read(&mut state, inode, found.length as u64, found.parts.len());
             }
             found
         };

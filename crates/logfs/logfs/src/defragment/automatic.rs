@@ -18,7 +18,7 @@ const SMALL_BYTES: u64 = 128 << 10;
 
 impl Instance {
     /// A read of so many bytes took so many requests to the device.
-    pub(crate) fn has_read(&self, state: &mut State, inode: InodeId, (bytes, parts): (u64, usize)) {
+    pub(crate) fn has_read(&self, state: &mut State, inode: InodeId, bytes: u64, parts: usize) {
         let percent = u64::from(self.options.defragment_percent);
         if percent == 0 {
             return;

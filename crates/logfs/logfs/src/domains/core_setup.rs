@@ -109,8 +109,8 @@ impl Place {
                 Err(error) => refused = Some(error),
             }
         }
-        let receiver = (number, self.senders, self.receiver);
-        let worker = Rc::new(Worker::new(receiver, layout, domains, runtime.spawner.clone()));
+        let worker =
+            Rc::new(Worker::new(number, self.senders, self.receiver, layout, domains, runtime.spawner.clone()));
         runtime.spawner.spawn(Rc::clone(&worker).serve());
         let outcome = worker.call(0, async move |first: Rc<Worker>| first.gather(refused).await).await;
         match outcome {

@@ -202,7 +202,7 @@ impl Worker {
         match (target, &new_name) {
             (None, None) if wanted.to.0.domain() != domain => return Err(Error::CrossDomain),
             (Some((replaced, kind)), Some(name)) if replaced.domain() != domain => {
-                return self.rename_top_over(wanted.clone(), domain, (name.clone(), replaced, kind)).await;
+                return self.rename_top_over(wanted.clone(), domain, name.clone(), replaced, kind).await;
             }
             _ => {}
         }
@@ -235,7 +235,9 @@ impl Worker {
         self: &Rc<Self>,
         wanted: Move,
         domain: u32,
-        (name, replaced, kind): (Vec<u8>, InodeId, InodeKind),
+        name: Vec<u8>,
+        replaced: InodeId,
+        kind: InodeKind,
     ) -> Result<(), Error> {
         let from = wanted.from.clone();
         let source = self.in_domain(domain, async move |fs: LogFs| fs.lookup(from.0, &from.1)).await?;

@@ -90,7 +90,9 @@ impl std::fmt::Debug for Expected {
 
 impl Worker {
     pub(super) fn new(
-        (number, senders, receiver): (usize, Vec<MessageSender<Work>>, MessageReceiver<Work>),
+        number: usize,
+        senders: Vec<MessageSender<Work>>,
+        receiver: MessageReceiver<Work>,
         layout: Layout,
         domains: BTreeMap<u32, LogFs>,
         spawner: Spawner,

@@ -87,14 +87,14 @@ async fn check_domain(disk: &Disk, loaded: &Loaded, report: &mut ContentReport, 
         let read = disk.read(part.place, part.length as usize);
         under_way.push_back((part, read));
         if under_way.len() >= AHEAD
-            && let Some(next) = under_way.pop_front()
+            && let Some((part, read)) = under_way.pop_front()
         {
-            judge(loaded, next, report).await;
+            judge(loaded, part, read, report).await;
             told(report.good_bytes + report.unproven_bytes);
         }
     }
-    for next in under_way {
-        judge(loaded, next, report).await;
+    for (part, read) in under_way {
+        judge(loaded, part, read, report).await;
     }
 }
 
@@ -123,7 +123,7 @@ fn parts(loaded: &Loaded) -> impl Iterator<Item = Part> {
     loaded.tree.iter().flat_map(of_file)
 }
 
-async fn judge(loaded: &Loaded, (part, read): (Part, Transfer), report: &mut ContentReport) {
+async fn judge(loaded: &Loaded, part: Part, read: Transfer, report: &mut ContentReport) {
     let block = u64::from(loaded.layout.block_bytes);
     let (is_bad, error) = match read.await {
         Ok(bytes) => (loaded.sums.mismatch(part.place, &bytes), None),

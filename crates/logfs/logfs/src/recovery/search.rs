@@ -34,7 +34,7 @@ struct Frames {
 }
 
 impl Frames {
-    fn add(&mut self, (cluster, offset): (u32, u32), frame: &Frame<'_>) {
+    fn add(&mut self, cluster: u32, offset: u32, frame: &Frame<'_>) {
         let Header { sequence, epoch, flushed, previous, .. } = frame.header;
         let order = (epoch, sequence);
         self.flushed.push((order, flushed));
@@ -68,7 +68,7 @@ pub(super) async fn anchor(disk: &Disk, layout: &Layout, owners: &Owners) -> Res
     let mut frames = Frames::default();
     for cluster in owners.of(layout.domain) {
         let bytes = reader.read(cluster).await?;
-        Search::new(&bytes, 0, layout).for_each(|(offset, frame)| frames.add((cluster, offset), &frame));
+        Search::new(&bytes, 0, layout).for_each(|(offset, frame)| frames.add(cluster, offset, &frame));
     }
     let epoch = frames.flushed.iter().map(|((epoch, _), _)| *epoch).max().unwrap_or(0);
     for (begin, newest) in frames.checkpoints().take(MOST_TRIES) {

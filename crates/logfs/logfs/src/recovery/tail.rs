@@ -87,7 +87,7 @@ impl Walk<'_> {
                 _ => continue,
             };
             let fits = self.layout.holds(place, length) && length <= u64::from(self.layout.cluster_bytes);
-            if !fits || !self.is_there((place, length), &proof).await? {
+            if !fits || !self.is_there(place, length, &proof).await? {
                 missing.push((place, length));
             }
         }
@@ -95,7 +95,7 @@ impl Walk<'_> {
     }
 
     /// Whether the disk holds what a record says it does.
-    async fn is_there(&self, (place, length): (u64, u64), proof: &Proof) -> Result<bool, Error> {
+    async fn is_there(&self, place: u64, length: u64, proof: &Proof) -> Result<bool, Error> {
         let block = u64::from(self.layout.block_bytes);
         let start = place - place % block;
         let end = self.layout.blocks(place + length);

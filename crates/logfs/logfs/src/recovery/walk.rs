@@ -84,7 +84,7 @@ pub(super) struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     /// At the newest checkpoint of the anchor, to go no further than the frame of this sequence.
-    pub(super) fn new(disk: &'a Disk, layout: Layout, (anchor, last): (Anchor, u64), how: How) -> Walk<'a> {
+    pub(super) fn new(disk: &'a Disk, layout: Layout, anchor: Anchor, last: u64, how: How) -> Walk<'a> {
         let mut tree = Tree::new(layout.cluster_bytes);
         tree.loading = true;
         tree.tolerant = how == How::Regardless;

@@ -45,7 +45,8 @@ fn top(part: &Snapshot) -> BTreeMap<&Vec<u8>, InodeId> {
 /// Runs a script on an image of so many domains, whose content `model` says, from cores that take
 /// turns at random.
 pub(crate) fn tell(
-    (image, domains): (Vec<u8>, u32),
+    image: Vec<u8>,
+    domains: u32,
     model: Model,
     seed: u64,
     script: &mut dyn FnMut(usize, &Model) -> Option<Step>,
