@@ -103,6 +103,8 @@ pub mod init_flag {
     pub const EXPORT_SUPPORT: u64 = 1 << 4;
     /// `FUSE_BIG_WRITES`
     pub const BIG_WRITES: u64 = 1 << 5;
+    /// `FUSE_DONT_MASK`
+    pub const DONT_MASK: u64 = 1 << 6;
     /// `FUSE_DO_READDIRPLUS`
     pub const DO_READDIRPLUS: u64 = 1 << 13;
     /// `FUSE_READDIRPLUS_AUTO`
@@ -113,6 +115,8 @@ pub mod init_flag {
     pub const WRITEBACK_CACHE: u64 = 1 << 16;
     /// `FUSE_PARALLEL_DIROPS`
     pub const PARALLEL_DIROPS: u64 = 1 << 18;
+    /// `FUSE_POSIX_ACL`
+    pub const POSIX_ACL: u64 = 1 << 20;
     /// `FUSE_MAX_PAGES`
     pub const MAX_PAGES: u64 = 1 << 22;
     /// `FUSE_CACHE_SYMLINKS`

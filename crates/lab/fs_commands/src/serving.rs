@@ -8,10 +8,10 @@ use iolab_activity::Failure;
 use iolab_clock::Clock;
 use iolab_disk::{DiskOptions, open_disk};
 use iolab_executor::{Executor, ReadyOrder};
-use iolab_image::{ImageAccess, ImageError, Lock, Overlay};
+use iolab_image::{ImageAccess, ImageError, Lock, Overlay, remove_unfinished};
 use iolab_logfs::{
-    CoreDriver, CoreSetup, Disk, LocalVolume, OpenOptions, Placement, Policy, Runtime, VerifyReads, core_setups,
-    count_domains,
+    CoreDriver, CoreSetup, Disk, InodeId, LocalVolume, OpenOptions, Placement, Policy, Runtime, VerifyReads,
+    core_setups, count_domains,
 };
 use iolab_logfs_fuse::{FuseEvent, MountError, Mountable, Options, Stop, serve, serve_on_threads};
 
@@ -89,9 +89,17 @@ fn open_part(
     notes.into_iter().for_each(|note| observer(&FuseEvent::Note(note)));
     let disk = if access == ImageAccess::Read { Disk::new(Overlay::new(device)) } else { Disk::new(device) };
     let (clock, mut executor, mut driver) = (Clock::monotonic(), Executor::new(ReadyOrder::Fair), setup.driver(&disk));
-    let runtime = Runtime { clock: clock.clone(), spawner: executor.spawner() };
+    let spawner = executor.spawner();
+    let runtime = Runtime { clock: clock.clone(), spawner: spawner.clone() };
     let opened = executor.run(&mut driver, setup.open(&disk, options, runtime)).map_err(|_| MountError::Stalled)?;
-    let fs = LocalVolume::part(opened?.0.with_placement(Placement::LeastFull));
+    let volume = opened?.0.with_placement(Placement::LeastFull);
+    if access == ImageAccess::Write && volume.serves(InodeId::ROOT) {
+        let volume = volume.clone();
+        // It runs when the others serve their domains, too. If it fails, the copy is there as before,
+        // and the next who opens the image tries again.
+        spawner.spawn(async move { drop(remove_unfinished(&volume).await) });
+    }
+    let fs = LocalVolume::part(volume);
     Ok((Mountable { fs, disk, executor, clock }, driver))
 }
 

@@ -4,6 +4,7 @@ use iolab_fuse::abi::{set, u32_at, u64_at};
 use iolab_fuse::channel::Message;
 use iolab_logfs::{AttributeChange, Error, InodeId, SetCondition};
 
+use crate::acl;
 use crate::attributes::joined;
 use crate::names::one_name;
 use crate::world::{Answer, World, built};
@@ -61,7 +62,7 @@ impl Change {
             fs.truncate(self.inode, size).await?;
         }
         if self.beside_size {
-            fs.set_attributes(self.inode, self.change).await?;
+            acl::change(fs, self.inode, self.change).await?;
         }
         Ok(())
     }
@@ -74,16 +75,16 @@ pub(crate) struct SetAttribute {
     name: Vec<u8>,
     value: Vec<u8>,
     setting: SetCondition,
+    /// User and group of the caller.
+    caller: (u32, u32),
 }
 
 impl SetAttribute {
-    pub(crate) fn parse(message: &Message) -> Result<SetAttribute, i32> {
+    pub(crate) fn parse(world: &World, message: &Message) -> Result<SetAttribute, i32> {
         let (args, tail) = (message.args(), message.tail());
         let (Some(size), Some(flags)) = (u32_at(args, 0), u32_at(args, 4)) else { return Err(libc::EINVAL) };
         let name = one_name(tail)?;
-        if name.starts_with(b"system.") {
-            return Err(libc::EOPNOTSUPP);
-        }
+        acl::refuse_unknown(world, name)?;
         let value = tail.get(name.len() + 1..).and_then(|rest| rest.get(..size as usize)).ok_or(libc::EINVAL)?;
         let setting = match flags as i32 {
             libc::XATTR_CREATE => SetCondition::Create,
@@ -91,12 +92,16 @@ impl SetAttribute {
             _ => SetCondition::Any,
         };
         let inode = InodeId(message.header.node);
-        Ok(SetAttribute { inode, name: name.to_vec(), value: value.to_vec(), setting })
+        let caller = (message.header.uid, message.header.gid);
+        Ok(SetAttribute { inode, name: name.to_vec(), value: value.to_vec(), setting, caller })
     }
 
     pub(crate) async fn perform(self, world: World) -> Answer {
-        let SetAttribute { inode, name, value, setting } = self;
-        let set = world.fs.set_extended(inode, &name, &value, setting).await;
+        let SetAttribute { inode, name, value, setting, caller } = self;
+        let set = match acl::is_acl(&name) {
+            true => acl::set(&world.fs, inode, &name, &value, caller).await,
+            false => world.fs.set_extended(inode, &name, &value, setting).await,
+        };
         set.map(|()| Vec::new()).map_err(|error| error.errno())
     }
 }

@@ -13,10 +13,10 @@
 //! locks of files; it may, because nobody else changes the file system meanwhile. [`serve()`] ends
 //! by closing the file system, so that everything is durable.
 //!
-//! What it deliberately does not do: POSIX ACLs, `O_TMPFILE`, exchanging renames, `ioctl`,
-//! collapsing or inserting ranges, access times of reads. The promises are in
-//! `docs/logfs/durability.md`, the ways of use in `docs/logfs/mount.md`.
+//! What it deliberately does not do: `ioctl`, collapsing or inserting ranges, access times of reads.
+//! The promises are in `docs/logfs/durability.md`, the ways of use in `docs/logfs/mount.md`.
 
+mod acl;
 mod attributes;
 mod changes;
 mod directories;

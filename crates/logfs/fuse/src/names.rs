@@ -4,11 +4,13 @@ use iolab_fuse::abi::{self, u32_at, u64_at};
 use iolab_fuse::channel::Message;
 use iolab_logfs::{InodeId, InodeKind, Occupied, Owner};
 
+use crate::acl;
 use crate::attributes::{kind_of, negative_entry};
 use crate::world::{Answer, World, built, open_out};
 
-/// `RENAME_NOREPLACE` of linux/fs.h.
+/// `RENAME_NOREPLACE` and `RENAME_EXCHANGE` of linux/fs.h.
 const NO_REPLACE: u32 = 1;
+const EXCHANGE: u32 = 2;
 
 /// The name that ends at the first zero.
 pub(crate) fn one_name(tail: &[u8]) -> Result<&[u8], i32> {
@@ -30,22 +32,32 @@ pub(crate) struct New {
     kind: InodeKind,
     device: u32,
     owner: Owner,
+    umask: u32,
     /// Of a symbolic link.
     target: Vec<u8>,
-    /// CREATE also opens it, with these flags of open(2).
+    /// TMPFILE: it gets no name, whatever `name` is.
+    is_unnamed: bool,
+    /// CREATE and TMPFILE also open it, with these flags of open(2).
     opened: Option<u32>,
 }
 
 impl New {
-    /// What MKNOD, MKDIR, SYMLINK and CREATE ask for.
+    /// What MKNOD, MKDIR, SYMLINK, CREATE and TMPFILE ask for.
     pub(crate) fn parse(world: &World, message: &Message) -> Result<New, i32> {
         let (header, args, tail) = (message.header, message.args(), message.tail());
         let word = |at| u32_at(args, at).ok_or(libc::EINVAL);
-        let (mode, device, target) = match header.opcode {
-            abi::opcode::MKNOD => (word(0)?, word(4)?, Vec::new()),
-            abi::opcode::MKDIR => (libc::S_IFDIR | word(0)? & 0o7777, 0, Vec::new()),
-            abi::opcode::SYMLINK => (libc::S_IFLNK | 0o777, 0, two_names(tail)?.1),
-            _ => (libc::S_IFREG | word(4)? & 0o7777, 0, Vec::new()),
+        let (mut device, mut target) = (0, Vec::new());
+        let (mode, umask) = match header.opcode {
+            abi::opcode::MKNOD => {
+                device = word(4)?;
+                (word(0)?, word(8)?)
+            }
+            abi::opcode::MKDIR => (libc::S_IFDIR | word(0)? & 0o7777, word(4)?),
+            abi::opcode::SYMLINK => {
+                target = two_names(tail)?.1;
+                (libc::S_IFLNK | 0o777, 0)
+            }
+            _ => (libc::S_IFREG | word(4)? & 0o7777, word(8)?),
         };
         let kind = kind_of(mode).ok_or(libc::EINVAL)?;
         let directory = InodeId(header.node);
@@ -58,21 +70,32 @@ impl New {
             owner.mode |= if kind == InodeKind::Directory { libc::S_ISGID as u16 } else { 0 };
         }
         let name = one_name(tail)?.to_vec();
-        let opened = if header.opcode == abi::opcode::CREATE { Some(word(0)?) } else { None };
-        Ok(New { directory, name, kind, device, owner, target, opened })
+        let is_unnamed = header.opcode == abi::opcode::TMPFILE;
+        let opened = if is_unnamed || header.opcode == abi::opcode::CREATE { Some(word(0)?) } else { None };
+        Ok(New { directory, name, kind, device, owner, umask, target, is_unnamed, opened })
     }
 
     pub(crate) async fn make(self, world: World) -> Answer {
-        let New { directory, name, kind, device, owner, target, opened } = self;
+        let New { directory, name, kind, device, mut owner, umask, target, is_unnamed, opened } = self;
         let fs = &world.fs;
+        let (mode, inherited) =
+            acl::inherit(&world, directory, kind, owner.mode, umask).await.map_err(|error| error.errno())?;
+        owner.mode = mode;
         let made = match kind {
+            InodeKind::File if is_unnamed => fs.create_unnamed(directory, owner).await,
             InodeKind::File => fs.create(directory, &name, owner).await,
             InodeKind::Directory => fs.make_directory(directory, &name, owner).await,
             InodeKind::Symlink => fs.symlink(directory, &name, &target, owner).await,
             special => fs.make_special(directory, &name, special, device, owner).await,
         };
         let inode = made.map_err(|error| error.errno())?;
-        let mut answer = world.entry_anywhere(inode, opened).await?;
+        inherited.give(fs, inode).await.map_err(|error| error.errno())?;
+        let entry = world.entry_anywhere(inode, opened).await;
+        if is_unnamed {
+            // From now on the kernel holds it.
+            world.fs.clone().into_volume().release(inode).await;
+        }
+        let mut answer = entry?;
         if opened.is_some() {
             answer.extend(built(open_out));
         }
@@ -129,7 +152,8 @@ impl Move {
         let occupied = match flags.ok_or(libc::EINVAL)? {
             0 => Occupied::Replace,
             NO_REPLACE => Occupied::Refuse,
-            // Exchanging, and leaving a whiteout: what rename(2) says of file systems that cannot.
+            EXCHANGE => Occupied::Exchange,
+            // Leaving a whiteout: what rename(2) says of file systems that cannot.
             _ => return Err(libc::EINVAL),
         };
         let directory = InodeId(u64_at(args, 0).ok_or(libc::EINVAL)?);

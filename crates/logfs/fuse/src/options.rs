@@ -23,6 +23,8 @@ pub struct Options {
     /// passing it on at once. Faster for small writes; the order of changes is then only kept
     /// between syncs.
     pub writeback: bool,
+    /// Whether access control lists are kept, and judged by the kernel (acl(5)).
+    pub acl: bool,
     /// Whether data that is read is compared with its checksum.
     pub verify: bool,
     /// Files that reads find in many small pieces are put together; that moves at most this share
@@ -38,8 +40,8 @@ pub struct Options {
 #[error("unknown mount option {0}; known options are {known}", known = KNOWN)]
 pub struct UnknownWord(String);
 
-const KNOWN: &str = "ro rw suid nosuid dev nodev exec noexec noatime relatime dirsync sync async writeback nowriteback verify noverify commit=SECONDS defragment=PERCENT \
-                     max_write=BYTES depth=N transport=auto|classic|io_uring";
+const KNOWN: &str = "ro rw suid nosuid dev nodev exec noexec noatime relatime dirsync sync async writeback nowriteback acl noacl verify noverify \
+                     commit=SECONDS defragment=PERCENT max_write=BYTES depth=N transport=auto|classic|io_uring";
 
 impl Options {
     /// The usual: no set-user-id programs, no devices, every write passed on at once, durable after
@@ -53,6 +55,7 @@ impl Options {
             transfer_bytes: 256 << 10,
             flags: MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOATIME,
             writeback: false,
+            acl: true,
             verify: true,
             defragment_percent: 0,
             commit_seconds: 5,
@@ -108,6 +111,10 @@ impl Options {
                 self.writeback = word == "writeback";
                 return Ok(());
             }
+            "acl" | "noacl" => {
+                self.acl = word == "acl";
+                return Ok(());
+            }
             "verify" | "noverify" => {
                 self.verify = word == "verify";
                 return Ok(());
@@ -132,9 +139,9 @@ mod tests {
         assert_eq!(options.flags, MountFlags::NODEV | MountFlags::NOATIME);
         assert_eq!((options.commit_seconds, options.transfer_bytes, options.writeback), (30, 65536, false));
         assert_eq!(options.transport, FuseTransport::Classic);
-        assert!(options.verify);
-        options.apply("noverify").unwrap();
-        assert!(!options.verify);
+        assert!(options.verify && options.acl);
+        options.apply("noverify,noacl").unwrap();
+        assert!(!options.verify && !options.acl);
         options.apply("noverify,verify").unwrap();
         assert!(options.verify);
         for bad in ["user_xattr", "commit=soon", "transport=pigeon", "ro=1"] {

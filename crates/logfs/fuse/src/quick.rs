@@ -6,6 +6,7 @@ use iolab_fuse::abi::{Body, TransferArgs, opcode, u32_at, u64_at};
 use iolab_fuse::channel::Message;
 use iolab_logfs::{Error, InodeId, InodeKind, LocalVolume, Space};
 
+use crate::acl;
 use crate::attributes::{KnownAttributes, negative_entry};
 use crate::directories::Listing;
 use crate::names::one_name;
@@ -39,7 +40,7 @@ pub(crate) fn answer(world: &World, message: &Message, payload: &mut [u8]) -> Op
         }
         opcode::STATFS => fitted(statistics(&world.fs.space(), Body::new(payload))),
         opcode::LSEEK => seek(&world.fs, inode, args, payload),
-        opcode::GETXATTR => attribute(&world.fs, inode, message, payload),
+        opcode::GETXATTR => attribute(world, inode, message, payload),
         opcode::LISTXATTR => attribute_names(&world.fs, inode, args, payload),
         // The kernel checks modes by itself (mount option default_permissions).
         opcode::ACCESS | opcode::FLUSH | opcode::RELEASE | opcode::DESTROY => Ok(0),
@@ -159,13 +160,10 @@ fn seek(fs: &LocalVolume, inode: InodeId, args: &[u8], payload: &mut [u8]) -> Qu
     fitted(Body::new(payload).u64(at))
 }
 
-fn attribute(fs: &LocalVolume, inode: InodeId, message: &Message, payload: &mut [u8]) -> Quick {
+fn attribute(world: &World, inode: InodeId, message: &Message, payload: &mut [u8]) -> Quick {
     let name = one_name(message.tail())?;
-    // POSIX ACLs are kept by nobody here; the kernel is told so once and asks no more.
-    if name.starts_with(b"system.") {
-        return Err(libc::EOPNOTSUPP);
-    }
-    let value = fs.extended(inode, name).map_err(errno)?;
+    acl::refuse_unknown(world, name)?;
+    let value = world.fs.extended(inode, name).map_err(errno)?;
     sized(&value, message.args(), payload)
 }
 

@@ -91,7 +91,7 @@ pub(crate) fn connect(
         payload_bytes,
         transport: options.transport,
         background: u16::try_from(slots * thread.share.threads).unwrap_or(u16::MAX).max(64),
-        features: features(options.writeback),
+        features: features(options),
     };
     let transport = negotiate(&channel, offer, session.payload(0))?.transport;
     drop(switch);
@@ -126,11 +126,12 @@ pub(crate) fn serve_connected(
 }
 
 /// What the kernel is asked to do for us.
-fn features(writeback: bool) -> u64 {
+fn features(options: &Options) -> u64 {
     init_flag::DO_READDIRPLUS
         | init_flag::READDIRPLUS_AUTO
         | init_flag::CACHE_SYMLINKS
         | init_flag::EXPORT_SUPPORT
         | init_flag::HANDLE_KILLPRIV_V2
-        | if writeback { init_flag::WRITEBACK_CACHE } else { 0 }
+        | if options.writeback { init_flag::WRITEBACK_CACHE } else { 0 }
+        | if options.acl { init_flag::POSIX_ACL | init_flag::DONT_MASK } else { 0 }
 }

@@ -39,8 +39,8 @@ pub(crate) struct Session {
 impl Session {
     pub(crate) fn new(what: Mountable, supplies: Supplies, wake: Option<Arc<WakeEvent>>) -> Session {
         let Mountable { fs, disk, executor, clock } = what;
-        let Supplies { pool, commit, notices } = supplies;
-        let world = World::new(fs, clock, notices);
+        let Supplies { pool, commit, acl, notices } = supplies;
+        let world = World::new(fs, clock, acl, notices);
         if world.fs.is_shared() {
             world.fs.keep(Rc::new(world.clone()));
         }

@@ -64,7 +64,7 @@ pub(crate) fn start(starter: &impl Start, world: &World, message: &Message, payl
             let now_ns = world.clock.unix_ns();
             starter.start(Change::parse(message, now_ns)?.perform(world));
         }
-        opcode::CREATE | opcode::MKNOD | opcode::MKDIR | opcode::SYMLINK => {
+        opcode::CREATE | opcode::TMPFILE | opcode::MKNOD | opcode::MKDIR | opcode::SYMLINK => {
             starter.start(New::parse(&world, message)?.make(world));
         }
         opcode::LINK => {
@@ -76,7 +76,7 @@ pub(crate) fn start(starter: &impl Start, world: &World, message: &Message, payl
             starter.start(remove(world, inode, name, code == opcode::RMDIR));
         }
         opcode::RENAME | opcode::RENAME2 => starter.start(Move::parse(message)?.perform(world)),
-        opcode::SETXATTR => starter.start(SetAttribute::parse(message)?.perform(world)),
+        opcode::SETXATTR => starter.start(SetAttribute::parse(&world, message)?.perform(world)),
         opcode::REMOVEXATTR => {
             let name = one_name(message.tail())?.to_vec();
             starter.start(remove_attribute(world, inode, name));

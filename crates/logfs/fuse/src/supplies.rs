@@ -33,13 +33,15 @@ pub struct Mountable {
 pub(crate) struct Supplies {
     pub(crate) pool: SlotPool,
     pub(crate) commit: Commit,
+    /// Whether access control lists are kept.
+    pub(crate) acl: bool,
     pub(crate) notices: Notices,
 }
 
 impl Supplies {
     pub(crate) fn new(options: &Options, share: Share) -> Result<Supplies, MountError> {
         let (pool, commit) = (pool(options, share)?, Commit::new(options.commit_seconds)?);
-        Ok(Supplies { pool, commit, notices: Notices::new()? })
+        Ok(Supplies { pool, commit, acl: options.acl, notices: Notices::new()? })
     }
 }
 

@@ -23,15 +23,17 @@ pub(crate) type Answer = Result<Vec<u8>, i32>;
 pub(crate) struct World {
     pub(crate) fs: LocalVolume,
     pub(crate) clock: Clock,
+    /// Whether access control lists are kept.
+    pub(crate) acl: bool,
     pub(crate) nodes: Rc<RefCell<Nodes>>,
     pub(crate) directories: Rc<RefCell<Directories>>,
     pub(crate) notices: Rc<RefCell<Notices>>,
 }
 
 impl World {
-    pub(crate) fn new(fs: LocalVolume, clock: Clock, notices: Notices) -> World {
+    pub(crate) fn new(fs: LocalVolume, clock: Clock, acl: bool, notices: Notices) -> World {
         let notices = Rc::new(RefCell::new(notices));
-        World { fs, clock, nodes: Rc::default(), directories: Rc::default(), notices }
+        World { fs, clock, acl, nodes: Rc::default(), directories: Rc::default(), notices }
     }
 
     /// Whether this thread answers for an inode by itself. Of the root directory each domain has a

@@ -106,6 +106,9 @@ impl Image {
             // Each command opens anew: one domain after the other would always begin with the
             // first.
             let fs = fs.with_placement(Placement::LeastFull);
+            if access == ImageAccess::Write {
+                crate::remove_unfinished(&fs).await.map_err(|error| E::from(wrong(error)))?;
+            }
             let answer = work(&fs, recovery).await;
             if access == ImageAccess::Write {
                 let closed = fs.close().await.map_err(|error| E::from(wrong(error)));

@@ -27,4 +27,4 @@ pub use image::Image;
 pub use lock::{ImageAccess, Lock};
 pub use overlay::Overlay;
 pub use target::{Objection, make_file, objections, user};
-pub use within::{move_within, remove_tree};
+pub use within::{move_within, remove_tree, remove_unfinished};

@@ -3,7 +3,8 @@
 //! A move between directories of different domains is a copy, with all attributes, holes and hard
 //! links among what is moved; the source goes when the copy is durable. Until then the copy has a
 //! name of its own: a move that fails changes nothing. After a crash the source is there, the copy,
-//! or both; a copy that was not complete has the name [`UNFINISHED`] and a number.
+//! or both. Meanwhile an attribute of the root directory names the copy, so that whoever opens the
+//! image next removes one that is not complete ([`remove_unfinished`]).
 
 use std::collections::HashMap;
 
@@ -15,6 +16,10 @@ use crate::copy::PIECE_BYTES;
 
 /// How names of copies begin that are not complete.
 const UNFINISHED: &str = ".iolab-moving-";
+
+/// The attribute of the root directory that names a copy that is not complete: the number of its
+/// directory (u64, little-endian), then its name.
+const MOVING: &[u8] = b"trusted.iolab.moving";
 
 /// A directory, and a name in it.
 type Spot<'a> = (InodeId, &'a [u8]);
@@ -68,6 +73,7 @@ pub async fn move_within(fs: &Volume, from: Spot<'_>, to: Spot<'_>, occupied: Oc
     }
     let unfinished = free_name(fs, to.0).await?;
     let copy = (to.0, &unfinished[..]);
+    announce(fs, copy).await?;
     let copied = match copy_tree(fs, source.inode, copy).await {
         Ok(()) => fs.rename(copy, to, occupied).await,
         Err(error) => Err(error),
@@ -75,12 +81,47 @@ pub async fn move_within(fs: &Volume, from: Spot<'_>, to: Spot<'_>, occupied: Oc
     if let Err(error) = copied {
         // The first error is the one to tell; what cannot be removed has a name that says what it
         // is.
-        let _left_over = remove_tree(fs, copy).await;
+        if remove_tree(fs, copy).await.is_ok() {
+            fs.remove_extended(InodeId::ROOT, MOVING).await?;
+        }
         return Err(error);
     }
+    fs.remove_extended(InodeId::ROOT, MOVING).await?;
     // Domains have no order between them: the source must not be gone before the copy is durable.
     fs.sync().await?;
     remove_tree(fs, from).await
+}
+
+/// Says durably which copy is not complete yet, before there is any of it.
+async fn announce(fs: &Volume, (directory, name): Spot<'_>) -> Result<(), Error> {
+    let value = [&directory.0.to_le_bytes()[..], name].concat();
+    fs.set_extended(InodeId::ROOT, MOVING, &value, SetCondition::Any).await?;
+    fs.fsync(InodeId::ROOT).await
+}
+
+/// Removes the incomplete copy that a crash during a move has left, if there is one; returns its
+/// name. For whoever opens a file system to change it.
+///
+/// # Errors
+/// The first of the file system; the next who opens it tries again.
+pub async fn remove_unfinished(fs: &Volume) -> Result<Option<Vec<u8>>, Error> {
+    let value = match fs.extended(InodeId::ROOT, MOVING).await {
+        Ok(value) => value,
+        Err(Error::NoAttribute) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let mut removed = None;
+    if let Some((directory, name)) = value.split_first_chunk::<8>() {
+        match remove_tree(fs, (InodeId(u64::from_le_bytes(*directory)), name)).await {
+            Ok(()) => removed = Some(name.to_vec()),
+            // It was complete and has its name, or there was nothing of it yet.
+            Err(Error::NotFound) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    fs.sync().await?;
+    fs.remove_extended(InodeId::ROOT, MOVING).await?;
+    Ok(removed)
 }
 
 async fn existing(fs: &Volume, (directory, name): Spot<'_>) -> Result<Option<DirectoryEntry>, Error> {

@@ -2,7 +2,7 @@
 //! the names mean, and who may set which, is for those who show the file system.
 
 use crate::locks::Mode;
-use crate::record::{InodeId, Record};
+use crate::record::{Attributes, InodeId, Record};
 use crate::space::Need;
 use crate::tree::cost_bytes;
 use crate::{Error, LogFs};
@@ -71,11 +71,45 @@ impl LogFs {
             (Err(Error::NotFound), _) => return Err(Error::NotFound),
             _ => {}
         }
-        if self.extended_bytes_with(inode, name, value) > MOST_BYTES.min(u64::from(self.0.layout.cluster_bytes) / 8) {
-            return Err(Error::NoSpace);
-        }
+        self.check_room(inode, name, value)?;
         let (name, value, time) = (name.to_vec(), value.to_vec(), self.0.now());
         self.0.commit(&[Record::SetExtended { inode, name, time, value }]).map(drop)
+    }
+
+    /// Sets an attribute, or removes it if it is there, and sets the mode: in one step, as access
+    /// control lists need it.
+    ///
+    /// # Errors
+    /// As [`LogFs::set_extended`].
+    pub async fn set_extended_with_mode(
+        &self,
+        inode: InodeId,
+        name: &[u8],
+        value: Option<&[u8]>,
+        mode: u16,
+    ) -> Result<(), Error> {
+        let _held = self.0.locks.take_inode(inode, Mode::Exclusive).await;
+        self.0.admit(|_| Need::Clusters(0)).await?;
+        let (old, time) = (self.stat(inode)?, self.0.now());
+        let mut records = Vec::new();
+        match value {
+            Some(value) => {
+                self.check_room(inode, name, value)?;
+                records.push(Record::SetExtended { inode, name: name.to_vec(), time, value: value.to_vec() });
+            }
+            None if self.extended(inode, name).is_ok() => {
+                records.push(Record::RemoveExtended { inode, name: name.to_vec(), time });
+            }
+            None => {}
+        }
+        let attributes = Attributes { mode: mode & 0o7777, changed_ns: time, ..old };
+        records.push(Record::Attributes { inode, attributes });
+        self.0.commit(&records).map(drop)
+    }
+
+    fn check_room(&self, inode: InodeId, name: &[u8], value: &[u8]) -> Result<(), Error> {
+        let most = MOST_BYTES.min(u64::from(self.0.layout.cluster_bytes) / 8);
+        if self.extended_bytes_with(inode, name, value) > most { Err(Error::NoSpace) } else { Ok(()) }
     }
 
     /// What all attributes would take if this one were set.

@@ -20,8 +20,9 @@
 //! opens them on one core, where a [`LocalVolume`] answers from memory without waiting;
 //! [`open_domain`] opens one alone, [`resize_cores`] changes their number.
 //!
-//! What does not exist yet: exchanging renames, space set aside by `allocate`. Cutting off very
-//! many extents at once, by one `truncate`, is one step and makes others wait.
+//! `docs/logfs/tutorial.md` shows how programs use it. What does not exist: space set aside by
+//! `allocate`. Cutting off very many extents at once, by one `truncate`, is one step and makes
+//! others wait.
 
 mod activity;
 mod allocation;
@@ -93,3 +94,8 @@ pub use names::{DirectoryEntry, Occupied, Owner};
 pub use open::{count_domains, open, open_domain};
 pub use open_options::{CleaningSettings, OpenOptions, Runtime, VerifyReads};
 pub use recovery::Recovery;
+
+/// The blocks of the tutorial are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/logfs/tutorial.md")]
+pub struct Tutorial;

@@ -1,12 +1,15 @@
 //! Operations on names. They lock the directories shared and the names exclusively, wait for space,
 //! check, and commit: checks and commit have no await between them.
 
+mod renaming;
+
 use crate::locks::{Held, Key, Mode};
 use crate::name_rules::{check_name, check_target};
-use crate::record::{Attributes, InodeId, InodeKind, Node, Record, Rename, Spot};
+use crate::record::{Attributes, InodeId, InodeKind, Node, Record, Spot};
 use crate::space::Need;
 use crate::tree::{Inode, Names, Tree};
 use crate::{Error, LogFs};
+pub use renaming::Occupied;
 
 /// Last serial of an inode number: the bits above it are the domain's.
 const LAST_SERIAL: u64 = (1 << 48) - 1;
@@ -33,15 +36,6 @@ pub struct Owner {
     pub uid: u32,
     /// Group.
     pub gid: u32,
-}
-
-/// What a rename does with a name that is taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Occupied {
-    /// Replaces it, as `rename(2)` does.
-    Replace,
-    /// Answers [`Error::Exists`] (`RENAME_NOREPLACE`).
-    Refuse,
 }
 
 fn names(tree: &Tree, directory: InodeId) -> Result<&Names, Error> {
@@ -174,18 +168,11 @@ impl LogFs {
             if names_for_new(&state.tree, directory)?.get(name).is_some() {
                 return Err(Error::Exists);
             }
-            if state.tree.serial & LAST_SERIAL == LAST_SERIAL {
-                return Err(Error::NoSpace);
+            let mut node = fresh(&mut state.tree, kind, owner, self.0.now())?;
+            node.target = target.to_vec();
+            if kind == InodeKind::Directory {
+                node.parent = directory;
             }
-            // Taken at once, so that no other creation gets the same; one that fails leaves a gap.
-            state.tree.serial += 1;
-            let inode = InodeId(state.tree.serial);
-            let time = self.0.now();
-            let fresh = Tree::root(owner.mode & 0o7777, time).attributes;
-            let links = if kind == InodeKind::Directory { 2 } else { 1 };
-            let attributes = Attributes { kind, links, uid: owner.uid, gid: owner.gid, ..fresh };
-            let parent = if kind == InodeKind::Directory { directory } else { InodeId(0) };
-            let node = Node { inode, attributes, parent, target: target.to_vec() };
             (Spot { directory, name: name.to_vec() }, node)
         };
         let inode = node.inode;
@@ -193,32 +180,68 @@ impl LogFs {
         Ok(inode)
     }
 
-    /// Gives a file one more name.
+    /// Makes a file without a name, in the domain of a directory (`O_TMPFILE`), and holds it.
+    /// [`LogFs::link`] gives it a name; without one it goes with the last [`LogFs::release`], or
+    /// in a crash.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], [`Error::NotDirectory`], [`Error::NoSpace`].
+    pub async fn create_unnamed(&self, directory: InodeId, owner: Owner) -> Result<InodeId, Error> {
+        let _held = self.0.locks.take(std::iter::once((Key::Inode(directory), Mode::Shared))).await;
+        self.0.admit(|_| Need::Clusters(0)).await?;
+        let mut state = self.0.state.borrow_mut();
+        let spot = Spot { directory, name: free_name(names_for_new(&state.tree, directory)?) };
+        let before = state.tree.get(directory).ok_or(Error::NotFound)?.attributes;
+        let time = self.0.now();
+        let node = fresh(&mut state.tree, InodeKind::File, owner, time)?;
+        drop(state);
+        let inode = node.inode;
+        // One group: nobody sees the name, and the directory stays as it was.
+        self.0.commit(&[
+            Record::Create { spot: spot.clone(), node },
+            Record::Unlink { spot, inode, kind: InodeKind::File, time },
+            Record::Attributes { inode: directory, attributes: before },
+        ])?;
+        self.hold(inode)?;
+        if let Some(node) = self.0.state.borrow_mut().tree.get_mut(inode) {
+            node.may_be_named = true;
+        }
+        Ok(inode)
+    }
+
+    /// Gives a file one more name, or the first one to what [`LogFs::create_unnamed`] made.
     ///
     /// # Errors
     /// [`Error::IsDirectory`], [`Error::TooManyLinks`], and as [`LogFs::create`].
+    /// [`Error::NotFound`] for a file that has lost its last name.
     pub async fn link(&self, inode: InodeId, directory: InodeId, name: &[u8]) -> Result<(), Error> {
         check_name(name)?;
         let _held = self.lock_names(&[(directory, name)]).await;
         self.0.admit(|_| Need::Clusters(0)).await?;
-        let kind = {
-            let state = self.0.state.borrow();
-            let node = state.tree.get(inode).ok_or(Error::NotFound)?;
-            if node.names().is_some() {
-                return Err(Error::IsDirectory);
-            }
-            match node.attributes.links {
-                0 => return Err(Error::NotFound),
-                MOST_LINKS.. => return Err(Error::TooManyLinks),
-                _ => {}
-            }
-            if names_for_new(&state.tree, directory)?.get(name).is_some() {
-                return Err(Error::Exists);
-            }
-            node.attributes.kind
-        };
+        let kind = self.kind_to_link(inode)?;
+        if names_for_new(&self.0.state.borrow().tree, directory)?.get(name).is_some() {
+            return Err(Error::Exists);
+        }
         let spot = Spot { directory, name: name.to_vec() };
-        self.0.commit(&[Record::Link { spot, inode, kind, time: self.0.now() }]).map(drop)
+        self.0.commit(&[Record::Link { spot, inode, kind, time: self.0.now() }])?;
+        if let Some(node) = self.0.state.borrow_mut().tree.get_mut(inode) {
+            node.may_be_named = false;
+        }
+        Ok(())
+    }
+
+    /// The kind of an inode that may get one more name.
+    pub(crate) fn kind_to_link(&self, inode: InodeId) -> Result<InodeKind, Error> {
+        let state = self.0.state.borrow();
+        let node = state.tree.get(inode).ok_or(Error::NotFound)?;
+        if node.names().is_some() {
+            return Err(Error::IsDirectory);
+        }
+        match node.attributes.links {
+            0 if !node.may_be_named => Err(Error::NotFound),
+            MOST_LINKS.. => Err(Error::TooManyLinks),
+            _ => Ok(node.attributes.kind),
+        }
     }
 
     /// Takes a name from a file. The file goes with its last name, or when nobody holds it any
@@ -264,68 +287,30 @@ impl LogFs {
         self.0.commit(&records).map(drop)
     }
 
-    /// Moves a name, in one step. Renaming a name to another one of the same file does nothing.
-    ///
-    /// # Errors
-    /// Those of `rename(2)`: [`Error::NotFound`], [`Error::Exists`], [`Error::IsDirectory`],
-    /// [`Error::NotDirectory`], [`Error::NotEmpty`], [`Error::Invalid`] for a directory into
-    /// itself; [`Error::NoSpace`].
-    pub async fn rename(&self, from: (InodeId, &[u8]), to: (InodeId, &[u8]), occupied: Occupied) -> Result<(), Error> {
-        check_name(from.1)?;
-        check_name(to.1)?;
-        let _held = self.lock_names(&[from, to]).await;
-        self.0.admit(|_| Need::Clusters(0)).await?;
-        let Some(records) = self.plan_rename(from, to, occupied)? else { return Ok(()) };
-        self.0.commit(&records).map(drop)
-    }
-
-    /// The records of a rename; `None` when there is nothing to do.
-    pub(crate) fn plan_rename(
-        &self,
-        from: (InodeId, &[u8]),
-        to: (InodeId, &[u8]),
-        occupied: Occupied,
-    ) -> Result<Option<Vec<Record>>, Error> {
-        let state = self.0.state.borrow();
-        let tree = &state.tree;
-        let (inode, kind) = names(tree, from.0)?.get(from.1).ok_or(Error::NotFound)?;
-        let old = names_for_new(tree, to.0)?.get(to.1);
-        if kind == InodeKind::Directory && tree.is_above(inode, to.0) {
-            return Err(Error::Invalid("a directory cannot be moved into itself"));
-        }
-        let mut deleted = None;
-        if let Some((replaced, replaced_kind)) = old {
-            if occupied == Occupied::Refuse {
-                return Err(Error::Exists);
-            }
-            if replaced == inode {
-                return Ok(None);
-            }
-            let node = tree.get(replaced).ok_or_else(|| dangling(replaced))?;
-            match (kind == InodeKind::Directory, replaced_kind == InodeKind::Directory) {
-                (true, false) => return Err(Error::NotDirectory),
-                (false, true) => return Err(Error::IsDirectory),
-                _ if node.names().is_some_and(|names| !names.is_empty()) => return Err(Error::NotEmpty),
-                _ => deleted = deletion(replaced, node),
-            }
-        }
-        let spot = |(directory, name): (InodeId, &[u8])| Spot { directory, name: name.to_vec() };
-        let rename = Rename {
-            from: spot(from),
-            to: spot(to),
-            inode,
-            kind,
-            replaced: old.map_or(InodeId(0), |(replaced, _)| replaced),
-            time: self.0.now(),
-        };
-        Ok(Some([Some(Record::Rename(Box::new(rename))), deleted].into_iter().flatten().collect()))
-    }
-
     pub(crate) async fn lock_names(&self, spots: &[(InodeId, &[u8])]) -> Held {
         let directories = spots.iter().map(|(directory, _)| (Key::Inode(*directory), Mode::Shared));
         let names = spots.iter().map(|(directory, name)| (Key::Name(*directory, name.to_vec()), Mode::Exclusive));
         self.0.locks.take(directories.chain(names)).await
     }
+}
+
+/// Something new, without a parent and a target. Its number is taken at once, so that no other
+/// creation gets the same; a creation that fails leaves a gap.
+fn fresh(tree: &mut Tree, kind: InodeKind, owner: Owner, time: u64) -> Result<Node, Error> {
+    if tree.serial & LAST_SERIAL == LAST_SERIAL {
+        return Err(Error::NoSpace);
+    }
+    tree.serial += 1;
+    let attributes = Tree::root(owner.mode & 0o7777, time).attributes;
+    let links = if kind == InodeKind::Directory { 2 } else { 1 };
+    let attributes = Attributes { kind, links, uid: owner.uid, gid: owner.gid, ..attributes };
+    Ok(Node { inode: InodeId(tree.serial), attributes, parent: InodeId(0), target: Vec::new() })
+}
+
+/// A name that no entry of the directory has.
+fn free_name(names: &Names) -> Vec<u8> {
+    let mut candidates = (0_u64..).map(|number| format!(".{number}").into_bytes());
+    candidates.find(|name| names.get(name).is_none()).unwrap_or_default()
 }
 
 /// The record that deletes an inode which is about to lose a name, if that is its last and nobody

@@ -49,6 +49,8 @@ fn alphabet([directory, a, b]: [InodeId; 3]) -> Vec<Step> {
         Step::Rename((root, name("a")), (directory, name("c"))),
         Step::Rename((root, name("a")), (directory, name("b"))),
         Step::Rename((root, name("d")), (root, name("e"))),
+        Step::Exchange((root, name("a")), (directory, name("b"))),
+        Step::Unnamed(directory, name("u"), 8),
         Step::Link(a, directory, name("l")),
         Step::Unlink(directory, name("b")),
         Step::Create(directory, name("n")),

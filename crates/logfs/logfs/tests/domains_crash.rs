@@ -61,6 +61,8 @@ fn alphabet(model: &Model) -> Vec<Step> {
         Step::Rename((inode("e"), name("x")), at("a")),
         Step::Rename(at("a"), (inode("d"), name("x"))),
         Step::Rename(at("b"), at("c")),
+        Step::Exchange(at("a"), (inode("d"), name("x"))),
+        Step::Unnamed(InodeId::ROOT, name("c"), 9),
         Step::Link(inode("b"), root, name("l")),
         Step::Fsync(inode("a")),
         Step::Sync,
@@ -98,6 +100,7 @@ fn random_scripts_over_domains_survive_crashes() {
             let step = match step {
                 Step::Create(_, name) => Step::Create(InodeId::ROOT, name),
                 Step::Rename(from, to) if at.is_multiple_of(2) => Step::Rename(up(from), up(to)),
+                Step::Exchange(from, to) if at.is_multiple_of(2) => Step::Exchange(up(from), up(to)),
                 other => other,
             };
             (at < steps as usize).then_some(step)

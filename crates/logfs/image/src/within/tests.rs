@@ -87,3 +87,36 @@ fn the_copy_is_durable_before_the_source_goes() {
         Ok(())
     });
 }
+
+#[test]
+fn what_a_crash_leaves_of_a_move_goes_when_the_image_is_opened_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("image");
+    make_file(&path, 64 << 20).unwrap();
+    let mut image = Image::open(&path, ImageAccess::Write).unwrap();
+    let options = MkfsOptions { domains: 2, ..MkfsOptions::new([1; 16], 5) };
+    image.run(async |disk, _| mkfs(&disk, &options).await).unwrap().unwrap();
+    // A move that gets as far as half of the copy. A file that somebody else has called so stays.
+    let crashed = image.with_fs(async |fs: &Volume| {
+        let two = fs.make_directory(InodeId::ROOT, b"two", Owner { mode: 0o755, ..Owner::default() }).await?;
+        fs.create(two, b".iolab-moving-0", Owner::default()).await?;
+        let unfinished = free_name(fs, two).await?;
+        assert_eq!(unfinished, b".iolab-moving-1");
+        announce(fs, (two, &unfinished)).await?;
+        let copy = fs.make_directory(two, &unfinished, Owner::default()).await?;
+        fs.create(copy, b"file", Owner::default()).await?;
+        Ok::<_, Trouble>(())
+    });
+    crashed.unwrap();
+    drop(image);
+    let mut image = Image::open(&path, ImageAccess::Read).unwrap();
+    let names = async |fs: &Volume| {
+        let two = fs.resolve(b"/two").await?;
+        let names = fs.read_directory(two, b"", 9).await?.into_iter().map(|entry| entry.name).collect::<Vec<_>>();
+        Ok::<_, Trouble>((names, fs.extended_names(InodeId::ROOT).await?))
+    };
+    assert_eq!(image.with_fs(names).unwrap().0.len(), 2, "who only reads changes nothing");
+    drop(image);
+    let mut image = Image::open(&path, ImageAccess::Write).unwrap();
+    assert_eq!(image.with_fs(names).unwrap(), (vec![b".iolab-moving-0".to_vec()], Vec::new()));
+}

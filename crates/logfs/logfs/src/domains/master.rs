@@ -9,7 +9,7 @@ use std::rc::Rc;
 use super::root::Change;
 use super::worker::Worker;
 use crate::locks::{Held, Key, Mode};
-use crate::names::{Occupied, Owner};
+use crate::names::{DirectoryEntry, Occupied, Owner};
 use crate::record::{InodeId, InodeKind};
 use crate::{Error, LogFs, Space};
 
@@ -152,16 +152,25 @@ impl Worker {
         Ok(inode)
     }
 
+    /// Makes a file without a name, which may get one at top level.
+    pub(super) async fn make_unnamed_top(self: Rc<Self>, owner: Owner, asker: Asker) -> Result<InodeId, Error> {
+        let mut answer = Err(Error::NoSpace);
+        for domain in self.choose(asker).await {
+            let make = async move |fs: LogFs| fs.create_unnamed(InodeId::ROOT, owner).await;
+            answer = self.in_domain(domain, make).await;
+            if answer != Err(Error::NoSpace) {
+                break;
+            }
+        }
+        answer
+    }
+
     /// Gives an inode a name at top level.
     pub(super) async fn link_top(self: Rc<Self>, inode: InodeId, name: Vec<u8>) -> Result<(), Error> {
         let _held = self.lock_top([&name[..]]).await;
         if self.root.borrow().get(&name).is_some_and(|(other, _)| other.domain() != inode.domain()) {
-            let found = self.in_domain(inode.domain(), async move |fs: LogFs| fs.stat(inode)).await?;
-            return match (found.kind, found.links) {
-                (InodeKind::Directory, _) => Err(Error::IsDirectory),
-                (_, 0) => Err(Error::NotFound),
-                _ => Err(Error::Exists),
-            };
+            self.in_domain(inode.domain(), async move |fs: LogFs| fs.kind_to_link(inode)).await?;
+            return Err(Error::Exists);
         }
         self.await_departure(&name, inode.domain()).await?;
         let wanted = name.clone();
@@ -212,20 +221,24 @@ impl Worker {
         let (moved, spot) = (wanted.clone(), new_name.clone());
         let rename = async move |fs: LogFs| {
             let [from, to] = moved.spots();
-            let before = fs.lookup(from.0, from.1)?;
             fs.rename(from, to, moved.occupied).await?;
-            // What is there now, and whether the old name is left: renaming one name of a file to
-            // another does nothing.
+            // What both names lead to now. The old one is still there after an exchange, and when
+            // both names are of one file: then a rename does nothing.
             let new = spot.map(|name| fs.lookup(InodeId::ROOT, &name)).transpose()?;
-            Ok((new, fs.lookup(from.0, from.1).is_ok_and(|entry| entry.inode == before.inode)))
+            Ok((fs.lookup(from.0, from.1).ok(), new))
         };
-        let (new, is_left) = self.in_domain(domain, rename).await?;
+        let (old, new) = self.in_domain(domain, rename).await?;
         let mut changes = Vec::new();
-        if let Some(name) = old_name.filter(|_| !is_left) {
-            self.departs(&name, domain).await;
-            changes.push(Change::Gone(name));
+        let leads = |entry: DirectoryEntry| Change::Leads(entry.name, entry.inode, entry.kind);
+        match (old_name, old) {
+            (Some(_), Some(entry)) => changes.push(leads(entry)),
+            (Some(name), None) => {
+                self.departs(&name, domain).await;
+                changes.push(Change::Gone(name));
+            }
+            (None, _) => {}
         }
-        changes.extend(new.map(|entry| Change::Leads(entry.name, entry.inode, entry.kind)));
+        changes.extend(new.map(leads));
         self.tell_all(changes).await
     }
 
@@ -243,6 +256,7 @@ impl Worker {
         let source = self.in_domain(domain, async move |fs: LogFs| fs.lookup(from.0, &from.1)).await?;
         match (wanted.occupied, source.kind == InodeKind::Directory, kind == InodeKind::Directory) {
             (Occupied::Refuse, ..) => return Err(Error::Exists),
+            (Occupied::Exchange, ..) => return Err(Error::CrossDomain),
             (_, true, false) => return Err(Error::NotDirectory),
             (_, false, true) => return Err(Error::IsDirectory),
             (_, true, true) => return Err(Error::CrossDomain),

@@ -2,7 +2,7 @@
 
 use super::volume::Volume;
 use crate::record::InodeId;
-use crate::{Error, LogFs, SetCondition};
+use crate::{AttributeChange, Error, LogFs, SetCondition};
 
 impl Volume {
     /// As [`LogFs::extended`].
@@ -35,6 +35,27 @@ impl Volume {
     ) -> Result<(), Error> {
         let (name, value) = (name.to_vec(), value.to_vec());
         self.with_owner(inode, async move |fs: LogFs| fs.set_extended(inode, &name, &value, setting).await).await
+    }
+
+    /// As [`LogFs::set_extended_with_mode`]; of the root directory in two steps, because each domain
+    /// has its mode.
+    ///
+    /// # Errors
+    /// As [`LogFs::set_extended_with_mode`].
+    pub async fn set_extended_with_mode(
+        &self,
+        inode: InodeId,
+        name: &[u8],
+        value: Option<&[u8]>,
+        mode: u16,
+    ) -> Result<(), Error> {
+        let (name, value) = (name.to_vec(), value.map(<[u8]>::to_vec));
+        let set = async move |fs: LogFs| fs.set_extended_with_mode(inode, &name, value.as_deref(), mode).await;
+        self.with_owner(inode, set).await?;
+        if inode == InodeId::ROOT {
+            self.set_attributes(inode, AttributeChange { mode: Some(mode), ..AttributeChange::default() }).await?;
+        }
+        Ok(())
     }
 
     /// As [`LogFs::remove_extended`].

@@ -97,6 +97,18 @@ impl Volume {
         self.make(directory, fresh).await
     }
 
+    /// As [`LogFs::create_unnamed`].
+    ///
+    /// # Errors
+    /// As [`LogFs::create_unnamed`].
+    pub async fn create_unnamed(&self, directory: InodeId, owner: Owner) -> Result<InodeId, Error> {
+        if directory == InodeId::ROOT {
+            let asker = self.asker();
+            return self.on_master(async move |first: Rc<Worker>| first.make_unnamed_top(owner, asker).await).await;
+        }
+        self.with_owner(directory, async move |fs: LogFs| fs.create_unnamed(directory, owner).await).await
+    }
+
     /// As [`LogFs::device_number`].
     ///
     /// # Errors

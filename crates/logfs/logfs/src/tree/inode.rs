@@ -19,6 +19,8 @@ pub(crate) struct Inode {
     pub(crate) extended: Extended,
     /// Open handles.
     pub(crate) holders: u32,
+    /// Whether it was made without a name, and may still get its first one (`O_TMPFILE`).
+    pub(crate) may_be_named: bool,
     /// Whether it waits in the queue of files whose small content may be moved out of memory.
     pub(crate) in_queue: bool,
     /// From which offset on that goes on next.
@@ -130,6 +132,7 @@ impl Inode {
             content,
             extended: Extended::default(),
             holders: 0,
+            may_be_named: false,
             in_queue: false,
             queue_from: 0,
             changed_at: 0,

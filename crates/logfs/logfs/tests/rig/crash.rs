@@ -72,10 +72,13 @@ pub(crate) fn touches(step: &Step, model: &Model) -> Vec<InodeId> {
         Step::Create(directory, name)
         | Step::MakeDirectory(directory, name)
         | Step::Symlink(directory, name, _)
+        | Step::Unnamed(directory, name, _)
         | Step::Unlink(directory, name)
         | Step::RemoveDirectory(directory, name) => named(directory, name).collect(),
         Step::Link(inode, directory, _) => vec![*inode, *directory],
-        Step::Rename(from, to) => named(&from.0, &from.1).chain(named(&to.0, &to.1)).collect(),
+        Step::Rename(from, to) | Step::Exchange(from, to) => {
+            named(&from.0, &from.1).chain(named(&to.0, &to.1)).collect()
+        }
         Step::Write(inode, ..)
         | Step::Append(inode, ..)
         | Step::Truncate(inode, _)

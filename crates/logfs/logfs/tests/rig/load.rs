@@ -16,6 +16,9 @@ pub(crate) enum Step {
     Unlink(InodeId, Vec<u8>),
     RemoveDirectory(InodeId, Vec<u8>),
     Rename((InodeId, Vec<u8>), (InodeId, Vec<u8>)),
+    Exchange((InodeId, Vec<u8>), (InodeId, Vec<u8>)),
+    /// A file without a name, with this content, which then gets one.
+    Unnamed(InodeId, Vec<u8>, u8),
     Write(InodeId, u64, u8, usize),
     Append(InodeId, u8, usize),
     Truncate(InodeId, u64),
@@ -79,7 +82,12 @@ pub(crate) fn step(random: &mut Random, model: &Model, most_bytes: u64) -> Step 
             let (directory, name) = place(random);
             Step::RemoveDirectory(directory, name)
         }
-        14..=17 => Step::Rename(place(random), place(random)),
+        14..=15 => Step::Rename(place(random), place(random)),
+        16 => Step::Exchange(place(random), place(random)),
+        17 => {
+            let (directory, name) = place(random);
+            Step::Unnamed(directory, name, mark)
+        }
         18..=25 => {
             let inode = any(random);
             Step::Write(inode, offset(random, inode), mark, length(random, most_bytes))
@@ -153,6 +161,13 @@ macro_rules! performs {
                         no_space(&found)?;
                         (found, model.rename(from, to))
                     }
+                    Step::Exchange(from, to) => {
+                        let (from, to) = ((from.0, &from.1[..]), (to.0, &to.1[..]));
+                        let found = fs.rename(from, to, Occupied::Exchange).await;
+                        no_space(&found)?;
+                        (found, model.exchange(from, to))
+                    }
+                    Step::Unnamed(directory, name, mark) => unnamed(fs, model, *directory, name, *mark).await?,
                     Step::Write(..) | Step::Append(..) => write(fs, model, step).await?,
                     Step::Truncate(inode, size) => (fs.truncate(*inode, *size).await, model.truncate(*inode, *size)),
                     Step::Punch(inode, offset, length) => {
@@ -174,6 +189,33 @@ macro_rules! performs {
                 };
                 assert_eq!(found, expected, "{step:?}");
                 expected
+            }
+
+            /// Makes a file without a name, and gives it one when it has its content.
+            async fn unnamed(
+                fs: &Fs,
+                model: &mut Model,
+                directory: InodeId,
+                name: &[u8],
+                mark: u8,
+            ) -> Result<(Answer, Answer), Error> {
+                let content = bytes(mark, 700);
+                let made = fs.create_unnamed(directory, Owner::default()).await;
+                no_space(&made)?;
+                let named = match &made {
+                    Ok(inode) => {
+                        let written = fs.write(*inode, 0, &content).await;
+                        let linked = match written {
+                            Ok(()) => fs.link(*inode, directory, name).await,
+                            refused => refused,
+                        };
+                        fs.let_go(*inode).await;
+                        linked.map(|()| *inode)
+                    }
+                    Err(error) => Err(error.clone()),
+                };
+                no_space(&named)?;
+                Ok((named.clone().map(drop), model.make(directory, name, &named, What::File(content))))
             }
 
             /// Writes and appends, from borrowed bytes or from a buffer.
@@ -221,6 +263,23 @@ macro_rules! performs {
     };
 }
 
+/// Releasing, which waits only where other cores may have to be asked.
+trait LetGo {
+    async fn let_go(&self, inode: InodeId);
+}
+
+impl LetGo for LogFs {
+    async fn let_go(&self, inode: InodeId) {
+        self.release(inode);
+    }
+}
+
+impl LetGo for Volume {
+    async fn let_go(&self, inode: InodeId) {
+        self.release(inode).await;
+    }
+}
+
 performs!(one, LogFs);
 performs!(all, Volume);
 pub(crate) use one::perform;
@@ -233,6 +292,7 @@ pub(crate) async fn perform_on_all(fs: &Volume, model: &mut Model, step: &Step) 
     }
     let answer = match step {
         Step::Rename(from, to) => fs.rename((from.0, &from.1), (to.0, &to.1), Occupied::Replace).await,
+        Step::Exchange(from, to) => fs.rename((from.0, &from.1), (to.0, &to.1), Occupied::Exchange).await,
         Step::Link(inode, directory, name) => fs.link(*inode, *directory, name).await,
         other => panic!("{other:?} crosses nothing"),
     };
@@ -246,7 +306,7 @@ fn crosses(model: &Model, step: &Step) -> bool {
         Step::Link(inode, directory, _) if *directory != InodeId::ROOT && *inode != InodeId::ROOT => {
             inode.domain() != directory.domain()
         }
-        Step::Rename(from, to) => {
+        Step::Rename(from, to) | Step::Exchange(from, to) => {
             let named = |(directory, name): &(InodeId, Vec<u8>)| {
                 let found = model.lookup(*directory, name)?;
                 Some((found, model.size(found) == Err(Error::IsDirectory)))
@@ -260,6 +320,7 @@ fn crosses(model: &Model, step: &Step) -> bool {
             match (to.0 == InodeId::ROOT, source, replaced) {
                 (false, ..) => to.0.domain() != domain,
                 (true, Some((_, true)), Some((old, true))) => old.domain() != domain,
+                (true, Some(_), Some((old, _))) if matches!(step, Step::Exchange(..)) => old.domain() != domain,
                 _ => false,
             }
         }

@@ -186,6 +186,24 @@ impl Model {
         Ok(())
     }
 
+    pub(crate) fn exchange(&mut self, from: (InodeId, &[u8]), to: (InodeId, &[u8])) -> Done {
+        let one = *self.names(from.0)?.get(from.1).ok_or(Error::NotFound)?;
+        let target = self.names(to.0)?.get(to.1).copied();
+        if self.names(one).is_ok() && self.is_above(one, to.0) {
+            return Err(Error::Invalid("a directory cannot be moved into itself"));
+        }
+        let other = target.ok_or(Error::NotFound)?;
+        if one == other {
+            return Ok(());
+        }
+        if self.names(other).is_ok() && self.is_above(other, from.0) {
+            return Err(Error::Invalid("a directory cannot be moved into itself"));
+        }
+        self.names_mut(from.0).insert(from.1.to_vec(), other);
+        self.names_mut(to.0).insert(to.1.to_vec(), one);
+        Ok(())
+    }
+
     pub(crate) fn write(&mut self, inode: InodeId, offset: u64, bytes: &[u8]) -> Done {
         let content = self.content(inode)?;
         let end = offset as usize + bytes.len();
