@@ -1,4 +1,5 @@
-//! logfs: an asynchronous log-structured file system in user space, one instance for each core.
+//! logfs: an asynchronous log-structured file system in user space, with one instance for each
+//! core.
 //!
 //! ```text
 //!  LogFs ── operations: locks, space, content to the device ── commit ─▶ Tree (all metadata, in memory)
@@ -8,20 +9,19 @@
 //! ```
 //!
 //! Every change is a group of records that is applied to memory and appended to the log in one
-//! step; what a crash leaves is a prefix of those groups. The promises are in
-//! `docs/logfs/durability.md`, the disk is in `docs/logfs/format.md`. [`mkfs()`] makes a file
-//! system, [`open()`] opens it over any [`iolab_disk::BlockDevice`], [`fsck()`] checks and repairs
-//! one. Everything runs on an [`iolab_executor::Executor`] with [`Disk`] as its driver; time comes
-//! from the clock given to `open`, and nothing else is random: the same load on a simulated device
-//! is the same to the byte.
+//! step; a crash leaves a prefix of those groups. The guarantees are in `docs/logfs/durability.md`,
+//! the disk format is in `docs/logfs/format.md`. [`mkfs()`] creates a file system, [`open()`] opens
+//! it on any [`iolab_disk::BlockDevice`], [`fsck()`] checks and repairs one. Everything runs on an
+//! [`iolab_executor::Executor`] with [`Disk`] as its driver. Time comes from the clock given to
+//! `open`, and nothing else is random: the same load on a simulated device gives the same bytes.
 //!
-//! Several domains share a disk, each with an instance on a core of its own: [`core_setups`] opens
-//! them all, as many cores as there are, and answers a [`Volume`] for each core; [`open_volume`]
-//! opens them on one core, where a [`LocalVolume`] answers from memory without waiting;
-//! [`open_domain`] opens one alone, [`resize_cores`] changes their number.
+//! Several domains share a disk, each with an instance on a core of its own. [`core_setups`] opens
+//! them all on any number of cores and gives each core a [`Volume`]. [`open_volume`] opens them on
+//! one core, where a [`LocalVolume`] answers from memory without waiting. [`open_domain`] opens one
+//! alone; [`resize_cores`] changes their number.
 //!
-//! What does not exist yet: exchanging renames, space set aside by `allocate`. Cutting off very
-//! many extents at once, by one `truncate`, is one step and makes others wait.
+//! Not implemented: exchanging renames, and reserving space with `allocate`. A `truncate` that cuts
+//! off very many extents is one step, during which other operations wait.
 
 mod activity;
 mod allocation;
