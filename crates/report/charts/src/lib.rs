@@ -1,4 +1,4 @@
-//! Charts as SVG with their data tables: deterministic, accessible, without a script.
+//! Charts as SVG with data tables: deterministic, accessible, without scripts.
 //!
 //! Each chart is a struct of plain data in base units (ns, bytes, bytes/s, operations/s) with
 //! `draw`, which gives a [`DrawnChart`]: an SVG for a page that has [`STYLE`], a description in
@@ -18,10 +18,10 @@
 //! | of what is it made: merged or not, which sizes? | [`Stacked`] |
 //!
 //! Guarantees: the same data give the same bytes; any data give a well-formed picture whose labels
-//! lie inside it and apart; what is missing (`None`, numbers that are not finite, too few samples)
-//! is said and not drawn as zero; bars never stand without error bars.
+//! lie inside it and do not overlap; missing values (`None`, numbers that are not finite, too few
+//! samples) are reported and not drawn as zero; bars always have error bars.
 //!
-//! This crate reads no files or clocks, writes no scripts, and does no statistics. Confidence
+//! This crate reads no files or clocks, writes no scripts, and does no statistics: confidence
 //! intervals are part of its input.
 
 mod chart;
