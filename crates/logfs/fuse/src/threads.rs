@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  thread 0: domains 0, n … ── /dev/fuse, queues 0, n …    mounts, unmounts, closes
-//!  thread 1: domains 1 …    ── its clone, queues 1 …       serves the others until that
+//!  thread 1: domains 1 …    ── its clone, queues 1 …       serves the others until then
 //! ```
 //!
 //! A request arrives at the thread of the processor that it was made on, or at whichever thread

@@ -4,8 +4,8 @@
 //! ```text
 //!  LogFs ── operations: locks, space, content to the device ── commit ─▶ Tree (all metadata, in memory)
 //!                                                                 └──▶ Log ─ flusher ─▶ frames on the device
-//!  background: flusher · checkpoint (compacts the log) · cleaner (wins clusters back) · graveyard (frees what was deleted)
-//!              · demoter (moves small content out of memory) · discarder (tells the device what is free)
+//!  background: flusher · checkpoint (compacts the log) · cleaner (reclaims clusters) · graveyard (frees deleted content)
+//!              · demoter (moves small content out of memory) · discarder (discards free clusters on the device)
 //! ```
 //!
 //! Every change is a group of records that is applied to memory and appended to the log in one

@@ -2,8 +2,8 @@
 //! their owners; content stays where it is.
 //!
 //! ```text
-//!  load all domains ─▶ groups: what has to stay together ─▶ shares: owners of clusters ─▶ trees of the new domains
-//!        new logs, anchors and owner map into places that nothing uses ─▶ flush ─▶ bootstrap record ─▶ flush ─▶ its copy
+//!  load all domains ─▶ groups: what must stay together ─▶ shares: owners of clusters ─▶ trees of the new domains
+//!        new logs, anchors and owner map into unused places ─▶ flush ─▶ bootstrap record ─▶ flush ─▶ its copy
 //! ```
 //!
 //! Nothing of the old generation is touched until the one block with the bootstrap record names the
