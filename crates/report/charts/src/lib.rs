@@ -10,12 +10,12 @@
 //! | how much load, at which latency? | [`LatencyLoad`] |
 //! | how bad is the tail? | [`Spectrum`], [`Deciles`] |
 //! | what happened when? | [`Timeline`], [`HeatMap`] |
-//! | which block size, against what the device can? | [`BlockSizeChart`] |
+//! | which block size, against the limits of the device? | [`BlockSizeChart`] |
 //! | how much depth, how many jobs? | [`Matrix`] |
 //! | is the candidate better? | [`Forest`] |
-//! | has it settled? | [`SteadyRounds`] |
+//! | is it steady? | [`SteadyRounds`] |
 //! | which interface, which share of writes? | [`Groups`], [`Sweep`] |
-//! | of what is it made: merged or not, which sizes? | [`Stacked`] |
+//! | what are its parts: merged or not, which sizes? | [`Stacked`] |
 //!
 //! Guarantees: the same data give the same bytes; any data give a well-formed picture whose labels
 //! lie inside it and do not overlap; missing values (`None`, numbers that are not finite, too few

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Recording ─ RunSummary::of_recording ─┐
-//!                                       ├─▶ Side, Side ─ hold_against ─▶ Outcome ─▶ describe (text), JSON, figures
+//!                                       ├─▶ Side, Side ─ hold_against ─▶ ComparisonResult ─▶ describe (text), JSON, figures
 //! fio's JSON ─ read_fio_json ───────────┘                                rows, differences, conditions
 //! ```
 //!

@@ -1,10 +1,10 @@
 //! The figures of a page, and how they are embedded in it.
 //!
-//! | file | what |
+//! | file | content |
 //! | --- | --- |
 //! | `choice` | the table of rules: which figures a study gets |
-//! | `axes` | what an axis varies, and how configurations fall into lines along it |
-//! | `values` | estimates of any figure of any configuration, reads and writes apart |
+//! | `axes` | what an axis varies, and how configurations form lines along it |
+//! | `values` | estimates of any figure of any configuration, reads and writes separately |
 //! | `sweeps`, `distributions`, `rounds`, `blocks`, `forests` | figures of studies |
 //! | `over_time`, `devices` | figures of one recording |
 

@@ -123,8 +123,8 @@ fn write_job(writer: &mut Writer, job: &JobFigures<'_>, recording: &Recording, p
     }
 }
 
-/// As in fio, the excursion is under the name of the criterion's kind, and 0 while the window is
-/// not full.
+/// As in fio, the excursion is under the name of the criterion's kind, and missing values of the
+/// window are written as 0.
 fn write_steady(writer: &mut Writer, steady: &SteadyFigures) {
     let (plan, seen) = (&steady.plan, &steady.seen);
     let excursion = seen.excursion.unwrap_or(0.0);

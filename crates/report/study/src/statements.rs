@@ -11,7 +11,8 @@ use crate::{Design, Study};
 /// With more configurations, the family does not contain every pair: only comparisons with the
 /// baseline, and configurations that differ in one axis.
 const MOST_PAIRED: usize = 120;
-/// Most interactions of two axes that are examined; with more, only those with the first points.
+/// Most interactions of the points of two axes that are examined; with more, only those with the
+/// first points.
 const MOST_INTERACTIONS: usize = 100;
 
 /// The subject of a statement of the family.
@@ -63,8 +64,7 @@ impl<'a> Grid<'a> {
         Grid { design, axes, names, points }
     }
 
-    /// The configuration that others are compared with: the one at the baseline of all axes, or of
-    /// as many as exist.
+    /// The configuration that others are compared with: the one with the most axes at their baselines.
     pub(crate) fn baseline(&self) -> usize {
         let at_rest = |points: &Vec<usize>| points.iter().filter(|point| **point != 0).count();
         (0..self.points.len()).min_by_key(|number| at_rest(&self.points[*number])).unwrap_or(0)

@@ -2,7 +2,7 @@
 //! that was stopped anywhere continues as if it had not been.
 //!
 //! ```text
-//! for each trial in the order of the design: purge ─ fill ─ round ─ round … ─ trial      (what is there is not done again)
+//! for each trial in the order of the design: purge ─ fill ─ round ─ round … ─ trial      (finished steps are not repeated)
 //! ```
 
 use std::collections::BTreeMap;
