@@ -64,7 +64,8 @@ impl<'a> Grid<'a> {
         Grid { design, axes, names, points }
     }
 
-    /// The configuration that others are compared with: the one with the most axes at their baselines.
+    /// The configuration that others are compared with: the one with the most axes at their
+    /// baselines.
     pub(crate) fn baseline(&self) -> usize {
         let at_rest = |points: &Vec<usize>| points.iter().filter(|point| **point != 0).count();
         (0..self.points.len()).min_by_key(|number| at_rest(&self.points[*number])).unwrap_or(0)
