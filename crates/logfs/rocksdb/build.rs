@@ -1,7 +1,7 @@
-//! Compiles the C++ part, where the feature `shim` asks for it.
+//! Compiles the C++ part if the feature `shim` is enabled.
 //!
-//! `ROCKSDB_INCLUDE` and `ROCKSDB_LIB` name folders with headers and library of another version
-//! than the installed one.
+//! `ROCKSDB_INCLUDE` and `ROCKSDB_LIB` name the directories of headers and library of another
+//! version than the installed one.
 
 fn main() {
     println!("cargo::rerun-if-changed=cpp");
@@ -14,7 +14,7 @@ fn shim() {
     println!("cargo::rerun-if-env-changed=ROCKSDB_INCLUDE");
     println!("cargo::rerun-if-env-changed=ROCKSDB_LIB");
     let mut build = cc::Build::new();
-    // Neither exceptions nor run-time type information pass between this and RocksDB, whose own
+    // Neither exceptions nor run-time type information cross the boundary to RocksDB, whose own
     // build may lack the latter.
     build.cpp(true).std("c++17").flag("-fno-rtti").flag("-Wno-unused-parameter").flag("-fvisibility=hidden");
     if let Some(folder) = std::env::var_os("ROCKSDB_INCLUDE") {

@@ -1,8 +1,8 @@
-//! Exports memory as a block device, for trying out: `serve_block [--size 1G] [--block 512] …`, or
+//! Exports memory as a block device, for experiments: `serve_block [--size 1G] [--block 512] …`, or
 //! `--delete N`.
 //!
-//! SIGINT or SIGTERM stops the device; a second one does although it is mounted. Prints the
-//! device's path when it is there, and what was served when it ends. The bytes are gone then.
+//! SIGINT or SIGTERM stops the device; a second one stops it even if it is mounted. Prints the
+//! device's path when it exists, and what was served when it ends. The data are then lost.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example talks to whoever runs it")]
 
 use std::process::ExitCode;

@@ -1,9 +1,10 @@
-//! Exports memory as a file, for trying out: `serve_file FOLDER [--size 1G] [--transport
+//! Exports memory as a file, for experiments: `serve_file FOLDER [--size 1G] [--transport
 //! auto|classic|io_uring] …`.
 //!
-//! SIGINT or SIGTERM unmounts; a second one ends it although the file is in use. Prints the file's
-//! path when it is there, and what was served when it ends. The bytes are gone then. `--lane-looks
-//! N` makes the memory a device that has to be polled: its completions show at the last of N looks.
+//! SIGINT or SIGTERM unmounts; a second one ends the export even if the file is in use. Prints the
+//! file's path when it exists, and what was served when it ends. The data are then lost.
+//! `--lane-looks N` makes the memory a device that has to be polled: its completions appear at the
+//! last of N polls.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example talks to whoever runs it")]
 
 use std::process::ExitCode;

@@ -1,8 +1,8 @@
-//! The threads of an export with several queues: the first is the caller's, which makes and ends
-//! the device; each of the others serves with a lane of its own.
+//! The threads of an export with several queues. The first is the caller's, which creates and
+//! removes the device; each of the others serves with its own lane.
 //!
 //! Guarantees: all others are ready before the first one begins; when one fails, all are halted,
-//! and its error is the export's. Deliberately not here: what a thread does.
+//! and its error is the export's. Deliberately not here: the work of a thread.
 
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{Builder, scope};
@@ -11,38 +11,38 @@ use iolab_memory::SlotPool;
 
 use crate::{ServedCounts, Stop};
 
-/// What a thread calls when it is ready; dropped without, it was not.
+/// Sent by a thread when it is ready; if it is dropped instead, the thread has failed.
 #[derive(Debug)]
 pub struct Ready(Sender<()>);
 
 impl Ready {
-    /// The thread has all that it needs.
+    /// The thread has everything it needs.
     pub fn tell(self) {
-        // The waiting thread has the other end until this one is dropped.
+        // The waiting thread keeps the receiver until this is dropped.
         let _ = self.0.send(());
     }
 }
 
 /// Opens the lane of the thread with this number, with the slots of the export's options, on the
-/// thread that serves it; or returns why it cannot.
+/// thread that serves it; on failure returns the reason.
 pub type OpenLane<'a, L> = dyn Fn(usize) -> Result<(L, SlotPool), String> + Sync + 'a;
 
-/// Why a thread is no help: its number and what is wrong.
+/// Makes the error for a thread that cannot serve, from its number and the reason.
 pub type Unfit<E> = fn(usize, String) -> E;
 
-/// One of the threads beside the calling one.
+/// One of the threads other than the calling one.
 pub struct OtherThread<'a> {
     /// Its number, from 1.
     pub number: usize,
     /// Raised when the thread has to end because another one did.
     pub halt: &'a Stop,
-    /// To be told when the thread is about to serve.
+    /// To be sent when the thread is about to serve.
     pub ready: Ready,
 }
 
 /// Runs `other` on threads 1 to `threads` - 1, and `first` on the calling one once they are ready,
 /// until all have ended. Each gets a stop that is raised when it has to end because another one
-/// did. What the others have served.
+/// did. Returns what the others have served.
 pub fn beside<E: Send>(
     threads: usize,
     unfit: Unfit<E>,
@@ -81,7 +81,7 @@ pub fn beside<E: Send>(
                 Err(error) => failed = failed.and(Err(error)),
             }
         }
-        // A thread that failed knows why; the first one only that it was halted.
+        // A thread that failed knows the cause; the first one only knows that it was halted.
         failed.and(served).map(|()| tally)
     })
 }

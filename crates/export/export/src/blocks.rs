@@ -1,11 +1,11 @@
-//! The exported device's size, and which blocks of it a range touches.
+//! The exported device's size, and the blocks that a range touches.
 //!
 //! Guarantees: a [`Size`] is a whole number of blocks, and a block a power of two of 512 to 4096
 //! bytes. Does no I/O.
 
 use std::fmt;
 
-/// How large the exported device is and what its smallest transfer is.
+/// The size and the block size of the exported device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
     bytes: u64,
@@ -15,10 +15,10 @@ pub struct Size {
 /// Why a size cannot be exported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SizeError {
-    /// Blocks have to be a power of two of 512 to 4096 bytes; the block size given.
+    /// The block size, which must be a power of two from 512 to 4096 bytes.
     Block(u32),
-    /// The device has to be at least one block and a whole number of them; bytes and block size
-    /// given.
+    /// The bytes and the block size: the device must be at least one block and a whole number of
+    /// blocks.
     Bytes(u64, u32),
 }
 
@@ -65,7 +65,7 @@ impl Size {
         self.bytes
     }
 
-    /// The smallest transfer, bytes.
+    /// The block size, bytes.
     pub fn block_bytes(&self) -> u32 {
         self.block_bytes
     }
@@ -78,7 +78,7 @@ impl Size {
         Span { start, end: end.next_multiple_of(block), lead: (offset - start) as usize }
     }
 
-    /// Whether the range starts and ends where blocks do.
+    /// Whether the range starts and ends at block boundaries.
     #[inline]
     pub(crate) fn is_aligned(&self, offset: u64, end: u64) -> bool {
         (offset | end) & (u64::from(self.block_bytes) - 1) == 0

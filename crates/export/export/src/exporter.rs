@@ -9,11 +9,10 @@
 //!     └──────────────────────────┴────────┘ copied from here
 //! ```
 //!
-//! Guarantees: every request that was started is handed out finished exactly once; aligned reads
-//! and writes are moved by the lane alone; a transfer that ended early is continued; writes that
-//! cover blocks in part lose nobody's data. Allocates nothing after it was made. What it does not
-//! do: order whole-block writes that overlap in flight, and turn a device's refusal into anything
-//! but an errno.
+//! Guarantees: every request that was started is returned as finished exactly once; the lane alone
+//! transfers aligned reads and writes; a short transfer is continued; writes of partial blocks lose
+//! no other data. Allocates nothing after construction. It does not order overlapping whole-block
+//! writes in flight, and it passes a device's refusal on as an errno.
 
 mod locking;
 mod steps;
@@ -31,19 +30,18 @@ use crate::{ExportRequest, Finished, PoolMismatch, RequestKind, SharedRanges, Si
 use locking::Locking;
 use work::Work;
 
-/// After this number of polls of an idle lane, the server begins to sleep in it for short times
+/// After this number of fruitless polls of the lane, the server waits in it for short times
 /// instead.
 const PATIENCE_ROUNDS: u32 = 20_000;
-/// Such a moment: what a new request may have to wait while a slow operation is in flight.
+/// Such a short time: how long a new request may have to wait while a slow operation is in flight.
 const MOMENT: Wait = Wait { at_least: 1, timeout_ns: 50_000 };
 
-/// What a lane can do.
+/// The limits of a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LaneLimits {
     /// Longest read or write in one operation, bytes, rounded down to whole blocks; 0 for no limit.
     pub transfer_bytes: u32,
-    /// Whether trimmed ranges read as zeroes. If not, zeroes are written where zeroes are asked
-    /// for.
+    /// Whether trimmed ranges read as zeroes. If not, requests for zeroes write them.
     pub trim_zeroes: bool,
 }
 
@@ -57,14 +55,14 @@ pub struct Exporter<'a, L: Lane> {
     works: Box<[Work]>,
     lock: Locking,
     in_flight: usize,
-    /// Slots whose operation the lane had no room for.
+    /// Slots whose operation the lane has no room for yet.
     unsent: VecDeque<u16>,
-    /// Slots that the range lock has just let go.
+    /// Slots that the range lock has just released.
     runnable: Vec<u16>,
     finished: VecDeque<Finished>,
     completions: Completions,
     tally: ServedCounts,
-    /// Rounds in which neither the lane nor the kernel had anything.
+    /// Rounds in which neither the lane nor the kernel had anything to do.
     fruitless: u32,
 }
 
@@ -102,9 +100,9 @@ impl<'a, L: Lane> Exporter<'a, L> {
         })
     }
 
-    /// The same exporter as number `place` of several that serve the device side by side, each on
-    /// its thread: changes of parts of blocks exclude each other across all of them. Before the
-    /// first request.
+    /// Makes it number `place` of several exporters that serve the device together, each on its
+    /// thread: changes of partial blocks exclude each other across all of them. To be called before
+    /// the first request.
     pub fn sharing(mut self, ranges: &SharedRanges, place: usize) -> Result<Exporter<'a, L>, PoolMismatch> {
         let (slots, slot_bytes) = (self.slots(), self.pool.view().slot_bytes());
         let share = ranges.share(place, slots).ok_or(PoolMismatch { slot_bytes, slots })?;
@@ -127,21 +125,21 @@ impl<'a, L: Lane> Exporter<'a, L> {
         self.size
     }
 
-    /// The payload of a slot that is the caller's: before `start`, or after it was handed out
-    /// finished.
+    /// The payload of a slot that belongs to the caller: before `start`, or after the request was
+    /// returned as finished.
     #[inline]
     pub fn payload(&mut self, slot: u16) -> &mut [u8] {
         let bytes = self.payload_bytes();
         &mut self.pool.slot_mut(usize::from(slot))[..bytes]
     }
 
-    /// The address of that payload, for a kernel interface that reads and writes it by itself.
+    /// The address of that payload, for a kernel interface that reads and writes it itself.
     pub fn payload_address(&self, slot: u16) -> u64 {
         self.pool.view().slot_ptr(usize::from(slot)) as u64
     }
 
-    /// Takes a request; what a write stores is in the slot's payload. The slot is the exporter's
-    /// until the request is handed out by `next_finished`.
+    /// Takes a request; the data of a write are in the slot's payload. The slot belongs to the
+    /// exporter until `next_finished` returns the request.
     #[inline]
     pub fn start(&mut self, slot: u16, request: ExportRequest) {
         assert!(self.works[usize::from(slot)].is_idle(), "slot {slot} was given a request while it had one");
@@ -152,8 +150,8 @@ impl<'a, L: Lane> Exporter<'a, L> {
             return self.begin(slot);
         }
         if length == 0 {
-            // Beyond the end: nothing to read, no room to write, nothing that could be anything but
-            // zero.
+            // Beyond the end: a read has nothing to return, a write has no space, and everything
+            // else reads as zeroes anyway.
             let result = if request.kind == RequestKind::Write { -libc::ENOSPC } else { 0 };
             return self.finish(slot, result);
         }
@@ -183,7 +181,7 @@ impl<'a, L: Lane> Exporter<'a, L> {
         self.in_flight > 0 || !self.unsent.is_empty()
     }
 
-    /// Lets the lane work, and collects what it has finished as `wait` says.
+    /// Lets the lane work, and collects completions as `wait` says.
     pub fn advance(&mut self, wait: Wait) -> Result<(), LaneError> {
         while let Some(slot) = self.unsent.pop_front() {
             if !self.offer(slot) {
@@ -205,8 +203,8 @@ impl<'a, L: Lane> Exporter<'a, L> {
         Ok(())
     }
 
-    /// One round of a server: lets the lane work if it has to, without waiting unless it has had
-    /// nothing for long. `arrived` says whether the kernel had something in this round.
+    /// One round of a server: lets the lane work if necessary, without waiting unless it has been
+    /// idle for long. `arrived` says whether the kernel had something in this round.
     #[inline]
     pub fn work(&mut self, arrived: bool) -> Result<(), LaneError> {
         if !self.is_busy() {
@@ -226,8 +224,8 @@ impl<'a, L: Lane> Exporter<'a, L> {
         Ok(())
     }
 
-    /// Waits until the lane has finished all it was given, so that its buffers are nobody's, and
-    /// forgets the answers and what waits for another exporter.
+    /// Waits until the lane has finished all operations, so that its buffers are free, and drops
+    /// the results and the requests that wait for another exporter.
     pub fn drain(&mut self) -> Result<(), LaneError> {
         while self.is_sending() {
             self.advance(Wait { at_least: 1, timeout_ns: u64::MAX })?;
@@ -236,21 +234,21 @@ impl<'a, L: Lane> Exporter<'a, L> {
         Ok(())
     }
 
-    /// The next request that is finished; its slot is the caller's again.
+    /// The next finished request; its slot belongs to the caller again.
     #[inline]
     pub fn next_finished(&mut self) -> Option<Finished> {
         self.finished.pop_front()
     }
 
-    /// What was served so far.
+    /// What has been served so far.
     pub fn tally(&self) -> ServedCounts {
         self.tally
     }
 
-    /// Hands the slot's transfer, or what is left of it, to the lane.
+    /// Submits the rest of the slot's transfer to the lane.
     #[inline]
     fn send(&mut self, slot: u16) {
-        // What waits for room was first.
+        // Transfers that wait for room go first.
         if !self.unsent.is_empty() || !self.offer(slot) {
             self.unsent.push_back(slot);
         }
@@ -277,7 +275,7 @@ impl<'a, L: Lane> Exporter<'a, L> {
         true
     }
 
-    /// Hands the request out, and lets those begin that waited for it.
+    /// Finishes the request, and begins those that waited for it.
     fn finish(&mut self, slot: u16, result: i32) {
         let work = &mut self.works[usize::from(slot)];
         let request = work.request;
@@ -291,7 +289,7 @@ impl<'a, L: Lane> Exporter<'a, L> {
         }
     }
 
-    /// Begins those that the range lock has let go.
+    /// Begins the requests that the range lock has released.
     fn begin_runnable(&mut self) {
         while let Some(freed) = self.runnable.pop() {
             self.begin(freed);

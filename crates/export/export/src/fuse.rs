@@ -4,15 +4,15 @@
 //!  application ─ read(2), io_uring, loop device ─▶ kernel ─ /dev/fuse or io_uring ─▶ this crate ─▶ lane
 //! ```
 //!
-//! The protocol and its transports are `iolab_fuse`'s; here is what requests about the one file
-//! mean. A request uses one slot from the kernel to the lane and back; aligned data is not copied
-//! on the way. One thread serves a lane, because a lane belongs to one thread: the one that calls
-//! [`serve()`], or as many as [`serve_queues()`] is told, each with a lane on the same device.
-//! Waiting for requests a thread sleeps; with operations in flight it polls the lane and the kernel
-//! in turn.
+//! The protocol and its transports are in `iolab_fuse`; this module handles requests about the one
+//! file. A request uses one slot from the kernel to the lane and back, and aligned data are not
+//! copied on the way. One thread serves a lane, because a lane belongs to one thread: the caller of
+//! [`serve()`], or as many threads as [`serve_queues()`] is told, each with a lane on the same
+//! device. While a thread waits for requests it sleeps; with operations in flight it polls the lane
+//! and the kernel in turn.
 //!
-//! What it deliberately is not: a file system with folders, or a cache.
-//! A server that is killed leaves a dead mount, which `umount -l` or `fusermount3 -u` takes away.
+//! It is deliberately neither a file system with directories nor a cache. A server that is killed
+//! leaves a dead mount, which `umount -l` or `fusermount3 -u` removes.
 
 mod dispatch;
 mod error;

@@ -1,18 +1,17 @@
-//! What exporting a lane to the kernel takes, whatever the kernel's interface is called.
+//! What is needed to export a lane to the kernel, through any kernel interface.
 //!
 //! ```text
 //!  kernel request ─▶ Request ─▶ Exporter: alignment, range lock, pieces ─▶ Op ─▶ lane
 //!  kernel reply   ◀─ Finished ◀──────── short transfers, shifts ◀─ Completion ◀──┘
 //! ```
 //!
-//! A request that the kernel hands out and the lane operation that serves it use the same slot, so
-//! that aligned data travels between the kernel and the lane without being copied here.
-//! [`Exporter`] does what block devices leave to their users: unaligned transfers, ranges that must
-//! not be rewritten at the same time, transfers that end early. [`CommandRing`] carries the
-//! commands of interfaces that speak through io_uring, [`Stop`] ends a server from outside,
-//! [`beside()`] runs the threads of a device with several lanes, whose exporters share
-//! [`SharedRanges`]. [`fuse`] shows a lane as one file, [`ublk`] as a block device; nothing beside
-//! them knows either, prints or reads a clock.
+//! A request of the kernel and the lane operation that serves it use the same slot, so that aligned
+//! data travel between the kernel and the lane without a copy here. [`Exporter`] does what block
+//! devices leave to their users: unaligned transfers, ranges that must not be rewritten at the same
+//! time, short transfers. [`CommandRing`] carries the commands of interfaces that use io_uring,
+//! [`Stop`] ends a server from outside, and [`beside()`] runs the threads of a device with several
+//! lanes, whose exporters share [`SharedRanges`]. [`fuse`] shows a lane as one file, [`ublk`] as a
+//! block device; the other modules know neither. Nothing here prints or reads a clock.
 
 mod beside;
 mod blocks;
@@ -26,11 +25,12 @@ mod request;
 mod shared_ranges;
 pub mod ublk;
 
-/// What threads share the range lock by. `tests/interleavings` puts a model checker's in its place.
+/// The primitives with which threads share the range lock. `tests/interleavings` replaces them by
+/// those of a model checker.
 mod sync {
     pub(crate) use std::sync::{Mutex, MutexGuard};
 
-    /// Runs a test: once here, in every order there.
+    /// Runs a test: once here, in every possible order there.
     #[cfg(test)]
     pub(crate) fn model(test: impl Fn()) {
         test();

@@ -1,13 +1,14 @@
-//! Where a thread that serves runs, and how it gets along with the program that it serves.
+//! Where a serving thread runs, and how it shares processors with the program that it serves.
 //!
-//! A thread that has one processor only shares it with that program, or with nobody. It then runs
-//! as `SCHED_BATCH` (sched(7)): waking up it does not interrupt the program, which goes on handing
-//! over requests until it has to wait; all of them are served in one turn. A thread with several
-//! processors is left as it is, because it may have to compete with programs that never wait.
+//! A thread with only one processor shares it with that program, or with none. It then runs as
+//! `SCHED_BATCH` (sched(7)): when it wakes up it does not preempt the program, which continues to
+//! submit requests until it has to wait; all of them are then served in one turn. A thread with
+//! several processors is left as it is, because it may have to compete with programs that never
+//! wait.
 
 use std::io;
 
-/// Binds the calling thread, number `queue`, to its processor of `cpus`, if these are any. The
+/// Binds the calling thread, number `queue`, to its processor of `cpus`, if there are any. The
 /// error names the processor.
 pub fn place_thread(cpus: &[usize], queue: usize) -> Result<(), (usize, io::Error)> {
     let wanted = cpus.get(queue % cpus.len().max(1)).copied();
@@ -26,8 +27,7 @@ mod tests {
 
     fn policy() -> i32 {
         let text = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
-        // Fields after the name in parentheses, the third of all being the first of these
-        // (proc_pid_stat(5)).
+        // The fields after the name in parentheses begin with field 3 (proc_pid_stat(5)).
         let rest = text.rsplit_once(')').unwrap().1;
         rest.split_whitespace().nth(41 - 3).unwrap().parse().unwrap()
     }

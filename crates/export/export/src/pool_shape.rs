@@ -1,12 +1,12 @@
-//! The slots that an export needs, and what is said of a pool that has others.
+//! The slots that an export needs, and the error for a pool with others.
 
 use std::fmt;
 
-/// The largest block of a pool, and what payloads are a multiple of.
+/// The largest block size of a pool; payloads are a multiple of it.
 const PAGE: usize = 4096;
 
-/// Bytes a slot needs for payloads of `payload_bytes`: room to shift a payload to its block, and
-/// for one block more.
+/// Bytes that a slot needs for payloads of `payload_bytes`: room to shift a payload to its position
+/// in a block, and for one more block.
 pub fn slot_bytes(payload_bytes: usize) -> usize {
     payload_bytes.next_multiple_of(PAGE) + 2 * PAGE
 }
@@ -17,7 +17,7 @@ pub fn payload_bytes(slot_bytes: usize) -> usize {
     slot_bytes.saturating_sub(2 * PAGE) / PAGE * PAGE
 }
 
-/// The slots that an export needs: what to make the pool of, and how deep to open the lane.
+/// The slots that an export needs, for making the pool and opening the lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PoolShape {
     /// Number of slots, which is the lane's depth.
@@ -26,12 +26,12 @@ pub struct PoolShape {
     pub slot_bytes: usize,
 }
 
-/// The pool does not suit exporting.
+/// The pool is not suitable for exporting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PoolMismatch {
     /// Bytes of its slots.
     pub slot_bytes: usize,
-    /// Its slots.
+    /// Number of its slots.
     pub slots: usize,
 }
 

@@ -1,8 +1,8 @@
-//! A lane whose device is memory: something to export when there is nothing else.
+//! A lane whose device is memory, for tests and experiments.
 //!
-//! Operations are finished inside `submit`; a trim leaves zeroes. It refuses what is not of whole
-//! blocks, as a disk would. It can keep completions back, like a device that has to be polled.
-//! Several lanes can be on the same memory, each on its thread. Nothing outlives the process.
+//! Operations are finished inside `submit`; a trim leaves zeroes. Like a disk, it refuses transfers
+//! that are not whole blocks. It can hold completions back, like a device that has to be polled.
+//! Several lanes can use the same memory, each on its thread. Nothing survives the process.
 //!
 //! Unsafe: copies from and to slot pointers.
 #![allow(unsafe_code, reason = "island: copies from and to slot pointers")]
@@ -21,26 +21,26 @@ pub struct RamLane {
     size: Size,
     buffers: PoolView,
     done: CompletionRow,
-    /// Looks until completions are handed out, and how many were made in vain.
+    /// Polls until completions are returned, and the number of fruitless ones so far.
     looks_wanted: u32,
     looks: u32,
 }
 
 impl RamLane {
-    /// A device of zeroes, for one operation per slot of `buffers`, which have to outlive the lane.
+    /// A device of zeroes, with one operation per slot of `buffers`, which must outlive the lane.
     pub fn new(size: Size, buffers: PoolView) -> io::Result<RamLane> {
         Ok(RamLane::on(&SharedBytes::anonymous(size.bytes() as usize)?, size, buffers))
     }
 
-    /// The same on memory that other lanes use, too; of at least `size`.
+    /// As [`RamLane::new`], on memory shared with other lanes, of at least `size`.
     pub fn on(disk: &SharedBytes, size: Size, buffers: PoolView) -> RamLane {
         assert!(disk.len() as u64 >= size.bytes(), "a device of {} bytes in {} of memory", size.bytes(), disk.len());
         let done = CompletionRow::with_depth(buffers.slots());
         RamLane { disk: disk.clone(), size, buffers, done, looks_wanted: 0, looks: 0 }
     }
 
-    /// The same, with completions that show only at the last of so many looks, or when somebody
-    /// waits for them.
+    /// As before, with completions that appear only at the last of this number of polls, or when
+    /// the caller waits for them.
     pub fn shown_after(mut self, looks: u32) -> RamLane {
         self.looks_wanted = looks;
         self
@@ -67,8 +67,8 @@ impl RamLane {
         let disk = self.disk.as_ptr().wrapping_add(from);
         // SAFETY: `range_ptr` checked that the bytes lie in the slot, which is this lane's until it
         // is reaped and whose pool outlives the lane; the device's bytes were checked against its
-        // size, which is not more than its memory, belong to another mapping, and are touched by
-        // pointers only.
+        // size, which is not more than its memory, belong to another mapping, and are accessed
+        // through pointers only.
         unsafe {
             match op.kind {
                 OpKind::Read => std::ptr::copy_nonoverlapping(disk, slot, op.length as usize),

@@ -1,10 +1,10 @@
-//! Keeps changes of the same blocks apart when one of them has to read before it writes.
+//! Separates changes of the same blocks when one of them has to read before it writes.
 //!
-//! A write that covers blocks only in part reads them first and writes them back whole. Between the
-//! two nobody else may change them, or that change is lost. Whole-block changes do not exclude each
-//! other: what overlapping writes in flight leave behind is the device's choice, as with any block
-//! device. Who comes later waits for who came earlier, so nobody starves. As long as all changes
-//! are of whole blocks, entering and leaving look at nothing but counters.
+//! A write of partial blocks reads them first and writes them back whole. No other request may
+//! change them in between, or that change would be lost. Whole-block changes do not exclude each
+//! other: the result of overlapping writes in flight is the device's choice, as with any block
+//! device. Later requests wait for earlier ones, so that none starves. As long as all changes are
+//! of whole blocks, entering and leaving only update counters.
 
 /// One change, in flight or waiting.
 #[derive(Debug, Clone, Copy)]
@@ -23,7 +23,7 @@ impl Hold {
     }
 }
 
-/// What is being changed, by slot.
+/// The ranges being changed, by slot.
 #[derive(Debug)]
 pub(crate) struct RangeLock {
     holds: Box<[Option<Hold>]>,
@@ -38,8 +38,8 @@ impl RangeLock {
     }
 
     /// Announces that `slot` changes the whole blocks `start..end`; `partial` if it has to read
-    /// some of them first. Whether it may begin now; otherwise [`RangeLock::leave`] of another slot
-    /// says when.
+    /// some of them first. Returns whether it may begin now; otherwise [`RangeLock::leave`] of
+    /// another slot will release it.
     #[inline]
     pub(crate) fn enter(&mut self, slot: u16, (start, end): (u64, u64), partial: bool) -> bool {
         let mut hold = Hold { start, end, order: self.next_order, partial, waits: false };

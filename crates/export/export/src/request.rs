@@ -1,47 +1,47 @@
-//! One request of the kernel, and its answer.
+//! One request of the kernel, and its result.
 //!
-//! Plain data; what becomes of it is the exporter's business.
+//! Plain data; the exporter carries it out.
 
-/// What the kernel wants done.
+/// The kind of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestKind {
     /// Fill the slot from its start with `length` bytes of the device.
     Read,
     /// Store the first `length` bytes of the slot.
     Write,
-    /// The range has to read as zeroes afterwards.
+    /// The range must read as zeroes afterwards.
     Zero,
-    /// The range is not needed any more and may read as anything.
+    /// The range is no longer needed and may read as anything.
     Discard,
-    /// What was written and answered before has to survive a loss of power.
+    /// Writes that were answered before must survive a loss of power.
     Flush,
 }
 
 impl RequestKind {
-    /// Whether the device holds something else afterwards.
+    /// Whether it changes the device's content.
     pub(crate) fn changes_data(self) -> bool {
         matches!(self, RequestKind::Write | RequestKind::Zero | RequestKind::Discard)
     }
 }
 
-/// One request; its slot is named beside it.
+/// One request; the slot is passed separately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExportRequest {
-    /// What to do.
+    /// The kind.
     pub kind: RequestKind,
     /// Byte offset on the exported device; need not be aligned.
     pub offset: u64,
-    /// Bytes; need not be aligned, and may exceed a slot only where no data moves.
+    /// Bytes; need not be aligned, and may exceed a slot only if no data are transferred.
     pub length: u64,
 }
 
-/// The answer to a request.
+/// The result of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Finished {
-    /// The slot of the request, which is the kernel interface's again.
+    /// The slot of the request, which belongs to the kernel interface again.
     pub slot: u16,
-    /// What was asked for, cut at the end of the device.
+    /// The request, cut at the end of the device.
     pub request: ExportRequest,
-    /// Bytes moved, 0 for requests that move none, or a negative errno.
+    /// Bytes transferred, 0 for requests that transfer none, or a negative errno.
     pub result: i32,
 }

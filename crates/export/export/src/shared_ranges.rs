@@ -1,4 +1,4 @@
-//! The range lock of a device that several exporters serve side by side, each with its own lane and
+//! The range lock of a device that several exporters serve together, each with its own lane and
 //! thread.
 //!
 //! ```text
@@ -7,9 +7,9 @@
 //!  …                      ─┘
 //! ```
 //!
-//! Guarantees what [`RangeLock`] guarantees for one exporter. A change that had to wait is handed
-//! to its own exporter, which asks for it as long as it has some waiting. Nothing here waits or
-//! wakes anybody.
+//! Gives the guarantees of [`RangeLock`] across all exporters. A change that had to wait is
+//! released to its own exporter, which polls as long as it has waiting changes. Nothing here waits
+//! or wakes a thread.
 
 use std::sync::{Arc, PoisonError};
 
@@ -17,7 +17,7 @@ use super::sync::{Mutex, MutexGuard};
 use crate::PoolMismatch;
 use crate::range_lock::RangeLock;
 
-/// What is being changed, by all exporters of a device.
+/// The ranges being changed by all exporters of a device.
 #[derive(Debug, Clone)]
 pub struct SharedRanges {
     slots: usize,
@@ -29,22 +29,22 @@ struct State {
     lock: RangeLock,
     /// Slots that may begin now, by exporter.
     freed: Box<[Vec<u16>]>,
-    /// Filled by the lock, emptied before it is let go.
+    /// Filled by the lock, and emptied before the mutex is released.
     found: Vec<u16>,
 }
 
-/// One exporter's part of it.
+/// One exporter's share of it.
 #[derive(Debug)]
 pub(crate) struct Share {
     ranges: SharedRanges,
     exporter: usize,
-    /// Slots of this exporter that wait.
+    /// Number of slots of this exporter that wait.
     waiting: usize,
 }
 
 impl SharedRanges {
-    /// For this number of exporters with at most this number of slots each; all slots together have
-    /// numbers of 16 bits.
+    /// For this number of exporters with at most this number of slots each; all slots together are
+    /// numbered with 16 bits.
     pub fn new(exporters: usize, slots: usize) -> Result<SharedRanges, PoolMismatch> {
         let all = exporters.saturating_mul(slots);
         if all == 0 || all > usize::from(u16::MAX) + 1 {
@@ -55,15 +55,16 @@ impl SharedRanges {
         Ok(SharedRanges { slots, state: Arc::new(Mutex::new(state)) })
     }
 
-    /// The part of exporter number `exporter`, which has `slots` of them; `None` if it was not
-    /// counted.
+    /// The share of exporter number `exporter`, which has `slots` slots; `None` if it exceeds what
+    /// was announced.
     pub(crate) fn share(&self, exporter: usize, slots: usize) -> Option<Share> {
         let is_counted = slots <= self.slots && exporter < self.state().freed.len();
         is_counted.then(|| Share { ranges: self.clone(), exporter, waiting: 0 })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // The state is whole between two calls, so a thread that panicked left nothing half done.
+        // The state is consistent between two calls, so that a panic of a thread leaves nothing
+        // half done.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -81,7 +82,7 @@ impl Share {
         enters
     }
 
-    /// As [`RangeLock::leave`]; those of other exporters that may begin are left for them to
+    /// As [`RangeLock::leave`]; released slots of other exporters are left for their
     /// [`Share::collect`].
     #[inline]
     pub(crate) fn leave(&mut self, slot: u16, freed: &mut Vec<u16>) {
@@ -96,13 +97,13 @@ impl Share {
         freed.append(&mut of_others[self.exporter]);
     }
 
-    /// Whether slots of this exporter wait for somebody.
+    /// Whether slots of this exporter wait.
     #[inline]
     pub(crate) fn is_waiting(&self) -> bool {
         self.waiting > 0
     }
 
-    /// Slots that others have let go.
+    /// Slots that others have released.
     pub(crate) fn collect(&mut self, freed: &mut Vec<u16>) {
         let mut state = self.ranges.state();
         let mine = &mut state.freed[self.exporter];

@@ -5,15 +5,15 @@
 //!  file system, application ─▶ /dev/ublkbN ─▶ ublk_drv ─ io_uring commands on /dev/ublkcN ─▶ this crate ─▶ lane
 //! ```
 //!
-//! A request uses one slot from the kernel to the lane and back: the driver copies its data from
-//! and to the slot, nobody else does. One thread serves one queue, because a lane belongs to one
-//! thread: the one that calls [`serve()`], or as many as [`serve_queues()`] is told, each with a
-//! lane on the same device. It sleeps when there is nothing to do, and polls the lane while
-//! operations are in flight.
+//! A request uses one slot from the kernel to the lane and back: only the driver copies its data,
+//! from and to the slot. One thread serves one queue, because a lane belongs to one thread: the
+//! caller of [`serve()`], or as many threads as [`serve_queues()`] is told, each with a lane on the
+//! same device. A thread sleeps when there is nothing to do, and polls the lane while operations
+//! are in flight.
 //!
-//! What it deliberately does not have: recovery of a device by a second server, the driver's own
-//! zero-copy modes. A server that is killed leaves a dead device, which [`delete`] removes.
-//! See `Documentation/block/ublk.rst` and `include/uapi/linux/ublk_cmd.h`.
+//! Deliberately not supported: recovery of a device by a second server, and the driver's own
+//! zero-copy modes. A server that is killed leaves a dead device, which [`delete`] removes. See
+//! `Documentation/block/ublk.rst` and `include/uapi/linux/ublk_cmd.h`.
 
 mod abi;
 mod control;

@@ -1,8 +1,8 @@
-//! Requests of any offset and length, many at once, against a plain array of bytes.
+//! Requests of any offset and length, many at once, compared with a plain byte array.
 //!
-//! The lane is moody: it moves part of what it is asked for, finishes in another order, and has
-//! room for fewer operations than there are slots. A request's effect must be that of the same
-//! change on the array.
+//! The lane behaves irregularly: it transfers only part of what is asked, completes out of order,
+//! and has room for fewer operations than there are slots. A request must have the same effect as
+//! the same change of the array.
 
 use iolab_engine::{Completion, Completions, Lane, LaneError, Op, OpKind, Submission, Wait};
 use iolab_export::{ExportRequest, Exporter, Finished, LaneLimits, RamLane, RequestKind, Size, slot_bytes};
@@ -14,7 +14,7 @@ const DEVICE_BYTES: u64 = 64 << 10;
 const PAYLOAD: usize = 8 << 10;
 const SLOTS: usize = 6;
 
-/// Does what it is told, but not at once, not all at once and not in order.
+/// Does what it is asked, but with delays, in parts and out of order.
 struct Moody {
     ram: RamLane,
     held: Vec<Op>,
@@ -77,8 +77,8 @@ fn requests() -> impl Strategy<Value = ExportRequest> {
         1 => Just(RequestKind::Discard),
         1 => Just(RequestKind::Flush),
     ];
-    // Near each other, so that they touch the same blocks; sometimes of whole blocks; sometimes
-    // beyond the end.
+    // Close together, so that they touch the same blocks; sometimes whole blocks; sometimes beyond
+    // the end.
     let offset = prop_oneof![0..20_000u64, (0..30u64).prop_map(|at| at * 512), DEVICE_BYTES - 3000..DEVICE_BYTES + 100];
     let length = prop_oneof![1..3000u64, (1..16u64).prop_map(|blocks| blocks * 512), Just(PAYLOAD as u64)];
     (kind, offset, length).prop_map(|(kind, offset, length)| ExportRequest { kind, offset, length })
@@ -88,7 +88,7 @@ fn overlaps(a: &ExportRequest, b: &ExportRequest) -> bool {
     a.offset < b.offset + b.length && b.offset < a.offset + a.length
 }
 
-/// The device as it should be.
+/// The expected state of the device.
 struct Reference {
     bytes: Vec<u8>,
     block: u64,
@@ -130,9 +130,9 @@ impl Reference {
     }
 }
 
-/// Runs the requests with as many in flight as there are slots. Requests whose bytes overlap follow
-/// each other, since their order is nobody's promise; their blocks may overlap, which is what is
-/// being tried.
+/// Runs the requests with as many in flight as there are slots. Requests whose bytes overlap are
+/// serialised, because their order is not guaranteed; their blocks may overlap, which is what is
+/// tested.
 fn run(requests: &[ExportRequest], (block, trim_zeroes, transfer_bytes): (u32, bool, u32), seed: u64) {
     let mut pool = SlotPool::new(SLOTS, slot_bytes(PAYLOAD), 0, &Backing::Anonymous).unwrap();
     let size = Size::new(DEVICE_BYTES, block).unwrap();

@@ -1,11 +1,11 @@
-//! What the tests of disks share: requests that every disk has to answer in the same way.
+//! Shared by the tests of disks: requests that every disk must answer in the same way.
 
 use crate::{Action, BlockDevice, Buffer, DeviceError, DiskCompletion, DiskRequest};
 
 /// Size of the disks, bytes.
 pub(crate) const SIZE: u64 = 1 << 20;
 
-/// A file of that size.
+/// A file of `SIZE` bytes.
 pub(crate) fn scratch() -> tempfile::NamedTempFile {
     let file = tempfile::NamedTempFile::new().unwrap();
     file.as_file().set_len(SIZE).unwrap();

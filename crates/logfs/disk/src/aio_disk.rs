@@ -1,13 +1,13 @@
-//! A block device as a disk, by the kernel's native AIO: for devices that cannot say at once
-//! whether a request would have to wait.
+//! A block device as a disk, through the kernel's native AIO: for devices that cannot say in
+//! advance whether a request would block.
 //!
-//! io_uring hands every transfer to a worker thread where the device has no `RWF_NOWAIT`
-//! (preadv2(2)), as on RAM disks of the kernel; the thread costs more than the transfer. AIO
-//! submits in place and completes later all the same (io_submit(2)). Direct transfers only: others
-//! would be done before `io_submit` returns. A buffer never comes back before the kernel is done
-//! with it.
+//! If the device has no `RWF_NOWAIT` (preadv2(2)), as with the kernel's RAM disks, io_uring hands
+//! every transfer to a worker thread, which costs more than the transfer. AIO submits in the
+//! calling thread and still completes later (io_submit(2)). Direct transfers only: others would
+//! complete before `io_submit` returns. A buffer is never returned before the kernel is done with
+//! it.
 //!
-//! Unsafe: it hands addresses of buffers to the kernel.
+//! Unsafe: it passes addresses of buffers to the kernel.
 #![allow(unsafe_code, reason = "island: addresses of buffers in operations")]
 
 use std::fs::File;
@@ -22,28 +22,28 @@ use crate::opened_file::OpenedFile;
 use crate::uring_disk::discard;
 use crate::{ActionKind, BlockDevice, DiskCompletion, DiskRequest, Geometry};
 
-/// Operations that are given to the kernel by one call.
+/// Operations submitted by one call.
 const AT_ONCE: usize = 64;
 const REFUSED_FOR_NOW: i32 = -libc::EAGAIN;
 const INTERRUPTED: i32 = -libc::EINTR;
 
-/// The disk.
+/// A disk on native AIO.
 #[derive(Debug)]
 pub(crate) struct AioDisk {
-    // Dropped first: the kernel waits for what is under way (io_destroy(2)).
+    // Dropped first: the kernel then waits for requests in flight (io_destroy(2)).
     context: Context,
     file: File,
     geometry: Geometry,
     flights: Flights,
-    /// One for each transfer that was formed last; the number of its place is its data.
+    /// One for each transfer formed last; its data is the number of its place.
     operations: Vec<Iocb>,
-    /// How many of these the kernel has been given.
+    /// How many of `operations` have been submitted.
     given: usize,
     events: Vec<IoEvent>,
 }
 
 impl AioDisk {
-    /// A disk on an opened block device, or the device back and why not.
+    /// A disk on an opened block device; on failure, the device back and the reason.
     pub(crate) fn on(target: OpenedFile, depth: u32) -> Result<AioDisk, (OpenedFile, io::Error)> {
         let places = depth.clamp(1, 4096);
         let context = match Context::new(places as usize) {
@@ -78,7 +78,7 @@ impl AioDisk {
         Iocb { data, opcode, fd, buffer, bytes, offset, ..Iocb::default() }
     }
 
-    /// Makes operations of what waits, when the kernel has been given all of the last ones.
+    /// Makes operations of waiting requests, once all earlier operations have been submitted.
     fn form(&mut self) {
         self.operations.clear();
         self.given = 0;
@@ -93,7 +93,7 @@ impl AioDisk {
         self.given < self.operations.len() || self.flights.is_waiting()
     }
 
-    /// Gives the kernel what waits. What it refuses ends with its errno.
+    /// Submits operations. One that the kernel refuses ends with its errno.
     fn send(&mut self) {
         while self.has_to_give() {
             if self.given == self.operations.len() {
@@ -109,7 +109,7 @@ impl AioDisk {
             let taken = unsafe { self.context.submit(&row[..count]) };
             match taken {
                 1.. => self.given += taken as usize,
-                // Events have to be taken first, or a signal came: the next reap goes on.
+                // Events have to be reaped first, or a signal came: the next reap continues.
                 0 | REFUSED_FOR_NOW | INTERRUPTED => return,
                 refused => {
                     let place = self.operations[self.given].data as u32;
@@ -120,7 +120,7 @@ impl AioDisk {
         }
     }
 
-    /// Takes completions, and waits for this number if there are none.
+    /// Takes completions; waits for this number if there are none.
     fn collect(&mut self, at_least: usize) {
         let mut found = self.context.take_events(&mut self.events);
         let has_to_ask = at_least > 0 || !self.context.has_known_ring();
@@ -171,7 +171,7 @@ impl BlockDevice for AioDisk {
 }
 
 impl Drop for AioDisk {
-    /// What was submitted is done, as by every disk; destroying the context then waits for it.
+    /// Completes what was submitted, as every disk does; destroying the context then waits for it.
     fn drop(&mut self) {
         self.send();
     }

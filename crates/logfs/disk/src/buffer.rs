@@ -1,38 +1,37 @@
-//! Bytes aligned for direct transfers: owned, or lent by somebody who keeps them for a device to
-//! work on.
+//! Bytes aligned for direct transfers: owned, or lent by an owner who keeps them valid while a
+//! device works on them.
 //!
-//! A buffer that a device has is written and read by the kernel while no reference into it exists:
-//! it is therefore an address and a length, and becomes a slice only when somebody looks at it.
+//! While a device has a buffer, the kernel reads and writes it, and no Rust reference to it may
+//! exist. A buffer is therefore an address and a length, and becomes a slice only on access.
 //!
-//! Unsafe: it allocates with an alignment of its own, advises the kernel about that memory, and
-//! makes slices of addresses.
+//! Unsafe: it allocates with its own alignment, advises the kernel about that memory, and makes
+//! slices from addresses.
 #![allow(unsafe_code, reason = "island: memory that a device works on")]
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// What every buffer of our own is aligned to: a multiple of all block sizes in use.
+/// Alignment of every buffer allocated here: a multiple of all block sizes in use.
 const ALIGNMENT: usize = 4096;
-/// The size of a transparent huge page (Documentation/admin-guide/mm/transhuge.rst). Buffers that
-/// have room for one begin where one can lie.
+/// The size of a transparent huge page (Documentation/admin-guide/mm/transhuge.rst). Buffers at
+/// least this long are aligned to it.
 const HUGE_PAGE: usize = 2 << 20;
 
-/// Bytes that belong to the owner of the buffer. The address of those made here is a multiple of
-/// 4096.
+/// Bytes owned through this buffer. The address of those allocated here is a multiple of 4096.
 pub struct Buffer {
     start: NonNull<u8>,
     length: usize,
     memory: Memory,
 }
 
-/// Whose the bytes are.
+/// Who owns the memory.
 enum Memory {
-    /// Ours.
+    /// Allocated here.
     Allocated(Layout),
-    /// Somebody's who promised to keep them.
+    /// Lent; the lender keeps it valid.
     Lent,
-    /// A part of another buffer, which stays until all its parts are gone.
+    /// A part of another buffer, which lives until all its parts are dropped.
     Part(#[expect(dead_code, reason = "kept for the sake of its bytes")] Arc<Buffer>),
 }
 
@@ -42,11 +41,11 @@ unsafe impl Send for Buffer {}
 unsafe impl Sync for Buffer {}
 
 impl Buffer {
-    /// So many zeroes.
+    /// A buffer of `length` zeroes.
     pub fn zeroed(length: usize) -> Buffer {
-        // SAFETY: all of it is written before anybody has it.
+        // SAFETY: all of it is written before it is returned.
         let buffer = unsafe { Buffer::unwritten(length) };
-        // SAFETY: so many bytes were allocated there.
+        // SAFETY: this number of bytes was allocated there.
         unsafe { buffer.start.as_ptr().write_bytes(0, length) };
         buffer
     }
@@ -62,54 +61,55 @@ impl Buffer {
         let Some(layout) = layout else { panic!("no memory for a buffer of {length} bytes") };
         // SAFETY: the layout's size is not zero.
         let start = unsafe { alloc(layout) };
-        // No memory is what the global allocator aborts on everywhere else, too.
+        // Abort without memory, as the global allocator does everywhere.
         let Some(start) = NonNull::new(start) else { handle_alloc_error(layout) };
         if alignment == HUGE_PAGE {
-            // The kernel finds, pins and lets go of the pages of each transfer: a huge one at a
-            // time is less work. Only advice.
-            // SAFETY: the range was allocated just now; advice changes no content (madvise(2)).
+            // The kernel finds, pins and releases the pages of each transfer, which is less work
+            // with huge pages. This is only advice. SAFETY: the range was allocated just now;
+            // advice changes no content (madvise(2)).
             unsafe { libc::madvise(start.as_ptr().cast(), layout.size(), libc::MADV_HUGEPAGE) };
         }
         Buffer { start, length, memory: Memory::Allocated(layout) }
     }
 
-    /// A copy of `bytes`, filled up with zeroes to a multiple of `unit_bytes`.
+    /// A copy of `bytes`, padded with zeroes to a multiple of `unit_bytes`.
     pub fn padded(bytes: &[u8], unit_bytes: usize) -> Buffer {
         let length = bytes.len().next_multiple_of(unit_bytes.max(1));
-        // SAFETY: all of it is written before anybody has it, the bytes and what is behind them.
+        // SAFETY: all of it is written before it is returned, the bytes and the padding.
         let buffer = unsafe { Buffer::unwritten(length) };
         let start = buffer.start.as_ptr();
         // SAFETY: the length is at least that of the bytes, and new memory overlaps nothing.
         unsafe { start.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
-        // SAFETY: so many bytes are left there.
+        // SAFETY: this number of bytes is left there.
         unsafe { start.add(bytes.len()).write_bytes(0, length - bytes.len()) };
         buffer
     }
 
-    /// Bytes of somebody else's memory, so that a device works on them without a copy. Their
-    /// alignment is the lender's business: direct transfers want at least the device's block.
+    /// A buffer over memory of another owner, so that a device works on it without a copy. The
+    /// lender is responsible for its alignment: direct transfers need at least that of the device's
+    /// block.
     ///
     /// # Safety
-    /// The bytes are initialised, may be read and written, and nobody else touches them as long as
+    /// The bytes are initialised and may be read and written. Nothing else accesses them as long as
     /// the buffer exists, which may be until the device that it was given to has been dropped.
     pub unsafe fn lent(start: NonNull<u8>, length: usize) -> Buffer {
         Buffer { start, length, memory: Memory::Lent }
     }
 
-    /// The address, for a device. The owner of the buffer decides whether to allow writing through
-    /// it.
+    /// The address, for a device. The owner of the buffer decides whether writing through it is
+    /// allowed.
     pub fn address(&self) -> *mut u8 {
         self.start.as_ptr()
     }
 
-    /// The first `length` bytes of it, or all: the rest is not used any more.
+    /// Shortens it to at most `length` bytes; the rest is no longer used.
     pub fn shortened(mut self, length: usize) -> Buffer {
         self.length = self.length.min(length);
         self
     }
 }
 
-/// A buffer whose parts are used one by one.
+/// A buffer that is handed out in parts.
 #[derive(Debug)]
 pub struct Divided {
     whole: Arc<Buffer>,
@@ -117,7 +117,7 @@ pub struct Divided {
 }
 
 impl Divided {
-    /// Nothing is taken yet.
+    /// Divides a buffer; no part is taken yet.
     pub fn new(buffer: Buffer) -> Divided {
         Divided { whole: Arc::new(buffer), taken: 0 }
     }
@@ -126,23 +126,23 @@ impl Divided {
     pub fn take(&mut self, length: usize) -> Buffer {
         let (from, length) = (self.taken, length.min(self.whole.length - self.taken));
         self.taken += length;
-        // SAFETY: inside the whole, which starts there and is at least so long.
+        // SAFETY: inside the whole, which starts there and is at least this long.
         let start = unsafe { self.whole.start.add(from) };
-        // Parts never overlap, and the whole cannot be looked at before they are gone.
+        // Parts never overlap, and the whole cannot be accessed before they are dropped.
         Buffer { start, length, memory: Memory::Part(Arc::clone(&self.whole)) }
     }
 
-    /// Bytes of the whole.
+    /// Length of the whole, bytes.
     pub fn len(&self) -> usize {
         self.whole.length
     }
 
-    /// Whether it has none.
+    /// Whether the whole is empty.
     pub fn is_empty(&self) -> bool {
         self.whole.length == 0
     }
 
-    /// The whole again, unless a part is still somewhere.
+    /// The whole again; `None` while a part still exists.
     pub fn rejoin(self) -> Option<Buffer> {
         Arc::into_inner(self.whole)
     }
@@ -161,7 +161,7 @@ impl std::ops::Deref for Buffer {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        // SAFETY: this number of bytes is initialised, by us or by the lender's promise, and nobody
+        // SAFETY: this number of bytes is initialised, here or by the lender's promise, and nothing
         // writes them while the buffer is borrowed: a device that works on a buffer owns it.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length) }
     }
@@ -169,7 +169,7 @@ impl std::ops::Deref for Buffer {
 
 impl std::ops::DerefMut for Buffer {
     fn deref_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as for `deref`; the exclusive borrow keeps readers away.
+        // SAFETY: as for `deref`; the exclusive borrow excludes readers.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.length) }
     }
 }
@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn lent_bytes_stay_the_lenders() {
         let mut bytes = [7_u8; 100];
-        // SAFETY: the array outlives the buffer and is not touched meanwhile.
+        // SAFETY: the array outlives the buffer and is not accessed meanwhile.
         let mut buffer = unsafe { Buffer::lent(NonNull::from(&mut bytes[..]).cast(), 50) };
         buffer.fill(9);
         assert_eq!(buffer.len(), 50);

@@ -1,11 +1,11 @@
-//! Counts what a device is asked to do.
+//! Counts the requests to a device.
 
 use std::cell::Cell;
 use std::rc::Rc;
 
 use crate::{ActionKind, BlockDevice, DiskCompletion, DiskRequest, Geometry};
 
-/// Requests and bytes since the beginning.
+/// Requests and bytes so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Reads.
@@ -22,7 +22,7 @@ pub struct Counts {
     pub discards: u64,
 }
 
-/// A device that counts.
+/// A device that counts its requests.
 #[derive(Debug)]
 pub struct Counting<D> {
     device: D,
@@ -30,7 +30,7 @@ pub struct Counting<D> {
 }
 
 impl<D: BlockDevice> Counting<D> {
-    /// The device, and the counts that go on as it is used.
+    /// Wraps a device; also returns the counts, which are updated as it is used.
     pub fn new(device: D) -> (Counting<D>, Rc<Cell<Counts>>) {
         let counts = Rc::default();
         (Counting { device, counts: Rc::clone(&counts) }, counts)

@@ -1,4 +1,5 @@
-//! A device that takes its time, on any clock: with a simulated one, waiting moves the clock.
+//! Delays the completions of a device by any clock; with a simulated one, waiting advances the
+//! clock.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -16,7 +17,7 @@ pub struct Delays {
     pub write_ns: u64,
     /// A flush, ns.
     pub flush_ns: u64,
-    /// For each KiB moved, ns.
+    /// Added for each KiB transferred, ns.
     pub per_kib_ns: u64,
 }
 
@@ -32,20 +33,20 @@ impl Delays {
     }
 }
 
-/// Keeps each completion back until its time.
+/// Holds each completion back until its time.
 #[derive(Debug)]
 pub struct Delayed<D> {
     device: D,
     clock: Clock,
     delays: Delays,
     due_ns: HashMap<u64, u64>,
-    /// By time, then by arrival.
+    /// Held completions, by time, then by arrival.
     kept: BTreeMap<(u64, u64), DiskCompletion>,
     arrivals: u64,
 }
 
 impl<D: BlockDevice> Delayed<D> {
-    /// A device, the clock it lives by and how long it takes.
+    /// Wraps a device, with the clock to use and the delays.
     pub fn new(device: D, clock: Clock, delays: Delays) -> Delayed<D> {
         Delayed { device, clock, delays, due_ns: HashMap::new(), kept: BTreeMap::new(), arrivals: 0 }
     }

@@ -1,39 +1,39 @@
-//! The contract of block devices.
+//! The interface of block devices.
 
 use std::os::fd::OwnedFd;
 
 use crate::Buffer;
 
-/// Size and unit of a device.
+/// Size and block size of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Geometry {
-    /// Its size, a multiple of the block.
+    /// Its size, a multiple of `block_bytes`.
     pub size_bytes: u64,
-    /// Offsets and lengths of requests are multiples of this. A block is written whole or not at
-    /// all.
+    /// Offsets and lengths of requests are multiples of this. A block is written completely or not
+    /// at all.
     pub block_bytes: u32,
 }
 
-/// What to do, with the buffer it takes.
+/// What a request does, with its buffer.
 #[derive(Debug)]
 pub enum Action {
-    /// Fill the buffer from here.
+    /// Reads into the buffer.
     Read {
         /// Offset, bytes.
         at: u64,
-        /// As many bytes as it is long.
+        /// Its length is the number of bytes.
         buffer: Buffer,
     },
-    /// Store the buffer here.
+    /// Writes the buffer.
     Write {
         /// Offset, bytes.
         at: u64,
-        /// As many bytes as it is long.
+        /// Its length is the number of bytes.
         buffer: Buffer,
     },
-    /// Make durable all writes that have completed.
+    /// Makes all completed writes durable.
     Flush,
-    /// The content of a range is not needed any more; it may read as anything afterwards.
+    /// Says that the content of a range is no longer needed; afterwards it may read as anything.
     Discard {
         /// Offset, bytes.
         at: u64,
@@ -42,7 +42,7 @@ pub enum Action {
     },
 }
 
-/// An action without what it carries.
+/// The kind of an [`Action`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ActionKind {
     /// [`Action::Read`]
@@ -56,7 +56,7 @@ pub enum ActionKind {
 }
 
 impl Action {
-    /// Which kind it is.
+    /// Its kind.
     pub fn kind(&self) -> ActionKind {
         match self {
             Action::Read { .. } => ActionKind::Read,
@@ -66,7 +66,7 @@ impl Action {
         }
     }
 
-    /// Offset and length, bytes; nothing for a flush.
+    /// Offset and length, bytes; zeroes for a flush.
     pub fn range(&self) -> (u64, u64) {
         match self {
             Action::Read { at, buffer } | Action::Write { at, buffer } => (*at, buffer.len() as u64),
@@ -75,7 +75,7 @@ impl Action {
         }
     }
 
-    /// The buffer, to be given back.
+    /// Its buffer, to be returned to the owner.
     pub fn into_buffer(self) -> Option<Buffer> {
         match self {
             Action::Read { buffer, .. } | Action::Write { buffer, .. } => Some(buffer),
@@ -84,41 +84,41 @@ impl Action {
     }
 }
 
-/// One request on its way down.
+/// One request to a device.
 #[derive(Debug)]
 pub struct DiskRequest {
-    /// Comes back in the completion; the owner's to choose, unique among requests in flight.
+    /// Returned in the completion. The caller chooses it; unique among requests in flight.
     pub tag: u64,
     /// What to do.
     pub action: Action,
 }
 
 impl DiskRequest {
-    /// Completes it as it is, with this result.
+    /// Completes it with this result.
     pub fn complete(self, result: Result<(), DeviceError>) -> DiskCompletion {
         DiskCompletion { tag: self.tag, buffer: self.action.into_buffer(), result }
     }
 }
 
-/// One request on its way back.
+/// The completion of one request.
 #[derive(Debug)]
 pub struct DiskCompletion {
     /// The request's tag.
     pub tag: u64,
-    /// The request's buffer; what it holds after a failed read says nothing.
+    /// The request's buffer; its content after a failed read is undefined.
     pub buffer: Option<Buffer>,
-    /// Whether all of it was done.
+    /// Whether all of it succeeded.
     pub result: Result<(), DeviceError>,
 }
 
-/// What a device answers instead of doing what it was asked.
+/// Why a device did not do what it was asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeviceError {
     /// The operation failed, with this errno.
     Failed(i32),
-    /// The range reaches beyond the end, or is not of whole blocks.
+    /// The range reaches beyond the end, or does not consist of whole blocks.
     BadRange,
-    /// The device is gone, and all further requests end like this.
+    /// The device is gone; all further requests fail like this.
     Gone,
 }
 
@@ -138,36 +138,36 @@ impl std::error::Error for DeviceError {}
 
 /// A disk, owned by one thread.
 pub trait BlockDevice {
-    /// Size and unit; they never change.
+    /// Size and block size; they never change.
     fn geometry(&self) -> Geometry;
 
-    /// Takes a request, or gives it back when no more can be in flight. What is wrong with a
-    /// request is said by its completion.
+    /// Takes a request, or returns it when no more can be in flight. An invalid request is reported
+    /// by its completion.
     ///
     /// # Errors
-    /// The request itself: reap, then offer it again.
+    /// The request itself: reap, then submit it again.
     fn submit(&mut self, request: DiskRequest) -> Result<(), DiskRequest>;
 
-    /// Sets out what was submitted and appends completions to `done`; when `wait`, at least one,
+    /// Starts what was submitted and appends completions to `done`; with `wait`, at least one,
     /// unless nothing is in flight.
     fn reap(&mut self, wait: bool, done: &mut Vec<DiskCompletion>);
 
-    /// A descriptor that becomes readable when [`BlockDevice::reap`] has something to do, which
-    /// calms it; for who waits for other things, too. `None` from a device that has nothing under
-    /// way between calls, or that cannot be waited for so.
+    /// A descriptor that becomes readable when [`BlockDevice::reap`] has something to do, and not
+    /// readable when that is called; for callers that also wait for other events. `None` from a
+    /// device that has nothing in flight between calls, or that cannot be polled.
     fn waking(&mut self) -> Option<OwnedFd> {
         None
     }
 
-    /// Whether it is memory of this process, which holds what this process put there and ends with
-    /// it. Decorators say no: they stand for other devices.
+    /// Whether it is memory of this process, which holds only what this process wrote and ends with
+    /// it. Decorators return false: they stand for other devices.
     fn is_memory(&self) -> bool {
         false
     }
 }
 
 impl Geometry {
-    /// Whether a device of this geometry can be asked for a range.
+    /// Whether a range is valid for a device of this geometry.
     pub fn admits(&self, action: &Action) -> bool {
         let (at, length) = action.range();
         let block = u64::from(self.block_bytes);
@@ -175,8 +175,8 @@ impl Geometry {
         whole && at.checked_add(length).is_some_and(|end| end <= self.size_bytes)
     }
 
-    /// What can be answered without the device: a range that it does not have, or no bytes at all.
-    /// `None` when it has to be asked.
+    /// The result of a request that does not need the device: an invalid range, or one of zero
+    /// bytes. `None` when the device is needed.
     pub(crate) fn answer(&self, action: &Action) -> Option<Result<(), DeviceError>> {
         if !self.admits(action) {
             return Some(Err(DeviceError::BadRange));

@@ -1,12 +1,12 @@
-//! A device of whose requests some fail, as a plan says.
+//! A device on which requests fail as a plan says.
 
 use crate::{BlockDevice, DeviceError, DiskCompletion, DiskRequest, Geometry};
 
-/// Says whether a request fails, and how.
+/// Returns the error with which a request fails, if it does.
 type Plan = dyn FnMut(&DiskRequest) -> Option<DeviceError>;
 
-/// Asks `plan` about every request; what the plan names an error for fails with it and never
-/// reaches the device.
+/// Asks `plan` about every request; a request for which it returns an error fails with that and
+/// never reaches the device.
 pub struct Faulty<D> {
     device: D,
     plan: Box<Plan>,
@@ -14,7 +14,7 @@ pub struct Faulty<D> {
 }
 
 impl<D: BlockDevice> Faulty<D> {
-    /// A device with a plan.
+    /// Wraps a device with a plan.
     pub fn new(device: D, plan: impl FnMut(&DiskRequest) -> Option<DeviceError> + 'static) -> Faulty<D> {
         Faulty { device, plan: Box::new(plan), failed: Vec::new() }
     }

@@ -1,4 +1,4 @@
-//! A file or block device as a disk, by plain system calls.
+//! A file or block device as a disk, through plain system calls.
 
 use std::fs::File;
 use std::io;
@@ -10,8 +10,8 @@ use rustix::fs::{FallocateFlags, fallocate};
 use crate::opened_file::{Caching, DiskOptions, OpenedFile};
 use crate::{Action, BlockDevice, DeviceError, DiskCompletion, DiskRequest, Geometry};
 
-/// A file of fixed size. Requests are carried out inside `submit`, so that one is in flight at a
-/// time; for speed take a [`crate::UringDisk`].
+/// A file of fixed size. Requests are carried out inside `submit`, so that only one is in flight at
+/// a time; [`crate::UringDisk`] is faster.
 #[derive(Debug)]
 pub struct FileDisk {
     file: File,
@@ -23,7 +23,7 @@ impl FileDisk {
     /// Opens a file or block device for reading and writing.
     ///
     /// # Errors
-    /// What opening it or asking for its size says.
+    /// The error of opening it or of asking for its size.
     pub fn open(path: &Path, block_bytes: u32, caching: Caching) -> io::Result<FileDisk> {
         let opening = DiskOptions { caching, block_bytes: Some(block_bytes), ..DiskOptions::default() };
         OpenedFile::open(path, &opening).map(FileDisk::on)
@@ -44,7 +44,7 @@ impl FileDisk {
             Action::Discard { at, length } => {
                 let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
                 match fallocate(&self.file, flags, *at, *length) {
-                    // A discard is advice: what cannot be punched stays as it is.
+                    // A discard is advice: a range that cannot be punched stays as it is.
                     Err(rustix::io::Errno::OPNOTSUPP) => Ok(()),
                     other => other.map_err(io::Error::from),
                 }

@@ -1,39 +1,38 @@
-//! Requests that a kernel has been given, or is about to be, and which of them go to it as one
-//! transfer.
+//! Requests that have been or will be submitted to the kernel, and how they are merged into
+//! transfers.
 //!
 //! ```text
 //!  request ─▶ place, waiting ─ next ─▶ Transfer ─▶ kernel ─ end ─▶ completion of each request in it
 //! ```
 //!
-//! Small requests of one kind that lie side by side on the disk and wait together become one
-//! transfer over all their buffers: a file system that writes one block behind the other asks for
-//! many such, and each transfer has a price of its own. When the kernel does not say that all of it
-//! was done, each request goes again by itself, so that what went wrong is the matter of those that
-//! it concerns.
+//! Small waiting requests of one kind that are adjacent on the disk become one transfer over all
+//! their buffers: a file system that writes block after block makes many of them, and each transfer
+//! has a fixed cost. If the kernel does not report full success, each request is sent again by
+//! itself, so that an error affects only the requests that it concerns.
 
 use crate::{Action, ActionKind, DeviceError, DiskCompletion, DiskRequest};
 
-/// Requests of this length and more go by themselves: their bytes cost more than their transfer.
+/// Requests of at least this length are not merged: their bytes cost more than the transfer.
 const LARGE_BYTES: u64 = 64 << 10;
-/// No transfer of several requests is longer: it would keep the first of them from ending.
+/// A merged transfer is no longer than this: it would delay the completion of its first request.
 const MOST_BYTES: u64 = 128 << 10;
 
-/// A request that the kernel has or will have.
+/// A request that has been or will be submitted to the kernel.
 #[derive(Debug)]
 pub(crate) struct Flying {
     request: DiskRequest,
-    /// Bytes of it that are done.
+    /// Bytes of it already transferred.
     moved: u64,
-    /// Went with others, and something went wrong.
+    /// Was part of a merged transfer that failed.
     goes_alone: bool,
-    /// Behind it in the same transfer.
+    /// The next request of the same transfer.
     next: Option<u32>,
 }
 
-/// What the kernel is to be asked for.
+/// A transfer to submit to the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Transfer {
-    /// That of its first request: the argument of [`Flights::end`].
+    /// The place of its first request: the argument of [`Flights::end`].
     pub(crate) place: u32,
     pub(crate) kind: ActionKind,
     pub(crate) at: u64,
@@ -41,18 +40,18 @@ pub(crate) struct Transfer {
     pub(crate) memory: Memory,
 }
 
-/// Which memory is read or written.
+/// The memory that is read or written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Memory {
-    /// One piece, from this address on; nothing for requests that move no bytes.
+    /// One piece, from this address on; null for requests that transfer no bytes.
     Piece(*mut u8),
     /// This number of pieces, described from this address on; valid until the transfer has been
     /// submitted to the kernel.
     Pieces(*const libc::iovec, u32),
 }
 
-/// One piece of memory: `struct iovec` (readv(2)), by a number for its address, so that a disk may
-/// go from one thread to another.
+/// One piece of memory, as `struct iovec` (readv(2)) with a number for the address, so that a disk
+/// can be sent to another thread.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 struct Piece {
@@ -72,21 +71,20 @@ impl Piece {
 /// All requests of a disk.
 #[derive(Debug)]
 pub(crate) struct Flights {
-    /// By place; never longer than when it was made.
+    /// By place; never reallocated.
     places: Vec<Option<Flying>>,
     free: Vec<u32>,
-    /// Places whose requests the kernel has not been asked for, in their order, from `asked` on.
+    /// Places of requests not submitted yet, in order, from `asked` on.
     waiting: Vec<u32>,
     asked: usize,
-    /// Pieces of transfers that the kernel may not have been shown yet; never longer than there are
-    /// places.
+    /// Pieces of transfers that the kernel may not have seen yet; never more than there are places.
     pieces: Vec<Piece>,
     under_way: usize,
     finished: Vec<DiskCompletion>,
 }
 
 impl Flights {
-    /// Room for so many.
+    /// Makes room for this number of requests.
     pub(crate) fn new(places: u32) -> Flights {
         Flights {
             places: (0..places).map(|_| None).collect(),
@@ -99,7 +97,7 @@ impl Flights {
         }
     }
 
-    /// Takes a request, unless there is no place for it.
+    /// Takes a request, or returns it when there is no place for it.
     pub(crate) fn admit(&mut self, request: DiskRequest) -> Result<(), DiskRequest> {
         let Some(place) = self.free.pop() else { return Err(request) };
         self.places[place as usize] = Some(Flying { request, moved: 0, goes_alone: false, next: None });
@@ -108,7 +106,7 @@ impl Flights {
         Ok(())
     }
 
-    /// A request that needs no kernel has ended.
+    /// Completes a request that does not need the kernel.
     pub(crate) fn finish(&mut self, request: DiskRequest, result: Result<(), DeviceError>) {
         self.finished.push(request.complete(result));
     }
@@ -118,22 +116,22 @@ impl Flights {
         self.under_way
     }
 
-    /// Whether the kernel is to be asked for something.
+    /// Whether a request waits to be submitted.
     pub(crate) fn is_waiting(&self) -> bool {
         self.asked < self.waiting.len()
     }
 
-    /// Hands out what has ended.
+    /// Moves the completions out.
     pub(crate) fn drain_into(&mut self, done: &mut Vec<DiskCompletion>) {
         done.append(&mut self.finished);
     }
 
-    /// The kernel has been shown every transfer that was handed out, and knows their pieces.
+    /// The kernel has seen every transfer returned so far, and has copied their pieces.
     pub(crate) fn all_shown(&mut self) {
         self.pieces.clear();
     }
 
-    /// The next transfer to ask for.
+    /// The next transfer to submit.
     pub(crate) fn next(&mut self) -> Option<Transfer> {
         let Some(&place) = self.waiting.get(self.asked) else {
             self.waiting.clear();
@@ -149,7 +147,7 @@ impl Flights {
         Some(if goes_with_others(flying) { self.join(single) } else { single })
     }
 
-    /// The transfer with the waiting requests that go on where it ends.
+    /// Merges waiting requests that continue at the transfer's end into it.
     fn join(&mut self, mut transfer: Transfer) -> Transfer {
         let Memory::Piece(start) = transfer.memory else { return transfer };
         let first = self.pieces.len();
@@ -158,7 +156,7 @@ impl Flights {
             let Some(next) = self.places[place as usize].as_ref().filter(|next| goes_with_others(next)) else { break };
             let (at, length) = next.request.action.range();
             let goes_on = next.request.action.kind() == transfer.kind && at == transfer.at + transfer.length;
-            // The row is never moved: the kernel may have to be shown what is in it.
+            // The vector is never reallocated: the kernel may still have to read from it.
             let room = self.pieces.capacity() - self.pieces.len();
             if !goes_on || transfer.length + length > MOST_BYTES || room < 2 {
                 break;
@@ -226,7 +224,7 @@ impl Flights {
         self.finished.extend(ended.map(|flying| flying.request.complete(result)));
     }
 
-    /// The kernel does not answer any more: all end so, without their buffers, to which it may
+    /// The kernel does not answer any more: all requests end without their buffers, to which it may
     /// still write.
     pub(crate) fn lose(&mut self) {
         self.under_way = 0;
@@ -247,13 +245,13 @@ fn address(flying: &Flying) -> *mut u8 {
     }
 }
 
-/// Whether it may be a part of a transfer.
+/// Whether it may be merged into a transfer.
 fn goes_with_others(flying: &Flying) -> bool {
     let moves_bytes = matches!(flying.request.action, Action::Read { .. } | Action::Write { .. });
     moves_bytes && !flying.goes_alone && flying.moved == 0 && flying.request.action.range().1 < LARGE_BYTES
 }
 
-/// What a completion means for its request; nothing when the rest is to be sent again.
+/// The result of a request after its completion; `None` when the rest has to be sent again.
 fn outcome(flying: &mut Flying, result: i32) -> Option<Result<(), DeviceError>> {
     let (is_discard, total) = match &flying.request.action {
         Action::Read { buffer, .. } | Action::Write { buffer, .. } => (false, buffer.len() as u64),
@@ -262,10 +260,10 @@ fn outcome(flying: &mut Flying, result: i32) -> Option<Result<(), DeviceError>> 
     };
     match -result {
         libc::EINTR | libc::EAGAIN => None,
-        // A discard is advice: what cannot be punched stays as it is.
+        // A discard is advice: a range that cannot be punched stays as it is.
         libc::EOPNOTSUPP if is_discard => Some(Ok(())),
         errno if errno > 0 => Some(Err(DeviceError::Failed(errno))),
-        // Nothing moved and no error: the end of something shorter than its geometry says.
+        // No bytes and no error: the device is shorter than its geometry says.
         0 if total > 0 => Some(Err(DeviceError::Failed(libc::EIO))),
         _ => {
             flying.moved += u64::from(result.unsigned_abs());

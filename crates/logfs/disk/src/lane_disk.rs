@@ -2,8 +2,8 @@
 //!
 //! Bytes are copied between a request's buffer and the lane's slots, because engines register their
 //! slots with the kernel or device when they open. A request longer than a slot is cut into pieces
-//! that are in flight together; a short transfer is sent on from where it stopped. It does not
-//! order requests: neither does the contract.
+//! that are in flight together; a short transfer continues where it stopped. Requests are not
+//! ordered, as the interface allows.
 
 use std::collections::VecDeque;
 
@@ -14,7 +14,7 @@ use crate::{Action, ActionKind, BlockDevice, DeviceError, DiskCompletion, DiskRe
 /// `EIO` of errno(3).
 const EIO: i32 = 5;
 
-/// A lane with the slots it works on.
+/// A lane and its slots.
 pub struct LaneDisk<L> {
     // Declared before the pool, so that the lane is dropped while its slots still exist.
     lane: L,
@@ -23,14 +23,14 @@ pub struct LaneDisk<L> {
     slots: Vec<Option<Piece>>,
     free: Vec<u16>,
     jobs: Vec<Option<Job>>,
-    /// Jobs with pieces that are not in a slot yet.
+    /// Jobs with pieces that have no slot yet.
     waiting: VecDeque<usize>,
     batch: Completions,
     finished: Vec<DiskCompletion>,
     gone: bool,
 }
 
-/// What is in a slot.
+/// The content of a slot.
 #[derive(Debug, Clone, Copy)]
 struct Piece {
     job: usize,
@@ -41,7 +41,7 @@ struct Piece {
 
 struct Job {
     request: DiskRequest,
-    /// Up to where pieces have been cut.
+    /// The end of the pieces cut so far.
     cut: u64,
     pieces_out: u32,
     result: Result<(), DeviceError>,
@@ -54,7 +54,7 @@ impl Job {
 }
 
 impl<L: Lane> LaneDisk<L> {
-    /// Opens a lane over the slots of `pool` by `open` and makes a disk of it.
+    /// Opens a lane over the slots of `pool` with `open`, and makes a disk of it.
     ///
     /// # Errors
     /// Those of `open`.
@@ -101,7 +101,7 @@ impl<L: Lane> LaneDisk<L> {
         let job = self.jobs[number].as_mut()?;
         let (_, total) = job.request.action.range();
         let most = match job.request.action.kind() {
-            // No bytes go through the slot, so only the width of an op's length limits them.
+            // A discard transfers no bytes, so that only the width of an op's length limits it.
             ActionKind::Discard => u64::from(u32::MAX - u32::MAX % self.geometry.block_bytes),
             _ => self.pool.view().slot_bytes() as u64,
         };
@@ -116,7 +116,7 @@ impl<L: Lane> LaneDisk<L> {
         Some(Piece { job: number, start, length: length as u32, moved: 0 })
     }
 
-    /// The lane had no room after all.
+    /// Undoes `cut` when the lane had no room.
     fn uncut(&mut self, slot: u16) {
         if let Some(piece) = self.slots[usize::from(slot)].take()
             && let Some(job) = self.jobs[piece.job].as_mut()
@@ -127,7 +127,7 @@ impl<L: Lane> LaneDisk<L> {
         self.free.push(slot);
     }
 
-    /// Hands the rest of a slot's piece to the lane; false when the lane is full.
+    /// Submits the rest of a slot's piece; returns false when the lane is full.
     fn send(&mut self, slot: u16) -> bool {
         let Some(piece) = self.slots[usize::from(slot)] else { return true };
         let Some(job) = &self.jobs[piece.job] else { return true };
@@ -156,8 +156,8 @@ impl<L: Lane> LaneDisk<L> {
         }
     }
 
-    /// One completion of the lane. A short transfer stays in its slot until the lane takes the
-    /// rest.
+    /// Handles one completion of the lane. A short transfer stays in its slot until the lane takes
+    /// the rest.
     fn take(&mut self, slot: u16, result: i32, unsent: &mut Vec<u16>) {
         let Some(piece) = self.slots[usize::from(slot)].as_mut() else { return };
         if result < 0 {
@@ -169,7 +169,7 @@ impl<L: Lane> LaneDisk<L> {
         if !moves || piece.moved == piece.length {
             self.end_piece(slot, Ok(()));
         } else if result == 0 {
-            // Nothing moved and no error: the end of something shorter than its geometry says.
+            // No bytes and no error: the device is shorter than its geometry says.
             self.end_piece(slot, Err(DeviceError::Failed(EIO)));
         } else {
             unsent.push(slot);
@@ -189,7 +189,7 @@ impl<L: Lane> LaneDisk<L> {
         self.settle(piece.job);
     }
 
-    /// Completes a job when all of it has been cut and has come back.
+    /// Completes a job when all of it has been cut and all pieces have completed.
     fn settle(&mut self, number: usize) {
         if self.jobs[number].as_ref().is_some_and(|job| job.pieces_out == 0 && job.is_cut())
             && let Some(job) = self.jobs[number].take()
@@ -198,7 +198,7 @@ impl<L: Lane> LaneDisk<L> {
         }
     }
 
-    /// The lane broke: everything in flight ends.
+    /// The lane is broken: everything in flight ends.
     fn lose(&mut self) {
         self.gone = true;
         self.waiting.clear();

@@ -1,5 +1,5 @@
-//! What a file system needs of a disk: aligned reads and writes, flushes and discards that complete
-//! later.
+//! The disk interface that a file system needs: aligned reads and writes, flushes and discards that
+//! complete later.
 //!
 //! ```text
 //!  owner ─ Request { tag, action with its buffer } ─▶ submit ┐
@@ -7,17 +7,16 @@
 //!  owner ◀─ Completion { tag, buffer, result } ◀──── reap ───┘
 //! ```
 //!
-//! A request owns its buffer until its completion gives it back, so nobody can touch bytes that a
-//! device works on. A [`BlockDevice`] is owned by one thread. Disks: [`RamDisk`]; [`UringDisk`] for
-//! files and block devices, without a copy; [`FileDisk`] where io_uring is not permitted
-//! ([`open_disk()`] chooses); [`LaneDisk`] over any lane of an engine, which copies between buffers
-//! and the lane's slots. Decorators: [`Counting`], [`Delayed`], [`Faulty`], [`Shuffled`], and
-//! [`Traced`], whose trace tells what a crash at any moment leaves behind, and [`Volatile`], of
-//! which the end of a process is a power failure.
+//! A request owns its buffer until its completion returns it, so that nothing else can access bytes
+//! that a device works on. A [`BlockDevice`] is owned by one thread. Disks: [`RamDisk`];
+//! [`UringDisk`] for files and block devices, without a copy; [`FileDisk`] where io_uring is not
+//! permitted ([`open_disk()`] chooses); [`LaneDisk`] over any lane of an engine, which copies
+//! between buffers and the lane's slots. Decorators: [`Counting`], [`Delayed`], [`Faulty`] and
+//! [`Shuffled`]; [`Traced`], whose trace gives what a crash at any moment leaves; and [`Volatile`],
+//! for which the end of the process is a power failure.
 //!
-//! What is durable: a write, when a flush that was submitted after the write's completion has
-//! completed. Nothing here caches or retries; small requests that lie side by side and go to a
-//! kernel together go as one.
+//! A write is durable once a flush that was submitted after the write's completion has completed.
+//! Nothing here caches or retries; small adjacent requests that go to a kernel together are merged.
 
 #[cfg(test)]
 mod agreement;

@@ -1,4 +1,4 @@
-//! Opens a path as a disk, by the fastest way to it that is permitted.
+//! Opens a path as a disk, by the fastest permitted method.
 
 use std::io::{self, IoSliceMut};
 use std::path::Path;
@@ -9,12 +9,12 @@ use crate::aio_disk::AioDisk;
 use crate::opened_file::OpenedFile;
 use crate::{BlockDevice, Buffer, Caching, DiskOptions, FileDisk, UringDisk};
 
-/// A disk by its path: by io_uring, by native AIO where io_uring would need threads, or by plain
-/// system calls where neither is permitted. With it come the sentences that say what was given up,
-/// and why.
+/// Opens a disk by its path: with io_uring, with native AIO where io_uring would need threads, or
+/// with plain system calls where neither is permitted. Also returns sentences that say what was
+/// given up and why.
 ///
 /// # Errors
-/// What opening the path or asking for its size says.
+/// The error of opening the path or of asking for its size.
 pub fn open_disk(path: &Path, opening: &DiskOptions) -> io::Result<(Box<dyn BlockDevice>, Vec<String>)> {
     let target = OpenedFile::open(path, opening)?;
     let mut notes = Vec::new();
@@ -36,7 +36,7 @@ pub fn open_disk(path: &Path, opening: &DiskOptions) -> io::Result<(Box<dyn Bloc
     Ok((device, notes))
 }
 
-/// Whether the file can say that a transfer would have to wait (`RWF_NOWAIT`, preadv2(2)).
+/// Whether the file supports `RWF_NOWAIT` (preadv2(2)).
 fn knows_nowait(target: &OpenedFile) -> bool {
     let mut block = Buffer::zeroed(target.geometry.block_bytes as usize);
     let answer = preadv2(&target.file, &mut [IoSliceMut::new(&mut block)], 0, ReadWriteFlags::NOWAIT);
@@ -84,14 +84,14 @@ mod tests {
             let file = scratch();
             let opening = DiskOptions { caching: Caching::PageCache, block_bytes: Some(512), ..DiskOptions::default() };
             let target = OpenedFile::open(file.path(), &opening).unwrap();
-            // Discards by `ioctl` mean nothing to a file; the test of agreement looks at what they
-            // leave.
+            // Discards by `ioctl` do not work on a file, but the agreement test checks their
+            // effect.
             let Ok(disk) = AioDisk::on(target, depth) else { panic!("no native AIO here") };
             assert!(exercise(&mut Punching { disk, file: file.reopen().unwrap() }) == expected, "depth {depth}");
         }
     }
 
-    /// Discards by punching the file; hands on everything else.
+    /// Discards by punching the file; passes everything else on.
     struct Punching {
         disk: AioDisk,
         file: File,

@@ -1,7 +1,7 @@
-//! A file or block device that was opened as a disk, through the page cache or around it, and what
-//! its geometry is.
+//! A file or block device opened as a disk, through the page cache or with direct I/O, and its
+//! geometry.
 //!
-//! It never makes, extends or locks a file, and does not judge whether writing to it is safe.
+//! It never creates, extends or locks a file, and does not judge whether writing to it is safe.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom};
@@ -13,7 +13,7 @@ use rustix::io::Errno;
 
 use crate::Geometry;
 
-/// Whether the kernel's page cache lies between.
+/// Whether the kernel's page cache is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Caching {
     /// Through the page cache; a flush writes it back.
@@ -25,16 +25,17 @@ pub enum Caching {
 /// How to open a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DiskOptions {
-    /// Most requests under way at once, at least 1.
+    /// Most requests in flight, at least 1.
     pub depth: u32,
-    /// Around the page cache where the file lets us, or through it in any case.
+    /// Direct I/O where the file supports it, or always the page cache.
     pub caching: Caching,
-    /// Unit of requests, bytes; by itself that of the device, and what direct transfers to a file
-    /// ask for.
+    /// Unit of requests, bytes; by default that of the device, or the alignment of direct transfers
+    /// to a file.
     pub block_bytes: Option<u32>,
-    /// For a block device: nobody else may open it exclusively or mount it (`O_EXCL`, open(2)).
+    /// For a block device: no other process may open it exclusively or mount it (`O_EXCL`,
+    /// open(2)).
     pub exclusive: bool,
-    /// For reading alone: writes fail with what the system says.
+    /// For reading only: writes fail with the system's error.
     pub read_only: bool,
 }
 
@@ -44,7 +45,7 @@ impl Default for DiskOptions {
     }
 }
 
-/// A file that was opened, and what is known of it.
+/// A file that was opened, and its properties.
 #[derive(Debug)]
 pub(crate) struct OpenedFile {
     pub(crate) file: File,
@@ -64,14 +65,14 @@ impl OpenedFile {
         let (mut file, caching) = match opening.caching {
             Caching::PageCache => (open(OFlags::empty())?, Caching::PageCache),
             Caching::Direct => match open(OFlags::DIRECT) {
-                // The file system does not have it (open(2)).
+                // The file system does not support it (open(2)).
                 Err(error) if error.raw_os_error() == Some(Errno::INVAL.raw_os_error()) => {
                     (open(OFlags::empty())?, Caching::PageCache)
                 }
                 other => (other?, Caching::Direct),
             },
         };
-        // Block devices have no length in their metadata, but an end to seek to.
+        // The metadata of a block device have no length, but one can seek to its end.
         let size_bytes = file.seek(SeekFrom::End(0))?;
         let block_bytes = match opening.block_bytes {
             Some(bytes) => bytes.max(1),
@@ -82,18 +83,16 @@ impl OpenedFile {
     }
 }
 
-/// What offsets of direct transfers are multiples of: the logical block, or what `STATX_DIOALIGN`
-/// says (statx(2), Linux 6.1).
+/// The alignment of direct transfers: the logical block, or `STATX_DIOALIGN` (statx(2), Linux 6.1).
 fn unit_of(file: &File, is_block_device: bool) -> io::Result<u32> {
-    /// Every file system of a disk with 512-byte sectors takes this, and most of those with larger
-    /// ones.
+    /// Suits every file system on a disk with 512-byte sectors, and most on larger sectors.
     const WHERE_NOTHING_IS_SAID: u32 = 4096;
     if is_block_device {
         return Ok(ioctl_blksszget(file)?);
     }
     let said = statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN).ok();
     let said = said.filter(|said| said.stx_mask & StatxFlags::DIOALIGN.bits() != 0);
-    // 0: no direct transfers at all. Less than a sector is useless.
+    // 0 means no direct transfers at all. Less than a sector is useless.
     Ok(said.map_or(WHERE_NOTHING_IS_SAID, |said| match said.stx_dio_offset_align {
         0 => WHERE_NOTHING_IS_SAID,
         unit => unit.max(512),

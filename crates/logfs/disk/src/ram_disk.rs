@@ -1,13 +1,13 @@
-//! A disk in memory, which outlives what uses it as long as a clone is kept.
+//! A disk in memory, which lives as long as a clone of it is kept.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use crate::{Action, BlockDevice, DeviceError, DiskCompletion, DiskRequest, Geometry};
 
-/// Bytes as a disk. Clones are the same disk: one stays with a test while a file system owns
-/// another. Requests are carried out when they are submitted, and any number may wait to be reaped;
-/// a discard leaves zeroes.
+/// A disk in memory. Clones are the same disk: a test keeps one while a file system owns another.
+/// Requests are carried out when they are submitted, and any number may wait to be reaped; a
+/// discard leaves zeroes.
 #[derive(Debug, Clone)]
 pub struct RamDisk {
     contents: Rc<RefCell<Vec<u8>>>,
@@ -16,7 +16,7 @@ pub struct RamDisk {
 }
 
 impl RamDisk {
-    /// Zeroes. The size is cut to whole blocks.
+    /// A disk of zeroes. The size is cut to whole blocks.
     pub fn new(size_bytes: u64, block_bytes: u32) -> RamDisk {
         let size = size_bytes - size_bytes % u64::from(block_bytes.max(1));
         RamDisk::with_contents(vec![0; size as usize], block_bytes)
@@ -30,7 +30,7 @@ impl RamDisk {
         RamDisk { contents: Rc::new(RefCell::new(contents)), geometry, done: Rc::default() }
     }
 
-    /// Looks at, or changes, what the disk holds.
+    /// Gives access to the disk's content.
     pub fn with<T>(&self, look: impl FnOnce(&mut [u8]) -> T) -> T {
         look(&mut self.contents.borrow_mut())
     }

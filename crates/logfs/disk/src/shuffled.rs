@@ -1,4 +1,4 @@
-//! A device that completes in any order, and not at once.
+//! A device that completes requests in any order, and with a delay.
 
 use crate::{BlockDevice, DiskCompletion, DiskRequest, Geometry};
 
@@ -12,7 +12,7 @@ pub struct Shuffled<D> {
 }
 
 impl<D: BlockDevice> Shuffled<D> {
-    /// A device and the seed of its order.
+    /// Wraps a device, with the seed of the order.
     pub fn new(device: D, seed: u64) -> Shuffled<D> {
         Shuffled { device, kept: Vec::new(), state: seed }
     }

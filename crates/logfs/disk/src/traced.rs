@@ -1,9 +1,9 @@
-//! A device that remembers all it was told, so that a crash can be put at any moment afterwards.
+//! A device that records its requests, so that a crash at any moment can be simulated afterwards.
 //!
-//! The model of what a crash leaves: a write is safe when it had completed before a flush was
-//! submitted that has completed; every other submitted write may be there, not there, or there in
-//! some of its blocks, and such writes reach the media in any order. A load is run once;
-//! [`CrashPoints`] then walks the trace and makes the image of as many crashes as one wants.
+//! The model of a crash: a write is safe if it had completed before a flush was submitted that has
+//! completed. Every other submitted write may be there, missing, or there in some of its blocks,
+//! and such writes reach the media in any order. A load is run once; [`CrashPoints`] then walks the
+//! trace and makes the images of any number of crashes.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 use crate::{Action, BlockDevice, DiskCompletion, DiskRequest, Geometry};
 
-/// What happened at a device, in order.
+/// The events at a device, in order.
 #[derive(Debug, Default)]
 pub struct Trace {
     writes: Vec<Write>,
@@ -33,8 +33,8 @@ enum Event {
 }
 
 impl Trace {
-    /// How many events there were so far: each is a moment at which to crash. Noted beside what a
-    /// load was promised, it says which promises precede a crash.
+    /// The number of events so far; each is a moment at which to crash. Stored together with a
+    /// promise made to a load, it says before which crashes the promise was made.
     pub fn events(&self) -> usize {
         self.events.len()
     }
@@ -43,9 +43,9 @@ impl Trace {
 /// What discarded blocks read as.
 const DISCARDED: u8 = 0xd1;
 
-/// A device whose writes, discards and flushes are remembered. A discard counts as a write of bytes
-/// that mean nothing: each block of its range may hold what it held, or those, until a flush makes
-/// it the latter.
+/// A device whose writes, discards and flushes are recorded. A discard counts as a write of
+/// undefined bytes: each block of its range may hold its old content or `DISCARDED` until a flush
+/// makes it the latter.
 #[derive(Debug)]
 pub struct Traced<D> {
     device: D,
@@ -54,7 +54,7 @@ pub struct Traced<D> {
 }
 
 impl<D: BlockDevice> Traced<D> {
-    /// The device, and the trace that grows as it is used.
+    /// Wraps a device; also returns the trace, which grows as it is used.
     pub fn new(device: D) -> (Traced<D>, Rc<RefCell<Trace>>) {
         let trace = Rc::default();
         (Traced { device, trace: Rc::clone(&trace), in_flight: HashMap::new() }, trace)
@@ -93,8 +93,8 @@ impl<D: BlockDevice> BlockDevice for Traced<D> {
         self.device.reap(wait, done);
         for completion in &done[before..] {
             let event = self.in_flight.remove(&completion.tag);
-            // A request that failed promised nothing: a write of it stays unsafe, a flush makes
-            // nothing safe.
+            // A request that failed promises nothing: a failed write stays unsafe, a failed flush
+            // makes nothing safe.
             if let (Some(event), Ok(())) = (event, completion.result) {
                 self.trace.borrow_mut().events.push(event);
             }
@@ -102,14 +102,14 @@ impl<D: BlockDevice> BlockDevice for Traced<D> {
     }
 }
 
-/// What happens to the writes that no flush made safe.
+/// What happens to the writes that no flush has made safe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Survival {
     /// They are all lost.
     Nothing,
     /// They are all there, in order.
     Everything,
-    /// Each is there, lost or torn, and they came in any order, as the seed says.
+    /// Each is there, lost or torn, in any order, depending on the seed.
     Some(u64),
 }
 
@@ -120,20 +120,20 @@ pub struct CrashPoints<'a> {
     block_bytes: usize,
     safe: Vec<u8>,
     next: usize,
-    /// Submitted and not safe, with whether they have completed.
+    /// Writes that are not safe, with whether they have completed.
     unsafe_writes: Vec<(usize, bool)>,
-    /// For each flush in flight: which writes it will make safe.
+    /// For each flush in flight, the writes that it will make safe.
     flushes: HashMap<u64, Vec<usize>>,
 }
 
 impl<'a> CrashPoints<'a> {
-    /// Begins before the first event, on a disk that held `image`.
+    /// Starts before the first event, on a disk that holds `image`.
     pub fn new(trace: &'a Trace, image: Vec<u8>, block_bytes: u32) -> CrashPoints<'a> {
         let block_bytes = block_bytes.max(1) as usize;
         CrashPoints { trace, block_bytes, safe: image, next: 0, unsafe_writes: Vec::new(), flushes: HashMap::new() }
     }
 
-    /// Moves on to the moment after this number of events of the trace; never back.
+    /// Advances to the moment after this number of events of the trace; never goes back.
     pub fn advance(&mut self, events: usize) {
         while self.next < events.min(self.trace.events.len()) {
             let event = self.trace.events[self.next];
@@ -168,7 +168,7 @@ impl<'a> CrashPoints<'a> {
         }
     }
 
-    /// How many writes the crash puts in doubt.
+    /// The number of writes whose state after a crash is open.
     pub fn doubtful(&self) -> usize {
         self.unsafe_writes.len()
     }
@@ -212,7 +212,7 @@ fn put_whole(image: &mut [u8], write: &Write) {
     put(image, write.at as usize, &write.bytes);
 }
 
-/// A write beyond the image was refused by the device, and leaves nothing.
+/// The device refused a write beyond the end of the image, so it leaves nothing.
 fn put(image: &mut [u8], at: usize, bytes: &[u8]) {
     if let Some(place) = image.get_mut(at..at + bytes.len()) {
         place.copy_from_slice(bytes);

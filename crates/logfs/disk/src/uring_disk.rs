@@ -1,5 +1,5 @@
-//! A file or block device as a disk, straight on io_uring: the kernel moves bytes from and to the
-//! requests' own buffers.
+//! A file or block device as a disk, directly on io_uring: the kernel transfers bytes from and to
+//! the requests' own buffers.
 //!
 //! ```text
 //!  submit ─▶ request in its place ─┐
@@ -7,12 +7,12 @@
 //!  done ◀─ request ◀─ completion ──┘
 //! ```
 //!
-//! One thread uses it: the ring is set up for one issuer whose completions are worked on only when
-//! it asks, where the kernel has that (Linux 6.1). A short transfer is sent on from where it
-//! stopped. A buffer never comes back before the kernel is done with it; when the ring breaks, the
-//! buffers that it had are lost rather than used twice.
+//! One thread uses it: where the kernel supports it (Linux 6.1), the ring is set up for a single
+//! issuer whose completions are processed only when it asks. A short transfer continues where it
+//! stopped. A buffer is never returned before the kernel is done with it; if the ring breaks, its
+//! buffers are leaked rather than used twice.
 //!
-//! Unsafe: it hands addresses of buffers to the kernel, and discards by `ioctl`.
+//! Unsafe: it passes addresses of buffers to the kernel, and discards by `ioctl`.
 #![allow(unsafe_code, reason = "island: addresses of buffers in submission entries")]
 
 use std::fs::File;
@@ -28,16 +28,16 @@ use crate::flights::{Flights, Memory, Transfer};
 use crate::opened_file::{Caching, DiskOptions, OpenedFile};
 use crate::{Action, ActionKind, BlockDevice, DeviceError, DiskCompletion, DiskRequest, Geometry};
 
-/// The file, by its place in the table of registered ones.
+/// The index of the file in the table of registered files.
 const FILE: types::Fixed = types::Fixed(0);
 /// `BLKDISCARD` of linux/fs.h.
 const BLKDISCARD: libc::Ioctl = 0x1277;
 /// `IORING_ENTER_GETEVENTS` of linux/io_uring.h.
 const GETEVENTS: u32 = 1;
-/// More entries than any device has use for; the kernel's own limit is higher.
+/// More entries than any device needs; the kernel's own limit is higher.
 const MOST_ENTRIES: u32 = 4096;
 
-/// The disk.
+/// A disk on io_uring.
 pub struct UringDisk {
     // Dropped first, after it has been drained: see `Drop`.
     ring: IoUring,
@@ -45,17 +45,18 @@ pub struct UringDisk {
     geometry: Geometry,
     is_block_device: bool,
     caching: Caching,
-    /// By the places in the entries' user data.
+    /// Indexed by the places in the entries' user data.
     flights: Flights,
-    /// Entries in the ring that the kernel has not been shown.
+    /// Entries in the ring that have not been submitted.
     queued: u32,
-    /// Discards of block devices, which the ring does not have: done by the next reap.
+    /// Discards of block devices, which the ring does not support: the next reap does them.
     discards: Vec<DiskRequest>,
     is_enabled: bool,
-    /// The kernel shows by a flag whether it has completions to work on.
+    /// The kernel sets a flag when it has completions to process.
     shows_work: bool,
     gone: bool,
-    /// Rings when there is something to reap, for who waits for other things, too.
+    /// An eventfd that is signalled when there is something to reap, for callers that also wait for
+    /// other events.
     bell: Option<OwnedFd>,
 }
 
@@ -69,18 +70,18 @@ impl UringDisk {
     /// Opens a file or block device.
     ///
     /// # Errors
-    /// What opening it says, and the kernel where it does not permit io_uring;
-    /// [`crate::open_disk()`] then does without.
+    /// The error of opening it, or of the kernel where io_uring is not permitted;
+    /// [`crate::open_disk()`] then works without.
     pub fn open(path: &Path, opening: &DiskOptions) -> io::Result<UringDisk> {
         UringDisk::on(OpenedFile::open(path, opening)?, opening.depth).map_err(|(_, error)| error)
     }
 
-    /// Whether transfers go around the page cache.
+    /// Whether transfers bypass the page cache.
     pub fn caching(&self) -> Caching {
         self.caching
     }
 
-    /// A disk on an opened file, or the file back and why not.
+    /// A disk on an opened file; on failure, the file back and the reason.
     pub(crate) fn on(target: OpenedFile, depth: u32) -> Result<UringDisk, (OpenedFile, io::Error)> {
         let entries = depth.clamp(1, MOST_ENTRIES).next_power_of_two();
         let opened = set_up(entries).and_then(|(ring, shows_work)| {
@@ -107,7 +108,7 @@ impl UringDisk {
         })
     }
 
-    /// Makes entries of what waits.
+    /// Makes entries of waiting requests.
     fn queue(&mut self) {
         if self.queued == 0 {
             // The kernel copies pieces when it takes an entry (io_uring_setup(2),
@@ -117,7 +118,7 @@ impl UringDisk {
         while let Some(transfer) = self.flights.next() {
             let entry = entry(&transfer).user_data(u64::from(transfer.place));
             // SAFETY: the buffers' bytes stay where they are until the completion is taken, because
-            // the requests stay in their places, and the rows of pieces until the entry is taken; a
+            // the requests stay in their places, and the iovecs until the entry is submitted; a
             // broken ring forgets its requests without freeing them, and dropping the disk waits
             // for the kernel.
             let pushed = unsafe { self.ring.submission().push(&entry) };
@@ -126,13 +127,13 @@ impl UringDisk {
         }
     }
 
-    /// Shows the kernel what was queued and waits for `at_least` completions.
+    /// Submits queued entries and waits for `at_least` completions.
     fn enter(&mut self, at_least: u32) {
         self.queue();
         if let Err(error) = self.try_enter(at_least) {
             match error.raw_os_error() {
-                // A signal came, or completions have to be taken first: they are, and the rest goes
-                // with the next enter.
+                // A signal came, or completions have to be taken first: the next enter submits the
+                // rest.
                 Some(libc::EINTR | libc::EBUSY | libc::EAGAIN) => {}
                 _ => self.lose(),
             }
@@ -142,7 +143,7 @@ impl UringDisk {
     fn try_enter(&mut self, at_least: u32) -> io::Result<()> {
         let submitter: Submitter<'_> = self.ring.submitter();
         if !self.is_enabled {
-            // From here on this thread is the one that submits.
+            // From here on, only this thread may submit.
             submitter.register_enable_rings()?;
             self.is_enabled = true;
         }
@@ -153,14 +154,14 @@ impl UringDisk {
         Ok(())
     }
 
-    /// Takes what has completed; what was short goes on its way again.
+    /// Takes completions; what was short is queued again.
     fn collect(&mut self) {
         while let Some(event) = self.ring.completion().next() {
             self.flights.end(event.user_data() as u32, event.result());
         }
     }
 
-    /// The ring is broken. What the kernel may still write to is never used again.
+    /// The ring is broken. Memory that the kernel may still write to is never used again.
     fn lose(&mut self) {
         self.gone = true;
         self.queued = 0;
@@ -172,7 +173,7 @@ impl UringDisk {
     }
 }
 
-/// Tells a block device that a range is not needed any more.
+/// Tells a block device that a range is no longer needed.
 pub(crate) fn discard(device: &File, at: u64, length: u64) -> Result<(), DeviceError> {
     let range = [at, length];
     // SAFETY: the call reads two numbers of 64 bits (linux/fs.h), which live through it.
@@ -180,14 +181,14 @@ pub(crate) fn discard(device: &File, at: u64, length: u64) -> Result<(), DeviceE
     let error = io::Error::last_os_error();
     match error.raw_os_error() {
         _ if answer == 0 => Ok(()),
-        // A discard is advice: what cannot be discarded stays as it is.
+        // A discard is advice: a range that cannot be discarded stays as it is.
         Some(libc::EOPNOTSUPP | libc::ENOTTY) => Ok(()),
         errno => Err(DeviceError::Failed(errno.unwrap_or(libc::EIO))),
     }
 }
 
-/// A ring with the fastest set-up that the kernel has; whether it shows work by a flag, and still
-/// has to be enabled.
+/// A ring with the fastest set-up that the kernel supports, and whether it shows work by a flag and
+/// still has to be enabled.
 fn set_up(entries: u32) -> io::Result<(IoUring, bool)> {
     let mut builder = IoUring::builder();
     builder.setup_single_issuer().setup_defer_taskrun().setup_taskrun_flag().setup_submit_all().setup_r_disabled();
@@ -218,7 +219,7 @@ fn entry(transfer: &Transfer) -> squeue::Entry {
     }
 }
 
-/// Bytes to ask for at once: what the width of an entry's length takes.
+/// Bytes to ask for at once, limited by the width of an entry's length.
 fn entry_length(length: u64) -> u32 {
     const MOST: u64 = 1 << 30;
     length.min(MOST) as u32
@@ -244,7 +245,7 @@ impl BlockDevice for UringDisk {
 
     fn waking(&mut self) -> Option<OwnedFd> {
         if self.bell.is_none() {
-            // The ring's own descriptor says nothing of completions that are worked on only when
+            // The ring's own descriptor does not signal completions that are processed only when
             // this thread asks.
             let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).ok()?;
             self.ring.submitter().register_eventfd(bell.as_raw_fd()).ok()?;
@@ -256,7 +257,7 @@ impl BlockDevice for UringDisk {
     fn reap(&mut self, wait: bool, done: &mut Vec<DiskCompletion>) {
         let before = done.len();
         if let Some(bell) = &self.bell {
-            // Before looking: what comes later rings again.
+            // Clear it before looking: a later completion signals it again.
             let _rang = rustix::io::read(bell, &mut [0; 8]);
         }
         while let Some(request) = self.discards.pop() {
@@ -275,8 +276,7 @@ impl BlockDevice for UringDisk {
             }
             self.collect();
             self.flights.drain_into(done);
-            // What was short or interrupted is sent on before anybody goes away to wait for
-            // something else.
+            // Resubmit what was short or interrupted before the caller waits for something else.
             if !self.has_to_send() && (!waits || done.len() > before) {
                 return;
             }
@@ -285,7 +285,7 @@ impl BlockDevice for UringDisk {
 }
 
 impl Drop for UringDisk {
-    /// Waits until the kernel has let go of every buffer.
+    /// Waits until the kernel has released every buffer.
     fn drop(&mut self) {
         while self.flights.under_way() > 0 && !self.gone {
             self.enter(1);

@@ -1,14 +1,14 @@
-//! A disk with a write cache that forgets: writes are kept in memory until a flush sends them on.
+//! A disk with a volatile write cache: writes stay in memory until a flush sends them on.
 //!
 //! ```text
 //!  writes ─▶ memory ─┬─ flush ─────────────▶ device, then its own flush
 //!                    └─ now and then, some ─▶ device (whole, or a few blocks of it)
 //! ```
 //!
-//! Who drops it, or kills its process, has a power failure: of what no completed flush covers, the
-//! device below has what was written back meanwhile, in any order, whole or torn, as the seed says,
-//! and nothing else. Reads find what was written. A discard forgets what is cached of its range,
-//! and goes on to the device at once.
+//! Dropping it, or killing its process, is a power failure. Of the writes that no completed flush
+//! covers, the device below then has those written back meanwhile, in any order, whole or torn,
+//! depending on the seed, and no others. Reads return what was written. A discard drops the cached
+//! part of its range, and goes to the device at once.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::os::fd::OwnedFd;
@@ -21,41 +21,41 @@ use crate::{Action, BlockDevice, Buffer, DiskCompletion, DiskRequest, Geometry};
 const WRITTEN_BACK_OF: u64 = 4;
 /// Most bytes of one write to the device below.
 const MOST_BYTES: usize = 1 << 20;
-/// Tags of our own requests begin here; those of the owner are below.
+/// Tags of internal requests begin here; those of the caller are lower.
 const OWN_TAGS: u64 = 1 << 63;
 
 /// A part of a read: its offset in the buffer, and its bytes.
 type Piece = (usize, Box<[u8]>);
 
-/// A decorator: see above.
+/// The decorator.
 pub struct Volatile<D> {
     device: D,
     random: SplitMix64,
-    /// Blocks that the device does not have, by their numbers, with the number of their write.
+    /// Blocks not on the device yet, by number, each with the number of its write.
     cached: HashMap<u64, (u64, Box<[u8]>)>,
     writes: u64,
-    /// Blocks that are on their way to the device without a flush.
+    /// Blocks being written back without a flush.
     leaving: HashSet<u64>,
-    /// Our own requests under way, and the blocks they write.
+    /// Internal requests in flight, and the blocks that they write.
     own: HashMap<u64, Vec<u64>>,
     next_tag: u64,
-    /// What the device had no room for.
+    /// Requests that the device had no room for.
     backlog: VecDeque<DiskRequest>,
-    /// Reads under way, and what the cache has of them.
+    /// Reads in flight, with the pieces that come from the cache.
     reads: HashMap<u64, Vec<Piece>>,
     flushing: Option<Flushing>,
     waiting: VecDeque<DiskRequest>,
     done: Vec<DiskCompletion>,
-    /// Whether the device has requests that it was not yet told to set out.
+    /// Whether requests were submitted to the device since its last reap.
     has_sent: bool,
 }
 
-/// A flush under way: first all blocks are written, then the device flushes.
+/// A flush in progress: first all blocks are written, then the device flushes.
 struct Flushing {
     request: DiskRequest,
-    /// Blocks that this flush sends, with the numbers of their writes.
+    /// Blocks written for this flush, with the numbers of their writes.
     blocks: Vec<(u64, u64)>,
-    /// Our own requests that have to end before the device flushes.
+    /// Internal requests that have to end before the device flushes.
     left: HashSet<u64>,
     failed: Option<crate::DeviceError>,
     is_last_step: bool,
@@ -68,7 +68,7 @@ impl<D> std::fmt::Debug for Volatile<D> {
 }
 
 impl<D: BlockDevice> Volatile<D> {
-    /// A device below, and the seed of what is written back without being asked.
+    /// Wraps a device, with the seed that decides what is written back without a flush.
     pub fn new(device: D, seed: u64) -> Volatile<D> {
         Volatile {
             device,
@@ -100,8 +100,7 @@ impl<D: BlockDevice> Volatile<D> {
         }
     }
 
-    /// Writes cached blocks to the device, those that lie side by side together, and answers the
-    /// tags.
+    /// Writes cached blocks to the device, adjacent ones together, and returns the tags.
     fn write_back(&mut self, mut blocks: Vec<u64>) -> Vec<u64> {
         blocks.sort_unstable();
         let (unit, mut tags) = (self.block_bytes(), Vec::new());
@@ -136,7 +135,7 @@ impl<D: BlockDevice> Volatile<D> {
         for (block, bytes) in blocks.iter().zip(bytes.chunks_exact(unit)) {
             self.cached.insert(*block, (self.writes, bytes.into()));
         }
-        // While a flush is under way, everything keeps its order.
+        // During a flush, everything keeps its order.
         if self.flushing.is_some() || self.random.below(WRITTEN_BACK_OF) != 0 {
             return;
         }
@@ -167,7 +166,7 @@ impl<D: BlockDevice> Volatile<D> {
         self.send(request);
     }
 
-    /// Begins the next flush, when nothing is on its way that could come behind it.
+    /// Starts the next flush, once nothing is in flight that could complete after it.
     fn begin_flush(&mut self) {
         if self.flushing.is_some() || !self.own.is_empty() {
             return;
@@ -191,7 +190,7 @@ impl<D: BlockDevice> Volatile<D> {
         }
     }
 
-    /// A request of our own has ended.
+    /// An internal request has completed.
     fn ended(&mut self, completion: &DiskCompletion, blocks: &[u64]) {
         for block in blocks {
             self.leaving.remove(block);
@@ -270,8 +269,7 @@ impl<D: BlockDevice> BlockDevice for Volatile<D> {
             arrived.drain(..).for_each(|completion| self.sort_out(completion));
             self.begin_flush();
             let is_under_way = !self.own.is_empty() || !self.reads.is_empty();
-            // What has ended may have been our own business alone, and what was sent has to be set
-            // out.
+            // Only internal requests may have completed, and submitted requests have to be started.
             if !self.has_sent && (!wait || !self.done.is_empty() || !is_under_way) {
                 break;
             }
@@ -315,7 +313,7 @@ mod tests {
         assert!(matches!(&done[..], [DiskCompletion { result: Ok(()), .. }]), "{done:?}");
     }
 
-    /// What the device below holds at an offset.
+    /// The content of the device below at an offset.
     fn below(device: &mut Volatile<RamDisk>, at: u64) -> u8 {
         let action = Action::Read { at, buffer: Buffer::zeroed(512) };
         device.device.submit(DiskRequest { tag: 3, action }).unwrap();

@@ -1,11 +1,11 @@
-//! Attributes as the kernel reads them (`include/uapi/linux/fuse.h`).
+//! Encodes attributes for the kernel (`include/uapi/linux/fuse.h`).
 
 use iolab_fuse::abi::Body;
 use iolab_logfs::{Attributes, Error, InodeId, InodeKind, LocalVolume, Volume};
 
-/// Only the kernel changes anything: what it has cached stays true until it changes it.
+/// All changes come through the kernel, so that what it has cached stays valid.
 const VALID_SECONDS: u64 = 86_400;
-/// What a program had best read and write at once, bytes.
+/// Preferred size of reads and writes, bytes.
 const PREFERRED_BYTES: u32 = 4096;
 
 /// The file type bits of `st_mode`.
@@ -21,27 +21,27 @@ pub(crate) fn type_bits(kind: InodeKind) -> u32 {
     }
 }
 
-/// The kind that the file type bits of a mode say.
+/// The kind given by the file type bits of a mode.
 pub(crate) fn kind_of(mode: u32) -> Option<InodeKind> {
     use InodeKind::{BlockDevice, CharacterDevice, Directory, Fifo, File, Socket, Symlink};
     let kinds = [File, Directory, Symlink, Fifo, Socket, CharacterDevice, BlockDevice];
     kinds.into_iter().find(|kind| type_bits(*kind) == mode & libc::S_IFMT)
 }
 
-/// `DT_*` of an entry of a directory.
+/// The `DT_*` of a directory entry.
 pub(crate) fn entry_type(kind: InodeKind) -> u32 {
     type_bits(kind) >> 12
 }
 
-/// Seconds and nanoseconds of a time in the log, which is a number with a sign: times before 1970
-/// are below zero.
+/// Seconds and nanoseconds of a time in the log, which is a signed number: times before 1970 are
+/// negative.
 fn split(time_ns: u64) -> (i64, u32) {
     const SECOND_NS: i64 = 1_000_000_000;
     let time = time_ns as i64;
     (time.div_euclid(SECOND_NS), time.rem_euclid(SECOND_NS) as u32)
 }
 
-/// The time in the log for what the kernel says; the nearest that there is.
+/// The time in the log for a time from the kernel; the nearest representable one.
 pub(crate) fn joined(seconds: u64, nanoseconds: u32) -> u64 {
     let seconds = (seconds as i64).saturating_mul(1_000_000_000);
     seconds.saturating_add(i64::from(nanoseconds)) as u64
@@ -63,7 +63,7 @@ impl KnownAttributes {
         Ok(KnownAttributes { inode, attributes, stored_bytes: fs.stored_bytes(inode)?, device })
     }
 
-    /// The same of an inode of any thread.
+    /// As [`KnownAttributes::of`], for an inode of any thread.
     pub(crate) async fn asked(fs: &Volume, inode: InodeId) -> Result<KnownAttributes, Error> {
         let attributes = fs.stat(inode).await?;
         let device = if attributes.kind.is_special() { fs.device_number(inode).await? } else { 0 };
@@ -102,13 +102,13 @@ impl KnownAttributes {
         self.attr(body.u64(VALID_SECONDS).u32(0).u32(0))
     }
 
-    /// `struct fuse_entry_out`. Inode numbers are never given twice, so that there is one
+    /// `struct fuse_entry_out`. Inode numbers are never reused, so that there is only one
     /// generation.
     pub(crate) fn entry_out<'a>(&self, body: Body<'a>) -> Body<'a> {
         self.attr(body.u64(self.inode.0).u64(0).u64(VALID_SECONDS).u64(VALID_SECONDS).u32(0).u32(0))
     }
 
-    /// `struct fuse_statx_out`: with the time of birth, which `fuse_attr` has no place for.
+    /// `struct fuse_statx_out`, with the time of birth, which `fuse_attr` does not have.
     pub(crate) fn statx_out<'a>(&self, body: Body<'a>) -> Body<'a> {
         const STATX_BASIC_STATS_AND_BTIME: u32 = 0xfff;
         let a = &self.attributes;
@@ -118,14 +118,14 @@ impl KnownAttributes {
         let body = body.u64(self.inode.0).u64(a.size).u64(self.stored_bytes.div_ceil(512)).u64(0);
         let times = [a.accessed_ns, a.born_ns, a.changed_ns, a.modified_ns].map(split);
         let body = times.into_iter().fold(body, |body, (seconds, ns)| body.u64(seconds as u64).u32(ns).u32(0));
-        // The encoding of `new_encode_dev`: 12 bits of the minor number lie on both sides of the
-        // major one.
+        // The encoding of `new_encode_dev`: 12 bits of the major number between two parts of the
+        // minor one.
         let (major, minor) = (self.device >> 8 & 0xfff, self.device & 0xff | self.device >> 12 & 0xfff00);
         body.u32(major).u32(minor).u32(0).u32(0).zeroes(14 * 8)
     }
 }
 
-/// `struct fuse_entry_out` that says there is nothing of that name, and that it can be remembered.
+/// A `struct fuse_entry_out` that says that the name does not exist, and that this may be cached.
 pub(crate) fn negative_entry(body: Body<'_>) -> Body<'_> {
     body.u64(0).u64(0).u64(VALID_SECONDS).u64(0).u32(0).u32(0).zeroes(88)
 }

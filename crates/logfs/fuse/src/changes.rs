@@ -15,7 +15,7 @@ pub(crate) struct Change {
     inode: InodeId,
     size: Option<u64>,
     strip: bool,
-    /// Whether anything is asked for but the size, which changes times by itself.
+    /// Whether anything besides the size is changed; a size change updates times by itself.
     beside_size: bool,
     change: AttributeChange,
 }

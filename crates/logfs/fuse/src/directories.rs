@@ -1,8 +1,8 @@
-//! Directories that are open, and reading them.
+//! Open directories, and reading them.
 //!
-//! The cookie of an entry is its place in what the handle has listed so far, so that it stays good
-//! whatever happens to the directory meanwhile. A handle lists names in their order as they are
-//! asked for; reading from the start again lists anew.
+//! The cookie of an entry is its position in what the handle has listed so far, so that it stays
+//! valid whatever happens to the directory meanwhile. A handle lists names in order, on demand;
+//! reading from the start again makes a new list.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use iolab_logfs::{DirectoryEntry, Error, InodeId, InodeKind, LocalVolume};
 use crate::attributes::{KnownAttributes, entry_type};
 use crate::nodes::Nodes;
 
-/// Names that are fetched at once.
+/// Names fetched at once.
 const FETCHED: usize = 256;
 
 #[derive(Debug, Default)]
@@ -20,19 +20,19 @@ struct Handle {
     listed: Vec<DirectoryEntry>,
 }
 
-/// The handles.
+/// The open handles.
 #[derive(Debug, Default)]
 pub(crate) struct Directories {
     open: HashMap<u64, Handle>,
     last: u64,
 }
 
-/// What READDIR and READDIRPLUS ask for.
+/// The arguments of READDIR and READDIRPLUS.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Listing {
     pub(crate) directory: InodeId,
     pub(crate) handle: u64,
-    /// The cookie behind which to go on.
+    /// The cookie after which to continue.
     pub(crate) offset: u64,
     pub(crate) plus: bool,
 }
@@ -48,7 +48,7 @@ impl Directories {
         self.open.remove(&handle);
     }
 
-    /// Fills `room` with entries; how many bytes were used.
+    /// Fills `room` with entries; returns the number of bytes used.
     pub(crate) fn list(
         &mut self,
         fs: &LocalVolume,
@@ -76,7 +76,7 @@ impl Directories {
 }
 
 impl Handle {
-    /// The entry with this number, where `.` and `..` come first.
+    /// The entry with this number; `.` and `..` come first.
     fn entry(&mut self, fs: &LocalVolume, directory: InodeId, number: u64) -> Result<Option<DirectoryEntry>, Error> {
         if number < 2 {
             let inode = if number == 0 { directory } else { fs.lookup(directory, b"..")?.inode };
@@ -96,7 +96,7 @@ impl Handle {
     }
 }
 
-/// Writes `struct fuse_dirent`, or `struct fuse_direntplus`; its length, if it fits.
+/// Writes a `struct fuse_dirent` or `struct fuse_direntplus`; returns its length, if it fits.
 fn put(
     entry: &DirectoryEntry,
     cookie: u64,
@@ -107,7 +107,8 @@ fn put(
     let body = Body::new(room);
     let body = match told {
         Some(told) => told.entry_out(body),
-        // No node: the kernel looks it up when it wants it, and finds out when it is gone.
+        // Without a node the kernel looks the entry up when it needs it, and notices when it is
+        // gone.
         None if plus => body.zeroes(128),
         None => body,
     };

@@ -5,13 +5,13 @@ use iolab_fuse::FuseError;
 /// Why it failed.
 #[derive(Debug, thiserror::Error)]
 pub enum MountError {
-    /// The connection to the kernel.
+    /// An error of the connection to the kernel.
     #[error("{0}")]
     Fuse(FuseError),
-    /// The file system itself.
+    /// An error of the file system.
     #[error("{0}")]
     FileSystem(#[from] iolab_logfs::Error),
-    /// Something that a server needs of the system.
+    /// A system call that the server needs failed.
     #[error("{0}: {1}")]
     System(&'static str, std::io::Error),
     /// Every operation waits for another one.

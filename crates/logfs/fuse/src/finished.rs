@@ -1,4 +1,4 @@
-//! Answers of tasks, on their way to the transport.
+//! Replies of tasks, queued for the transport.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use crate::world::Answer;
 
-/// An answer and where it belongs.
+/// A reply and the slot it belongs to.
 #[derive(Debug)]
 pub(crate) struct Finished {
     pub(crate) slot: u16,
@@ -14,7 +14,7 @@ pub(crate) struct Finished {
     pub(crate) answer: Answer,
 }
 
-/// Answers in the order in which they came about.
+/// Replies in the order in which they were completed.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Outbox(Rc<RefCell<VecDeque<Finished>>>);
 

@@ -1,5 +1,5 @@
-//! Requests for an inode that another thread serves: that thread answers the whole request, as if
-//! it had come to it, and the answer goes back to the thread that the kernel waits for.
+//! Requests for an inode that another thread serves. That thread processes the whole request as if
+//! it had received it, and the reply goes back to the thread that the kernel waits for.
 
 use std::cell::RefCell;
 use std::future::Future;
@@ -14,11 +14,10 @@ use crate::quick;
 use crate::slow::{self, Start};
 use crate::world::{Answer, World};
 
-/// Room for answers that have no length of their own: `struct fuse_statx_out`, the target of a
-/// link.
+/// Room for replies without a given length: `struct fuse_statx_out`, the target of a link.
 const USUAL_ROOM: usize = 4096;
 
-/// What a request needs of a payload: the data that came with it, and room for a quick answer.
+/// The payload of a request: the data that came with it, and room for a quick reply.
 fn payload_of(message: &Message, payload: &[u8]) -> Vec<u8> {
     let args = message.args();
     let room = match message.header.opcode {
@@ -30,14 +29,14 @@ fn payload_of(message: &Message, payload: &[u8]) -> Vec<u8> {
     vec![0; room.map_or(0, |room| room as usize).max(USUAL_ROOM).min(payload.len())]
 }
 
-/// The answer of the thread that serves the inode.
+/// The reply of the thread that serves the inode.
 pub(crate) fn forwarded(fs: LocalVolume, message: &Message, payload: &[u8]) -> impl Future<Output = Answer> + 'static {
     let (inode, message, payload) = (InodeId(message.header.node), message.clone(), payload_of(message, payload));
     let answer = async move |there: Rc<World>| Ok(answer(&there, &message, payload).await);
     async move { fs.beside(inode, answer).await.map_err(|error| error.errno())? }
 }
 
-/// A task that is not started but awaited.
+/// A task that is awaited instead of started.
 #[derive(Default)]
 struct Awaited(RefCell<Option<Pin<Box<dyn Future<Output = Answer>>>>>);
 

@@ -6,12 +6,12 @@
 //!                                  └─ slow:  a task of the executor ─ Disk ─▶ reply
 //! ```
 //!
-//! A thread does everything: it waits for requests, for the device, for the moment to make changes
-//! durable that nobody asked to, and for being asked to end. Several threads share the domains
-//! among them, and the requests that come to one for a domain of another are forwarded. The kernel
-//! checks permissions (`default_permissions`), keeps the page cache, names and attributes, and
-//! locks of files; it may, because nobody else changes the file system meanwhile. [`serve()`] ends
-//! by closing the file system, so that everything is durable.
+//! One thread does everything: it waits for requests, for the device, for the time to sync changes
+//! that were not synced on request, and for a stop. Several threads divide the domains among them,
+//! and a request that reaches the wrong thread is forwarded. The kernel checks permissions
+//! (`default_permissions`) and caches pages, names, attributes and file locks, which is correct
+//! because all changes come through it. [`serve()`] ends by closing the file system, so that
+//! everything is durable.
 //!
 //! What it deliberately does not do: `ioctl`, collapsing or inserting ranges, access times of reads.
 //! The promises are in `docs/logfs/durability.md`, the ways of use in `docs/logfs/mount.md`.

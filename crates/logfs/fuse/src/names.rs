@@ -1,4 +1,4 @@
-//! Requests that make, move and remove names.
+//! Requests that create, move and remove names.
 
 use iolab_fuse::abi::{self, u32_at, u64_at};
 use iolab_fuse::channel::Message;
@@ -12,7 +12,7 @@ use crate::world::{Answer, World, built, open_out};
 const NO_REPLACE: u32 = 1;
 const EXCHANGE: u32 = 2;
 
-/// The name that ends at the first zero.
+/// The name up to the first zero byte.
 pub(crate) fn one_name(tail: &[u8]) -> Result<&[u8], i32> {
     tail.split(|byte| *byte == 0).next().filter(|name| !name.is_empty()).ok_or(libc::EINVAL)
 }
@@ -24,7 +24,7 @@ fn two_names(tail: &[u8]) -> Result<(Vec<u8>, Vec<u8>), i32> {
     Ok((first.to_vec(), second.to_vec()))
 }
 
-/// Something new.
+/// A new inode.
 #[derive(Debug)]
 pub(crate) struct New {
     directory: InodeId,
@@ -33,7 +33,7 @@ pub(crate) struct New {
     device: u32,
     owner: Owner,
     umask: u32,
-    /// Of a symbolic link.
+    /// Target of a symbolic link.
     target: Vec<u8>,
     /// TMPFILE: it gets no name, whatever `name` is.
     is_unnamed: bool,
@@ -42,7 +42,7 @@ pub(crate) struct New {
 }
 
 impl New {
-    /// What MKNOD, MKDIR, SYMLINK, CREATE and TMPFILE ask for.
+    /// The arguments of MKNOD, MKDIR, SYMLINK, CREATE and TMPFILE.
     pub(crate) fn parse(world: &World, message: &Message) -> Result<New, i32> {
         let (header, args, tail) = (message.header, message.args(), message.tail());
         let word = |at| u32_at(args, at).ok_or(libc::EINVAL);
@@ -63,8 +63,8 @@ impl New {
         let directory = InodeId(header.node);
         let parent = world.fs.stat(directory).map_err(|error| error.errno())?;
         let mut owner = Owner { mode: (mode & 0o7777) as u16, uid: header.uid, gid: header.gid };
-        // A directory with the set-group-id bit hands on its group, and to directories the bit, too
-        // (inode(7)).
+        // In a directory with the set-group-id bit, new inodes get its group, and new directories
+        // also the bit (inode(7)).
         if u32::from(parent.mode) & libc::S_ISGID != 0 {
             owner.gid = parent.gid;
             owner.mode |= if kind == InodeKind::Directory { libc::S_ISGID as u16 } else { 0 };
@@ -113,7 +113,7 @@ pub(crate) async fn link(world: World, directory: InodeId, inode: InodeId, name:
     world.entry_anywhere(inode, None).await
 }
 
-/// LOOKUP of what another thread has.
+/// LOOKUP of an inode of another thread.
 pub(crate) async fn look_up(world: World, found: Option<InodeId>) -> Answer {
     match found {
         Some(inode) => world.entry_anywhere(inode, None).await,
@@ -121,7 +121,7 @@ pub(crate) async fn look_up(world: World, found: Option<InodeId>) -> Answer {
     }
 }
 
-/// The arguments of LINK: which inode, which name.
+/// The arguments of LINK: the inode and the name.
 pub(crate) fn parse_link(message: &Message) -> Result<(InodeId, Vec<u8>), i32> {
     let inode = u64_at(message.args(), 0).ok_or(libc::EINVAL)?;
     Ok((InodeId(inode), one_name(message.tail())?.to_vec()))
@@ -145,7 +145,7 @@ pub(crate) struct Move {
 }
 
 impl Move {
-    /// What RENAME and RENAME2 ask for.
+    /// The arguments of RENAME and RENAME2.
     pub(crate) fn parse(message: &Message) -> Result<Move, i32> {
         let args = message.args();
         let flags = if message.header.opcode == abi::opcode::RENAME { Some(0) } else { u32_at(args, 8) };
@@ -153,7 +153,7 @@ impl Move {
             0 => Occupied::Replace,
             NO_REPLACE => Occupied::Refuse,
             EXCHANGE => Occupied::Exchange,
-            // Leaving a whiteout: what rename(2) says of file systems that cannot.
+            // Leaving a whiteout: rename(2) specifies EINVAL for file systems without it.
             _ => return Err(libc::EINVAL),
         };
         let directory = InodeId(u64_at(args, 0).ok_or(libc::EINVAL)?);

@@ -1,4 +1,4 @@
-//! Which inodes the kernel knows, how often it was told of each, and whose pages it may keep: an
+//! The inodes that the kernel knows, with the number of lookups, and whose pages it may cache. An
 //! inode is held as long as the kernel knows it.
 
 use std::collections::HashMap;
@@ -8,9 +8,9 @@ use iolab_logfs::{InodeId, LocalVolume};
 /// What the kernel knows of an inode.
 #[derive(Debug, Default)]
 struct Node {
-    /// The count of LOOKUP, less that of FORGET.
+    /// The number of LOOKUPs minus that of FORGETs.
     lookups: u64,
-    /// It was opened by somebody who reads and writes through the page cache.
+    /// It was opened for access through the page cache.
     may_be_cached: bool,
 }
 
@@ -49,14 +49,14 @@ impl Nodes {
         }
     }
 
-    /// Whether the page cache may hold pages of an inode. A file that was opened with `O_DIRECT`
-    /// alone has none, unless it was mapped through such a descriptor.
+    /// Whether the page cache may hold pages of an inode. A file that was only opened with
+    /// `O_DIRECT` has none, unless it was mapped through such a descriptor.
     pub(crate) fn may_be_cached(&self, inode: InodeId) -> bool {
         self.0.get(&inode).is_some_and(|node| node.may_be_cached)
     }
 }
 
-/// Whether the flags of open(2) say that the page cache is passed by.
+/// Whether the flags of open(2) bypass the page cache.
 pub(crate) fn is_direct(open_flags: u32) -> bool {
     open_flags & libc::O_DIRECT as u32 != 0
 }

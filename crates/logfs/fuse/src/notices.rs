@@ -1,9 +1,9 @@
-//! Notifications to the kernel that something it has cached of an inode is no longer true.
+//! Notifications to the kernel that something it has cached of an inode is no longer valid.
 //!
 //! The kernel invalidates pages before a direct write, and after one that it waited for. It does
-//! not after an asynchronous one, so a buffered read beside it leaves old bytes in the page cache
-//! (`generic_file_direct_write`, `fuse_aio_complete`). And it keeps the mode of a file whose
-//! privileges the server has stripped. A task that answers such a request notifies the kernel
+//! not after an asynchronous one, so that a concurrent buffered read leaves old bytes in the page
+//! cache (`generic_file_direct_write`, `fuse_aio_complete`). It also keeps the mode of a file whose
+//! privileges the server has stripped. A task that replies to such a request notifies the kernel
 //! first.
 //!
 //! ```text
@@ -13,10 +13,10 @@
 //! ```
 //!
 //! The kernel waits for pages that are being read or written, and this file system's own thread
-//! answers those requests. So a thread beside it tells the kernel. A page may belong to a write
-//! that itself waits for this answer: the rest of a direct write that the kernel finished through
-//! the page cache. So the task waits for a bounded time. The pages of such a write hold what it
-//! wrote.
+//! serves those requests. A separate thread therefore notifies the kernel. A page may belong to a
+//! write that itself waits for this reply: the rest of a direct write that the kernel finished
+//! through the page cache. The task therefore waits for a limited time. The pages of such a write
+//! hold what it wrote.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -38,13 +38,13 @@ use crate::MountError;
 
 /// `FUSE_NOTIFY_INVAL_INODE`.
 const INVALIDATE_INODE: i32 = 2;
-/// How long an answer waits for the kernel, seconds: longer than any page takes on a machine that
-/// has much else to do, because who is answered too early may read old bytes.
+/// How long a reply waits for the kernel, seconds: longer than any page takes on a busy machine,
+/// because a program that gets its reply too early may read old bytes.
 const PATIENCE_SECONDS: i64 = 5;
-/// An offset that means the attributes alone (`fuse_reverse_inval_inode`).
+/// An offset that selects the attributes only (`fuse_reverse_inval_inode`).
 const ATTRIBUTES_ALONE: i64 = -1;
 
-/// One notice: `struct fuse_notify_inval_inode_out`, and who waits for it.
+/// One notice: `struct fuse_notify_inval_inode_out`, and the ticket of the task that waits for it.
 #[derive(Debug)]
 struct Notice {
     ticket: u64,
@@ -53,10 +53,10 @@ struct Notice {
     length: i64,
 }
 
-/// Who waits for which notice; `None` for who has not been polled yet.
+/// Wakers by the ticket of the notice; `None` for a task that has not been polled yet.
 type Waiting = HashMap<u64, Option<Waker>>;
 
-/// What the thread and the tasks share.
+/// The state shared by the thread and the tasks.
 #[derive(Debug, Clone)]
 struct Shared(Arc<Mutex<Waiting>>);
 
@@ -65,31 +65,31 @@ impl Shared {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The kernel knows.
+    /// The kernel has been notified.
     fn finish(&self, ticket: u64) {
         let waker = self.waiting().remove(&ticket);
         waker.flatten().into_iter().for_each(Waker::wake);
     }
 
-    /// Nobody waits any longer.
+    /// Ends all waiting.
     fn finish_all(&self) {
         let all = std::mem::take(&mut *self.waiting());
         all.into_values().flatten().for_each(Waker::wake);
     }
 }
 
-/// Tells the kernel.
+/// Sends notices to the kernel.
 #[derive(Debug)]
 pub(crate) struct Notices {
     shared: Shared,
-    /// To the thread; `None` before the connection stands.
+    /// Sends to the thread; `None` before the connection exists.
     sender: Option<Sender<Notice>>,
     next_ticket: u64,
-    /// Notices that the thread has not counted in `told`, or that nobody has read there.
+    /// Notices that have not been counted from `told` yet.
     under_way: u64,
-    /// Readable when the thread has told something.
+    /// Readable when the thread has sent notices.
     told: OwnedFd,
-    /// Goes off when a task has waited long enough.
+    /// A timer that expires when a task has waited long enough.
     patience: OwnedFd,
 }
 
@@ -120,13 +120,13 @@ impl Notices {
         Ok(())
     }
 
-    /// Content in the page cache is old.
+    /// Content in the page cache is outdated.
     pub(crate) fn content_changed(&mut self, inode: InodeId, offset: u64, length: u64) -> Told {
         let signed = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
         self.send(inode, signed(offset), signed(length))
     }
 
-    /// Mode, owner or attributes are old.
+    /// Mode, owner or attributes are outdated.
     pub(crate) fn attributes_changed(&mut self, inode: InodeId) -> Told {
         self.send(inode, ATTRIBUTES_ALONE, 0)
     }
@@ -147,7 +147,7 @@ impl Notices {
         Told { ticket, shared: self.shared.clone() }
     }
 
-    /// Zero seconds: the timer does not go off.
+    /// Zero seconds disarm the timer.
     fn set_timer(&self, seconds: i64) {
         let never = Timespec { tv_sec: 0, tv_nsec: 0 };
         let once = Itimerspec { it_interval: never, it_value: Timespec { tv_sec: seconds, tv_nsec: 0 } };
@@ -155,8 +155,7 @@ impl Notices {
         assert!(set.is_ok(), "a timer of its own can be set");
     }
 
-    /// Takes note of what has been told, and of who has waited long enough. The time that a notice
-    /// may take begins anew with each one that is told before it.
+    /// Processes sent notices and the timeout. The timeout restarts with each notice that is sent.
     pub(crate) fn look(&mut self) {
         if self.under_way == 0 {
             return;
@@ -164,7 +163,7 @@ impl Notices {
         let mut count = [0; 8];
         if rustix::io::read(&self.told, &mut count).is_ok() {
             self.under_way -= u64::from_ne_bytes(count);
-            // Without a notice under way the timer must not go off: nobody would read it.
+            // Without a notice in flight the timer must not expire: nothing would read it.
             self.set_timer(if self.under_way > 0 { PATIENCE_SECONDS } else { 0 });
         } else if rustix::io::read(&self.patience, &mut [0; 8]).is_ok() {
             self.shared.finish_all();
@@ -173,14 +172,14 @@ impl Notices {
     }
 }
 
-/// The thread: one notice after the other, as long as there is somebody to send them.
+/// The thread: sends one notice after the other, until the sender is gone.
 fn tell(channel: &Channel, notices: &Receiver<Notice>, shared: &Shared, told: &OwnedFd) {
     for Notice { ticket, inode, offset, length } in notices {
         let mut body = [0; 24];
         let filled = Body::new(&mut body).u64(inode.0).u64(offset as u64).u64(length as u64).length();
         assert_eq!(filled, Some(24), "struct fuse_notify_inval_inode_out has 24 bytes");
-        // An inode that the kernel has forgotten (ENOENT), a connection that has ended: nothing is
-        // kept there.
+        // If the kernel has forgotten the inode (ENOENT), or the connection has ended, nothing is
+        // cached.
         let _ = channel.notify(INVALIDATE_INODE, &body);
         shared.finish(ticket);
         // EAGAIN: the counter is full, and readable.
@@ -188,7 +187,7 @@ fn tell(channel: &Channel, notices: &Receiver<Notice>, shared: &Shared, told: &O
     }
 }
 
-/// Ready when the kernel has been told, or when that took too long.
+/// Ready when the kernel has been notified, or after the timeout.
 #[derive(Debug)]
 pub(crate) struct Told {
     ticket: u64,
@@ -241,7 +240,7 @@ mod tests {
 
     #[test]
     fn nobody_waits_longer_than_patience() {
-        // A thread that never tells: its place is taken by a queue that nobody reads.
+        // A thread that never sends: a queue that nothing reads takes its place.
         let mut notices = Notices::new().unwrap();
         let (sender, kept) = channel();
         notices.sender = Some(sender);

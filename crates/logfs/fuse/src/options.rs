@@ -1,41 +1,41 @@
-//! What a user chooses about a mount, and the words of `-o`.
+//! The options of a mount, and the words of `-o`.
 
 use std::path::PathBuf;
 
 use iolab_fuse::{FuseTransport, MountFlags};
 
-/// How to mount.
+/// Mount options.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The folder to mount on; has to exist.
+    /// The directory to mount on; must exist.
     pub mount_point: PathBuf,
-    /// What the list of mounts says is mounted.
+    /// The source shown in the list of mounts.
     pub source: String,
-    /// How requests travel.
+    /// The transport of requests.
     pub transport: FuseTransport,
-    /// Requests in flight: per processor with io_uring, in all with the classic transport.
+    /// Requests in flight: per processor with io_uring, in total with the classic transport.
     pub depth: usize,
     /// The largest transfer, bytes; rounded to whole pages.
     pub transfer_bytes: usize,
     /// Flags of mount(2).
     pub flags: MountFlags,
-    /// Whether the kernel keeps what is written until it likes to, or a sync comes, instead of
-    /// passing it on at once. Faster for small writes; the order of changes is then only kept
-    /// between syncs.
+    /// Whether the kernel may delay writes until a sync or its own writeback, instead of passing
+    /// them on at once. Faster for small writes; the order of changes is then only kept between
+    /// syncs.
     pub writeback: bool,
     /// Whether access control lists are kept, and judged by the kernel (acl(5)).
     pub acl: bool,
     /// Whether data that is read is compared with its checksum.
     pub verify: bool,
-    /// Files that reads find in many small pieces are put together; that moves at most this share
-    /// of the bytes that are read, percent.
+    /// Files that reads find in many small pieces are defragmented; this moves at most this share
+    /// of the bytes read, in percent.
     pub defragment_percent: u32,
-    /// Changes without a sync are made durable after this number of seconds; 0 leaves it to the
-    /// file system.
+    /// Changes without a sync are made durable after this number of seconds; with 0, when the file
+    /// system decides.
     pub commit_seconds: u32,
 }
 
-/// A word of `-o` that means nothing here.
+/// An unknown word of `-o`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown mount option {0}; known options are {known}", known = KNOWN)]
 pub struct UnknownWord(String);
@@ -44,8 +44,8 @@ const KNOWN: &str = "ro rw suid nosuid dev nodev exec noexec noatime relatime di
                      commit=SECONDS defragment=PERCENT max_write=BYTES depth=N transport=auto|classic|io_uring";
 
 impl Options {
-    /// The usual: no set-user-id programs, no devices, every write passed on at once, durable after
-    /// 5 seconds.
+    /// The defaults: no set-user-id programs, no devices, every write passed on at once, durable
+    /// after 5 seconds.
     pub fn new(mount_point: impl Into<PathBuf>, source: impl Into<String>) -> Options {
         Options {
             mount_point: mount_point.into(),
@@ -62,12 +62,12 @@ impl Options {
         }
     }
 
-    /// Whether nothing may be changed.
+    /// Whether the mount is read-only.
     pub fn is_read_only(&self) -> bool {
         self.flags.contains(MountFlags::RDONLY)
     }
 
-    /// Applies the words of one `-o`, separated by commas; a later word undoes an earlier one.
+    /// Applies the words of one `-o`, separated by commas; a later word overrides an earlier one.
     ///
     /// # Errors
     /// [`UnknownWord`], with everything before it applied.
@@ -104,7 +104,7 @@ impl Options {
             "sync" => (MountFlags::SYNCHRONOUS, true),
             "async" => (MountFlags::SYNCHRONOUS, false),
             "dirsync" => (MountFlags::DIRSYNC, true),
-            // Reading sets no access time in any case.
+            // Reading never updates access times.
             "noatime" => (MountFlags::NOATIME, true),
             "relatime" => (MountFlags::NOATIME, false),
             "writeback" | "nowriteback" => {

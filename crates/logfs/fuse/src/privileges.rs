@@ -1,4 +1,4 @@
-//! What losing privileges means: a file that is changed by somebody who may not keep them loses
+//! Stripping of privileges: a file changed by a process without the right to keep them loses
 //! set-user-id, set-group-id and its capabilities.
 
 use iolab_logfs::{AttributeChange, Attributes, Error, InodeId, InodeKind, LocalVolume};
@@ -6,20 +6,19 @@ use iolab_logfs::{AttributeChange, Attributes, Error, InodeId, InodeKind, LocalV
 /// The attribute with a file's capabilities (capabilities(7)).
 const CAPABILITIES: &[u8] = b"security.capability";
 
-/// The mode of a file without what lets others act as its owner; `None` when there is nothing of
-/// it.
+/// The mode of a file without the set-user-id and set-group-id bits; `None` when it has neither.
 fn stripped(attributes: &Attributes) -> Option<u16> {
     let mode = u32::from(attributes.mode);
     let mut less = mode & !libc::S_ISUID;
-    // Without the group's execute bit it means something else (inode(7)).
+    // Without the group's execute bit it has another meaning (inode(7)).
     if mode & libc::S_IXGRP != 0 {
         less &= !libc::S_ISGID;
     }
     (attributes.kind != InodeKind::Directory && less != mode).then_some(less as u16)
 }
 
-/// Takes set-user-id, set-group-id and capabilities from a file that is changed by who may not keep
-/// them; true when its mode has changed.
+/// Removes set-user-id, set-group-id and capabilities from a file changed by a process without the
+/// right to keep them; returns true when its mode has changed.
 pub(crate) async fn strip_privileges(fs: &LocalVolume, inode: InodeId) -> Result<bool, Error> {
     let less = stripped(&fs.stat(inode)?);
     if less.is_some() {

@@ -1,5 +1,5 @@
-//! Requests that memory answers: nothing is waited for, and the answer is written where the
-//! transport takes it from.
+//! Requests that are answered from memory: the reply is written directly to where the transport
+//! takes it, without waiting.
 
 use iolab_executor::Spawner;
 use iolab_fuse::abi::{Body, TransferArgs, opcode, u32_at, u64_at};
@@ -12,13 +12,13 @@ use crate::directories::Listing;
 use crate::names::one_name;
 use crate::world::{World, open_out};
 
-/// Length of the answer in the payload, or an errno.
+/// Length of the reply in the payload, or an errno.
 pub(crate) type Quick = Result<usize, i32>;
 
 /// Longest name, bytes.
 pub(crate) const NAME_BYTES: usize = 255;
 
-/// Answers a message if memory can.
+/// Replies to a message if that is possible from memory.
 pub(crate) fn answer(world: &World, message: &Message, payload: &mut [u8]) -> Option<Quick> {
     let (inode, args) = (InodeId(message.header.node), message.args());
     if world.must_ask_others(message.header.opcode, inode) {
@@ -48,7 +48,7 @@ pub(crate) fn answer(world: &World, message: &Message, payload: &mut [u8]) -> Op
     })
 }
 
-/// Takes note of what the kernel forgets; true for requests that have no answer.
+/// Processes requests that have no reply, such as FORGET; returns true for those.
 pub(crate) fn is_silent(world: &World, message: &Message, spawner: &Spawner) -> bool {
     let args = message.args();
     match message.header.opcode {
@@ -62,7 +62,7 @@ pub(crate) fn is_silent(world: &World, message: &Message, spawner: &Spawner) -> 
                 world.forget(InodeId(inode), times, spawner);
             }
         }
-        // What is under way is finished: an operation of the file system has no half.
+        // Operations are not aborted half-way: a request in progress is completed.
         opcode::INTERRUPT => {}
         _ => return false,
     }
@@ -86,7 +86,7 @@ fn told(fs: &LocalVolume, inode: InodeId) -> Result<KnownAttributes, i32> {
     KnownAttributes::of(fs, inode).map_err(errno)
 }
 
-/// `None` when what is found is another thread's.
+/// `None` when the inode that is found belongs to another thread.
 fn lookup(world: &World, directory: InodeId, tail: &[u8], payload: &mut [u8]) -> Result<Option<usize>, i32> {
     match find(world, directory, tail)? {
         Some(inode) if !world.is_here(inode) => Ok(None),
@@ -95,13 +95,13 @@ fn lookup(world: &World, directory: InodeId, tail: &[u8], payload: &mut [u8]) ->
     }
 }
 
-/// What a name leads to, or `None`.
+/// The inode of a name, or `None`.
 pub(crate) fn find(world: &World, directory: InodeId, tail: &[u8]) -> Result<Option<InodeId>, i32> {
     let name = one_name(tail)?;
     if name.len() > NAME_BYTES {
         return Err(libc::ENAMETOOLONG);
     }
-    // A handle of a file that somebody kept (open_by_handle_at(2)) is looked up as the node itself.
+    // A file handle (open_by_handle_at(2)) is looked up as the node itself.
     let found = if name == b"." { Ok(directory) } else { world.fs.lookup(directory, name).map(|entry| entry.inode) };
     match found {
         Ok(inode) => Ok(Some(inode)),
@@ -111,7 +111,7 @@ pub(crate) fn find(world: &World, directory: InodeId, tail: &[u8]) -> Result<Opt
     }
 }
 
-/// What is cached stays true from one opening to the next, and closing has nothing to say.
+/// The cache stays valid from one open to the next, and a close has nothing to report.
 fn open(world: &World, inode: InodeId, args: &[u8], payload: &mut [u8]) -> Quick {
     if world.fs.stat(inode).map_err(errno)?.kind == InodeKind::Directory {
         return Err(libc::EISDIR);
@@ -140,7 +140,7 @@ fn list(world: &World, directory: InodeId, plus: bool, args: &[u8], payload: &mu
 
 /// `struct fuse_kstatfs`.
 pub(crate) fn statistics<'a>(space: &Space, body: Body<'a>) -> Body<'a> {
-    /// What an inode takes of the log at least, bytes: there can be no more than fit.
+    /// Fewest bytes of log that an inode takes: limits the number of inodes.
     const INODE_BYTES: u64 = 256;
     let blocks = |bytes: u64| bytes / u64::from(space.block_bytes);
     let more = space.free_bytes / INODE_BYTES;
@@ -176,7 +176,7 @@ fn attribute_names(fs: &LocalVolume, inode: InodeId, args: &[u8], payload: &mut 
     sized(&list, args, payload)
 }
 
-/// The value, or how long it is when nobody has room for it yet (`struct fuse_getxattr_out`).
+/// The value, or its length when the caller has no buffer yet (`struct fuse_getxattr_out`).
 fn sized(value: &[u8], args: &[u8], payload: &mut [u8]) -> Quick {
     match u32_at(args, 0).ok_or(libc::EINVAL)? as usize {
         0 => fitted(Body::new(payload).u32(value.len() as u32).u32(0)),

@@ -1,4 +1,4 @@
-//! A mount from its beginning to its end, on one thread; what several threads share of it.
+//! A mount from beginning to end, on one thread, and what several threads have in common.
 //!
 //! ```text
 //!  open ─▶ mount ─▶ INIT ─▶ classic or io_uring loop ─▶ the connection ends ─▶ file system closed, mount gone
@@ -25,23 +25,23 @@ use crate::{MountError, Options};
 
 /// One thread of a mount.
 pub(crate) struct MountThread<'a> {
-    /// Its number and how many there are.
+    /// Its number and the number of threads.
     pub(crate) share: Share,
     /// Set when another thread has sent it a message.
     pub(crate) wake: Option<Arc<WakeEvent>>,
-    /// Raised when it has to end because another one did.
+    /// Raised when it has to end because another thread did.
     pub(crate) halt: Option<&'a Stop>,
 }
 
-/// Mounts, serves until the file system is unmounted or a stop is raised, and closes it. On the
-/// calling thread.
+/// Mounts the file system, serves it until it is unmounted or a stop is raised, and closes it. Runs
+/// on the calling thread.
 ///
-/// The first stop unmounts, if nothing is in use; the second ends it all the same, with everything
-/// durable. The observer is told when the file system can be used. The file system is closed, too,
-/// when serving fails.
+/// The first stop unmounts, if nothing is in use; the second ends the mount in any case, with
+/// everything durable. The observer is told when the file system is ready. The file system is also
+/// closed when serving fails.
 ///
 /// # Errors
-/// [`MountError`]: what failed first.
+/// [`MountError`]: the first failure.
 pub fn serve(what: Mountable, options: &Options, stop: &Stop, observer: Observer) -> Result<(), MountError> {
     let options = &permit(options, &observer);
     let thread = MountThread { share: Share { thread: 0, threads: 1 }, wake: None, halt: None };
@@ -50,7 +50,7 @@ pub fn serve(what: Mountable, options: &Options, stop: &Stop, observer: Observer
     let served = connect(&mut session, options, stop, &observer, &thread, &|_, _| Ok(()));
     session.report(&observer);
     let closed = session.close(None);
-    // The mount is taken away last: who sees it gone may open the image.
+    // Unmount last: a process that sees the mount gone may open the image.
     let mount = served?;
     drop(mount);
     closed
@@ -63,11 +63,11 @@ pub(crate) fn permit(options: &Options, observer: &Observer) -> Options {
     Options { transport, ..options.clone() }
 }
 
-/// Tells the other threads of the connection.
+/// Passes the connection to the other threads.
 pub(crate) type TellOthers<'a> = dyn Fn(&Channel, FuseTransport) -> Result<(), MountError> + 'a;
 
-/// Mounts and serves on the first thread; the mount is still there afterwards, if it was not taken
-/// away.
+/// Mounts and serves on the first thread; the mount still exists afterwards unless it was
+/// unmounted.
 pub(crate) fn connect(
     session: &mut Session,
     options: &Options,
@@ -125,7 +125,7 @@ pub(crate) fn serve_connected(
     classic::serve(channel, session, 0, ending)
 }
 
-/// What the kernel is asked to do for us.
+/// The features requested from the kernel.
 fn features(options: &Options) -> u64 {
     init_flag::DO_READDIRPLUS
         | init_flag::READDIRPLUS_AUTO

@@ -1,4 +1,4 @@
-//! Requests on their way from a transport to the file system and back.
+//! Passes requests from a transport to the file system, and replies back.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::rc::Rc;
@@ -20,19 +20,19 @@ use crate::syncing::Commit;
 use crate::wake_event::WakeEvent;
 use crate::world::World;
 
-/// The file system at work.
+/// A file system being served.
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) world: World,
     executor: Executor,
     spawner: Spawner,
     disk: Disk,
-    /// Whether the device wakes the transport.
+    /// Whether the device can wake the transport.
     wakes: bool,
     pool: SlotPool,
     outbox: Outbox,
     commit: Commit,
-    /// Rung by other threads.
+    /// Signalled by other threads.
     wake: Option<Arc<WakeEvent>>,
 }
 
@@ -48,14 +48,14 @@ impl Session {
         Session { world, executor, spawner, disk, wakes, pool, outbox: Outbox::default(), commit, wake }
     }
 
-    /// What becomes readable when there is something to do.
+    /// Descriptors that become readable when there is something to do.
     pub(crate) fn wakes(&self) -> Result<Vec<OwnedFd>, MountError> {
         let notices = self.world.notices.borrow();
         let own = [self.commit.as_fd()].into_iter().chain(notices.wakes()).map(duplicate);
         own.chain(self.disk.waking().map(Ok)).collect()
     }
 
-    /// Says what was wrong with the device.
+    /// Reports errors of the device.
     pub(crate) fn report(&self, observer: &Observer) {
         let activity = self.world.fs.activity();
         if activity.content_errors + activity.bad_checkpoints > 0 {
@@ -69,8 +69,8 @@ impl Session {
         }
     }
 
-    /// Finishes what is under way, and closes the file system, on all threads if `driver` has those
-    /// to wait for.
+    /// Finishes what is in progress, and closes the file system, on all threads if `driver` has
+    /// others to wait for.
     pub(crate) fn close(mut self, driver: Option<&mut CoreDriver>) -> Result<(), MountError> {
         let volume = self.world.fs.clone().into_volume();
         volume.keep_nothing();
@@ -136,7 +136,7 @@ impl Service for Session {
         self.executor.run_ready(&mut self.disk);
         if self.commit.look(&self.world.fs) {
             let fs = self.world.fs.clone();
-            // That it failed, the next change or sync is told.
+            // The next change or sync reports the failure.
             self.spawner.spawn(async move { drop(fs.sync().await) });
             self.executor.run_ready(&mut self.disk);
         }
@@ -157,7 +157,7 @@ impl Service for Session {
     }
 
     fn is_busy(&self) -> bool {
-        // A device that cannot wake is looked at until it has done all.
+        // A device that cannot wake the transport is polled until it is done.
         !self.wakes && self.disk.under_way() > 0
     }
 }

@@ -19,12 +19,12 @@ use crate::world::{Answer, World, built};
 /// Bit of `fsync_flags` for fdatasync(2) (`FUSE_FSYNC_FDATASYNC`).
 const DATA_ONLY: u32 = 1;
 
-/// What becomes of the task of a request.
+/// How the task of a request is run.
 pub(crate) trait Start {
     fn start(&self, task: impl Future<Output = Answer> + 'static);
 }
 
-/// Starts tasks whose answers go to one slot.
+/// Starts tasks whose replies go to one slot.
 pub(crate) struct Starter<'a> {
     pub(crate) spawner: &'a Spawner,
     pub(crate) outbox: &'a Outbox,
@@ -42,7 +42,7 @@ impl Start for Starter<'_> {
     }
 }
 
-/// Starts what a message asks for, or says why not.
+/// Starts the task for a message, or returns an errno.
 pub(crate) fn start(starter: &impl Start, world: &World, message: &Message, payload: &[u8]) -> Result<(), i32> {
     let (inode, args, world) = (InodeId(message.header.node), message.args(), world.clone());
     match message.header.opcode {
@@ -83,13 +83,13 @@ pub(crate) fn start(starter: &impl Start, world: &World, message: &Message, payl
         }
         opcode::FALLOCATE => starter.start(Allocate::parse(message)?.perform(world)),
         opcode::COPY_FILE_RANGE => starter.start(Copy::parse(message)?.perform(world)),
-        // The kernel remembers this answer and asks no more.
+        // The kernel remembers this reply and does not ask again.
         _ => return Err(libc::ENOSYS),
     }
     Ok(())
 }
 
-/// GETATTR and STATX of what several threads have.
+/// GETATTR and STATX of an inode that several threads share.
 async fn attributes(
     world: World,
     inode: InodeId,

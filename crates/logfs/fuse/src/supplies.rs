@@ -1,5 +1,5 @@
-//! What a session is made of: the file system and what it runs on, slots for requests, descriptors
-//! that wake it.
+//! The parts of a session: the file system and what it runs on, slots for requests, wake-up
+//! descriptors.
 
 use std::os::fd::{BorrowedFd, OwnedFd};
 
@@ -15,7 +15,7 @@ use crate::notices::Notices;
 use crate::syncing::Commit;
 use crate::{MountError, Options};
 
-/// What is mounted: an open file system, or the part of it that a thread serves, and all that it
+/// What is mounted: an open file system, or the part of it that a thread serves, with everything it
 /// runs on.
 #[derive(Debug)]
 pub struct Mountable {
@@ -29,7 +29,7 @@ pub struct Mountable {
     pub clock: Clock,
 }
 
-/// What a session needs of the system.
+/// System resources of a session.
 pub(crate) struct Supplies {
     pub(crate) pool: SlotPool,
     pub(crate) commit: Commit,
@@ -53,8 +53,8 @@ pub(crate) fn duplicate(fd: BorrowedFd<'_>) -> Result<OwnedFd, MountError> {
 fn pool(options: &Options, share: Share) -> Result<SlotPool, MountError> {
     const PAGE: usize = 4096;
     let bytes = options.transfer_bytes.max(LEAST_BUFFER_BYTES).next_multiple_of(PAGE);
-    // With io_uring each processor has its own requests, and one slot more receives what still
-    // comes by reads.
+    // With io_uring each processor has its own requests, and one more slot receives those that
+    // still come by reads.
     let slots = if options.transport == FuseTransport::Classic {
         options.depth.max(1)
     } else {

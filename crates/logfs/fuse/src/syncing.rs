@@ -1,4 +1,4 @@
-//! Making durable what was changed: on request, and after a while when nobody requests it.
+//! Makes changes durable: on request, and otherwise after some time.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -21,7 +21,7 @@ pub(crate) async fn sync_all(world: World) -> Answer {
     world.fs.sync().await.map(|()| Vec::new()).map_err(|error| sync_errno(&error))
 }
 
-/// Goes off some time after the first change that was not durable.
+/// A timer that expires some time after the first change that is not durable.
 #[derive(Debug)]
 pub(crate) struct Commit {
     timer: OwnedFd,
@@ -37,8 +37,8 @@ impl Commit {
         Ok(Commit { timer, seconds, is_set: false })
     }
 
-    /// Sets the timer when there is something to make durable; true when it went off and that is to
-    /// be done now.
+    /// Arms the timer when there is something to make durable; returns true when it has expired and
+    /// that is due.
     pub(crate) fn look(&mut self, fs: &LocalVolume) -> bool {
         let has_gone_off = self.is_set && rustix::io::read(&self.timer, &mut [0; 8]).is_ok();
         self.is_set &= !has_gone_off;

@@ -2,12 +2,12 @@
 //!
 //! ```text
 //!  thread 0: domains 0, n … ── /dev/fuse, queues 0, n …    mounts, unmounts, closes
-//!  thread 1: domains 1 …    ── its clone, queues 1 …       serves the others until that
+//!  thread 1: domains 1 …    ── its clone, queues 1 …       serves the others until then
 //! ```
 //!
-//! A request comes to the thread of the processor that it was made on, or as the threads read them;
-//! the thread of the inode's domain answers it ([`crate::forwarding`]). All threads have opened
-//! their domains before the mount is there. When one fails, all end.
+//! A request arrives at the thread of the processor that it was made on, or at whichever thread
+//! reads it; the thread of the inode's domain processes it ([`crate::forwarding`]). All threads
+//! have opened their domains before the mount exists. If one fails, all end.
 
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -26,16 +26,16 @@ use crate::supplies::{Mountable, Supplies, duplicate};
 use crate::wake_event::WakeEvent;
 use crate::{MountError, Options};
 
-/// Opens what a thread serves, on that thread, while the others do the same.
+/// Opens a thread's part, on that thread, while the others do the same.
 pub type OpenPart<'a> = dyn Fn(CoreSetup) -> Result<(Mountable, CoreDriver), MountError> + Sync + 'a;
 
-/// The connection, as another thread gets it.
+/// The connection, as passed to another thread.
 type Connected = (Channel, FuseTransport);
 
-/// As [`serve()`](crate::serve()), on so many threads; the first is the calling one.
+/// As [`serve()`](crate::serve()), on this number of threads; the first is the calling one.
 ///
 /// # Errors
-/// [`MountError`]: what failed first.
+/// [`MountError`]: the first failure.
 pub fn serve_on_threads(
     open: &OpenPart<'_>,
     threads: usize,
@@ -44,7 +44,7 @@ pub fn serve_on_threads(
     observer: Observer,
 ) -> Result<(), MountError> {
     let options = &permit(options, &observer);
-    // Of the kernel's queues there is one for each processor: a thread more would have none.
+    // The kernel has one queue for each processor: more threads would have none.
     let threads = threads.min(possible_cpus());
     let no_stop = |error| MountError::System("eventfd", error);
     let halts = (0..threads).map(|_| Stop::by_hand()).collect::<Result<Vec<Stop>, _>>().map_err(no_stop)?;
@@ -71,18 +71,18 @@ pub fn serve_on_threads(
                 Err(error) => unstarted = Some(MountError::System("starting a thread", error)),
             }
         }
-        // Where a thread is missing its setup is gone, and opening says that.
+        // If a thread did not start, its setup is dropped, and opening fails with that.
         let served = mount.serve_first(first, Share { thread: 0, threads }, &halts[0], stop, senders);
         halt_all();
         let panicked = |panicked| std::panic::resume_unwind(panicked);
         let others = handles.into_iter().map(|handle| handle.join().unwrap_or_else(panicked));
-        // A thread that failed knows why; the first one only that it was halted.
+        // A thread that failed knows the cause; the first one only knows that it was halted.
         let failed: Vec<MountError> = unstarted.into_iter().chain(others.filter_map(Result::err)).collect();
         failed.into_iter().next().map_or(Ok(()), Err).and(served)
     })
 }
 
-/// Ends the other threads when the one that has it panics.
+/// Ends the other threads when its own thread panics.
 struct HaltOnPanic<'a>(&'a (dyn Fn() + Sync));
 
 impl Drop for HaltOnPanic<'_> {
@@ -93,7 +93,7 @@ impl Drop for HaltOnPanic<'_> {
     }
 }
 
-/// What the threads of a mount share.
+/// The state shared by the threads of a mount.
 struct ThreadedMount<'a> {
     open: &'a OpenPart<'a>,
     options: &'a Options,
@@ -116,7 +116,7 @@ impl ThreadedMount<'_> {
         let tell_others = |connection: &Channel, transport| {
             for sender in &senders {
                 let fd = duplicate(connection.fd.as_fd())?;
-                // One that has failed has halted this one.
+                // A thread that is gone has failed, and has halted this one.
                 let _gone = sender.send((Channel { fd }, transport));
             }
             Ok(())
@@ -126,7 +126,7 @@ impl ThreadedMount<'_> {
         (self.halt_all)();
         session.report(self.observer);
         let closed = session.close(Some(&mut driver));
-        // The mount is taken away last: who sees it gone may open the image.
+        // Unmount last: a process that sees the mount gone may open the image.
         let mount = served?;
         drop(mount);
         closed
@@ -151,7 +151,8 @@ impl ThreadedMount<'_> {
         served.and(session.serve_others(&mut driver))
     }
 
-    /// A thread's part of the file system, and what wakes the thread for messages of others.
+    /// A thread's part of the file system, and the event that wakes the thread for messages of
+    /// others.
     fn open_session(
         &self,
         setup: CoreSetup,
@@ -171,8 +172,8 @@ fn serve_share(
     (main, transport): Connected,
     thread: &MountThread<'_>,
 ) -> Result<(), MountError> {
-    // With io_uring requests come by the queues of the one connection; a clone has reads of its
-    // own.
+    // With io_uring, requests come through the queues of the one connection; a clone has its own
+    // reads.
     let channel = if transport == FuseTransport::Uring { main } else { main.another()? };
     serve_connected(session, &channel, transport, thread, None, || ())
 }

@@ -9,11 +9,11 @@ use crate::world::{Answer, World, built};
 
 /// `FUSE_WRITE_KILL_SUIDGID`.
 const STRIP: u32 = 1 << 2;
-/// `FUSE_WRITE_CACHE`: pages on their way back, with the flags of whichever file was at hand.
+/// `FUSE_WRITE_CACHE`: writeback of pages, with the flags of any open file.
 const FROM_CACHE: u32 = 1 << 0;
-/// Most bytes that are copied between two looks at the destination.
+/// Most bytes copied between two checks of the destination.
 const COPIED_AT_ONCE: usize = 1 << 20;
-/// Most bytes of one COPY_FILE_RANGE: the caller goes on with the next.
+/// Most bytes of one COPY_FILE_RANGE: the caller continues with the next.
 const MOST_COPIED: u64 = 64 << 20;
 
 /// READ.
@@ -22,8 +22,8 @@ pub(crate) async fn read(world: World, inode: InodeId, args: TransferArgs) -> An
     bytes.map_err(|error| error.errno())
 }
 
-/// WRITE: where, what, whether it takes privileges from the file, and whether it passed the page
-/// cache by.
+/// The arguments of WRITE: place, data, whether it strips privileges, and whether it bypasses the
+/// page cache.
 #[derive(Debug)]
 pub(crate) struct Write {
     inode: InodeId,
@@ -75,7 +75,7 @@ pub(crate) struct Allocate {
     offset: u64,
     length: u64,
     mode: i32,
-    /// Others than root lose privileges of the file by changing it.
+    /// A change by a user other than root strips the file's privileges.
     strip: bool,
 }
 
@@ -89,9 +89,9 @@ impl Allocate {
         Ok(Allocate { inode, offset, length, mode: mode as i32, strip: message.header.uid != 0 })
     }
 
-    /// Punches. What would have to set blocks aside is refused: a log writes every block to a new
-    /// place, so a block that is set aside helps no later write, and saying otherwise would let a
-    /// program count on space that is not there. Programs then write zeroes (posix_fallocate(3)).
+    /// Punches a hole. Modes that would reserve space are refused: a log writes every block to a
+    /// new place, so that a reserved block helps no later write, and claiming otherwise would let a
+    /// program rely on space that is not there. Programs then write zeroes (posix_fallocate(3)).
     pub(crate) async fn perform(self, world: World) -> Answer {
         let Allocate { inode, offset, length, mode, strip } = self;
         if mode != libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE {
@@ -105,7 +105,7 @@ impl Allocate {
     }
 }
 
-/// COPY_FILE_RANGE: without the way through the kernel, piece by piece.
+/// COPY_FILE_RANGE: copies piece by piece, without passing the data through the kernel.
 #[derive(Debug)]
 pub(crate) struct Copy {
     from: (InodeId, u64),

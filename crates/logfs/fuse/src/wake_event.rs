@@ -1,4 +1,4 @@
-//! What wakes a thread that sleeps in its transport, when another thread has sent it a message.
+//! Wakes a thread that sleeps in its transport when another thread has sent it a message.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use crate::MountError;
 #[derive(Debug)]
 pub(crate) struct WakeEvent {
     fd: OwnedFd,
-    /// Whether it rings, so that many messages take one system call.
+    /// Whether it has been signalled, so that many messages take one system call.
     is_set: AtomicBool,
 }
 
@@ -29,10 +29,9 @@ impl WakeEvent {
         }
     }
 
-    /// To be called before looking at the messages: a later one rings again.
+    /// To be called before looking at the messages: a later one signals again.
     pub(crate) fn clear(&self) {
-        // EAGAIN: who rings has not come to writing yet. Then it stays a ringing that has to be
-        // heard.
+        // EAGAIN: the sender has set the flag but not written yet. The signal then stays pending.
         if self.is_set.load(Ordering::SeqCst) && rustix::io::read(&self.fd, &mut [0; 8]).is_ok() {
             self.is_set.store(false, Ordering::SeqCst);
         }

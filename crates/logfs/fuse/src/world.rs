@@ -1,4 +1,4 @@
-//! What quick answers and tasks share.
+//! State shared by quick replies and tasks.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -14,11 +14,11 @@ use crate::nodes::Nodes;
 use crate::notices::Notices;
 use crate::privileges::strip_privileges;
 
-/// The bytes of an answer, or an errno.
+/// The bytes of a reply, or an errno.
 pub(crate) type Answer = Result<Vec<u8>, i32>;
 
-/// The file system and what the kernel has been told of it. Of several threads each has its own,
-/// for the domains that it serves.
+/// The file system and what the kernel knows of it. Each of several threads has its own, for the
+/// domains that it serves.
 #[derive(Debug, Clone)]
 pub(crate) struct World {
     pub(crate) fs: LocalVolume,
@@ -36,13 +36,13 @@ impl World {
         World { fs, clock, acl, nodes: Rc::default(), directories: Rc::default(), notices }
     }
 
-    /// Whether this thread answers for an inode by itself. Of the root directory each domain has a
-    /// part, so that no thread does where there are several.
+    /// Whether this thread alone can answer for an inode. Each domain has a part of the root
+    /// directory, so that no thread can answer for that where there are several.
     pub(crate) fn is_here(&self, inode: InodeId) -> bool {
         if inode == InodeId::ROOT { !self.fs.is_shared() } else { self.fs.serves(inode) }
     }
 
-    /// Whether the memory of this thread cannot answer such a request of its own.
+    /// Whether such a request cannot be answered from the memory of this thread.
     pub(crate) fn must_ask_others(&self, code: u32, inode: InodeId) -> bool {
         match code {
             opcode::STATFS => self.fs.is_shared(),
@@ -51,8 +51,9 @@ impl World {
         }
     }
 
-    /// Takes privileges from a file that is changed by who may not keep them, and tells the kernel,
-    /// which would go by the old mode for as long as it keeps attributes.
+    /// Strips privileges of a file changed by a process without the right to keep them, and
+    /// notifies the kernel, which would otherwise use the old mode for as long as it caches
+    /// attributes.
     pub(crate) async fn strip_privileges(&self, inode: InodeId) -> Result<(), Error> {
         if !self.fs.serves(inode) {
             return self.fs.beside(inode, async move |there: Rc<World>| there.strip_privileges_here(inode).await).await;
@@ -68,7 +69,7 @@ impl World {
         Ok(())
     }
 
-    /// What is known of an inode, wherever it is.
+    /// The attributes of an inode on any thread.
     pub(crate) async fn attributes(&self, inode: InodeId) -> Result<KnownAttributes, Error> {
         if self.is_here(inode) {
             KnownAttributes::of(&self.fs, inode)
@@ -77,7 +78,7 @@ impl World {
         }
     }
 
-    /// Tells the kernel of an inode: `struct fuse_entry_out`.
+    /// `struct fuse_entry_out` of an inode; counts as a lookup by the kernel.
     pub(crate) fn entry(&self, inode: InodeId) -> Answer {
         let told = KnownAttributes::of(&self.fs, inode).map_err(|error| error.errno())?;
         self.remember(inode, &told)
@@ -88,7 +89,8 @@ impl World {
         Ok(built(|body| told.entry_out(body)))
     }
 
-    /// The same wherever the inode is, and that it was opened with these flags of open(2).
+    /// As [`World::entry`] for an inode on any thread; also notes that it was opened with these
+    /// flags of open(2).
     pub(crate) async fn entry_anywhere(&self, inode: InodeId, opened: Option<u32>) -> Answer {
         if self.fs.serves(inode) {
             return self.entry_opened(inode, opened).await;
@@ -97,7 +99,7 @@ impl World {
         self.fs.beside(inode, entry).await.map_err(|error| error.errno())?
     }
 
-    /// On the thread of the inode's domain; of the root directory's, the first.
+    /// Runs on the thread of the inode's domain; for the root directory on that of the first.
     async fn entry_opened(&self, inode: InodeId, opened: Option<u32>) -> Answer {
         let told = self.attributes(inode).await.map_err(|error| error.errno())?;
         let entry = self.remember(inode, &told)?;
@@ -107,7 +109,7 @@ impl World {
         Ok(entry)
     }
 
-    /// The kernel forgets that it was told of an inode so many times.
+    /// The kernel drops this number of lookups of an inode.
     pub(crate) fn forget(&self, inode: InodeId, times: u64, spawner: &Spawner) {
         if self.fs.serves(inode) {
             self.nodes.borrow_mut().forget(&self.fs, inode, times);
@@ -118,22 +120,21 @@ impl World {
             there.nodes.borrow_mut().forget(&there.fs, inode, times);
             Ok(())
         };
-        // A thread that is gone remembers nothing.
+        // A thread that is gone has no lookups.
         spawner.spawn(async move { drop(fs.beside(inode, forget).await) });
     }
 }
 
-/// Bytes that something writes.
+/// The bytes that `write` produces.
 pub(crate) fn built(write: impl for<'a> Fn(Body<'a>) -> Body<'a>) -> Vec<u8> {
-    /// The longest answer that is not a transfer: `struct fuse_statx_out`.
+    /// The longest reply that is not a transfer: `struct fuse_statx_out`.
     const MOST_BYTES: usize = 288;
     let mut bytes = [0; MOST_BYTES];
     let length = write(Body::new(&mut bytes)).length();
     bytes[..length.unwrap_or_default()].to_vec()
 }
 
-/// What a failed sync is for programs: the file system answers changes with `EROFS` from then on,
-/// but the sync itself with `EIO`.
+/// The errno for a failed sync: `EIO`, although the file system answers later changes with `EROFS`.
 pub(crate) fn sync_errno(error: &Error) -> i32 {
     if matches!(error, Error::Failed(_)) { libc::EIO } else { error.errno() }
 }

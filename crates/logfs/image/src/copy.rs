@@ -1,8 +1,8 @@
-//! Copies between folders of this machine and an image, with attributes, holes and hard links.
+//! Copies between directories of this machine and an image, with attributes, holes and hard links.
 //!
-//! Special files (pipes, sockets, devices) are left out and told. Owners are set where the system
-//! lets us; on the way into an image they always are. Extended attributes are not copied. The first
-//! error ends a copy: what was copied until then stays.
+//! Special files (pipes, sockets, devices) are skipped and reported. Owners are set where the
+//! system permits it; on the way into an image, always. Extended attributes are not copied. The
+//! first error ends a copy: what was copied until then stays.
 
 mod beneath;
 mod from_host;
@@ -18,54 +18,54 @@ pub use beneath::CopyTarget;
 pub use from_host::{CopySource, from_host, from_host_told};
 pub use to_host::{to_host, to_host_told};
 
-/// Bytes that are moved at once.
+/// Bytes copied at once.
 pub(crate) const PIECE_BYTES: u64 = 4 << 20;
 
-/// What a copy has done.
+/// The work of a copy so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Copied {
-    /// Files, links among them.
+    /// Files, including links.
     pub files: u64,
     /// Directories.
     pub directories: u64,
-    /// Bytes of content, holes left out.
+    /// Bytes of content, without holes.
     pub bytes: u64,
-    /// What was left out, and why.
+    /// What was skipped, and why.
     pub left_out: Vec<String>,
 }
 
-/// Told what a copy has done so far, between its pieces; answers whether it is to go on.
+/// Called between pieces with the work so far; returns whether to continue.
 pub type CopyProgress<'t> = &'t mut dyn FnMut(&Copied) -> bool;
 
 /// Why a copy ended.
 #[derive(Debug, thiserror::Error)]
 pub enum CopyError {
-    /// Something on this machine.
+    /// An error on this machine.
     #[error("{}: {what}: {source}", path.display())]
     Host {
-        /// Where.
+        /// The path.
         path: PathBuf,
-        /// What was tried.
+        /// The operation that failed.
         what: &'static str,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// Something in the image.
+    /// An error in the image.
     #[error("in the image: {}: {source}", path.escape_ascii())]
     Inside {
-        /// Where.
+        /// The path.
         path: Vec<u8>,
-        /// What the file system answered.
+        /// The error of the file system.
         source: Error,
     },
-    /// The observer ended it.
+    /// The observer interrupted it.
     #[error(
         "interrupted after {} and {}; they stay, but running the command again copies everything",
         counted(.0.files, "file"),
         counted(.0.directories, "directory")
     )]
     Ended(Copied),
-    /// A directory, and it was not said that directories are to be copied.
+    /// A directory, although directories were not to be copied.
     #[error("{0}: is a directory; use -r to copy it with its contents")]
     Directory(String),
 }

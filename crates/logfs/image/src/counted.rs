@@ -1,11 +1,11 @@
-//! A device whose reads other threads can follow.
+//! A device that counts the bytes read, for other threads to follow.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use iolab_disk::{ActionKind, BlockDevice, DiskCompletion, DiskRequest, Geometry};
 
-/// Counts the bytes that are read, to show the progress of a check.
+/// Counts the bytes read, to show the progress of a check.
 #[derive(Debug)]
 pub(crate) struct Counted<D> {
     device: D,

@@ -1,4 +1,4 @@
-//! What can be wrong with an image, each with its path.
+//! Errors of an image, each with its path.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,35 +11,35 @@ pub enum ImageError {
     Io {
         /// The image.
         path: PathBuf,
-        /// What was tried.
+        /// The operation that failed.
         what: &'static str,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// Nothing is there.
+    /// The path does not exist.
     #[error("{}: no such file or device; create an image with `iolab fs mkfs --size=SIZE`", .0.display())]
     Missing(PathBuf),
-    /// A folder, a pipe, a terminal.
+    /// A directory, a pipe, a terminal.
     #[error("{}: neither a regular file nor a block device", .0.display())]
     NoImage(PathBuf),
-    /// Somebody else has it open.
+    /// Another process has it open.
     #[error("{}: in use: another process {reason}; wait until it ends (end a mount with `iolab fs umount`)", path.display())]
     InUse {
         /// The image.
         path: PathBuf,
-        /// What it does.
+        /// How the other process uses it.
         reason: &'static str,
     },
-    /// The file system answered an error.
+    /// An error of the file system.
     #[error("{}: {source}", path.display())]
     FileSystem {
         /// The image.
         path: PathBuf,
-        /// What it answered.
+        /// The error.
         source: iolab_logfs::Error,
     },
-    /// All tasks wait for each other: a mistake in this program, or a disk that was tampered with
-    /// in a way that nobody thought of.
+    /// All tasks wait for each other: a bug in this program, or a disk that was tampered with in a
+    /// way not foreseen.
     #[error("{}: the file system is deadlocked; please report this bug, with the image if possible", .0.display())]
     Stalled(PathBuf),
 }

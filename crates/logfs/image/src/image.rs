@@ -25,14 +25,14 @@ pub struct Image {
 }
 
 impl Image {
-    /// Locks and opens what is at a path.
+    /// Locks and opens the image at a path.
     ///
     /// # Errors
-    /// All of [`ImageError`] that is not about a file system.
+    /// Any [`ImageError`] that does not concern the file system.
     pub fn open(path: &Path, access: ImageAccess) -> Result<Image, ImageError> {
         let lock = Lock::take(path, access)?;
         let failed = |source| ImageError::Io { path: path.to_owned(), what: "opening it", source };
-        // Not exclusive: the lock is, and is held as long as this.
+        // Not exclusive: the lock already is, and is held as long as this.
         let opening = DiskOptions { read_only: access == ImageAccess::Read, ..DiskOptions::default() };
         let (device, notes) = open_disk(path, &opening).map_err(failed)?;
         let read_bytes = Arc::<AtomicU64>::default();
@@ -50,12 +50,12 @@ impl Image {
         &self.lock
     }
 
-    /// What the device does without, and why: sentences for the user.
+    /// What the device does without, and why, as sentences for the user.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// Bytes read from the device so far, for who shows how far something is.
+    /// Bytes read from the device so far, for showing progress.
     pub fn read_bytes(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.read_bytes)
     }
@@ -65,7 +65,7 @@ impl Image {
         &self.disk
     }
 
-    /// Lets something work on the device to its end.
+    /// Runs some work on the device to its end.
     ///
     /// # Errors
     /// [`ImageError::Stalled`].
@@ -75,17 +75,17 @@ impl Image {
         running.map_err(|_stalled| ImageError::Stalled(self.lock.path().to_owned()))
     }
 
-    /// Opens all domains of the file system on this thread, lets something work with it, and closes
-    /// it, whatever the work answers. An image that is only read is left as it is.
+    /// Opens all domains of the file system on this thread, runs some work with it, and closes it
+    /// whatever the result. An image opened for reading stays unchanged.
     ///
     /// # Errors
     /// [`ImageError::FileSystem`] when the file system cannot be opened or closed, or the work
-    /// answers an error of it; other errors of the work.
+    /// returns an error of it; other errors of the work.
     pub fn with_fs<T, E: From<ImageError>>(&mut self, work: impl AsyncFnOnce(&Volume) -> Result<T, E>) -> Result<T, E> {
         self.with_recovery(async |fs: &Volume, _| work(fs).await)
     }
 
-    /// The same, for who wants to know what opening found.
+    /// As [`Image::with_fs`], with the result of opening.
     ///
     /// # Errors
     /// As [`Image::with_fs`].
@@ -97,14 +97,14 @@ impl Image {
         let wrong = |source| ImageError::FileSystem { path: path.clone(), source };
         let options = match access {
             ImageAccess::Write => OpenOptions::default(),
-            // Nothing is a candidate for cleaning: it would move content into memory.
+            // No cluster is a candidate for cleaning, which would move content into memory.
             ImageAccess::Read => OpenOptions { policy: Some(Policy::Threshold { k: 0.0 }), ..OpenOptions::default() },
         };
         let ended = self.run(async |disk, runtime| {
             let opened = open_volume(&disk, options, runtime).await;
             let (fs, recovery) = opened.map_err(|error| E::from(wrong(error)))?;
-            // Each command opens anew: one domain after the other would always begin with the
-            // first.
+            // Each command opens the image anew: round robin would always begin with the first
+            // domain.
             let fs = fs.with_placement(Placement::LeastFull);
             if access == ImageAccess::Write {
                 crate::remove_unfinished(&fs).await.map_err(|error| E::from(wrong(error)))?;

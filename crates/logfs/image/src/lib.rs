@@ -1,14 +1,14 @@
-//! Images of logfs on this machine: a regular file or a block device, opened so that nobody else
-//! writes to it meanwhile.
+//! Images of logfs on this machine: a regular file or a block device, opened so that no other
+//! process writes to it meanwhile.
 //!
 //! ```text
 //!  path ─▶ lock ─▶ block device ─(reading only: overlay)─▶ Disk ─▶ executor ─▶ Volume
 //! ```
 //!
-//! Who only reads never changes the image: opening a file system writes, and those writes stay in
-//! memory ([`Overlay`]). Who writes is alone: the file is locked (flock(2)), a block device opened
-//! exclusively (open(2), `O_EXCL`), which a mounted one refuses. What an image may be overwritten
-//! by is decided by who asks [`objections`]. Nothing here prints.
+//! Reading never changes the image: opening a file system writes, and those writes stay in memory
+//! ([`Overlay`]). A writer has exclusive access: the file is locked (flock(2)), and a block device
+//! is opened exclusively (open(2), `O_EXCL`), which fails if it is mounted. [`objections`] lists
+//! what speaks against overwriting an image; the caller decides. Nothing here prints.
 
 mod copy;
 mod counted;

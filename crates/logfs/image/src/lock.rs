@@ -1,7 +1,7 @@
-//! Who may have an image open at the same time: many who read, or one who writes.
+//! The lock of an image: many readers, or one writer.
 //!
-//! The lock is advisory (flock(2)) and ends with the process, however that ends. A block device is
-//! also opened exclusively by who writes: the kernel then refuses to mount it, and refuses us where
+//! The lock is advisory (flock(2)) and ends with the process, however that ends. A writer also
+//! opens a block device exclusively: the kernel then refuses to mount it, and refuses the open if
 //! it is mounted.
 
 use std::fs::{File, OpenOptions};
@@ -14,20 +14,20 @@ use rustix::io::Errno;
 
 use crate::ImageError;
 
-/// Times that a lock is tried: udev locks a device for a moment whenever somebody has closed it.
+/// Attempts to take the lock: udev locks a device for a moment whenever it has been closed.
 const TRIES: u32 = 20;
 const PAUSE: std::time::Duration = std::time::Duration::from_millis(25);
 
-/// What is going to be done with an image.
+/// How an image is accessed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImageAccess {
-    /// Nothing that changes it: what the file system writes when it is opened stays in memory.
+    /// Without changing it: what the file system writes when it is opened stays in memory.
     Read,
-    /// It is changed, by nobody else meanwhile.
+    /// For changing it, with exclusive access.
     Write,
 }
 
-/// An image that is kept from others until this is dropped.
+/// The lock of an image, held until this is dropped.
 #[derive(Debug)]
 pub struct Lock {
     file: File,
@@ -35,11 +35,11 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock, or says who is in the way.
+    /// Takes the lock, or says which process is in the way.
     ///
     /// # Errors
-    /// [`ImageError::InUse`], [`ImageError::Missing`], [`ImageError::NoImage`], and what opening
-    /// the file says.
+    /// [`ImageError::InUse`], [`ImageError::Missing`], [`ImageError::NoImage`], and the errors of
+    /// opening the file.
     pub fn take(path: &Path, access: ImageAccess) -> Result<Lock, ImageError> {
         let failed =
             |what: &'static str| move |source: io::Error| ImageError::Io { path: path.to_owned(), what, source };
@@ -75,12 +75,12 @@ impl Lock {
         Err(in_use(if writes { "reads or writes it" } else { "writes to it" }))
     }
 
-    /// The file that is locked, open as the access said.
+    /// The locked file, open for the given access.
     pub fn file(&self) -> &File {
         &self.file
     }
 
-    /// Where the image is.
+    /// The path of the image.
     pub fn path(&self) -> &Path {
         &self.path
     }

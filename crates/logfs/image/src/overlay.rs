@@ -1,8 +1,8 @@
-//! A device whose writes stay in memory: what is below is read and never changed.
+//! A device whose writes stay in memory: the device below is read and never changed.
 //!
-//! What was written is kept block by block until this is dropped. A read waits for the device below
-//! even when all of it is in memory. Meant for looking at a file system, which writes little when
-//! it is opened; not for changing much.
+//! Written blocks are kept until this is dropped. A read waits for the device below even when all
+//! of it is in memory. Meant for inspecting a file system, which writes little when it is opened;
+//! not for many changes.
 
 use std::collections::{BTreeMap, HashMap};
 use std::os::fd::OwnedFd;
@@ -13,15 +13,15 @@ use iolab_disk::{Action, BlockDevice, Buffer, DiskCompletion, DiskRequest, Geome
 #[derive(Debug)]
 pub struct Overlay<D> {
     below: D,
-    /// Blocks that were written, by offset.
+    /// Written blocks, by offset.
     written: BTreeMap<u64, Buffer>,
-    /// Where the reads under way read, by tag.
+    /// Offsets of the reads in flight, by tag.
     reads: HashMap<u64, u64>,
     done: Vec<DiskCompletion>,
 }
 
 impl<D: BlockDevice> Overlay<D> {
-    /// Over this device.
+    /// An overlay over this device.
     pub fn new(below: D) -> Overlay<D> {
         Overlay { below, written: BTreeMap::new(), reads: HashMap::new(), done: Vec::new() }
     }
@@ -33,7 +33,7 @@ impl<D: BlockDevice> Overlay<D> {
         }
     }
 
-    /// Puts what was written over what was read.
+    /// Copies written blocks over what was read.
     fn cover(&self, at: u64, buffer: &mut Buffer) {
         for (place, block) in self.written.range(at..at + buffer.len() as u64) {
             let start = (place - at) as usize;
@@ -59,7 +59,7 @@ impl<D: BlockDevice> BlockDevice for Overlay<D> {
                 self.below.submit(request)?;
                 self.reads.insert(tag, at);
             }
-            // The device below says what is wrong with it; nothing of it is done.
+            // Let the device below report the invalid request; it carries out nothing of it.
             _ if !is_good => return self.below.submit(request),
             Action::Write { at, buffer } => {
                 let at = *at;

@@ -1,4 +1,4 @@
-//! Where a new file system would go, and what speaks against it.
+//! The target of a new file system, and what speaks against creating one there.
 
 use std::fs::File;
 use std::io::Read;
@@ -10,12 +10,12 @@ use iolab_observe::System;
 
 use crate::ImageError;
 
-/// A reason not to make a file system somewhere. `Display` says it in a sentence.
+/// A reason not to create a file system somewhere. `Display` gives a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Objection {
-    /// Somebody uses it at this moment: never to be waived.
+    /// It is in use at this moment; this cannot be overridden.
     InUse(Hazard),
-    /// It holds something that would be lost.
+    /// It holds data that would be lost.
     Holds(String),
 }
 
@@ -28,10 +28,10 @@ impl std::fmt::Display for Objection {
     }
 }
 
-/// Everything that speaks against making a file system at a path.
+/// All reasons against creating a file system at a path.
 ///
 /// # Errors
-/// [`ImageError::NoImage`] where there can be none, [`ImageError::Io`] when it cannot be looked at.
+/// [`ImageError::NoImage`] where none is possible, [`ImageError::Io`] when it cannot be examined.
 pub fn objections(path: &Path) -> Result<Vec<Objection>, ImageError> {
     let kind = std::fs::metadata(path).map(|metadata| metadata.file_type());
     if kind.is_ok_and(|kind| !kind.is_file() && !kind.is_block_device()) {
@@ -42,7 +42,7 @@ pub fn objections(path: &Path) -> Result<Vec<Objection>, ImageError> {
     let mut found: Vec<Objection> = Vec::new();
     for hazard in hazards {
         match hazard.danger {
-            // The signature says more of what is in it.
+            // The signature says more about the content.
             Danger::Foreign { .. } if !signed.is_empty() => {}
             Danger::Foreign { .. } | Danger::Partitioned { .. } => found.push(Objection::Holds(hazard.to_string())),
             _ => found.push(Objection::InUse(hazard)),
@@ -52,7 +52,7 @@ pub fn objections(path: &Path) -> Result<Vec<Objection>, ImageError> {
     Ok(found)
 }
 
-/// The first bytes of a file or device; nothing of one that does not exist.
+/// The first bytes of a file or device; empty if it does not exist.
 fn start_of(path: &Path) -> Result<Vec<u8>, ImageError> {
     let failed = |source| ImageError::Io { path: path.to_owned(), what: "reading its contents", source };
     let mut start = Vec::new();
@@ -64,7 +64,7 @@ fn start_of(path: &Path) -> Result<Vec<u8>, ImageError> {
     Ok(start)
 }
 
-/// Makes a sparse file of this size; one that exists already is an error.
+/// Creates a sparse file of this size; fails if it exists.
 ///
 /// # Errors
 /// [`ImageError::Io`].
@@ -74,7 +74,7 @@ pub fn make_file(path: &Path, size_bytes: u64) -> Result<(), ImageError> {
     file.set_len(size_bytes).map_err(failed)
 }
 
-/// Numbers of the user and group that this process acts as.
+/// User ID and group ID of this process.
 pub fn user() -> (u32, u32) {
     (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw())
 }

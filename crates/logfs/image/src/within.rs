@@ -1,8 +1,8 @@
-//! Moving and removing within an image, by what several domains allow.
+//! Moves and removes within an image, within the limits of several domains.
 //!
 //! A move between directories of different domains is a copy, with all attributes, holes and hard
-//! links among what is moved; the source goes when the copy is durable. Until then the copy has a
-//! name of its own: a move that fails changes nothing. After a crash the source is there, the copy,
+//! links among the moved files; the source is removed when the copy is durable. Until then the copy
+//! has a temporary name: a move that fails changes nothing. After a crash the source is there, the copy,
 //! or both. Meanwhile an attribute of the root directory names the copy, so that whoever opens the
 //! image next removes one that is not complete ([`remove_unfinished`]).
 
@@ -14,7 +14,7 @@ use iolab_logfs::{
 
 use crate::copy::PIECE_BYTES;
 
-/// How names of copies begin that are not complete.
+/// Prefix of the names of incomplete copies.
 const UNFINISHED: &str = ".iolab-moving-";
 
 /// The attribute of the root directory that names a copy that is not complete: the number of its
@@ -24,16 +24,16 @@ const MOVING: &[u8] = b"trusted.iolab.moving";
 /// A directory, and a name in it.
 type Spot<'a> = (InodeId, &'a [u8]);
 
-/// Removes what has a name, a directory with all that is in it.
+/// Removes a name; a directory with all its content.
 ///
 /// # Errors
-/// The first of the file system; what was removed until then is gone.
+/// The first error of the file system; what was removed until then is gone.
 pub async fn remove_tree(fs: &Volume, (parent, name): Spot<'_>) -> Result<(), Error> {
     let entry = fs.lookup(parent, name).await?;
     if entry.kind != InodeKind::Directory {
         return fs.unlink(parent, name).await;
     }
-    // What is in a directory goes before it.
+    // The content of a directory is removed before the directory.
     let mut open = vec![(parent, name.to_vec(), entry.inode)];
     while let Some((parent, name, directory)) = open.pop() {
         let entries = fs.read_directory(directory, b"", usize::MAX).await?;
@@ -56,7 +56,7 @@ pub async fn remove_tree(fs: &Volume, (parent, name): Spot<'_>) -> Result<(), Er
 /// mv(1) does between file systems.
 ///
 /// # Errors
-/// As [`Volume::rename`], but for [`Error::CrossDomain`]; [`Error::NoSpace`] when the copy does not
+/// As [`Volume::rename`], except [`Error::CrossDomain`]; [`Error::NoSpace`] when the copy does not
 /// fit into the other domain.
 pub async fn move_within(fs: &Volume, from: Spot<'_>, to: Spot<'_>, occupied: Occupied) -> Result<(), Error> {
     match fs.rename(from, to, occupied).await {
@@ -67,7 +67,7 @@ pub async fn move_within(fs: &Volume, from: Spot<'_>, to: Spot<'_>, occupied: Oc
     let target = existing(fs, to).await?;
     check_replaced(fs, &source, target.as_ref(), occupied).await?;
     if to.0 == InodeId::ROOT && target.is_some() {
-        // A directory of another domain is in the way, and empty: without it, renaming does.
+        // An empty directory of another domain is in the way: after removing it, a rename works.
         fs.remove_directory(to.0, to.1).await?;
         return fs.rename(from, to, occupied).await;
     }
@@ -79,15 +79,15 @@ pub async fn move_within(fs: &Volume, from: Spot<'_>, to: Spot<'_>, occupied: Oc
         Err(error) => Err(error),
     };
     if let Err(error) = copied {
-        // The first error is the one to tell; what cannot be removed has a name that says what it
-        // is.
+        // Report the first error; a copy that cannot be removed now is removed by the next opening.
         if remove_tree(fs, copy).await.is_ok() {
             fs.remove_extended(InodeId::ROOT, MOVING).await?;
         }
         return Err(error);
     }
     fs.remove_extended(InodeId::ROOT, MOVING).await?;
-    // Domains have no order between them: the source must not be gone before the copy is durable.
+    // Domains are not ordered with each other: the source must not be gone before the copy is
+    // durable.
     fs.sync().await?;
     remove_tree(fs, from).await
 }
@@ -132,7 +132,7 @@ async fn existing(fs: &Volume, (directory, name): Spot<'_>) -> Result<Option<Dir
     }
 }
 
-/// What `rename(2)` says of what has the new name, before anything is copied.
+/// Checks the target name as `rename(2)` does, before anything is copied.
 async fn check_replaced(
     fs: &Volume,
     source: &DirectoryEntry,
@@ -164,9 +164,9 @@ async fn free_name(fs: &Volume, directory: InodeId) -> Result<Vec<u8>, Error> {
 }
 
 async fn copy_tree(fs: &Volume, source: InodeId, (directory, name): Spot<'_>) -> Result<(), Error> {
-    // What has several names: each is one inode in the copy, too.
+    // Files with several names: each is one inode in the copy too.
     let mut linked = HashMap::new();
-    // Directories whose times are set when they are full.
+    // Directories whose times are set once their content is complete.
     let mut filled = Vec::new();
     let mut open = vec![(source, directory, name.to_vec())];
     while let Some((source, directory, name)) = open.pop() {
@@ -200,7 +200,7 @@ async fn copy_tree(fs: &Volume, source: InodeId, (directory, name): Spot<'_>) ->
     Ok(())
 }
 
-/// Makes something of the same kind, without content.
+/// Creates an inode of the same kind, without content.
 async fn make_like(
     fs: &Volume,
     source: InodeId,

@@ -1,9 +1,9 @@
-//! Images that are damaged in every kind of structure: they are opened, read, checked, copied and
-//! repaired, and nothing may panic, wait for ever, take memory without bound, pass wrong content
-//! for good, write outside of where it was told to, or lose by a repair what was readable before.
+//! Damages images in every kind of structure, then opens, reads, checks, copies and repairs them.
+//! Nothing may panic, wait forever, take memory without bound, accept wrong content, write outside
+//! of its target, or lose by a repair what was readable before.
 //!
-//! `IOLAB_IMAGE_CAMPAIGN=N` says how many images; a failure prints the number of its image, which
-//! is its seed.
+//! `IOLAB_IMAGE_CAMPAIGN=N` sets the number of images; a failure prints the number of its image,
+//! which is its seed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,7 +17,7 @@ use iolab_logfs::{Error, InodeId, InodeKind, MkfsOptions, Repair, Volume, check_
 const BLOCK: usize = 4096;
 const CLUSTER: usize = 64 << 10;
 const IMAGE_BYTES: u64 = 8 << 20;
-/// Far above what a small image takes, far below what an unchecked count would ask for.
+/// Far above what a small image needs, far below what an unchecked count would request.
 const MOST_MEMORY_KIB: u64 = 1 << 20;
 
 struct Random(u64);
@@ -29,7 +29,7 @@ impl Random {
     }
 }
 
-/// Any error, said.
+/// Any error, as text.
 #[derive(Debug)]
 struct Trouble(String);
 
@@ -46,7 +46,7 @@ impl From<CopyError> for Trouble {
     }
 }
 
-/// Content by path; `None` for what cannot be read.
+/// Content by path; `None` for a file that cannot be read.
 type Found = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
 
 fn content(number: u32, length: usize) -> Vec<u8> {
@@ -101,7 +101,7 @@ fn readable(path: &Path) -> Result<Found, Trouble> {
     })
 }
 
-/// Damages an image; whether all checksums were made right again.
+/// Damages an image; returns whether all checksums were recomputed.
 fn damage(image: &mut Vec<u8>, number: usize) -> bool {
     let mut random = Random(number as u64 * 7 + 1);
     let all = structures(image);
@@ -141,7 +141,7 @@ fn damage(image: &mut Vec<u8>, number: usize) -> bool {
     false
 }
 
-/// Changes what the log says and makes its checksums right: names, numbers, lengths.
+/// Changes names, numbers or lengths in the log and recomputes its checksums.
 fn forge_something(image: &mut [u8], random: &mut Random) -> bool {
     let name = format!("a-name-of-file-{:02}", random.below(40)).into_bytes();
     let names: [&[u8]; 5] = [b"../../../../victim", b"/absolutely/else/x", b"..", b"nul\0nul", b"."];
@@ -152,7 +152,7 @@ fn forge_something(image: &mut [u8], random: &mut Random) -> bool {
         new.resize(name.len(), if random.below(2) == 0 { b'/' } else { 0 });
         return forge(image, &name, &new[..name.len()]) > 0;
     }
-    // Eight bytes of some frame, wherever they are again.
+    // Eight bytes of some frame, wherever they occur.
     let (_, range) = &frames[random.below(frames.len())];
     let at = range.start + random.below(range.len().saturating_sub(8));
     let old = image[at..at + 8].to_vec();
@@ -165,7 +165,7 @@ fn forge_something(image: &mut [u8], random: &mut Random) -> bool {
     old.iter().any(|byte| *byte != 0) && forge(image, &old, &new) > 0
 }
 
-/// What lies in a folder, by its path there.
+/// The content of a directory, by path.
 fn listing(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let (mut found, mut open) = (BTreeMap::new(), vec![folder.to_owned()]);
     while let Some(path) = open.pop() {
@@ -179,7 +179,7 @@ fn listing(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// Copies everything out; answers what came, and how many things were left out.
+/// Copies everything out; returns what was copied, and how many things were skipped.
 fn copy_out(image: &Path, folder: &Path) -> Result<(BTreeMap<PathBuf, Vec<u8>>, usize), Trouble> {
     let target = folder.join("around/target");
     fs::create_dir_all(&target).unwrap();

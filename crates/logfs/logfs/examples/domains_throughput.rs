@@ -1,11 +1,11 @@
-//! How much two domains on two cores write, against one domain on one core, and against one domain
-//! that a second core forwards to.
+//! Compares how much two domains on two cores write with one domain on one core, and with one
+//! domain that a second core forwards to.
 //!
 //! `cargo run --release -p iolab-logfs --example domains_throughput -- FILE [BYTES] [WRITES]
-//! [ROUNDS]`: FILE is made anew and removed, best in memory (`/dev/shm`); every core writes WRITES
-//! times BYTES to files of its own, with a sync now and then. The cases take turns, and each is
-//! compared with the first one of the same round: by the clock, and by the time that its threads
-//! had a processor, which says what idle processors would give where others are at work meanwhile.
+//! [ROUNDS]`: FILE is created and removed, preferably in memory (`/dev/shm`). Every core writes
+//! WRITES times BYTES to its own files, with a sync now and then. The cases take turns, and each is
+//! compared with the first one of the same round: by the clock, and by the processor time of its
+//! threads, which shows what idle processors would give if other programs run meanwhile.
 
 #![allow(clippy::print_stdout, reason = "an example talks to its user")]
 
@@ -22,7 +22,7 @@ const DISK_BYTES: u64 = 2 << 30;
 const FILES: usize = 8;
 const FILE_BYTES: u64 = 8 << 20;
 
-/// What every core does.
+/// The work of every core.
 #[derive(Debug, Clone)]
 struct Load {
     path: PathBuf,
@@ -36,22 +36,23 @@ fn disk(path: &Path) -> Disk {
     Disk::new(device)
 }
 
-/// MB/s by the clock, and while this thread had a processor.
+/// MB/s by the clock, and by the processor time of this thread.
 #[derive(Debug, Clone, Copy, Default)]
 struct Rates {
     wall: f64,
     processor: f64,
 }
 
-/// Time that this thread has had a processor (proc_pid_schedstat of proc(5)), ns; the clock's where
-/// the kernel does not count it.
+/// Processor time of this thread (proc_pid_schedstat of proc(5)), ns; the clock's time where the
+/// kernel does not count it.
 fn processor_ns(clock: &Clock) -> u64 {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let first = told.as_ref().and_then(|text| text.split_whitespace().next()?.parse().ok());
     first.unwrap_or_else(|| clock.now_ns())
 }
 
-/// Writes everything and answers how fast; the first core closes the file system when all are done.
+/// Writes everything and returns the rates; the first core closes the file system when all are
+/// done.
 async fn work(fs: Volume, number: usize, cores: usize, load: &Load) -> Result<Rates, Error> {
     let mut files = Vec::new();
     for file in 0..FILES {
@@ -74,7 +75,7 @@ async fn work(fs: Volume, number: usize, cores: usize, load: &Load) -> Result<Ra
     } else {
         for other in 1..cores {
             while fs.lookup(InodeId::ROOT, format!("done{other}").as_bytes()).await.is_err() {
-                // A letter to every core and back.
+                // A message to every core and back.
                 fs.stat(InodeId::ROOT).await?;
             }
         }
@@ -95,7 +96,7 @@ fn core(setup: CoreSetup, number: usize, cores: usize, load: &Load) -> Rates {
 /// All cores together.
 fn run(domains: u32, cores: usize, load: &Load) -> Rates {
     let made = disk(&load.path);
-    // An id of its own: the file still holds logs of the case before.
+    // Use a new id: the file still holds logs of the previous case.
     let id = u128::from(Clock::monotonic().unix_ns()).to_le_bytes();
     let options = MkfsOptions { domains, ..MkfsOptions::new(id, 1) };
     let layout = Executor::new(ReadyOrder::Fair).run(&mut made.clone(), mkfs(&made, &options)).expect("it goes on");
@@ -135,7 +136,7 @@ fn main() {
             [("by the clock", (|rates| rates.wall) as fn(&Rates) -> f64), ("by processor", |rates| rates.processor)]
         {
             if what == "by processor" && (*domains as usize) < *cores {
-                // Who forwards lets another thread do its work.
+                // A forwarding core has another thread do its work.
                 continue;
             }
             let (own, first) = (pick(own, which), pick(&rates[0], which));

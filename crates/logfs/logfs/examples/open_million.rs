@@ -1,9 +1,9 @@
-//! How long opening takes: a sparse image of 100 GiB with many files, opened from a checkpoint and
-//! from a log without one.
+//! Measures how long opening takes: a sparse image of 100 GiB with many files, opened from a
+//! checkpoint and from a log without one.
 //!
-//! `cargo run --release -p iolab-logfs --example open_million -- PATH [FILES]` makes the image at
-//! PATH (an existing file is overwritten) and removes it afterwards. Every fourth file has content
-//! in the log, every other fourth content on the disk.
+//! `cargo run --release -p iolab-logfs --example open_million -- PATH [FILES]` creates the image at
+//! PATH (an existing file is overwritten) and removes it afterwards. Of four files, one has content
+//! in the log and one has content on the disk.
 
 #![allow(clippy::print_stdout, reason = "an example talks to its user")]
 
@@ -17,7 +17,7 @@ use iolab_logfs::{Disk, Error, InodeId, LogFs, MkfsOptions, OpenOptions, Owner, 
 const IMAGE_BYTES: u64 = 100 << 30;
 const FILES_IN_DIRECTORY: u64 = 1_000;
 
-/// Runs one piece of work over the image, on an executor of its own.
+/// Runs some work over the image, on a new executor.
 fn over<T>(path: &Path, work: impl AsyncFnOnce(Disk, Runtime) -> Result<T, Error>) -> T {
     let device = FileDisk::open(path, 4096, Caching::PageCache).expect("the image can be opened");
     let (disk, mut executor) = (Disk::new(device), Executor::new(ReadyOrder::Fair));
@@ -41,13 +41,13 @@ async fn fill(fs: &LogFs, files: u64) -> Result<(), Error> {
     Ok(())
 }
 
-/// Time on a processor of this thread, which other programs' work does not lengthen.
+/// Processor time of this thread, which other programs do not lengthen.
 fn busy_ns() -> u64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     text.split(' ').next().and_then(|first| first.parse().ok()).unwrap_or(0)
 }
 
-/// Opens, tells how long that took, then does as `and_then` says.
+/// Opens, prints how long that took, then runs `and_then`.
 fn opening(path: &Path, what: &str, and_then: impl AsyncFnOnce(LogFs) -> Result<(), Error>) {
     over(path, async |disk, runtime| {
         let clock = runtime.clock.clone();

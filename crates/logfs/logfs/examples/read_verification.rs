@@ -1,13 +1,12 @@
-//! What it costs to hold every read against its checksum: the same reads with and without, in turn,
-//! on the same file.
+//! Measures the cost of comparing every read with its checksum: the same reads with and without, in
+//! turn, on the same file.
 //!
 //! `cargo run --release -p iolab-logfs --example read_verification -- [PATH|memory] [MILLISECONDS]
-//! [ROUNDS] [copied|left]`: on a file or block device that is there (what it holds is lost), around
-//! the page cache, or on a disk in memory. Prints, for each length of reads and number under way,
-//! the medians of reads a second with and without, and the medians of the quotients of rounds side
-//! by side: of the time a read takes, and of the processor's time for it. Readers copy what they
-//! have read, as a mount does and everybody who looks at it, or leave it where it is, as benchmarks
-//! do.
+//! [ROUNDS] [copied|left]`: on an existing file or block device (its content is lost), with direct
+//! I/O, or on a disk in memory. For each read length and number of reads in flight, prints the
+//! medians of reads a second with and without, and the medians of the ratios of adjacent rounds: of
+//! the time of a read, and of its processor time. Readers copy what they have read, as a mount and
+//! most users do, or leave it in place, as benchmarks do.
 
 #![allow(clippy::print_stdout, reason = "an example talks to its user")]
 
@@ -20,7 +19,7 @@ const FILE_BYTES: u64 = 256 << 20;
 const DISK_BYTES: usize = 400 << 20;
 
 async fn make(disk: Disk, runtime: Runtime) -> Result<InodeId, Error> {
-    // Another id each time: the file may hold the log of an earlier run.
+    // A new id each time: the file may hold the log of an earlier run.
     let mut id = [1; 16];
     id[..8].copy_from_slice(&runtime.clock.unix_ns().to_le_bytes());
     mkfs(&disk, &MkfsOptions::new(id, 1)).await?;
@@ -34,14 +33,14 @@ async fn make(disk: Disk, runtime: Runtime) -> Result<InodeId, Error> {
     Ok(inode)
 }
 
-/// What a read took, ns.
+/// The cost of a read, ns.
 #[derive(Debug, Clone, Copy)]
 struct Taken {
     time_ns: f64,
     processor_ns: f64,
 }
 
-/// The processor's time that this program has had (proc_pid_schedstat(5)), ns.
+/// Processor time of this program so far (proc_pid_schedstat(5)), ns.
 fn processor_ns() -> f64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     text.split_whitespace().next().and_then(|number| number.parse().ok()).unwrap_or(f64::NAN)
@@ -51,14 +50,14 @@ fn processor_ns() -> f64 {
 #[derive(Clone, Copy)]
 struct Reading {
     inode: InodeId,
-    /// Whether what is read is copied once more, as a program would use it.
+    /// Whether the data read are copied once more, as a program would.
     copies: bool,
     length: u64,
     depth: u64,
     part_ns: u64,
 }
 
-/// Reads until the time has come; how many.
+/// Reads until the given time; returns the number of reads.
 async fn reader(fs: LogFs, reading: Reading, clock: Clock, until_ns: u64, mut seed: u64) -> u64 {
     let Reading { inode, copies, length, .. } = reading;
     let mut copy = vec![0; length as usize];
@@ -116,7 +115,7 @@ fn main() {
     let copies = arguments.next().is_none_or(|word| word != "left");
     let device: Box<dyn BlockDevice> = match path {
         Some(path) => open_disk(path.as_ref(), &DiskOptions::default()).expect("a file or device").0,
-        // Memory that was written to already: else every write waits for the kernel to clear a
+        // Memory that was written to already; otherwise every write waits for the kernel to clear a
         // page.
         None => Box::new(RamDisk::with_contents(vec![1; DISK_BYTES], 4096)),
     };
@@ -135,7 +134,7 @@ fn main() {
         for number in 0..rounds {
             let reading = Reading { inode, copies, length, depth, part_ns };
             let mut one = |verify| round(&mut executor, &disk, &clock, reading, verify);
-            // Who comes first changes.
+            // The two take turns in going first.
             let (verified, plain) = if number % 2 == 0 {
                 (one(true), one(false))
             } else {

@@ -1,9 +1,8 @@
-//! How long single writes take on a disk in memory, where nothing but the file system itself takes
-//! time.
+//! Measures single writes on a disk in memory, where only the file system itself takes time.
 //!
 //! `cargo run --release -p iolab-logfs --example small_writes -- [BYTES] [WRITES] [INLINE_MIB]`:
-//! writes of so many bytes, one after the other, over a few files that wrap around, with a sync now
-//! and then; prints percentiles of the latency of a write, and which were the slowest.
+//! WRITES writes of BYTES, one after the other, over a few files that wrap around, with a sync now
+//! and then; prints percentiles of the latency of a write, and the slowest writes.
 
 #![allow(clippy::print_stdout, reason = "an example talks to its user")]
 
@@ -46,7 +45,8 @@ fn main() {
     let length = numbers.first().copied().unwrap_or(4096);
     let count = numbers.get(1).copied().unwrap_or(400_000);
     let inline_bytes = numbers.get(2).map_or(64 << 20, |mib| (*mib as u64) << 20);
-    // Memory that was written to already: else every write waits for the kernel to clear a page.
+    // Memory that was written to already; otherwise every write waits for the kernel to clear a
+    // page.
     let memory = RamDisk::with_contents(vec![1; DISK_BYTES as usize], 4096);
     let (disk, mut executor) = (Disk::new(memory), Executor::new(ReadyOrder::Fair));
     let runtime = Runtime { clock: Clock::best().0, spawner: executor.spawner() };

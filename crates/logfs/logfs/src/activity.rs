@@ -1,38 +1,38 @@
-//! Counts of what an open file system did besides what it was asked for.
+//! Counters of the background work of an open file system.
 
-/// What went on in the background since opening.
+/// Background work since opening.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Activity {
-    /// Checkpoints that were finished.
+    /// Checkpoints finished.
     pub checkpoints: u64,
-    /// Passes of cleaning that moved something.
+    /// Cleaning passes that moved something.
     pub cleaning_passes: u64,
     /// Bytes of live content that cleaning moved.
     pub moved_bytes: u64,
-    /// Of those passes the ones that ran because space had run out.
+    /// Cleaning passes that ran because space had run out; part of `cleaning_passes`.
     pub urgent_passes: u64,
-    /// Bytes that those moved.
+    /// Bytes that the urgent passes moved.
     pub urgent_bytes: u64,
-    /// Bytes of small content that were moved out of memory.
+    /// Bytes of small content moved from memory to the disk.
     pub demoted_bytes: u64,
-    /// Bytes that putting files together moved, without being asked for a file.
+    /// Bytes that automatic defragmentation moved.
     pub defragmented_bytes: u64,
-    /// Clusters that the device was told to be free.
+    /// Clusters discarded on the device.
     pub discarded_clusters: u64,
     /// Clusters that became free.
     pub freed_clusters: u64,
-    /// Frames of the metadata log.
+    /// Frames written to the metadata log.
     pub frames: u64,
-    /// Flushes of the device for syncs.
+    /// Device flushes for syncs.
     pub syncs: u64,
     /// Checkpoints that could not be read back.
     pub bad_checkpoints: u64,
-    /// Reads that found content other than was written.
+    /// Reads whose content did not match its checksum.
     pub content_errors: u64,
 }
 
 impl Activity {
-    /// What went on in both of two domains.
+    /// The sum of the work of two domains.
     #[must_use]
     pub fn and(&self, other: &Activity) -> Activity {
         Activity {

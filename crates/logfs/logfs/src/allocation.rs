@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use crate::Layout;
 use crate::clusters::{ClusterTable, Role};
 
-/// Whose open cluster.
+/// Selects one of the open clusters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stream {
     Written = 0,
@@ -19,14 +19,14 @@ struct Head {
     offset: u32,
 }
 
-/// The open clusters.
+/// The open cluster of each stream.
 #[derive(Debug, Default)]
 pub(crate) struct Heads([Option<Head>; 2]);
 
-/// A place on the disk and how many bytes of content go there.
+/// A place on the disk, and the number of content bytes stored there.
 pub(crate) type Slot = (u64, u64);
 
-/// Most content goes to one place.
+/// Slots of one write; most writes need one.
 pub(crate) type Slots = SmallVec<[Slot; 1]>;
 
 impl Heads {
@@ -43,8 +43,8 @@ impl Heads {
         u32::try_from(bytes / cluster + more).unwrap_or(u32::MAX)
     }
 
-    /// Finds room for this number of bytes and pins its clusters. `None`, with nothing taken, when
-    /// there are too few clusters.
+    /// Reserves room for this number of bytes and pins its clusters. Returns `None`, and reserves
+    /// nothing, when there are too few clusters.
     pub(crate) fn take(
         &mut self,
         stream: Stream,
@@ -61,7 +61,8 @@ impl Heads {
         let mut left = bytes;
         while left > 0 {
             let slot = if left >= cluster_bytes {
-                // Whole clusters are their own; the open cluster stays as it is.
+                // Content that fills whole clusters gets clusters of its own; the open cluster
+                // stays open.
                 let number = clusters.allocate(Role::Full)?;
                 (layout.start_of(number), cluster_bytes)
             } else {

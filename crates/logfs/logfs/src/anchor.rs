@@ -5,20 +5,20 @@ use crate::bytes::{Put, Take};
 use crate::checksum::crc32c;
 
 const MAGIC: &[u8; 8] = b"IOLABANC";
-/// The version written.
+/// The version that is written.
 const VERSION: u32 = 2;
-/// Bytes that the checksum covers, and those it did in version 1.
+/// Bytes covered by the checksum, now and in version 1.
 pub(crate) const ENCODED_BYTES: usize = 256;
 const FIRST_BYTES: usize = 128;
 const CLEAN: u32 = 1;
 
-/// A place in the log where a frame starts, and what the frame there must be.
+/// A place in the log where a frame starts, and what identifies the frame expected there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct FramePlace {
     pub(crate) cluster: u32,
     pub(crate) offset: u32,
     pub(crate) sequence: u64,
-    /// Checksum of the frame before.
+    /// Checksum of the previous frame.
     pub(crate) previous: u32,
 }
 
@@ -34,21 +34,21 @@ pub(crate) struct Anchor {
     pub(crate) number: u64,
     pub(crate) epoch: u64,
     pub(crate) newest: Generation,
-    /// The checkpoint before it, which is kept with the log from there on.
+    /// The previous checkpoint, which is kept together with the log that follows it.
     pub(crate) before: Option<Generation>,
-    /// A frame that was durable, with all before it, when this was written.
+    /// A frame that was durable, with all frames before it, when this anchor was written.
     pub(crate) flushed: u64,
-    /// Whether the file system was closed, and that frame the last.
+    /// Whether the file system was closed, so that `flushed` is the last frame.
     pub(crate) closed: bool,
-    /// Highest inode number given.
+    /// Highest inode number assigned.
     pub(crate) serial: u64,
-    /// Changes in all frames up to the one that was durable, counted as frames count them.
+    /// Changes in all frames up to `flushed`, counted as in the frames.
     pub(crate) changes: u32,
 }
 
 impl Anchor {
-    /// Where its two copies go, one after the other: first over the copy that was written first the
-    /// last time but one.
+    /// Where the two copies go, in the order in which they are written. The order alternates from
+    /// one anchor to the next.
     pub(crate) fn places_in_turn(&self, layout: &Layout) -> [u64; 2] {
         let [one, other] = Anchor::places(layout);
         if self.number.is_multiple_of(2) { [other, one] } else { [one, other] }
@@ -82,7 +82,7 @@ impl Anchor {
         bytes
     }
 
-    /// The same, where frames have got other checksums.
+    /// The same anchor, with the checksums of frames replaced by `new`.
     pub(crate) fn renamed(self, new: impl Fn(u32) -> u32) -> Anchor {
         let renamed = |generation: Generation| {
             let previous = new(generation.start.previous);
@@ -114,7 +114,7 @@ impl Anchor {
     }
 }
 
-/// The checkpoint before, which is none in cluster 0, and the number of changes.
+/// The previous checkpoint (`None` when its cluster is 0), and the number of changes.
 fn take_older(take: &mut Take<'_>) -> Option<(Option<Generation>, u32)> {
     let (cluster, offset, previous, changes) = (take.u32()?, take.u32()?, take.u32()?, take.u32()?);
     let (sequence, end) = (take.u64()?, take.u64()?);
@@ -126,7 +126,7 @@ impl Generation {
     fn sensible(self, layout: &Layout) -> Option<Generation> {
         let FramePlace { cluster, offset, sequence, .. } = self.start;
         let is_place = layout.is_usable(cluster) && offset < layout.cluster_bytes;
-        // No number is near the end of what a number can be: what comes behind has one, too.
+        // Numbers near the maximum are refused, so that later frames can still be numbered.
         let is_order = sequence > 0 && sequence <= self.end && self.end < 1 << 62;
         (is_place && is_order && offset.is_multiple_of(layout.block_bytes)).then_some(self)
     }

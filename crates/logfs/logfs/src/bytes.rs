@@ -1,7 +1,7 @@
 //! Little-endian numbers and byte strings, appended to a vector and taken from the front of a
 //! slice.
 
-/// Appending.
+/// Appends to a byte vector.
 pub(crate) trait Put {
     fn put(&mut self, bytes: &[u8]);
 
@@ -32,7 +32,7 @@ impl Put for Vec<u8> {
     }
 }
 
-/// Taking; every answer is `None` when there is too little left.
+/// Takes values from the front of a slice; each method returns `None` when too few bytes are left.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Take<'a>(pub(crate) &'a [u8]);
 

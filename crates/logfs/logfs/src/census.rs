@@ -1,4 +1,4 @@
-//! What the clusters of an open file system are used for, counted.
+//! Counts the clusters of an open file system by use.
 
 use crate::LogFs;
 use crate::clusters::Role;
@@ -6,24 +6,24 @@ use crate::clusters::Role;
 /// Clusters by use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Census {
-    /// The first and the last, which are never given away, and those of other domains.
+    /// The first and the last cluster, which are never allocated, and those of other domains.
     pub fixed: u32,
-    /// Nothing in them.
+    /// Free.
     pub free: u32,
-    /// Part of the metadata log.
+    /// Holding the metadata log.
     pub log: u32,
     /// Being filled with content.
     pub open: u32,
     /// Filled with content.
     pub full: u32,
-    /// Nothing in them is live; free when the log that says so is durable.
+    /// Holding nothing live; free once the log that says so is durable.
     pub doomed: u32,
-    /// The full ones by the share of them that is live: up to a tenth, up to two tenths, and so on.
+    /// Full clusters by the share of them that is live: up to a tenth, up to two tenths, and so on.
     pub full_by_live: [u32; 10],
 }
 
 impl Census {
-    /// The clusters of several domains, counted together; for each domain, those of others are
+    /// The counts of several domains added up. For each domain, the clusters of the others are
     /// fixed.
     pub fn sum<'a>(parts: impl IntoIterator<Item = &'a Census>, clusters: u32) -> Census {
         let mut sum = Census::default();
@@ -41,7 +41,7 @@ impl Census {
 }
 
 impl LogFs {
-    /// Looks at every cluster.
+    /// Counts all clusters.
     pub fn census(&self) -> Census {
         let state = self.0.state.borrow();
         let mut census = Census::default();

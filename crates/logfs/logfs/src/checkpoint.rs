@@ -1,5 +1,5 @@
-//! The task that compacts the metadata log: it writes all inodes into the log, while everything
-//! else goes on, then lets an anchor name where that began, and frees what lies before
+//! The task that compacts the metadata log. It writes all inodes into the log while operations
+//! continue, writes an anchor that names where the checkpoint began, and frees what lies before it
 //! (docs/logfs/format.md, "Checkpoints").
 
 mod describing;
@@ -20,14 +20,14 @@ use crate::recovery::is_whole_told;
 use crate::sums::SumCursor;
 use describing::Cursor;
 
-/// Bytes described in one step, while everything else stands still: four such groups and their
-/// frame's head fill a frame.
+/// Bytes described in one step, during which no operation runs. Four such groups and the frame
+/// header fill a frame.
 const GROUP_BYTES: usize = (32 << 10) - 64;
-/// Checkpoints up to this length are written whenever a file system is closed that was changed.
+/// A checkpoint up to this length is written whenever a changed file system is closed.
 const SMALL_BYTES: u64 = 4 << 20;
-/// Groups of a checkpoint that wait to be written, at most.
+/// Most groups of a checkpoint that wait to be written.
 const GROUPS_QUEUED: usize = 8;
-/// How often a checkpoint is written that cannot be read back, before the device is given up.
+/// How often a checkpoint that cannot be read back is written again before the device is given up.
 const TRIES: u32 = 3;
 
 pub(crate) async fn run(instance: Rc<Instance>) {
@@ -43,16 +43,16 @@ pub(crate) async fn run(instance: Rc<Instance>) {
     instance.task_ended();
 }
 
-/// Writes one checkpoint, and reads it back before anything that came before is let go. Only one
-/// may be under way at a time.
+/// Writes one checkpoint, and reads it back before anything older is freed. Only one may run at a
+/// time.
 pub(crate) async fn write(instance: &Instance) -> Result<(), Error> {
     for _ in 0..TRIES {
         describe(instance).await?;
         if is_there(instance).await? {
             return anchor(instance).await;
         }
-        // What the device holds is not what it was given: once more, elsewhere. The checkpoints
-        // before are still there.
+        // The device does not hold what it was given: try again in another place. The older
+        // checkpoints are still there.
         instance.state.borrow_mut().activity.bad_checkpoints += 1;
     }
     let error = DeviceError::Failed(5);
@@ -60,7 +60,7 @@ pub(crate) async fn write(instance: &Instance) -> Result<(), Error> {
     Err(Error::Failed(error))
 }
 
-/// Writes everything that a checkpoint consists of, durably.
+/// Writes all of a checkpoint, durably.
 async fn describe(instance: &Instance) -> Result<(), Error> {
     let (begin, highest) = {
         let mut state = instance.state.borrow_mut();
@@ -93,10 +93,10 @@ async fn describe(instance: &Instance) -> Result<(), Error> {
         {
             drain(instance, oldest).await?;
         }
-        // Operations go on between any two groups.
+        // Let operations run between two groups.
         step_aside().await;
     }
-    // Only then it is known in which cluster it begins.
+    // Only now is it known in which cluster the checkpoint begins.
     instance.sync_to(begin).await?;
     let end = {
         let mut state = instance.state.borrow_mut();
@@ -105,7 +105,7 @@ async fn describe(instance: &Instance) -> Result<(), Error> {
     instance.sync_to(end).await
 }
 
-/// Ends a checkpoint whose beginning is in a frame; answers the ticket of that.
+/// Appends the end of a checkpoint whose beginning is in a frame; returns the ticket of the end.
 fn append_end(log: &mut Log, inodes: u64, most_bytes: usize) -> u64 {
     for clusters in log.before_begun().chunks(most_bytes / 4) {
         let mut bytes = Vec::new();
@@ -117,7 +117,7 @@ fn append_end(log: &mut Log, inodes: u64, most_bytes: usize) -> u64 {
     log.append_encoded(&bytes, Mark::End)
 }
 
-/// Whether the checkpoint that was written last can be read.
+/// Whether the checkpoint written last can be read.
 async fn is_there(instance: &Instance) -> Result<bool, Error> {
     let (generation, epoch) = {
         let state = instance.state.borrow();
@@ -130,7 +130,7 @@ async fn is_there(instance: &Instance) -> Result<bool, Error> {
     is_whole_told(&instance.disk, &instance.layout, generation, epoch, told).await
 }
 
-/// Where the checkpoint that was written last is.
+/// Where the checkpoint written last is.
 fn written(state: &State) -> Result<Generation, Error> {
     let (Some(start), Some(end)) = (state.log.begun, state.log.ended) else {
         return Err(Error::Corrupt("a checkpoint that is durable and was never written".to_owned()));
@@ -138,16 +138,15 @@ fn written(state: &State) -> Result<Generation, Error> {
     Ok(Generation { start, end })
 }
 
-/// Whether closing should write a checkpoint. A small one is written for every change: what is in
-/// two checkpoints, or in a checkpoint and the log before it, outlives the loss of one.
+/// Whether closing should write a checkpoint. A small one is written after every change, because
+/// what is in two checkpoints, or in a checkpoint and the log before it, survives the loss of one.
 pub(crate) fn is_wanted_at_end(state: &State) -> bool {
     let is_small = state.tree.cost_bytes() <= SMALL_BYTES;
     state.is_checkpoint_worth_while() || (is_small && state.log.tail_bytes() > 0)
 }
 
-/// Waits until a group is on its way to the device, so that memory stays bounded and others get
-/// their turn. What others have the log write does not matter: a checkpoint that waited for that
-/// would never end.
+/// Waits until a group has been put into a frame, so that memory stays bounded and other tasks get
+/// their turn. It does not wait for what other tasks log: such a checkpoint might never end.
 async fn drain(instance: &Instance, ticket: u64) -> Result<(), Error> {
     loop {
         let wait = {
@@ -158,7 +157,7 @@ async fn drain(instance: &Instance, ticket: u64) -> Result<(), Error> {
             if state.log.is_framed(ticket) {
                 return Ok(());
             }
-            // There is more of it than starts the writing by itself.
+            // More is queued than it takes to start writing without a request.
             instance.work.notify();
             instance.progress.pass()
         };
@@ -202,7 +201,7 @@ async fn anchor(instance: &Instance) -> Result<(), Error> {
     Ok(())
 }
 
-/// Writes both copies of an anchor, one after the other, so that one of them is whole at any time.
+/// Writes both copies of an anchor one after the other, so that one of them is valid at any time.
 pub(crate) async fn write_anchor(instance: &Instance, anchor: &Anchor) -> Result<(), DeviceError> {
     let layout = &instance.layout;
     for place in anchor.places_in_turn(layout) {

@@ -1,18 +1,18 @@
 //! The checksum of everything on the disk: CRC32C (RFC 3720, appendix B.4).
 //!
-//! Content is checked at every write, so its cost is on the way of every write: `crc-fast` folds by
-//! carry-less multiplication where the processor can, several times as fast as one CRC instruction
-//! after the other.
+//! Every write computes checksums of its content, so their speed matters. `crc-fast` folds by
+//! carry-less multiplication where the processor can, several times as fast as a chain of CRC
+//! instructions.
 
 use crc_fast::{CrcAlgorithm, Digest};
 
 /// CRC32C of `bytes`.
 pub(crate) fn crc32c(bytes: &[u8]) -> u32 {
-    // The algorithm has 32 bits.
+    // The value has 32 bits.
     crc_fast::checksum(CrcAlgorithm::Crc32Iscsi, bytes) as u32
 }
 
-/// CRC32C of all parts, one behind the other.
+/// CRC32C of the concatenation of all parts.
 pub(crate) fn crc32c_of_parts(parts: &[&[u8]]) -> u32 {
     let mut digest = Digest::new(CrcAlgorithm::Crc32Iscsi);
     parts.iter().for_each(|part| digest.update(part));

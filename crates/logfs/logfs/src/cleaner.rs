@@ -1,6 +1,6 @@
-//! The tasks that win clusters back: one moves what is live out of clusters that hold little of it,
-//! one takes apart the extents of deleted files a few at a time, so that deleting never waits for
-//! that.
+//! The tasks that reclaim clusters. One moves live content out of clusters that hold little of it.
+//! The other releases the extents of deleted files a few at a time, so that deleting a file does
+//! not wait for that.
 
 mod moving;
 
@@ -15,9 +15,9 @@ use crate::{Error, Layout};
 use moving::move_out;
 pub(crate) use moving::{Moving, record_sums, relocate, write_slots};
 
-/// Clusters that are looked at in one step.
+/// Clusters examined in one step.
 const LOOKED_AT: u32 = 4_096;
-/// Extents of a deleted file that are released before others get a turn.
+/// Extents of a deleted file released before other tasks get a turn.
 const RELEASED_AT_ONCE: usize = 256;
 
 pub(crate) async fn run(instance: Rc<Instance>) {
@@ -27,14 +27,14 @@ pub(crate) async fn run(instance: Rc<Instance>) {
             break;
         }
         match pass(&instance).await {
-            // There may be more to gain for tasks that still wait.
+            // Tasks may still wait for space, and there may be more to gain.
             Ok(true) => {}
             Ok(false) => {
                 let mut state = instance.state.borrow_mut();
                 state.fruitless_at = Some(state.log.last_ticket);
             }
-            // Content that cannot be read or written stays where it is; there is nothing to gain
-            // from trying at once again.
+            // Content that cannot be read or written stays where it is; an immediate retry would
+            // gain nothing.
             Err(Error::Device(_)) => {
                 let mut state = instance.state.borrow_mut();
                 state.fruitless_at = Some(state.log.last_ticket);
@@ -47,7 +47,7 @@ pub(crate) async fn run(instance: Rc<Instance>) {
 }
 
 impl Instance {
-    /// Whether to clean now, though nobody waits for space.
+    /// Whether to clean now although no operation waits for space.
     pub(crate) fn is_cleaning_due(&self, state: &mut State) -> bool {
         let (layout, cleaning) = (&self.layout, &self.cleaning);
         if !cleaning.moves() {
@@ -63,8 +63,8 @@ impl Instance {
         spendable < urgent_below(layout) || threshold_reached(state.clusters.candidate_count(), k, memory_clusters)
     }
 
-    /// Whether a pass is for space: whatever gains some is cleaned. A policy that says when
-    /// cleaning starts says nothing of space, so that this begins before it has run out.
+    /// Whether a pass is for space, so that any cluster that gains some is cleaned. A policy with a
+    /// threshold does not look at free space; this starts cleaning before space has run out.
     fn is_cleaning_urgent(&self, state: &State) -> bool {
         let spendable = state.spendable(&self.layout);
         let is_low = || state.space_wanted || spendable < urgent_below(&self.layout);
@@ -72,7 +72,7 @@ impl Instance {
     }
 }
 
-/// With fewer clusters to fill, cleaning by threshold takes what it gets.
+/// With fewer free clusters than this, cleaning by threshold becomes urgent.
 fn urgent_below(layout: &Layout) -> u32 {
     (layout.owned / 64).max(1)
 }
@@ -81,7 +81,7 @@ fn free_share(instance: &Instance, state: &State) -> f64 {
     f64::from(state.clusters.free_count()) / f64::from(instance.layout.owned.max(1))
 }
 
-/// Cleans some clusters; whether there was something to gain.
+/// Cleans some clusters; returns whether there was anything to gain.
 async fn pass(instance: &Instance) -> Result<bool, Error> {
     if !instance.cleaning.moves() {
         return Ok(false);
@@ -123,13 +123,13 @@ async fn pass(instance: &Instance) -> Result<bool, Error> {
         ticket
     };
     result?;
-    // The clusters are free when the log says so durably.
+    // The clusters become free once this is durable.
     instance.sync_to(ticket).await?;
     Ok(true)
 }
 
-/// The best clusters of each part of the disk: a large disk is looked at in parts, with turns for
-/// others between them.
+/// The best clusters of each part of the disk. A large disk is examined in parts, and other tasks
+/// run in between.
 async fn look_around(instance: &Instance, urgent: bool) -> Vec<u32> {
     let mut found = Vec::new();
     let mut first = 0;
@@ -154,11 +154,11 @@ fn budget(instance: &Instance, state: &State, urgent: bool) -> Budget {
     let cluster_bytes = u64::from(layout.cluster_bytes);
     let free = state.clusters.free_count();
     let has_run_out = state.spendable(layout) == 0;
-    // Cleaning may take what is set aside for it and what is left beyond the log's share.
+    // Cleaning may use the clusters reserved for it, and those left beyond the log's reserve.
     let clusters =
         u64::from(free.saturating_sub(state.for_log(layout)).min(if has_run_out { FOR_CLEANING - 1 } else { free }));
     let room = state.heads.room(Stream::Moved, layout) + clusters * cluster_bytes;
-    // For space a pass takes one cluster at least, whatever the memory.
+    // An urgent pass may move at least one cluster, whatever the memory limit.
     let memory = if urgent { cleaning.memory_bytes.max(cluster_bytes) } else { cleaning.memory_bytes };
     let by_threshold = cleaning.policy.highest_k().is_some() && !urgent;
     Budget {
@@ -172,17 +172,17 @@ fn budget(instance: &Instance, state: &State, urgent: bool) -> Budget {
 fn choose(instance: &Instance, state: &State, candidates: Vec<u32>, urgent: bool) -> Vec<ClusterUse> {
     let layout = &instance.layout;
     let cluster_bytes = u64::from(layout.cluster_bytes);
-    // As they are now.
+    // Look at the victims again: they may have changed since.
     let now = state.log.last_ticket;
     let uses = candidates.into_iter().flat_map(|number| state.clusters.uses(number..number + 1, now));
     let victims = instance.cleaning.policy.choose(uses.collect(), &budget(instance, state, urgent));
     let gain: u64 = victims.iter().map(|victim| cluster_bytes - victim.live_bytes).sum();
-    // A pass costs a block of padding and some log.
+    // A pass costs a block of padding and some log space.
     let least = (cluster_bytes / 32).max(2 * u64::from(layout.block_bytes));
     if gain < least { Vec::new() } else { victims }
 }
 
-/// The task that releases what deleted files held.
+/// The task that releases the content of deleted files.
 pub(crate) async fn run_graveyard(instance: Rc<Instance>) {
     let has_work = |state: &mut State| (!state.tree.graveyard.is_empty()).then_some(());
     while instance.wait_for_work(Phase::Closing, has_work).await.is_some() {

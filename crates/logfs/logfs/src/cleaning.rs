@@ -1,61 +1,62 @@
-//! Which clusters to clean: policies, as functions of what is live and how old it is.
+//! Policies that choose which clusters to clean, as functions of how much of a cluster is live and
+//! how old it is.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// What a policy of cleaning looks at.
+/// What a cleaning policy knows of a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClusterUse {
     /// Number of the cluster.
     pub cluster: u32,
-    /// Bytes of it that files still hold.
+    /// Bytes of it that belong to files.
     pub live_bytes: u64,
     /// Changes to the file system since this cluster last changed.
     pub age: u64,
 }
 
-/// How clusters are chosen for cleaning, and when.
+/// How clusters are chosen for cleaning, and when cleaning starts.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Policy {
     /// Candidates are the clusters with live / size below `k`, as in section 2.5.1 of the thesis on
-    /// SeastarFS. With X of them, cleaning starts when (X + 1) · k ≥ M, M being the memory for
-    /// cleaning in clusters, however much space is left; it cleans all of them. With k = 0 only
-    /// clusters become free in which nothing is live.
+    /// SeastarFS. With X candidates, cleaning starts when (X + 1) · k ≥ M, where M is the memory
+    /// for cleaning in clusters, however much space is left; it cleans all candidates. With k = 0,
+    /// only clusters with nothing live become free.
     Threshold {
         /// From 0 to 1.
         k: f64,
     },
-    /// The same with k = min(free clusters / all clusters, `cap`), in 256 steps of `cap`: the
+    /// As `Threshold` with k = min(free clusters / all clusters, `cap`), in 256 steps of `cap`: the
     /// fewer clusters are free, the less is moved for each.
     Dynamic {
         /// From 0 to 1.
         cap: f64,
     },
-    /// By (1 - u) · age / (1 + u), highest first, u being live / size (Rosenblum and Ousterhout,
+    /// By (1 - u) · age / (1 + u), highest first, where u is live / size (Rosenblum and Ousterhout,
     /// "The design and implementation of a log-structured file system", 3.6). Old clusters are
-    /// cleaned at a higher share of live content than young ones, whose content will die by itself.
-    /// Cleaning starts when less than a sixteenth of the clusters can be filled.
+    /// cleaned at a higher share of live content than young ones, whose content is likely to be
+    /// overwritten soon. Cleaning starts when less than a sixteenth of the clusters can be filled.
     #[default]
     CostBenefit,
-    /// Those with the least live content first. Cleaning starts as with cost-benefit.
+    /// The clusters with the least live content first. Cleaning starts as with cost-benefit.
     Greedy,
 }
 
-/// What a pass has to work with.
+/// The limits of a pass.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Budget {
     /// Bytes of a cluster.
     pub cluster_bytes: u64,
-    /// Most live bytes that may be held in memory at once, and that there is room for.
+    /// Most live bytes that may be held in memory at once and for which there is free space.
     pub move_bytes: u64,
     /// Clusters with fewer live bytes are candidates.
     pub limit_bytes: u64,
-    /// Whether space has run out: then those with the least live content come first.
+    /// Whether space has run out; then the clusters with the least live content come first.
     pub urgent: bool,
 }
 
 impl Policy {
-    /// The highest `k` that there can be; `None` when cleaning waits for space to become short.
+    /// The highest possible `k`; `None` for a policy that cleans when space becomes short.
     pub fn highest_k(&self) -> Option<f64> {
         match *self {
             Policy::Threshold { k } => Some(k),
@@ -72,12 +73,12 @@ impl Policy {
         }
     }
 
-    /// Whether content is moved at all by this policy.
+    /// Whether this policy moves content at all.
     pub(crate) fn moves(&self) -> bool {
         self.highest_k().is_none_or(|k| k > 0.0)
     }
 
-    /// Clusters to clean in one pass, best first: what is live in them fits the budget.
+    /// Clusters to clean in one pass, best first; their live content fits the budget.
     pub fn choose(&self, mut clusters: Vec<ClusterUse>, budget: &Budget) -> Vec<ClusterUse> {
         clusters.retain(|candidate| candidate.live_bytes < budget.limit_bytes);
         match self {
@@ -111,13 +112,13 @@ impl fmt::Display for Policy {
     }
 }
 
-/// A text that names no policy.
+/// A text that does not name a policy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnknownPolicy {
-    /// Of k or its cap.
+    /// The value of `k` or `cap`.
     #[error("`{0}` is not a number from 0 to 1")]
     Share(String),
-    /// Of the policy.
+    /// The name of the policy.
     #[error("expected threshold:K, dynamic:CAP, cost-benefit or greedy (threshold:0.3), got `{0}`")]
     Name(String),
 }
@@ -140,61 +141,62 @@ impl FromStr for Policy {
     }
 }
 
-/// Whether cleaning by threshold starts: with so many candidates, and room in memory for the live
-/// content of so many clusters.
+/// Whether cleaning by threshold starts, given the number of candidates and how many clusters of
+/// live content fit in memory.
 pub fn threshold_reached(candidates: u32, k: f64, memory_clusters: f64) -> bool {
     candidates > 0 && (f64::from(candidates) + 1.0) * k >= memory_clusters
 }
 
-/// The cost of reading on a device: a part for each request, and a part for its bytes.
+/// The cost of reading from a device: a part for each request, and a part for its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReadingCost {
-    /// A request, however short, ns.
+    /// Cost of a request of any length, ns.
     pub request_ns: u64,
-    /// Each KiB, ns.
+    /// Cost of each KiB, ns.
     pub kib_ns: u64,
 }
 
 impl Default for ReadingCost {
-    /// As measured with direct reads of ranges of 16 KiB, all of a cluster's at once, and of whole
-    /// clusters of 1 MiB, of a loop device over a virtual disk on flash.
+    /// Measured on a loop device over a virtual disk on flash, with direct reads: ranges of 16 KiB,
+    /// all of a cluster's at once, and whole clusters of 1 MiB.
     fn default() -> ReadingCost {
         ReadingCost { request_ns: 13_000, kib_ns: 1_100 }
     }
 }
 
 impl ReadingCost {
-    /// Where a request costs as much as so many bytes.
+    /// The cost model in which a request costs as much as this number of bytes.
     pub fn of_bytes(request_bytes: u64) -> ReadingCost {
         ReadingCost { request_ns: request_bytes, kib_ns: 1024 }
     }
 
-    /// As many bytes cost as much as one more request.
+    /// The number of bytes that cost as much as one more request.
     pub fn request_bytes(&self) -> u32 {
         u32::try_from(self.request_ns.saturating_mul(1024) / self.kib_ns.max(1)).unwrap_or(u32::MAX)
     }
 
-    /// What reading these ranges takes, one after the other, ns.
+    /// The time to read these ranges one after the other, ns.
     pub fn of(&self, plan: &[(u32, u32)]) -> u64 {
         let bytes: u64 = plan.iter().map(|(from, to)| u64::from(to - from)).sum();
         (plan.len() as u64).saturating_mul(self.request_ns).saturating_add(bytes.saturating_mul(self.kib_ns) / 1024)
     }
 }
 
-/// How an image is cleaned where whoever opens it does not say; the bootstrap record keeps it.
+/// How an image is cleaned if the caller that opens it does not say; stored in the bootstrap
+/// record.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct CleaningDefaults {
-    /// How clusters are chosen; cost-benefit unless told.
+    /// How clusters are chosen; cost-benefit by default.
     pub policy: Option<Policy>,
-    /// Most bytes of live content that one pass holds in memory; 8 MiB unless told.
+    /// Most bytes of live content that one pass holds in memory; 8 MiB by default.
     pub memory_bytes: Option<u64>,
-    /// What reading takes on the device.
+    /// The cost of reading from the device.
     pub reading: Option<ReadingCost>,
 }
 
-/// Ranges to read so that all `wanted` ranges (in order, of one cluster) are covered: neighbours
-/// are read together with what lies between them when that costs less than one more request, which
-/// is taken to cost as much as `request_bytes` do.
+/// Returns ranges to read that cover all `wanted` ranges (sorted, of one cluster). Neighbours are
+/// merged, with the gap between them, when the gap costs less than one more request, which costs as
+/// much as `request_bytes`.
 pub fn reading_plan(wanted: &[(u32, u32)], block_bytes: u32, request_bytes: u32) -> Vec<(u32, u32)> {
     let mut plan: Vec<(u32, u32)> = Vec::new();
     for &(from, to) in wanted {
@@ -226,11 +228,11 @@ mod tests {
             (Policy::Threshold { k: 0.65 }, false, vec![1, 2]),
             (Policy::Threshold { k: 0.05 }, false, vec![]),
             (Policy::Threshold { k: 0.05 }, true, vec![1, 2, 4]),
-            // k = min(0.5, 0.8), and the cap.
+            // k = min(0.5, 0.8), and k limited by the cap.
             (Policy::Dynamic { cap: 0.8 }, false, vec![1]),
             (Policy::Dynamic { cap: 0.1 }, false, vec![]),
             (Policy::Greedy, false, vec![1, 2, 4]),
-            // Worth: 0.47, 0.82, 25, nothing, 0.18; what does not fit is passed over.
+            // Values: 0.47, 0.82, 25, none, 0.18; a cluster that does not fit is skipped.
             (Policy::CostBenefit, false, vec![2, 1, 4]),
         ] {
             assert_eq!(chosen(policy, urgent, &uses), expected, "{policy:?} {urgent}");
@@ -254,7 +256,7 @@ mod tests {
     fn cleaning_by_threshold_starts_when_one_more_candidate_might_not_fit_memory() {
         // k = 0.3 and room for 256 clusters: the figures of the thesis.
         assert!(!threshold_reached(852, 0.3, 256.0) && threshold_reached(853, 0.3, 256.0));
-        // Nothing to clean, nothing that may be moved, room for less than a cluster.
+        // Nothing to clean; k = 0; room for less than a cluster.
         assert!(!threshold_reached(0, 1.0, 0.5) && !threshold_reached(9, 0.0, 1.0) && threshold_reached(1, 0.3, 0.5));
     }
 

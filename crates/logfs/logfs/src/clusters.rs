@@ -1,12 +1,13 @@
-//! What each cluster is used for, how much of it is live and whose, and which are free.
+//! The cluster table: what each cluster is used for, its live content with the owners, and which
+//! clusters are free.
 //!
 //! ```text
 //!  free ─▶ open ─▶ full ─▶ doomed ─▶ free          free ─▶ log ─▶ free
 //!            written  live = 0   when the log that killed its last byte is durable
 //! ```
 //!
-//! A cluster that is pinned (read from, or written to with the record still to come) is never
-//! doomed, however little of it is live.
+//! A pinned cluster (being read, or written with the record still to come) is never doomed, even if
+//! nothing in it is live.
 
 mod candidates;
 mod pieces;
@@ -27,7 +28,7 @@ use crate::tree::Delta;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// The first and the last, and those of other domains.
+    /// The first and the last cluster, and those of other domains.
     Fixed,
     Free,
     Log,
@@ -35,7 +36,7 @@ pub(crate) enum Role {
     Open,
     /// Filled with content.
     Full,
-    /// Nothing in it is live; free when this ticket is durable.
+    /// Holding nothing live; free when this ticket is durable.
     Doomed(u64),
 }
 
@@ -44,12 +45,12 @@ struct Cluster {
     role: Role,
     pins: u32,
     pieces: Pieces,
-    /// Whether some of its content was found to be something else: it stays where it is, so that it
-    /// is never copied as good.
+    /// Whether some of its content has failed its checksum. Its content stays where it is, so that
+    /// bad content is never copied as if it were good.
     damaged: bool,
-    /// Ticket of the last change, for telling young from old.
+    /// Ticket of the last change, from which the age follows.
     touched: u64,
-    /// Where it is counted among the candidates for cleaning.
+    /// The candidate step that it is counted in.
     step: u16,
 }
 
@@ -67,17 +68,17 @@ pub(crate) struct ClusterTable {
     doomed: VecDeque<(u64, u32)>,
     /// Whether free clusters are discarded on the device before they are used again.
     pub(crate) discards: bool,
-    /// Fell free, and the device is not told yet.
+    /// Freed, but not discarded on the device yet.
     undiscarded: VecDeque<u32>,
-    /// The device is being told.
+    /// Number of clusters whose discard is in progress.
     discarding: u32,
-    /// Of the blocks of content.
+    /// Checksums of the content blocks.
     pub(crate) sums: Sums,
     candidates: Candidates,
 }
 
 impl ClusterTable {
-    /// All that belong to the layout's domain are free, the others fixed.
+    /// All clusters of the layout's domain are free, the others fixed.
     pub(crate) fn new(layout: &Layout, owners: &Owners) -> ClusterTable {
         let role = |number| if owners.owner(number) == Some(layout.domain) { Role::Free } else { Role::Fixed };
         let cluster = |number| Cluster {
@@ -103,7 +104,8 @@ impl ClusterTable {
         }
     }
 
-    /// From now on clusters are counted that have a share of live content below `k` or less.
+    /// From now on, counts the clusters whose share of live content is below `k`, or below a lower
+    /// share set later.
     pub(crate) fn count_candidates(&mut self, k: f64) {
         self.candidates = Candidates::up_to(k, self.layout.cluster_bytes);
         for number in 0..self.layout.clusters {
@@ -112,22 +114,22 @@ impl ClusterTable {
         }
     }
 
-    /// Sets the present `k` as a share of the one given then.
+    /// Sets the current `k`, as a share of the one passed to `count_candidates`.
     pub(crate) fn set_k_share(&mut self, share: f64) {
         self.candidates.set_share(share);
     }
 
-    /// Clusters below the present `k` that nothing keeps from being cleaned.
+    /// Number of clusters below the current `k` that can be cleaned.
     pub(crate) fn candidate_count(&self) -> u32 {
         self.candidates.count()
     }
 
-    /// Clusters with fewer live bytes are candidates.
+    /// A cluster with fewer live bytes is a candidate.
     pub(crate) fn candidate_limit_bytes(&self) -> u64 {
         self.candidates.limit_bytes()
     }
 
-    /// Something about a cluster has changed.
+    /// Updates the candidate count after a cluster has changed.
     fn recount(&mut self, number: u32) {
         if !self.candidates.are_counted() {
             return;
@@ -139,7 +141,7 @@ impl ClusterTable {
         self.candidates.change(std::mem::replace(&mut cluster.step, step), step);
     }
 
-    /// Takes checksums that were read from the log, where there is content that they are of. After
+    /// Takes the checksums read from the log, for blocks that hold content. To be called after
     /// claiming.
     pub(crate) fn adopt(&mut self, sums: Sums) {
         self.sums = sums;
@@ -169,8 +171,8 @@ impl ClusterTable {
         Some(number)
     }
 
-    /// Takes a certain free cluster for the log, while a file system is opened; false when it is
-    /// not free. [`ClusterTable::settle`] comes after.
+    /// Takes a given free cluster for the log while a file system is opened; returns false when it
+    /// is not free. [`ClusterTable::settle`] must follow.
     pub(crate) fn claim_for_log(&mut self, number: u32) -> bool {
         let was_free = self.role(number) == Role::Free;
         if was_free {
@@ -179,7 +181,7 @@ impl ClusterTable {
         was_free
     }
 
-    /// The same for several, all or none.
+    /// As [`ClusterTable::claim_for_log`] for several clusters: all or none.
     pub(crate) fn claim_all_for_log(&mut self, numbers: &[u32]) -> bool {
         let taken = numbers.iter().take_while(|number| self.claim_for_log(**number)).count();
         if taken < numbers.len() {
@@ -188,8 +190,8 @@ impl ClusterTable {
         taken == numbers.len()
     }
 
-    /// Takes the clusters of content that recovery found out of the free ones; false when content
-    /// overlaps or lies elsewhere.
+    /// Takes clusters out of the free ones for content that recovery found; returns false when
+    /// content overlaps or lies outside of the domain's clusters.
     pub(crate) fn claim_for_content(&mut self, inode: InodeId, stretch: Stretch) -> bool {
         if !self.layout.holds(stretch.place, stretch.length) {
             return false;
@@ -204,13 +206,13 @@ impl ClusterTable {
         })
     }
 
-    /// After claiming: the free ones are those that nobody claimed.
+    /// After claiming: rebuilds the list of free clusters from those not claimed.
     pub(crate) fn settle(&mut self) {
         let clusters = &self.clusters;
         self.free.retain(|&number| clusters[number as usize].role == Role::Free);
     }
 
-    /// A log cluster that no anchor leads to any more.
+    /// Frees a log cluster that no anchor leads to any more.
     pub(crate) fn free_log(&mut self, number: u32) {
         assert!(self.role(number) == Role::Log, "cluster {number} is freed as log and is none");
         self.give_back(number);
@@ -223,23 +225,23 @@ impl ClusterTable {
         if self.discards {
             self.undiscarded.push_back(number);
         } else {
-            // First to be used again: files and devices that give space away when it is written
-            // first have it for this cluster already.
+            // Reuse it first: on a sparse file or a thinly provisioned device its space is already
+            // allocated.
             self.free.push_front(number);
         }
     }
 
-    /// Free clusters that cannot be given away before the device was told.
+    /// Free clusters that must be discarded before they can be allocated.
     pub(crate) fn undiscarded_count(&self) -> u32 {
         self.undiscarded.len() as u32
     }
 
-    /// Whether clusters are free or about to be, without anything else having to happen.
+    /// Whether clusters are free, or will be once pending discards have completed.
     pub(crate) fn discards_pending(&self) -> bool {
         self.discarding > 0 || !self.undiscarded.is_empty()
     }
 
-    /// Takes some of them, as runs of neighbours.
+    /// Takes some undiscarded clusters, as runs of neighbours.
     pub(crate) fn take_undiscarded(&mut self, most: usize) -> Vec<Range<u32>> {
         let count = most.min(self.undiscarded.len());
         let mut taken: Vec<u32> = self.undiscarded.drain(..count).collect();
@@ -255,7 +257,7 @@ impl ClusterTable {
         runs
     }
 
-    /// The device was told of a run.
+    /// A run has been discarded.
     pub(crate) fn discarded(&mut self, run: Range<u32>) {
         self.discarding -= run.end - run.start;
         self.free.extend(run);
@@ -275,13 +277,13 @@ impl ClusterTable {
         }
     }
 
-    /// Content in a cluster is not what was written: cleaning leaves it alone.
+    /// Content of a cluster is damaged: cleaning leaves the cluster alone.
     pub(crate) fn spoil(&mut self, number: u32) {
         self.clusters[number as usize].damaged = true;
         self.recount(number);
     }
 
-    /// Nothing more will be written to an open cluster.
+    /// Closes an open cluster: nothing more will be written to it.
     pub(crate) fn seal(&mut self, number: u32, ticket: u64) {
         self.clusters[number as usize].role = Role::Full;
         self.doom_if_dead(number, ticket);
@@ -307,8 +309,8 @@ impl ClusterTable {
         }
     }
 
-    /// Only what belongs to `inode` is released: a file that is being taken apart may name places
-    /// that were given away since.
+    /// Releases only what belongs to `inode`: the extents of a deleted file may name places that
+    /// have been reallocated.
     pub(crate) fn release(&mut self, inode: InodeId, place: u64, length: u64, ticket: u64) {
         for (number, offset, part) in parts(self.layout, Stretch { offset: 0, length, place }) {
             self.clusters[number as usize].pieces.remove(inode, offset, part.length);
@@ -326,7 +328,7 @@ impl ClusterTable {
         self.recount(number);
     }
 
-    /// The log is durable up to `ticket`: returns how many clusters are free from now on.
+    /// The log is durable up to `ticket`; returns how many clusters become free.
     pub(crate) fn durable(&mut self, ticket: u64) -> u32 {
         let mut freed = 0;
         while let Some((_, number)) = self.doomed.front().copied().filter(|(doom, _)| *doom <= ticket) {
@@ -337,7 +339,7 @@ impl ClusterTable {
         freed
     }
 
-    /// The full clusters in a range that may be cleaned, with what their content is worth.
+    /// The full clusters in a range that may be cleaned, with their live bytes and age.
     pub(crate) fn uses(&self, range: Range<u32>, now: u64) -> Vec<ClusterUse> {
         let end = range.end.min(self.clusters.len() as u32);
         let some = self.clusters[range.start.min(end) as usize..end as usize].iter().zip(range.start..);
@@ -350,7 +352,7 @@ impl ClusterTable {
             .collect()
     }
 
-    /// What is live in a cluster: where in it, and what.
+    /// The live pieces of a cluster, each with its offset in the cluster.
     pub(crate) fn pieces(&self, number: u32) -> Vec<(u32, Piece)> {
         self.clusters.get(number as usize).map(|cluster| cluster.pieces.iter().collect()).unwrap_or_default()
     }
@@ -361,7 +363,7 @@ impl ClusterTable {
     }
 }
 
-/// A stretch cut at cluster ends: cluster, offset in it, part.
+/// Splits a stretch at cluster boundaries: cluster, offset in it, part.
 fn parts(layout: Layout, stretch: Stretch) -> impl Iterator<Item = (u32, u32, Stretch)> {
     let mut rest = stretch;
     std::iter::from_fn(move || {

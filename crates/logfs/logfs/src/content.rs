@@ -1,10 +1,10 @@
-//! What is in files: its size, holes, and, in modules of their own, reading and writing. Reads and
-//! writes lock the inode shared, what depends on its size exclusively.
+//! File content: size and holes, and, in submodules, reading and writing. Reads and writes lock the
+//! inode shared; operations that depend on its size lock it exclusively.
 //!
-//! A write's content is with the device before its record exists, so that a record never leads to
-//! bytes that were not sent. Clusters under a read or write are pinned, so that they are not given
-//! away meanwhile. Content in a [`iolab_disk::Buffer`] goes from and to the device without a copy
-//! where it fills whole blocks.
+//! The content of a write is on the device before its record exists, so that no record refers to
+//! bytes that were not written. Clusters being read or written are pinned, so that they are not
+//! reallocated meanwhile. Content in an [`iolab_disk::Buffer`] is transferred without a copy where
+//! it fills whole blocks.
 
 mod reading;
 mod writing;
@@ -28,11 +28,11 @@ impl LogFs {
         }
     }
 
-    /// Sets the size; what is cut off is gone, what is added reads as zeroes.
+    /// Sets the size. Bytes beyond it are dropped; added bytes read as zeroes.
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::IsDirectory`], [`Error::TooLarge`], [`Error::NoSpace`] (never
-    /// when the file becomes smaller).
+    /// when the file shrinks).
     pub async fn truncate(&self, inode: InodeId, size: u64) -> Result<(), Error> {
         if size > MOST_BYTES {
             return Err(Error::TooLarge);
@@ -43,8 +43,7 @@ impl LogFs {
         self.0.commit(&[Record::Truncate { inode, size, time: self.0.now() }]).map(drop)
     }
 
-    /// Makes a range read as zeroes and gives its space back; the size stays
-    /// (`FALLOC_FL_PUNCH_HOLE`).
+    /// Makes a range read as zeroes and frees its space; the size stays (`FALLOC_FL_PUNCH_HOLE`).
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::IsDirectory`], [`Error::Invalid`] for an empty range.
@@ -58,8 +57,8 @@ impl LogFs {
         self.0.commit(&[Record::Punch { inode, offset, length, time: self.0.now() }]).map(drop)
     }
 
-    /// Makes the file at least `offset + length` long (`fallocate(2)` with mode 0). Nothing is set
-    /// aside: nothing is overwritten in place, so that every write needs new space anyhow.
+    /// Makes the file at least `offset + length` long (`fallocate(2)` with mode 0). Reserves no
+    /// space: content is never overwritten in place, so every write needs new space anyway.
     ///
     /// # Errors
     /// As [`LogFs::truncate`].

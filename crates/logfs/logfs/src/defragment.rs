@@ -1,9 +1,9 @@
-//! Defragmentation: the content of a file is put together, a cluster's worth at a time, while the
-//! file stays in use.
+//! Defragmentation: makes the content of a file contiguous, one cluster's worth at a time, while
+//! the file stays in use.
 //!
-//! Each step copies one stretch of the file and then records where it lies now, as cleaning does:
-//! what has changed meanwhile stays where it is, and a crash finds each piece in its old or its new
-//! place. It takes no locks. How fast it goes is its caller's business, who makes the steps
+//! Each step copies one stretch of the file and then records its new place, as cleaning does. A
+//! piece that has changed meanwhile keeps its old place, and after a crash each piece is in its old
+//! or its new place. It takes no locks. The caller runs the steps and sets their pace
 //! ([`DefragmentProgress::pause_ns`]).
 
 pub(crate) mod automatic;
@@ -17,33 +17,33 @@ use crate::record::InodeId;
 use crate::space::Need;
 use crate::{Error, LogFs};
 
-/// Pieces that change their place before others get a turn.
+/// Pieces relocated before other tasks get a turn.
 const AT_ONCE: usize = 64;
-/// Most pieces that one step puts together: each is a record.
+/// Most pieces that one step moves; each needs a record.
 const MOST_PARTS: usize = 1_024;
 
-/// How a file is being put together.
+/// Progress of defragmenting a file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DefragmentProgress {
-    /// Bytes of the file that were looked at.
+    /// Bytes of the file examined.
     pub done_bytes: u64,
-    /// Bytes that were moved, by all steps.
+    /// Bytes moved by all steps.
     pub moved_bytes: u64,
-    /// Bytes that the last step moved.
+    /// Bytes moved by the last step.
     pub step_bytes: u64,
-    /// Whether everything was looked at.
+    /// Whether the whole file has been examined.
     pub is_done: bool,
 }
 
 impl DefragmentProgress {
-    /// How long to wait after the last step to stay below this number of bytes per second, ns.
+    /// How long to wait after the last step to stay below this number of bytes per second, in ns.
     pub fn pause_ns(&self, bytes_per_second: u64) -> u64 {
         let pause = u128::from(self.step_bytes) * 1_000_000_000 / u128::from(bytes_per_second.max(1));
         u64::try_from(pause).unwrap_or(u64::MAX)
     }
 }
 
-/// A file that is being put together, step by step.
+/// A defragmentation in progress.
 #[derive(Debug)]
 pub struct Defragmentation {
     fs: LogFs,
@@ -51,7 +51,7 @@ pub struct Defragmentation {
     progress: DefragmentProgress,
 }
 
-/// Stretches of a file that lie apart on the disk.
+/// The number of stretches that are not adjacent on the disk.
 fn runs(file: &ExtentMap) -> u64 {
     let mut expected = None;
     let mut count = 0;
@@ -64,8 +64,8 @@ fn runs(file: &ExtentMap) -> u64 {
 }
 
 impl LogFs {
-    /// In how many pieces that do not follow one another on the disk a file's content lies; content
-    /// in memory is not counted.
+    /// The number of pieces of a file's content that are not adjacent on the disk. Content in
+    /// memory is not counted.
     ///
     /// # Errors
     /// [`Error::NotFound`].
@@ -74,24 +74,24 @@ impl LogFs {
         Ok(state.tree.get(inode).ok_or(Error::NotFound)?.file().map_or(0, runs))
     }
 
-    /// Begins to put a file together; [`Defragmentation::step`] does it.
+    /// Starts to defragment a file; [`Defragmentation::step`] does the work.
     pub fn defragment(&self, inode: InodeId) -> Defragmentation {
         Defragmentation { fs: self.clone(), inode, progress: DefragmentProgress::default() }
     }
 }
 
 impl Defragmentation {
-    /// The same, where others have already come so far.
+    /// Continues from the progress of earlier steps.
     #[must_use]
     pub(crate) fn behind(self, progress: DefragmentProgress) -> Defragmentation {
         Defragmentation { progress, ..self }
     }
 
-    /// Puts the next part of the file together, at most a cluster.
+    /// Defragments the next part of the file, at most a cluster.
     ///
     /// # Errors
     /// [`Error::NotFound`] when the file is gone, [`Error::NoSpace`], [`Error::Device`],
-    /// [`Error::Content`]; the file is as it was.
+    /// [`Error::Content`]; the file is unchanged.
     pub async fn step(&mut self) -> Result<DefragmentProgress, Error> {
         let instance = &self.fs.0;
         self.progress.step_bytes = 0;
@@ -121,8 +121,8 @@ impl Defragmentation {
             let mut state = instance.state.borrow_mut();
             let state = &mut *state;
             let node = state.tree.get(self.inode).ok_or(Error::NotFound)?;
-            // What was looked at before the wait may have moved since, and other content may lie
-            // there now.
+            // During the wait, the pieces may have moved and other content may have taken their
+            // place.
             if !parts.iter().all(|part| lies_there(node.file(), part)) {
                 return Ok(());
             }
@@ -176,8 +176,8 @@ impl Defragmentation {
     }
 }
 
-/// A stretch of a file from `from` on with up to so many bytes on the disk, and where the file goes
-/// on behind it.
+/// The stretch of a file from `from` on with at most `most_bytes` on the disk, and where the file
+/// continues after it.
 fn part(inode: InodeId, file: &ExtentMap, from: u64, most_bytes: u64) -> (Vec<Moving>, Option<u64>) {
     let (mut parts, mut held) = (Vec::new(), 0);
     for (offset, extent) in file.touching(from, u64::MAX) {
@@ -197,7 +197,7 @@ fn part(inode: InodeId, file: &ExtentMap, from: u64, most_bytes: u64) -> (Vec<Mo
     (parts, None)
 }
 
-/// In how many pieces that do not follow one another a stretch lies.
+/// The number of pieces of a stretch that are not adjacent on the disk.
 fn pieces(parts: &[Moving]) -> u64 {
     let apart = parts.windows(2).filter(|pair| pair[0].from + pair[0].piece.length != pair[1].from);
     apart.count() as u64 + u64::from(!parts.is_empty())

@@ -1,9 +1,9 @@
-//! The task that moves small content out of memory to the disk before the memory set aside for it
-//! is full, so that small writes can go on as such. The content that was written to longest ago
+//! The task that moves small content from memory to the disk before the memory reserved for it is
+//! full, so that small writes can stay in memory at first. The content that was written longest ago
 //! goes first.
 //!
-//! It takes no locks: content is copied and written while its file may change; what has changed
-//! when the copy is on the disk stays in memory.
+//! It takes no locks. Content is copied and written while its file may change; what has changed by
+//! the time the copy is on the disk stays in memory.
 
 use std::rc::Rc;
 
@@ -17,16 +17,16 @@ use crate::record::{INLINE, InodeId};
 use crate::space::Need;
 use crate::tree::Inode;
 
-/// Most bytes in one pass.
+/// Most bytes moved in one pass.
 const PASS_BYTES: u64 = 256 << 10;
-/// Most pieces in one pass: each is a record.
+/// Most pieces moved in one pass; each needs a record.
 const PASS_PIECES: usize = 1_024;
-/// Most stretches of a file, in memory or not, that one pass looks at.
+/// Most stretches of a file, in memory or not, that one pass examines.
 const LOOKED_AT: u32 = 4_096;
-/// Pieces that change their place in one step.
+/// Pieces relocated in one step.
 const AT_ONCE: usize = 64;
 
-/// Down to how much of the limit on content in memory is moved, in sixteenths.
+/// Content is moved until this part of the limit on content in memory is left, in sixteenths.
 const DOWN_TO: u64 = 12;
 
 pub(crate) async fn run(instance: Rc<Instance>) {
@@ -93,8 +93,8 @@ async fn pass(instance: &Instance) -> Result<(), Error> {
     result
 }
 
-/// Copies of what lies in memory of the files at the front of the queue. Files that were written to
-/// since they came into it go to its end.
+/// Copies the in-memory content of the files at the front of the queue. Files written to since they
+/// were queued go to the end.
 fn gather(state: &mut State) -> (Vec<u8>, Vec<Moving>) {
     let (mut content, mut moving) = (Vec::new(), Vec::new());
     let mut looked_at = state.inline_queue.len();
@@ -110,7 +110,7 @@ fn gather(state: &mut State) -> (Vec<u8>, Vec<Moving>) {
             continue;
         }
         copy_out(inode, node, &mut content, &mut moving);
-        // What this pass leaves, or what is written meanwhile, comes later.
+        // A later pass takes what this one leaves and what is written meanwhile.
         state.inline_queue.push_back((node.content_at, inode));
         if looked_at == 0 {
             break;
@@ -119,8 +119,7 @@ fn gather(state: &mut State) -> (Vec<u8>, Vec<Moving>) {
     (content, moving)
 }
 
-/// Goes through a file from where it was left the last time, and from the start again after its
-/// end.
+/// Continues through a file where the last pass stopped; after the end of the file, starts over.
 fn copy_out(inode: InodeId, node: &mut Inode, content: &mut Vec<u8>, moving: &mut Vec<Moving>) {
     let from = std::mem::take(&mut node.queue_from);
     let (mut looked_at, mut next) = (0, 0);
@@ -139,7 +138,7 @@ fn copy_out(inode: InodeId, node: &mut Inode, content: &mut Vec<u8>, moving: &mu
     node.queue_from = next;
 }
 
-/// Whether a piece lies in memory as it was copied.
+/// Whether a piece in memory still equals its copy.
 fn is_unchanged(node: Option<&Inode>, part: &Moving, content: &[u8]) -> bool {
     let Some(file) = node.and_then(Inode::file) else { return false };
     let Piece { offset, length, .. } = part.piece;

@@ -1,15 +1,15 @@
-//! The task that tells the device which clusters are free, before they are used again, several at a
+//! The task that discards free clusters on the device before they are used again, several at a
 //! time.
 //!
-//! A cluster comes here when what freed it is durable: whatever a crash leaves, nothing leads to
-//! it. Until its discard has completed it is not given away, so that a discard can never overtake a
-//! write. What the device answers is not looked at: a discard is advice.
+//! A cluster is queued here once the change that freed it is durable, so that nothing refers to it
+//! after a crash. It is not allocated until its discard has completed, so that a discard can never
+//! overtake a write. The result of a discard is ignored: a discard is advice.
 
 use std::rc::Rc;
 
 use crate::instance::{Instance, Phase, State};
 
-/// Most clusters in one turn.
+/// Most clusters discarded in one turn.
 const AT_ONCE: usize = 256;
 
 pub(crate) async fn run(instance: Rc<Instance>) {
@@ -32,7 +32,7 @@ pub(crate) async fn run(instance: Rc<Instance>) {
             state.clusters.discarded(run);
         }
         state.discards_wanted = false;
-        // With more clusters cleaning may gain what it could not.
+        // With more clusters, cleaning may gain what it could not before.
         state.fruitless_at = None;
         drop(state);
         instance.progress.notify();

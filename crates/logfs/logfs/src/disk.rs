@@ -11,7 +11,7 @@ use std::task::{Context, Poll, Waker};
 use iolab_disk::{Action, BlockDevice, Buffer, DeviceError, DiskCompletion, DiskRequest, Geometry};
 use iolab_executor::Driver;
 
-/// A device, and who waits for what of it. Clones are the same device; give one to
+/// A device, and the tasks that wait for its requests. Clones are the same device; pass one to
 /// [`iolab_executor::Executor::run`] as its driver.
 #[derive(Clone)]
 pub struct Disk {
@@ -21,11 +21,11 @@ pub struct Disk {
 
 struct Inner {
     device: Box<dyn BlockDevice>,
-    /// By the requests' tags; places are used again.
+    /// Indexed by the requests' tags; places are reused.
     places: Vec<Place>,
     free: Vec<usize>,
     under_way: usize,
-    /// What the device had no room for.
+    /// Requests that the device had no room for.
     backlog: VecDeque<DiskRequest>,
     done: Vec<DiskCompletion>,
 }
@@ -34,10 +34,10 @@ struct Inner {
 #[derive(Debug, Default)]
 struct Place {
     completion: Option<DiskCompletion>,
-    /// Of who waits, or waited here last: mostly the same one again.
+    /// Waker of the task that waits, or waited here last: usually the same task.
     waker: Option<Waker>,
     is_waited_for: bool,
-    /// Nobody waits any more.
+    /// No task waits for the completion any more.
     is_abandoned: bool,
 }
 
@@ -47,7 +47,7 @@ impl std::fmt::Debug for Disk {
     }
 }
 
-/// A request under way. It was submitted when it was made, and goes on when this is dropped.
+/// A request in flight. It was submitted when this was made, and continues when this is dropped.
 pub(crate) struct Transfer {
     inner: Rc<RefCell<Inner>>,
     place: usize,
@@ -82,7 +82,7 @@ impl Transfer {
         }
     }
 
-    /// The same with the buffer in any case, unless the device lost it.
+    /// As awaiting it, but returns the buffer also after an error, unless the device lost it.
     pub(crate) async fn with_buffer(mut self) -> (Result<(), DeviceError>, Option<Buffer>) {
         let completion = std::future::poll_fn(|context| self.poll_completion(context)).await;
         (completion.result, completion.buffer)
@@ -117,7 +117,7 @@ impl Drop for Transfer {
 }
 
 impl Disk {
-    /// The device, from now on used through futures only.
+    /// Wraps a device, which from now on is used through futures only.
     pub fn new(device: impl BlockDevice + 'static) -> Disk {
         let geometry = device.geometry();
         let inner = Inner {
@@ -131,12 +131,12 @@ impl Disk {
         Disk { inner: Rc::new(RefCell::new(inner)), geometry }
     }
 
-    /// Size and unit of the device.
+    /// Size and block size of the device.
     pub fn geometry(&self) -> Geometry {
         self.geometry
     }
 
-    /// What becomes readable when the device has something for [`Driver::turn`]
+    /// A file descriptor that becomes readable when the device has something for [`Driver::turn`]
     /// ([`BlockDevice::waking`]).
     pub fn waking(&self) -> Option<OwnedFd> {
         self.inner.borrow_mut().device.waking()
@@ -181,7 +181,7 @@ impl Disk {
         });
         inner.under_way += 1;
         let request = DiskRequest { tag: place as u64, action };
-        // Behind those that the device had no room for.
+        // Requests in the backlog go first.
         let later = if inner.backlog.is_empty() { inner.device.submit(request).err() } else { Some(request) };
         inner.backlog.extend(later);
         Transfer { inner: Rc::clone(&self.inner), place, is_over: false }
@@ -198,7 +198,7 @@ impl Inner {
         }
     }
 
-    /// Puts a completion where it is waited for, and wakes who waits.
+    /// Stores a completion for the task that waits for it, and wakes that task.
     fn deliver(&mut self, completion: DiskCompletion) {
         let number = completion.tag as usize;
         let Some(place) = self.places.get_mut(number) else { return };

@@ -11,9 +11,9 @@
 //!  └── Disk: own queue ─────────┘            └── Disk: own queue ─────────┘
 //! ```
 //!
-//! The promises are in `docs/logfs/durability.md`, "Several domains"; what is on the disk in
-//! `docs/logfs/format.md`. All cores can as well share one thread and one executor, which then
-//! decides the order of everything: so that a simulation covers the forwarding too.
+//! The guarantees are in `docs/logfs/durability.md`, "Several domains"; the disk format is in
+//! `docs/logfs/format.md`. All cores can also share one thread and one executor, which then decides
+//! the order of everything, so that a simulation covers the forwarding too.
 
 mod core_sender;
 mod core_setup;
@@ -31,8 +31,8 @@ mod volume_content;
 mod volume_names;
 mod worker;
 
-/// What messages between cores are made of. `tests/interleavings` puts a model checker's in its
-/// place.
+/// The primitives under the messages between cores. `tests/interleavings` replaces them by those of
+/// a model checker.
 mod sync {
     pub(super) use std::sync::OnceLock;
     pub(super) use std::sync::atomic::{AtomicBool, Ordering, fence};

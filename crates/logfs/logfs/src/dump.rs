@@ -1,10 +1,10 @@
-//! The bootstrap record, the anchors and the metadata log in readable form, as far as they can be
-//! read.
+//! Prints the bootstrap record, the anchors and the metadata log in readable form, as far as they
+//! can be read.
 //!
-//! Made for disks that something is wrong with: it applies nothing, checks less than opening does,
-//! and tells where reading ends and why. It reads the log from the frame that the newest anchor
-//! names to the last one that follows. It knows records by a table of their fields
-//! ([`table`](self)), not by the code that opening uses, so that the two check one another.
+//! For disks with a fault: it applies nothing, checks less than opening does, and reports where
+//! reading ends and why. It reads the log from the frame that the newest anchor names to the last
+//! one that follows. It decodes records by a table of their fields ([`table`](self)) instead of the
+//! code that opening uses, so that the two check one another.
 
 mod frames;
 mod table;
@@ -20,32 +20,32 @@ use crate::{Disk, Error, Layout};
 pub enum DumpValue {
     /// A number of any width.
     Number(u64),
-    /// A checksum or permission bits: best shown in another base.
+    /// A checksum or permission bits: better shown in hexadecimal or octal.
     Bits(u64),
-    /// A name, a path: bytes that people read.
+    /// A name or path: bytes for people to read.
     Name(Vec<u8>),
-    /// Content: how much of it there is.
+    /// Content, as its length in bytes.
     Bytes(usize),
-    /// A word of ours.
+    /// A fixed word.
     Word(String),
-    /// Several of the same.
+    /// A list of entries with the same fields.
     List(Vec<Vec<(&'static str, DumpValue)>>),
 }
 
-/// One thing on the disk.
+/// One line of a dump.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DumpLine {
     /// `bootstrap`, `anchor`, `frame`, `record`, `damage` or `end`.
     pub kind: &'static str,
-    /// Its fields, in the order in which they are on the disk.
+    /// Its fields, in their order on the disk.
     pub fields: Vec<(&'static str, DumpValue)>,
 }
 
-/// Hands every line of a domain's log to `sink`, in the order of the log.
+/// Passes every line of a domain's dump to `sink`, in the order of the log.
 ///
 /// # Errors
 /// [`Error::Unusable`] when there is no bootstrap record, or no such domain; [`Error::Device`] when
-/// the device cannot be read. Whatever else is wrong is a line.
+/// the device cannot be read. Any other fault becomes a line of the dump.
 pub async fn dump_log(disk: &Disk, domain: u32, sink: &mut dyn FnMut(DumpLine)) -> Result<(), Error> {
     let (layout, good) = read_layout(disk).await?;
     if domain >= layout.domains {

@@ -1,8 +1,8 @@
-//! What can go wrong, as the caller has to tell it apart.
+//! Errors, as far as a caller has to distinguish them.
 
 use iolab_disk::DeviceError;
 
-/// An answer that is not the one wished for. Unless it says otherwise, nothing has changed.
+/// Why an operation failed. Unless stated otherwise, nothing has changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// No such name or inode.
@@ -11,19 +11,19 @@ pub enum Error {
     /// The name is taken.
     #[error("the name already exists")]
     Exists,
-    /// A directory is needed, and this is none.
+    /// Not a directory, where one is needed.
     #[error("not a directory")]
     NotDirectory,
-    /// A directory, where none may be.
+    /// A directory, where none is allowed.
     #[error("is a directory")]
     IsDirectory,
     /// The directory has entries.
     #[error("the directory is not empty")]
     NotEmpty,
-    /// A name or link target that is too long.
+    /// A name or link target that is too long; its length.
     #[error("the name is too long: {0} bytes at most")]
     NameTooLong(usize),
-    /// Something in the call that makes no sense.
+    /// An argument that is invalid.
     #[error("invalid: {0}")]
     Invalid(&'static str),
     /// Beyond the largest size of a file.
@@ -35,40 +35,40 @@ pub enum Error {
     /// No extended attribute of this name.
     #[error("no such attribute")]
     NoAttribute,
-    /// Names and inodes of different domains cannot meet.
+    /// An operation that would combine names and inodes of different domains.
     #[error("source and destination are in different domains: copy instead")]
     CrossDomain,
-    /// More hard links than can be counted.
+    /// More hard links than the limit.
     #[error("too many hard links to the file")]
     TooManyLinks,
     /// The device refused a request of this call.
     #[error("the device failed: {0}")]
     Device(DeviceError),
-    /// Content on the disk is not what was written there.
+    /// Content on the disk does not match its checksum.
     #[error(
         "the content at byte {place} of the device does not match its checksum; check the rest with `iolab fs fsck \
         --content`"
     )]
     Content {
-        /// The block.
+        /// The damaged block.
         place: u64,
     },
-    /// The log could not be written at some time, so that nothing can be changed any more.
+    /// Writing the log has failed, so that no more changes are possible.
     #[error("the file system failed ({0}) and is now read-only: open it again")]
     Failed(DeviceError),
-    /// The file system is closed or about to be.
+    /// The file system is closed or closing.
     #[error("the file system is closed")]
     Closed,
     /// There is no file system, or none that this version can use.
     #[error("not usable: {0}")]
     Unusable(String),
-    /// The disk contradicts itself or lacks something that was durable.
+    /// The disk contradicts itself, or something that was durable is missing.
     #[error("corrupt: {0}; run fsck")]
     Corrupt(String),
 }
 
 impl Error {
-    /// The errno(3) that says the same to programs.
+    /// The corresponding errno(3).
     pub fn errno(&self) -> i32 {
         match self {
             Error::NotFound => 2,

@@ -1,5 +1,5 @@
-//! Extended attributes (xattr(7)): small values under names, in the log with everything else. What
-//! the names mean, and who may set which, is for those who show the file system.
+//! Extended attributes (xattr(7)): small values under names, stored in the log like all metadata.
+//! The meaning of names and who may set which is left to whoever exposes the file system.
 
 use crate::locks::Mode;
 use crate::record::{Attributes, InodeId, Record};
@@ -9,14 +9,15 @@ use crate::{Error, LogFs};
 
 /// Longest name, bytes (`XATTR_NAME_MAX`).
 const NAME_BYTES: usize = 255;
-/// Most bytes that all attributes of an inode take, where clusters are large enough: they go into
-/// one group of records. One of the greatest length (`XATTR_SIZE_MAX`) has others beside it.
+/// Most bytes of all attributes of an inode together, where clusters are large enough: they go into
+/// one group of records. An attribute of the maximum length (`XATTR_SIZE_MAX`) leaves room for
+/// others.
 const MOST_BYTES: u64 = 128 << 10;
 
-/// Whether there has to be, or must not be, an attribute of the name already.
+/// Whether an attribute of the name must or must not exist already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SetCondition {
-    /// Either way.
+    /// No condition.
     Any,
     /// [`Error::Exists`] when there is one (`XATTR_CREATE`).
     Create,
@@ -45,11 +46,11 @@ impl LogFs {
         Ok(node.extended.iter().map(|(name, _)| name.to_vec()).collect())
     }
 
-    /// Sets an attribute, in one step.
+    /// Sets an attribute atomically.
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::Exists`], [`Error::NoAttribute`], [`Error::NameTooLong`],
-    /// [`Error::NoSpace`] also when the inode's attributes would take more than they may together.
+    /// [`Error::NoSpace`], also when the inode's attributes together would exceed their limit.
     pub async fn set_extended(
         &self,
         inode: InodeId,
@@ -112,7 +113,7 @@ impl LogFs {
         if self.extended_bytes_with(inode, name, value) > most { Err(Error::NoSpace) } else { Ok(()) }
     }
 
-    /// What all attributes would take if this one were set.
+    /// Size of all attributes if this one were set.
     fn extended_bytes_with(&self, inode: InodeId, name: &[u8], value: &[u8]) -> u64 {
         let state = self.0.state.borrow();
         let Some(node) = state.tree.get(inode) else { return 0 };

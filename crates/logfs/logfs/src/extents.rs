@@ -1,17 +1,17 @@
-//! Where the bytes of a file are: a map from offsets to stretches on the disk or in memory. What is
-//! not in it is a hole.
+//! Where the bytes of a file are: a map from offsets to stretches on the disk or in memory. Offsets
+//! without an entry are holes.
 
 use std::collections::BTreeMap;
 
-/// Stretches in memory are joined up to this length, so that appending byte by byte stays cheap.
+/// Stretches in memory are merged up to this length, so that appending byte by byte stays cheap.
 const JOINED_BYTES: usize = 16 << 10;
 
-/// Where a stretch is.
+/// Where a stretch is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Place {
     /// On the disk from this byte on.
     Disk(u64),
-    /// In the metadata log, and here.
+    /// In the metadata log, and in memory here.
     Inline(Vec<u8>),
 }
 
@@ -50,7 +50,7 @@ impl Extent {
     }
 }
 
-/// The stretches of one file, none of which overlap.
+/// The stretches of one file; they do not overlap.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ExtentMap {
     map: BTreeMap<u64, Extent>,
@@ -94,8 +94,8 @@ impl ExtentMap {
         if from >= to {
             return Vec::new();
         }
-        // The last one that begins before the end says most: often nothing is there yet, or it is
-        // all there is.
+        // Check the last one that begins before the end first: often the range is still empty, or
+        // this is the only stretch in it.
         let Some((start, last)) = self.map.range(..to).next_back() else { return Vec::new() };
         let end = start + last.length;
         if end <= from {
@@ -119,8 +119,8 @@ impl ExtentMap {
         gone
     }
 
-    /// Cuts `from..to` out of the one stretch on the disk that covers all of it, if there is one:
-    /// what most overwriting does.
+    /// Removes `from..to` from the one stretch on the disk that covers all of it, if there is one:
+    /// the usual case of overwriting.
     fn cut_out(&mut self, from: u64, to: u64) -> Option<Extent> {
         let (&start, extent) = self.map.range_mut(..=from).next_back()?;
         let (Place::Disk(place), end) = (&extent.place, start + extent.length) else { return None };
@@ -140,8 +140,7 @@ impl ExtentMap {
         Some(Extent::disk(to - from, place + (from - start)))
     }
 
-    /// Puts a stretch where a hole is. Stretches that go on from one another become one, within a
-    /// cluster.
+    /// Inserts a stretch where a hole is. Adjacent stretches are merged within a cluster.
     pub(crate) fn put(&mut self, offset: u64, extent: Extent, cluster_bytes: u32) {
         self.inline_bytes += extent.inline_bytes();
         self.disk_bytes += extent.length - extent.inline_bytes();
@@ -169,8 +168,8 @@ impl ExtentMap {
         on_disk.into_iter().for_each(|stretch| self.join_next(stretch, cluster_bytes));
     }
 
-    /// Makes a stretch of the disk and the one behind it one, where that goes on from it: writes
-    /// that are under way together end in any order.
+    /// Merges a stretch on the disk with the next one, if that continues it: concurrent writes
+    /// complete in any order.
     fn join_next(&mut self, (start, place, length): (u64, u64, u64), cluster_bytes: u32) {
         let (at, goes_on_at) = (start + length, place + length);
         if goes_on_at.is_multiple_of(u64::from(cluster_bytes)) {
@@ -182,7 +181,7 @@ impl ExtentMap {
         self.map.get_mut(&start).into_iter().for_each(|stretch| stretch.length += more);
     }
 
-    /// Takes the stretches out one by one, the last first.
+    /// Removes the stretches one by one, the last first.
     pub(crate) fn pop(&mut self) -> Option<(u64, Extent)> {
         self.map.pop_last()
     }
@@ -209,7 +208,7 @@ mod tests {
             (seed >> 33) % limit
         };
         let mut map = ExtentMap::default();
-        // What is at each offset: nothing, a byte in memory, or a place on the disk.
+        // What each offset holds: nothing, a byte in memory, or a place on the disk.
         let mut expected = vec![None; 600];
         for round in 0..5_000_u64 {
             let (from, length) = (random(500), random(90) + 1);

@@ -1,5 +1,5 @@
-//! An open file system and what it tells of itself; operations on names and content are in files of
-//! their own.
+//! An open file system: its attributes, holds, syncs and statistics. Operations on names and
+//! content are in files of their own.
 
 use std::rc::Rc;
 
@@ -10,31 +10,31 @@ use crate::locks::Mode;
 use crate::record::{Attributes, InodeId, Record};
 use crate::space::Need;
 
-/// An open file system. Clones are handles to the same one.
+/// An open file system. Clones are handles to the same file system.
 #[derive(Debug, Clone)]
 pub struct LogFs(pub(crate) Rc<Instance>);
 
-/// What `statfs(2)` tells.
+/// What `statfs(2)` reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Space {
     /// Unit of allocation, bytes.
     pub block_bytes: u32,
-    /// Bytes that content can take at most, with nothing in the log but what it always needs.
+    /// Most bytes that content can take, when the log holds only what it always needs.
     pub total_bytes: u64,
-    /// Bytes that can still be written, those included that cleaning wins back.
+    /// Bytes that can still be written, including those that cleaning can reclaim.
     pub free_bytes: u64,
-    /// Of the free bytes those that a write is sure to find: whole clusters, as content is given
-    /// no less at a time.
+    /// The part of the free bytes that a write is sure to get: whole clusters, as content is
+    /// allocated in clusters.
     pub available_bytes: u64,
     /// Bytes of content on the disk.
     pub live_bytes: u64,
-    /// Bytes of content that are in memory and in the log.
+    /// Bytes of content in memory and in the log.
     pub inline_bytes: u64,
     /// Inodes.
     pub inodes: u64,
 }
 
-/// Attributes to set; what is `None` stays.
+/// Attributes to set; those that are `None` stay.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AttributeChange {
     /// Permission bits, the lower 12.
@@ -50,7 +50,7 @@ pub struct AttributeChange {
 }
 
 impl LogFs {
-    /// What `stat(2)` tells of an inode.
+    /// What `stat(2)` reports of an inode.
     ///
     /// # Errors
     /// [`Error::NotFound`].
@@ -59,7 +59,7 @@ impl LogFs {
         state.tree.get(inode).map(crate::tree::Inode::shown).ok_or(Error::NotFound)
     }
 
-    /// Bytes of an inode's content that are stored, holes left out.
+    /// Bytes of an inode's content, without holes.
     ///
     /// # Errors
     /// [`Error::NotFound`].
@@ -91,8 +91,8 @@ impl LogFs {
         self.stat(inode)
     }
 
-    /// Keeps an inode and its content, whatever becomes of its names, until it is released as often
-    /// as held.
+    /// Keeps an inode and its content, even without a name, until it has been released as often as
+    /// held.
     ///
     /// # Errors
     /// [`Error::NotFound`].
@@ -103,7 +103,7 @@ impl LogFs {
         Ok(())
     }
 
-    /// Undoes one [`LogFs::hold`]; an inode that has no name left goes with the last one.
+    /// Undoes one [`LogFs::hold`]; the last one deletes an inode that has no name left.
     pub fn release(&self, inode: InodeId) {
         let is_last = {
             let mut state = self.0.state.borrow_mut();
@@ -112,21 +112,21 @@ impl LogFs {
             node.holders == 0 && node.attributes.links == 0
         };
         if is_last {
-            // A file system that has failed or is closed deletes it when it is opened again.
+            // If the file system has failed or is closed, the next opening deletes the inode.
             let _deleted_later = self.0.commit(&[Record::Delete { inode }]);
         }
     }
 
-    /// Makes everything durable that was acknowledged before the call.
+    /// Makes everything acknowledged before the call durable.
     ///
     /// # Errors
-    /// [`Error::Failed`] when the device does not let it.
+    /// [`Error::Failed`] when the device fails.
     pub async fn sync(&self) -> Result<(), Error> {
         let last = self.0.state.borrow().log.last_ticket;
         self.0.sync_to(last).await
     }
 
-    /// Makes an inode's last change durable, and all before it.
+    /// Makes an inode's last change durable, and all changes before it.
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::Failed`].
@@ -135,7 +135,7 @@ impl LogFs {
         self.0.sync_to(ticket).await
     }
 
-    /// The same for content and size: a change of attributes alone is not waited for.
+    /// As [`LogFs::fsync`] for content and size: does not wait for a change of attributes alone.
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::Failed`].
@@ -144,19 +144,19 @@ impl LogFs {
         self.0.sync_to(ticket).await
     }
 
-    /// Whether there are changes that a crash would take away.
+    /// Whether there are changes that a crash would lose.
     pub fn has_unsynced(&self) -> bool {
         let log = &self.0.state.borrow().log;
         log.last_ticket > log.durable_ticket
     }
 
-    /// How much there is, and how much is left.
+    /// Total and free space.
     pub fn space(&self) -> Space {
         let state = self.0.state.borrow();
         let layout = &self.0.layout;
         let cluster_bytes = u64::from(layout.cluster_bytes);
         let live_bytes = state.clusters.live_bytes();
-        // What is kept beyond that goes as soon as the space is wanted.
+        // Clusters kept beyond this are freed as soon as their space is needed.
         let set_aside = state.set_aside(layout);
         let total_bytes = u64::from(layout.owned).saturating_sub(u64::from(set_aside)) * cluster_bytes;
         let free_bytes = total_bytes.saturating_sub(live_bytes);
@@ -171,7 +171,7 @@ impl LogFs {
         }
     }
 
-    /// What went on in the background since opening.
+    /// Background work since opening.
     pub fn activity(&self) -> Activity {
         self.0.state.borrow().activity
     }
@@ -181,12 +181,12 @@ impl LogFs {
         self.0.layout
     }
 
-    /// How it is cleaned.
+    /// The cleaning settings in effect.
     pub fn cleaning(&self) -> crate::CleaningSettings {
         self.0.cleaning
     }
 
-    /// Writes a checkpoint now, so that the next opening is quick. Without need: one is written
+    /// Starts a checkpoint now, so that the next opening is quick. Never required: one is written
     /// whenever the log has grown.
     pub fn want_checkpoint(&self) {
         self.0.state.borrow_mut().checkpoint_wanted = true;

@@ -1,6 +1,6 @@
-//! The tasks that write the log: one makes frames as records come, and at once when somebody waits
-//! for durability; the other flushes the device. Frames go on being written while it does. Whoever
-//! comes while a flush is under way is served by the next one, all together.
+//! The tasks that write the log. One makes frames as records arrive, at once when an operation
+//! waits for durability; the other flushes the device, while frames continue to be written. Syncs
+//! that arrive during a flush are all served by the next one.
 
 use std::rc::Rc;
 
@@ -9,7 +9,7 @@ use iolab_disk::DeviceError;
 use crate::disk::Transfer;
 use crate::instance::{Instance, Phase, State, step_aside};
 
-/// What one turn has to do.
+/// The work of one turn.
 struct Turn {
     /// Write groups up to this ticket.
     until: u64,
@@ -40,17 +40,17 @@ async fn take_turn(instance: &Instance, turn: Turn) -> Result<(), DeviceError> {
         let composed = {
             let mut state = instance.state.borrow_mut();
             let state = &mut *state;
-            // That a cluster is there is what `for_log` sets clusters aside for; a disk that lies
-            // about its size comes here.
+            // `for_log` reserves clusters so that one is available; a disk that lies about its size
+            // can get here.
             state.log.compose(turn.until, &mut state.clusters).map_err(|_| DeviceError::Failed(28))?
         };
         let Some(frame) = composed else { break };
         instance.state.borrow_mut().activity.frames += 1;
         writes.push(instance.disk.write(frame.place, frame.buffer));
-        // Making a frame takes a while: operations go on in between.
+        // Making a frame takes a while: let operations run in between.
         step_aside().await;
     }
-    // Who waited for room among what waits to be written has it.
+    // Tasks that waited for room in the queue can continue.
     instance.progress.notify();
     let mut result = Ok(());
     for write in writes {
@@ -90,7 +90,7 @@ pub(crate) async fn run_flushes(instance: Rc<Instance>) {
             state.activity.syncs += 1;
             instance.consider(state);
         }
-        // What was asked for meanwhile.
+        // Syncs may have been requested during the flush.
         instance.work.notify();
         instance.progress.notify();
     }

@@ -1,5 +1,5 @@
-//! Frames of the metadata log: what is written at once, with what proves its place in the order
-//! (docs/logfs/format.md).
+//! Frames of the metadata log: the unit of writing, with the data that proves its place in the
+//! order (docs/logfs/format.md).
 
 use iolab_disk::Buffer;
 
@@ -12,11 +12,11 @@ const MAGIC: &[u8; 4] = b"LFFR";
 /// Bytes before the payload.
 pub(crate) const HEADER_BYTES: usize = 64;
 
-/// No sequence and no epoch has come so far by counting; behind the last one there is room for many
-/// more, and for anchors that name them.
+/// Counting never reaches this sequence or epoch; above it there is room for many more numbers, and
+/// for anchors that name them.
 const UNCOUNTED: u64 = 1 << 61;
 
-/// What a frame says of itself.
+/// The header of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) sequence: u64,
@@ -24,12 +24,12 @@ pub(crate) struct Header {
     pub(crate) flushed: u64,
     pub(crate) previous: u32,
     pub(crate) next_cluster: u32,
-    /// Changes in the frames before this one, counted from 1 on; 0 when nobody counted, as in
-    /// version 1 of the format.
+    /// Changes in the frames before this one, counted from 1; 0 when unknown, as in version 1 of
+    /// the format.
     pub(crate) changes: u32,
 }
 
-/// A frame as it was read.
+/// A frame that was read.
 #[derive(Debug)]
 pub(crate) struct Frame<'a> {
     pub(crate) header: Header,
@@ -38,13 +38,13 @@ pub(crate) struct Frame<'a> {
 }
 
 impl Frame<'_> {
-    /// Bytes on the disk, padding included.
+    /// Bytes on the disk, including padding.
     pub(crate) fn disk_bytes(&self, layout: &Layout) -> u32 {
         layout.blocks((HEADER_BYTES + self.payload.len()) as u64) as u32
     }
 }
 
-/// Makes a frame in `buffer`, which holds the payload behind room for the header; answers its
+/// Makes a frame in `buffer`, which holds the payload after room for the header; returns its
 /// checksum.
 pub(crate) fn seal(buffer: &mut Buffer, payload_bytes: usize, header: &Header, layout: &Layout) -> u32 {
     let mut head = [0; HEADER_BYTES];
@@ -64,7 +64,7 @@ pub(crate) fn seal(buffer: &mut Buffer, payload_bytes: usize, header: &Header, l
     checksum
 }
 
-/// The frame at the start of `bytes`, if there is one of this file system and it is whole.
+/// The frame at the start of `bytes`, if it is whole and of this file system.
 pub(crate) fn parse<'a>(bytes: &'a [u8], layout: &Layout) -> Option<Frame<'a>> {
     let mut take = Take(bytes);
     if take.array::<4>()? != *MAGIC {
@@ -79,7 +79,7 @@ pub(crate) fn parse<'a>(bytes: &'a [u8], layout: &Layout) -> Option<Frame<'a>> {
     if id != layout.id[..8] || domain != layout.domain || !is_counted {
         return None;
     }
-    // The checksum was made over a header whose checksum was zero.
+    // The checksum covers the header with its checksum field set to zero.
     let computed = crc32c_of_parts(&[&whole[..4], &[0; 4], &whole[8..]]);
     if computed != checksum {
         return None;
@@ -88,17 +88,17 @@ pub(crate) fn parse<'a>(bytes: &'a [u8], layout: &Layout) -> Option<Frame<'a>> {
     Some(Frame { header, checksum, payload: &whole[HEADER_BYTES..] })
 }
 
-/// The frames of a cluster, wherever they begin, from an offset on.
+/// The frames of a cluster from an offset on, at any block.
 ///
-/// Whole frames do not overlap, nor do damaged ones that were frames once. What claims otherwise
-/// was made on purpose: the search ends when more bytes were checksummed than frames and damage can
-/// have, so that its cost is bounded by the cluster's length.
+/// Whole frames do not overlap, nor do damaged ones that once were frames. Data that claims
+/// otherwise was forged: the search ends when more bytes have been checksummed in vain than frames
+/// and damage can account for, so that its cost is bounded by the cluster's length.
 #[derive(Debug)]
 pub(crate) struct Search<'a> {
     bytes: &'a [u8],
     layout: Layout,
     at: usize,
-    /// Bytes whose checksum was made and was another.
+    /// Bytes whose checksum was computed and did not match.
     in_vain: usize,
 }
 
@@ -107,8 +107,7 @@ impl<'a> Search<'a> {
         Search { bytes, layout: *layout, at: offset as usize, in_vain: 0 }
     }
 
-    /// Bytes that a frame which may begin here says that it has, if its checksum would have to be
-    /// made.
+    /// The length that a possible frame here claims, if its checksum would have to be computed.
     fn claimed(here: &[u8], layout: &Layout) -> usize {
         let is_ours = here.starts_with(MAGIC) && here.get(8..16) == Some(&layout.id[..8]);
         let length = here.get(40..44).filter(|_| is_ours).and_then(|bytes| Take(bytes).u32());
@@ -126,7 +125,7 @@ impl<'a> Iterator for Search<'a> {
             let (at, here) = (self.at, &bytes[self.at..]);
             let claimed = Search::claimed(here, &layout);
             if claimed > 0 && self.in_vain + claimed > bytes.len() {
-                // No search goes on behind this.
+                // Ends the search for good.
                 self.at = bytes.len();
                 return None;
             }
@@ -141,7 +140,7 @@ impl<'a> Iterator for Search<'a> {
     }
 }
 
-/// Whether `header` is that of the frame which belongs at `place`, of an epoch within the bounds.
+/// Whether `header` is that of the frame expected at `place`, with an epoch within the bounds.
 pub(crate) fn belongs(header: &Header, place: &FramePlace, epochs: std::ops::RangeInclusive<u64>) -> bool {
     header.sequence == place.sequence && header.previous == place.previous && epochs.contains(&header.epoch)
 }
@@ -170,7 +169,7 @@ mod tests {
         for (number, at) in (0..1 << 20).step_by(1 << 15).enumerate() {
             put(&mut cluster, at, (1 << 15) - HEADER_BYTES, number as u64, &layout);
         }
-        // All but every fourth are damaged: none of them keeps the search from the others.
+        // Every frame except each fourth is damaged; the damaged ones do not hide the others.
         (0..1 << 20).step_by(1 << 15).filter(|at| at % (1 << 17) > 0).for_each(|at| cluster[at + 100] = 1);
         let found = Search::new(&cluster, 512, &layout).map(|(at, frame)| (at, frame.header.sequence));
         assert_eq!(found.collect::<Vec<_>>(), (1..8).map(|four| (four << 17, u64::from(four) * 4)).collect::<Vec<_>>());
@@ -183,7 +182,7 @@ mod tests {
         let length = cluster.len();
         for at in (0..length).step_by(BLOCK) {
             put(&mut cluster, at, 0, 1, &layout);
-            // Each goes on to the end of the cluster.
+            // Each claims to reach the end of the cluster.
             let claimed = (length - at - HEADER_BYTES) as u32;
             cluster[at + 40..at + 44].copy_from_slice(&claimed.to_le_bytes());
         }

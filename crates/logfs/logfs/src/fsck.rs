@@ -1,10 +1,10 @@
-//! Checking a file system that is not open, and repairing what can be repaired.
+//! Checks a file system that is not open, and repairs what can be repaired.
 //!
-//! Every fault is told with what a repair does about it. Repairs never lose silently: what a repair
-//! gives up is a fault in the report. The content of files is looked at only by [`check_content`],
-//! which has to read all of it: what is wrong there nobody can mend. Where both anchors of a domain
-//! are gone, the newest checkpoint that is whole is looked for. A file system whose bootstrap
-//! records are all gone cannot be read, and is not guessed at.
+//! Every fault is reported with what a repair does about it. A repair never loses anything
+//! silently: what it gives up is a fault in the report. The content of files is checked only by
+//! [`check_content`], which has to read all of it; bad content cannot be repaired. If both anchors
+//! of a domain are gone, the newest whole checkpoint is searched for. A file system whose bootstrap
+//! records are all gone cannot be read, and no guess is made.
 
 mod across;
 mod content;
@@ -24,93 +24,94 @@ use crate::{Disk, Error, Layout, OpenOptions, Runtime, checkpoint, open};
 /// Whether to change the disk.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Repair {
-    /// Only look.
+    /// Only check.
     No,
     /// Repair what can be repaired.
     Yes,
 }
 
-/// What kind of thing is wrong.
+/// The kind of a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum InconsistencyKind {
-    /// One of the two bootstrap records cannot be read; it is written anew from the other.
+    /// One of the two bootstrap records cannot be read; it is rewritten from the other.
     Bootstrap,
-    /// One of the two owner maps cannot be read; it is written anew from the other.
+    /// One of the two owner maps cannot be read; it is rewritten from the other.
     OwnerMap,
-    /// One of the two anchors cannot be read; it is written anew from the other. Where both cannot,
-    /// the log is looked for on the whole disk.
+    /// One of the two anchors cannot be read; it is rewritten from the other. If both cannot be
+    /// read, the whole disk is searched for the log.
     Anchor,
-    /// The newest checkpoint cannot be read, and nothing is lost by that; new ones are written.
+    /// The newest checkpoint cannot be read, but nothing is lost; new ones are written.
     Checkpoint,
-    /// The checkpoint before the newest, or the log since, cannot be read; new ones are written.
+    /// The checkpoint before the newest, or the log since then, cannot be read; new ones are
+    /// written.
     OlderCheckpoint,
-    /// Something durable is missing from the log; a repair goes on with what is there.
+    /// Something durable is missing from the log; a repair continues with what is there.
     LostTail,
-    /// The root directory is missing, or is something else; an empty one takes its place, and what
-    /// was in it goes to `lost+found`.
+    /// The root directory is missing, or is not a directory; an empty one replaces it, and what was
+    /// in it goes to `lost+found`.
     Root,
-    /// A name that is empty, `.` or `..`, or has a slash or zero in it; its bytes that cannot be
+    /// A name that is empty, `.` or `..`, or contains a slash or a zero byte; the invalid bytes
     /// become underscores.
     ImpossibleName,
-    /// A name leads to an inode that does not exist, or of another kind, or to a directory that has
-    /// a name already; it is removed.
+    /// A name that leads to a missing inode, to one of another kind, or to a directory that already
+    /// has a name; it is removed.
     BadName,
-    /// An inode whose number belongs to another domain than its log; it gets a number of its own.
+    /// An inode whose number belongs to a domain other than that of its log; it gets a new number.
     ForeignNumber,
-    /// A name that two domains have at top level; one of them gets another.
+    /// A top-level name that two domains have; one of them gets another name.
     DoubleName,
-    /// An inode that no name leads to; it is put into `lost+found`.
+    /// An inode that no name leads to; it is moved to `lost+found`.
     NoName,
-    /// A link count that is not the number of names; it is set.
+    /// A link count that differs from the number of names; it is corrected.
     LinkCount,
-    /// A directory that does not know the directory it is in; it is told.
+    /// A directory with a wrong parent; the parent is corrected.
     Parent,
-    /// Content behind the end of a file; it is cut off.
+    /// Content beyond the end of a file; it is cut off.
     BeyondEnd,
-    /// Content of two files, or of a file and the log, in the same place, or outside of the disk;
-    /// it is cut out of the later one.
+    /// Content of two files, or of a file and the log, in the same place, or content outside of the
+    /// disk; it is removed from the later file.
     Overlap,
 }
 
-/// Something that is wrong.
+/// A fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inconsistency {
-    /// What kind of thing.
+    /// Its kind.
     pub kind: InconsistencyKind,
-    /// Where and how, for people.
+    /// A description of where and how, for people.
     pub what: String,
 }
 
-/// What a check found.
+/// The result of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FsckReport {
-    /// What is wrong, in no particular order.
+    /// The faults, in no particular order.
     pub faults: Vec<Inconsistency>,
-    /// Whether it has been repaired.
+    /// Whether they have been repaired.
     pub repaired: bool,
-    /// What reading the log found.
+    /// What opening found when it read the log.
     pub recovery: Recovery,
-    /// Inodes looked at.
+    /// Inodes checked.
     pub inodes: u64,
     /// Bytes of content, in memory and on the disk.
     pub content_bytes: u64,
 }
 
 impl FsckReport {
-    /// Whether nothing was wrong.
+    /// Whether there are no faults.
     pub fn is_sound(&self) -> bool {
         self.faults.is_empty()
     }
 }
 
-/// What was read of a file system, and what is wrong with what leads there.
+/// A file system that was read, and which copies of its records are valid.
 struct Read {
     layout: Layout,
     owners: Rc<Owners>,
-    /// Which of the two bootstrap records and owner maps are good.
+    /// Which of the two bootstrap records and owner maps are valid.
     records: [bool; 2],
     maps: [bool; 2],
-    /// Which copies of each domain's anchor are good.
+    /// Which copies of each domain's anchor are valid.
     anchors: Vec<[bool; 2]>,
     domains: Vec<Loaded>,
 }
@@ -140,7 +141,7 @@ impl Read {
             faults.extend((!good).then_some(Inconsistency { kind: InconsistencyKind::OwnerMap, what }));
         }
         for (loaded, good) in self.domains.iter_mut().zip(&self.anchors) {
-            // Version 1 wrote one at a time.
+            // Version 1 did not write both.
             let is_bad = |(_, is_good): &(u64, bool)| !is_good && (self.layout.version > 1 || *good == [false; 2]);
             let bad = Anchor::places(&loaded.layout).into_iter().zip(*good).filter(is_bad);
             faults.extend(bad.map(|(place, _)| {
@@ -178,11 +179,12 @@ impl Read {
     }
 }
 
-/// Checks every invariant of a file system, in all of its domains and across them; it must not be
+/// Checks every invariant of a file system, in each of its domains and across them; it must not be
 /// open.
 ///
 /// # Errors
-/// [`Error::Unusable`] and [`Error::Corrupt`] for what cannot even be read, [`Error::Device`].
+/// [`Error::Unusable`] and [`Error::Corrupt`] when the file system cannot be read at all,
+/// [`Error::Device`].
 pub async fn fsck(disk: &Disk, repair: Repair, runtime: Runtime) -> Result<FsckReport, Error> {
     let mut read = Read::from(disk).await?;
     let mut recovery = Recovery { closed: true, ..Recovery::default() };
@@ -190,7 +192,7 @@ pub async fn fsck(disk: &Disk, repair: Repair, runtime: Runtime) -> Result<FsckR
     for loaded in &read.domains {
         let sizes = loaded.tree.iter().map(|(_, node)| node.file().map_or(0, crate::extents::ExtentMap::stored_bytes));
         content_bytes += sizes.sum::<u64>();
-        // The root directory is in every domain that has not lost its part of it.
+        // Every domain that has not lost its part of the root directory counts the root.
         let is_counted = loaded.layout.domain > 0 && loaded.tree.get(crate::InodeId::ROOT).is_some();
         inodes += loaded.tree.len() as u64 - u64::from(is_counted);
         recovery.add(&loaded.recovery);
@@ -201,9 +203,9 @@ pub async fn fsck(disk: &Disk, repair: Repair, runtime: Runtime) -> Result<FsckR
     }
     read.write_anew(disk).await?;
     for loaded in read.domains {
-        // The mended tree is in memory only: a checkpoint makes the log say the same.
+        // The repaired tree is in memory only: a checkpoint makes the log agree with it.
         let (fs, _) = open::start(disk, OpenOptions::default(), runtime.clone(), loaded).await?;
-        // Two, so that there is one before the newest which says the same.
+        // Write two, so that the checkpoint before the newest agrees as well.
         checkpoint::write(&fs.0).await?;
         checkpoint::write(&fs.0).await?;
         fs.close().await?;

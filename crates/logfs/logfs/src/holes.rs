@@ -1,15 +1,15 @@
-//! Where a file has content and where it has holes (`SEEK_DATA` and `SEEK_HOLE` of lseek(2)), to
-//! the byte.
+//! Where a file has content and where it has holes (`SEEK_DATA` and `SEEK_HOLE` of lseek(2)), at
+//! byte precision.
 
 use crate::record::InodeId;
 use crate::{Error, LogFs};
 
 impl LogFs {
-    /// The first byte from `offset` on that is stored; nothing when only a hole, or the end,
-    /// follows.
+    /// The first stored byte from `offset` on; `None` when only a hole, or the end, follows.
     ///
     /// # Errors
-    /// [`Error::NotFound`], [`Error::IsDirectory`], [`Error::Invalid`] for what has no content.
+    /// [`Error::NotFound`], [`Error::IsDirectory`], [`Error::Invalid`] for an inode without
+    /// content.
     pub fn next_data(&self, inode: InodeId, offset: u64) -> Result<Option<u64>, Error> {
         self.check_file(inode)?;
         let state = self.0.state.borrow();
@@ -19,8 +19,8 @@ impl LogFs {
         Ok(stretch.map(|(start, _)| start.max(offset)).filter(|at| *at < size))
     }
 
-    /// The first byte from `offset` on that is not stored: in a hole, or the end; nothing from the
-    /// end on.
+    /// The first byte from `offset` on that is not stored: in a hole, or the end of the file;
+    /// `None` when `offset` is not before the end.
     ///
     /// # Errors
     /// As [`LogFs::next_data`].

@@ -1,9 +1,9 @@
-//! What the fuzzer and the tests do with disks that somebody tampered with: nothing may panic or go
-//! on for ever.
+//! What the fuzzer and the tests do with disks that were tampered with: nothing may panic or run
+//! forever.
 //!
-//! The input is a list of changes to the image of a small file system; each is five bytes: where
-//! (three), what, and whether the checksum around it shall be made right again, so that damage gets
-//! past the checksums.
+//! The input is a list of changes to the image of a small file system. Each is five bytes: where
+//! (three), what, and whether the checksum around it is recomputed, so that damage gets past the
+//! checksums.
 
 use iolab_clock::Clock;
 use iolab_disk::RamDisk;
@@ -28,12 +28,12 @@ fn run<T>(disk: &RamDisk, work: impl AsyncFnOnce(Disk, Runtime) -> T) -> Result<
     executor.run(&mut disk.clone(), work(disk.clone(), runtime))
 }
 
-/// A file system with a bit of everything, as an image.
+/// A file system with all kinds of inodes and records, as an image.
 pub fn sample() -> Vec<u8> {
     sample_of(1)
 }
 
-/// The same of several domains, each with a bit of everything.
+/// As [`sample`], with several domains.
 pub fn sample_of(domains: u32) -> Vec<u8> {
     let clusters = 2 + (CLUSTERS - 2) * u64::from(domains);
     let disk = RamDisk::new(clusters * u64::from(CLUSTER), BLOCK as u32);
@@ -56,7 +56,7 @@ pub fn sample_of(domains: u32) -> Vec<u8> {
 }
 
 async fn fill(fs: &LogFs) -> Result<(), Error> {
-    // Names that no other domain has.
+    // Names that are unique among the domains.
     let domain = fs.layout().domain;
     let name = |name: &str| format!("{name}{}", if domain == 0 { String::new() } else { domain.to_string() });
     let directory = fs.make_directory(InodeId::ROOT, name("directory").as_bytes(), Owner::default()).await?;
@@ -76,9 +76,9 @@ async fn fill(fs: &LogFs) -> Result<(), Error> {
     fs.sync().await
 }
 
-/// Puts other bytes of the same length in place of some, wherever the metadata logs hold them, and
-/// makes every checksum right again, so that the image looks as if logfs had written it so. Answers
-/// how often.
+/// Replaces bytes by others of the same length wherever the metadata logs hold them, and recomputes
+/// every checksum, so that the image looks as if logfs had written it. Returns the number of
+/// replacements.
 pub fn forge(image: &mut [u8], from: &[u8], to: &[u8]) -> usize {
     assert!(from.len() == to.len() && !from.is_empty(), "bytes of another length");
     let Ok(layout) = Layout::decode(image) else { return 0 };
@@ -92,8 +92,8 @@ pub fn forge(image: &mut [u8], from: &[u8], to: &[u8]) -> usize {
             })
             .collect();
         frames.sort_unstable();
-        // A frame names the checksum of the one before it, and the anchor that of the one before
-        // the first.
+        // A frame contains the checksum of the one before it; the anchor contains that of the frame
+        // before its first.
         let mut renamed = std::collections::HashMap::new();
         for (_, start, length) in frames {
             let frame = &mut image[start..start + length];
@@ -124,22 +124,22 @@ pub fn forge(image: &mut [u8], from: &[u8], to: &[u8]) -> usize {
     forged
 }
 
-/// What a part of an image is.
+/// The kind of a part of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Structure {
     /// A bootstrap record.
     Bootstrap,
     /// An anchor.
     Anchor,
-    /// The head of a frame of the metadata log.
+    /// The header of a frame of the metadata log.
     FrameHead,
-    /// What a frame holds: checkpoints, names, changes, small content.
+    /// The payload of a frame: checkpoints, names, changes, small content.
     FramePayload,
-    /// Content, or what is left of old frames.
+    /// Content, or remains of old frames.
     Content,
 }
 
-/// Where the structures of an image lie. Frames that nothing leads to any more are among them.
+/// Where the structures of an image lie, including frames that nothing leads to any more.
 pub fn structures(image: &[u8]) -> Vec<(Structure, std::ops::Range<usize>)> {
     let Ok(layout) = Layout::decode(image) else { return Vec::new() };
     let (block, cluster) = (layout.block_bytes as usize, layout.cluster_bytes as usize);
@@ -172,8 +172,7 @@ pub fn structures(image: &[u8]) -> Vec<(Structure, std::ops::Range<usize>)> {
     found
 }
 
-/// Where the checkpoints lie that the anchors of domain 0 name: the first frame of each. The newest
-/// comes first.
+/// The first frame of each checkpoint that the anchors of domain 0 name, the newest first.
 pub fn checkpoint_frames(image: &[u8]) -> Vec<usize> {
     let Ok(layout) = Layout::decode(image) else { return Vec::new() };
     let layout = layout.of_domain(0, 0);
@@ -185,8 +184,8 @@ pub fn checkpoint_frames(image: &[u8]) -> Vec<usize> {
         .collect()
 }
 
-/// Changes the image as `input` says; looks at it, repairs it and uses it. Answers what opening
-/// said.
+/// Changes the image as `input` says, then checks, repairs and uses it. Returns the error of
+/// opening, if any.
 pub fn survive(image: &[u8], input: &[u8]) -> Option<Error> {
     let disk = RamDisk::with_contents(image.to_vec(), BLOCK as u32);
     disk.with(|bytes| input.chunks_exact(5).for_each(|change| tamper(bytes, change)));
@@ -206,9 +205,9 @@ pub fn survive(image: &[u8], input: &[u8]) -> Option<Error> {
     answer.err()
 }
 
-/// Reads everything and changes something of everything. What that answers does not matter.
+/// Reads everything and changes something everywhere. The results do not matter.
 async fn use_it(disk: Disk, runtime: Runtime) -> Result<(), Error> {
-    // The image is in memory, and is not of this process.
+    // The image is in memory, but was not written by this process.
     let from_elsewhere = OpenOptions { verify_reads: VerifyReads::Always, ..OpenOptions::default() };
     let open = |setup: CoreSetup| {
         let (disk, own) = (disk.clone(), runtime.clone());
@@ -255,7 +254,7 @@ fn tamper(bytes: &mut [u8], change: &[u8]) {
         0 => at % bytes.len(),
         _ => (usize::from(how >> 2) % domains.len() * share + at % (3 * CLUSTER as usize)) % bytes.len(),
     };
-    // The frame around the place, before it is damaged.
+    // The frame around the place, before the damage.
     let length = |start: usize| {
         let frames = domains.iter().filter_map(|layout| parse(&bytes[start..], layout));
         frames.map(|frame| frame.payload.len()).next()
@@ -309,7 +308,8 @@ mod tests {
 
     #[test]
     fn reserved_bytes_of_the_bootstrap_record_mean_nothing() {
-        // Damage that a repair mends, and a byte that no field owns, with its checksum made right.
+        // Damage that a repair fixes, and a byte that belongs to no field, with its checksum
+        // recomputed.
         for reserved in 64..128 {
             survive(&sample(), &[b'F', b'F', 0, 0xff, 3, reserved, 0, 0, 3, 3]);
         }
@@ -332,8 +332,8 @@ mod tests {
         for _ in 0..times {
             let changes = usize::from(random() % 3) + 1;
             let mut input: Vec<u8> = (0..changes * 5).map(|_| random()).collect();
-            // Most in the log, with right checksums: the first frames of the cluster that the
-            // newest checkpoint begins in.
+            // Mostly in the log, with valid checksums: the first frames of the cluster in which the
+            // newest checkpoint begins.
             for change in input.chunks_exact_mut(5).filter(|change| change[0] % 8 > 0) {
                 let at = 2 * CLUSTER as usize + usize::from(change[0]) * 5 + usize::from(change[1]) * 9;
                 change[..3].copy_from_slice(&(at as u32).to_le_bytes()[..3]);

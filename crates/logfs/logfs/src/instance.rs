@@ -1,4 +1,4 @@
-//! One open file system: what its operations and its background tasks share.
+//! The state of one open file system, shared by its operations and its background tasks.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -22,19 +22,19 @@ use crate::tree::{Delta, Tree};
 use crate::turns::Turns;
 use crate::{Disk, Error, Layout};
 
-/// The log is made durable when clusters that only wait for that are more than one in so many of
-/// those that are free.
+/// The log is made durable when there are more doomed clusters than one for this number of free
+/// ones.
 const DOOMED_SHARE: u32 = 4;
-/// With its head, and a record more, this fills a frame of 8 KiB: some hundred and fifty records.
+/// With the header and one more record, this fills a frame of 8 KiB: about 150 records.
 const EAGER_BYTES: usize = (8 << 10) - 128;
 
-/// Where in its life an instance is.
+/// The phase of an instance's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Phase {
     Running,
-    /// No new operations; all tasks end but the one that writes the log.
+    /// No new operations; all tasks end except the one that writes the log.
     Closing,
-    /// No changes any more; that task ends too.
+    /// No more changes; the task that writes the log ends too.
     Closed,
 }
 
@@ -45,24 +45,24 @@ pub(crate) struct Instance {
     pub(crate) layout: Layout,
     pub(crate) options: OpenOptions,
     pub(crate) cleaning: CleaningSettings,
-    /// Most bytes of small writes that are kept in memory.
+    /// Most bytes of small writes kept in memory.
     pub(crate) inline_limit: u64,
     pub(crate) verifies_reads: bool,
     pub(crate) locks: Locks,
-    /// Of operations that wait for the log.
+    /// Turns of operations that wait for the log.
     pub(crate) turns: Turns,
     pub(crate) state: RefCell<State>,
     /// A background task may have work.
     pub(crate) work: Notify,
-    /// Something that somebody may wait for has come about: durability, space, an end.
+    /// Something that a task may wait for has happened: durability, space, an end.
     pub(crate) progress: Notify,
 }
 
-/// Fewer bytes of changes than this are read in no time.
+/// Fewer bytes of changes than this are read so quickly that a checkpoint is not worth while.
 const WORTH_BYTES: u64 = 256 << 10;
-/// The part of the limit on content in memory from which on some of it is moved, in sixteenths.
+/// Content in memory is moved to the disk when it exceeds this part of its limit, in sixteenths.
 pub(crate) const DEMOTION_SIXTEENTHS: u64 = 14;
-/// Clusters that are gathered before the device is told, unless somebody waits for space.
+/// Clusters collected before they are discarded, unless an operation waits for space.
 const DISCARDS_GATHERED: u32 = 16;
 
 #[derive(Debug)]
@@ -72,56 +72,57 @@ pub(crate) struct State {
     pub(crate) log: Log,
     pub(crate) heads: Heads,
     pub(crate) anchor: Anchor,
-    /// Room for what a change does to clusters; empty between changes.
+    /// Reused buffer for what a change does to clusters; empty between changes.
     pub(crate) deltas: Vec<Delta>,
     pub(crate) failed: Option<DeviceError>,
     pub(crate) phase: Phase,
     /// Background tasks that have not ended.
     pub(crate) tasks: u32,
     pub(crate) checkpoint_wanted: bool,
-    /// Whether one is being written.
+    /// Whether a checkpoint is being written.
     pub(crate) checkpointing: bool,
-    /// How far that has come.
+    /// Progress of that checkpoint.
     pub(crate) checkpoint_pace: Pace,
-    /// The log is written as far as somebody wants it durable, and the device is to be flushed.
+    /// The log has been written as far as an operation wants it durable; the device must be
+    /// flushed.
     pub(crate) flush_wanted: bool,
     /// The device is being flushed.
     pub(crate) flushing: bool,
-    /// When the last one began, or opening.
+    /// When the last checkpoint began, or the time of opening.
     pub(crate) checkpoint_at_ns: u64,
     pub(crate) cleaning_wanted: bool,
-    /// Somebody waits for space that only cleaning can win.
+    /// An operation waits for space that only cleaning can free.
     pub(crate) space_wanted: bool,
-    /// Somebody waits for clusters that the device has to be told of.
+    /// An operation waits for clusters that have to be discarded first.
     pub(crate) discards_wanted: bool,
-    /// Files with small content in memory, those first whose content waits for longest, each with
-    /// the ticket of its last change when it came here.
+    /// Files with small content in memory, the longest waiting first, each with the ticket of its
+    /// last change when it was queued.
     pub(crate) inline_queue: VecDeque<(u64, InodeId)>,
-    /// Files that reads found in many pieces.
+    /// Files that reads found scattered.
     pub(crate) scattered: VecDeque<InodeId>,
-    /// Bytes that putting files together may move.
+    /// Bytes that automatic defragmentation may move.
     pub(crate) defragment_credit: u64,
-    /// The last ticket when there was no room to move such content to.
+    /// The last ticket at the time when there was no room to move small content to.
     pub(crate) no_room_at: Option<u64>,
-    /// The last ticket when cleaning found nothing to gain.
+    /// The last ticket at the time when cleaning found nothing to gain.
     pub(crate) fruitless_at: Option<u64>,
     pub(crate) activity: Activity,
 }
 
 impl State {
-    /// Whether so much has changed since the last checkpoint that reading it would take a good part
-    /// of the time of opening.
+    /// Whether so much has changed since the last checkpoint that reading the changes would take a
+    /// good part of the time to open.
     pub(crate) fn is_checkpoint_worth_while(&self) -> bool {
         self.log.tail_bytes() > self.tree.cost_bytes() / 4 + WORTH_BYTES
     }
 
-    /// Whether content in memory has come so close to its limit that some of it has to be moved to
-    /// the disk.
+    /// Whether content in memory is so close to its limit that some of it has to be moved to the
+    /// disk.
     pub(crate) fn is_demotion_wanted(&self, limit_bytes: u64) -> bool {
         self.tree.inline_bytes() > limit_bytes / 16 * DEMOTION_SIXTEENTHS
     }
 
-    /// Whether the device has to be told of free clusters.
+    /// Whether free clusters have to be discarded now.
     pub(crate) fn is_discard_wanted(&self) -> bool {
         let waiting = self.clusters.undiscarded_count();
         waiting >= DISCARDS_GATHERED || (waiting > 0 && self.discards_wanted)
@@ -142,8 +143,8 @@ impl Instance {
         self.clock.unix_ns()
     }
 
-    /// One change: appended to the log and applied, at once. What it rests on was checked since the
-    /// last await.
+    /// One change: appended to the log and applied atomically. Its preconditions were checked since
+    /// the last await.
     pub(crate) fn commit(&self, records: &[Record]) -> Result<u64, Error> {
         let mut state = self.state.borrow_mut();
         let state = &mut *state;
@@ -158,9 +159,9 @@ impl Instance {
         for record in records {
             state.clusters.sums.follow(record);
             if let Err(contradiction) = state.tree.apply(record, &mut deltas) {
-                // Memory contradicts a change that was checked: what was read from the disk had a
-                // flaw that opening does not look for. Nothing more may be written from such a
-                // memory.
+                // The state in memory contradicts a change that was checked: what was read from the
+                // disk had a fault that opening does not detect. Nothing more may be written from
+                // this state.
                 state.failed = Some(DeviceError::Failed(117));
                 self.progress.notify();
                 return Err(Error::Corrupt(contradiction.0));
@@ -192,13 +193,14 @@ impl Instance {
             state.checkpoint_wanted = is_long || (state.is_checkpoint_worth_while() && is_due());
         }
         self.free_doomed(state);
-        // Looking for clusters to clean takes a look at all of them: not for every change.
+        // Choosing clusters to clean scans all of them: do not do so for every change.
         let rested = state.fruitless_at.is_none_or(|ticket| state.log.last_ticket > ticket + 64);
         if rested && self.is_cleaning_due(state) {
             state.cleaning_wanted = true;
         }
         if state.clusters.doomed_count() * DOOMED_SHARE > state.clusters.free_count() {
-            // They are free when the log is durable: before anybody has to wait for that.
+            // They are free once the log is durable: start before an operation has to wait for
+            // that.
             state.log.wanted_ticket = state.log.last_ticket;
             self.work.notify();
         }
@@ -209,27 +211,27 @@ impl Instance {
         }
     }
 
-    /// Frees what was doomed by changes that are durable.
+    /// Frees clusters that were doomed by changes that are now durable.
     pub(crate) fn free_doomed(&self, state: &mut State) {
         let freed = state.clusters.durable(state.log.durable_ticket);
         state.activity.freed_clusters += u64::from(freed);
     }
 
-    /// The log is written without being asked when so much waits: little, because operations stand
-    /// behind it on devices that do a transfer while they are given it.
+    /// The log is written without a request when this many bytes are queued. The number is small
+    /// because operations wait behind the write on devices that do a transfer during submission.
     pub(crate) fn eager_bytes(&self) -> usize {
         (self.layout.cluster_bytes as usize / 4).min(EAGER_BYTES)
     }
 
-    /// Who makes much of it waits for the log when so much waits.
+    /// Operations that queue many bytes wait for the log from this amount on.
     pub(crate) fn bulk_bytes(&self) -> usize {
         (self.layout.cluster_bytes as usize / 4).min(128 << 10)
     }
 
-    /// Holds blocks that were read from `place` on against their checksums.
+    /// Compares blocks that were read from `place` on with their checksums.
     ///
     /// # Errors
-    /// [`Error::Content`] when one is not what was written; it is counted.
+    /// [`Error::Content`] when a block does not match; the error is counted.
     pub(crate) fn verify(&self, place: u64, bytes: &[u8]) -> Result<(), Error> {
         let mismatch = self.state.borrow().clusters.sums.mismatch(place, bytes);
         let Some(place) = mismatch else { return Ok(()) };
@@ -259,7 +261,7 @@ impl Instance {
         }
     }
 
-    /// The log cannot be written any more.
+    /// Notes that the log cannot be written any more.
     pub(crate) fn fail(&self, error: DeviceError) {
         let mut state = self.state.borrow_mut();
         state.failed.get_or_insert(error);
@@ -268,8 +270,8 @@ impl Instance {
         self.progress.notify();
     }
 
-    /// Waits for work of a background task that ends in the phase `last`; `None` when it should
-    /// end.
+    /// Waits for work of a background task that ends in the phase `last`; returns `None` when the
+    /// task should end.
     pub(crate) async fn wait_for_work<T>(
         &self,
         last: Phase,
@@ -297,7 +299,7 @@ impl Instance {
     }
 }
 
-/// Lets other tasks have a turn.
+/// Yields to other tasks.
 pub(crate) async fn step_aside() {
     let mut stepped = false;
     poll_fn(|context| {

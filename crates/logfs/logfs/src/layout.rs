@@ -1,4 +1,4 @@
-//! How the disk is cut, and the bootstrap record that says so (docs/logfs/format.md).
+//! The layout of the disk, and the bootstrap record that describes it (docs/logfs/format.md).
 
 mod defaults;
 
@@ -8,20 +8,20 @@ use crate::checksum::crc32c;
 use crate::cleaning::CleaningDefaults;
 
 const MAGIC: &[u8; 8] = b"IOLABLFS";
-/// The version written. Version 1 is read, and brought up to this one when it is opened to be
-/// changed.
+/// The version that is written. Version 1 is read, and upgraded when the file system is opened for
+/// writing.
 pub(crate) const VERSION: u32 = 2;
-/// Where the set of compatible features stands in the record.
+/// Offset of the set of compatible features in the record.
 const COMPATIBLE_AT: usize = 68;
-/// Where the share of the one domain stands in the record.
+/// Offset of the only domain's share in the record.
 const SHARE_AT: usize = 128;
-/// Most clusters: memory is taken for each when a file system is opened.
+/// Most clusters: opening a file system allocates memory for each.
 const MOST_CLUSTERS: u32 = 1 << 24;
-/// The incompatible feature: several domains, or one that several were merged into. Owners are in
-/// the owner map.
+/// The incompatible feature: several domains, or one that several were merged into. The owner map
+/// then holds the owners.
 const MAPPED: u32 = 1;
 
-/// The compatible feature: the record says how to clean where nobody else does.
+/// The compatible feature: the record has the default cleaning settings.
 const CLEANING: u32 = 1;
 
 /// Sizes and numbers of a file system.
@@ -35,30 +35,30 @@ pub struct Layout {
     pub clusters: u32,
     /// Longest write that goes into the metadata log, bytes.
     pub small_max_bytes: u32,
-    /// Tells file systems apart.
+    /// Distinguishes file systems.
     pub id: [u8; 16],
-    /// When it was made, ns since 1970.
+    /// Time of creation, ns since 1970.
     pub made_ns: u64,
     /// Domains that share the disk.
     pub domains: u32,
-    /// The domain that this is the layout of.
+    /// The domain that this layout describes.
     pub domain: u32,
     /// Clusters of that domain.
     pub owned: u32,
-    /// Counted up whenever clusters and inodes change their owners.
+    /// Incremented whenever clusters and inodes change their owners.
     pub generation: u32,
-    /// Runs of the owner map; none when all belongs to one domain since ever.
+    /// Runs of the owner map; 0 when everything has always belonged to one domain.
     pub map_runs: u32,
     /// CRC32C of the owner map.
     pub map_checksum: u32,
-    /// Of the format.
+    /// Version of the format.
     pub version: u32,
-    /// How it is cleaned where whoever opens it does not say.
+    /// How the file system is cleaned if the caller that opens it does not say.
     pub cleaning: CleaningDefaults,
 }
 
 impl Layout {
-    /// Why these numbers cannot be.
+    /// Why these numbers are invalid.
     pub(crate) fn objection(&self) -> Option<String> {
         let Layout { block_bytes, cluster_bytes, clusters, small_max_bytes, .. } = *self;
         if !block_bytes.is_power_of_two() || !(512..=65_536).contains(&block_bytes) {
@@ -92,12 +92,12 @@ impl Layout {
         None
     }
 
-    /// Clusters that a domain needs to work at all.
+    /// Fewest clusters with which a domain can work.
     pub(crate) fn least_clusters(&self) -> u32 {
         4 + self.log_slack() * 6 + 2
     }
 
-    /// The same, brought up to the version that is written.
+    /// The same layout in the version that is written.
     pub(crate) fn current(&self) -> Layout {
         Layout { version: VERSION, ..*self }
     }
@@ -107,8 +107,8 @@ impl Layout {
         self.id == next.id && self.generation.checked_add(1) == Some(next.generation)
     }
 
-    /// How many domains there can be: as many as the first half of a fixed cluster has room for
-    /// anchors of.
+    /// The largest possible number of domains: the first half of a fixed cluster must have room for
+    /// their anchors.
     pub fn most_domains(block_bytes: u32, cluster_bytes: u32) -> u32 {
         ((cluster_bytes / block_bytes.max(1) / 2).saturating_sub(1) / 2).max(1)
     }
@@ -118,19 +118,19 @@ impl Layout {
         self.map_runs > 0
     }
 
-    /// The layout of a certain domain, which owns so many clusters.
+    /// The layout of a given domain, which owns this number of clusters.
     pub(crate) fn of_domain(&self, domain: u32, owned: u32) -> Layout {
         Layout { domain, owned, ..*self }
     }
 
-    /// The cluster that holds the anchors of this generation: those of the one before stay as they
-    /// are in the other.
+    /// The cluster that holds the anchors of this generation; those of the previous generation stay
+    /// in the other one.
     pub(crate) fn anchor_cluster(&self) -> u32 {
         if self.generation.is_multiple_of(2) { 0 } else { self.clusters - 1 }
     }
 
     /// Where the two copies of the owner map lie, and how much room each has: a quarter of each
-    /// fixed cluster, generations taking turns.
+    /// fixed cluster, alternating with the generation.
     pub(crate) fn map_places(&self) -> [(u64, u64); 2] {
         let quarter = u64::from(self.cluster_bytes) / 4;
         let turn = u64::from(self.generation % 2);
@@ -139,7 +139,7 @@ impl Layout {
         [0, self.clusters - 1].map(|cluster| (self.start_of(cluster) + (2 + turn) * quarter, room))
     }
 
-    /// Clusters by which the log may grow between checkpoints, beside what its content takes.
+    /// Clusters by which the log may grow between checkpoints, beyond the checkpoints themselves.
     pub(crate) fn log_slack(&self) -> u32 {
         ((self.owned + 2) / 64).clamp(3, 64)
     }
@@ -149,7 +149,7 @@ impl Layout {
         u64::from(cluster) * u64::from(self.cluster_bytes)
     }
 
-    /// In which cluster a byte lies, and where in it.
+    /// The cluster that contains a byte, and the offset in it.
     pub(crate) fn locate(&self, place: u64) -> (u32, u32) {
         let cluster_bytes = u64::from(self.cluster_bytes);
         (u32::try_from(place / cluster_bytes).unwrap_or(u32::MAX), (place % cluster_bytes) as u32)
@@ -173,8 +173,8 @@ impl Layout {
 
     /// Longest write that is one group of records.
     pub fn atomic_write_bytes(&self) -> u64 {
-        // A record takes so many bytes with its head and the checksums of a cluster; an unlucky
-        // start costs one more.
+        // The size of a record with its header and the checksums of a cluster; a write that starts
+        // within a cluster needs one more record.
         let records = u64::from(self.cluster_bytes) / 4 / (44 + self.sum_bytes());
         (records - 1).max(1) * u64::from(self.cluster_bytes)
     }
@@ -184,7 +184,7 @@ impl Layout {
         (self.cluster_bytes / self.block_bytes) as usize
     }
 
-    /// Bytes that the checksums of a cluster's blocks take in the log, with a record's head.
+    /// Bytes that the checksums of a cluster's blocks take in the log, with a record header.
     pub(crate) fn sum_bytes(&self) -> u64 {
         self.blocks_of_cluster() as u64 * 4 + 16
     }
@@ -229,10 +229,10 @@ impl Layout {
         record
     }
 
-    /// Reads a record from the beginning of `bytes`.
+    /// Decodes a record at the beginning of `bytes`.
     ///
     /// # Errors
-    /// Why it is none.
+    /// Why it is not a valid record.
     pub(crate) fn decode(bytes: &[u8]) -> Result<Layout, Error> {
         let refuse = |why: &str| Error::Unusable(why.to_owned());
         let mut take = Take(bytes);
@@ -273,7 +273,7 @@ fn layout_compatible(record: &[u8]) -> u32 {
     record.get(COMPATIBLE_AT..).and_then(|bytes| Take(bytes).u32()).unwrap_or(0)
 }
 
-/// The numbers behind the checksum; the second is the set of incompatible features.
+/// The fields after the checksum; the second value is the set of incompatible features.
 fn decode_fields(mut take: Take<'_>) -> Option<(Layout, u32)> {
     let id = take.array()?;
     let (block_bytes, cluster_bytes) = (take.u32()?, take.u32()?);
@@ -281,7 +281,7 @@ fn decode_fields(mut take: Take<'_>) -> Option<(Layout, u32)> {
     let (made_ns, small_max_bytes) = (take.u64()?, take.u32()?);
     let (domains, incompatible, _compatible) = (take.u32()?, take.u32()?, take.u32()?);
     let (generation, map_runs, map_checksum) = (take.u32()?, take.u32()?, take.u32()?);
-    // Without a map these bytes are reserved: whatever they hold means nothing.
+    // Without a map these bytes are reserved and are ignored.
     let has_map = incompatible & MAPPED != 0;
     let (generation, map_runs, map_checksum) = if has_map { (generation, map_runs, map_checksum) } else { (0, 0, 0) };
     let owned = clusters.saturating_sub(2) / domains.max(1);

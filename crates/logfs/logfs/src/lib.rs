@@ -1,24 +1,24 @@
-//! logfs: an asynchronous log-structured file system in user space, one instance for each core.
+//! logfs: an asynchronous log-structured file system in user space, with one instance for each
+//! core.
 //!
 //! ```text
 //!  LogFs ── operations: locks, space, content to the device ── commit ─▶ Tree (all metadata, in memory)
 //!                                                                 └──▶ Log ─ flusher ─▶ frames on the device
-//!  background: flusher · checkpoint (compacts the log) · cleaner (wins clusters back) · graveyard (frees what was deleted)
-//!              · demoter (moves small content out of memory) · discarder (tells the device what is free)
+//!  background: flusher · checkpoint (compacts the log) · cleaner (reclaims clusters) · graveyard (frees deleted content)
+//!              · demoter (moves small content out of memory) · discarder (discards free clusters on the device)
 //! ```
 //!
 //! Every change is a group of records that is applied to memory and appended to the log in one
-//! step; what a crash leaves is a prefix of those groups. The promises are in
-//! `docs/logfs/durability.md`, the disk is in `docs/logfs/format.md`. [`mkfs()`] makes a file
-//! system, [`open()`] opens it over any [`iolab_disk::BlockDevice`], [`fsck()`] checks and repairs
-//! one. Everything runs on an [`iolab_executor::Executor`] with [`Disk`] as its driver; time comes
-//! from the clock given to `open`, and nothing else is random: the same load on a simulated device
-//! is the same to the byte.
+//! step; a crash leaves a prefix of those groups. The guarantees are in `docs/logfs/durability.md`,
+//! the disk format is in `docs/logfs/format.md`. [`mkfs()`] creates a file system, [`open()`] opens
+//! it on any [`iolab_disk::BlockDevice`], [`fsck()`] checks and repairs one. Everything runs on an
+//! [`iolab_executor::Executor`] with [`Disk`] as its driver. Time comes from the clock given to
+//! `open`, and nothing else is random: the same load on a simulated device gives the same bytes.
 //!
-//! Several domains share a disk, each with an instance on a core of its own: [`core_setups`] opens
-//! them all, as many cores as there are, and answers a [`Volume`] for each core; [`open_volume`]
-//! opens them on one core, where a [`LocalVolume`] answers from memory without waiting;
-//! [`open_domain`] opens one alone, [`resize_cores`] changes their number.
+//! Several domains share a disk, each with an instance on a core of its own. [`core_setups`] opens
+//! them all on any number of cores and gives each core a [`Volume`]. [`open_volume`] opens them on
+//! one core, where a [`LocalVolume`] answers from memory without waiting. [`open_domain`] opens one
+//! alone; [`resize_cores`] changes their number.
 //!
 //! `docs/logfs/tutorial.md` shows how programs use it. What does not exist: space set aside by
 //! `allocate`. Cutting off very many extents at once, by one `truncate`, is one step and makes

@@ -1,8 +1,8 @@
 //! Reader-writer locks on inodes and on names in directories.
 //!
-//! An operation names all its locks at once; they are taken in the order of their keys, so that no
-//! two operations can wait for each other. Each lock is given in the order in which it was asked
-//! for. Locks are held by operations, never by open files.
+//! An operation names all its locks at once; they are taken in the order of their keys, so that
+//! operations cannot deadlock. Each lock is granted in the order of requests. Locks are held by
+//! operations, never by open files.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -13,7 +13,7 @@ use smallvec::{SmallVec, smallvec};
 
 use crate::record::InodeId;
 
-/// What is locked. Inodes come before names in the order.
+/// What is locked. Inodes sort before names.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Key {
     Inode(InodeId),
@@ -35,7 +35,7 @@ struct Lock {
 
 impl Lock {
     fn admits(&self, ticket: u64, mode: Mode) -> bool {
-        // Those who share may go in together from anywhere in a row of such at the front.
+        // The shared requests at the front of the queue are admitted together, in any order.
         let ahead = self.queue.iter().take_while(|(waiting, _)| *waiting != ticket);
         match mode {
             Mode::Exclusive => self.holders == 0 && self.queue.front().is_some_and(|(first, _)| *first == ticket),
@@ -43,7 +43,7 @@ impl Lock {
         }
     }
 
-    /// Takes it for somebody who has not waited, if nobody does.
+    /// Takes the lock for a newcomer, if no one waits for it.
     fn take_at_once(&mut self, mode: Mode) -> bool {
         let is_free = match mode {
             Mode::Exclusive => self.holders == 0,
@@ -64,7 +64,7 @@ impl Lock {
 
 #[derive(Debug, Default)]
 struct Table {
-    /// Those that somebody holds or waits for: few.
+    /// Locks that are held or waited for: few.
     locks: BTreeMap<Key, Lock>,
     next_ticket: u64,
 }
@@ -76,27 +76,28 @@ pub(crate) struct Locks {
     changed: Rc<Notify>,
 }
 
-/// Most operations want one.
+/// Locks of one operation; most need one.
 type Wanted = SmallVec<[(Key, Mode); 1]>;
 
-/// Locks that are held until it is dropped.
+/// Locks that are held until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Held {
     locks: Locks,
-    /// Taken up to `taken`, in this order.
+    /// The first `taken` of these are held.
     wanted: Wanted,
     taken: usize,
-    /// The ticket under which the next one is being waited for.
+    /// The ticket of the request for the next lock.
     waiting: Option<u64>,
 }
 
 impl Locks {
-    /// Waits until one inode's is held.
+    /// Waits until the lock of one inode is held.
     pub(crate) async fn take_inode(&self, inode: InodeId, mode: Mode) -> Held {
         self.take_in_order(smallvec![(Key::Inode(inode), mode)]).await
     }
 
-    /// Waits until all are held. A key that is named twice is locked once, in the stronger mode.
+    /// Waits until all locks are held. A key that occurs twice is locked once, in the stronger
+    /// mode.
     pub(crate) async fn take(&self, wanted: impl Iterator<Item = (Key, Mode)>) -> Held {
         let mut wanted: Wanted = wanted.collect();
         wanted.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
@@ -118,7 +119,7 @@ impl Locks {
         held
     }
 
-    /// Takes a lock that is free, or answers the ticket to wait with.
+    /// Takes a lock that is free, or returns the ticket to wait with.
     fn take_or_queue(&self, key: &Key, mode: Mode) -> Option<u64> {
         let mut table = self.table.borrow_mut();
         let table = &mut *table;

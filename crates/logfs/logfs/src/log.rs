@@ -1,9 +1,7 @@
-//! The end of the metadata log: groups of records that wait to be written, and the frames they
-//! become.
+//! The end of the metadata log: queued groups of records, and the frames made from them.
 //!
-//! Every group has a ticket, counted up from 1 for as long as the file system is open. Tickets say
-//! what is written and what is durable; the device is somebody else's business
-//! ([`crate::flusher`]).
+//! Every group has a ticket, counted from 1 for as long as the file system is open. Tickets say
+//! what is written and what is durable; [`crate::flusher`] does the device I/O.
 
 use std::collections::VecDeque;
 
@@ -15,16 +13,15 @@ use crate::clusters::{ClusterTable, Role};
 use crate::frame::{HEADER_BYTES, Header, seal};
 use crate::record::Record;
 
-/// Frames are cut at this length, so that the first ones are on their way while others are made,
-/// and so that a device that does a transfer while it is given it does not keep operations waiting
-/// for long.
+/// Frames are cut at this length. The first ones are then on their way while others are made, and a
+/// device that does a transfer during submission does not hold up operations for long.
 const FRAME_BYTES: usize = 32 << 10;
 
-/// Groups that matter to the checkpoint.
+/// Marks groups that matter to the checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mark {
     Nothing,
-    /// Begins a frame of its own, whose place is noted.
+    /// Starts a frame of its own, whose place is noted.
     Begin,
     /// The sequence of its frame is noted.
     End,
@@ -34,7 +31,7 @@ pub(crate) enum Mark {
 struct Group {
     ticket: u64,
     length: usize,
-    /// Records of changes in it.
+    /// Records that are changes.
     changes: u32,
     mark: Mark,
 }
@@ -43,45 +40,45 @@ struct Group {
 pub(crate) struct Log {
     layout: Layout,
     queue: VecDeque<Group>,
-    /// What the groups hold, one after the other, from `framed` on.
+    /// The bytes of the groups from `framed` on.
     bytes: Vec<u8>,
     framed: usize,
-    /// Of the last group appended.
+    /// Ticket of the last group appended.
     pub(crate) last_ticket: u64,
-    /// Everything up to here is durable.
+    /// Groups up to this ticket are durable.
     pub(crate) durable_ticket: u64,
-    /// Everything up to here shall be made durable.
+    /// Groups up to this ticket are to be made durable.
     pub(crate) wanted_ticket: u64,
-    /// What the device has been given.
+    /// What has been submitted to the device.
     pub(crate) written: Written,
     /// Where the next frame goes.
     next: FramePlace,
-    /// Where the log goes on when its cluster is full.
+    /// The cluster where the log continues when its current one is full.
     spare: u32,
     epoch: u64,
     /// Last frame known to be durable.
     pub(crate) flushed: u64,
-    /// Changes up to there.
+    /// Changes up to the frame `flushed`.
     pub(crate) flushed_changes: u32,
-    /// The clusters of the log, from the newest checkpoint's on.
+    /// The clusters of the log, from the newest checkpoint on.
     chain: VecDeque<u32>,
-    /// Those before, from the checkpoint before on.
+    /// The clusters before `chain`, from the previous checkpoint on.
     kept: Vec<u32>,
     /// Changes in all frames so far.
     changes: u32,
-    /// Bytes of all changes appended, and of those before the last checkpoint began, and before the
-    /// one that the anchor names.
+    /// Bytes of all changes appended; of those before the last checkpoint began; of those before
+    /// the checkpoint that the anchor names.
     changed_bytes: u64,
     begun_at: u64,
     anchored_at: u64,
     kept_change_bytes: u64,
-    /// Where the frame of the last [`Mark::Begin`] is.
+    /// Place of the frame of the last [`Mark::Begin`].
     pub(crate) begun: Option<FramePlace>,
-    /// Which frame holds the last [`Mark::End`].
+    /// Sequence of the frame that holds the last [`Mark::End`].
     pub(crate) ended: Option<u64>,
 }
 
-/// How much of the log the device has been given: durable with the next flush.
+/// How much of the log has been submitted: durable with the next flush.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Written {
     ticket: u64,
@@ -89,22 +86,22 @@ pub(crate) struct Written {
     changes: u32,
 }
 
-/// Where a log that was read goes on.
+/// Where a log that was read continues.
 #[derive(Debug)]
 pub(crate) struct LogEnd {
     pub(crate) next: FramePlace,
     pub(crate) spare: u32,
     pub(crate) chain: VecDeque<u32>,
-    /// Clusters of the log before, which an older checkpoint needs.
+    /// Clusters of the older part of the log, which the previous checkpoint needs.
     pub(crate) kept: Vec<u32>,
     /// Changes in all frames.
     pub(crate) changes: u32,
-    /// Bytes of changes behind the checkpoint.
+    /// Bytes of changes after the checkpoint.
     pub(crate) tail_bytes: u64,
 }
 
 impl LogEnd {
-    /// The clusters of the log, the one included that it goes on in.
+    /// The clusters of the log, including the one where it continues.
     pub(crate) fn clusters(&self) -> impl Iterator<Item = u32> {
         self.chain.iter().copied().chain([self.spare])
     }
@@ -117,12 +114,12 @@ pub(crate) struct Composed {
     pub(crate) buffer: Buffer,
 }
 
-/// There was no cluster for the log to go on in, though some are set aside for it.
+/// There was no free cluster for the log, although some are reserved for it.
 #[derive(Debug)]
 pub(crate) struct NoCluster;
 
 impl Log {
-    /// A log that goes on at `next`, all of whose frames are durable.
+    /// A log that continues at `next`; all its frames are durable.
     pub(crate) fn resume(layout: &Layout, end: LogEnd, epoch: u64) -> Log {
         let LogEnd { next, spare, chain, kept, changes, tail_bytes } = end;
         Log {
@@ -145,7 +142,8 @@ impl Log {
             changed_bytes: tail_bytes,
             begun_at: 0,
             anchored_at: 0,
-            // Whatever is kept was worth while.
+            // Unknown after opening: assume that the kept part was long enough to be worth a
+            // checkpoint.
             kept_change_bytes: u64::MAX / 2,
             begun: None,
             ended: None,
@@ -161,13 +159,13 @@ impl Log {
         self.close_group(length, records.len() as u32, mark)
     }
 
-    /// Appends a group that is encoded already, of the checkpoint.
+    /// Appends an encoded group of the checkpoint.
     pub(crate) fn append_encoded(&mut self, bytes: &[u8], mark: Mark) -> u64 {
         self.bytes.extend_from_slice(bytes);
         self.close_group(bytes.len(), 0, mark)
     }
 
-    /// The last so many bytes are a group.
+    /// The last `length` bytes queued become a group.
     fn close_group(&mut self, length: usize, changes: u32, mark: Mark) -> u64 {
         let most = self.layout.cluster_bytes as usize / 2;
         assert!(length <= most, "a group of {length} bytes, {most} are promised");
@@ -176,7 +174,7 @@ impl Log {
         self.last_ticket
     }
 
-    /// A checkpoint begins here; returns the ticket of that.
+    /// Begins a checkpoint; returns the ticket of its first group.
     pub(crate) fn begin(&mut self, serial: u64) -> u64 {
         self.begun_at = self.changed_bytes;
         let mut bytes = Vec::new();
@@ -184,61 +182,61 @@ impl Log {
         self.append_encoded(&bytes, Mark::Begin)
     }
 
-    /// The clusters between the checkpoint that the anchor names and the one that began last, when
+    /// The clusters between the checkpoint that the anchor names and the one that began last, if
     /// that is in a frame.
     pub(crate) fn before_begun(&self) -> Vec<u32> {
         let begun = self.begun.map_or(0, |begun| begun.cluster);
         self.chain.iter().copied().take_while(|cluster| *cluster != begun).collect()
     }
 
-    /// An anchor names what began last.
+    /// An anchor now names the checkpoint that began last.
     pub(crate) fn anchored(&mut self) {
         self.kept_change_bytes = self.begun_at - self.anchored_at;
         self.anchored_at = self.begun_at;
     }
 
-    /// Bytes of changes since the checkpoint that the anchor names: what opening has to apply one
+    /// Bytes of changes since the checkpoint that the anchor names: opening has to apply these one
     /// by one.
     pub(crate) fn tail_bytes(&self) -> u64 {
         self.changed_bytes - self.anchored_at
     }
 
-    /// Bytes that wait to be written.
+    /// Bytes queued for writing.
     pub(crate) fn queued_bytes(&self) -> usize {
         self.bytes.len() - self.framed
     }
 
-    /// Clusters of the log, with the one that it goes on in.
+    /// Number of clusters of the log, including the one where it continues.
     pub(crate) fn clusters(&self) -> u32 {
         self.chain.len() as u32 + 1
     }
 
-    /// Bytes of changes between the checkpoint before and the newest; at least so many.
+    /// Lower bound of the bytes of changes between the previous checkpoint and the newest.
     pub(crate) fn kept_change_bytes(&self) -> u64 {
         self.kept_change_bytes
     }
 
-    /// Clusters that are kept for the checkpoint before.
+    /// Number of clusters kept for the previous checkpoint.
     pub(crate) fn kept_clusters(&self) -> u32 {
         self.kept.len() as u32
     }
 
-    /// Whether a sync waits for what is not durable yet.
+    /// Whether a sync waits for something that is not durable yet.
     pub(crate) fn wants_sync(&self) -> bool {
         self.wanted_ticket > self.durable_ticket
     }
 
-    /// Where the next frame will go, and the last one's sequence.
+    /// The sequence of the last frame made.
     pub(crate) fn last_sequence(&self) -> u64 {
         self.next.sequence - 1
     }
 
-    /// Every frame that was made is with the device; groups up to this ticket are in them.
+    /// All frames made so far have been submitted; they contain the groups up to this ticket.
     pub(crate) fn now_written(&mut self, ticket: u64) {
         self.written = Written { ticket, sequence: self.last_sequence(), changes: self.changes };
     }
 
-    /// What had been written then is durable.
+    /// What had been submitted at that time is durable.
     pub(crate) fn now_durable(&mut self, written: Written) {
         self.durable_ticket = written.ticket;
         (self.flushed, self.flushed_changes) = (written.sequence, written.changes);
@@ -254,7 +252,7 @@ impl Log {
         self.changed_bytes - self.begun_at
     }
 
-    /// Makes the next frame of groups up to ticket `until`.
+    /// Makes the next frame, of groups up to ticket `until`.
     pub(crate) fn compose(&mut self, until: u64, clusters: &mut ClusterTable) -> Result<Option<Composed>, NoCluster> {
         let Some(first) = self.queue.front().filter(|group| group.ticket <= until) else { return Ok(None) };
         let (first_bytes, begins) = (first.length, first.mark == Mark::Begin);
@@ -275,8 +273,8 @@ impl Log {
         Ok(Some(self.close_frame(buffer, payload_bytes, changes)))
     }
 
-    /// So many bytes are in a frame. What is left moves to the front when it is less than what is
-    /// gone.
+    /// Drops bytes that are in a frame. The rest moves to the front when it is smaller than the
+    /// dropped part.
     fn forget(&mut self, bytes: usize) {
         self.framed += bytes;
         if self.framed >= self.bytes.len() - self.framed {
@@ -289,8 +287,8 @@ impl Log {
         u64::from(self.layout.cluster_bytes - self.next.offset)
     }
 
-    /// Takes the groups of one frame off the queue, the first in any case, others as they fit; how
-    /// many bytes and changes they are.
+    /// Takes the groups of one frame off the queue: the first in any case, others as they fit.
+    /// Returns their bytes and changes.
     fn fitting(&mut self, until: u64) -> (usize, u32) {
         let most = (self.room() as usize).min(FRAME_BYTES);
         let (mut count, mut bytes) = (0, 0);
@@ -332,8 +330,8 @@ impl Log {
         Composed { place, buffer }
     }
 
-    /// An anchor names the checkpoint that begins in `cluster`: what is between the one before and
-    /// it is kept, and what was kept until now is answered.
+    /// An anchor names the checkpoint that begins in `cluster`: keeps what lies between the
+    /// previous one and it, and returns what was kept until now.
     pub(crate) fn advance(&mut self, cluster: u32) -> Vec<u32> {
         let older = self.chain.iter().position(|number| *number == cluster).unwrap_or(0);
         let kept = self.chain.drain(..older).collect();
@@ -341,8 +339,7 @@ impl Log {
     }
 }
 
-/// How many changes there are, so many more than before: never 0, which stands for a number that is
-/// not known.
+/// Adds to a number of changes. The result is never 0, which stands for an unknown number.
 pub(crate) fn count_on(changes: u32, more: u32) -> u32 {
     changes.wrapping_add(more).max(1)
 }

@@ -1,4 +1,4 @@
-//! Making an empty file system.
+//! Creates an empty file system.
 
 use iolab_disk::{Buffer, DeviceError};
 
@@ -12,7 +12,7 @@ use crate::recovery::read_map;
 use crate::tree::Tree;
 use crate::{Disk, Error, Layout};
 
-/// How to make a file system.
+/// Options for creating a file system.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MkfsOptions {
     /// Unit of every write, bytes: a power of two from 512 to 65536, a multiple of the device's
@@ -22,15 +22,16 @@ pub struct MkfsOptions {
     pub cluster_bytes: u32,
     /// Writes up to this length go into the metadata log; at most an eighth of a cluster.
     pub small_max_bytes: u32,
-    /// Domains that share the disk, best one for each core: from 1 to [`Layout::most_domains`].
+    /// Domains that share the disk, preferably one for each core: from 1 to
+    /// [`Layout::most_domains`].
     pub domains: u32,
-    /// Tells file systems apart: any 16 bytes that no other has, best random ones.
+    /// Distinguishes file systems: 16 unique bytes, preferably random.
     pub id: [u8; 16],
-    /// Now, ns since 1970.
+    /// Time of creation, ns since 1970.
     pub now_ns: u64,
     /// Permission bits of the root directory.
     pub root_mode: u16,
-    /// How it is cleaned where whoever opens it does not say.
+    /// How the file system is cleaned if the caller that opens it does not say.
     pub cleaning: CleaningDefaults,
 }
 
@@ -50,15 +51,15 @@ impl MkfsOptions {
     }
 }
 
-/// Makes an empty file system; what the device held is lost. The bootstrap record comes last: a
-/// crash before leaves no file system.
+/// Creates an empty file system and destroys what the device held. The bootstrap record is written
+/// last: after a crash before that, there is no file system.
 ///
 /// # Errors
-/// [`Error::Unusable`] for options that cannot be, [`Error::Device`].
+/// [`Error::Unusable`] for invalid options, [`Error::Device`].
 pub async fn mkfs(disk: &Disk, options: &MkfsOptions) -> Result<Layout, Error> {
     let (layout, owners) = layout(disk, options)?;
     let block = layout.block_bytes as usize;
-    // The old record must not lead to what is half overwritten.
+    // Overwrite the old record first, so that it never leads to a partly overwritten file system.
     disk.write(0, Buffer::zeroed(block)).await?;
     disk.flush().await?;
     for domain in 0..layout.domains {
@@ -79,8 +80,8 @@ pub async fn mkfs(disk: &Disk, options: &MkfsOptions) -> Result<Layout, Error> {
     Ok(layout)
 }
 
-/// Changes how an image is cleaned where whoever opens it does not say. Nobody may have it open for
-/// writing: its copy of the record would be written back with the next change of the domains.
+/// Changes the default cleaning settings of an image. The image must not be open for writing: a
+/// writer would put its own copy of the record back with the next change of the domains.
 ///
 /// # Errors
 /// [`Error::Unusable`] when there is no file system, [`Error::Device`].
@@ -95,8 +96,8 @@ pub async fn set_cleaning(disk: &Disk, change: impl FnOnce(&mut CleaningDefaults
     Ok(())
 }
 
-/// Writes the log of a domain that has nothing but a root directory, as two checkpoints in clusters
-/// of their own, and the anchor that leads to them.
+/// Writes the log of a domain that has only a root directory: two checkpoints in clusters of their
+/// own, and the anchor that leads to them.
 async fn make_domain(
     disk: &Disk,
     layout: &Layout,
@@ -120,7 +121,7 @@ async fn make_domain(
     Ok(())
 }
 
-/// Writes a frame of records that are no changes; answers its checksum.
+/// Writes a frame of records that are no changes; returns its checksum.
 async fn write_frame(
     disk: &Disk,
     layout: &Layout,

@@ -1,4 +1,4 @@
-//! What names and targets of symbolic links may be.
+//! Rules for names and for targets of symbolic links.
 
 use crate::Error;
 
@@ -6,7 +6,8 @@ use crate::Error;
 pub(crate) const NAME_BYTES: usize = 255;
 /// Longest target of a symbolic link, bytes.
 const TARGET_BYTES: usize = 4095;
-/// First byte of names in a part that are not for users: no name of theirs has it.
+/// First byte of hidden names in a domain's part of the root directory; no name of a user contains
+/// it.
 pub(crate) const HIDDEN: u8 = b'/';
 
 pub(crate) fn check_name(name: &[u8]) -> Result<(), Error> {

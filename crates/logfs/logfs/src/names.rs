@@ -1,5 +1,5 @@
 //! Operations on names. They lock the directories shared and the names exclusively, wait for space,
-//! check, and commit: checks and commit have no await between them.
+//! check, and commit; there is no await between the checks and the commit.
 
 mod renaming;
 
@@ -11,7 +11,7 @@ use crate::tree::{Inode, Names, Tree};
 use crate::{Error, LogFs};
 pub use renaming::Occupied;
 
-/// Last serial of an inode number: the bits above it are the domain's.
+/// Last serial of an inode number: the bits above it hold the domain.
 const LAST_SERIAL: u64 = (1 << 48) - 1;
 /// Most hard links to a file.
 const MOST_LINKS: u32 = 65_000;
@@ -21,26 +21,26 @@ const MOST_LINKS: u32 = 65_000;
 pub struct DirectoryEntry {
     /// Its name.
     pub name: Vec<u8>,
-    /// What it names.
+    /// The inode that it names.
     pub inode: InodeId,
-    /// Of which kind that is.
+    /// The kind of that inode.
     pub kind: InodeKind,
 }
 
-/// Whom something new belongs to, and who may do what with it.
+/// Owner and permissions of a new inode.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Owner {
     /// Permission bits.
     pub mode: u16,
-    /// Owner.
+    /// User ID.
     pub uid: u32,
-    /// Group.
+    /// Group ID.
     pub gid: u32,
 }
 
 fn names(tree: &Tree, directory: InodeId) -> Result<&Names, Error> {
     let node = tree.get(directory).ok_or(Error::NotFound)?;
-    // A directory that was removed while somebody holds it takes no new names.
+    // A removed directory that is still held takes no new names.
     node.names().ok_or(Error::NotDirectory)
 }
 
@@ -51,7 +51,7 @@ fn names_for_new(tree: &Tree, directory: InodeId) -> Result<&Names, Error> {
 }
 
 impl LogFs {
-    /// Looks a name up.
+    /// Looks up a name.
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::NotDirectory`].
@@ -65,8 +65,8 @@ impl LogFs {
         Ok(DirectoryEntry { name: name.to_vec(), inode, kind })
     }
 
-    /// Up to `most` entries behind the name `after` (from the first for the empty name), in the
-    /// order of their bytes; `.` and `..` are left out.
+    /// Up to `most` entries after the name `after` (from the first for the empty name), in byte
+    /// order, without `.` and `..`.
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::NotDirectory`].
@@ -77,7 +77,7 @@ impl LogFs {
         Ok(entries.map(|(name, inode, kind)| DirectoryEntry { name: name.to_vec(), inode, kind }).collect())
     }
 
-    /// Makes an empty file.
+    /// Creates an empty file.
     ///
     /// # Errors
     /// [`Error::Exists`], [`Error::NotFound`], [`Error::NotDirectory`], [`Error::NameTooLong`],
@@ -86,7 +86,7 @@ impl LogFs {
         self.make(directory, name, InodeKind::File, owner, b"").await
     }
 
-    /// Makes an empty directory.
+    /// Creates an empty directory.
     ///
     /// # Errors
     /// As [`LogFs::create`].
@@ -94,7 +94,7 @@ impl LogFs {
         self.make(directory, name, InodeKind::Directory, owner, b"").await
     }
 
-    /// Makes a symbolic link.
+    /// Creates a symbolic link.
     ///
     /// # Errors
     /// As [`LogFs::create`].
@@ -109,7 +109,7 @@ impl LogFs {
         self.make(directory, name, InodeKind::Symlink, owner, target).await
     }
 
-    /// Makes a pipe, a socket or a device with this number (`mknod(2)`).
+    /// Creates a pipe, a socket, or a device with this number (`mknod(2)`).
     ///
     /// # Errors
     /// [`Error::Invalid`] for another kind, and as [`LogFs::create`].
@@ -127,7 +127,7 @@ impl LogFs {
         self.make(directory, name, kind, owner, &number.to_le_bytes()).await
     }
 
-    /// The number of a device; 0 for what is none.
+    /// The number of a device; 0 for other inodes.
     ///
     /// # Errors
     /// [`Error::NotFound`].
@@ -139,10 +139,10 @@ impl LogFs {
         }
     }
 
-    /// Where a symbolic link leads.
+    /// The target of a symbolic link.
     ///
     /// # Errors
-    /// [`Error::NotFound`], [`Error::Invalid`] for something else.
+    /// [`Error::NotFound`], [`Error::Invalid`] for another kind of inode.
     pub fn read_link(&self, inode: InodeId) -> Result<Vec<u8>, Error> {
         let state = self.0.state.borrow();
         match &state.tree.get(inode).ok_or(Error::NotFound)?.content {
@@ -151,7 +151,7 @@ impl LogFs {
         }
     }
 
-    /// Makes something of a kind; `target` is that of a symbolic link.
+    /// Creates an inode of a kind; `target` is that of a symbolic link.
     pub(crate) async fn make(
         &self,
         directory: InodeId,
@@ -244,8 +244,8 @@ impl LogFs {
         }
     }
 
-    /// Takes a name from a file. The file goes with its last name, or when nobody holds it any
-    /// more.
+    /// Removes a name of a file. The file is deleted with its last name, or when it is no longer
+    /// held.
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::IsDirectory`].
@@ -313,8 +313,8 @@ fn free_name(names: &Names) -> Vec<u8> {
     candidates.find(|name| names.get(name).is_none()).unwrap_or_default()
 }
 
-/// The record that deletes an inode which is about to lose a name, if that is its last and nobody
-/// holds it.
+/// The record that deletes an inode which is about to lose a name, if that is its last and the
+/// inode is not held.
 fn deletion(inode: InodeId, node: &Inode) -> Option<Record> {
     let loses_all = node.names().is_some() || node.attributes.links <= 1;
     (loses_all && node.holders == 0).then_some(Record::Delete { inode })

@@ -1,4 +1,4 @@
-//! Opening and closing.
+//! Opening and closing a file system.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -20,11 +20,12 @@ use crate::recovery::{Loaded, OnLoss, Recovery, claim_clusters, load, read_map};
 use crate::turns::Turns;
 use crate::{Disk, Error, Layout, LogFs, checkpoint, cleaner, demoter, discarder, domains, flusher};
 
-/// Opens a file system; its background tasks live on the executor of the runtime until [`LogFs::close`].
+/// Opens a file system. Its background tasks run on the executor of the runtime until
+/// [`LogFs::close`].
 ///
 /// # Errors
-/// [`Error::Unusable`] when there is none, [`Error::Corrupt`] when something that had been durable
-/// is missing or contradicts itself: the disk is then as it was.
+/// [`Error::Unusable`] when there is none, [`Error::Corrupt`] when something durable is missing or
+/// contradicts itself. The disk is then unchanged.
 pub async fn open(disk: &Disk, options: OpenOptions, runtime: Runtime) -> Result<(LogFs, Recovery), Error> {
     let (layout, owners) = read_map(disk).await?;
     if layout.domains != 1 {
@@ -36,12 +37,12 @@ pub async fn open(disk: &Disk, options: OpenOptions, runtime: Runtime) -> Result
     start(disk, options, runtime, loaded).await
 }
 
-/// Opens one domain alone, as a file system of its own: its root directory holds what the domain
-/// has of the common one. Several may be open at once, each by its own program or thread, but each
-/// only once.
+/// Opens one domain alone, as a file system of its own: its root directory holds the domain's part
+/// of the common one. Several may be open at once, each by its own program or thread, but each only
+/// once.
 ///
-/// Nobody keeps names apart meanwhile: a name that two domains then have is given another ending in
-/// one of them when all are opened together.
+/// Names are not kept unique across domains meanwhile: if two domains then have the same name, one
+/// of them gets a suffix when all are opened together.
 ///
 /// # Errors
 /// [`Error::Invalid`] when there is no such domain, and as [`open()`].
@@ -60,7 +61,7 @@ pub async fn open_domain(
     start(disk, options, runtime, loaded).await
 }
 
-/// How many domains the file system has.
+/// The number of domains of the file system.
 ///
 /// # Errors
 /// As [`open()`].
@@ -68,7 +69,7 @@ pub async fn count_domains(disk: &Disk) -> Result<u32, Error> {
     Ok(read_map(disk).await?.0.domains)
 }
 
-/// Puts a loaded file system to work.
+/// Starts a loaded file system.
 pub(crate) async fn start(
     disk: &Disk,
     options: OpenOptions,
@@ -109,7 +110,7 @@ pub(crate) async fn start(
         failed: None,
         phase: Phase::Running,
         tasks: 7 + u32::from(defragments),
-        // Until then there is one checkpoint that can be read.
+        // Until a checkpoint is written, only one can be read.
         checkpoint_wanted: recovery.by_older_checkpoint,
         checkpointing: false,
         checkpoint_pace: Pace::default(),
@@ -140,14 +141,15 @@ pub(crate) async fn start(
         work: Notify::default(),
         progress: Notify::default(),
     });
-    // Before any frame of this epoch: what a crash left behind out of order must stay recognisable.
+    // Before any frame of this epoch: frames that a crash left out of order must remain
+    // recognisable.
     checkpoint::write_anchor(&instance, &anchor).await?;
     spawn_tasks(&instance, &runtime.spawner);
     instance.consider(&mut instance.state.borrow_mut());
     Ok((LogFs(instance), recovery))
 }
 
-/// As many as the state says.
+/// The number of tasks must equal the one in the state.
 fn spawn_tasks(instance: &Rc<Instance>, spawner: &Spawner) {
     spawner.spawn(flusher::run(Rc::clone(instance)));
     spawner.spawn(flusher::run_flushes(Rc::clone(instance)));
@@ -161,8 +163,8 @@ fn spawn_tasks(instance: &Rc<Instance>, spawner: &Spawner) {
     }
 }
 
-/// Brings both bootstrap records up to the version that is written, also the one that a crash kept
-/// from it. Everything of version 1 is a part of it.
+/// Writes both bootstrap records in the current version, also when a crash interrupted an earlier
+/// upgrade. Everything of version 1 is valid in the current one.
 async fn upgrade(disk: &Disk, layout: &Layout) -> Result<(), Error> {
     let (new, block) = (layout.current(), layout.block_bytes as usize);
     for place in new.bootstrap_places() {
@@ -179,11 +181,11 @@ async fn upgrade(disk: &Disk, layout: &Layout) -> Result<(), Error> {
 
 impl LogFs {
     /// Ends the background tasks, makes everything durable and marks the file system as closed.
-    /// Files that have no name any more are gone, held open or not. Other handles answer
-    /// [`Error::Closed`] from now on.
+    /// Files without a name are deleted, held open or not. Other handles return [`Error::Closed`]
+    /// from now on.
     ///
     /// # Errors
-    /// [`Error::Failed`] when the device does not let it.
+    /// [`Error::Failed`] when the device fails.
     pub async fn close(self) -> Result<(), Error> {
         let instance = &self.0;
         {
@@ -196,7 +198,7 @@ impl LogFs {
         if instance.options.closing_checkpoint && is_wanted {
             checkpoint::write(instance).await?;
         }
-        // Operations that were under way may still have changed something.
+        // Operations that were still running may have changed something.
         loop {
             let last = instance.state.borrow().log.last_ticket;
             instance.sync_to(last).await?;
@@ -216,7 +218,7 @@ impl LogFs {
         checkpoint::write_anchor(instance, &anchor).await.map_err(Error::Failed)
     }
 
-    /// Waits until no more than so many background tasks are left.
+    /// Waits until at most this number of background tasks are left.
     async fn tasks_but(&self, left: u32) {
         let instance = &self.0;
         loop {

@@ -1,4 +1,4 @@
-//! How a file system is used while it is open.
+//! Options for using an open file system.
 
 use iolab_clock::Clock;
 use iolab_executor::Spawner;
@@ -6,12 +6,12 @@ use iolab_executor::Spawner;
 use crate::Disk;
 use crate::cleaning::{CleaningDefaults, Policy, ReadingCost};
 
-/// When content that is read is held against its checksum
+/// When content that is read is compared with its checksum
 /// (docs/decisions/0012-reads-are-verified-where-content-outlives-the-process.md).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum VerifyReads {
-    /// On every device but memory of this process: nobody else writes that, and nothing in it is
-    /// older than the process.
+    /// On every device except memory of this process: no other process writes that, and its content
+    /// is no older than the process.
     #[default]
     ByDevice,
     /// On every device.
@@ -31,46 +31,46 @@ impl VerifyReads {
     }
 }
 
-/// What an open file system lives by: the clock that it reads, and the executor that runs its
-/// background tasks. Cheap to clone.
+/// The clock that an open file system reads, and the executor that runs its background tasks. Cheap
+/// to clone.
 #[derive(Debug, Clone)]
 pub struct Runtime {
-    /// Where times and waiting come from.
+    /// Source of times and timers.
     pub clock: Clock,
     /// Starts tasks on the executor, which the disk drives.
     pub spawner: Spawner,
 }
 
-/// How to use a file system while it is open.
+/// Options for using an open file system.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OpenOptions {
-    /// Most bytes of small writes that are kept in memory. Before it is reached, what was written
-    /// longest ago is moved to the data log; small writes that would exceed it all the same go
-    /// there at once. `None`: 64 MiB, but no more than a 64th of the domain, because every
-    /// checkpoint holds all of it.
+    /// Most bytes of small writes kept in memory. Before the limit is reached, what was written
+    /// longest ago is moved to the data log; small writes that would still exceed it go there at
+    /// once. `None`: 64 MiB, but no more than a 64th of the domain, because every checkpoint
+    /// contains all of it.
     pub inline_bytes: Option<u64>,
     /// How clusters are chosen for cleaning; `None`: as the image says.
     pub policy: Option<Policy>,
-    /// Most bytes of live content that one pass of cleaning holds in memory (the thesis's M, in
-    /// bytes); with 0 nothing is ever moved. `None`: as the image says.
+    /// Most bytes of live content that one cleaning pass holds in memory (the thesis's M, in
+    /// bytes); with 0, content is never moved. `None`: as the image says.
     pub cleaning_bytes: Option<u64>,
-    /// What reading takes on the device, for choosing what to read of a cluster that is cleaned;
+    /// The cost of reading from the device, for choosing what to read of a cluster being cleaned;
     /// `None`: as the image says.
     pub reading: Option<ReadingCost>,
-    /// Files that reads find in many small pieces are put together in the background; that moves at
-    /// most this share of the bytes that are read, percent. 0: never.
+    /// Files that reads find in many small pieces are defragmented in the background; this moves at
+    /// most this share of the bytes read, in percent. 0: never.
     pub defragment_percent: u32,
-    /// Whether everything that is read of files is held against its checksum. Cleaning and
-    /// defragmentation do so in any case.
+    /// Whether everything read from files is compared with its checksum. Cleaning and
+    /// defragmentation always compare.
     pub verify_reads: VerifyReads,
-    /// Whether the device is told which clusters are free, before they are used again.
+    /// Whether free clusters are discarded on the device before they are used again.
     pub discard: bool,
     /// Whether closing writes a checkpoint when much has changed since the last one, so that the
-    /// next opening is quick, or when there is little to write in it, so that everything stands on
-    /// the disk twice.
+    /// next opening is quick, or when the checkpoint would be small, so that everything is on the
+    /// disk twice.
     pub closing_checkpoint: bool,
-    /// A checkpoint is written when this has passed since the last one and much has changed, ns;
-    /// also, in any case, when the log has grown to some times the length of a checkpoint.
+    /// A checkpoint is written when this time has passed since the last one and much has changed,
+    /// ns; also, in any case, when the log has grown to several times the length of a checkpoint.
     pub checkpoint_interval_ns: u64,
 }
 
@@ -97,19 +97,19 @@ impl OpenOptions {
     }
 }
 
-/// How an open file system is cleaned.
+/// The cleaning settings of an open file system.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CleaningSettings {
     /// How clusters are chosen.
     pub policy: Policy,
     /// Most bytes of live content that one pass holds in memory.
     pub memory_bytes: u64,
-    /// What reading takes on the device.
+    /// The cost of reading from the device.
     pub reading: ReadingCost,
 }
 
 impl CleaningSettings {
-    /// What the options say, else the image, else what is usual.
+    /// What the options say, otherwise the image, otherwise the default.
     pub(crate) fn of(options: &OpenOptions, stored: &CleaningDefaults) -> CleaningSettings {
         CleaningSettings {
             policy: options.policy.or(stored.policy).unwrap_or_default(),
@@ -118,7 +118,7 @@ impl CleaningSettings {
         }
     }
 
-    /// Whether anything may ever be moved.
+    /// Whether content can ever be moved.
     pub(crate) fn moves(&self) -> bool {
         self.policy.moves() && self.memory_bytes > 0
     }

@@ -1,23 +1,23 @@
-//! How far a checkpoint has come, and what changes may add to the log meanwhile.
+//! Progress of a checkpoint, and how much changes may add to the log meanwhile.
 //!
-//! The log has room for so much until a checkpoint is done. Changes that took it all at the
-//! beginning would wait for the whole checkpoint afterwards; they get it bit by bit, so that each
-//! waits for a small part at most.
+//! The log has limited room until a checkpoint is done. If changes used all of it at the beginning,
+//! later ones would wait for the whole checkpoint. They get the room step by step instead, so that
+//! each waits for a small part at most.
 
-/// How far a checkpoint has come.
+/// Progress of a checkpoint.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Pace {
-    /// Bytes of groups that were given to the log.
+    /// Bytes of groups appended to the log.
     pub(crate) described_bytes: u64,
     /// Bytes read back.
     pub(crate) read_bytes: u64,
-    /// Whether all was read back: what is left are the anchors.
+    /// Whether all has been read back; only the anchors are left to write.
     pub(crate) is_read: bool,
 }
 
 impl Pace {
-    /// The part of the room that changes may have taken by now, in sixteenths: of a checkpoint
-    /// that will take so many bytes. Some for each of its steps that takes a time of its own.
+    /// The part of the room that changes may have used by now, in sixteenths, for a checkpoint of
+    /// `expected_bytes`. Each step that takes noticeable time has its share.
     pub(crate) fn sixteenths(&self, expected_bytes: u64) -> u64 {
         let share = |bytes: u64, of: u64| of * bytes.min(expected_bytes) / expected_bytes.max(1);
         let read = if self.is_read { 4 } else { share(self.read_bytes, 4) };

@@ -1,5 +1,5 @@
-//! Operations by path, for programs that think in paths. Paths are bytes, start at the root with or
-//! without a slash, and do not follow symbolic links: who mounts a file system does that.
+//! Operations by path. Paths are bytes, start at the root with or without a slash, and do not
+//! follow symbolic links: following is left to whoever mounts the file system.
 
 use crate::names::DirectoryEntry;
 use crate::record::{InodeId, InodeKind};
@@ -26,16 +26,16 @@ impl LogFs {
         Ok(inode)
     }
 
-    /// The directory that a path is in, and its last name.
+    /// The directory that contains a path, and the path's last name.
     ///
     /// # Errors
-    /// As [`LogFs::resolve`]; [`Error::Invalid`] for the root, which is in no directory.
+    /// As [`LogFs::resolve`]; [`Error::Invalid`] for the root, which has no parent.
     pub fn resolve_parent<'a>(&self, path: &'a [u8]) -> Result<(InodeId, &'a [u8]), Error> {
         let (parent, name) = split_last(path)?;
         Ok((self.resolve(parent)?, name))
     }
 
-    /// Everything below the root, parents before children, with its path.
+    /// Everything below the root with its path, parents before children.
     pub fn tree(&self) -> Vec<(Vec<u8>, DirectoryEntry)> {
         let mut found = Vec::new();
         let mut open = vec![(Vec::new(), InodeId::ROOT)];

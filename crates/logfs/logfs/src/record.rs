@@ -16,20 +16,20 @@ pub(crate) use encoding::{SUMS, put_entry, put_stretch, put_sums, with_head};
 pub(crate) struct Node {
     pub(crate) inode: InodeId,
     pub(crate) attributes: Attributes,
-    /// The directory that a directory is in; 0 for others.
+    /// The parent of a directory; 0 for other inodes.
     pub(crate) parent: InodeId,
-    /// Of a symbolic link; for special files the device's number, 4 bytes.
+    /// Target of a symbolic link; for special files the device number, 4 bytes.
     pub(crate) target: Vec<u8>,
 }
 
-/// A name in a directory, as a record names it.
+/// A name in a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Spot {
     pub(crate) directory: InodeId,
     pub(crate) name: Vec<u8>,
 }
 
-/// A stretch of a file and where it lies.
+/// A stretch of a file, and its place on the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stretch {
     pub(crate) offset: u64,
@@ -43,7 +43,7 @@ pub(crate) struct Rename {
     pub(crate) to: Spot,
     pub(crate) inode: InodeId,
     pub(crate) kind: InodeKind,
-    /// 0 when the new name was free.
+    /// The inode that had the new name; 0 when it was free.
     pub(crate) replaced: InodeId,
     pub(crate) time: u64,
 }
@@ -59,15 +59,15 @@ pub(crate) struct Relocate {
     pub(crate) checksum: u32,
 }
 
-/// Checksums, one for each block: mostly one.
+/// Checksums, one for each block; usually one.
 pub(crate) type SumList = SmallVec<[u32; 2]>;
 
-/// By what the content of an extent can be told from other content.
+/// What identifies the content of an extent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Proof {
-    /// The checksum of all of it: what version 1 of the format had.
+    /// One checksum of the whole content, as in version 1 of the format.
     Whole(u32),
-    /// The checksum of each block that it lies in.
+    /// The checksum of each block that contains it.
     Blocks(SumList),
 }
 
@@ -82,7 +82,7 @@ pub(crate) enum Record {
     CheckpointEnd {
         inodes: u64,
     },
-    /// Clusters of the log between the checkpoint before and this one.
+    /// Clusters of the log between the previous checkpoint and this one.
     LogBefore {
         clusters: Vec<u32>,
     },
@@ -171,7 +171,7 @@ pub(crate) enum Record {
 }
 
 impl Record {
-    /// The inodes that a sync has to wait for because of this record.
+    /// The inodes whose syncs have to wait for this record.
     pub(crate) fn touches(&self) -> [Option<InodeId>; 4] {
         match self {
             Record::Create { spot, node } => [Some(spot.directory), Some(node.inode), None, None],
@@ -193,7 +193,7 @@ impl Record {
         }
     }
 
-    /// Whether it leaves content and size as they are.
+    /// Whether it leaves content and size unchanged.
     pub(crate) fn is_attributes(&self) -> bool {
         matches!(self, Record::Attributes { .. } | Record::SetExtended { .. } | Record::RemoveExtended { .. })
     }
@@ -201,7 +201,7 @@ impl Record {
     /// The code of the record that ends a checkpoint.
     pub(crate) const CHECKPOINT_END: u8 = 0x02;
 
-    /// Whether records of this code are parts of a checkpoint.
+    /// Whether records of this code are part of a checkpoint.
     pub(crate) fn is_checkpoint(code: u8) -> bool {
         code < 0x10
     }
@@ -234,12 +234,12 @@ impl Record {
         }
     }
 
-    /// Appends the record with its head.
+    /// Appends the record with its header.
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         with_head(out, self.code(), |out| self.encode_body(out));
     }
 
-    /// Takes one record off `take`; `None` when it is none.
+    /// Takes one record off `take`; `None` when there is no valid one.
     pub(crate) fn decode(take: &mut Take<'_>) -> Option<Record> {
         let (code, body) = split_head(take)?;
         Record::of(code, body)

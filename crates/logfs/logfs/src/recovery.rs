@@ -1,4 +1,4 @@
-//! Reading a file system from its disk: bootstrap record, anchor, log. Nothing is written.
+//! Reads a file system from its disk: bootstrap record, anchor, log. Writes nothing.
 
 mod bootstrap;
 mod reader;
@@ -23,25 +23,24 @@ pub(crate) use bootstrap::{read_anchor, read_layout, read_map};
 use walk::{Doubtful, Walk};
 pub(crate) use whole::{is_whole, is_whole_told};
 
-/// What opening found.
+/// The result of reading the log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recovery {
-    /// Frames whose changes are in effect.
+    /// Frames whose changes took effect.
     pub frames: u64,
-    /// Their records.
+    /// Records in those frames.
     pub records: u64,
-    /// Whether it had been closed.
+    /// Whether the file system had been closed.
     pub closed: bool,
-    /// Frames at the end that were not durable before a crash, and whose content was not there
-    /// either.
+    /// Frames at the end that were not durable before a crash and refer to content that is missing.
     pub dropped_frames: u64,
-    /// Whether the newest checkpoint, or a part of the log, could not be read, and nothing was lost
-    /// by that: an older checkpoint and the log since said the same.
+    /// Whether the newest checkpoint, or a part of the log, could not be read without any loss: an
+    /// older checkpoint and the log since then held the same.
     pub by_older_checkpoint: bool,
 }
 
 impl Recovery {
-    /// Adds what opening another domain found.
+    /// Adds the result of another domain.
     pub(crate) fn add(&mut self, other: &Recovery) {
         self.frames += other.frames;
         self.records += other.records;
@@ -51,7 +50,7 @@ impl Recovery {
     }
 }
 
-/// A file system in memory, and where its log goes on.
+/// A file system in memory, and where its log continues.
 #[derive(Debug)]
 pub(crate) struct Loaded {
     pub(crate) layout: Layout,
@@ -61,12 +60,12 @@ pub(crate) struct Loaded {
     pub(crate) sums: Sums,
     pub(crate) end: LogEnd,
     pub(crate) recovery: Recovery,
-    /// Evidence that something durable is missing, when the caller asked to go on all the same.
+    /// Evidence that something durable is missing, when the caller chose to continue anyway.
     pub(crate) loss: Vec<String>,
-    /// What was placed where after something was lost: where it lies over other content, it is the
-    /// younger.
+    /// Inodes and clusters whose content was placed after a loss: where it overlaps other content,
+    /// it is the younger.
     pub(crate) young: HashSet<(InodeId, u32)>,
-    /// Why the checkpoint before the newest cannot be read, if it was looked for.
+    /// Why the previous checkpoint cannot be read, if that was checked.
     pub(crate) older_is_bad: Option<String>,
 }
 
@@ -74,23 +73,23 @@ pub(crate) struct Loaded {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OnLoss {
     Refuse,
-    /// Take what is there.
+    /// Continue with what is there.
     Accept,
 }
 
-/// What to do about frames that should be there and are not.
+/// What to do about missing frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum How {
-    /// The log ends there.
+    /// The log ends at the first one.
     Strictly,
-    /// It goes on behind them, and nothing is read that cannot be read.
+    /// The log continues after them; blocks that cannot be read are treated as empty.
     AcrossGaps,
-    /// The same, and what contradicts the rest is passed over.
+    /// As `AcrossGaps`, and records that contradict others are skipped.
     Regardless,
 }
 
-/// Reads everything of one domain: from the newest checkpoint; where that or the log behind it is
-/// damaged, from the one before too.
+/// Reads everything of one domain from the newest checkpoint on; if that or the log after it is
+/// damaged, from the previous checkpoint too.
 pub(crate) async fn load(
     disk: &Disk,
     layout: Layout,
@@ -119,7 +118,7 @@ pub(crate) async fn load(
     for generation in [Some(anchor.newest), anchor.before].into_iter().flatten() {
         let Ok(mut found) = attempt(generation, How::AcrossGaps).await else { continue };
         if generation != anchor.newest || found.anchor.before.is_none() {
-            // What is kept is known from the newest checkpoint alone.
+            // Which clusters are kept is known from the newest checkpoint only.
             (found.anchor.before, found.end.kept) = (None, Vec::new());
         }
         if found.loss.is_empty() {
@@ -151,7 +150,8 @@ async fn walk(disk: &Disk, layout: Layout, anchor: Anchor, how: How) -> Result<W
     walk.frames().await?;
     let frames = walk.doubtful.len();
     if let Some(last) = walk.settle_doubtful().await? {
-        // Frames took effect that must not: everything again, up to the last one that may.
+        // Frames took effect that must not have: read everything again, up to the last one that
+        // may.
         let first = walk.next.sequence - frames as u64;
         walk = Walk::new(disk, layout, anchor, last, how);
         walk.frames().await?;
@@ -165,7 +165,7 @@ async fn walk(disk: &Disk, layout: Layout, anchor: Anchor, how: How) -> Result<W
     Ok(walk)
 }
 
-/// Whether the checkpoint before the newest can be read, with the log up to that.
+/// Whether the previous checkpoint, and the log from there to the newest, can be read.
 pub(crate) async fn look_at_older(disk: &Disk, layout: &Layout, anchor: &Anchor) -> Option<String> {
     let generation = Generation { end: anchor.newest.end, ..anchor.before? };
     match is_whole(disk, layout, generation, anchor.epoch).await {
@@ -175,8 +175,8 @@ pub(crate) async fn look_at_older(disk: &Disk, layout: &Layout, anchor: &Anchor)
     }
 }
 
-/// Which clusters are in use: the log's, and those with content; and whether those are there that
-/// the checkpoint before needs.
+/// Which clusters are in use, by the log and by content, and whether those that the previous
+/// checkpoint needs are intact.
 pub(crate) fn claim_clusters(loaded: &Loaded) -> Result<(ClusterTable, bool), Error> {
     let mut clusters = ClusterTable::new(&loaded.layout, &loaded.owners);
     for cluster in loaded.end.clusters() {

@@ -1,16 +1,16 @@
-//! Checksums of the blocks that content lies in, by their places on the disk.
+//! Checksums of the blocks that hold content, by their places on the disk.
 //!
-//! A block is written once in the life of its cluster, and every read is of whole blocks: so the
-//! checksum of a block, padding included, proves every read of it, whatever became of the files'
-//! extents since. What a block held in an earlier life of its cluster is never asked for: a cluster
-//! that falls free takes its checksums with it, and content is recorded together with those of its
-//! blocks.
+//! A block is written once in the life of its cluster, and every read is of whole blocks. The
+//! checksum of a block, padding included, therefore verifies every read of it, however the files'
+//! extents have changed since. Checksums from an earlier life of a cluster are never used: they are
+//! dropped when the cluster becomes free, and content is recorded together with the checksums of
+//! its blocks.
 
 use crate::Layout;
 use crate::checksum::{crc32c, crc32c_of_parts};
 use crate::record::{Proof, Record, SUMS, SumList, put_sums, with_head};
 
-/// In place of the checksum of a block of which none is known.
+/// Stands for the checksum of a block that has no known one.
 const UNKNOWN: u32 = 0;
 /// Bytes of a record without its checksums.
 const HEAD_BYTES: usize = 12;
@@ -21,7 +21,7 @@ fn of_block(block: &[u8]) -> u32 {
     crc32c(block).max(1)
 }
 
-/// The checksums of the blocks that content is written to, the last one filled with zeroes.
+/// The checksums of the blocks that content is written to, the last one padded with zeroes.
 pub(crate) fn sums_of(content: &[u8], block_bytes: usize) -> SumList {
     let sum = |part: &[u8]| match block_bytes - part.len() {
         0 => of_block(part),
@@ -34,13 +34,13 @@ pub(crate) fn sums_of(content: &[u8], block_bytes: usize) -> SumList {
 #[derive(Debug)]
 pub(crate) struct Sums {
     layout: Layout,
-    /// By the cluster's number; as long as the highest that is known.
+    /// By cluster number; as long as the highest cluster with a known checksum needs.
     clusters: Vec<Option<Box<[u32]>>>,
-    /// Clusters of which some are known.
+    /// Number of clusters with known checksums.
     known: u32,
 }
 
-/// How far a checkpoint has come: a cluster, and a block in it.
+/// Progress of a checkpoint: a cluster, and a block in it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SumCursor(usize, usize);
 
@@ -49,14 +49,14 @@ impl Sums {
         Sums { layout: *layout, clusters: Vec::new(), known: 0 }
     }
 
-    /// Where a block stands: its cluster and its number there.
+    /// The cluster of a block, and the block's number in it.
     fn locate(&self, place: u64) -> (usize, usize) {
         let (cluster, offset) = self.layout.locate(place);
         (cluster as usize, (offset / self.layout.block_bytes) as usize)
     }
 
-    /// Notes the checksums of blocks from `place` on, within a cluster. What cannot be is passed
-    /// over: nothing of a sound disk leads there.
+    /// Notes the checksums of blocks from `place` on, within a cluster. Invalid places are ignored:
+    /// nothing on a sound disk refers to them.
     pub(crate) fn set(&mut self, place: u64, sums: &[u32]) {
         let ((cluster, block), blocks) = (self.locate(place), self.layout.blocks_of_cluster());
         if !self.layout.is_usable(cluster as u32) || block + sums.len() > blocks || sums.is_empty() {
@@ -71,7 +71,7 @@ impl Sums {
         all[block..block + sums.len()].copy_from_slice(sums);
     }
 
-    /// Notes what a record says of checksums.
+    /// Notes the checksums in a record.
     pub(crate) fn follow(&mut self, record: &Record) {
         match record {
             Record::WriteExtent { stretch, proof: Proof::Blocks(sums), .. } => self.set(stretch.place, sums),
@@ -80,14 +80,14 @@ impl Sums {
         }
     }
 
-    /// Forgets those of a cluster.
+    /// Drops the checksums of a cluster.
     pub(crate) fn forget(&mut self, cluster: u32) {
         if let Some(slot) = self.clusters.get_mut(cluster as usize) {
             self.known -= u32::from(slot.take().is_some());
         }
     }
 
-    /// Forgets those of all clusters but some.
+    /// Drops the checksums of all clusters except those that `keep` accepts.
     pub(crate) fn retain(&mut self, keep: impl Fn(u32) -> bool) {
         for cluster in 0..self.clusters.len() as u32 {
             if !keep(cluster) {
@@ -96,7 +96,7 @@ impl Sums {
         }
     }
 
-    /// Takes over those of a cluster.
+    /// Takes over the checksums of a cluster from another table.
     pub(crate) fn take_from(&mut self, other: &mut Sums, cluster: u32) {
         if let Some(sums) = other.clusters.get_mut(cluster as usize).and_then(Option::take) {
             other.known -= 1;
@@ -104,7 +104,7 @@ impl Sums {
         }
     }
 
-    /// Whether that of the block at `place` is known.
+    /// Whether the checksum of the block at `place` is known.
     pub(crate) fn is_known(&self, place: u64) -> bool {
         let (cluster, block) = self.locate(place);
         self.of_cluster(cluster).is_some_and(|sums| sums[block] != UNKNOWN)
@@ -114,8 +114,8 @@ impl Sums {
         self.clusters.get(cluster)?.as_deref()
     }
 
-    /// The place of the first block that is not what it was; `bytes` are whole blocks from `place`
-    /// on. A block whose checksum is not known is taken as it is.
+    /// The place of the first block that does not match its checksum; `bytes` are whole blocks from
+    /// `place` on. A block without a known checksum is accepted.
     pub(crate) fn mismatch(&self, place: u64, bytes: &[u8]) -> Option<u64> {
         let block_bytes = self.layout.block_bytes as usize;
         let (mut cluster, mut block) = self.locate(place);
@@ -134,12 +134,12 @@ impl Sums {
         None
     }
 
-    /// About how many bytes they take in a checkpoint, rather too many.
+    /// Upper estimate of the bytes that the checksums take in a checkpoint.
     pub(crate) fn cost_bytes(&self) -> u64 {
         u64::from(self.known) * self.layout.sum_bytes()
     }
 
-    /// Describes what comes next, in about `most_bytes`; empty when there is nothing left.
+    /// Encodes the next checksums, in about `most_bytes`; returns nothing when none are left.
     pub(crate) fn describe(&self, cursor: &mut SumCursor, most_bytes: usize) -> Vec<u8> {
         let mut out = Vec::new();
         while let Some(slot) = self.clusters.get(cursor.0) {
@@ -182,7 +182,7 @@ mod tests {
         sums.set(start + 512, &[7, 8, 9]);
         sums.set(start + 10 * 512, &[5; 22]);
         sums.set(layout.start_of(9), &[6]);
-        // Not within a cluster, and not within the disk.
+        // Across the end of a cluster, and outside of the disk.
         sums.set(start + 31 * 512, &[1, 1]);
         sums.set(u64::MAX - 5, &[1]);
         let (mut cursor, mut read) = (SumCursor::default(), Sums::new(&layout));

@@ -1,10 +1,10 @@
-//! All inodes in memory, and the one way in which they change: by applying a record.
+//! All inodes in memory. Applying a record is the only way to change them.
 //!
-//! The running file system and recovery apply the same records with the same code, so that what
-//! recovery finds is what was. While a checkpoint is being read ([`Tree::loading`]), changes of
-//! inodes that are not known yet are passed over: those inodes come later, with the change in them.
-//! What a change does to the disk's clusters is told as [`Delta`]s; nothing here knows clusters,
-//! time or locks.
+//! The running file system and recovery apply the same records with the same code, so that recovery
+//! restores the same state. While a checkpoint is being read ([`Tree::loading`]), changes of
+//! unknown inodes are skipped: those inodes come later, with the change included. What a change
+//! does to the disk's clusters is reported as [`Delta`]s; this module knows no clusters, time or
+//! locks.
 
 mod extended;
 mod inode;
@@ -23,40 +23,41 @@ use crate::extents::{Extent, ExtentMap, Place};
 use crate::record::{INLINE, InodeId, InodeKind, Node, Record, Relocate, Stretch};
 use table::Table;
 
-/// A stretch of the disk that came into use or fell out of it.
+/// A stretch of the disk that came into use or was released.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Delta {
     Placed { inode: InodeId, stretch: Stretch },
     Released { inode: InodeId, place: u64, length: u64 },
 }
 
-/// A record that cannot be applied: it contradicts what is known. From a disk that is corruption,
-/// otherwise a bug.
+/// A record that cannot be applied because it contradicts what is known. On a disk that is
+/// corruption, otherwise a bug.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Contradiction(pub(crate) String);
 
 type Applied = Result<(), Contradiction>;
 
-/// The last byte of a file or disk comes before this one.
+/// The end of a file or disk is at most this.
 const MOST_BYTES: u64 = i64::MAX as u64;
 
 #[derive(Debug)]
 pub(crate) struct Tree {
     inodes: Table,
-    /// Extents of deleted files, to be released piece by piece.
+    /// Extents of deleted files, still to be released step by step.
     pub(crate) graveyard: VecDeque<(InodeId, ExtentMap)>,
     /// Whether a checkpoint is being read.
     pub(crate) loading: bool,
-    /// Whether changes that others build on may be missing: then the unknown is passed over, too.
+    /// Whether changes that others build on may be missing: then changes of unknown inodes are
+    /// skipped too.
     pub(crate) tolerant: bool,
-    /// While loading: the inode that is being described, of which not all names and extents may be
-    /// known yet.
+    /// While loading: the inode being described, not all of whose names and extents may be known
+    /// yet.
     incomplete: Option<InodeId>,
-    /// Highest number given.
+    /// Highest inode number assigned.
     pub(crate) serial: u64,
-    /// The first name that was read and cannot be one, for people.
+    /// A description of the first invalid name that was read.
     pub(crate) bad_name: Option<String>,
-    /// About how many bytes a checkpoint takes.
+    /// Estimated bytes of a checkpoint.
     cost_bytes: u64,
     inline_bytes: u64,
     cluster_bytes: u32,
@@ -82,7 +83,7 @@ impl Tree {
         self.inodes.get(inode)
     }
 
-    /// For what is not content: holders and tickets. Content changes by records alone.
+    /// For holders and tickets only. Content changes through records.
     pub(crate) fn get_mut(&mut self, inode: InodeId) -> Option<&mut Inode> {
         self.inodes.get_mut(inode)
     }
@@ -96,7 +97,7 @@ impl Tree {
         self.inodes.from(first)
     }
 
-    /// The files with content in memory, as the queue of those from which it may be moved.
+    /// The files with content in memory, as the queue for moving it to the disk.
     pub(crate) fn queue_inline(&mut self) -> VecDeque<(u64, InodeId)> {
         let has_some = |(inode, node): (InodeId, &Inode)| (node.inline_bytes() > 0).then_some((0, inode));
         let queue: VecDeque<_> = self.iter().filter_map(has_some).collect();
@@ -118,7 +119,7 @@ impl Tree {
         self.inline_bytes
     }
 
-    /// Applies one record and appends what became of the disk.
+    /// Applies one record and appends its effects on the disk.
     pub(crate) fn apply(&mut self, record: &Record, deltas: &mut Vec<Delta>) -> Applied {
         match record {
             Record::CheckpointBegin { serial } => {
@@ -197,7 +198,7 @@ impl Tree {
         })
     }
 
-    /// Changes an inode and keeps the books; passes over one that is not known yet.
+    /// Changes an inode and updates the totals; skips an inode that is not known yet.
     fn edit<T>(&mut self, inode: InodeId, change: impl FnOnce(&mut Inode) -> T) -> Result<(), Contradiction> {
         self.edit_with(inode, change).map(drop)
     }
@@ -252,7 +253,7 @@ impl Tree {
     fn put(&mut self, inode: InodeId, offset: u64, extent: Extent, deltas: &mut Vec<Delta>) -> Applied {
         let length = extent.length;
         let on_disk = if let Place::Disk(place) = extent.place { place } else { 0 };
-        // No byte of a file or disk lies beyond that, and sums stay far from overflow.
+        // No valid offset or place is beyond this limit, so that sums cannot overflow.
         let is_within = |start: u64| start.checked_add(length).is_some_and(|end| end <= MOST_BYTES);
         if length == 0 || !is_within(offset) || !is_within(on_disk) {
             return Err(Contradiction(format!("inode {}: {length} bytes at {offset}", inode.0)));
@@ -281,7 +282,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Moves what still lies where the record says to where it says; the rest of the range has
+    /// Moves what still lies at the record's old place to the new one; the rest of the range has
     /// changed meanwhile and stays.
     fn relocate(&mut self, relocate: &Relocate, deltas: &mut Vec<Delta>) -> Applied {
         let Relocate { inode, offset, length, from, to, .. } = *relocate;
@@ -291,7 +292,7 @@ impl Tree {
             return Err(Contradiction(format!("inode {}: {length} bytes moved from {offset}", inode.0)));
         };
         let Some(Content::File(file)) = self.inodes.get(inode).map(|node| &node.content) else {
-            // Deleted while its content was moved, or not known yet.
+            // Deleted while its content was being moved, or not known yet.
             return Ok(());
         };
         let still_there = |(at, extent): (u64, &Extent)| {
@@ -309,7 +310,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Takes apart what was deleted, and says what that did to the disk.
+    /// Drops the content of deleted inodes, and returns what that did to the disk.
     pub(crate) fn released_by_deletion(&mut self) -> Vec<Delta> {
         let mut deltas = Vec::new();
         for (inode, extents) in self.graveyard.drain(..) {
@@ -322,7 +323,7 @@ impl Tree {
         deltas
     }
 
-    /// Deletes inodes that have no name and that nobody can hold any more, as after a crash.
+    /// Deletes inodes that have no name and cannot be held any more, as after a crash.
     pub(crate) fn purge_nameless(&mut self) {
         let nameless: Vec<InodeId> =
             self.iter().filter(|(_, node)| node.attributes.links == 0).map(|(inode, _)| inode).collect();
@@ -332,7 +333,7 @@ impl Tree {
         self.graveyard.clear();
     }
 
-    /// Whether `inode` is `directory` or lies above it.
+    /// Whether `inode` is `directory` or one of its ancestors.
     pub(crate) fn is_above(&self, inode: InodeId, mut directory: InodeId) -> bool {
         for _ in 0..=self.inodes.len() {
             if directory == inode {
@@ -343,23 +344,23 @@ impl Tree {
                 _ => return false,
             }
         }
-        // Deeper than there are inodes: a circle, which only a damaged disk can have.
+        // More levels than there are inodes: a cycle, which only a damaged disk can have.
         true
     }
 
-    /// Replaces attributes, for repairs.
+    /// Changes an inode directly, for repairs.
     pub(crate) fn repair<T>(&mut self, inode: InodeId, change: impl FnOnce(&mut Inode) -> T) {
         let loading = std::mem::replace(&mut self.loading, true);
         let _unknown = self.edit(inode, change);
         self.loading = loading;
     }
 
-    /// Takes an inode out, for another tree.
+    /// Removes an inode, to put it into another tree.
     pub(crate) fn take(&mut self, inode: InodeId) -> Option<Inode> {
         self.remove(inode)
     }
 
-    /// Puts an inode of another tree in.
+    /// Inserts an inode of another tree.
     pub(crate) fn plant(&mut self, inode: InodeId, node: Inode) {
         self.remove(inode);
         self.cost_bytes += node.cost_bytes();
@@ -367,7 +368,7 @@ impl Tree {
         self.inodes.insert(inode, node);
     }
 
-    /// Puts a root directory with these names in.
+    /// Inserts a root directory with these names.
     pub(crate) fn plant_root(&mut self, root: &Node, names: Vec<(Vec<u8>, InodeId, InodeKind)>) {
         let mut node = Inode::new(root);
         node.attributes.links = 2 + names.iter().filter(|(_, _, kind)| *kind == InodeKind::Directory).count() as u32;
@@ -377,7 +378,7 @@ impl Tree {
         self.plant(InodeId::ROOT, node);
     }
 
-    /// Gives inodes other numbers, which must stay different.
+    /// Gives inodes new numbers, which must be unique.
     pub(crate) fn renumber(&mut self, new: impl Fn(InodeId) -> InodeId) {
         for (inode, mut node) in std::mem::take(&mut self.inodes).into_nodes() {
             node.parent = new(node.parent);
@@ -388,7 +389,7 @@ impl Tree {
         }
     }
 
-    /// The root directory of a file system that was just made.
+    /// The root directory of a new file system.
     pub(crate) fn root(mode: u16, time: u64) -> Node {
         let attributes = inode::fresh(InodeKind::Directory, mode, time);
         Node { inode: InodeId::ROOT, attributes, parent: InodeId::ROOT, target: Vec::new() }

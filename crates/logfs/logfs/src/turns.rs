@@ -1,23 +1,23 @@
-//! Turns of operations that wait for the log, in the order in which they came.
+//! Turns of operations that wait for the log, in order of arrival.
 //!
-//! Whoever waits is woken together with all others. Without turns, who comes back soonest with the
-//! next operation would take what little room there is again and again, and the others would wait
-//! for as long as it stays little: for a whole checkpoint.
+//! A notification wakes all waiting operations. Without turns, the task that comes back first with
+//! its next operation would take the little room there is again and again, and the others would
+//! wait for as long as room is short: for a whole checkpoint.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use iolab_executor::Notify;
 
-/// Who waits, by numbers that count up.
+/// The waiting operations, by increasing numbers.
 #[derive(Debug, Default)]
 pub(crate) struct Turns {
     waiting: RefCell<BTreeSet<u64>>,
     last: std::cell::Cell<u64>,
 }
 
-/// A place among those who wait; given up when it is dropped, so that nobody waits behind an
-/// operation that was abandoned.
+/// A place in the queue. Dropping it gives it up, so that no operation waits behind an abandoned
+/// one.
 #[derive(Debug)]
 pub(crate) struct Turn<'a> {
     turns: &'a Turns,
@@ -26,7 +26,7 @@ pub(crate) struct Turn<'a> {
 }
 
 impl Turns {
-    /// The last place.
+    /// Takes the last place.
     pub(crate) fn take<'a>(&'a self, progress: &'a Notify) -> Turn<'a> {
         let number = self.last.get() + 1;
         self.last.set(number);
@@ -34,7 +34,8 @@ impl Turns {
         Turn { turns: self, progress, number }
     }
 
-    /// Whether nobody has to go before: before who has this place, or before a newcomer.
+    /// Whether no other operation goes first: before the holder of this place, or before a
+    /// newcomer.
     pub(crate) fn is_next(&self, turn: Option<&Turn<'_>>) -> bool {
         let first = self.waiting.borrow().first().copied();
         first.is_none_or(|first| turn.is_some_and(|turn| turn.number == first))

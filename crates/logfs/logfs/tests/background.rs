@@ -1,5 +1,5 @@
-//! What goes on in the background while a file system is in use: small content leaves memory, free
-//! clusters are discarded, files are put together.
+//! Background work while a file system is in use: small content leaves memory, free clusters are
+//! discarded, files are defragmented.
 
 mod rig;
 
@@ -30,7 +30,7 @@ fn small_writes_stay_small_and_memory_stays_bounded() {
         let content = bytes(round as u8, length);
         bench.run(fs.write(files[number], offset as u64, &content)).unwrap();
         expected[number][offset..offset + length].copy_from_slice(&content);
-        // The device has its turns.
+        // Lets the device run.
         bench.run(fs.read(files[number], 0, 1_000)).unwrap();
         most = most.max(fs.space().inline_bytes);
     }
@@ -45,7 +45,7 @@ fn small_writes_stay_small_and_memory_stays_bounded() {
     check(&mut bench, &fs);
     bench.run(fs.close()).unwrap();
     assert!(bench.fsck(Repair::No).unwrap().is_sound());
-    // What was allowed more memory is brought down to less, too.
+    // Content beyond a limit that was lowered is moved too.
     let fs = bench.try_open(OpenOptions { inline_bytes: Some(limit / 4), ..small_memory() }).unwrap().0;
     for _ in 0..40 {
         bench.run(fs.write(files[0], 0, &expected[0][..10])).unwrap();
@@ -69,14 +69,14 @@ fn freed_clusters_are_discarded_before_they_are_used_again() {
         }
         assert!(bench.run(fs.read(inode, 0, 20 * CLUSTER as usize)).unwrap() == bytes(39, 20 * CLUSTER as usize));
         let told = fs.activity().discarded_clusters;
-        // Neighbours are told of together.
+        // Neighbours are discarded together.
         assert_eq!(discard, told > 400 && counts.get().discards > 0 && counts.get().discards < told / 4);
         bench.run(fs.close()).unwrap();
         assert!(bench.fsck(Repair::No).unwrap().is_sound());
     }
 }
 
-/// A file whose content lies in pieces, written between those of another one.
+/// A file whose content lies in pieces, written between those of another file.
 fn fragmented(bench: &mut Bench, fs: &LogFs) -> (InodeId, Vec<u8>) {
     let (inode, other) = (file(bench, fs, "f"), file(bench, fs, "other"));
     let mut content = Vec::new();
@@ -115,7 +115,7 @@ fn a_file_in_pieces_is_put_together_while_it_is_written_to() {
         content[at..at + 700].copy_from_slice(&bytes(100 + round, 700));
     }
     assert!(bench.run(fs.read(inode, 0, 100_000)).unwrap() == content);
-    // Once more, now that nobody writes.
+    // Once more, now without writes.
     let mut defragmentation = fs.defragment(inode);
     while !bench.run(defragmentation.step()).unwrap().is_done {}
     let after = fs.fragments(inode).unwrap();
@@ -142,7 +142,7 @@ fn a_crash_while_a_file_is_put_together_leaves_its_content() {
     while !bench.run(defragmentation.step()).unwrap().is_done {
         bench.run(fs.sync()).unwrap();
     }
-    // What it left free is used again.
+    // The space that it freed is used again.
     let other = fs.lookup(InodeId::ROOT, b"other").unwrap().inode;
     for round in 0..30 {
         bench.run(fs.write(other, 0, &bytes(round, 6 * CLUSTER as usize))).unwrap();

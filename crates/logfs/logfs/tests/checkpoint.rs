@@ -1,5 +1,5 @@
 //! Checkpoints of what is too long for one group of records: directories and files that change
-//! while they are written out, in the part that is described already and in the part that is not.
+//! while they are written out, in the part already described and in the rest.
 
 mod rig;
 
@@ -7,7 +7,7 @@ use iolab_disk::{CrashPoints, RamDisk, Survival};
 use iolab_executor::ReadyOrder;
 use iolab_logfs::{InodeId, OpenOptions, hostile};
 
-use rig::crash::tell;
+use rig::crash::run_script;
 use rig::load::{Step, perform};
 use rig::model::{Model, difference, snapshot};
 use rig::{BLOCK, Bench, Random, empty_image, scale, small_memory};
@@ -72,16 +72,16 @@ fn long_inodes_change_while_a_checkpoint_describes_them() {
     for seed in 0..5 * scale() {
         let mut random = Random(seed);
         let mut script = |at: usize, _: &Model| (at < 90).then(|| step(&mut random, inodes));
-        let story = tell(image.clone(), model.clone(), seed, &mut script);
-        let mut points = CrashPoints::new(&story.trace, story.image.clone(), BLOCK);
+        let history = run_script(image.clone(), model.clone(), seed, &mut script);
+        let mut points = CrashPoints::new(&history.trace, history.image.clone(), BLOCK);
         let mut places = Random(seed + 77);
-        let mut at: Vec<usize> = (0..6).map(|_| places.below(story.trace.events() as u64 + 1) as usize).collect();
+        let mut at: Vec<usize> = (0..6).map(|_| places.below(history.trace.events() as u64 + 1) as usize).collect();
         at.sort_unstable();
-        at.push(story.trace.events());
+        at.push(history.trace.events());
         for events in at {
             points.advance(events);
             let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                story.check(&points, events, Survival::Some(places.next()));
+                history.check(&points, events, Survival::Some(places.next()));
             }));
             assert!(caught.is_ok(), "seed {seed}");
         }
@@ -90,7 +90,7 @@ fn long_inodes_change_while_a_checkpoint_describes_them() {
 
 #[test]
 fn closing_writes_a_checkpoint_when_much_has_changed_and_only_then() {
-    // So large that the log's length alone asks for none.
+    // So large that the log's length alone does not require a checkpoint.
     let disk = RamDisk::with_contents(empty_image(4_096), BLOCK);
     let mut bench = Bench::new(disk, ReadyOrder::Fair);
     let options = OpenOptions { inline_bytes: Some(1 << 20), ..small_memory() };
@@ -107,13 +107,14 @@ fn closing_writes_a_checkpoint_when_much_has_changed_and_only_then() {
     let (fs, recovery) = bench.try_open(options).unwrap();
     records.push(recovery.records);
     assert_eq!(difference(&bench.run(snapshot(&fs)), &Model::new().snapshot()), None);
-    // Without: all changes since the last checkpoint are read. With: hardly any.
+    // Without a checkpoint on closing, all changes since the last one are read. With it, hardly
+    // any.
     assert!(records[1] > 1_000 && records[3] < 100 && records[4] < 100, "{records:?}");
 }
 
 #[test]
 fn a_checkpoint_is_written_when_its_time_has_come() {
-    // So large that the log's length alone asks for none.
+    // So large that the log's length alone does not require a checkpoint.
     let disk = RamDisk::with_contents(empty_image(4_096), BLOCK);
     let mut bench = Bench::new(disk, ReadyOrder::Fair);
     let fs = bench.open();
@@ -122,7 +123,7 @@ fn a_checkpoint_is_written_when_its_time_has_come() {
             bench.run(fs.create(InodeId::ROOT, &name(number), Default::default())).unwrap();
             bench.run(fs.unlink(InodeId::ROOT, &name(number))).unwrap();
             if number < 10 {
-                // Gives what goes on in the background its turns.
+                // Lets background tasks run.
                 bench.run(fs.sync()).unwrap();
             }
         }
@@ -141,13 +142,13 @@ fn a_crash_at_every_event_of_a_checkpoint_and_of_reading_it_back_loses_nothing()
     for seed in 0..scale() {
         let mut random = Random(seed);
         let mut script = |at: usize, _: &Model| match at {
-            // The last checkpoint and the one before are other ones each time.
+            // Both the last checkpoint and the one before change each time.
             2 | 5 | 8 => Some(Step::Checkpoint),
             0..9 => Some(step(&mut random, [many, many, on_disk, in_log])),
             _ => None,
         };
-        let story = tell(image.clone(), model.clone(), seed, &mut script);
-        let crashes = story.crash_everywhere(1);
+        let history = run_script(image.clone(), model.clone(), seed, &mut script);
+        let crashes = history.crash_everywhere(1);
         assert!(crashes > 40, "{crashes}");
     }
 }
@@ -161,14 +162,14 @@ fn either_checkpoint_will_do_after_a_crash_at_any_event() {
         0..10 => Some(step(&mut random, [many, many, on_disk, in_log])),
         _ => None,
     };
-    let story = tell(image, model, 3, &mut script);
-    let mut points = CrashPoints::new(&story.trace, story.image.clone(), BLOCK);
+    let history = run_script(image, model, 3, &mut script);
+    let mut points = CrashPoints::new(&history.trace, history.image.clone(), BLOCK);
     let (mut older, mut tried) = (0, 0);
-    for events in 0..=story.trace.events() {
+    for events in 0..=history.trace.events() {
         points.advance(events);
         let whole = points.image(Survival::Nothing);
-        // What a checkpoint says is damaged, in its first frame or its last: the other one and the
-        // log give the same.
+        // Damage a checkpoint in its first frame or its last: the other one and the log give the
+        // same.
         for (number, place) in hostile::checkpoint_frames(&whole).into_iter().enumerate() {
             let mut damaged = whole.clone();
             damaged[place + 100] ^= 0x20;
@@ -177,7 +178,7 @@ fn either_checkpoint_will_do_after_a_crash_at_any_event() {
             let opened = bench.try_open(small_memory());
             let (fs, recovery) = opened.unwrap_or_else(|error| panic!("event {events}, frame {number}: {error}"));
             let found = bench.run(snapshot(&fs));
-            let known = story.states.iter().any(|state| difference(&found, &state.snapshot()).is_none());
+            let known = history.states.iter().any(|state| difference(&found, &state.snapshot()).is_none());
             assert!(known, "event {events}, frame {number}: a state that never was");
             older += u32::from(recovery.by_older_checkpoint);
             tried += 1;

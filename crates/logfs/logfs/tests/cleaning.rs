@@ -1,4 +1,4 @@
-//! When cleaning starts, what it takes, what it puts together, and what crashes leave of it.
+//! When cleaning starts, which clusters it takes, how it combines pieces, and what crashes leave.
 
 mod rig;
 
@@ -6,13 +6,13 @@ use iolab_disk::RamDisk;
 use iolab_executor::ReadyOrder;
 use iolab_logfs::{Activity, CleaningDefaults, Error, InodeId, LogFs, OpenOptions, Owner, Policy, Repair, mkfs};
 
-use rig::crash::tell;
+use rig::crash::run_script;
 use rig::load::{Step, bytes};
 use rig::model::Model;
 use rig::{BLOCK, Bench, CLUSTER, Random, empty_image, options, policy_by_turns, scale, small_memory};
 
 const CLUSTERS: u64 = 200;
-/// Of each cluster that [`pairs`] fills.
+/// Live bytes of each cluster that [`pairs`] fills.
 const KEPT: usize = CLUSTER as usize / 4;
 
 fn open_with(policy: Policy, memory_clusters: u64) -> (Bench, LogFs) {
@@ -23,8 +23,8 @@ fn open_with(policy: Policy, memory_clusters: u64) -> (Bench, LogFs) {
     (bench, fs)
 }
 
-/// Fills so many clusters, a quarter of each with one of `keepers` files in turn and the rest with
-/// a file of its own; the files of both kinds.
+/// Fills this number of clusters, a quarter of each with one of `keepers` files in turn and the
+/// rest with a file of its own; returns the files of both kinds.
 fn pairs(bench: &mut Bench, fs: &LogFs, count: usize, keepers: usize) -> (Vec<InodeId>, Vec<InodeId>) {
     let create = |bench: &mut Bench, name: String| {
         bench.run(fs.create(InodeId::ROOT, name.as_bytes(), Owner::default())).unwrap()
@@ -40,7 +40,7 @@ fn pairs(bench: &mut Bench, fs: &LogFs, count: usize, keepers: usize) -> (Vec<In
     (kept, dropped)
 }
 
-/// What went on when everything is done that the changes so far ask for.
+/// The background work once everything is done that the changes so far require.
 fn settled(bench: &mut Bench, fs: &LogFs) -> Activity {
     loop {
         let before = fs.activity();
@@ -57,14 +57,15 @@ fn settled(bench: &mut Bench, fs: &LogFs) -> Activity {
 
 #[test]
 fn cleaning_starts_with_the_candidate_that_fills_memory_and_takes_all_of_them() {
-    // (X + 1) · 0.5 ≥ 4 from X = 7 on; the dynamic policy has more than half of the clusters free.
+    // (X + 1) · 0.5 ≥ 4 from X = 7 on; with the dynamic policy, more than half of the clusters are
+    // free.
     for policy in [Policy::Threshold { k: 0.5 }, Policy::Dynamic { cap: 0.5 }] {
         let (mut bench, fs) = open_with(policy, 4);
         let (kept, dropped) = pairs(&mut bench, &fs, 20, 1);
         for file in &dropped[..6] {
             bench.run(fs.truncate(*file, 0)).unwrap();
         }
-        // A cluster with more than half of it live is none.
+        // A cluster of which more than half is live is no candidate.
         bench.run(fs.truncate(dropped[10], u64::from(CLUSTER) / 3)).unwrap();
         assert_eq!(settled(&mut bench, &fs).cleaning_passes, 0, "{policy:?}");
         bench.run(fs.truncate(dropped[6], 0)).unwrap();
@@ -95,7 +96,7 @@ fn with_no_threshold_or_no_memory_nothing_is_moved_even_for_space() {
         let file = bench.run(fs.create(InodeId::ROOT, b"big", Owner::default())).unwrap();
         assert_eq!(bench.run(fs.write(file, 0, &big)), Err(Error::NoSpace), "{policy:?}, {memory}");
         assert_eq!(settled(&mut bench, &fs).moved_bytes, 0);
-        // Clusters without live content become free all the same.
+        // Clusters without live content become free anyway.
         bench.run(fs.truncate(kept[0], 0)).unwrap();
         bench.run(fs.truncate(file, 0)).unwrap();
         bench.run(fs.write(file, 0, &big)).unwrap();
@@ -106,7 +107,7 @@ fn with_no_threshold_or_no_memory_nothing_is_moved_even_for_space() {
 
 #[test]
 fn what_is_cleaned_for_space_is_told_apart() {
-    // Nothing is a candidate: a quarter of each cluster is live.
+    // No cluster is a candidate: a quarter of each is live.
     let (mut bench, fs) = open_with(Policy::Threshold { k: 0.1 }, 4);
     let room = (fs.space().free_bytes / u64::from(CLUSTER)) as usize;
     let (_, dropped) = pairs(&mut bench, &fs, room - 12, 1);
@@ -125,13 +126,13 @@ fn a_pass_puts_the_pieces_of_a_file_together() {
     let (mut bench, fs) = open_with(Policy::Threshold { k: 0.5 }, 8);
     let (kept, dropped) = pairs(&mut bench, &fs, 20, 4);
     let before: Vec<u64> = kept.iter().map(|file| fs.fragments(*file).unwrap()).collect();
-    // X = 15: every cluster but five, which stay.
+    // X = 15: all clusters except five, which stay.
     dropped[..15].iter().for_each(|file| bench.run(fs.truncate(*file, 0)).unwrap());
     assert_eq!(settled(&mut bench, &fs).cleaning_passes, 1);
     for (file, number) in kept.iter().zip(0..4) {
         let moved = (0..15).filter(|cluster| cluster % 4 == number).count() as u64;
         let left = before[number as usize] - moved;
-        // One stretch, which the end of a cluster may cut.
+        // One stretch, which the end of a cluster may split.
         let after = fs.fragments(*file).unwrap();
         assert!(after <= left + 2, "file {number}: {before:?}, then {after}");
         for part in 0..5 {
@@ -174,8 +175,8 @@ fn files_that_reads_find_in_pieces_are_put_together_within_bounds() {
 
 #[test]
 fn cleaning_by_threshold_survives_a_crash_at_every_event() {
-    // A file in small pieces between others that are cut off: with turns 1 and 2 every few cuts
-    // begin a pass.
+    // A file in small pieces between others that are truncated: with turns 1 and 2 every few
+    // truncations start a pass.
     for turn in 1..3 + 8 * (scale() - 1) {
         let disk = RamDisk::with_contents(empty_image(64), BLOCK);
         let mut model = Model::new();
@@ -199,9 +200,9 @@ fn cleaning_by_threshold_survives_a_crash_at_every_event() {
             40 => Some(Step::Sync),
             _ => None,
         };
-        let story = tell(image.clone(), model.clone(), turn, &mut script);
-        assert!(story.crash_everywhere(1) > 50, "turn {turn}");
-        // The same without crashes, to see that it is about cleaning.
+        let history = run_script(image.clone(), model.clone(), turn, &mut script);
+        assert!(history.crash_everywhere(1) > 50, "turn {turn}");
+        // The same without crashes, to show that cleaning takes part.
         let mut bench = Bench::new(RamDisk::with_contents(image, BLOCK), ReadyOrder::Fair);
         let fs = bench.try_open(policy_by_turns(turn)).unwrap().0;
         let (mut at, mut again) = (0, model.clone());
@@ -228,7 +229,7 @@ fn an_image_says_how_it_is_cleaned_where_nobody_else_does() {
     let settings = fs.cleaning();
     assert_eq!((settings.policy, settings.memory_bytes), (Policy::Threshold { k: 0.25 }, 32 << 10));
     bench.run(fs.close()).unwrap();
-    // Who opens it has the last word, and the record can be changed.
+    // The options of opening override the record, and the record can be changed.
     let fs = bench.try_open(OpenOptions { policy: Some(Policy::Greedy), ..OpenOptions::default() }).unwrap().0;
     assert_eq!((fs.cleaning().policy, fs.cleaning().memory_bytes), (Policy::Greedy, 32 << 10));
     bench.run(fs.close()).unwrap();

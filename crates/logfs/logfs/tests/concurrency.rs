@@ -1,5 +1,5 @@
-//! Many tasks at once, each in a directory of its own, on devices that complete in any order; then
-//! a crash in the middle of it.
+//! Many concurrent tasks, each in a directory of its own, on devices that complete in any order;
+//! then a crash in the middle.
 
 mod rig;
 
@@ -17,11 +17,11 @@ use rig::{BLOCK, Bench, CLUSTER, Random, empty_image, scale};
 const CLUSTERS: u64 = 100;
 const TASKS: u64 = 6;
 
-/// What one task did: its states, when each step began, and after how many events how many steps
-/// were promised.
+/// The history of one task: its states, when each step began, and how many steps were promised
+/// after how many events.
 #[derive(Default)]
-struct Diary {
-    /// Digests.
+struct TaskHistory {
+    /// Digests of the states.
     states: Vec<u64>,
     last: Snapshot,
     begun: Vec<usize>,
@@ -32,34 +32,34 @@ fn path(task: u64) -> Vec<u8> {
     format!("/t{task}").into_bytes()
 }
 
-/// Runs all tasks to their end and returns what they did, where they began, and what the device was
-/// told.
-fn run(seed: u64, steps: usize) -> (Vec<Diary>, Vec<u8>, Trace) {
+/// Runs all tasks to their end and returns their histories, the initial image, and the trace of the
+/// device.
+fn run(seed: u64, steps: usize) -> (Vec<TaskHistory>, Vec<u8>, Trace) {
     let image = empty_image(CLUSTERS);
     let disk = RamDisk::with_contents(image.clone(), BLOCK);
     let (device, trace) = Traced::new(Shuffled::new(disk.clone(), seed));
     let mut bench = Bench::new(device, ReadyOrder::Shuffled(seed));
     let fs = bench.open();
-    let diaries: Vec<Rc<RefCell<Diary>>> = (0..TASKS).map(|_| Rc::default()).collect();
+    let histories: Vec<Rc<RefCell<TaskHistory>>> = (0..TASKS).map(|_| Rc::default()).collect();
     let mut tasks = Vec::new();
-    for (task, diary) in (0..TASKS).zip(&diaries) {
+    for (task, history) in (0..TASKS).zip(&histories) {
         let directory = bench.run(fs.make_directory(InodeId::ROOT, &path(task)[1..], Owner::default())).unwrap();
-        let (fs, diary, trace) = (fs.clone(), Rc::clone(diary), Rc::clone(&trace));
+        let (fs, history, trace) = (fs.clone(), Rc::clone(history), Rc::clone(&trace));
         tasks.push(bench.executor.spawner().spawn(async move {
             let mut random = Random(seed * TASKS + task);
             let mut model = Model::below(directory);
-            diary.borrow_mut().states.push(digest(&model.snapshot()));
+            history.borrow_mut().states.push(digest(&model.snapshot()));
             for number in 1..=steps {
                 let step = step(&mut random, &model, 2 * u64::from(CLUSTER));
-                diary.borrow_mut().begun.push(trace.borrow().events());
+                history.borrow_mut().begun.push(trace.borrow().events());
                 let answer = perform(&fs, &mut model, &step).await;
-                let mut diary = diary.borrow_mut();
+                let mut history = history.borrow_mut();
                 if matches!(step, Step::Sync) && answer.is_ok() {
-                    diary.promises.push((trace.borrow().events(), number));
+                    history.promises.push((trace.borrow().events(), number));
                 }
-                diary.states.push(digest(&model.snapshot()));
+                history.states.push(digest(&model.snapshot()));
             }
-            diary.borrow_mut().last = model.snapshot();
+            history.borrow_mut().last = model.snapshot();
         }));
     }
     bench.run(async {
@@ -68,22 +68,22 @@ fn run(seed: u64, steps: usize) -> (Vec<Diary>, Vec<u8>, Trace) {
         }
     });
     let found = bench.run(snapshot(&fs));
-    for (task, diary) in (0..TASKS).zip(&diaries) {
-        let diary = diary.borrow();
-        assert_eq!(difference(&below(&found, &path(task)), &diary.last), None, "seed {seed}, task {task}");
+    for (task, history) in (0..TASKS).zip(&histories) {
+        let history = history.borrow();
+        assert_eq!(difference(&below(&found, &path(task)), &history.last), None, "seed {seed}, task {task}");
     }
     bench.run(fs.close()).unwrap();
     let report = bench.fsck(Repair::No).unwrap();
     assert!(report.is_sound(), "seed {seed}: {:?}", report.faults);
     drop(bench);
     let trace = std::mem::take(&mut *trace.borrow_mut());
-    (diaries.iter().map(|diary| diary.take()).collect(), image, trace)
+    (histories.iter().map(|history| history.take()).collect(), image, trace)
 }
 
 #[test]
 fn tasks_do_not_disturb_each_other_and_a_crash_finds_each_at_a_promised_step() {
     for seed in 0..12 * scale() {
-        let (diaries, image, trace) = run(seed, 120);
+        let (histories, image, trace) = run(seed, 120);
         let mut points = CrashPoints::new(&trace, image, BLOCK);
         let mut random = Random(seed);
         let mut places: Vec<usize> = (0..12).map(|_| random.below(trace.events() as u64 + 1) as usize).collect();
@@ -96,14 +96,14 @@ fn tasks_do_not_disturb_each_other_and_a_crash_finds_each_at_a_promised_step() {
             assert!(report.is_sound(), "seed {seed}, {events}: {:?}", report.faults);
             let fs = bench.open();
             let found = bench.run(snapshot(&fs));
-            for (task, diary) in (0..TASKS).zip(&diaries) {
+            for (task, history) in (0..TASKS).zip(&histories) {
                 let found = below(&found, &path(task));
-                let promised = diary.promises.iter().filter(|(at, _)| *at <= events).map(|(_, step)| *step).max();
-                let begun = diary.begun.iter().filter(|at| **at <= events).count();
+                let promised = history.promises.iter().filter(|(at, _)| *at <= events).map(|(_, step)| *step).max();
+                let begun = history.begun.iter().filter(|at| **at <= events).count();
                 let range = promised.unwrap_or(0)..=begun;
-                // Before its directory was durable, a task is not there at all.
+                // Before its directory is durable, nothing of a task exists.
                 let is_there =
-                    diary.states[range.clone()].contains(&digest(&found)) || (promised.is_none() && found.is_empty());
+                    history.states[range.clone()].contains(&digest(&found)) || (promised.is_none() && found.is_empty());
                 assert!(is_there, "seed {seed}, after event {events}, task {task}: in none of the states {range:?}");
             }
         }

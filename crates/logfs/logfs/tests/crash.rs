@@ -1,8 +1,8 @@
 //! Crashes: short scripts at every event of the device, long random ones at random events, one
 //! after the other on the same disk.
 //!
-//! `IOLAB_LOGFS_TEST_SCALE` multiplies how much is tried; from 2 on, short scripts have three steps
-//! instead of two.
+//! `IOLAB_LOGFS_TEST_SCALE` multiplies the number of trials; from 2 on, short scripts have three
+//! steps instead of two.
 
 mod rig;
 
@@ -10,12 +10,12 @@ use iolab_disk::{CrashPoints, RamDisk, Survival, Traced};
 use iolab_executor::ReadyOrder;
 use iolab_logfs::{Error, InodeId};
 
-use rig::crash::tell;
+use rig::crash::run_script;
 use rig::load::{Step, perform, step};
 use rig::model::Model;
 use rig::{BLOCK, Bench, CLUSTER, Random, empty_image, scale};
 
-/// The fewest clusters that a file system may have, and a few to write to.
+/// The minimum number of clusters of a file system, and a few to write to.
 const CLUSTERS: u64 = 34;
 
 /// A file system with a directory, a file with content on the disk and one with content in the log.
@@ -68,12 +68,12 @@ fn short_scripts_survive_a_crash_at_every_event() {
     let (width, length) = (alphabet.len(), if scale() > 1 { 3 } else { 2 });
     let mut crashes = 0;
     for number in 0..width.pow(length) {
-        // A sync of the file at the end, and something behind it that the crash may take.
+        // A sync of the file at the end, and something after it that the crash may lose.
         let mut script: Vec<Step> = (0..length).map(|at| alphabet[number / width.pow(at) % width].clone()).collect();
         script.extend([Step::Fsync(inodes[1]), Step::Write(inodes[1], 10, 9, 40)]);
         let mut steps = script.clone().into_iter();
-        let story = tell(image.clone(), model.clone(), number as u64, &mut |_, _| steps.next());
-        let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| story.crash_everywhere(2)));
+        let history = run_script(image.clone(), model.clone(), number as u64, &mut |_, _| steps.next());
+        let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| history.crash_everywhere(2)));
         crashes += caught.unwrap_or_else(|_| panic!("script {number}: {script:?}"));
     }
     assert!(crashes > 2_000, "{crashes} crashes");
@@ -81,8 +81,7 @@ fn short_scripts_survive_a_crash_at_every_event() {
 
 #[test]
 fn random_scripts_survive_crash_after_crash() {
-    // On a roomy disk, and on one so full that clusters are given away again as soon as they may
-    // be.
+    // On a large disk, and on one so full that clusters are reallocated as soon as possible.
     let images = [empty_image(CLUSTERS * 2), empty_image(CLUSTERS)];
     for seed in 0..80 * scale() {
         let mut random = Random(seed);
@@ -93,24 +92,24 @@ fn random_scripts_survive_crash_after_crash() {
             let steps = random.below(120) + 5;
             let mut script =
                 |at: usize, model: &Model| (at < steps as usize).then(|| step(&mut random, model, most_bytes));
-            let story = tell(image, model, seed * 4 + generation, &mut script);
+            let history = run_script(image, model, seed * 4 + generation, &mut script);
             let crash = |events: usize, survival: Survival| {
-                let mut points = CrashPoints::new(&story.trace, story.image.clone(), BLOCK);
+                let mut points = CrashPoints::new(&history.trace, history.image.clone(), BLOCK);
                 points.advance(events);
-                let check = || story.check(&points, events, survival);
+                let check = || history.check(&points, events, survival);
                 let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(check));
                 caught.unwrap_or_else(|_| panic!("seed {seed}, generation {generation}"))
             };
             for _ in 0..3 {
-                let events = random.below(story.trace.events() as u64 + 1) as usize;
+                let events = random.below(history.trace.events() as u64 + 1) as usize;
                 crash(events, Survival::Some(random.next()));
             }
-            let events = random.below(story.trace.events() as u64 + 1) as usize;
+            let events = random.below(history.trace.events() as u64 + 1) as usize;
             let (disk, state) = crash(events, Survival::Some(random.next()));
-            // The next generation goes on from what this crash left. Opening it once has changed
-            // the disk: a second crash, right away.
+            // The next generation continues from what this crash left. Opening it has changed the
+            // disk: crash a second time, right away.
             image = disk.with(|bytes| bytes.to_vec());
-            model = story.states[state].clone();
+            model = history.states[state].clone();
             model.release_all();
         }
     }
@@ -119,7 +118,7 @@ fn random_scripts_survive_crash_after_crash() {
 #[test]
 fn clusters_are_not_given_away_before_the_log_says_so_durably() {
     // One file is overwritten again and again, with few syncs, on a disk that holds it a few times:
-    // every cluster is soon written anew.
+    // every cluster is soon rewritten.
     let image = empty_image(CLUSTERS);
     let disk = RamDisk::with_contents(image, BLOCK);
     let mut bench = Bench::new(disk.clone(), ReadyOrder::Fair);
@@ -136,8 +135,8 @@ fn clusters_are_not_given_away_before_the_log_says_so_durably() {
             (true, 0) => Some(Step::Fsync(inode)),
             (true, _) => Some(Step::Write(inode, 0, at as u8, 2 * CLUSTER as usize)),
         };
-        let story = tell(image.clone(), model.clone(), seed, &mut script);
-        assert!(story.crash_everywhere(1) > 100, "seed {seed}");
+        let history = run_script(image.clone(), model.clone(), seed, &mut script);
+        assert!(history.crash_everywhere(1) > 100, "seed {seed}");
     }
 }
 
@@ -145,8 +144,8 @@ fn clusters_are_not_given_away_before_the_log_says_so_durably() {
 fn frames_that_a_crash_left_behind_are_not_taken_for_new_ones() {
     let (image, model, [_, other, file]) = prepared();
     let fill = |first: u8| {
-        // Of one length, so that frames of two lives lie in the same places. A read gives the
-        // device its turn.
+        // All of the same length, so that frames of two lives lie in the same places. A read lets
+        // the device run.
         let mut steps = (0..50).map(move |at| match at % 5 {
             4 => Step::Read(other, 0, 3_000),
             _ => Step::Write(file, 0, first + at, 480),
@@ -155,14 +154,14 @@ fn frames_that_a_crash_left_behind_are_not_taken_for_new_ones() {
     };
     let mut gaps = 0;
     for seed in 0..40 * scale() {
-        let first = tell(image.clone(), model.clone(), 0, &mut fill(0));
+        let first = run_script(image.clone(), model.clone(), 0, &mut fill(0));
         let mut points = CrashPoints::new(&first.trace, first.image.clone(), BLOCK);
         points.advance(first.trace.events());
         assert!(points.doubtful() > 2, "several frames are on their way without a flush");
         let image = points.image(Survival::Some(seed));
         let (_, state) = first.check(&points, first.trace.events(), Survival::Some(seed));
         gaps += u64::from(state < 40);
-        let second = tell(image, first.states[state].clone(), 0, &mut fill(100));
+        let second = run_script(image, first.states[state].clone(), 0, &mut fill(100));
         second.crash_everywhere(1);
     }
     assert!(gaps > 10, "{gaps}: crashes leave gaps behind which whole frames lie");
@@ -196,12 +195,12 @@ fn a_crash_while_making_a_file_system_leaves_none_or_an_empty_one() {
 
 #[test]
 fn the_check_notices_a_device_that_loses_what_it_flushed() {
-    // The canary: the promises are those of an honest device, the image that of one whose flushes
-    // do nothing.
+    // The canary: the promises are those of an honest device, the image is that of one whose
+    // flushes do nothing.
     let (image, model, [_, a, _]) = prepared();
     let mut steps = vec![Step::Write(a, 0, 8, 3_000), Step::Fsync(a)].into_iter();
-    let story = tell(image.clone(), model, 0, &mut |_, _| steps.next());
-    let untouched = CrashPoints::new(&story.trace, image, BLOCK);
-    let check = || story.check(&untouched, story.trace.events(), Survival::Nothing);
+    let history = run_script(image.clone(), model, 0, &mut |_, _| steps.next());
+    let untouched = CrashPoints::new(&history.trace, image, BLOCK);
+    let check = || history.check(&untouched, history.trace.events(), Survival::Nothing);
     assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(check)).is_err());
 }

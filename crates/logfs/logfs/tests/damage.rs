@@ -1,5 +1,5 @@
-//! Media that change by themselves: what had been durable is never lost without a word, and fsck
-//! says and repairs what it can.
+//! Media that change by themselves: what had been durable is never lost silently, and fsck reports
+//! it and repairs what it can.
 
 mod rig;
 
@@ -22,7 +22,7 @@ fn used(steps: usize) -> (Vec<u8>, Model) {
     let (mut model, mut random) = (Model::new(), Random(3));
     for _ in 0..steps {
         let step = step(&mut random, &model, 5_000);
-        // The log shall stay where it is, so that its place is known.
+        // The log stays in place, so that its position is known.
         if !matches!(step, Step::Checkpoint) {
             let _answer = bench.run(perform(&fs, &mut model, &step));
         }
@@ -34,7 +34,7 @@ fn used(steps: usize) -> (Vec<u8>, Model) {
 /// A path, and its content or why that cannot be read.
 type Found = (Vec<u8>, Result<Vec<u8>, Error>);
 
-/// Everything that can be read of a file system, and what says that it cannot.
+/// Everything that can be read of a file system, with the errors of the rest.
 fn contents(fs: &LogFs, bench: &mut Bench) -> Vec<Found> {
     let entries = fs.tree();
     let read = |(path, entry): (Vec<u8>, DirectoryEntry)| {
@@ -73,7 +73,7 @@ fn no_single_damage_to_a_closed_file_system_loses_a_name_or_passes_wrong_content
         assert!(report.is_sound() || bad.is_empty(), "block {block}: {report:?}");
         bench.run(fs.close()).unwrap();
         drop(bench);
-        // A repair brings back two checkpoints.
+        // A repair restores two checkpoints.
         let mut bench = Bench::new(disk, ReadyOrder::Fair);
         bench.fsck(Repair::Yes).unwrap();
         assert!(bench.fsck(Repair::No).unwrap().is_sound(), "block {block}");
@@ -126,7 +126,7 @@ fn reads_are_verified_on_every_device_but_memory_of_this_process_unless_told_oth
     }
 }
 
-/// Changes a byte of some content on an image.
+/// Changes a byte of some content in an image.
 fn flip(all: &mut [u8], content: &[u8]) {
     let at = all.windows(content.len()).position(|window| window == content).expect("the content is on the disk");
     all[at] ^= 0x20;
@@ -135,7 +135,7 @@ fn flip(all: &mut [u8], content: &[u8]) {
 #[test]
 fn a_repair_finds_the_log_that_no_anchor_leads_to() {
     let closed = used(160).0;
-    // The same, and then some changes that are durable and behind the newest checkpoint.
+    // As before, then some durable changes after the newest checkpoint.
     let left = {
         let disk = RamDisk::with_contents(closed.clone(), BLOCK);
         let mut bench = Bench::new(disk.clone(), ReadyOrder::Fair);
@@ -165,7 +165,7 @@ fn a_repair_finds_the_log_that_no_anchor_leads_to() {
         let fs = bench.open();
         assert_eq!(contents(&fs, &mut bench), before, "{what}");
         bench.run(fs.close()).unwrap();
-        // Without any checkpoint there is nothing to begin at.
+        // Without any checkpoint there is nowhere to begin.
         disk.with(|bytes| bytes[BLOCK as usize..].chunks_mut(BLOCK as usize).for_each(|block| block[4] ^= 1));
         assert!(matches!(bench.fsck(Repair::Yes), Err(Error::Corrupt(_))), "{what}");
     }
@@ -179,8 +179,7 @@ fn what_two_damages_take_away_is_told_and_the_rest_is_there_after_a_repair() {
     for round in 0..150 {
         let disk = RamDisk::with_contents(image.clone(), BLOCK);
         let clusters = image.len() as u64 / u64::from(CLUSTER);
-        // One in each of the clusters that have been written, so that both checkpoints are hit now
-        // and then.
+        // One in each cluster that has been written, so that both checkpoints are hit now and then.
         for _ in 0..2 + random.below(30) {
             let at = (random.below(clusters.min(12)) * u64::from(CLUSTER) + random.below(u64::from(CLUSTER))) as usize;
             disk.with(|bytes| bytes[at] ^= 1 << random.below(8));

@@ -1,4 +1,4 @@
-//! The random load on disks that are none of a simulation: a file by io_uring, and a virtual SSD
+//! The random load on disks that are not simulated: a file through io_uring, and a virtual SSD
 //! behind the user-space NVMe driver.
 
 mod rig;
@@ -17,7 +17,7 @@ use rig::{BLOCK, Bench, CLUSTER, Random, small_memory};
 
 const SIZE: u64 = 90 * CLUSTER as u64;
 
-/// Random steps with remounts in between, each time on the disk that `open` answers.
+/// Random steps with remounts in between, each time on the disk that `open` returns.
 fn load(mut open: impl FnMut() -> Box<dyn BlockDevice>) {
     let mut random = Random(5);
     let mut model = Model::new();
@@ -29,7 +29,7 @@ fn load(mut open: impl FnMut() -> Box<dyn BlockDevice>) {
         assert_eq!(difference(&found, &model.snapshot()), None, "round {round}, after opening");
         for _ in 0..250 {
             let step = step(&mut random, &model, 60_000);
-            // No space is an answer like others, and the model knows.
+            // No space is an answer like others, and the model expects it.
             let _answer = bench.run(perform(&fs, &mut model, &step));
         }
         bench.run(fs.close()).unwrap();
@@ -49,8 +49,7 @@ fn a_file_by_io_uring_or_plain_calls() {
     }
 }
 
-/// A lane on a drive inside this process, which keeps its blocks in a file from one opening to the
-/// next.
+/// A lane on a drive inside this process, which keeps its blocks in a file between openings.
 fn drive(file: &std::path::Path) -> LaneDisk<NvmeLane> {
     let name = format!("trtype=VIRT model=ideal media=file:{} size={SIZE} lba={BLOCK}", file.display());
     let files = [TargetFile { path: name.into(), fd: -1, size_bytes: SIZE, is_block_device: true }];

@@ -19,7 +19,7 @@ fn made(domains: u32, clusters: u64) -> RamDisk {
     disk
 }
 
-/// Random steps from random cores, with reopening by other numbers of cores. Answers how many steps
+/// Random steps from random cores, with reopening on other numbers of cores. Returns how many steps
 /// crossed domains.
 fn run(domains: u32, seed: u64, steps: u64) -> u64 {
     let mut random = Random(seed);
@@ -117,7 +117,7 @@ fn a_number_of_domains_that_cannot_be_is_refused() {
     }
 }
 
-/// What is answered without waiting is what the volume answers.
+/// The local volume returns the same as the volume.
 async fn compare(volume: &Volume) {
     let local = LocalVolume::try_from(volume.clone()).unwrap();
     assert_eq!(volume.space().await, Ok(local.space()));

@@ -1,5 +1,5 @@
-//! Crashes of file systems of several domains: what belongs to one domain, and what spans two, at
-//! every event of the device.
+//! Crashes of file systems with several domains, at every event of the device: changes within one
+//! domain, and changes that span two.
 
 mod rig;
 
@@ -7,7 +7,7 @@ use iolab_disk::{CrashPoints, RamDisk, Survival, Traced};
 use iolab_executor::ReadyOrder;
 use iolab_logfs::{Error, InodeId};
 
-use rig::domains::tell;
+use rig::domains::run_script;
 use rig::load::{Step, perform_on_all, step};
 use rig::model::Model;
 use rig::{BLOCK, Bench, CLUSTER, Random, scale, small_memory};
@@ -79,9 +79,9 @@ fn short_scripts_over_two_domains_survive_a_crash_at_every_event() {
         let mut script: Vec<Step> = (0..length).map(|at| alphabet[number / width.pow(at) % width].clone()).collect();
         script.extend([Step::Fsync(InodeId::ROOT), Step::Unlink(InodeId::ROOT, name("b"))]);
         let mut steps = script.clone().into_iter();
-        let story = tell(image.clone(), 2, model.clone(), number as u64, &mut |_, _| steps.next());
-        joint += story.joint.len();
-        let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| story.crash_everywhere(scale() - 1)));
+        let history = run_script(image.clone(), 2, model.clone(), number as u64, &mut |_, _| steps.next());
+        joint += history.joint.len();
+        let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| history.crash_everywhere(scale() - 1)));
         crashes += caught.unwrap_or_else(|_| panic!("script {number}: {script:?}"));
     }
     assert!(crashes > 2_000 && joint > 20, "{crashes} crashes, {joint} steps of two domains");
@@ -95,7 +95,7 @@ fn random_scripts_over_domains_survive_crashes() {
         let steps = random.below(80) + 20;
         let mut script = |at: usize, model: &Model| {
             let step = step(&mut random, model, u64::from(CLUSTER));
-            // More at top level, where domains meet.
+            // More at top level, where domains interact.
             let up = |spot: (InodeId, Vec<u8>)| (InodeId::ROOT, spot.1);
             let step = match step {
                 Step::Create(_, name) => Step::Create(InodeId::ROOT, name),
@@ -105,14 +105,15 @@ fn random_scripts_over_domains_survive_crashes() {
             };
             (at < steps as usize).then_some(step)
         };
-        let story = tell(empty(domains), domains, Model::new(), seed, &mut script);
+        let history = run_script(empty(domains), domains, Model::new(), seed, &mut script);
         let mut random = Random(seed + 1_000);
-        let mut places: Vec<usize> = (0..24).map(|_| random.below(story.trace.events() as u64 + 1) as usize).collect();
+        let mut places: Vec<usize> =
+            (0..24).map(|_| random.below(history.trace.events() as u64 + 1) as usize).collect();
         places.sort_unstable();
-        let mut points = CrashPoints::new(&story.trace, story.image.clone(), BLOCK);
+        let mut points = CrashPoints::new(&history.trace, history.image.clone(), BLOCK);
         for events in places {
             points.advance(events);
-            let check = || story.check(&points, events, Survival::Some(random.next()));
+            let check = || history.check(&points, events, Survival::Some(random.next()));
             let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(check));
             caught.unwrap_or_else(|_| panic!("seed {seed}, {domains} domains"));
         }

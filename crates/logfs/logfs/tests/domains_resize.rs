@@ -1,5 +1,5 @@
-//! Changing the number of domains: nothing is lost, whatever the numbers, and a crash leaves the
-//! old number or the new one.
+//! Changing the number of domains loses nothing, whatever the numbers, and a crash leaves the old
+//! number or the new one.
 
 mod rig;
 
@@ -16,8 +16,8 @@ fn resize(bench: &mut Bench, domains: u32) -> Result<Resized, Error> {
     bench.run(resize_cores(&disk, domains))
 }
 
-/// Random steps by all domains; then closed, or left as a crash leaves it, with everything there.
-/// Answers the disk as it is then.
+/// Random steps by all domains; then closed, or left as by a crash, with everything there. Returns
+/// the disk in that state.
 fn use_it(disk: &RamDisk, model: &mut Model, random: &mut Random, cores: u64, is_closed: bool) -> RamDisk {
     let mut bench = Bench::new(Shuffled::new(disk.clone(), random.next()), ReadyOrder::Shuffled(random.next()));
     let handles = bench.open_all(cores as usize);
@@ -36,11 +36,11 @@ fn use_it(disk: &RamDisk, model: &mut Model, random: &mut Random, cores: u64, is
         false => bench.run(handles[0].sync()).unwrap(),
     }
     model.release_all();
-    // A disk of its own: what was under way at a crash completes on the old one.
+    // A new disk: what was in flight at a crash completes on the old one.
     RamDisk::with_contents(disk.with(|bytes| bytes.to_vec()), BLOCK)
 }
 
-/// Everything is there, and numbers are those of the domains.
+/// Everything is there, and inode numbers are those of the domains.
 fn check(disk: &RamDisk, model: &mut Model, domains: u32, context: &str) {
     let mut bench = Bench::new(disk.clone(), ReadyOrder::Fair);
     let report = bench.fsck(Repair::No).unwrap_or_else(|error| panic!("{context}: {error}"));
@@ -102,8 +102,8 @@ fn a_crash_leaves_the_old_number_of_domains_or_the_new_one() {
                     format!("from {before} to {after}, after event {events} of {}, {survival:?}", trace.events());
                 let number = look(&crashed, &context);
                 check(&crashed, &mut model.clone(), number, &context);
-                // What a crash interrupted can be done again, and again be interrupted by opening
-                // in between.
+                // What a crash interrupted can be repeated, and interrupted again by an opening in
+                // between.
                 resize(&mut Bench::new(crashed.clone(), ReadyOrder::Fair), after).unwrap();
                 check(&crashed, &mut model.clone(), after, &format!("{context}, and again"));
                 numbers.push(number);

@@ -1,4 +1,4 @@
-//! Cores that are threads: each with its own executor and its own way to the disk, forwarding to
+//! Cores that are threads: each with its own executor and its own access to the disk, forwarding to
 //! each other.
 
 mod rig;
@@ -23,7 +23,7 @@ fn disk(path: &Path) -> Disk {
     Disk::new(open_disk(path, &opening).unwrap().0)
 }
 
-/// Runs something on a core with a thread to itself.
+/// Runs some work on a core that has a thread to itself.
 fn core<T>(path: &Path, setup: CoreSetup, work: impl AsyncFnOnce(Volume) -> T) -> T {
     let disk = disk(path);
     let (mut executor, mut driver) = (Executor::new(ReadyOrder::Fair), setup.driver(&disk));
@@ -32,8 +32,8 @@ fn core<T>(path: &Path, setup: CoreSetup, work: impl AsyncFnOnce(Volume) -> T) -
     executor.run(&mut driver, all).unwrap()
 }
 
-/// Writes to its own regions of all files and reads them back, and fights for top-level names with
-/// the other threads.
+/// Writes to its own regions of all files and reads them back, and competes for top-level names
+/// with the other threads.
 async fn load(fs: &Volume, number: u64, steps: u64) {
     let mut random = Random(number);
     let mut files = Vec::new();
@@ -70,8 +70,8 @@ async fn load(fs: &Volume, number: u64, steps: u64) {
     }
 }
 
-/// A name that another thread makes some time. Between two looks a message goes to every core and
-/// back.
+/// Waits for a name that another thread creates. Between two attempts, a message goes to every core
+/// and back.
 async fn find(fs: &Volume, name: &[u8]) -> InodeId {
     loop {
         match fs.lookup(InodeId::ROOT, name).await {
@@ -157,7 +157,7 @@ fn a_core_that_cannot_open_its_domain_is_told_to_the_others() {
     assert!(answers.iter().all(|answer| matches!(answer, Error::Corrupt(_))), "{answers:?}");
 }
 
-/// A file system of so many domains in a file of its own.
+/// A file system of this number of domains in a new file.
 fn made(folder: &Path, domains: u32) -> std::path::PathBuf {
     let path = folder.join("image");
     std::fs::File::create(&path).unwrap().set_len(SIZE).unwrap();

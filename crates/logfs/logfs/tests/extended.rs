@@ -1,4 +1,4 @@
-//! Special files, extended attributes, and where holes are: through checkpoints, closing and
+//! Special files, extended attributes, and positions of holes: through checkpoints, closing and
 //! crashes.
 
 mod rig;
@@ -53,7 +53,7 @@ fn what_was_synced_is_there_after_a_crash_and_after_closing() {
     let crashed = RamDisk::with_contents(disk.with(|bytes| bytes.to_vec()), BLOCK);
     let mut after_crash = Bench::new(crashed, ReadyOrder::Fair);
     check(&after_crash.open());
-    // A checkpoint that is made of what recovery found, and read.
+    // A checkpoint made from what recovery found, and then read.
     fs.want_checkpoint();
     bench.run(fs.close()).unwrap();
     let fs = bench.open();

@@ -1,4 +1,5 @@
-//! Crashes while opening after a crash, and runs that come out the same whenever they are repeated.
+//! Crashes while opening after a crash, and runs that give the same result whenever they are
+//! repeated.
 
 mod rig;
 
@@ -7,12 +8,13 @@ use iolab_disk::{CrashPoints, Delayed, Delays, RamDisk, Survival, Traced};
 use iolab_executor::ReadyOrder;
 use iolab_logfs::{Activity, InodeId, Repair};
 
-use rig::crash::tell;
+use rig::crash::run_script;
 use rig::load::{Step, perform, step};
 use rig::model::{Model, Snapshot, difference, snapshot};
 use rig::{BLOCK, Bench, CLUSTER, Random, empty_image, scale};
 
-/// Opens an image and looks, does a little and closes, with a trace of it; what was found.
+/// Opens an image, takes a snapshot, changes a little and closes; returns the snapshot and a trace
+/// of it.
 fn opened(image: &[u8], context: &str) -> (Snapshot, iolab_disk::Trace) {
     let (device, trace) = Traced::new(RamDisk::with_contents(image.to_vec(), BLOCK));
     let mut bench = Bench::new(device, ReadyOrder::Fair);
@@ -32,16 +34,16 @@ fn crashes_while_opening_after_a_crash_lose_nothing_more() {
         let mut random = Random(seed);
         let image = empty_image(if seed % 2 == 0 { 40 } else { 34 });
         let mut script = |at: usize, model: &Model| (at < 80).then(|| step(&mut random, model, 3 * u64::from(CLUSTER)));
-        let story = tell(image, Model::new(), seed, &mut script);
+        let history = run_script(image, Model::new(), seed, &mut script);
         let mut places = Random(seed + 1_000);
         for _ in 0..4 {
-            let events = places.below(story.trace.events() as u64 + 1) as usize;
-            let mut points = CrashPoints::new(&story.trace, story.image.clone(), BLOCK);
+            let events = places.below(history.trace.events() as u64 + 1) as usize;
+            let mut points = CrashPoints::new(&history.trace, history.image.clone(), BLOCK);
             points.advance(events);
             let mut image = points.image(Survival::Some(places.next()));
             let (expected, mut trace) = opened(&image, &format!("seed {seed}, event {events}"));
-            // Whatever the first opening found, each later one finds, however deep in openings the
-            // crashes are.
+            // Each later opening finds what the first one found, however deeply crashes during
+            // opening are nested.
             for depth in 0..3 {
                 let mut again = CrashPoints::new(&trace, image.clone(), BLOCK);
                 let mut next = None;
@@ -64,8 +66,8 @@ fn crashes_while_opening_after_a_crash_lose_nothing_more() {
     assert!(crashes > 500, "{crashes} crashes");
 }
 
-/// A random load on a simulated device and clock: what the disk holds afterwards, when that was,
-/// and what went on.
+/// A random load on a simulated device and clock: the content of the disk afterwards, the time, and
+/// the background work.
 fn simulated(seed: u64, steps: u64) -> (Vec<u8>, u64, Activity) {
     let disk = RamDisk::with_contents(empty_image(90), BLOCK);
     let clock = Clock::simulated(seed);

@@ -1,6 +1,6 @@
-//! What each policy of cleaning costs: a disk of clusters is overwritten block by block, and the
-//! blocks that cleaning has to move are counted. `docs/logfs/cleaning.md` shows the figures that
-//! `IOLAB_LOGFS_TEST_SCALE=2 cargo test -p iolab-logfs --test policies -- --nocapture` prints.
+//! The cost of each cleaning policy: a simulated disk of clusters is overwritten block by block,
+//! and the blocks that cleaning has to move are counted. `docs/logfs/cleaning.md` shows the figures
+//! that `IOLAB_LOGFS_TEST_SCALE=2 cargo test -p iolab-logfs --test policies -- --nocapture` prints.
 
 #![allow(clippy::print_stdout, reason = "figures for the reader")]
 
@@ -12,17 +12,17 @@ use rig::{Random, scale};
 
 const CLUSTERS: u32 = 200;
 const BLOCKS: u64 = 64;
-/// Free clusters that cleaning keeps up, and up to how many it goes on.
+/// Cleaning keeps up this number of free clusters.
 const LOW: usize = 6;
 
-/// Where each block of content is, and what is live in each cluster.
+/// The place of each block of content, and what is live in each cluster.
 struct Disk {
     places: Vec<(u32, u64)>,
     live: Vec<u64>,
     touched: Vec<u64>,
     slots: Vec<Vec<Option<usize>>>,
     free: Vec<u32>,
-    /// Open clusters of what is written and of what is moved.
+    /// Open clusters for writes and for moved content.
     heads: [(u32, u64); 2],
     now: u64,
     moved: u64,
@@ -93,8 +93,8 @@ impl Disk {
     }
 }
 
-/// Blocks written to the disk for each one that a user wrote: `hot` of the content takes 1 - `hot`
-/// of the writes.
+/// Blocks written to the disk for each one that a user wrote: the fraction `hot` of the content
+/// gets 1 - `hot` of the writes.
 fn amplification(policy: Policy, move_clusters: u64, full: f64, hot: f64) -> f64 {
     let content = (f64::from(CLUSTERS) * BLOCKS as f64 * full) as usize;
     let mut disk = Disk::new(content);
@@ -136,6 +136,6 @@ fn policies_cost_what_they_are_said_to_cost() {
         }
     }
     let of = |wanted: &str| hot.iter().find(|(name, clusters, _)| *name == wanted && *clusters == 1).map(|hot| hot.2);
-    // Old clusters first: what will die by itself is left to die.
+    // Old clusters first: content that will soon be overwritten is not moved.
     assert!(of("cost-benefit") < of("fixed k = 0.95"), "{hot:?}");
 }

@@ -1,4 +1,4 @@
-//! A full disk: nothing is corrupted, deleting always works, and what deleting frees can be written
+//! A full disk: nothing is corrupted, deleting always works, and the space it frees can be written
 //! again.
 
 mod rig;
@@ -28,7 +28,7 @@ fn a_full_disk_can_be_emptied_and_filled_again_and_again() {
                 let name = format!("f{}", files.len()).into_bytes();
                 let Ok(inode) = bench.run(fs.create(InodeId::ROOT, &name, Owner::default())) else { break };
                 files.push(name);
-                // Of a length that leaves the end of blocks unused, so that full clusters hold dead
+                // A length that leaves the end of blocks unused, so that full clusters hold dead
                 // bytes.
                 match bench.run(fs.write(inode, 0, &bytes(round as u8, 3_000 + 700 * round as usize))) {
                     Ok(()) => {}
@@ -39,7 +39,7 @@ fn a_full_disk_can_be_emptied_and_filled_again_and_again() {
                 }
             }
             firsts.push(files.len() * (3_000 + 700 * round as usize));
-            // Every second one first, so that what is left lies between holes.
+            // Every second one first, so that the rest lies between holes.
             let (odd, even): (Vec<_>, Vec<_>) = files.iter().enumerate().partition(|(number, _)| number % 2 == 1);
             for (_, name) in odd {
                 bench
@@ -62,7 +62,7 @@ fn a_full_disk_can_be_emptied_and_filled_again_and_again() {
             bench.run(fs.unlink(InodeId::ROOT, b"big")).unwrap();
         }
         assert!(fs.activity().cleaning_passes > 0, "{policy:?} never cleaned");
-        // The disk holds in every round about what it held in the first.
+        // In every round, the disk holds about as much as in the first.
         let least = firsts.iter().min().unwrap();
         assert!(*least * 10 > firsts[0] * 8, "{policy:?}: {firsts:?}");
         bench.run(fs.close()).unwrap();
@@ -102,7 +102,7 @@ fn a_full_disk_has_nothing_available() {
     let empty = fs.space();
     assert_eq!((empty.available_bytes % u64::from(CLUSTER), empty.available_bytes), (0, empty.free_bytes));
     let inode = bench.run(fs.create(InodeId::ROOT, b"file", Owner::default())).unwrap();
-    // In pieces of less than a cluster, so that one ends in the middle of one.
+    // In pieces of less than a cluster, so that one ends in the middle of a cluster.
     let piece = bytes(1, 3 * BLOCK as usize);
     let mut written = 0;
     while bench.run(fs.write(inode, written, &piece)).is_ok() {
@@ -182,7 +182,7 @@ fn a_failed_data_write_is_one_call_and_a_failed_log_write_is_the_end() {
     let failed = Error::Failed(DeviceError::Failed(5));
     assert_eq!(bench.run(fs.fsync(inode)), Err(failed.clone()));
     failing.set(None);
-    // Not even a sync that would work now: what the failed one lost may be gone.
+    // Not even a sync that would succeed now: what the failed one lost may be gone.
     assert_eq!(bench.run(fs.fsync(inode)), Err(failed.clone()));
     assert_eq!(bench.run(fs.write(inode, 0, b"x")), Err(failed.clone()));
     assert_eq!(bench.run(fs.read(inode, 0, 4)).unwrap(), b"lost");
@@ -202,7 +202,7 @@ fn cleaning_ends_on_a_disk_that_is_all_but_full_whatever_was_written_where() {
         let inode = bench.run(fs.create(InodeId::ROOT, b"file", Owner::default())).unwrap();
         let block = BLOCK as usize;
         // With holes between them, so that every block is an extent from the beginning, and
-        // overwriting makes no more of them.
+        // overwriting adds none.
         let offset = |at: usize| (2 * at * block) as u64;
         // Whole blocks until nothing fits any more, then 99 % of that.
         let mut blocks = 0;
@@ -212,7 +212,7 @@ fn cleaning_ends_on_a_disk_that_is_all_but_full_whatever_was_written_where() {
         let keep = blocks * 99 / 100;
         bench.run(fs.truncate(inode, offset(keep))).unwrap();
         // One block of every cluster is overwritten, then the next one of every cluster: all
-        // clusters are as full as each other, and each that is cleaned gains as little as can be.
+        // clusters are equally full, and cleaning each gains as little as possible.
         let per_cluster = (CLUSTER / BLOCK) as usize;
         let (mut marks, mut written, mut refused) = (vec![1_u8; keep], 0, 0);
         for round in 0..3 {

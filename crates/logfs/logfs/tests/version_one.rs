@@ -1,10 +1,10 @@
-//! Images of version 1 of the format, made by the last program that wrote it: they are read,
-//! checked, and brought up to the version that is written.
+//! Images of version 1 of the format, made by the last program that wrote it, are read, checked,
+//! and upgraded to the current version.
 //!
-//! `vectors/v1-closed.bin` and `vectors/v1-crashed.bin` (left at a sync, without closing) are lists
-//! of the blocks that are not all zeroes: the block's number, 2 bytes, then pieces until it is
-//! full. A piece is a length, 2 bytes, and as many bytes; or, where the highest bit is set, one
-//! byte, repeated.
+//! `vectors/v1-closed.bin` and `vectors/v1-crashed.bin` (left after a sync, without closing) are
+//! lists of the blocks that are not all zeroes: the block's number, 2 bytes, then pieces until it
+//! is full. A piece is a length, 2 bytes, and that number of bytes; if the highest bit of the
+//! length is set, one byte, repeated.
 
 mod rig;
 
@@ -17,7 +17,7 @@ const CLUSTERS: usize = 64;
 const IMAGES: [(&str, &[u8]); 2] =
     [("closed", include_bytes!("vectors/v1-closed.bin")), ("crashed", include_bytes!("vectors/v1-crashed.bin"))];
 
-/// Little endian, taken off the front.
+/// Takes a little-endian number off the front.
 fn number(list: &mut &[u8]) -> usize {
     let (number, rest) = list.split_first_chunk::<2>().expect("two bytes");
     *list = rest;

@@ -5,7 +5,7 @@
 
 namespace iolab {
 
-// Opens the image that a URI names. Null when that fails; then `error` says why.
+// Opens the image that a URI names. Returns null on failure; `error` then says why.
 std::unique_ptr<rocksdb::FileSystem> OpenFileSystem(const std::string& uri, std::string* error);
 
 }  // namespace iolab

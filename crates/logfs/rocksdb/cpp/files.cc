@@ -1,4 +1,4 @@
-// Files of a LogfsFileSystem. None of them waits for anything but the C functions, or keeps anything but a place.
+// Files of a LogfsFileSystem. They wait only in the C functions, and their only state is a position.
 #include "files.h"
 
 #include <cerrno>
@@ -16,7 +16,7 @@ IOStatus StatusOf(int64_t answer) {
     case ENOENT:
       return IOStatus::PathNotFound(said);
     case ENOSPC: {
-      // As for files of the kernel: space may be won back.
+      // As for files of the kernel: space may become free again.
       IOStatus status = IOStatus::NoSpace(said);
       status.SetRetryable(true);
       return status;
@@ -108,7 +108,7 @@ class WritableFile : public rocksdb::FSWritableFile {
   WritableFile(std::unique_ptr<Handle> handle, const rocksdb::FileOptions& options)
       : FSWritableFile(options), handle_(std::move(handle)) {}
 
-  // RocksDB's own overload with a checksum of the data comes here, too.
+  // RocksDB's overload with a checksum of the data calls this too.
   using rocksdb::FSWritableFile::Append;
 
   IOStatus Append(const Slice& data, const IOOptions&, IODebugContext*) override {
@@ -121,8 +121,8 @@ class WritableFile : public rocksdb::FSWritableFile {
 
   IOStatus Close(const IOOptions&, IODebugContext*) override { return handle_->Close(); }
 
-  // For files of the kernel this hands bytes to its cache, where they outlive the process. There is no such place here: see
-  // the crate's documentation.
+  // For files of the kernel this passes bytes to its cache, where they survive the process. There is no such cache here:
+  // see the crate's documentation.
   IOStatus Flush(const IOOptions&, IODebugContext*) override { return IOStatus::OK(); }
 
   IOStatus Sync(const IOOptions&, IODebugContext*) override {
@@ -139,7 +139,7 @@ class WritableFile : public rocksdb::FSWritableFile {
     return iolab_logfs_file_size(handle_->file());
   }
 
-  // Space is never set aside in a log.
+  // A log never reserves space.
   void PrepareWrite(size_t, size_t, const IOOptions&, IODebugContext*) override {}
 
   IOStatus InvalidateCache(size_t, size_t) override { return IOStatus::OK(); }

@@ -23,7 +23,7 @@ struct Image {
   ~Image() { iolab_logfs_close(fs); }
 };
 
-// What an answer of the C functions is for RocksDB.
+// Converts a result of the C functions for RocksDB.
 IOStatus StatusOf(int64_t answer);
 
 inline iolab_name NameOf(const std::string& name) { return {name.data(), name.size()}; }
@@ -39,7 +39,7 @@ class Handle {
 
   IOStatus Read(uint64_t offset, size_t n, Slice* result, char* scratch) const;
 
-  // Twice does no harm.
+  // May be called twice.
   IOStatus Close();
 
  private:

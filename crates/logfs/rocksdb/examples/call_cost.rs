@@ -1,13 +1,13 @@
-//! What a call from another thread costs: the way to the thread of the file system and back, beside
-//! system calls on a file.
+//! Measures the cost of a call from another thread, to the thread of the file system and back,
+//! compared with system calls on a file.
 //!
 //! ```sh
 //! cargo run --release -p iolab-logfs-rocksdb --example call_cost -- IMAGE FOLDER [ROUNDS] [THREADS]
 //! ```
 //!
-//! IMAGE is a logfs image that may be written to, FOLDER one on a file system to compare with (a
-//! mount of logfs, ext4). The two take turns. Each figure is the median of the rounds; a round is
-//! 2000 calls of each kind by each thread.
+//! IMAGE is a logfs image that may be written to, FOLDER a directory on a file system to compare
+//! with (a mount of logfs, ext4). The two take turns. Each figure is the median of the rounds; a
+//! round is 2000 calls of each kind by each thread.
 
 #![allow(clippy::print_stdout, reason = "an example says what it has measured")]
 
@@ -20,7 +20,7 @@ const CALLS: u64 = 2000;
 const BLOCK: usize = 4096;
 const BLOCKS: u64 = 256;
 
-/// What is done, and how long one takes, ns.
+/// Operations, and the times of one call, ns.
 type Figures = Vec<(&'static str, Vec<f64>)>;
 
 fn measure(clock: &Clock, threads: usize, work: &(dyn Fn(u64) + Sync)) -> f64 {

@@ -1,8 +1,8 @@
-//! The C functions that the C++ part calls: `cpp/abi.h` says what they answer.
+//! The C functions that the C++ part calls; `cpp/abi.h` documents their results.
 //!
-//! Unsafe because what comes over such a boundary are addresses. The other side keeps these
-//! promises: names and buffers are as long as it says and stay for the call; a handle is used
-//! between its open and its close, and is one that was opened here.
+//! Unsafe because addresses come over this boundary. The other side promises: names and buffers
+//! have the stated length and stay valid for the call; a handle is used between its open and its
+//! close, and was opened here.
 #![allow(unsafe_code, reason = "island: take pointers that C++ hands over")]
 
 mod files;
@@ -23,7 +23,7 @@ pub(crate) struct Name {
 
 impl Name {
     /// # Safety
-    /// This number of bytes is readable, and does not change while the answer is used.
+    /// This number of bytes is readable, and does not change while the result is used.
     unsafe fn bytes<'a>(self) -> &'a [u8] {
         if self.bytes.is_null() {
             return &[];
@@ -37,7 +37,7 @@ thread_local! {
     static MESSAGE: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// 0, or the negative errno of a failure, whose sentence is kept for who asks.
+/// 0, or the negative errno of a failure, whose message is kept for `iolab_logfs_message`.
 fn answer(result: Result<(), CallFailure>) -> i32 {
     result.map_or_else(|failure| refused(failure) as i32, |()| 0)
 }
@@ -47,8 +47,8 @@ fn refused(failure: CallFailure) -> i64 {
     -i64::from(failure.errno.max(1))
 }
 
-/// Copies the sentence of this thread's last failure, as far as there is room, and says how many
-/// bytes that were.
+/// Copies the message of this thread's last failure, as far as there is room; returns the number of
+/// bytes.
 ///
 /// # Safety
 /// This number of bytes may be written there.
@@ -56,7 +56,7 @@ fn refused(failure: CallFailure) -> i64 {
 pub(crate) unsafe extern "C" fn iolab_logfs_message(into: *mut c_char, length: usize) -> usize {
     MESSAGE.with_borrow(|message| {
         let count = message.len().min(length);
-        // SAFETY: the caller's promise; the text is somewhere else.
+        // SAFETY: the caller's promise; the text does not overlap.
         unsafe { into.cast::<u8>().copy_from_nonoverlapping(message.as_ptr(), count) };
         count
     })

@@ -4,16 +4,16 @@
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-/// Lets a thread commit until it is dropped.
+/// A thread that commits until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Committer {
-    /// Nothing is ever sent: its end is what the thread waits for.
+    /// Nothing is ever sent: the thread waits for this to be dropped.
     _end: Sender<()>,
 }
 
 impl Committer {
-    /// Calls `commit` at this interval in seconds, as long as it returns that there is something to
-    /// commit to. `None` when there can be no thread: then the file system alone decides.
+    /// Calls `commit` at this interval in seconds, until it returns that the image is gone. `None`
+    /// when no thread can be started: then only the file system decides when to commit.
     pub(crate) fn start(seconds: u32, commit: impl Fn() -> bool + Send + 'static) -> Option<Committer> {
         let (end, ended) = channel::<()>();
         let pause = Duration::from_secs(u64::from(seconds));

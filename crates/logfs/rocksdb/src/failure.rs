@@ -1,4 +1,4 @@
-//! What a call answers that did not succeed: an errno for programs, a sentence for people.
+//! The error of a call: an errno for programs, a sentence for people.
 
 use iolab_image::ImageError;
 use iolab_logfs::Error;
@@ -7,16 +7,15 @@ use iolab_logfs::Error;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct CallFailure {
-    /// The errno(3) that says it to programs.
+    /// The errno(3).
     pub errno: i32,
-    /// What it was about, and what happened.
+    /// What it concerned, and what happened.
     pub message: String,
 }
 
 impl CallFailure {
     pub(crate) fn of(what: &[u8], error: &Error) -> CallFailure {
-        // What a caller of fsync(2) would be told: the file system itself answers changes with
-        // EROFS.
+        // As fsync(2) would return: the file system itself answers changes with EROFS.
         let errno = if matches!(error, Error::Failed(_)) {
             Error::Device(iolab_disk::DeviceError::Gone).errno()
         } else {

@@ -1,4 +1,4 @@
-//! An open image for many threads: its files, by path and open ones.
+//! An open image for many threads: its files, by path and as open files.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -11,30 +11,30 @@ use crate::open_file::OpenFile;
 use crate::service::Service;
 use crate::{CallFailure, Location};
 
-/// An open image, until the last of its clones and open files is gone. Whoever opens the same image
-/// again in this process gets the same one.
+/// An open image. It stays open until its last clone and open file are gone. Opening the same image
+/// again in this process gives the same one.
 #[derive(Debug, Clone)]
 pub struct FileSystem(pub(crate) Arc<Shared>);
 
-/// What file system and files share.
+/// The state shared by the file system and its files.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) service: Service,
     pub(crate) location: Location,
     files: Mutex<HashMap<InodeId, Weak<OpenFile>>>,
     locks: Mutex<HashSet<Vec<u8>>>,
-    /// Ends with the rest.
+    /// Stopped when this is dropped.
     committer: Mutex<Option<Committer>>,
 }
 
 /// How a file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum How {
-    /// It has to exist.
+    /// The file must exist.
     Existing,
-    /// A new and empty one; a file that has the name loses it.
+    /// A new, empty file; an existing file loses the name.
     Fresh,
-    /// As it is, or an empty one where none is.
+    /// The existing file, or an empty one if there is none.
     OrNew,
 }
 
@@ -45,17 +45,18 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a new file or directory may be used for, and whose it is.
+/// Mode and owner of a new file or directory.
 pub(crate) fn owner(mode: u16) -> Owner {
     let (uid, gid) = iolab_image::user();
     Owner { mode, uid, gid }
 }
 
 impl FileSystem {
-    /// Opens the image of a location; its options hold when nobody in this process has it open.
+    /// Opens the image of a location; its options apply if the image is not open in this process
+    /// yet.
     ///
     /// # Errors
-    /// What speaks against it: another process, no file system, a damaged one.
+    /// Why it cannot be opened: another process, no file system, a damaged one.
     pub fn open(location: &Location) -> Result<FileSystem, CallFailure> {
         let mut open = locked(&OPEN);
         open.retain(|(_, shared)| shared.strong_count() > 0);
@@ -74,7 +75,7 @@ impl FileSystem {
         if location.commit_seconds > 0 {
             let image = Arc::downgrade(&shared);
             let commit = move || {
-                // The next change or sync learns that a commit has failed.
+                // The next change or sync reports a failed commit.
                 image.upgrade().map(|shared| shared.commit().ok()).is_some()
             };
             *locked(&shared.committer) = Committer::start(location.commit_seconds, commit);
@@ -102,11 +103,11 @@ impl FileSystem {
         Ok(file)
     }
 
-    /// Keeps a name from others who ask for the same, until it is unlocked. An image has one
-    /// process at a time, so nobody else needs to know.
+    /// Locks a name against others that lock it, until it is unlocked. Only one process has the
+    /// image open, so no other needs to know.
     ///
     /// # Errors
-    /// `EAGAIN` when somebody has it.
+    /// `EAGAIN` when it is locked.
     pub fn lock(&self, path: &[u8]) -> Result<(), CallFailure> {
         if locked(&self.0.locks).insert(path.to_vec()) {
             return Ok(());
@@ -120,7 +121,7 @@ impl FileSystem {
         locked(&self.0.locks).remove(path);
     }
 
-    /// Makes durable whatever was written before the call, gathered bytes too.
+    /// Makes everything written before the call durable, gathered bytes included.
     ///
     /// # Errors
     /// As `sync(2)`.
@@ -140,7 +141,7 @@ impl Shared {
         locked(&self.files).get(&inode).and_then(Weak::upgrade)
     }
 
-    /// Sends what files have gathered, and makes everything durable.
+    /// Sends the gathered bytes of all files, and makes everything durable.
     pub(crate) fn commit(&self) -> Result<(), CallFailure> {
         for file in self.open_files() {
             file.send()?;
@@ -150,10 +151,10 @@ impl Shared {
         synced.map_err(|error| CallFailure::of(b"sync", &error))
     }
 
-    /// Forgets a file that nobody has open.
+    /// Removes a file that is no longer open.
     pub(crate) fn closed(&self, inode: InodeId) {
         let mut files = locked(&self.files);
-        // Somebody may have opened it again meanwhile.
+        // It may have been opened again meanwhile.
         if files.get(&inode).is_some_and(|file| file.strong_count() == 0) {
             files.remove(&inode);
         }
@@ -162,7 +163,7 @@ impl Shared {
     }
 }
 
-/// Finds or makes a file, and holds it.
+/// Finds or creates a file, and holds it.
 async fn open_inode(fs: &LocalVolume, path: &[u8], how: How) -> Result<(InodeId, u64), Error> {
     let (directory, name) = fs.resolve_parent(path).await?;
     let found = match fs.lookup(directory, name) {

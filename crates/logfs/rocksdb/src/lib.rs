@@ -6,22 +6,20 @@
 //!                                                                 the service's thread ─┴─ executor ─ Volume ─ Disk
 //! ```
 //!
-//! logfs belongs to one thread, which never waits for anything but the world. [`FileSystem`] keeps
-//! such a thread; every call from elsewhere becomes a task on it, and the caller sleeps until it
-//! has ended. What costs no answer costs no call: appended bytes gather in the file, as they would
-//! in a page cache, until there are many, somebody syncs, or [`Location::commit_seconds`] have
-//! passed; a file that is read in order is read ahead. There is no cache of what was read
-//! otherwise: a database has its own.
+//! logfs runs on one thread, which waits only for the disk and for requests. [`FileSystem`] owns
+//! such a thread; every call from another thread becomes a task on it, and the caller sleeps until
+//! the task has ended. Operations without a result avoid the call. Appended bytes gather in the
+//! file, as they would in a page cache, until there are many, a sync comes, or
+//! [`Location::commit_seconds`] have passed. A file that is read in order is read ahead. There is
+//! no other read cache: a database has its own.
 //!
-//! A process that is killed loses what no sync has made durable, as if the power had failed: there
-//! is no kernel beneath that keeps it. What is lost is the end of each file, never the middle
-//! (docs/logfs/rocksdb.md).
+//! A process that is killed loses what no sync has made durable, as in a power failure: no kernel
+//! below keeps it. What is lost is the end of each file, never the middle (docs/logfs/rocksdb.md).
 //!
-//! Without the feature `shim` nothing of RocksDB is here, and no C++.
+//! Without the feature `shim`, nothing here needs RocksDB or C++.
 
 mod abi;
 mod committer;
-mod doorway;
 #[cfg(feature = "shim")]
 mod entry;
 mod failure;
@@ -30,6 +28,7 @@ mod location;
 mod names;
 mod open_file;
 mod readahead;
+mod requests;
 mod service;
 
 pub use failure::CallFailure;

@@ -1,28 +1,27 @@
-//! Which image, and how it is used: `logfs://PATH?option=value&…`.
+//! The location of an image, and how it is used: `logfs://PATH?option=value&…`.
 
 use std::path::PathBuf;
 
 use iolab_units::{KbBase, parse_bytes};
 
-/// What a URI says.
+/// The content of a URI.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Location {
     /// The image: a regular file or a block device.
     pub image: PathBuf,
-    /// Appended bytes that a file gathers before they are sent, at most; 0 sends every append at
-    /// once.
+    /// Most appended bytes that a file gathers before they are sent; 0 sends every append at once.
     pub gather_bytes: usize,
-    /// Bytes that are read ahead of who reads in order, at most; 0 reads nothing ahead.
+    /// Most bytes read ahead of a sequential reader; 0 disables read-ahead.
     pub ahead_bytes: usize,
-    /// Changes without a sync are made durable after this number of seconds; 0 leaves it to the
-    /// file system.
+    /// Changes without a sync are made durable after this number of seconds; with 0, when the file
+    /// system decides.
     pub commit_seconds: u32,
-    /// The disk has a cache that forgets when this process ends, and writes back by itself as this
-    /// seed says: for tests of crashes ([`iolab_disk::Volatile`]).
+    /// The disk has a volatile cache that is lost when this process ends and writes back depending
+    /// on this seed; for crash tests ([`iolab_disk::Volatile`]).
     pub volatile: Option<u64>,
 }
 
-/// A URI that says nothing useful.
+/// A URI that is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{uri}: {what}; write logfs://PATH-OF-IMAGE, optionally followed by ? and gather=SIZE, ahead=SIZE, \
@@ -34,7 +33,7 @@ pub struct BadLocation {
 }
 
 impl Location {
-    /// An image, used as usual.
+    /// An image with the default options.
     pub fn new(image: impl Into<PathBuf>) -> Location {
         Location {
             image: image.into(),
@@ -45,10 +44,10 @@ impl Location {
         }
     }
 
-    /// Reads `logfs://PATH`, or `logfs:PATH`, with options behind a question mark.
+    /// Parses `logfs://PATH`, or `logfs:PATH`, with options after a question mark.
     ///
     /// # Errors
-    /// [`BadLocation`], which says what is wrong and what would be right.
+    /// [`BadLocation`], which says what is wrong and what would be valid.
     pub fn parse(uri: &str) -> Result<Location, BadLocation> {
         let bad = |what: String| BadLocation { uri: uri.to_owned(), what };
         let rest = uri.strip_prefix("logfs:").ok_or_else(|| bad("not a logfs location".to_owned()))?;

@@ -5,16 +5,16 @@ use iolab_logfs::{Attributes, Error, InodeId, InodeKind, LocalVolume, Space};
 use crate::file_system::{owner, rename};
 use crate::{CallFailure, FileSystem};
 
-/// What a path is.
+/// The status of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Status {
-    /// Bytes of a file, those included that it has gathered.
+    /// Bytes of a file, including those that it has gathered.
     pub size: u64,
     /// Last change of content, seconds since 1970.
     pub modified_seconds: u64,
-    /// Names.
+    /// Number of names.
     pub links: u32,
-    /// Its number, the same for all its names.
+    /// Inode number, the same for all its names.
     pub inode: u64,
     /// Whether it is a directory.
     pub is_directory: bool,
@@ -59,7 +59,7 @@ impl FileSystem {
         })
     }
 
-    /// Takes a file's name away.
+    /// Removes a name of a file.
     ///
     /// # Errors
     /// As `unlink(2)`.
@@ -70,7 +70,7 @@ impl FileSystem {
         })
     }
 
-    /// Gives a file another name; a file that has it loses it.
+    /// Gives a file another name; an existing file with that name loses it.
     ///
     /// # Errors
     /// As `rename(2)`.
@@ -79,7 +79,7 @@ impl FileSystem {
         self.at(from, async move |fs: LocalVolume, from: Vec<u8>| rename(&fs, &from, &target).await)
     }
 
-    /// Gives a file one more name.
+    /// Adds a name to a file.
     ///
     /// # Errors
     /// As `link(2)`.
@@ -92,7 +92,7 @@ impl FileSystem {
         })
     }
 
-    /// Makes a directory.
+    /// Creates a directory.
     ///
     /// # Errors
     /// As `mkdir(2)`.
@@ -103,7 +103,7 @@ impl FileSystem {
         })
     }
 
-    /// Takes an empty directory away.
+    /// Removes an empty directory.
     ///
     /// # Errors
     /// As `rmdir(2)`.
@@ -125,10 +125,10 @@ impl FileSystem {
         })
     }
 
-    /// How much there is, and how much is left.
+    /// Total and free space.
     ///
     /// # Errors
-    /// When the file system is gone.
+    /// When the file system is closed.
     pub fn space(&self) -> Result<Space, CallFailure> {
         self.at(b"the file system", async |fs: LocalVolume, _| Ok(fs.space()))
     }

@@ -1,13 +1,13 @@
-//! A file as its users have it: what it has gathered and not sent yet, and what was read ahead.
+//! An open file: the bytes it has gathered and not sent yet, and what was read ahead.
 //!
 //! ```text
 //!   0                      start                start + bytes
 //!   ├── in the file system ──┼── gathered here ──┤
 //! ```
 //!
-//! All users of a file share one of these, so that a reader finds what a writer has appended a
-//! moment ago. Bytes are sent in their order, one call after the other: what a crash leaves of
-//! appends is their beginning.
+//! All users of a file share one of these, so that a reader sees what a writer has just appended.
+//! Bytes are sent in order, one call after the other: after a crash, a prefix of the appends is
+//! there.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,7 +19,7 @@ use crate::CallFailure;
 use crate::file_system::Shared;
 use crate::readahead::Ahead;
 
-/// An open file. It is closed when its last user has dropped it.
+/// An open file. It is closed when its last user drops it.
 #[derive(Debug)]
 pub struct OpenFile {
     shared: Arc<Shared>,
@@ -27,12 +27,12 @@ pub struct OpenFile {
     /// For messages.
     name: Vec<u8>,
     tail: Mutex<Tail>,
-    /// Whether the tail has bytes; readers of a file that nobody writes need no lock.
+    /// Whether the tail has bytes; readers of a file that is not being written need no lock.
     has_tail: AtomicBool,
     ahead: Mutex<Ahead>,
 }
 
-/// Where the file ends in the file system, and what comes behind.
+/// The end of the file in the file system, and the gathered bytes after it.
 #[derive(Debug)]
 struct Tail {
     start: u64,
@@ -59,13 +59,13 @@ impl OpenFile {
         CallFailure::of(&self.name, error)
     }
 
-    /// Bytes of the file, those included that it has gathered.
+    /// Size of the file, including gathered bytes.
     pub fn size(&self) -> u64 {
         let tail = self.tail();
         tail.start + tail.bytes.len() as u64
     }
 
-    /// Appends bytes: to those that are gathered, which are sent when they are many.
+    /// Appends bytes to the gathered ones, which are sent when there are many.
     ///
     /// # Errors
     /// As `write(2)`; also for bytes that were gathered before.
@@ -73,7 +73,7 @@ impl OpenFile {
         let gather = self.shared.location.gather_bytes.min(self.shared.service.layout().atomic_write_bytes() as usize);
         let mut tail = self.tail();
         while tail.bytes.len() + bytes.len() >= gather.max(1) {
-            // Whole pieces: what is sent fills blocks.
+            // Send whole pieces, which fill blocks.
             let (now, later) = bytes.split_at(gather.saturating_sub(tail.bytes.len()).min(bytes.len()));
             let (now, later) = if gather == 0 { (bytes, &bytes[..0]) } else { (now, later) };
             if tail.bytes.is_empty() {
@@ -82,7 +82,7 @@ impl OpenFile {
                 let before = tail.bytes.len();
                 tail.bytes.extend_from_slice(now);
                 if let Err(failure) = self.send_tail(&mut tail) {
-                    // What this call brought was not taken.
+                    // The bytes of this call were not accepted.
                     tail.bytes.truncate(before);
                     return Err(failure);
                 }
@@ -97,7 +97,7 @@ impl OpenFile {
         Ok(())
     }
 
-    /// Sends what is gathered.
+    /// Sends the gathered bytes.
     ///
     /// # Errors
     /// As `write(2)`.
@@ -119,7 +119,7 @@ impl OpenFile {
         sent
     }
 
-    /// Writes bytes behind the file's end there.
+    /// Writes bytes at the file's end in the file system.
     fn send_bytes(&self, tail: &mut Tail, bytes: &[u8]) -> Result<(), CallFailure> {
         if bytes.is_empty() {
             return Ok(());
@@ -131,7 +131,7 @@ impl OpenFile {
         Ok(())
     }
 
-    /// Makes what was appended durable, and everything before it.
+    /// Makes appended bytes durable, and everything before them.
     ///
     /// # Errors
     /// As `fdatasync(2)`.
@@ -139,14 +139,14 @@ impl OpenFile {
         let mut tail = self.tail();
         let (inode, start, length) = (self.inode, tail.start, tail.bytes.len());
         let buffer = (length > 0).then(|| Buffer::padded(&tail.bytes, 1));
-        // One call for both: a log's records are mostly few bytes, each with a sync.
+        // One call for both: the records of a log are usually short, each with a sync.
         let synced = self.shared.service.call(async move |fs: LocalVolume| {
             if let Some(buffer) = buffer {
                 fs.write_buffer(inode, start, buffer).await.0?;
             }
             fs.fdatasync(inode).await
         });
-        // Whatever was sent of them before an error is sent again to the same place.
+        // After an error, bytes that were already sent are sent again to the same place.
         synced.map_err(|error| self.failure(&error))?;
         tail.start += length as u64;
         tail.bytes.clear();
@@ -154,7 +154,7 @@ impl OpenFile {
         Ok(())
     }
 
-    /// Reads bytes from `offset` on, and says how many there were: fewer where the file ends.
+    /// Reads bytes from `offset` on; returns their number, which is smaller at the end of the file.
     ///
     /// # Errors
     /// As `pread(2)`.
@@ -162,7 +162,7 @@ impl OpenFile {
         if self.has_tail.load(Ordering::Acquire) {
             return self.read_with_tail(offset, into);
         }
-        // Who does not get it reads for itself.
+        // A reader that does not get the lock reads without read-ahead.
         if let Ok(mut ahead) = self.ahead.try_lock() {
             if let Some(found) = ahead.find(offset, into) {
                 return Ok(found);
@@ -196,7 +196,8 @@ impl OpenFile {
         Ok(found)
     }
 
-    /// Reads several stretches, all at once as far as the disk can; the answers in their order.
+    /// Reads several stretches, concurrently as far as the disk can; the results are in the same
+    /// order.
     pub fn read_many(&self, wanted: &mut [(u64, &mut [u8])]) -> Vec<Result<usize, CallFailure>> {
         if self.has_tail.load(Ordering::Acquire) {
             return wanted.iter_mut().map(|(offset, into)| self.read(*offset, into)).collect();
@@ -256,7 +257,7 @@ impl OpenFile {
     }
 }
 
-/// Reads into a new buffer of whole blocks, which the disk fills without a copy where it can.
+/// Reads into a new buffer of whole blocks, which the disk fills without a copy where possible.
 async fn read_new(
     fs: &LocalVolume,
     inode: InodeId,
@@ -270,7 +271,7 @@ async fn read_new(
 
 impl Drop for OpenFile {
     fn drop(&mut self) {
-        // Who wants to know whether it arrived has asked by `send` or `sync`.
+        // A user who needs the result has called `send` or `sync`.
         let _unknown = self.send();
         self.shared.closed(self.inode);
     }

@@ -1,20 +1,20 @@
-//! Reading ahead of who reads a file in order: twice as much each time, up to a limit.
+//! Read-ahead for sequential readers: twice as much each time, up to a limit.
 //!
-//! There is no page cache beneath, and programs that count on its reading ahead (RocksDB's
-//! compactions before version 8, iterators) would otherwise wait for the disk at every block.
+//! There is no page cache below, and programs that rely on its read-ahead (RocksDB's compactions
+//! before version 8, iterators) would otherwise wait for the disk at every block.
 
 use iolab_disk::Buffer;
 
-/// The first stretch that is read ahead, bytes.
+/// Length of the first stretch, bytes.
 const FIRST_BYTES: usize = 32 << 10;
 
 /// What was read ahead of a file, and where its reader is.
 #[derive(Debug)]
 pub(crate) struct Ahead {
     most_bytes: usize,
-    /// Where the next read begins, if it is in order.
+    /// Where the next read begins if it is sequential.
     next: u64,
-    /// Bytes of the last stretch.
+    /// Length of the last stretch, bytes.
     stretch: usize,
     start: u64,
     bytes: Option<(Buffer, usize)>,
@@ -25,7 +25,7 @@ impl Ahead {
         Ahead { most_bytes, next: 0, stretch: 0, start: 0, bytes: None }
     }
 
-    /// Takes bytes from what was read ahead, if it has all of them.
+    /// Returns bytes of what was read ahead, if it has all of them.
     pub(crate) fn find(&mut self, offset: u64, into: &mut [u8]) -> Option<usize> {
         let (buffer, length) = self.bytes.as_ref()?;
         let from = usize::try_from(offset.checked_sub(self.start)?).ok()?;
@@ -35,7 +35,7 @@ impl Ahead {
         Some(into.len())
     }
 
-    /// How much to read for a read that was not found here; `None` when reading ahead is of no use.
+    /// How much to read for a read that was not found here; `None` when read-ahead is of no use.
     pub(crate) fn wanted(&mut self, offset: u64, length: usize) -> Option<usize> {
         let is_next = offset == self.next;
         self.next = offset + length as u64;
@@ -47,7 +47,7 @@ impl Ahead {
         Some(self.stretch)
     }
 
-    /// Keeps this number of bytes read at a place, and takes the reader's share.
+    /// Keeps this number of bytes read at a place, and returns the reader's share.
     pub(crate) fn keep(&mut self, offset: u64, found: usize, buffer: Buffer, into: &mut [u8]) -> usize {
         let share = found.min(into.len());
         into[..share].copy_from_slice(&buffer[..share]);
@@ -55,7 +55,7 @@ impl Ahead {
         share
     }
 
-    /// The file has changed.
+    /// The file has changed: drops what was read ahead.
     pub(crate) fn forget(&mut self) {
         self.bytes = None;
     }

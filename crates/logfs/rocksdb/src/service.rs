@@ -1,4 +1,4 @@
-//! The thread that has the file system, and the way to it.
+//! The thread that owns the file system, and the interface to it.
 
 use std::sync::mpsc::{channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,10 +10,10 @@ use iolab_executor::{Executor, ReadyOrder};
 use iolab_image::{ImageAccess, ImageError, Lock};
 use iolab_logfs::{Disk, Error, Layout, LocalVolume, OpenOptions, Placement, Runtime, open_volume};
 
-use crate::doorway::{Closing, Doorway, Job, Queue};
+use crate::requests::{Closing, Job, Queue, RequestDriver};
 use crate::{CallFailure, Location};
 
-/// A file system on a thread of its own, and its image locked. It is closed when this is dropped.
+/// A file system on a thread of its own, with its image locked. Dropping this closes it.
 #[derive(Debug)]
 pub(crate) struct Service {
     queue: Arc<Queue>,
@@ -25,7 +25,7 @@ impl Service {
     /// Locks and opens the image of a location.
     ///
     /// # Errors
-    /// What speaks against it, with the image's path.
+    /// Why it cannot be opened, with the image's path.
     pub(crate) fn start(location: &Location) -> Result<Service, CallFailure> {
         let lock = Lock::take(&location.image, ImageAccess::Write)?;
         let io = |what: &'static str| {
@@ -37,7 +37,7 @@ impl Service {
         let (inside, place) = (Arc::clone(&queue), location.clone());
         let thread = std::thread::Builder::new().name("logfs".to_owned()).spawn(move || {
             let _lock = lock;
-            // Whoever waits when this thread ends, however it ends, is told so.
+            // Whoever waits when this thread ends, for any reason, gets an error.
             let _closing = Closing(Arc::clone(&inside));
             let mut room = match open(&place, &inside) {
                 Ok((room, layout)) => {
@@ -61,7 +61,7 @@ impl Service {
         &self.layout
     }
 
-    /// Does something with the file system, on its thread, and waits for the answer.
+    /// Runs some work with the file system on its thread, and waits for the result.
     ///
     /// # Errors
     /// Those of `work`, and [`Error::Closed`] when the thread has ended.
@@ -72,13 +72,13 @@ impl Service {
         let (answer, answered) = sync_channel(1);
         self.queue.post(Box::new(move |inside| {
             let fs = inside.fs.clone();
-            // Whoever asked waits for it, unless its thread was torn away.
+            // The caller waits for the result, unless its thread has been killed.
             inside.spawner.spawn(async move { drop(answer.send(work(fs).await)) });
         }));
         answered.recv().unwrap_or(Err(Error::Closed))
     }
 
-    /// Does several things at once, and waits for all; the answers in their order.
+    /// Runs several works concurrently, and waits for all; the results are in the same order.
     pub(crate) fn call_each<T, W>(&self, works: Vec<W>) -> Vec<Result<T, Error>>
     where
         T: Send + 'static,
@@ -92,14 +92,14 @@ impl Service {
                 inside.spawner.spawn(async move { drop(answer.send((number, work(fs).await))) });
             }
         }));
-        // Ends when every task has, or the thread.
+        // Ends when every task has ended, or the thread.
         for (number, result) in answered {
             answers[number] = result;
         }
         answers
     }
 
-    /// Does something with the file system at some time, if it is still open then.
+    /// Runs some work with the file system later, if it is still open then.
     pub(crate) fn tell(&self, work: impl FnOnce(&LocalVolume) + Send + 'static) {
         self.queue.post(Box::new(move |inside| work(&inside.fs)));
     }
@@ -107,7 +107,7 @@ impl Service {
     /// Closes the file system, and waits until it is closed.
     ///
     /// # Errors
-    /// [`Error::Failed`] when the device does not let it.
+    /// [`Error::Failed`] when the device fails.
     pub(crate) fn close(&self) -> Result<(), Error> {
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(thread) = thread else { return Ok(()) };
@@ -119,18 +119,19 @@ impl Service {
 
 impl Drop for Service {
     fn drop(&mut self) {
-        // Who wants to know has asked by `close`; what no sync had made durable was not promised.
+        // A caller who needs the result has called `close`; what no sync had made durable was not
+        // promised.
         let _failed = self.close();
     }
 }
 
-/// What the thread has to itself.
-struct Room {
+/// The state that only the thread uses.
+struct ServiceThread {
     executor: Executor,
-    doorway: Doorway,
+    driver: RequestDriver,
 }
 
-fn open(location: &Location, queue: &Arc<Queue>) -> Result<(Room, Layout), CallFailure> {
+fn open(location: &Location, queue: &Arc<Queue>) -> Result<(ServiceThread, Layout), CallFailure> {
     let opening = DiskOptions::default();
     let failed = |source| ImageError::Io { path: location.image.clone(), what: "opening it", source };
     let (device, _notes) = open_disk(&location.image, &opening).map_err(failed)?;
@@ -146,17 +147,17 @@ fn open(location: &Location, queue: &Arc<Queue>) -> Result<(Room, Layout), CallF
     let (volume, _recovery) = opened.unwrap_or(Err(Error::Closed)).map_err(wrong)?;
     let layout = volume.layout();
     let fs = LocalVolume::try_from(volume.with_placement(Placement::LeastFull)).map_err(wrong)?;
-    let doorway = Doorway::new(disk, Arc::clone(queue), fs, executor.spawner());
-    Ok((Room { executor, doorway }, layout))
+    let driver = RequestDriver::new(disk, Arc::clone(queue), fs, executor.spawner());
+    Ok((ServiceThread { executor, driver }, layout))
 }
 
-impl Room {
-    /// Until somebody closes it.
+impl ServiceThread {
+    /// Serves until the service is closed.
     fn serve(&mut self) -> Result<(), Error> {
-        let closed = self.doorway.closed();
-        // The doorway never says that waiting would be for ever.
-        let _stalled = self.executor.run(&mut self.doorway, closed);
-        let fs = self.doorway.fs().into_volume();
-        self.executor.run(&mut self.doorway, fs.close()).unwrap_or(Err(Error::Closed))
+        let closed = self.driver.closed();
+        // The driver never reports that waiting would take forever.
+        let _stalled = self.executor.run(&mut self.driver, closed);
+        let fs = self.driver.fs().into_volume();
+        self.executor.run(&mut self.driver, fs.close()).unwrap_or(Err(Error::Closed))
     }
 }

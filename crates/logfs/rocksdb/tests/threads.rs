@@ -1,5 +1,4 @@
-//! Blocking calls from many threads, against what ordinary files would answer, and after a power
-//! failure.
+//! Blocking calls from many threads, compared with ordinary files, and after a power failure.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -57,7 +56,7 @@ fn files_behave_as_files() {
                 file.sync().unwrap();
             }
             assert_eq!(fs.status(&name).unwrap().size, expected.len() as u64);
-            // The end, as whoever follows a log reads it, and something before.
+            // The end, as a reader that follows a log reads it, and something before.
             for from in [expected.len().saturating_sub(3000), expected.len() / 3] {
                 let mut into = vec![0; 2500];
                 let found = reader.read(from as u64, &mut into).unwrap();
@@ -117,7 +116,7 @@ fn names_behave_as_names() {
     assert_eq!(fs.children(b"/db").unwrap(), [b"first".to_vec(), b"linked".to_vec()]);
     assert_eq!(fs.status(b"/db/first").unwrap().size, 6);
     fs.unlink(b"/db/linked").unwrap();
-    // Without a name it is still there for who has it open.
+    // Without a name it still exists for a user who has it open.
     let mut into = [0; 3];
     assert_eq!((first.read(0, &mut into).unwrap(), &into), (3, b"one"));
     assert_eq!(errno(fs.remove_directory(b"/db")), 39);
@@ -171,7 +170,7 @@ fn threads_do_not_disturb_each_other() {
     check(image.path());
 }
 
-/// A process that is killed on a disk that forgets: here the copy of the image as it lies, while
+/// A process that is killed on a disk with a volatile cache: simulated by a copy of the image while
 /// the file system is open.
 #[test]
 fn what_was_synced_outlives_the_process_and_the_rest_is_a_beginning() {

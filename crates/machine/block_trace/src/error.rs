@@ -9,9 +9,9 @@ pub enum TraceError {
     /// The kernel's descriptions of its tracepoints cannot be read.
     #[error("cannot read tracefs ({path}: {source}): as root, run `mount -t tracefs none /sys/kernel/tracing`")]
     Tracefs {
-        /// What was looked for last.
+        /// The last path tried.
         path: PathBuf,
-        /// The kernel's answer.
+        /// The system's error.
         source: io::Error,
     },
     /// A description lacks a field.
@@ -23,7 +23,7 @@ pub enum TraceError {
     /// Tracepoints cannot be opened.
     #[error("cannot open tracepoints: {0}; they need root or CAP_PERFMON (perf_event_open(2))")]
     Open(io::Error),
-    /// Nothing to trace.
+    /// There is no device to trace.
     #[error("none of the devices can be traced")]
     NoDevice,
 }

@@ -1,10 +1,11 @@
-//! Where the fields of a tracepoint's record are, as tracefs says (Documentation/trace/events.rst).
+//! Offsets of the fields in a tracepoint's record, as given by tracefs
+//! (Documentation/trace/events.rst).
 
 use iolab_perf_events::TracepointLayout;
 
 use crate::TraceError;
 
-/// A tracepoint of the group `block`: its number, and where its record has what is needed.
+/// A tracepoint of the group `block`: its number, and the offsets of the required fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Format {
     /// For `perf_event_attr.config`.
@@ -15,20 +16,20 @@ pub(crate) struct Format {
     direction: usize,
 }
 
-/// What a record says.
+/// The fields of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Fields {
-    /// As the kernel holds device numbers: 12 bits of major, 20 of minor.
+    /// The kernel's encoding of a device number: 12 bits of major, 20 of minor.
     pub(crate) dev: u32,
     pub(crate) sector: u64,
     pub(crate) bytes: u64,
     pub(crate) writes: bool,
-    /// Neither a read nor a write: discard, flush.
+    /// Neither a read nor a write, but a discard or flush.
     pub(crate) other: bool,
 }
 
 impl Format {
-    /// What the description of an event says.
+    /// Takes the offsets from the description of an event.
     pub(crate) fn of(layout: &TracepointLayout) -> Result<Format, TraceError> {
         let field =
             |name: &'static str, bytes: usize| layout.offset_of(name, bytes).ok_or(TraceError::Format { field: name });
@@ -41,11 +42,11 @@ impl Format {
         })
     }
 
-    /// Takes a record apart; `None` if it is too short.
+    /// Decodes a record; `None` if it is too short.
     pub(crate) fn fields(&self, record: &[u8]) -> Option<Fields> {
         let word = |at: usize| Some(u32::from_le_bytes(record.get(at..at + 4)?.try_into().ok()?));
         let sector = u64::from_le_bytes(record.get(self.sector..self.sector + 8)?.try_into().ok()?);
-        // `rwbs` begins with a letter for the operation, behind an F if a flush goes ahead of it.
+        // `rwbs` begins with a letter for the operation, after an F if a flush precedes it.
         let letters = record.get(self.direction..self.direction + 2)?;
         let letter = if letters[0] == b'F' && matches!(letters[1], b'W' | b'R') { letters[1] } else { letters[0] };
         Some(Fields {

@@ -1,4 +1,4 @@
-//! Matching issues with completions, and the histograms of one interval of one device.
+//! Matches issues with completions, and fills the histograms of one interval of one device.
 
 use std::collections::HashMap;
 
@@ -7,16 +7,16 @@ use iolab_recording::RequestInterval;
 
 use crate::format::Fields;
 
-/// One end of a request.
+/// The issue or the completion of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Event {
-    /// On the clock of the ring, ns.
+    /// Time on the clock of the ring, ns.
     pub(crate) time_ns: u64,
     pub(crate) completes: bool,
     pub(crate) fields: Fields,
 }
 
-/// No device has more in flight: older ones were lost.
+/// No device has more requests in flight: with more waiting, older events were lost.
 const MOST_WAITING: usize = 1 << 17;
 
 /// The requests of one device.
@@ -24,9 +24,9 @@ const MOST_WAITING: usize = 1 << 17;
 pub(crate) struct Pairing {
     /// Issue time and bytes of the requests in flight, by sector and direction.
     waiting: HashMap<(u64, bool), (u64, u64)>,
-    /// Completion time of requests whose issue was not yet seen, with the same key: the rings of
-    /// processors are read one after the other, so events of two processors may be found in the
-    /// wrong order.
+    /// Completion time of requests whose issue has not been seen yet, with the same key: the rings
+    /// of processors are read one after the other, so that events of two processors may be read in
+    /// the wrong order.
     early: HashMap<(u64, bool), u64>,
     latencies: [Box<Histogram>; 2],
     sizes: [Box<Histogram>; 2],
@@ -38,8 +38,9 @@ impl Pairing {
         Pairing { waiting: HashMap::new(), early: HashMap::new(), latencies: pair(), sizes: pair() }
     }
 
-    /// Takes an event; those of one device ascend in time between two calls of the reader. A
-    /// completion without a known issue waits for it; if it never comes, the completion is ignored.
+    /// Adds an event; those of one device ascend in time between two calls of the reader. A
+    /// completion without a known issue waits for it; if the issue never comes, the completion is
+    /// ignored.
     pub(crate) fn add(&mut self, event: &Event) {
         let Fields { sector, bytes, writes, other, .. } = event.fields;
         if other {
@@ -98,8 +99,8 @@ mod tests {
     #[test]
     fn requests_are_paired_across_intervals() {
         let mut pairing = Pairing::new();
-        // A completion of before, two reads of which one ends later, a write to the same sector as
-        // a read.
+        // A completion of an earlier request, two reads of which one ends later, and a write to the
+        // same sector as a read.
         for event in [
             event(5, true, 77, false, 4096),
             event(10, false, 8, false, 4096),
@@ -122,8 +123,8 @@ mod tests {
     #[test]
     fn completions_may_be_found_before_their_issues() {
         let mut pairing = Pairing::new();
-        // Found in one pass: a completion of an unknown request, and one whose issue comes in the
-        // next.
+        // Read in one pass: a completion of an unknown request, and one whose issue comes in the
+        // next pass.
         pairing.add(&event(90, true, 8, false, 4096));
         pairing.add(&event(150, true, 16, true, 512));
         pairing.add(&event(100, false, 16, true, 512));

@@ -17,7 +17,7 @@ pub enum Follows {
     Bios,
 }
 
-/// Rings of all CPUs, and the requests of each device.
+/// The rings of all CPUs, and the requests of each device.
 #[derive(Debug)]
 pub struct Tracer {
     groups: Vec<Group>,
@@ -29,7 +29,7 @@ pub struct Tracer {
     lost: u64,
 }
 
-/// The devices that are followed by the same pair of tracepoints.
+/// The devices that are traced with the same pair of tracepoints.
 #[derive(Debug)]
 struct Group {
     begins: Format,

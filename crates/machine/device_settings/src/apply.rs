@@ -1,4 +1,4 @@
-//! Applying the requested settings: locks, journal, writes, reading back.
+//! Applies the requested settings: locks, journal, writes, reading back.
 
 use std::fs::File;
 use std::time::Duration;
@@ -11,21 +11,21 @@ use crate::machine::{Notes, Queues};
 use crate::restore::{Restored, restore, restore_device};
 use crate::{Journal, RequestedSetting, SettingChange, SettingsError};
 
-/// How often a lock that is taken is tried again, and after how long.
+/// How often a lock that is taken is retried, and after how long.
 const LOOKS: u32 = 5;
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Devices with changed settings. They are put back by [`Applied::restore`], and at the latest when
-/// this is dropped.
+/// Devices with changed settings. [`Applied::restore`] restores them; dropping this does so at the
+/// latest.
 pub struct Applied<'a> {
     queues: &'a dyn Queues,
     notes: &'a dyn Notes,
     journals: Vec<Journal>,
-    /// Forked workers have these, too: a device is free when the last of them has ended.
+    /// Forked workers inherit these: a device is free when the last of them has ended.
     locks: Vec<File>,
-    /// Settings that earlier runs had left on these devices; they are restored first.
+    /// Settings left on these devices by earlier runs, which are restored first.
     pub earlier: Vec<Restored>,
-    /// Children that unwind must not restore what their parent still uses.
+    /// A child that unwinds must not restore what its parent still uses.
     pid: u32,
 }
 
@@ -35,10 +35,10 @@ impl std::fmt::Debug for Applied<'_> {
     }
 }
 
-/// Whether the settings may be written at all; changes nothing.
+/// Checks that the settings may be written; changes nothing.
 ///
 /// # Errors
-/// The first that may not.
+/// The first setting that may not be written.
 pub fn may_apply(queues: &dyn Queues, requested: &[RequestedSetting]) -> Result<(), SettingsError> {
     requested.iter().try_for_each(|wish| {
         queues.may_write(&wish.device, &wish.name).map_err(|error| {
@@ -48,11 +48,11 @@ pub fn may_apply(queues: &dyn Queues, requested: &[RequestedSetting]) -> Result<
     })
 }
 
-/// Gives devices the requested settings. When anything fails, all old values are restored.
+/// Applies the requested settings. When anything fails, all old values are restored.
 ///
 /// # Errors
-/// A device that another run has, one that may not be set, or a value that the kernel does not
-/// take.
+/// A device used by another run, a setting that may not be written, or a value that the kernel
+/// refuses.
 pub fn apply<'a>(
     queues: &'a dyn Queues,
     notes: &'a dyn Notes,
@@ -71,7 +71,7 @@ pub fn apply<'a>(
 }
 
 impl Applied<'_> {
-    /// What was changed, for the recording.
+    /// The changes, for the recording.
     pub fn changes(&self) -> Vec<DeviceSetting> {
         let of = |journal: &Journal| {
             let device = journal.device.clone();
@@ -89,10 +89,10 @@ impl Applied<'_> {
         self.journals.iter().flat_map(of).collect()
     }
 
-    /// Puts everything back.
+    /// Restores all old values.
     ///
     /// # Errors
-    /// The first value that could not be put back; all are tried, and the journals of those that
+    /// The first value that could not be restored; all are tried, and the journals of those that
     /// failed stay.
     pub fn restore(mut self) -> Result<Vec<Restored>, SettingsError> {
         self.put_back()
@@ -115,7 +115,7 @@ impl Applied<'_> {
     fn take(&mut self, device: &str) -> Result<(), SettingsError> {
         let trouble = |error| trouble(device, "its lock in the state folder", error);
         let mut lock = self.notes.lock(device).map_err(trouble)?;
-        // A reader holds the lock only briefly.
+        // Other readers hold the lock only briefly.
         for _ in 0..LOOKS {
             if lock.is_none() {
                 std::thread::sleep(LOOK);
@@ -147,7 +147,7 @@ impl Applied<'_> {
             self.journals[at].changes[place].became = became;
             keep(self.notes, &self.journals[at])?;
         }
-        // The side effects of the change are known now, too.
+        // The side effects of the change are known now as well.
         for change in self.journals[at].changes.iter_mut().filter(|change| change.asked.is_none()) {
             let text = self.queues.read(device, &change.name).map_err(|error| trouble(device, &change.name, error))?;
             change.became = Some(in_force(&text).to_owned());
@@ -173,7 +173,7 @@ impl Applied<'_> {
         names.iter().map(plan).collect()
     }
 
-    /// Sets one value and reads it back. Where it is already as asked, nothing is written.
+    /// Sets one value and reads it back. If it is already the requested one, nothing is written.
     fn set(&self, device: &str, change: &SettingChange) -> Result<Option<String>, SettingsError> {
         let Some(asked) = &change.asked else { return Ok(None) };
         let read = || self.queues.read(device, &change.name).map_err(|error| trouble(device, &change.name, error));

@@ -1,4 +1,4 @@
-//! The settings that can be changed, their format and choices, and which of them change when
+//! The settings that can be changed, their formats and choices, and which of them change when
 //! another is set.
 
 /// One file of `/sys/block/DEVICE/queue` (Documentation/ABI/stable/sysfs-block).
@@ -6,18 +6,18 @@
 pub struct Attribute {
     /// Its name.
     pub name: &'static str,
-    /// Others that the kernel resets when this one is set.
+    /// Other settings that the kernel resets when this one is set.
     pub moves: &'static [&'static str],
-    /// The file beside it that says the largest value.
+    /// The file next to it that contains the largest value.
     pub limit: Option<&'static str>,
-    /// What is known of its values, for messages.
+    /// Its possible values, for messages.
     pub offers: &'static str,
 }
 
 const PLAIN: Attribute = Attribute { name: "", moves: &[], limit: None, offers: "" };
 
-/// All of them, in the order in which they are applied and restored: what moves others before
-/// those.
+/// All settings, in the order in which they are applied and restored: a setting that resets others
+/// comes before those.
 pub const ATTRIBUTES: &[Attribute] = &[
     Attribute { name: "scheduler", moves: &["nr_requests", "wbt_lat_usec"], ..PLAIN },
     Attribute { name: "nr_requests", offers: "up to the driver's queue size, at least 4 with a scheduler", ..PLAIN },
@@ -34,16 +34,16 @@ pub const ATTRIBUTES: &[Attribute] = &[
     Attribute { name: "read_ahead_kb", offers: "multiples of the page size", ..PLAIN },
 ];
 
-/// Limits and features are committed together since Linux 6.11, which sets read-ahead to its
+/// Since Linux 6.11, limits and features are committed together, which sets read-ahead to its
 /// default.
 const LIMIT: Attribute = Attribute { moves: &["read_ahead_kb"], ..PLAIN };
 
-/// The place of an attribute in the order of application.
+/// Position of an attribute in the order of application.
 pub(crate) fn rank(name: &str) -> usize {
     ATTRIBUTES.iter().position(|attribute| attribute.name == name).unwrap_or(ATTRIBUTES.len())
 }
 
-/// Whether there is an attribute of this name, or it says the limit of one.
+/// Whether there is an attribute with this name or with this limit file.
 pub(crate) fn is_attribute(name: &str) -> bool {
     ATTRIBUTES.iter().any(|attribute| attribute.name == name || attribute.limit == Some(name))
 }
@@ -52,7 +52,7 @@ pub(crate) fn find(name: &str) -> Attribute {
     ATTRIBUTES.get(rank(name)).copied().unwrap_or(PLAIN)
 }
 
-/// The value in force in the text of a file: of `[none] mq-deadline`, what stands in brackets.
+/// The current value in the text of a file: in `[none] mq-deadline`, the word in brackets.
 pub(crate) fn in_force(text: &str) -> &str {
     let text = text.trim();
     match text.split_once('[').and_then(|(_, rest)| rest.split_once(']')) {
@@ -61,13 +61,13 @@ pub(crate) fn in_force(text: &str) -> &str {
     }
 }
 
-/// Whether a value that was read back is the one that was asked for. For wbt_lat_usec, -1 asks for
-/// whatever the kernel takes.
+/// Whether a value that was read back is the requested one. For wbt_lat_usec, -1 requests the
+/// kernel's own choice.
 pub(crate) fn is_as_asked(name: &str, asked: &str, read: &str) -> bool {
     asked == read || (name == "wbt_lat_usec" && asked == "-1")
 }
 
-/// What a device offers, for messages: the words of the file, the limit beside it, or what is
+/// What a device offers, for messages: the words of the file, the limit next to it, or what is
 /// known.
 pub(crate) fn offers(attribute: Attribute, text: &str, limit: Option<&str>) -> String {
     if text.contains('[') {

@@ -1,4 +1,4 @@
-//! What can be wrong with settings of devices.
+//! Errors of device settings.
 
 use std::path::Path;
 
@@ -9,16 +9,16 @@ pub struct RequestedSetting {
     pub device: String,
     /// Name of the setting.
     pub name: String,
-    /// The value asked for.
+    /// The requested value.
     pub value: String,
-    /// The job that asks.
+    /// The job that requests it.
     pub job: String,
 }
 
 /// Why settings were not applied, or not restored.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
-    /// No device at all.
+    /// There is no device at all.
     #[error("job {job}: device.{name}={value}: there is no block device under {}; use a file on a disk, or the disk \
         itself", path.display())]
     NoDevice {
@@ -26,37 +26,37 @@ pub enum SettingsError {
         job: String,
         /// The setting.
         name: String,
-        /// The value asked for.
+        /// The requested value.
         value: String,
         /// The file.
         path: Box<Path>,
     },
-    /// Devices, but none with this setting.
+    /// There are devices, but none with this setting.
     #[error("job {job}: device.{name}={value}: none of the devices under {} ({}) has this setting", path.display(), devices)]
     NoSuchSetting {
         /// The job.
         job: String,
         /// The setting.
         name: String,
-        /// The value asked for.
+        /// The requested value.
         value: String,
         /// The file.
         path: Box<Path>,
         /// The devices.
         devices: String,
     },
-    /// Two requested for one device.
+    /// Two different values for one device.
     #[error(
         "jobs {} and {} set device.{} of {} to different values, {} and {}: run them separately, or vary the setting in a study",
         one.job, other.job, one.name, one.device, one.value, other.value
     )]
     Conflict {
-        /// A wish.
+        /// A request.
         one: Box<RequestedSetting>,
-        /// One that contradicts it.
+        /// A request that contradicts it.
         other: Box<RequestedSetting>,
     },
-    /// Another run has changed settings of the device and has not ended.
+    /// Another run that is still active has changed settings of the device.
     #[error("device {device}: another run has changed its settings and is still running; wait until it ends")]
     Busy {
         /// The device.
@@ -69,21 +69,21 @@ pub enum SettingsError {
         device: String,
         /// The setting.
         name: String,
-        /// What the kernel said.
+        /// The system's error.
         error: std::io::Error,
     },
-    /// The kernel did not take it.
+    /// The kernel refused the value.
     #[error("device {device}: the kernel rejects {name}={asked}: {found}{offers}; no setting was changed")]
     Refused {
         /// The device.
         device: String,
         /// The setting.
         name: String,
-        /// The value asked for.
+        /// The requested value.
         asked: String,
-        /// What it said or did instead.
+        /// What the kernel reported or did instead.
         found: String,
-        /// What would be possible, as `; it offers …`; empty when that is not known.
+        /// What would be possible, as `; it offers …`; empty if unknown.
         offers: String,
     },
     /// Reading or writing failed.
@@ -91,12 +91,12 @@ pub enum SettingsError {
     Trouble {
         /// The device.
         device: String,
-        /// What was tried.
+        /// The operation.
         what: String,
-        /// What the system said.
+        /// The system's error.
         error: std::io::Error,
     },
-    /// A value could not be put back.
+    /// A value could not be restored.
     #[error(
         "device {device}: could not restore {name} to {before} ({why}); try `iolab device restore`, or: echo '{before}' > /sys/block/{device}/queue/{name}"
     )]
@@ -105,7 +105,7 @@ pub enum SettingsError {
         device: String,
         /// The setting.
         name: String,
-        /// What it was before.
+        /// The value before the change.
         before: String,
         /// What went wrong.
         why: String,

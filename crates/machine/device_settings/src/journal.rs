@@ -21,13 +21,13 @@ pub struct Journal {
     pub identity: String,
     /// Process that changed it.
     pub pid: u32,
-    /// What was changed, in the order of application and of restoring.
+    /// The changes, in the order of applying and restoring.
     pub changes: Vec<SettingChange>,
 }
 
 impl Journal {
-    /// The journal of a device from its text, or what is wrong with it: it speaks of this device,
-    /// and of settings that are known, with values that a setting can have.
+    /// Parses the journal of a device, or says what is wrong with it: it must be about this device
+    /// and known settings, with possible values.
     pub(crate) fn parse(device: &str, text: &str) -> Result<Journal, String> {
         let journal: Journal = serde_json::from_str(text).map_err(|error| match text.strip_prefix("unreadable: ") {
             Some(why) => why.to_owned(),
@@ -50,23 +50,23 @@ impl Journal {
     }
 }
 
-/// One setting.
+/// The change of one setting.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettingChange {
     /// Its name.
     pub name: String,
-    /// What it was.
+    /// The value before the change.
     pub before: String,
     /// The requested value; `None` for a setting that only changes as a side effect of another.
     pub asked: Option<String>,
-    /// What it became. `None` while it is not known whether it has been written: then any other
-    /// value than `before` is ours.
+    /// The value after the change. `None` while it is not known whether it has been written: then
+    /// any value other than `before` counts as written by this run.
     pub became: Option<String>,
 }
 
-/// Writes a journal down, durably.
+/// Writes a journal durably.
 pub(crate) fn keep(notes: &dyn Notes, journal: &Journal) -> Result<(), SettingsError> {
-    // Plain data with string keys: serialisation has no way to fail.
+    // Plain data with string keys cannot fail to serialise.
     let text = serde_json::to_string_pretty(journal).unwrap_or_default();
     let device = journal.device.as_str();
     notes.keep(device, &text).map_err(|error| trouble(device, "its journal in the state folder", error))

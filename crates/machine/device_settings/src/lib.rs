@@ -1,4 +1,4 @@
-//! Settings of block devices: applied, read back, restored whatever happens.
+//! Settings of block devices: applied, read back, and restored whatever happens.
 //!
 //! ```text
 //! requested ─▶ lock devices ─▶ may they be written? ─▶ read all ─▶ JOURNAL ─▶ write, read back, journal … ─▶ run
@@ -8,7 +8,7 @@
 //! The old values are saved durably before anything is changed, so that a process killed at any
 //! moment leaves enough for [`restore_left()`]. A value that another program has set meanwhile is
 //! left alone. After a reboot nothing is restored, because the kernel starts with its defaults.
-//! Nothing here prints. Only requested settings are changed, and those that the kernel changes
+//! Nothing here prints. Only the requested settings are changed, and those that the kernel changes
 //! together with the scheduler.
 
 mod apply;

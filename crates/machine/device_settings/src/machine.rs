@@ -1,5 +1,5 @@
-//! The outside: sysfs and the state folder, behind two small traits, so that tests can have a
-//! kernel of their own and a crash at every step.
+//! Sysfs and the state folder, behind two small traits, so that tests can simulate a kernel, and a
+//! crash at every step.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Read, Write};
@@ -10,41 +10,41 @@ use rustix::fs::OFlags;
 
 use crate::attributes::is_attribute;
 
-/// A journal is some hundred bytes long.
+/// A journal is a few hundred bytes long.
 const MOST_JOURNAL_BYTES: u64 = 64 << 10;
-/// Journals that are read: more than a machine has devices.
+/// Most journals read: more than a machine has devices.
 const MOST_JOURNALS: usize = 4096;
 
 /// Settings of block devices.
 pub trait Queues {
-    /// The text of a setting.
+    /// Reads a setting.
     ///
     /// # Errors
-    /// What the system says; `NotFound` when the device has no such setting.
+    /// The system's error; `NotFound` when the device has no such setting.
     fn read(&self, device: &str, name: &str) -> io::Result<String>;
     /// Sets it.
     ///
     /// # Errors
-    /// What the kernel says of the value.
+    /// The kernel's error for the value.
     fn write(&self, device: &str, name: &str, value: &str) -> io::Result<()>;
-    /// Whether it may be set, without setting it.
+    /// Checks whether it may be set, without setting it.
     ///
     /// # Errors
-    /// Why not.
+    /// Why it may not.
     fn may_write(&self, device: &str, name: &str) -> io::Result<()>;
-    /// What tells this device from a later one of the same name.
+    /// Distinguishes this device from a later one with the same name.
     fn identity(&self, device: &str) -> String;
 }
 
 /// Journals and locks, one of each for a device.
 pub trait Notes {
-    /// Takes the device for this process and its children; `None` when another has it. It is given
-    /// back when the file is dropped.
+    /// Locks the device for this process and its children; `None` when another process has it.
+    /// Dropping the file releases the lock.
     ///
     /// # Errors
     /// The state folder cannot be used.
     fn lock(&self, device: &str) -> io::Result<Option<File>>;
-    /// Writes a journal so that it survives a crash; returns when it does.
+    /// Writes a journal durably.
     ///
     /// # Errors
     /// The state folder cannot be written.
@@ -54,16 +54,16 @@ pub trait Notes {
     /// # Errors
     /// The state folder cannot be written.
     fn forget(&self, device: &str) -> io::Result<()>;
-    /// All journals: device and text.
+    /// All journals, as device and text.
     ///
     /// # Errors
     /// The state folder cannot be read.
     fn kept(&self) -> io::Result<Vec<(String, String)>>;
-    /// Which boot of the machine this is.
+    /// Identifies the current boot of the machine.
     fn boot(&self) -> String;
 }
 
-/// The machine the program runs on, or a tree like it.
+/// The machine that the program runs on, or a tree like it.
 #[derive(Debug, Clone)]
 pub struct Machine {
     root: PathBuf,
@@ -71,13 +71,13 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// `root` holds `sys` and `proc`; `state` is the folder of journals, made when it is needed.
+    /// `root` contains `sys` and `proc`; `state` is the folder of journals, created when needed.
     pub fn new(root: &Path, state: &Path) -> Machine {
         Machine { root: root.to_owned(), state: state.to_owned() }
     }
 
-    /// The file of a setting. Names come from journals, too: only those of settings that there are,
-    /// and of devices that the kernel has.
+    /// The file of a setting. Names may come from journals, so only existing settings and devices
+    /// of the kernel are accepted.
     fn queue_file(&self, device: &str, name: &str) -> io::Result<PathBuf> {
         if !is_attribute(name) {
             return Err(io::Error::new(
@@ -93,8 +93,8 @@ impl Machine {
         Ok(self.root.join("sys/block").join(device))
     }
 
-    /// Opens a file of the state folder: a regular one of this user, never a link, and without
-    /// waiting for anybody.
+    /// Opens a file of the state folder: a regular file of this user, never through a link, and
+    /// without blocking.
     fn open_note(&self, options: &mut OpenOptions, path: &Path) -> io::Result<File> {
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = options.custom_flags(flags.bits() as i32).mode(0o600).open(path)?;
@@ -107,7 +107,7 @@ impl Machine {
         Ok(file)
     }
 
-    /// A journal, of which no more is read than one can have.
+    /// Reads a journal, but no more than its maximum size.
     fn read_note(&self, path: &Path) -> io::Result<String> {
         let file = self.open_note(OpenOptions::new().read(true), path)?;
         let mut text = String::new();
@@ -119,7 +119,7 @@ impl Machine {
         Ok(text)
     }
 
-    /// Refuses a state folder in which others may write.
+    /// Refuses a state folder that others may write to.
     fn check_state(&self) -> io::Result<()> {
         let metadata = fs::metadata(&self.state)?;
         let user = rustix::process::geteuid();
@@ -141,7 +141,7 @@ impl Machine {
     }
 }
 
-/// The name of a block device is one entry of `/sys/block`.
+/// Checks that the name of a block device is a single entry of `/sys/block`.
 fn check_name(device: &str) -> io::Result<()> {
     if device.is_empty() || device.contains(['/', '\0']) || device == "." || device == ".." {
         return Err(io::Error::new(
@@ -158,7 +158,7 @@ impl Queues for Machine {
     }
 
     fn write(&self, device: &str, name: &str, value: &str) -> io::Result<()> {
-        // One write, as the kernel takes one value for each.
+        // A single write, because the kernel takes each write as one value.
         OpenOptions::new().write(true).open(self.queue_file(device, name)?)?.write_all(value.as_bytes())
     }
 
@@ -188,7 +188,7 @@ impl Notes for Machine {
 
     fn keep(&self, device: &str, text: &str) -> io::Result<()> {
         let (unfinished, place) = (self.note(device, "new"), self.note(device, "json"));
-        // What a process that was killed has left of its own.
+        // A leftover of a killed process.
         if let Err(error) = fs::remove_file(&unfinished)
             && error.kind() != ErrorKind::NotFound
         {
@@ -198,7 +198,7 @@ impl Notes for Machine {
         file.write_all(text.as_bytes())?;
         file.sync_all()?;
         fs::rename(&unfinished, &place)?;
-        // The name is durable when the folder is (fsync(2)).
+        // The name is durable once the folder is (fsync(2)).
         File::open(&self.state)?.sync_all()
     }
 

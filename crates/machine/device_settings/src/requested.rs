@@ -1,9 +1,9 @@
-//! Which device a setting of a job is for.
+//! Determines which device a setting of a job is for.
 //!
-//! The topmost device under each file that has the setting: a file on a partition is answered for
-//! by its disk, a file on a loop device by the loop device. Where the topmost has no such setting
-//! (many mapped devices have no scheduler), those it is made of are asked, each branch down to its
-//! first device with the setting.
+//! It is the topmost device under each file that has the setting: for a file on a partition the
+//! disk, for a file on a loop device the loop device. If the topmost device lacks the setting (many
+//! mapped devices have no scheduler), the search goes down each branch below it to the first device
+//! that has it.
 
 use std::path::{Path, PathBuf};
 
@@ -14,10 +14,10 @@ use crate::attributes::rank;
 use crate::machine::Queues;
 use crate::{RequestedSetting, SettingsError};
 
-/// What the jobs of a plan ask for, by device and in the order of application.
+/// The requests of the jobs of a plan, by device and in the order of application.
 ///
 /// # Errors
-/// A file without a device that has the setting, or two jobs that ask for different values.
+/// A file without a device that has the setting, or two jobs that request different values.
 pub fn requested(plan: &Plan, system: &System, queues: &dyn Queues) -> Result<Vec<RequestedSetting>, SettingsError> {
     let mut requested: Vec<RequestedSetting> = Vec::new();
     for worker in &plan.workers {
@@ -73,7 +73,7 @@ fn chosen(
     Ok(found)
 }
 
-/// The device if it has the setting, else those beneath it.
+/// The device if it has the setting, otherwise those below it.
 fn descend(stack: &[BlockDeviceFacts], queues: &dyn Queues, name: &str, device: &str, found: &mut Vec<String>) {
     if queues.read(device, name).is_ok() {
         if !found.iter().any(|other| other == device) {

@@ -1,4 +1,4 @@
-//! Putting values back, at the end of a run or after one that was killed.
+//! Restores values at the end of a run, or after a run that was killed.
 
 use crate::attributes::in_force;
 use crate::journal::{keep, trouble};
@@ -10,20 +10,20 @@ use crate::{Journal, SettingChange, SettingsError};
 pub struct Restored {
     /// The device.
     pub device: String,
-    /// The setting, or empty when the whole journal was void.
+    /// The setting, or empty when the whole journal was invalid.
     pub name: String,
-    /// What was done, in words.
+    /// The outcome, in words.
     pub outcome: String,
 }
 
-/// A journal that a run has left.
+/// A journal left by a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Left {
     /// The device.
     pub device: String,
-    /// Whether the run that wrote it is still going on.
+    /// Whether the run that wrote it is still active.
     pub in_use: bool,
-    /// What it has changed, as `name: before → became`.
+    /// Its changes, as `name: before → became`.
     pub changes: Vec<String>,
 }
 
@@ -52,7 +52,7 @@ pub fn left_over(notes: &dyn Notes) -> std::io::Result<Vec<Left>> {
 /// Restores what killed runs have left on all devices that no run is using.
 ///
 /// # Errors
-/// The first value that could not be put back; all devices are tried.
+/// The first value that could not be restored; all devices are tried.
 pub fn restore_left(queues: &dyn Queues, notes: &dyn Notes) -> Result<Vec<Restored>, SettingsError> {
     let kept = notes.kept().map_err(|error| trouble("?", "the state folder", error))?;
     let (mut restored, mut failed) = (Vec::new(), None);
@@ -93,7 +93,7 @@ pub(crate) fn restore_device(
     }
 }
 
-/// Puts back what a journal says, then forgets it.
+/// Restores what a journal says, then removes it.
 pub(crate) fn restore(
     queues: &dyn Queues,
     notes: &dyn Notes,
@@ -109,7 +109,7 @@ pub(crate) fn restore(
         let (goals, words) = goals(queues, journal)?;
         restored = words;
         if goals.changes.iter().any(|goal| goal.before != now(queues, device, goal).unwrap_or_default()) {
-            // Writing one value may change another: the target of each is saved first, in case this
+            // Writing one value may change another: save the target of each first, in case this
             // process ends early.
             keep(notes, &goals)?;
         }
@@ -122,8 +122,8 @@ pub(crate) fn restore(
     Ok(restored)
 }
 
-/// What each setting is to be afterwards: what it was before, or what somebody else has made of it;
-/// and what there is to say of it.
+/// The target value of each setting: its value before the change, or the one that another program
+/// has set since; and the messages about that.
 fn goals(queues: &dyn Queues, journal: &Journal) -> Result<(Journal, Vec<Restored>), SettingsError> {
     let device = journal.device.as_str();
     let (mut goals, mut words) = (journal.clone(), Vec::new());

@@ -10,7 +10,7 @@ use iolab_observe::{DeviceNumber, System};
 use iolab_plan::Plan;
 use iolab_recording::Recording;
 
-/// `dm-0` on `sda` and `sdb`, of which the disks have a scheduler; `loop0` on a file on `sda`;
+/// `dm-0` on `sda` and `sdb`, where only the disks have a scheduler; `loop0` on a file on `sda`;
 /// files on each.
 fn tree() -> (tempfile::TempDir, BTreeMap<PathBuf, DeviceNumber>) {
     let folder = tempfile::tempdir().expect("a folder");

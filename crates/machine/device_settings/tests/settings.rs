@@ -1,5 +1,4 @@
-//! Settings on a kernel of the test's own: applied, refused, restored, and a crash at every step of
-//! both.
+//! Settings on a simulated kernel: applied, refused, restored, with a crash at every step of both.
 
 mod kernel;
 
@@ -42,7 +41,7 @@ fn what_is_applied_is_read_back_and_restored() {
     assert_eq!(left_over(&process).expect("readable"), []);
 }
 
-/// Schedulers are listed in one order whatever was chosen; only blanks differ.
+/// Schedulers are listed in a fixed order; only spaces differ.
 fn normal(settings: std::collections::BTreeMap<String, String>) -> Vec<(String, String)> {
     settings.into_iter().map(|(name, text)| (name, text.trim().to_owned())).collect()
 }
@@ -65,7 +64,7 @@ fn a_crash_at_any_step_leaves_enough_to_restore() {
         let killed = Process::new(root.path(), steps);
         let applied = apply(&killed, &killed, &several());
         if let Ok(applied) = applied {
-            // The crash may come while restoring, too; a dead process's attempts have no effect.
+            // The crash may come while restoring; attempts of a dead process have no effect.
             let _ = applied.restore();
         }
         if !killed.is_dead() {

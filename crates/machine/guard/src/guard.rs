@@ -1,14 +1,14 @@
-//! The guard: judges what stands at a path by what it *is*, and opens, makes and removes it.
+//! The guard judges the file at a path by what it *is*, and opens, creates and removes it.
 //!
-//! What the guard hands out is the very file it judged. A file may be changed when
-//! - it carries the mark of iolab ([`crate::mark_layout`]),
+//! The guard returns exactly the file that it judged. A file may be changed when
+//! - it has the mark of iolab ([`crate::mark_layout`]),
 //! - or nothing would be lost: it is empty, or one hole, and has no other name,
-//! - or the user said so ([`GuardRules::allowed`]; as fio, [`GuardedPath::exact`] for a job that
-//!   writes).
+//! - or the user allowed it ([`GuardRules::allowed`]; as in fio, [`GuardedPath::exact`] for a job
+//!   that writes).
 //!
-//! It may be removed only with the mark or the user's word. What is in use may not be touched
-//! without the user's word, marked or not. The guard prints nothing: it gives hazards, and whether
-//! each is accepted.
+//! A file may be removed only with the mark or the user's permission. A file in use needs the
+//! user's permission, marked or not. The guard prints nothing: it returns hazards, and whether each
+//! is accepted.
 
 use std::collections::BTreeSet;
 use std::fs::{File, Metadata};
@@ -24,24 +24,24 @@ use crate::opening::{self, Closed, Place};
 use crate::request::{GuardRules, GuardedPath, JudgedHazard, OpenMode, PathChange, Presence, Refusal, Removal};
 use crate::{Danger, Hazard, Identity, LayoutMark, layout_mark, mark_layout};
 
-/// How often a file is tried to be made or opened while somebody else makes and removes it.
+/// Attempts to create or open a file while another process creates and removes it.
 const TRIES: u32 = 8;
 
-/// Judges, opens, makes and removes.
+/// Judges, opens, creates and removes files.
 #[derive(Debug)]
 pub struct Guard {
     in_use: InUse,
     rules: GuardRules,
     allowed: BTreeSet<Identity>,
-    /// Paths that did not exist when they were judged: what is there later was made by this run.
-    /// Only asked where files cannot carry a mark.
+    /// Paths that did not exist when they were judged: a file found there later was created by this
+    /// run. Only used where files cannot have a mark.
     absent: BTreeSet<PathBuf>,
-    /// Devices that were judged before.
+    /// Devices that were judged already.
     passed: BTreeSet<Identity>,
 }
 
 impl Guard {
-    /// A guard with the tables of `system` as they are now.
+    /// A guard with the current tables of `system`.
     pub fn new(system: &System, rules: GuardRules) -> Guard {
         let identity = |path: &PathBuf| std::fs::metadata(path).ok().map(|metadata| Identity::of(&metadata));
         let allowed = rules.allowed.iter().filter_map(identity).collect();
@@ -49,20 +49,20 @@ impl Guard {
         Guard { in_use, allowed, rules, absent: BTreeSet::new(), passed: BTreeSet::new() }
     }
 
-    /// A guard of this machine, with its tables as they are now.
+    /// A guard of this machine, with its current tables.
     pub fn live(rules: GuardRules) -> Guard {
         Guard::new(&System::live(), rules)
     }
 
-    /// What speaks against `change` of a file that the caller has opened by the path of `target`,
-    /// whatever the rules accept. Locks are the caller's business.
+    /// The hazards of `change` for a file that the caller has opened by the path of `target`,
+    /// whether or not the rules accept them. The caller checks locks.
     pub fn hazards_of(&self, target: &GuardedPath<'_>, change: &PathChange, file: &File) -> Vec<Hazard> {
         let judgements = self.judge_open(target, change, file, false);
         judgements.into_iter().map(|judgement| judgement.hazard).collect()
     }
 
     /// Everything that `change` would destroy at `target`, and whether the rules accept it. Changes
-    /// nothing. What is judged now may be opened by the same guard later.
+    /// nothing. The same guard may later open what was judged now.
     pub fn judge(&mut self, target: &GuardedPath<'_>, change: &PathChange) -> Vec<JudgedHazard> {
         let file = match look(target, change) {
             Ok(Some(file)) => file,
@@ -84,7 +84,7 @@ impl Guard {
         judgements
     }
 
-    /// Whether `change` may be done to what stands at `target` by somebody who opens it by its
+    /// Checks whether the caller may do `change` to the file at `target` after opening it by its
     /// path.
     ///
     /// # Errors
@@ -96,8 +96,8 @@ impl Guard {
         }
     }
 
-    /// Marks what stands at `target` now as made by this run: only for what was
-    /// [`Presence::Missing`] before.
+    /// Marks the file at `target` as created by this run: only for what was [`Presence::Missing`]
+    /// before.
     pub fn adopt(&self, target: &GuardedPath<'_>) {
         let found = self.place(target, false).ok().and_then(|place| place.look().ok().flatten());
         let is_ours = |file: &File| file.metadata().is_ok_and(|found| found.is_file() || found.is_dir());
@@ -106,8 +106,8 @@ impl Guard {
         }
     }
 
-    /// Opens what stands at `target` if `change` may be done to it, or makes it. A file that is
-    /// made, or that nothing was in, is marked when the change writes to it.
+    /// Opens the file at `target` if `change` may be done to it, or creates it. A file that is
+    /// created or was empty is marked when the change writes to it.
     ///
     /// # Errors
     /// [`Refusal`].
@@ -116,8 +116,8 @@ impl Guard {
         let mode = Mode::from_raw_mode(0o666);
         for attempt in 0..TRIES {
             if opening.create {
-                // A link that leads nowhere exists, too: one that the user named is followed in the
-                // end.
+                // A dangling link exists too: one that the user named is followed in the last
+                // attempt.
                 let last = attempt + 1 == TRIES && target.beneath.is_none();
                 let exclusive = if last { OFlags::empty() } else { OFlags::EXCL };
                 match place.open(opening.flags | OFlags::CREATE | exclusive, mode) {
@@ -144,8 +144,8 @@ impl Guard {
         Err(Errno::EXIST.into())
     }
 
-    /// Removes the regular file at `target` if it may be removed; whether there was one. Anything
-    /// else stays.
+    /// Removes the regular file at `target` if that is allowed; returns whether there was one.
+    /// Anything else stays.
     ///
     /// # Errors
     /// [`Refusal`].
@@ -167,7 +167,7 @@ impl Guard {
         Place::of(target, make_folders).map_err(|closed| refusal(target.path, closed))
     }
 
-    /// A file that was there is handed out if it may be changed.
+    /// Returns an existing file if it may be changed.
     fn opened(&self, target: &GuardedPath<'_>, change: &PathChange, file: File) -> Result<File, Refusal> {
         let metadata = file.metadata()?;
         let fresh = change.touches(metadata.len()) && metadata.is_file() && is_nobodys(&metadata, &file);
@@ -175,8 +175,8 @@ impl Guard {
         let flags = rustix::fs::fcntl_getfl(&file)?;
         rustix::fs::fcntl_setfl(&file, flags - OFlags::NONBLOCK)?;
         if fresh {
-            // Without the mark a later run asks the user before it overwrites the file: no reason
-            // to fail this one.
+            // Without the mark, a later run asks the user before it overwrites the file; that is no
+            // reason to fail this run.
             let _marked = mark_layout(&file);
         }
         Ok(file)
@@ -189,7 +189,7 @@ impl Guard {
         if refused.is_empty() { Ok(()) } else { Err(Refusal::Hazards(refused)) }
     }
 
-    /// `thorough`: a device is examined again, and locks are tried.
+    /// With `thorough`, a device is examined again, and locks are tried.
     fn judge_open(
         &self,
         target: &GuardedPath<'_>,
@@ -224,7 +224,7 @@ impl Guard {
         hazards.into_iter().map(|hazard| self.judged(hazard, target, change)).collect()
     }
 
-    /// A file that somebody would miss.
+    /// The hazard of a file whose data would be lost.
     fn foreign(
         &self,
         target: &GuardedPath<'_>,
@@ -257,7 +257,7 @@ impl Guard {
     }
 }
 
-/// What stands at `target`, opened without being changed; nothing, where there is no such name.
+/// Opens the file at `target` without changing it; `None` if there is no such name.
 fn look(target: &GuardedPath<'_>, change: &PathChange) -> Result<Option<File>, Refusal> {
     let place = match Place::of(target, false) {
         Ok(place) => place,
@@ -269,7 +269,7 @@ fn look(target: &GuardedPath<'_>, change: &PathChange) -> Result<Option<File>, R
     place.look().or_else(|closed| nothing_or(target.path, closed))
 }
 
-/// Nothing, where a name or a folder on the way to it is missing.
+/// `None` if a name or a folder on the way to it is missing.
 fn nothing_or(path: &Path, closed: Closed) -> Result<Option<File>, Refusal> {
     match closed {
         Closed::Errno(Errno::NOENT | Errno::NOTDIR) => Ok(None),
@@ -284,8 +284,8 @@ fn refusal(path: &Path, closed: Closed) -> Refusal {
     }
 }
 
-/// Whether nothing of a regular file would be lost by changing it: it is empty or one hole, and
-/// this is its only name.
+/// Whether changing a regular file would lose nothing: it is empty or one hole, and has only this
+/// name.
 fn is_nobodys(metadata: &Metadata, file: &File) -> bool {
     metadata.nlink() <= 1 && holds_no_data(metadata, file)
 }
@@ -297,20 +297,20 @@ fn holds_no_data(metadata: &Metadata, file: &File) -> bool {
     }
     let no_data = |file: &File| {
         let found = rustix::fs::seek(file, SeekFrom::Data(0));
-        // The receiver of the file starts at its beginning.
+        // The user of the file starts at its beginning.
         let _ = rustix::fs::seek(file, SeekFrom::Start(0));
         found == Err(Errno::NXIO)
     };
     if no_data(file) {
         return true;
     }
-    // An `O_PATH` descriptor has no place to seek from.
+    // An `O_PATH` descriptor cannot seek.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     rustix::fs::open(opening::again(file), flags, Mode::empty()).is_ok_and(|fd| no_data(&File::from(fd)))
 }
 
-/// What is in use of the device or file at a path that the user named, and whose it is: for
-/// programs that ask before they hand it to somebody else.
+/// The uses of the device or file at a path that the user named: for programs that check before
+/// they pass it to another program.
 pub fn hazards_at(system: &System, path: &Path) -> Vec<Hazard> {
     let mut guard = Guard::new(system, GuardRules::default());
     if let Some(number) = system.device_of_node(path) {

@@ -1,27 +1,27 @@
 //! Reasons not to touch a file or device, each with a sentence for the user.
 //!
-//! Facts only: what they lead to is decided by [`crate::Guard`] and by the program.
+//! Facts only: [`crate::Guard`] and the program decide what follows from them.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// One reason not to touch what stands at a path. `Display` says it in a sentence.
+/// One reason not to touch the file at a path. `Display` gives a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hazard {
-    /// The path asked about.
+    /// The path.
     pub path: PathBuf,
-    /// What is wrong with it.
+    /// The danger.
     pub danger: Danger,
 }
 
-/// What speaks against touching a file or device.
+/// Why a file or device should not be touched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Danger {
     /// The device, or one that shares its blocks, is mounted.
     Mounted {
         /// Kernel name of the device that is mounted.
         device: String,
-        /// Where.
+        /// The mount point.
         mount_point: PathBuf,
     },
     /// The device or file is swapped to.
@@ -36,39 +36,38 @@ pub enum Danger {
         /// Kernel name of the device built on it.
         holder: String,
     },
-    /// A loop device shows its content as a disk.
+    /// A loop device uses it as its disk.
     LoopBacking {
         /// Kernel name of the loop device.
         loop_device: String,
     },
-    /// The kernel says that somebody holds it for exclusive use, perhaps in another mount
-    /// namespace.
+    /// The kernel reports that it is held for exclusive use, possibly in another mount namespace.
     Claimed,
-    /// Another program has locked the file (flock(2)): it serves or changes it.
+    /// Another program has locked the file (flock(2)) because it serves or changes it.
     Locked,
     /// The device has partitions.
     Partitioned {
         /// Their kernel names.
         partitions: Vec<String>,
     },
-    /// A regular file without the mark, and with data if only data would be lost.
+    /// A regular file without the mark; if only data would be lost, one that has data.
     Foreign {
         /// Its size, bytes.
         size_bytes: u64,
-        /// Whether its file system could carry the mark at all; if not, a job may have made it
-        /// after all.
+        /// Whether its file system supports the mark; if not, an earlier job may have created the
+        /// file.
         marks_work: bool,
     },
     /// A folder without the mark, which would be removed.
     ForeignFolder,
-    /// A symbolic link, which no job makes, would be removed.
+    /// A symbolic link, which no job creates, would be removed.
     ForeignLink,
-    /// A generated name does not lead to a place of its own below the folder of the job.
+    /// A generated name does not stay below the folder of the job.
     Strays {
         /// How: a symbolic link, `..`.
         reason: String,
     },
-    /// It could not be looked at, so nothing can be said.
+    /// It could not be examined.
     Unknown {
         /// What went wrong.
         reason: String,
@@ -76,13 +75,13 @@ pub enum Danger {
 }
 
 impl Danger {
-    /// The hazard that this danger is at `path`.
+    /// A hazard of this danger at `path`.
     pub(crate) fn at(self, path: &Path) -> Hazard {
         Hazard { path: path.to_owned(), danger: self }
     }
 
-    /// Whether somebody uses it at this moment. `allow_mounted_write=1` is the user's word for
-    /// accepting that.
+    /// Whether it is in use at this moment. `allow_mounted_write=1` is the user's permission for
+    /// that.
     pub fn is_use(&self) -> bool {
         match self {
             Danger::Mounted { .. }

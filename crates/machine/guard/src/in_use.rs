@@ -1,8 +1,8 @@
-//! What the kernel and other programs use at this moment: mounted, swapped to, shown by a loop
+//! What the kernel and other programs use at this moment: mounted, used as swap, used by a loop
 //! device, part of a volume, locked.
 //!
 //! Everything is compared by identity, so that a hard link, a bind mount or a second device node of
-//! what is in use is in use too. The tables are read once, when [`InUse::look`] is called.
+//! something in use counts as in use. The tables are read once, by [`InUse::look`].
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 pub(crate) struct InUse {
     system: System,
     mounts: Vec<MountEntry>,
-    /// What each active loop device shows.
+    /// The file or device behind each active loop device.
     loops: Vec<(String, Identity)>,
     swaps: Vec<(PathBuf, Identity)>,
 }
@@ -52,8 +52,8 @@ impl InUse {
         InUse { loops: loops.collect(), swaps: swaps.collect(), mounts: system.mounts(), system: system.clone() }
     }
 
-    /// What speaks against touching a regular file that is open as `file`. `locks`: whether to see
-    /// if another program has locked it, which takes the lock for a moment.
+    /// The hazards of a regular file that is open as `file`. With `locks`, checks whether another
+    /// program has locked it, which takes the lock for a moment.
     pub(crate) fn of_file(&self, path: &Path, identity: Identity, file: &File, locks: bool) -> Vec<Hazard> {
         let mut hazards = self.of_identity(path, identity);
         if locks && is_locked(file) {
@@ -62,7 +62,7 @@ impl InUse {
         hazards
     }
 
-    /// What speaks against touching a block device that is open as `file`, if it is open.
+    /// The hazards of a block device that is open as `file`, if it is open.
     pub(crate) fn of_device(&self, path: &Path, number: DeviceNumber, file: Option<&File>) -> Vec<Hazard> {
         let Some(folder) = self.system.device_folder(number) else {
             return vec![Danger::Unknown { reason: "sysfs does not know this device".into() }.at(path)];
@@ -96,7 +96,7 @@ impl InUse {
     }
 
     fn mounts_of(&self, path: &Path, folder: &Path, number: Option<DeviceNumber>) -> Vec<Hazard> {
-        // btrfs and some others mount under an anonymous number: there the source tells.
+        // btrfs and some others are mounted under an anonymous number: compare the source.
         let shows = |mount: &&MountEntry| {
             Some(mount.device) == number || self.is_device(Path::new(&mount.source), folder, number)
         };
@@ -118,8 +118,8 @@ impl InUse {
     }
 }
 
-/// The device itself, its partitions, and the disk it is a partition of: all that share blocks with
-/// it.
+/// The device itself, its partitions, and the disk that it is a partition of: all devices that
+/// share blocks with it.
 fn related_folders(folder: &Path, own_partitions: &[String]) -> Vec<PathBuf> {
     let mut related = vec![folder.to_owned()];
     related.extend(own_partitions.iter().map(|name| folder.join(name)));
@@ -141,14 +141,15 @@ fn is_claimed(file: &File) -> bool {
 
 /// Whether another program has locked an open file (flock(2)).
 fn is_locked(file: &File) -> bool {
-    // A lock belongs to the opening: with one of its own, the caller's locks stay as they are.
+    // A lock belongs to the open file description: a separate one leaves the caller's locks
+    // unchanged.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let Ok(own) = rustix::fs::open(opening::again(file), flags, Mode::empty()) else { return false };
     for attempt in 0..TRIES {
         match flock(&own, FlockOperation::NonBlockingLockExclusive) {
             Err(Errno::WOULDBLOCK) if attempt + 1 == TRIES => return true,
             Err(Errno::WOULDBLOCK) => std::thread::sleep(PAUSE),
-            // Closing the descriptor gives the lock back.
+            // Closing the descriptor releases the lock.
             _ => return false,
         }
     }

@@ -1,5 +1,5 @@
-//! What may be written to: one place that every write, extension and removal of a job's files and
-//! devices goes through.
+//! Decides what may be written to: every write, extension and removal of a job's files and devices
+//! goes through here.
 //!
 //! ```text
 //! path ─ opening ─▶ open file ─ guard ─▶ may be changed? ─▶ the same open file, for the job
@@ -7,12 +7,12 @@
 //!        nobody asked for     content, use
 //! ```
 //!
-//! Names do not count here. What counts is the open file or device ([`Identity`]), the mark that
-//! iolab leaves on files that it makes ([`mark_layout`]), whether data would be lost, and whether
+//! Names do not matter here. What matters is the open file or device ([`Identity`]), the mark that
+//! iolab leaves on files that it creates ([`mark_layout`]), whether data would be lost, and whether
 //! it is in use. [`Guard::judge`] checks before a run and changes nothing; [`Guard::open`] and
 //! [`Guard::remove`] judge again what they open, so that a file that was replaced in between is
-//! judged, too. [`shortages`] says whether there is room for what a run will write. The first bytes
-//! of a device without a kernel driver show what it holds ([`signatures`]).
+//! also judged. [`shortages`] says whether there is enough space for what a run will write. The
+//! first bytes of a device without a kernel driver show what it contains ([`signatures`]).
 
 mod guard;
 mod hazard;

@@ -1,4 +1,5 @@
-//! What a loop device shows, as the kernel says it (loop(4)): the inode, not the name it once had.
+//! The file behind a loop device, as reported by the kernel (loop(4)): the inode, not the name it
+//! once had.
 //!
 //! Unsafe because `LOOP_GET_STATUS64` fills a structure.
 #![allow(unsafe_code, reason = "island: an ioctl that has no safe wrapper")]
@@ -19,7 +20,7 @@ const LOOP_GET_STATUS64: libc::Ioctl = 0x4c05;
 /// here.
 const INFO_WORDS: usize = 29;
 
-/// What the loop device at `node` shows; `None` if it shows nothing, or if this process may not
+/// The file behind the loop device at `node`; `None` if there is none, or if this process may not
 /// ask.
 pub(crate) fn backing(node: &Path) -> Option<Identity> {
     let node = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(node).ok()?;

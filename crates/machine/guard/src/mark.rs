@@ -1,11 +1,12 @@
-//! The mark by which a later run knows a file that iolab made itself and may therefore overwrite or
-//! remove.
+//! The mark by which a later run recognises a file that iolab created and may therefore overwrite
+//! or remove.
 //!
-//! It is the extended attribute [`MARK_NAME`] (xattr(7)), set when a file or folder is made. It
-//! stays with the file when its content is replaced in place, so it proves who made the file, not
-//! what is in it now. It belongs to the inode: a link to a user's file does not carry it, whatever
-//! the link is called. Where user attributes do not exist (some network and older memory file
-//! systems), root's attribute `trusted.iolab.layout` stands for it; others' files stay without.
+//! It is the extended attribute [`MARK_NAME`] (xattr(7)), set when a file or folder is created. It
+//! stays with the file when its content is replaced in place, so it proves who created the file,
+//! not what is in it now. It belongs to the inode: a link to a user's file does not have it,
+//! whatever the link is called. Where user attributes do not exist (some network and older memory
+//! file systems), root uses the attribute `trusted.iolab.layout` instead; files of other users stay
+//! unmarked.
 
 use std::fs::File;
 use std::io;
@@ -20,22 +21,22 @@ pub const MARK_NAME: &str = "user.iolab.layout";
 /// The mark for root, on file systems without user attributes.
 const TRUSTED_NAME: &str = "trusted.iolab.layout";
 
-/// What a file says of its origin.
+/// The state of a file's mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LayoutMark {
-    /// iolab made it.
+    /// iolab created it.
     Present,
-    /// It carries no mark.
+    /// It has no mark.
     Absent,
-    /// Its file system cannot carry marks.
+    /// Its file system does not support marks.
     Unsupported,
 }
 
-/// Marks an open file or folder as made by iolab, however it was opened (`O_PATH` too). Returns
-/// whether its file system can carry the mark.
+/// Marks an open file or folder as created by iolab, however it was opened (`O_PATH` too). Returns
+/// whether its file system supports the mark.
 ///
 /// # Errors
-/// Whatever setxattr(2) says except that attributes are not supported or not permitted here.
+/// The errors of setxattr(2), except that attributes are not supported or not permitted here.
 pub fn mark_layout(file: impl AsFd) -> io::Result<bool> {
     for name in [MARK_NAME, TRUSTED_NAME] {
         let set = match rustix::fs::fsetxattr(&file, name, b"1", XattrFlags::empty()) {
@@ -54,7 +55,7 @@ pub fn mark_layout(file: impl AsFd) -> io::Result<bool> {
 /// Looks for the mark of an open file or folder, however it was opened (`O_PATH` too).
 ///
 /// # Errors
-/// Whatever getxattr(2) says except that there is no such attribute.
+/// The errors of getxattr(2), except that there is no such attribute.
 pub fn layout_mark(file: &File) -> io::Result<LayoutMark> {
     match attribute(file, MARK_NAME) {
         Ok(()) => return Ok(LayoutMark::Present),
@@ -63,8 +64,7 @@ pub fn layout_mark(file: &File) -> io::Result<LayoutMark> {
     }
     match attribute(file, TRUSTED_NAME) {
         Ok(()) => Ok(LayoutMark::Present),
-        // Whether user attributes work is what decides if somebody without root's rights could have
-        // marked it.
+        // If user attributes work, an unprivileged user could have marked it; that decides.
         Err(Errno::NODATA | Errno::OPNOTSUPP | Errno::PERM) => Ok(supported(file)),
         Err(errno) => Err(errno.into()),
     }
@@ -82,7 +82,7 @@ fn attribute(file: &File, name: &str) -> Result<(), Errno> {
     }
 }
 
-/// An `O_PATH` descriptor takes no attribute calls of its own; its entry in /proc leads to the same
+/// An `O_PATH` descriptor does not support attribute calls; its entry in /proc leads to the same
 /// inode.
 fn by_number(file: impl AsFd) -> String {
     format!("/proc/self/fd/{}", file.as_fd().as_raw_fd())

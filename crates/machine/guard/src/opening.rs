@@ -1,10 +1,10 @@
-//! Opening a path without following unwanted links, and without changing anything.
+//! Opens a path without following unwanted links, and without changing anything.
 //!
-//! A path that the user named leads where it leads, through symbolic links too: what is open is
-//! judged, not the name. A name that was generated stays below the folder of its job: it is walked
-//! component by component, each opened from the one before (openat(2)) with `O_NOFOLLOW`, and
-//! neither `..` nor a symbolic link is a component. What the walk has opened cannot be exchanged
-//! for something else afterwards.
+//! A path that the user named is followed through symbolic links: the opened file is judged, not
+//! the name. A generated name stays below the folder of its job: it is resolved component by
+//! component, each opened from the one before (openat(2)) with `O_NOFOLLOW`, and neither `..` nor a
+//! symbolic link is accepted. What has been opened cannot be exchanged for something else
+//! afterwards.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -21,7 +21,7 @@ use crate::GuardedPath;
 pub(crate) enum Closed {
     /// It leads out of its folder, or through a link.
     Strays(String),
-    /// What the kernel said.
+    /// The system's error.
     Errno(Errno),
 }
 
@@ -31,7 +31,7 @@ impl From<Errno> for Closed {
     }
 }
 
-/// A name in an open folder, or a path from the current one.
+/// A name in an open folder, or a path relative to the current one.
 #[derive(Debug)]
 pub(crate) struct Place {
     folder: Option<OwnedFd>,
@@ -40,7 +40,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Finds the folder of a target; `make_folders` makes what is missing of it.
+    /// Finds the folder of a target; `make_folders` creates what is missing of it.
     pub(crate) fn of(target: &GuardedPath<'_>, make_folders: bool) -> Result<Place, Closed> {
         let Some(beneath) = target.beneath else {
             if make_folders && let Some(parent) = parent_of(target.path).filter(|parent| !parent.exists()) {
@@ -87,8 +87,8 @@ impl Place {
         }
     }
 
-    /// Looks at what is there without opening it for anything (`O_PATH`); `None` if there is
-    /// nothing. A symbolic link at a generated name strays.
+    /// Opens what is there with `O_PATH`, only to examine it; `None` if there is nothing. A
+    /// symbolic link at a generated name is an error.
     pub(crate) fn look(&self) -> Result<Option<File>, Closed> {
         match self.open(OFlags::PATH, Mode::empty()) {
             Ok(file) if file.metadata().is_ok_and(|metadata| metadata.file_type().is_symlink()) => Err(link()),
@@ -116,12 +116,12 @@ impl Place {
     }
 }
 
-/// The folder a path lies in, if it names one.
+/// The folder that contains a path, if the path names one.
 fn parent_of(path: &Path) -> Option<&Path> {
     path.parent().filter(|parent| !parent.as_os_str().is_empty())
 }
 
-/// The current folder has no name in paths.
+/// Replaces the empty path of the current folder by `.`.
 fn nameable(folder: &Path) -> &Path {
     if folder.as_os_str().is_empty() { Path::new(".") } else { folder }
 }
@@ -130,7 +130,7 @@ fn link() -> Closed {
     Closed::Strays("it is a symbolic link; generated names do not follow links".to_owned())
 }
 
-/// The folder `name` in `folder`, made if it is missing and may be made.
+/// Opens the folder `name` in `folder`; creates it if it is missing and `make` is set.
 fn enter(folder: &OwnedFd, name: &OsStr, make: bool) -> Result<OwnedFd, Closed> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     match rustix::fs::openat(folder, name, flags, Mode::empty()) {
@@ -138,7 +138,7 @@ fn enter(folder: &OwnedFd, name: &OsStr, make: bool) -> Result<OwnedFd, Closed> 
             Ok(()) | Err(Errno::EXIST) => Ok(rustix::fs::openat(folder, name, flags, Mode::empty())?),
             Err(errno) => Err(errno.into()),
         },
-        // `O_DIRECTORY` and `O_NOFOLLOW` together say ENOTDIR of a link, too (open(2)).
+        // For a link, `O_DIRECTORY` and `O_NOFOLLOW` together also give ENOTDIR (open(2)).
         Err(Errno::NOTDIR | Errno::LOOP) => {
             Err(Closed::Strays(format!("{} in the path is a symbolic link or not a folder", name.display())))
         }
@@ -146,7 +146,7 @@ fn enter(folder: &OwnedFd, name: &OsStr, make: bool) -> Result<OwnedFd, Closed> 
     }
 }
 
-/// Another way to the very inode that is open: opening it again with other flags.
+/// Another path to the same open inode, for opening it again with other flags.
 pub(crate) fn again(file: &File) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }

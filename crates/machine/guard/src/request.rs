@@ -1,4 +1,4 @@
-//! What the guard is asked and what it answers.
+//! Requests to the guard, and its results.
 
 use std::fmt;
 use std::io;
@@ -12,20 +12,20 @@ use crate::Hazard;
 /// What the user allows.
 #[derive(Debug, Clone, Default)]
 pub struct GuardRules {
-    /// `--allow-destroy`: these may be changed whatever they are.
+    /// `--allow-destroy`: these may be changed, whatever they are.
     pub allowed: Vec<PathBuf>,
-    /// fio's manners: a job that writes overwrites a file that it names exactly, marked or not.
+    /// As in fio: a job that writes overwrites a file that it names exactly, marked or not.
     pub as_fio: bool,
 }
 
-/// A path to touch, and how it came about.
+/// A path to be touched, and its origin.
 #[derive(Debug, Clone, Copy)]
 pub struct GuardedPath<'a> {
     /// File, folder or device.
     pub path: &'a Path,
-    /// Of a generated name, the folder that it must stay below; empty is the current folder.
+    /// For a generated name, the folder that it must stay below; empty for the current folder.
     pub beneath: Option<&'a Path>,
-    /// Whether the user named the very path as what to work on.
+    /// Whether the user named exactly this path as the target.
     pub exact: bool,
 }
 
@@ -39,16 +39,16 @@ impl<'a> GuardedPath<'a> {
 /// How a target is removed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Removal {
-    /// It stays.
+    /// It is not removed.
     #[default]
     None,
     /// A regular file is removed; a link to one stays ([`crate::Guard::remove`]).
     File,
-    /// Whatever has the name is removed, a symbolic link itself, too (unlink(2), rmdir(2)).
+    /// Whatever has the name is removed, including a symbolic link itself (unlink(2), rmdir(2)).
     Name,
 }
 
-/// What is going to be done to a target.
+/// What will be done to a target.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PathChange {
     /// Its content is replaced, trimmed or cut off.
@@ -72,21 +72,21 @@ impl PathChange {
     }
 }
 
-/// A hazard, and whether it may be passed over.
+/// A hazard, and whether it is accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JudgedHazard {
-    /// What speaks against it.
+    /// The hazard.
     pub hazard: Hazard,
-    /// Whether the user's rules accept it all the same: worth a word.
+    /// Whether the user's rules accept it; worth a message.
     pub accepted: bool,
 }
 
-/// Why the guard did not do what it was asked for.
+/// Why the guard refused a request.
 #[derive(Debug)]
 pub enum Refusal {
     /// It would have destroyed something.
     Hazards(Vec<Hazard>),
-    /// The kernel's answer.
+    /// The system's error.
     Io(io::Error),
 }
 
@@ -116,22 +116,22 @@ impl From<io::Error> for Refusal {
     }
 }
 
-/// Whether anything stands at a target.
+/// Whether a target exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Presence {
-    /// Nothing.
+    /// It does not exist.
     Missing,
-    /// Something.
+    /// It exists.
     There,
 }
 
 /// How a file is opened.
 #[derive(Debug, Clone, Copy)]
 pub struct OpenMode {
-    /// Access mode and the flags of open(2) that the caller wants; never `O_TRUNC`.
+    /// Access mode and other flags of open(2); never `O_TRUNC`.
     pub flags: OFlags,
-    /// Whether a missing file is made.
+    /// Whether a missing file is created.
     pub create: bool,
-    /// Whether missing folders are made, too.
+    /// Whether missing folders are created too.
     pub make_folders: bool,
 }

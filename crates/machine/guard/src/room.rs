@@ -1,7 +1,7 @@
-//! Whether there is room for what a run will write, asked before it writes.
+//! Checks before a run whether there is enough space for what it will write.
 //!
-//! A file system that is filled to the last byte harms everybody who shares it, so some of it is
-//! left free. Quotas and file systems that compress are not foreseen.
+//! A completely full file system affects all of its users, so some of it is left free. Quotas and
+//! compressing file systems are not taken into account.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,29 +10,29 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::statvfs;
 
-/// Left free of a file system: a hundredth of it, at least [`LEAST_LEFT_BYTES`], at most
-/// [`MOST_LEFT_BYTES`].
+/// Part of a file system that is left free: a hundredth of it, at least [`LEAST_LEFT_BYTES`], at
+/// most [`MOST_LEFT_BYTES`].
 const LEFT_SHARE: u64 = 100;
 const LEAST_LEFT_BYTES: u64 = 1 << 20;
 const MOST_LEFT_BYTES: u64 = 256 << 20;
 
-/// Bytes that a file will have at the end.
+/// The space that a file will need.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpaceNeed {
     /// The file, existing or not.
     pub path: PathBuf,
-    /// Bytes of storage that it will take, those that it takes already included.
+    /// Bytes of storage that it will take, including those that it takes already.
     pub bytes: u64,
 }
 
-/// A file system without room for its files.
+/// A file system with too little space for its files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shortage {
-    /// A file that is to be on it.
+    /// One of the files that will be on it.
     pub path: PathBuf,
     /// Bytes that all files on it still need.
     pub needed_bytes: u64,
-    /// Bytes that may be used: what an ordinary user may write, less what is left free.
+    /// Bytes that may be used: what an ordinary user may write, minus what is left free.
     pub usable_bytes: u64,
 }
 
@@ -48,7 +48,7 @@ impl std::fmt::Display for Shortage {
     }
 }
 
-/// The file systems that lack room for `needs`. What cannot be looked at is not judged.
+/// The file systems with too little space for `needs`. What cannot be examined is not judged.
 pub fn shortages(needs: &[SpaceNeed]) -> Vec<Shortage> {
     let mut whole: BTreeMap<&Path, u64> = BTreeMap::new();
     for need in needs {
@@ -65,7 +65,7 @@ pub fn shortages(needs: &[SpaceNeed]) -> Vec<Shortage> {
     by_device.into_values().filter_map(|(path, needed_bytes)| shortage(path, needed_bytes)).collect()
 }
 
-/// The file system a file is on or will be on, and how many bytes of it the file takes.
+/// The file system that has or will have a file, and how many bytes of it the file takes now.
 fn place_of(path: &Path) -> Option<(u64, u64)> {
     if let Ok(metadata) = fs::metadata(path) {
         // st_blocks counts 512-byte units whatever the block size (stat(3type)).
@@ -83,7 +83,7 @@ fn shortage(path: &Path, needed_bytes: u64) -> Option<Shortage> {
     let there = if path.exists() { path.to_owned() } else { nearest_folder(path) };
     let facts = statvfs(&there).ok()?;
     let whole = facts.f_blocks.saturating_mul(facts.f_frsize);
-    // A file system that names no size has none to run out of (ramfs).
+    // A file system without a size cannot run out of space (ramfs).
     if needed_bytes == 0 || whole == 0 {
         return None;
     }

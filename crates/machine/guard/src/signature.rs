@@ -1,10 +1,11 @@
-//! What the first bytes of a device say is on it: partition tables, file systems, parts of volumes.
+//! Recognises the content of a device by its first bytes: partition tables, file systems, parts of
+//! volumes.
 //!
 //! For devices that the kernel does not know, so that it cannot say what is in use. The signatures
-//! are those that blkid(8) looks for first; a device without any of them may still hold data.
+//! are those that blkid(8) checks first; a device without any of them may still contain data.
 //! Performs no I/O: bytes in, names out.
 
-/// How much of the start of a device [`signatures`] wants to see.
+/// The number of bytes from the start of a device that [`signatures`] examines.
 pub const SIGNATURE_BYTES: usize = 72 << 10;
 
 struct Known {
@@ -49,8 +50,8 @@ const TABLE: &[Known] = &[
     known("a BlueStore device of Ceph", 0, b"bluestore block device"),
 ];
 
-/// What `start`, the first [`SIGNATURE_BYTES`] of a device or all of a shorter one, shows; each
-/// name once.
+/// The content found in `start`, the first [`SIGNATURE_BYTES`] of a device or all of a shorter one,
+/// without duplicates.
 pub fn signatures(start: &[u8]) -> Vec<&'static str> {
     let mut found: Vec<&'static str> = Vec::new();
     for Known { name, offset, magic } in TABLE {

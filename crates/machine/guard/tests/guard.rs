@@ -1,4 +1,4 @@
-//! What the guard lets through, on real files.
+//! What the guard allows, on real files.
 
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
@@ -16,7 +16,7 @@ struct Place {
 
 impl Place {
     fn new() -> Place {
-        // Not in a tmpfs, which knows no user attributes before Linux 6.6.
+        // Not in a tmpfs, which has no user attributes before Linux 6.6.
         Place { folder: tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap() }
     }
 
@@ -74,7 +74,7 @@ fn what_the_guard_made_carries_the_mark() {
     assert!(opens(&path, PathChange::OVERWRITES));
     fs::write(&path, b"a job's data").unwrap();
     assert!(opens(&path, PathChange::OVERWRITES));
-    // Content put in its place by renaming is the user's again.
+    // Content that replaced it by a rename belongs to the user again.
     fs::rename(place.file("precious", b"precious"), &path).unwrap();
     assert!(!opens(&path, PathChange::OVERWRITES));
 }
@@ -87,10 +87,10 @@ fn links_do_not_change_what_a_file_is() {
     symlink(&mine, place.at("soft.0.0")).unwrap();
     assert!(!opens(&place.at("hard.0.0"), PathChange::OVERWRITES));
     assert!(!opens(&place.at("soft.0.0"), PathChange::OVERWRITES));
-    // An empty file with another name is somebody's, too.
+    // An empty file with another name belongs to someone too.
     fs::hard_link(place.file("empty", b""), place.at("empty.0.0")).unwrap();
     assert!(!opens(&place.at("empty.0.0"), PathChange::OVERWRITES));
-    // The user's word is about the file, whichever of its names is given.
+    // The user's permission applies to the file, whichever of its names is given.
     let rules = GuardRules { allowed: vec![mine.clone()], as_fio: false };
     assert!(guard(rules).open(&GuardedPath::named(&place.at("hard.0.0")), &PathChange::OVERWRITES, &writing()).is_ok());
     assert_eq!(fs::read(mine).unwrap(), b"precious", "opening changes nothing");
@@ -177,7 +177,7 @@ fn a_file_is_handed_out_at_its_beginning() {
     let place = Place::new();
     let path = place.at("made");
     assert!(opens(&path, PathChange::OVERWRITES));
-    // Data behind a hole.
+    // Data after a hole.
     File::options().write(true).open(&path).unwrap().write_all_at(b"data", 1 << 20).unwrap();
     for change in [PathChange::OVERWRITES, PathChange::default()] {
         let mut opened = guard(GuardRules::default()).open(&GuardedPath::named(&path), &change, &writing()).unwrap();

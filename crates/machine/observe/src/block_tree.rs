@@ -1,33 +1,33 @@
-//! From a path to the block devices it rests on: file system → device → disk → the disks beneath.
+//! From a path to the block devices below it: file system → device → disk → the disks below.
 //!
 //! ```text
 //! /data/file ─st_dev─▶ dm-0 ─slaves/─▶ sda2 ─parent─▶ sda
 //!                           └────────▶ loop0 ─loop/backing_file─▶ /images/disk ─st_dev─▶ vda
 //! ```
-//! Partitions are answered for by their whole disk, whose counters include theirs. Paths on file
-//! systems without a device (tmpfs, overlay, network) have none. Only the named device of a
-//! multi-device btrfs is found.
+//! A partition is represented by its whole disk, whose counters include those of the partition.
+//! Paths on file systems without a device (tmpfs, overlay, network) have none. Of a btrfs with
+//! several devices, only the named one is found.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::{DeviceNumber, System};
 
-/// One block device under some path.
+/// A block device below some path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockDeviceFacts {
     /// Kernel name, e.g. `sda`, `dm-0`.
     pub name: String,
-    /// Kernel names of the devices it is made of; empty for a leaf.
+    /// Kernel names of the devices it consists of; empty for a leaf.
     pub parts: Vec<String>,
 }
 
 impl System {
-    /// The block devices under `paths` (files, folders, device nodes; existing or yet to be made),
-    /// each once, a device before the devices it is made of.
+    /// The block devices below `paths` (files, folders, device nodes; existing or to be created),
+    /// without duplicates, each before the devices it consists of.
     pub fn devices_under(&self, paths: &[PathBuf]) -> Vec<BlockDeviceFacts> {
         let mut found = Vec::new();
-        // Thousands of files tend to lie in one file system, and each look at sysfs takes a dozen
+        // Thousands of files are often in one file system, and each lookup in sysfs takes a dozen
         // system calls.
         let mut seen = Vec::new();
         for path in paths {
@@ -40,7 +40,8 @@ impl System {
         found
     }
 
-    /// The whole block devices with these kernel names, each once, with the devices beneath them.
+    /// The whole block devices with these kernel names, without duplicates, and the devices below
+    /// them.
     pub fn devices_named<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Vec<BlockDeviceFacts> {
         let mut found = Vec::new();
         names.into_iter().for_each(|name| self.collect(name, &mut found));
@@ -57,12 +58,12 @@ impl System {
         self.disk_of(self.number_under(path)?, path)
     }
 
-    /// The number of the device that `path` is, or of the file system it lies in.
+    /// The number of the device that `path` is, or of the file system that contains it.
     fn number_under(&self, path: &Path) -> Option<DeviceNumber> {
         self.device_of_node(path).or_else(|| self.device_holding(path))
     }
 
-    /// The whole disk with, or with a part of, the number under `path`.
+    /// The whole disk with this number, or with a partition of this number, for `path`.
     fn disk_of(&self, number: DeviceNumber, path: &Path) -> Option<String> {
         let folder = self.device_folder(number).or_else(|| {
             let source = self.mount_source(path)?;
@@ -71,7 +72,7 @@ impl System {
         whole_disk(&folder)
     }
 
-    /// What is mounted where `path` lies, for file systems whose `st_dev` is not a block device's.
+    /// The mount source of `path`, for file systems whose `st_dev` is not that of a block device.
     fn mount_source(&self, path: &Path) -> Option<PathBuf> {
         let full = path.ancestors().find_map(|ancestor| fs::canonicalize(ancestor).ok())?;
         let mounts = self.mounts();
@@ -82,7 +83,7 @@ impl System {
         nearest.source.starts_with('/').then(|| PathBuf::from(&nearest.source))
     }
 
-    /// Adds the disk `name` and everything beneath it to `found`.
+    /// Adds the disk `name` and everything below it to `found`.
     fn collect(&self, name: &str, found: &mut Vec<BlockDeviceFacts>) {
         if found.iter().any(|device| device.name == name) {
             return;
@@ -94,7 +95,8 @@ impl System {
         }
     }
 
-    /// The whole disks a disk is made of: slaves of dm and md, the disk under a loop device's file.
+    /// The whole disks that a disk consists of: slaves of dm and md, the disk below a loop device's
+    /// file.
     fn parts_of(&self, name: &str) -> Vec<String> {
         let folder = self.path(&format!("sys/block/{name}"));
         let mut parts: Vec<String> = folder_names(&folder.join("slaves"))
@@ -111,7 +113,7 @@ impl System {
     }
 }
 
-/// Kernel name of the disk whose sysfs folder this is, or of which it is a partition.
+/// Kernel name of the disk with this sysfs folder, or of the disk that contains this partition.
 pub(crate) fn whole_disk(folder: &Path) -> Option<String> {
     let disk = if folder.join("partition").exists() { folder.parent()? } else { folder };
     Some(disk.file_name()?.to_str()?.to_owned())

@@ -1,7 +1,7 @@
-//! The text of the kernel's counters, read: of block devices, pressure, CPUs and memory.
+//! Parses the kernel's counters of block devices, pressure, CPUs and memory.
 //!
-//! Every function takes the text of one file and answers `None` when it does not have the form that
-//! the kernel documents. Nothing here opens a file.
+//! Every function takes the text of one file and returns `None` when it does not have the
+//! documented form. Nothing here opens a file.
 
 use iolab_recording::{DeviceCounters, HostSample, QuotaUse};
 
@@ -38,7 +38,7 @@ pub(crate) fn in_flight(text: &str) -> Option<(u64, u64)> {
     Some((words.next()?.parse().ok()?, words.next()?.parse().ok()?))
 }
 
-/// The totals of `some` and `full` of a file in `/proc/pressure`, which counts in µs, ns
+/// The totals of `some` and `full` in a file of `/proc/pressure`, converted from µs to ns
 /// (Documentation/accounting/psi.rst).
 pub(crate) fn pressure_ns(text: &str) -> (Option<u64>, Option<u64>) {
     let total = |kind: &str| -> Option<u64> {
@@ -49,9 +49,8 @@ pub(crate) fn pressure_ns(text: &str) -> (Option<u64>, Option<u64>) {
     (total("some"), total("full"))
 }
 
-/// Ticks of all CPUs together since boot, as the first line of `/proc/stat` has them
-/// (proc_stat(5)): user, nice, system, idle, iowait, irq, softirq, steal. What an old kernel does
-/// not count is 0.
+/// Ticks of all CPUs together since boot, from the first line of `/proc/stat` (proc_stat(5)): user,
+/// nice, system, idle, iowait, irq, softirq, steal. Fields that an old kernel lacks are 0.
 pub(crate) fn cpu_ticks(text: &str) -> Option<[u64; 8]> {
     let words = text.lines().next()?.strip_prefix("cpu ")?.split_whitespace().map_while(|word| word.parse().ok());
     let mut ticks = [0; 8];
@@ -59,7 +58,7 @@ pub(crate) fn cpu_ticks(text: &str) -> Option<[u64; 8]> {
     (read >= 4).then_some(ticks)
 }
 
-/// Puts the first line of `/proc/stat` into `host`. `tick_ns` is the length of one tick
+/// Stores the first line of `/proc/stat` in `host`. `tick_ns` is the length of one tick
 /// (proc_stat(5): USER_HZ).
 pub(crate) fn cpu_times(text: &str, tick_ns: u64, host: &mut HostSample) -> Option<()> {
     let [user, nice, system, idle, iowait, irq, softirq, steal] =
@@ -70,15 +69,15 @@ pub(crate) fn cpu_times(text: &str, tick_ns: u64, host: &mut HostSample) -> Opti
     Some(())
 }
 
-/// One line of `/proc/meminfo`, which counts in KiB whatever it prints (proc_meminfo(5)), bytes.
-/// `name` includes the colon.
+/// One line of `/proc/meminfo` in bytes; the file is in units of 1024 bytes whatever it prints
+/// (proc_meminfo(5)). `name` includes the colon.
 pub(crate) fn meminfo_bytes(text: &str, name: &str) -> Option<u64> {
     let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
     rest.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// `cpu.stat` of a control group that a CPU quota can hold back: with `throttled_usec` in the
-/// unified hierarchy, `throttled_time` in ns in that of a controller
+/// `cpu.stat` of a control group with CPU bandwidth counters: `throttled_usec` in the unified
+/// hierarchy, `throttled_time` in ns in a controller's own
 /// (Documentation/admin-guide/cgroup-v2.rst, Documentation/scheduler/sched-bwc.rst).
 pub(crate) fn quota_use(text: &str) -> Option<QuotaUse> {
     let field = |name: &str| -> Option<u64> {
@@ -89,7 +88,7 @@ pub(crate) fn quota_use(text: &str) -> Option<QuotaUse> {
     Some(QuotaUse { periods: field("nr_periods")?, throttled_periods: field("nr_throttled")?, throttled_ns })
 }
 
-/// Quota and period of `cpu.max`, ns; `None` for `max`, which is none.
+/// Quota and period of `cpu.max`, ns; `None` for `max`, which means no quota.
 pub(crate) fn quota_and_period_ns(text: &str) -> Option<(u64, u64)> {
     let mut us = text.split_whitespace().map(|word| word.parse::<u64>().ok()?.checked_mul(1000));
     Some((us.next()??, us.next()??))

@@ -1,4 +1,4 @@
-//! Numbers of devices, as the kernel has them (makedev(3)).
+//! Device numbers, as in the kernel (makedev(3)).
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ impl DeviceNumber {
         DeviceNumber { major: major(raw), minor: minor(raw) }
     }
 
-    /// From `8:1`.
+    /// Parses `8:1`.
     pub fn parse(text: &str) -> Option<DeviceNumber> {
         let (major, minor) = text.trim().split_once(':')?;
         Some(DeviceNumber { major: major.parse().ok()?, minor: minor.parse().ok()? })

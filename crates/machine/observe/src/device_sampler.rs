@@ -1,8 +1,8 @@
 //! Block-device counters before and after the measured part.
 //!
-//! Two looks at `/sys/block/*/stat`, nothing between them: the run is not disturbed. Devices that
-//! vanish are left out; paths without a device give an empty list. The caller owns the clock and
-//! passes the times.
+//! Reads `/sys/block/*/stat` twice and does nothing in between, so that the run is not disturbed.
+//! Devices that vanish are left out; paths without a device give an empty list. The caller owns the
+//! clock and passes the times.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use iolab_recording::{DeviceCounters, DeviceUse};
 use crate::counters::device_counters;
 use crate::{BlockDeviceFacts, System, folder_names};
 
-/// Counters as they were when the measured part began.
+/// Counters at the beginning of the measured part.
 #[derive(Debug)]
 pub struct DeviceSampler {
     system: System,
@@ -20,13 +20,13 @@ pub struct DeviceSampler {
 }
 
 impl DeviceSampler {
-    /// Finds the devices under `paths` and reads their counters. `now_ns` is any monotonic time,
+    /// Finds the devices below `paths` and reads their counters. `now_ns` is any monotonic time,
     /// ns.
     pub fn start(system: &System, paths: &[PathBuf], now_ns: u64) -> DeviceSampler {
         DeviceSampler::of(system, system.devices_under(paths), now_ns)
     }
 
-    /// Reads the counters of every whole device, for those who learn only later which they need.
+    /// Reads the counters of every whole device, for callers that learn later which they need.
     /// `now_ns` is any monotonic time, ns.
     pub fn start_all(system: &System, now_ns: u64) -> DeviceSampler {
         let names = folder_names(&system.path("sys/block"));

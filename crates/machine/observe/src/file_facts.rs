@@ -1,8 +1,8 @@
-//! What a path is before a run touches it: kind, size, block size, free space, whether direct I/O
-//! works.
+//! Properties of a path before a run touches it: kind, size, block size, free space, whether direct
+//! I/O works.
 //!
-//! Looks without changing anything, with one exception that it cleans up itself: whether direct I/O
-//! works in a folder is tried with an unnamed temporary file.
+//! Changes nothing, with one exception that it cleans up itself: whether direct I/O works in a
+//! folder is tried with an unnamed temporary file.
 
 use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom};
@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-/// What stands at a path.
+/// The kind of file at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
-    /// Nothing.
+    /// There is no file.
     Missing,
     /// A regular file.
     Regular,
@@ -29,12 +29,12 @@ pub enum FileKind {
     Other,
 }
 
-/// Facts of one path, symbolic links followed.
+/// Properties of one path, symbolic links followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileFacts {
-    /// What it is.
+    /// The kind.
     pub kind: FileKind,
-    /// Bytes in the file or on the device; 0 for everything else.
+    /// Size of the file or device, bytes; 0 for other kinds.
     pub size_bytes: u64,
     /// Bytes allocated to a regular file (less than its size when it has holes).
     pub allocated_bytes: u64,
@@ -51,10 +51,10 @@ pub enum DirectIo {
     Unknown,
 }
 
-/// Looks at `path`. A missing file is a fact, not an error.
+/// Examines `path`. A missing file is a fact, not an error.
 ///
 /// # Errors
-/// Whatever stat(2) says except `ENOENT`; for a device, whatever opening it says.
+/// The errors of stat(2) except `ENOENT`; for a device, those of opening it.
 pub fn file_facts(path: &Path) -> io::Result<FileFacts> {
     let metadata = match fs::metadata(path) {
         Ok(metadata) => metadata,
@@ -79,26 +79,26 @@ pub fn file_facts(path: &Path) -> io::Result<FileFacts> {
     })
 }
 
-/// Size of a block device: where its end is, which is what the `BLKGETSIZE64` ioctl answers too.
+/// Size of a block device, from the position of its end, which equals the result of the
+/// `BLKGETSIZE64` ioctl.
 fn device_bytes(path: &Path) -> io::Result<u64> {
     File::open(path)?.seek(SeekFrom::End(0))
 }
 
-/// Logical block size of a block device, bytes (`BLKSSZGET`): the unit direct I/O must be aligned
-/// to.
+/// Logical block size of a block device, bytes (`BLKSSZGET`): the alignment of direct I/O.
 ///
 /// # Errors
-/// Opening the device, or `ENOTTY` for anything that is not a block device.
+/// The errors of opening the device; `ENOTTY` for anything that is not a block device.
 pub fn logical_block_bytes(path: &Path) -> io::Result<u32> {
     let file = File::open(path)?;
     Ok(rustix::fs::ioctl_blksszget(&file)?)
 }
 
-/// Bytes an ordinary user may still write to the file system of `path`, or of its nearest folder
-/// that exists (statvfs(3), `f_bavail`).
+/// Bytes that an ordinary user may still write to the file system of `path`, or of its nearest
+/// existing parent (statvfs(3), `f_bavail`).
 ///
 /// # Errors
-/// Whatever statvfs(3) says of that folder.
+/// The errors of statvfs(3) for that folder.
 pub fn free_bytes(path: &Path) -> io::Result<u64> {
     let given = path.ancestors().filter(|ancestor| !ancestor.as_os_str().is_empty());
     let nearest = given.filter(|ancestor| ancestor.exists()).map(Path::to_owned).next();
@@ -106,7 +106,7 @@ pub fn free_bytes(path: &Path) -> io::Result<u64> {
     Ok(facts.f_bavail.saturating_mul(facts.f_frsize))
 }
 
-/// Every regular file below a folder, recursively, sorted. Symbolic links to files count, links to
+/// All regular files below a folder, recursively, sorted. Symbolic links to files count; links to
 /// folders are not followed.
 ///
 /// # Errors
@@ -128,8 +128,8 @@ pub fn files_below(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Whether the file at `path` can be opened with `O_DIRECT`; for a folder, whether files in it
-/// could be; for a missing file, whether one in its folder could be.
+/// Whether the file at `path` can be opened with `O_DIRECT`; for a folder, whether files in it can
+/// be; for a missing file, whether one in its folder can be.
 pub fn direct_io_at(path: &Path) -> DirectIo {
     match fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => direct_io_in(path),
@@ -147,7 +147,8 @@ pub fn direct_io_at(path: &Path) -> DirectIo {
 
 fn direct_io_in(folder: &Path) -> DirectIo {
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-    // A file system without unnamed files says EOPNOTSUPP to both; only the pair tells.
+    // A file system without unnamed files gives EOPNOTSUPP in both cases; only both results
+    // together are conclusive.
     match rustix::fs::open(folder, flags | OFlags::DIRECT, Mode::RUSR | Mode::WUSR) {
         Err(Errno::INVAL) if rustix::fs::open(folder, flags, Mode::RUSR | Mode::WUSR).is_err() => DirectIo::Unknown,
         outcome => verdict(outcome.map(drop)),

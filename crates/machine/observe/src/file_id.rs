@@ -1,28 +1,28 @@
-//! Which file a file is, whatever its names: hard links, bind mounts and other names lead to the
-//! same one.
+//! The identity of a file, independent of its names: hard links, bind mounts and other names lead
+//! to the same one.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 
 use rustix::fs::Stat;
 
-/// A file, folder or anything else with an inode of its own: its file system and its number there
-/// (`st_dev`, `st_ino`; stat(2)).
+/// A file, folder or anything else with its own inode, by file system and inode number (`st_dev`,
+/// `st_ino`; stat(2)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId {
     /// The file system.
     pub device: u64,
-    /// The number in it.
+    /// The inode number.
     pub inode: u64,
 }
 
 impl FileId {
-    /// Of what was looked at.
+    /// From metadata.
     pub fn of(metadata: &Metadata) -> FileId {
         FileId { device: metadata.dev(), inode: metadata.ino() }
     }
 
-    /// The same, as the system call answers.
+    /// From the result of the system call.
     pub fn of_stat(stat: &Stat) -> FileId {
         FileId { device: stat.st_dev, inode: stat.st_ino }
     }

@@ -1,4 +1,4 @@
-//! Facts about the host, as the recording keeps them, and the limits that a run meets.
+//! Facts about the host for the recording, and the limits of a run.
 //!
 //! What cannot be read is left empty or 0: a recording without a CPU model is better than no
 //! recording.
@@ -19,7 +19,7 @@ pub fn locked_memory_limit() -> Option<u64> {
 }
 
 impl System {
-    /// The facts a recording keeps. `clock` names the source of time stamps, `command_line` is the
+    /// The facts for the recording. `clock` names the source of time stamps, `command_line` is the
     /// program's own.
     pub fn host_facts(&self, clock: &str, command_line: Vec<String>) -> HostFacts {
         let uname = rustix::system::uname();
@@ -41,7 +41,7 @@ impl System {
         u32::try_from(self.cpu_numbers().len()).unwrap_or(u32::MAX)
     }
 
-    /// Numbers of the CPUs online, ascending; CPU 0 when the kernel does not say.
+    /// Numbers of the online CPUs, ascending; only CPU 0 if unknown.
     pub fn cpu_numbers(&self) -> Vec<usize> {
         let cpus = parse_list(&self.read("sys/devices/system/cpu/online").unwrap_or_default());
         if cpus.is_empty() { vec![0] } else { cpus }
@@ -52,7 +52,7 @@ impl System {
         self.meminfo_bytes("MemTotal:").unwrap_or(0)
     }
 
-    /// Size of a huge page unless another is asked for, bytes; 2 MiB when the kernel does not say.
+    /// Default size of a huge page, bytes; 2 MiB if unknown.
     pub fn huge_page_bytes(&self) -> u64 {
         self.meminfo_bytes("Hugepagesize:").unwrap_or(2 << 20)
     }
@@ -61,7 +61,7 @@ impl System {
         counters::meminfo_bytes(&self.read("proc/meminfo")?, name)
     }
 
-    /// `model name` of the first CPU; some architectures have none.
+    /// `model name` of the first CPU, which some architectures lack.
     fn cpu_model(&self) -> Option<String> {
         let text = self.read("proc/cpuinfo")?;
         let line = text.lines().find(|line| line.starts_with("model name"))?;
@@ -69,10 +69,10 @@ impl System {
     }
 }
 
-/// Most numbers taken from one list: more CPUs than any kernel is built for.
+/// Most numbers taken from one list: more CPUs than any kernel supports.
 const LONGEST_LIST: usize = 1 << 16;
 
-/// The numbers of a kernel list such as `0-3,8`; parts that are no numbers name none.
+/// Parses a kernel list such as `0-3,8`; invalid parts are ignored.
 pub(crate) fn parse_list(text: &str) -> Vec<usize> {
     let part = |part: &str| -> Option<std::ops::RangeInclusive<usize>> {
         let (first, last) = part.split_once('-').unwrap_or((part, part));

@@ -1,9 +1,9 @@
-//! What iolab can know of the machine without measuring it: host facts, the block devices under a
-//! path and their counters, and what a path is.
+//! What is known of the machine without measuring it: host facts, the block devices below a path
+//! with their counters, and properties of paths.
 //!
 //! Everything is read from `/proc`, `/sys` and ordinary system calls through [`System`], whose root
 //! can be a fixture tree. What cannot be read is reported as absent, never as an error that stops a
-//! run. Nothing here decides anything, reads a clock, or prints.
+//! run. Nothing here makes decisions, reads a clock, or prints.
 
 mod block_tree;
 mod counters;

@@ -1,4 +1,4 @@
-//! What there is to watch: the block devices of the machine, and its time and CPUs as tools like
+//! What can be observed: the block devices of the machine, and its time and CPUs as tools like
 //! iostat see them.
 
 use std::fs;
@@ -12,19 +12,19 @@ use crate::{DeviceNumber, System, counters};
 /// softirq, steal.
 pub type CpuTicks = [u64; 8];
 
-/// What all CPUs together had done since boot, at one look.
+/// Activity of all CPUs together since boot, at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CpuActivity {
-    /// Time that they worked, ns.
+    /// Busy time, ns.
     pub busy_ns: u64,
-    /// Time that they had nothing to do, or waited for storage, ns.
+    /// Idle time, including waiting for storage, ns.
     pub idle_ns: u64,
-    /// How often they went from one thread to another, or to rest.
+    /// Number of context switches.
     pub switches: u64,
 }
 
 impl CpuActivity {
-    /// What they did since an earlier look.
+    /// The activity since an earlier sample.
     pub fn since(self, before: CpuActivity) -> CpuActivity {
         CpuActivity {
             busy_ns: self.busy_ns.saturating_sub(before.busy_ns),
@@ -33,7 +33,7 @@ impl CpuActivity {
         }
     }
 
-    /// The share of the time that they worked; `None` if no time has passed.
+    /// The share of busy time; `None` if no time has passed.
     pub fn busy_share(self) -> Option<f64> {
         let all_ns = self.busy_ns.saturating_add(self.idle_ns);
         (all_ns > 0).then(|| self.busy_ns as f64 / all_ns as f64)
@@ -46,7 +46,7 @@ impl System {
         folder_names(&self.path("sys/block"))
     }
 
-    /// Kernel names of the whole block devices in the order of the folder, which is arbitrary.
+    /// Kernel names of the whole block devices in the arbitrary order of the folder.
     pub fn block_devices_unsorted(&self) -> Vec<String> {
         let entries = fs::read_dir(self.path("sys/block")).into_iter().flatten().flatten();
         entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
@@ -74,13 +74,13 @@ impl System {
         DeviceNumber::parse(&self.read(&self.statistics_path(name).replace("/stat", "/dev"))?)
     }
 
-    /// Where the counters of a block device or partition are, below the root.
+    /// The path of the counters of a block device or partition, relative to the root.
     pub(crate) fn statistics_path(&self, name: &str) -> String {
         let whole = format!("sys/block/{name}/stat");
         if self.path(&whole).exists() { whole } else { format!("sys/class/block/{name}/stat") }
     }
 
-    /// Time since boot as `/proc/uptime` has it, in hundredths of a second: what iostat divides by.
+    /// Time since boot from `/proc/uptime`, in hundredths of a second: what iostat divides by.
     pub fn uptime_hundredths(&self) -> Option<u64> {
         let text = self.read("proc/uptime")?;
         let (seconds, hundredths) = text.split_whitespace().next()?.split_once('.')?;
@@ -92,8 +92,8 @@ impl System {
         counters::cpu_ticks(&self.read("proc/stat")?)
     }
 
-    /// What all CPUs together have done since boot. Time that a hypervisor gave to others is
-    /// neither busy nor idle.
+    /// Activity of all CPUs together since boot. Time that a hypervisor gave to others is neither
+    /// busy nor idle.
     pub fn cpu_activity(&self) -> Option<CpuActivity> {
         let text = self.read("proc/stat")?;
         let [user, nice, system, idle, iowait, irq, softirq, _] = counters::cpu_ticks(&text)?;
@@ -109,8 +109,8 @@ impl System {
         NS_PER_SECOND / rustix::param::clock_ticks_per_second().max(1)
     }
 
-    /// Whether a block device has a request queue. Those that have none (zram, device mapper, md)
-    /// work on what file systems hand them, without a scheduler, merging or request tracepoints.
+    /// Whether a block device has a request queue. Devices without one (zram, device mapper, md)
+    /// process the block I/O of file systems without a scheduler, merging or request tracepoints.
     pub fn has_requests(&self, disk: &str) -> bool {
         fs::metadata(self.path(&format!("sys/block/{disk}/mq"))).is_ok()
     }

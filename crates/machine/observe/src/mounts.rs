@@ -1,6 +1,6 @@
-//! Readers of `/proc/self/mountinfo` and `/proc/swaps` (proc_pid_mountinfo(5), proc_swaps(5)).
+//! Parses `/proc/self/mountinfo` and `/proc/swaps` (proc_pid_mountinfo(5), proc_swaps(5)).
 //!
-//! Both are text with blanks escaped in octal. Lines of an unknown shape are left out.
+//! Both are text with spaces escaped in octal. Lines of an unknown form are skipped.
 
 use std::path::PathBuf;
 
@@ -11,14 +11,14 @@ use crate::{DeviceNumber, System};
 pub struct MountEntry {
     /// Device of the file system (`st_dev`); anonymous (major 0) for btrfs, overlay, tmpfs, ….
     pub device: DeviceNumber,
-    /// The folder of the file system that is seen at the mount point; `/` unless a part of it was
-    /// mounted.
+    /// The folder of the file system that appears at the mount point; `/` unless only a part of it
+    /// was mounted.
     pub root: PathBuf,
-    /// Where it is mounted.
+    /// The mount point.
     pub mount_point: PathBuf,
     /// File system type, e.g. `ext4`.
     pub fs_type: String,
-    /// What was mounted, e.g. `/dev/sda1`; any word for file systems without a device.
+    /// The mount source, e.g. `/dev/sda1`; any word for file systems without a device.
     pub source: String,
     /// Options of the file system, e.g. `rw,cpu,cpuacct`.
     pub options: String,

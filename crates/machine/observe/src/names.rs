@@ -1,5 +1,5 @@
-//! Names of block devices beside the kernel's: those of the device mapper, and the persistent ones
-//! below `/dev/disk`.
+//! Other names of block devices: those of the device mapper, and the persistent ones below
+//! `/dev/disk`.
 
 use std::fs;
 use std::path::Path;
@@ -8,22 +8,21 @@ use crate::System;
 use crate::block_tree::folder_names;
 
 impl System {
-    /// The name that a device of the device mapper was registered with
+    /// The name with which a device-mapper device was registered
     /// (Documentation/ABI/testing/sysfs-block-dm).
     pub fn mapper_name(&self, device: &str) -> Option<String> {
         let name = self.read(&format!("sys/block/{device}/dm/name"))?;
         Some(name.trim_end_matches('\n').to_owned())
     }
 
-    /// Kinds of persistent names on this machine: what follows `by-` in the names of the folders in
-    /// `/dev/disk`.
+    /// Kinds of persistent names on this machine: the part after `by-` in the names of the folders
+    /// in `/dev/disk`.
     pub fn persistent_kinds(&self) -> Vec<String> {
         let folders = folder_names(&self.path("dev/disk"));
         folders.iter().filter_map(|folder| folder.strip_prefix("by-").map(str::to_owned)).collect()
     }
 
-    /// Persistent names of a kind with the kernel's names of what they stand for, in the order of
-    /// the folder.
+    /// Persistent names of a kind with the corresponding kernel names, in the order of the folder.
     pub fn persistent_names(&self, kind: &str) -> Vec<(String, String)> {
         let entries = fs::read_dir(self.path(&format!("dev/disk/by-{kind}"))).into_iter().flatten().flatten();
         let named = entries.filter_map(|entry| {
@@ -33,8 +32,8 @@ impl System {
         named.collect()
     }
 
-    /// The kernel's name of a block device or partition that is called by it, by a path or link
-    /// below `/dev`, or by the device mapper's name.
+    /// The kernel name of a block device or partition, given that name, a path or link below
+    /// `/dev`, or the device mapper's name.
     pub fn kernel_name(&self, called: &str) -> Option<String> {
         let path = called.strip_prefix("/dev/").unwrap_or(called);
         if self.has_block_device(path) {

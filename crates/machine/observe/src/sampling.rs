@@ -1,10 +1,10 @@
-//! Looking at the machine again and again while a run goes on: counters of block devices, and of
-//! the machine as a whole.
+//! Samples the machine repeatedly during a run: counters of block devices, and of the machine as a
+//! whole.
 //!
-//! Files are opened once and read from their beginning each time into one buffer, so that a look
-//! costs a system call for each file and allocates nothing. A file that cannot be opened or read is
-//! left out: its figures are absent or 0, a device that vanishes has no further samples. The caller
-//! owns the clock.
+//! Files are opened once and read from the beginning each time into one buffer, so that a sample
+//! costs one system call for each file and allocates nothing. A file that cannot be opened or read
+//! is left out: its figures are absent or 0, and a device that vanishes has no further samples. The
+//! caller owns the clock.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -16,7 +16,7 @@ use crate::system::{BUFFER_BYTES, read_again};
 use crate::throttling::OpenThrottling;
 use crate::{BlockDeviceFacts, System, counters};
 
-/// The open files of a machine under observation.
+/// The open files of an observed machine.
 #[derive(Debug)]
 pub struct Sampler {
     devices: Vec<OpenDevice>,
@@ -42,14 +42,14 @@ struct OpenHost {
 }
 
 impl System {
-    /// A device as a recording keeps it: its parts and its current settings, without samples.
+    /// A device as in a recording: its parts and its current settings, without samples.
     pub fn series_of(&self, device: &BlockDeviceFacts) -> DeviceSeries {
         let name = device.name.clone();
         DeviceSeries { parts: device.parts.clone(), settings: self.queue_settings(&name), name, ..Default::default() }
     }
 
-    /// The files of `/sys/block/NAME/queue` that can be read, and `size` of the device in sectors
-    /// of 512 bytes.
+    /// The readable files of `/sys/block/NAME/queue`, and the `size` of the device in sectors of
+    /// 512 bytes.
     pub fn queue_settings(&self, name: &str) -> BTreeMap<String, String> {
         let folder = self.path(&format!("sys/block/{name}"));
         let queue = folder.join("queue");
@@ -83,12 +83,12 @@ impl Sampler {
         }
     }
 
-    /// Looks at the device at this place of the names that were opened; `None` if it is no longer
+    /// Samples the device with this index in the names that were opened; `None` if it is no longer
     /// there.
     pub fn device(&mut self, place: usize, at_ns: u64) -> Option<DeviceSample> {
         let device = self.devices.get(place)?;
         let Some(counters) = read(&device.stat, &mut self.buffer).and_then(counters::device_counters) else {
-            // The name may come back as another device, whose counters are no continuation.
+            // The name may come back as another device, whose counters do not continue these.
             self.devices[place] = OpenDevice { stat: None, in_flight: None };
             return None;
         };
@@ -97,7 +97,7 @@ impl Sampler {
         Some(DeviceSample { at_ns, counters, reads_in_flight, writes_in_flight })
     }
 
-    /// Looks at the machine; `None` if it does not even say what its CPUs do.
+    /// Samples the machine; `None` if not even the CPU times can be read.
     pub fn host(&mut self, at_ns: u64) -> Option<HostSample> {
         let (host, buffer) = (&self.host, &mut self.buffer);
         let mut sample = HostSample { at_ns, ..HostSample::default() };
@@ -119,7 +119,7 @@ fn pressure(file: &Option<File>, buffer: &mut [u8; BUFFER_BYTES]) -> (Option<u64
     read(file, buffer).map(counters::pressure_ns).unwrap_or_default()
 }
 
-/// The beginning of a kernel file, whose text is generated again for each read at 0.
+/// Reads the beginning of a kernel file, whose text is generated anew for each read at 0.
 fn read<'a>(file: &Option<File>, buffer: &'a mut [u8; BUFFER_BYTES]) -> Option<&'a str> {
     read_again(file.as_ref()?, buffer)
 }
@@ -159,7 +159,7 @@ mod tests {
         assert_eq!((first.at_ns, first.counters.read_ios), (10, 1));
         assert_eq!((first.reads_in_flight, first.writes_in_flight), (2, 3));
         assert_eq!(sampler.device(1, 10).unwrap().counters.in_flight, 4);
-        // The open file is written again, as the kernel does.
+        // The open file is rewritten, as the kernel does.
         fixture.file("sys/block/sda/stat", "9 0 8 0 0 0 0 0 0 0 0");
         assert_eq!(sampler.device(0, 20).unwrap().counters.read_ios, 9);
         assert_eq!(sampler.device(2, 20), None);

@@ -1,7 +1,7 @@
-//! Where `/proc`, `/sys` and `/dev` are: the live ones, or those of a fixture tree.
+//! The location of `/proc`, `/sys` and `/dev`: the live ones, or those of a fixture tree.
 //!
-//! Guarantees that no other file of this crate names those folders itself, so that every reader can
-//! be tested without hardware. It caches nothing: each call reads what is true now.
+//! Guarantees that no other file of this crate names those folders, so that every reader can be
+//! tested without hardware. Caches nothing: each call reads the current state.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 
 use crate::DeviceNumber;
 
-/// The machine to look at.
+/// The machine to observe.
 #[derive(Debug, Clone)]
 pub struct System {
     root: PathBuf,
-    /// Devices that fixtures say their paths are on; empty for the live system.
+    /// For fixtures, the devices of their paths; empty for the live system.
     placed: BTreeMap<PathBuf, DeviceNumber>,
 }
 
@@ -30,9 +30,8 @@ impl System {
         System { root: PathBuf::from("/"), placed: BTreeMap::new() }
     }
 
-    /// A tree with `proc`, `sys` and `dev` folders, for tests. `placed` says which device a path is
-    /// on (its `st_dev`, or its `st_rdev` for a device node), which a fixture cannot express by
-    /// itself.
+    /// A tree with `proc`, `sys` and `dev` folders, for tests. `placed` gives the device of a path
+    /// (its `st_dev`, or its `st_rdev` for a device node), which a fixture cannot express.
     pub fn fixture(root: &Path, placed: BTreeMap<PathBuf, DeviceNumber>) -> System {
         System { root: root.to_owned(), placed }
     }
@@ -52,8 +51,8 @@ impl System {
         fs::read_to_string(self.path(relative)).ok()
     }
 
-    /// The device a file is stored on (`st_dev`); for a missing file, of the nearest folder that
-    /// exists.
+    /// The device that a file is stored on (`st_dev`); for a missing file, that of the nearest
+    /// existing parent.
     pub(crate) fn device_holding(&self, path: &Path) -> Option<DeviceNumber> {
         if let Some(number) = self.placed.get(path) {
             return Some(*number);
@@ -68,8 +67,7 @@ impl System {
         }
     }
 
-    /// The block device that a node such as `/dev/sda` stands for; `None` for anything but a block
-    /// device.
+    /// The block device of a node such as `/dev/sda`; `None` for anything else.
     pub fn device_of_node(&self, path: &Path) -> Option<DeviceNumber> {
         if let Some(number) = self.placed.get(path) {
             return Some(*number);
@@ -87,10 +85,10 @@ pub(crate) fn block_node(path: &Path) -> Option<DeviceNumber> {
     metadata.file_type().is_block_device().then(|| DeviceNumber::from_raw(metadata.rdev()))
 }
 
-/// Room for the files that are read whole; of `/proc/stat` the first line is enough.
+/// Buffer size for files that are read whole; the first line of `/proc/stat` fits.
 pub(crate) const BUFFER_BYTES: usize = 4096;
 
-/// The beginning of an open kernel file, whose text is generated again for each read at 0.
+/// Reads the beginning of an open kernel file, whose text is generated anew for each read at 0.
 pub(crate) fn read_again<'a>(file: &File, buffer: &'a mut [u8; BUFFER_BYTES]) -> Option<&'a str> {
     let length = file.read_at(buffer, 0).ok()?;
     std::str::from_utf8(&buffer[..length]).ok()
@@ -104,7 +102,7 @@ pub(crate) mod fixtures {
 
     use super::*;
 
-    /// A machine under construction.
+    /// A machine being built.
     #[derive(Debug)]
     pub struct Fixture {
         folder: tempfile::TempDir,
@@ -127,7 +125,7 @@ pub(crate) mod fixtures {
             Fixture { folder, placed: BTreeMap::new() }
         }
 
-        /// The machine as it stands.
+        /// The machine in its current state.
         pub fn system(&self) -> System {
             System::fixture(self.folder.path(), self.placed.clone())
         }
@@ -140,7 +138,7 @@ pub(crate) mod fixtures {
             self
         }
 
-        /// A whole disk: its folder, and the two links that lead to it.
+        /// A whole disk: its folder, and the two links to it.
         pub fn disk(&mut self, name: &str, number: &str) -> &mut Fixture {
             let device = self.folder.path().join("sys/devices").join(name);
             fs::create_dir_all(device.join("slaves")).unwrap();
@@ -168,7 +166,7 @@ pub(crate) mod fixtures {
             self
         }
 
-        /// Says which device a path is, or lies on.
+        /// Sets the device that a path is, or is on.
         pub fn place(&mut self, path: &str, number: &str) -> &mut Fixture {
             self.placed.insert(PathBuf::from(path), DeviceNumber::parse(number).unwrap());
             self

@@ -1,10 +1,9 @@
-//! What keeps tasks from the CPUs that are theirs: quotas of control groups, and heat.
+//! What limits the CPU time of tasks: quotas of control groups, and heat.
 //!
-//! The control group is that of this process, which the workers of a run share, with all groups
-//! around it as far as the mounts show them: in a container, those of the machine may lie out of
-//! sight. A quota is enforced where the `cpu` controller is, in the unified hierarchy or in one of
-//! its own. What cannot be read is `None`, never zero: a quota that is not seen may be there all
-//! the same.
+//! The control group is that of this process, which the workers of a run share, together with all
+//! enclosing groups as far as the mounts show them: in a container, those of the machine may not be
+//! visible. A quota is enforced where the `cpu` controller is, in the unified hierarchy or in its
+//! own. What cannot be read is `None`, never zero: a quota that is not visible may still exist.
 
 use std::fs::File;
 use std::path::{Component, Path, PathBuf};
@@ -19,16 +18,16 @@ use crate::{MountEntry, System};
 /// The control group of this process, where CPU quotas are enforced.
 #[derive(Debug, PartialEq, Eq)]
 struct CpuGroup {
-    /// Its folder, and that of the outermost group that is seen, below the root of the machine.
+    /// Its folder, and that of the outermost visible group, relative to the root of the machine.
     folder: PathBuf,
     outermost: PathBuf,
-    /// Whether it is of the unified hierarchy (cgroup v2).
+    /// Whether it is in the unified hierarchy (cgroup v2).
     is_unified: bool,
 }
 
 impl System {
-    /// CPU quotas of the control group of this process and of those around it, the innermost first;
-    /// `None` when the group cannot be found.
+    /// CPU quotas of the control group of this process and of the enclosing ones, the innermost
+    /// first; `None` when the group cannot be found.
     pub fn cpu_quotas(&self) -> Option<Vec<CpuQuota>> {
         let group = self.cpu_group()?;
         let quotas = group.folders().filter_map(|folder| {
@@ -39,8 +38,8 @@ impl System {
         Some(quotas.collect())
     }
 
-    /// Quota and period as `cpu.max` has them. A quota of -1 is none, in words that are not a
-    /// number.
+    /// Quota and period in the form of `cpu.max`. A quota of -1 means none, and does not parse as an
+    /// unsigned number.
     fn quota_text(&self, group: &CpuGroup, folder: &Path) -> Option<String> {
         let read = |name: &str| std::fs::read_to_string(folder.join(name)).ok();
         if group.is_unified {
@@ -62,7 +61,7 @@ impl System {
         };
         let mount = self.mounts().into_iter().find(holds)?;
         let below = Path::new(path).strip_prefix(&mount.root).ok()?;
-        // Of a group outside of what is mounted, the path leads upwards.
+        // The path of a group outside of what is mounted begins with `..`.
         if below.components().any(|part| part == Component::ParentDir) {
             return None;
         }
@@ -73,14 +72,14 @@ impl System {
 }
 
 impl CpuGroup {
-    /// Its folder and those of the groups around it, from the inside.
+    /// Its folder and those of the enclosing groups, the innermost first.
     fn folders(&self) -> impl Iterator<Item = &Path> {
         self.folder.ancestors().take_while(|folder| folder.starts_with(&self.outermost))
     }
 }
 
-/// `4:cpu,cpuacct:/system.slice`: controllers, none for the unified hierarchy, and the path of the
-/// group.
+/// Parses `4:cpu,cpuacct:/system.slice`: the controllers, empty for the unified hierarchy, and the
+/// path of the group.
 fn group_line(line: &str) -> Option<(&str, &str)> {
     line.split_once(':')?.1.split_once(':')
 }
@@ -92,9 +91,9 @@ fn has_word(list: &str, word: &str) -> bool {
 /// The open counters.
 #[derive(Debug)]
 pub(crate) struct OpenThrottling {
-    /// `cpu.stat` of every group that has counters of a quota.
+    /// `cpu.stat` of every group with quota counters.
     groups: Vec<File>,
-    /// A count of every core and every package.
+    /// One counter for every core and every package.
     heat: Vec<File>,
 }
 
@@ -107,7 +106,7 @@ impl OpenThrottling {
         OpenThrottling { groups: stats.filter(counts).collect(), heat: open_heat(system) }
     }
 
-    /// Over all groups; `None` when one of them no longer tells.
+    /// The sum over all groups; `None` when one of them can no longer be read.
     pub(crate) fn quota(&self, buffer: &mut [u8; BUFFER_BYTES]) -> Option<QuotaUse> {
         let mut sum: Option<QuotaUse> = None;
         for file in &self.groups {
@@ -122,7 +121,7 @@ impl OpenThrottling {
         sum
     }
 
-    /// Over all cores and packages; `None` when one of them no longer tells.
+    /// The sum over all cores and packages; `None` when one of them can no longer be read.
     pub(crate) fn thermal_events(&self, buffer: &mut [u8; BUFFER_BYTES]) -> Option<u64> {
         let mut sum: Option<u64> = None;
         for file in &self.heat {
@@ -133,8 +132,8 @@ impl OpenThrottling {
     }
 }
 
-/// Every thread of a core, and every core of a package, counts the same events: one file of each
-/// will do.
+/// Every thread of a core, and every core of a package, counts the same events: one file of each is
+/// enough.
 fn open_heat(system: &System) -> Vec<File> {
     let mut packages: Vec<String> = Vec::new();
     let mut files = Vec::new();
@@ -222,8 +221,7 @@ mod tests {
             fixture.file("proc/self/cgroup", group);
             assert_eq!((quotas(&fixture), look(&fixture)), (None, (None, None)), "{group}");
         }
-        // Of the root group of the machine it is known that nothing holds it back, but there is
-        // nothing to count.
+        // The root group of the machine has no quota, and nothing to count.
         fixture.file("proc/self/cgroup", "0::/\n");
         assert_eq!((quotas(&fixture), look(&fixture)), (Some(Vec::new()), (None, None)));
     }

@@ -1,5 +1,5 @@
 //! Tests that hold for all charts and any data: nothing panics, the XML is well formed, labels lie
-//! inside the picture and apart, and the same data give the same bytes.
+//! inside the picture and do not overlap, and the same data give the same bytes.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use proptest::test_runner::RngSeed;
 use crate::text::{Face, width};
 use crate::*;
 
-/// Where a text is drawn, px.
+/// The area of a text, px.
 struct Ink {
     text: String,
     left: f64,
@@ -50,7 +50,7 @@ impl Ink {
     }
 }
 
-/// What is wrong with the picture.
+/// The faults of the picture.
 fn faults(figure: &DrawnChart) -> Vec<String> {
     let mut faults = Vec::new();
     let document = match roxmltree::Document::parse(&figure.svg) {

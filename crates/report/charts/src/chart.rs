@@ -14,13 +14,13 @@ pub(crate) mod steady_rounds;
 pub(crate) mod sweep;
 pub(crate) mod timeline;
 
-/// The most series that are drawn; the table has all of them.
+/// Most series drawn; the table has all of them.
 const MOST_SERIES: usize = 12;
 
-/// What an empty chart says.
+/// The text of an empty chart.
 const NO_DATA: &str = "no data: too few samples";
 
-/// Says how many series were left out.
+/// Notes how many series were left out.
 fn note_left_out(sheet: &mut crate::sheet::Sheet<'_>, count: usize, most: usize) {
     if count > most {
         sheet.note(format!("The first {most} of {count} are drawn; the table has all."));
@@ -33,7 +33,7 @@ fn counted(count: usize, thing: &str) -> String {
     format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Smallest and largest value as words: `from 1 to 2`.
+/// Smallest and largest value as text: `from 1 to 2`.
 fn ranging(values: impl Iterator<Item = f64>, unit: crate::AxisUnit) -> String {
     let sound: Vec<f64> = values.filter_map(crate::data::sound).collect();
     let (low, high) =

@@ -1,13 +1,12 @@
-//! What charts are made of: estimates with their intervals and trials, headings, and what is worth
-//! drawing.
+//! The input of charts: estimates with their intervals and trials, headings, and which values can
+//! be drawn.
 
 use crate::{AxisUnit, Datum};
 
-/// A number that was measured, with what is known of its uncertainty. Any part may be missing.
+/// A measured number with what is known of its uncertainty. Any part may be missing.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Estimate {
-    /// The best single value, usually the median of the trials; `None` where there are too few
-    /// samples.
+    /// The best single value, usually the median of the trials; `None` with too few samples.
     pub value: Option<f64>,
     /// Lower and upper limit.
     pub interval: Option<(f64, f64)>,
@@ -16,7 +15,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// A value of which nothing else is known.
+    /// A value without an interval or trials.
     pub fn of(value: f64) -> Estimate {
         Estimate { value: Some(value), ..Estimate::default() }
     }
@@ -26,15 +25,14 @@ impl Estimate {
         Estimate { value: Some(value), interval: Some((low, high)), trials: Vec::new() }
     }
 
-    /// With the trials that it was made of.
+    /// Adds the trials from which it was computed.
     #[must_use]
     pub fn from_trials(mut self, trials: &[f64]) -> Estimate {
         self.trials = trials.to_vec();
         self
     }
 
-    /// A copy without the numbers that cannot be drawn: infinite ones, NaN, and absurdly large
-    /// ones.
+    /// A copy without numbers that cannot be drawn: infinite ones, NaN, and absurdly large ones.
     pub(crate) fn sound(&self) -> Estimate {
         let interval = self.interval.and_then(|(low, high)| Some((sound(low)?, sound(high)?)));
         Estimate {
@@ -44,7 +42,7 @@ impl Estimate {
         }
     }
 
-    /// Mean and standard deviation (of a sample) of the trials; of fewer than two there is none.
+    /// Mean and sample standard deviation of the trials; `None` with fewer than two.
     pub fn deviation(&self) -> Option<(f64, f64)> {
         let count = self.trials.len() as f64;
         let mean = self.trials.iter().sum::<f64>() / count;
@@ -52,7 +50,7 @@ impl Estimate {
         (self.trials.len() > 1).then(|| (mean, (squares / (count - 1.0)).sqrt()))
     }
 
-    /// Every number in it that can be drawn.
+    /// All of its numbers that can be drawn.
     pub(crate) fn numbers(&self) -> impl Iterator<Item = f64> {
         let sound = self.sound();
         let limits = sound.interval.map(|(low, high)| [low, high]).into_iter().flatten();
@@ -60,19 +58,18 @@ impl Estimate {
     }
 }
 
-/// The most trials that are drawn one by one.
+/// Most trials drawn one by one.
 pub(crate) const MOST_TRIALS: usize = 60;
 
-/// `value` if it can be drawn; a limit on size keeps sums and differences finite.
+/// Returns `value` if it can be drawn; a limit on its size keeps sums and differences finite.
 pub(crate) fn sound(value: f64) -> Option<f64> {
     (value.is_finite() && value.abs() < 1e24).then_some(value)
 }
 
-/// What a chart is called.
+/// Title and note of a chart.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Heading {
-    /// Unique on the page it will stand on; becomes the start of the XML ids inside the figure and
-    /// a file name.
+    /// Unique on its page; becomes a prefix of the XML ids inside the figure, and a file name.
     pub id: String,
     /// One line, in any script.
     pub title: String,
@@ -88,23 +85,23 @@ impl Heading {
     }
 }
 
-/// How an axis is divided.
+/// The scale of an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spacing {
-    /// Equal differences are equally far apart; starts at zero where the data allow.
+    /// Equal differences are equally far apart; starts at zero if the data allow.
     Linear,
     /// Equal ratios are equally far apart; zero and negative numbers cannot be shown.
     Log,
 }
 
-/// What one axis shows.
+/// The quantity on an axis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AxisMeasure {
     /// Name, e.g. `bandwidth`.
     pub name: String,
     /// Unit of its numbers.
     pub unit: AxisUnit,
-    /// How its axis is divided.
+    /// The scale of its axis.
     pub spacing: Spacing,
 }
 
@@ -119,7 +116,7 @@ impl AxisMeasure {
         AxisMeasure { name: name.to_owned(), unit, spacing: Spacing::Log }
     }
 
-    /// Title of an axis: the name, and the unit where numbers at the axis do not carry it.
+    /// Title of an axis: the name, and the unit unless the tick labels contain it.
     pub(crate) fn title(&self) -> String {
         match self.unit.per() {
             "" => self.name.clone(),
@@ -128,7 +125,7 @@ impl AxisMeasure {
     }
 }
 
-/// Estimate and limits as text, for tooltips.
+/// Value and limits as text, for tooltips.
 pub(crate) fn say(estimate: &Estimate, unit: AxisUnit) -> String {
     let sound = estimate.sound();
     let value = sound.value.map_or("no value: too few samples".to_owned(), |value| unit.format(value));
@@ -137,14 +134,14 @@ pub(crate) fn say(estimate: &Estimate, unit: AxisUnit) -> String {
     value + &limits.unwrap_or_default() + &deviation.unwrap_or_default()
 }
 
-/// Estimate, lower and upper limit as cells of a table.
+/// Value, lower and upper limit as table cells.
 pub(crate) fn cells(estimate: &Estimate, unit: AxisUnit) -> [Datum; 3] {
     let sound = estimate.sound();
     [sound.value, sound.interval.map(|pair| pair.0), sound.interval.map(|pair| pair.1)]
         .map(|value| Datum::Number(value, unit))
 }
 
-/// The cells after estimate and limits, where trials are known: their spread and their number.
+/// Further cells for estimates with trials: standard deviation and number of trials.
 pub(crate) fn trial_cells(estimate: &Estimate, unit: AxisUnit) -> [Datum; 2] {
     let deviation = estimate.sound().deviation().map(|(_, deviation)| deviation);
     [Datum::Number(deviation, unit), Datum::Number(Some(estimate.trials.len() as f64), AxisUnit::Count)]

@@ -5,36 +5,35 @@ use crate::table::Table;
 /// Style sheet of the figures: light, dark (`prefers-color-scheme`, or `data-theme="dark"` on the
 /// root element) and print.
 ///
-/// All of its rules are of `.iolab-figure` or set `--fig-…` variables, so that it can stand in any
-/// page. Every colour is given twice: as a plain colour for programs that know no variables
-/// (converters of SVG), and as a variable that makes the same picture light, dark or printed.
-/// Series colours: Okabe and Ito, "Color Universal Design" (2008). Figures grow with what holds
-/// them; on screens none is narrower than it was drawn, so that its smallest numbers keep their 11
-/// px, and what holds it scrolls sideways instead.
+/// All rules apply to `.iolab-figure` or set `--fig-…` variables, so that it can be used in any
+/// page. Every colour is given twice: as a plain colour for programs without variables (such as SVG
+/// converters), and as a variable that makes the same picture light, dark or printed. Series
+/// colours: Okabe and Ito, "Color Universal Design" (2008). Figures grow with their container. On
+/// screens none is narrower than it was drawn, so that its smallest numbers keep their 11 px; the
+/// container scrolls sideways instead.
 pub const STYLE: &str = include_str!("style.css");
 
 /// A drawn chart.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DrawnChart {
-    /// The heading's id, made fit for XML and for a file name.
+    /// The heading's id, converted to a valid XML id and file name.
     pub id: String,
     /// The title, which the picture shows too.
     pub title: String,
-    /// What the picture shows, in words; it is the picture's `<desc>`.
+    /// A description in words; the picture's `<desc>`.
     pub description: String,
-    /// What the picture shows, in one sentence, so that readers need not search for it. May be
-    /// empty.
+    /// The main point in one sentence, so that readers need not search for it. May be empty.
     pub caption: String,
-    /// Nothing could be drawn; the picture says why.
+    /// There was nothing to draw; the picture says why.
     pub is_empty: bool,
-    /// The picture, to stand in a page that has [`STYLE`].
+    /// The picture, for a page that contains [`STYLE`].
     pub svg: String,
     /// The numbers of the picture, as text with units.
     pub table: Table,
 }
 
 impl DrawnChart {
-    /// A file of its own: the picture with the style sheet inside.
+    /// The picture as a separate file, with the style sheet inside.
     pub fn standalone(&self) -> String {
         let end = self.svg.find('>').map_or(0, |at| at + 1);
         let (start, rest) = self.svg.split_at(end);
@@ -42,8 +41,7 @@ impl DrawnChart {
     }
 }
 
-/// `id` as an XML name that is also a file name; ids that have to be changed stay different from
-/// each other.
+/// Converts `id` to an XML name that is also a file name; different ids stay different.
 pub(crate) fn xml_id(id: &str) -> String {
     let fits = |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_');
     let kept: String = id.chars().take(80).map(|character| if fits(character) { character } else { '-' }).collect();
@@ -51,7 +49,7 @@ pub(crate) fn xml_id(id: &str) -> String {
     if kept == id && start.is_empty() {
         return kept;
     }
-    // FNV-1a: what was replaced still counts.
+    // FNV-1a, so that replaced characters still make a difference.
     let hash =
         id.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
     format!("{start}{kept}-{:08x}", hash as u32)

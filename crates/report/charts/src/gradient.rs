@@ -1,4 +1,4 @@
-//! The bar that says what the colours of a heat map or matrix mean.
+//! The bar that explains the colours of a heat map or matrix.
 
 use crate::sheet::{LINE, MARGIN, Sheet};
 use crate::svg::{Anchor, Rect};
@@ -14,7 +14,7 @@ pub(crate) fn shade(step: usize) -> f64 {
 }
 
 impl Sheet<'_> {
-    /// A line with what is counted, the smallest number, all colours, the largest number.
+    /// Draws a line with the quantity, the smallest number, all colours, and the largest number.
     pub(crate) fn gradient(&mut self, words: &str, low: &str, high: &str) {
         const WIDE: f64 = 9.0;
         let y = self.y + 13.0;

@@ -1,4 +1,4 @@
-//! Charts as SVG with their data tables: deterministic, accessible, without a script.
+//! Charts as SVG with data tables: deterministic, accessible, without scripts.
 //!
 //! Each chart is a struct of plain data in base units (ns, bytes, bytes/s, operations/s) with
 //! `draw`, which gives a [`DrawnChart`]: an SVG for a page that has [`STYLE`], a description in
@@ -10,18 +10,18 @@
 //! | how much load, at which latency? | [`LatencyLoad`] |
 //! | how bad is the tail? | [`Spectrum`], [`Deciles`] |
 //! | what happened when? | [`Timeline`], [`HeatMap`] |
-//! | which block size, against what the device can? | [`BlockSizeChart`] |
+//! | which block size, against the limits of the device? | [`BlockSizeChart`] |
 //! | how much depth, how many jobs? | [`Matrix`] |
 //! | is the candidate better? | [`Forest`] |
-//! | has it settled? | [`SteadyRounds`] |
+//! | is it steady? | [`SteadyRounds`] |
 //! | which interface, which share of writes? | [`Groups`], [`Sweep`] |
-//! | of what is it made: merged or not, which sizes? | [`Stacked`] |
+//! | what are its parts: merged or not, which sizes? | [`Stacked`] |
 //!
 //! Guarantees: the same data give the same bytes; any data give a well-formed picture whose labels
-//! lie inside it and apart; what is missing (`None`, numbers that are not finite, too few samples)
-//! is said and not drawn as zero; bars never stand without error bars.
+//! lie inside it and do not overlap; missing values (`None`, numbers that are not finite, too few
+//! samples) are reported and not drawn as zero; bars always have error bars.
 //!
-//! This crate reads no files or clocks, writes no scripts, and does no statistics. Confidence
+//! This crate reads no files or clocks, writes no scripts, and does no statistics: confidence
 //! intervals are part of its input.
 
 mod chart;

@@ -1,32 +1,32 @@
-//! One pair of axes on a sheet: frame, grid, tick labels that keep apart, marked places.
+//! One pair of axes on a sheet: frame, grid, tick labels that do not overlap, marked positions.
 
 use crate::scale::Scale;
 use crate::sheet::{Entry, LINE, MARGIN, Sheet, WIDTH, legend_width};
 use crate::svg::{Anchor, Path};
 use crate::text::{Face, fit, width, wrap};
 
-/// What a pair of axes is to look like.
+/// The layout of a pair of axes.
 pub(crate) struct Frame {
     pub(crate) x: Scale,
     pub(crate) y: Scale,
     pub(crate) x_title: String,
     pub(crate) y_title: String,
-    /// Of the area for data, px.
+    /// Height of the data area, px.
     pub(crate) height: f64,
-    /// From the left edge to the axis, px; see [`gutter`].
+    /// Distance of the axis from the left edge, px; see [`gutter`].
     pub(crate) left: f64,
     /// Whether the x axis has numbers, or leaves them to the plot below.
     pub(crate) says_x: bool,
-    /// Whether the labels of the x axis are words, which may take two lines and are cut.
+    /// Whether the labels of the x axis are words, which may take two lines and be cut.
     pub(crate) named: bool,
-    /// Places on the x axis that have a label above the plot.
+    /// Positions on the x axis with a label above the plot.
     pub(crate) marks: Vec<Mark>,
-    /// A legend of this plot alone, beside the title of the y axis.
+    /// A legend for this plot only, next to the title of the y axis.
     pub(crate) legend: Vec<Entry>,
 }
 
 impl Frame {
-    /// Of something over the time since the start.
+    /// Axes of a quantity over the time since the start.
     pub(crate) fn over_time(x: Scale, y: Scale, y_title: &str, height: f64) -> Frame {
         Frame {
             left: gutter([&y]),
@@ -51,7 +51,7 @@ pub(crate) struct Mark {
     pub(crate) dash: usize,
 }
 
-/// Axes with their places on the sheet.
+/// Axes with their positions on the sheet.
 pub(crate) struct Plot {
     pub(crate) x: Scale,
     pub(crate) y: Scale,
@@ -62,7 +62,7 @@ pub(crate) struct Plot {
     pub(crate) named: bool,
 }
 
-/// Room that the tick labels of these axes need to their left.
+/// Space that the tick labels of these axes need on the left.
 pub(crate) fn gutter<'s>(scales: impl IntoIterator<Item = &'s Scale>) -> f64 {
     let labels = scales.into_iter().flat_map(|scale| &scale.ticks).map(|tick| width(&tick.label, Face::Tick));
     labels.fold(20.0, f64::max) + MARGIN + 8.0
@@ -77,14 +77,14 @@ impl Plot {
         self.y.fraction(value).map(|fraction| self.bottom - fraction * (self.bottom - self.top))
     }
 
-    /// Width of one place of a named axis.
+    /// Width of one position of a named axis.
     pub(crate) fn slot(&self) -> f64 {
         (self.right - self.left) / (self.x.high - self.x.low)
     }
 }
 
 impl Sheet<'_> {
-    /// Draws axes below what is there.
+    /// Draws axes below what has been drawn.
     pub(crate) fn frame(&mut self, frame: Frame) -> Plot {
         let Frame { x, y, x_title, y_title, height, left, says_x, named, marks, legend } = frame;
         let last = x.ticks.last().filter(|_| !named).map_or(0.0, |tick| width(&tick.label, Face::Tick) / 2.0);
@@ -135,8 +135,8 @@ impl Sheet<'_> {
         if beside { end + legend_width(legend) } else { end }
     }
 
-    /// Draws the labels of marked places, each in the first row where it fits. Returns the number
-    /// of rows.
+    /// Draws the labels of marked positions, each in the first row where it fits. Returns the
+    /// number of rows.
     fn mark_labels(&mut self, plot: &Plot, marks: &[Mark], taken: f64) -> usize {
         const MOST_ROWS: usize = 4;
         let mut rows: Vec<Vec<(f64, f64)>> = vec![vec![(0.0, taken)]];
@@ -180,7 +180,7 @@ impl Sheet<'_> {
         self.svg.leaf("path", &[("class", "a"), ("d", &axes.d)]);
     }
 
-    /// Numbers below the x axis, thinned until they keep apart.
+    /// Numbers below the x axis, thinned until they do not overlap.
     fn numbers(&mut self, plot: &Plot) {
         let inside = |(x, label): &(f64, &str)| width(label, Face::Tick) / 2.0 <= x.min(WIDTH - x);
         let places: Vec<(f64, &str)> = plot
@@ -201,7 +201,7 @@ impl Sheet<'_> {
         self.y += 16.0;
     }
 
-    /// Names below their places, in at most two lines.
+    /// Names below their positions, in at most two lines.
     fn names(&mut self, plot: &Plot) {
         let room = plot.slot() - 8.0;
         let wrapped = plot.x.ticks.iter().map(|tick| (tick, wrap(&tick.label, Face::Tick, room, 2)));

@@ -1,7 +1,7 @@
 //! Data between axes: lines, bands, whiskers, dots of trials, markers with their tooltips.
 //!
-//! Guarantees: what is missing is a gap, never a zero; what the axes cannot show is counted on the
-//! sheet; dense lines keep their extremes.
+//! Guarantees: a missing value is a gap, never a zero; values that the axes cannot show are counted
+//! on the sheet; dense lines keep their extremes.
 
 use crate::data::{Estimate, MOST_TRIALS};
 use crate::plot::Plot;
@@ -24,8 +24,8 @@ impl Sheet<'_> {
         }
     }
 
-    /// A line through the points, broken where one is missing, thinned where there are more than
-    /// can be seen.
+    /// A line through the points, interrupted where one is missing, thinned where there are more
+    /// than can be seen.
     pub(crate) fn curve(&mut self, plot: &Plot, points: &[(f64, Option<f64>)], class: &str) {
         let mut path = Path::default();
         let mut pieces: Vec<Vec<(f64, f64)>> = vec![Vec::new()];
@@ -64,7 +64,7 @@ impl Sheet<'_> {
         }
     }
 
-    /// The area between the lower and upper ends of places, px.
+    /// The area between pairs of a lower and an upper point, px.
     fn area(&mut self, places: &[(f64, f64, f64)]) {
         let upper = thinned(&places.iter().map(|(x, _, high)| (*x, *high)).collect::<Vec<_>>());
         let lower = thinned(&places.iter().map(|(x, low, _)| (*x, *low)).collect::<Vec<_>>());
@@ -76,7 +76,7 @@ impl Sheet<'_> {
         self.svg.leaf("path", &[("class", "b"), ("d", &path.d)]);
     }
 
-    /// Trials, interval and value at the place `x`, px. Values that the axis cannot show are
+    /// Trials, interval and value at the position `x`, px. Values that the axis cannot show are
     /// counted.
     pub(crate) fn estimate(&mut self, plot: &Plot, x: f64, estimate: &Estimate, style: Style, tip: &str) {
         let estimate = estimate.sound();
@@ -101,7 +101,7 @@ impl Sheet<'_> {
         }
     }
 
-    /// What lies around a value.
+    /// The interval and the trials around a value.
     pub(crate) fn interval_and_trials(&mut self, plot: &Plot, x: f64, estimate: &Estimate) {
         self.deviation(plot, x, estimate);
         self.trials(plot, x, &estimate.trials);
@@ -110,7 +110,7 @@ impl Sheet<'_> {
         }
     }
 
-    /// One standard deviation to both sides of the mean, as far as the axis goes.
+    /// One standard deviation on both sides of the mean, clipped to the axis.
     fn deviation(&mut self, plot: &Plot, x: f64, estimate: &Estimate) {
         let Some((mean, deviation)) = estimate.deviation() else { return };
         let on_axis = |value: f64| plot.y(value.max(plot.y.low).min(plot.y.high));
@@ -121,7 +121,7 @@ impl Sheet<'_> {
 
     /// An interval with caps.
     fn whisker(&mut self, plot: &Plot, x: f64, (low, high): (f64, f64)) {
-        // A lower limit that a logarithmic axis cannot show goes down to the axis, without a cap.
+        // A lower limit that a logarithmic axis cannot show extends to the axis, without a cap.
         let Some(top) = plot.y(high) else { return };
         let cap = plot.y(low);
         let bottom = cap.unwrap_or(plot.bottom);
@@ -167,7 +167,7 @@ impl Sheet<'_> {
         self.svg.close("g");
     }
 
-    /// Dots beside each other, in the order of the trials.
+    /// Dots next to each other, in the order of the trials.
     fn trials(&mut self, plot: &Plot, x: f64, trials: &[f64]) {
         let trials = &trials[..trials.len().min(MOST_TRIALS)];
         let step = (12.0 / trials.len().max(1) as f64).min(3.0);
@@ -183,7 +183,7 @@ impl Sheet<'_> {
         }
     }
 
-    /// A tinted region over the whole height between two places of the x axis.
+    /// A tinted region over the whole height between two positions on the x axis.
     pub(crate) fn zone(&mut self, plot: &Plot, from: f64, to: f64) {
         let (Some(from), Some(to)) = (plot.x(from), plot.x(to)) else { return };
         let place = Rect { x: from, y: plot.top, width: to - from, height: plot.bottom - plot.top };
@@ -191,7 +191,7 @@ impl Sheet<'_> {
     }
 }
 
-/// The entries that say what dots and hollow markers are, where there are any.
+/// Legend entries that explain dots and hollow markers, if there are any.
 pub(crate) fn explanations<'e>(estimates: impl Iterator<Item = &'e Estimate> + Clone) -> Vec<Entry> {
     let mut entries = Vec::new();
     if estimates.clone().any(|one| !one.sound().trials.is_empty()) {
@@ -210,7 +210,7 @@ pub(crate) fn explanations<'e>(estimates: impl Iterator<Item = &'e Estimate> + C
     entries
 }
 
-/// At most two points for each px of width: where the line is lowest and where it is highest.
+/// At most two points for each px of width: the lowest and the highest of the line.
 pub(crate) fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     const ENOUGH: usize = 600;
     if points.len() <= ENOUGH {

@@ -1,7 +1,7 @@
-//! From numbers to places: ranges of axes, their ticks in nice numbers, linear and logarithmic.
+//! Maps numbers to positions: ranges of axes with rounded ticks, linear and logarithmic.
 //!
 //! Guarantees: a range is never empty, ticks lie inside it and ascend, and their number is bounded
-//! whatever the data are.
+//! for any data.
 
 use crate::data::{Spacing, sound};
 use crate::unit::{AxisUnit, Prefix, fixed};
@@ -56,7 +56,7 @@ pub(crate) struct Scale {
 }
 
 impl Scale {
-    /// The scale that suits the data; about `ticks` ticks.
+    /// The scale that suits the data, with about `ticks` ticks.
     pub(crate) fn new(span: Span, spacing: Spacing, unit: AxisUnit, ticks: usize) -> Scale {
         match spacing {
             Spacing::Linear => Scale::linear(span, unit, ticks),
@@ -67,7 +67,7 @@ impl Scale {
         }
     }
 
-    /// From zero where the data do not go below, to a tick above them.
+    /// From zero, unless the data go below, to a tick above them.
     fn linear(span: Span, unit: AxisUnit, ticks: usize) -> Scale {
         let (low, high) = span.all.unwrap_or((0.0, 1.0));
         Scale::over(low.min(0.0), high.max(0.0), unit, ticks).rounded(unit, ticks)
@@ -99,7 +99,7 @@ impl Scale {
         Scale { low, high, spacing: Spacing::Linear, ticks: linear_ticks(low, high, unit, ticks) }
     }
 
-    /// Powers of ten with what lies between where there is room.
+    /// Powers of ten, with further ticks between them where there is room.
     fn decimal(span: Span, unit: AxisUnit, ticks: usize) -> Scale {
         let (low, high) = span.positive.unwrap_or((1.0, 10.0));
         let (low, mut high) = (one_two_five(low, false), one_two_five(high, true));
@@ -150,13 +150,13 @@ impl Scale {
         Scale { low, high, spacing: Spacing::Log, ticks: chosen }
     }
 
-    /// Places 0, 1, 2 … with names, half a place of air at both ends.
+    /// Positions 0, 1, 2 … with names, with half a step of space at both ends.
     pub(crate) fn named(names: &[String]) -> Scale {
         let ticks = names.iter().enumerate().map(|(n, name)| Tick { value: n as f64, label: name.clone() }).collect();
         Scale { low: -0.5, high: names.len().max(1) as f64 - 0.5, spacing: Spacing::Linear, ticks }
     }
 
-    /// With a little air at both ends, for markers.
+    /// Adds a little space at both ends, for markers.
     pub(crate) fn aired(self) -> Scale {
         const AIR: f64 = 0.025;
         let (low, high) = match self.spacing {
@@ -166,13 +166,13 @@ impl Scale {
         Scale { low, high, ..self }
     }
 
-    /// Ticks that the chart chose.
+    /// A scale with ticks chosen by the chart.
     pub(crate) fn with_ticks(low: f64, high: f64, spacing: Spacing, ticks: Vec<Tick>) -> Scale {
         let (low, high) = if spacing == Spacing::Linear { widened(low, high) } else { (low, high.max(low * 1.01)) };
         Scale { low, high, spacing, ticks }
     }
 
-    /// Where `value` lies from 0 (low) to 1 (high); `None` where the axis cannot show it.
+    /// The position of `value` from 0 (low) to 1 (high); `None` when the axis cannot show it.
     pub(crate) fn fraction(&self, value: f64) -> Option<f64> {
         let fraction = match self.spacing {
             Spacing::Linear => (value - self.low) / (self.high - self.low),
@@ -183,7 +183,7 @@ impl Scale {
     }
 }
 
-/// A range that is wide enough to be divided.
+/// Widens a range until it can be divided.
 fn widened(low: f64, high: f64) -> (f64, f64) {
     let size = low.abs().max(high.abs());
     if high - low > size * 1e-9 && high > low {
@@ -195,8 +195,8 @@ fn widened(low: f64, high: f64) -> (f64, f64) {
     }
 }
 
-/// The prefix of an axis. Counts and sizes just above it are easier with the one before: 200 rather
-/// than 0.2k, 256 KiB rather than 0.25 MiB.
+/// The prefix of an axis. Counts and sizes just above a prefix are easier to read with the one
+/// before: 200 rather than 0.2k, 256 KiB rather than 0.25 MiB.
 fn axis_prefix(low: f64, high: f64, unit: AxisUnit) -> Prefix {
     let largest = low.abs().max(high.abs());
     let (factor, suffix) = unit.prefix(largest);
@@ -211,7 +211,8 @@ fn linear_ticks(low: f64, high: f64, unit: AxisUnit, ticks: usize) -> Vec<Tick> 
     let (a, b) = (low / factor, high / factor);
     let rough = (b - a) / ticks.max(2) as f64;
     let mut step = nice_step(rough);
-    // Counts are whole numbers, unless the axis ends below two: a mean queue depth can be 0.8.
+    // Ticks of counts are whole numbers, unless the axis ends below two: a mean queue depth can be
+    // 0.8.
     if unit == AxisUnit::Count && factor == 1.0 && b - a >= 2.0 {
         step = step.max(1.0);
     }

@@ -1,29 +1,29 @@
-//! Words for captions: what stands out in a picture, said in one sentence.
+//! Sentences for captions: what stands out in a picture.
 //!
-//! The numbers are in the table beside it; a caption says which of them to look at.
+//! The table next to the picture has the numbers; a caption says which of them to look at.
 
 use crate::AxisUnit;
 
-/// A value with the names of its place in the picture.
+/// A value with the names of its position in the picture.
 pub(crate) struct Spot {
     pub(crate) place: String,
     pub(crate) value: f64,
 }
 
 impl Spot {
-    /// The named parts of a place, those that say something.
+    /// Joins the non-empty parts of a position.
     pub(crate) fn new(parts: &[&str], value: f64) -> Spot {
         let said: Vec<&str> = parts.iter().copied().filter(|part| !part.trim().is_empty() && *part != "all").collect();
         Spot { place: said.join(", "), value }
     }
 }
 
-/// How many times as large, in two or three digits.
+/// A ratio with two or three digits.
 pub(crate) fn times(ratio: f64) -> String {
     if ratio < 9.95 { format!("{ratio:.1} times") } else { format!("{ratio:.0} times") }
 }
 
-/// The highest and the lowest of some values, and the factor between them. `None` for fewer than
+/// The highest and the lowest of some values, and the factor between them. Empty for fewer than
 /// two.
 pub(crate) fn extremes(spots: &[Spot], unit: AxisUnit) -> String {
     let sound = || spots.iter().filter(|spot| crate::data::sound(spot.value).is_some());
@@ -54,7 +54,7 @@ fn factor(ratio: f64) -> String {
     }
 }
 
-/// Median of some values; `None` of none.
+/// Median of some values; `None` if there are none.
 pub(crate) fn middle(mut values: Vec<f64>) -> Option<f64> {
     values.retain(|value| crate::data::sound(*value).is_some());
     values.sort_by(f64::total_cmp);

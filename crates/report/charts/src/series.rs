@@ -1,14 +1,14 @@
-//! How series look: colour, dash and marker for each number, so that no series is identified by its
-//! colour alone.
+//! The look of series: colour, dash and marker for each number, so that no series is identified by
+//! its colour alone.
 
 use crate::svg::{Path, Svg, px};
 
-/// What stands for a series, a marker or a region in a legend.
+/// The sample of a series, a marker or a region in a legend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Look {
     /// A line with its marker.
     Line(Style),
-    /// A marker alone.
+    /// Only a marker.
     Marker(Style),
     /// A filled area with its hatching.
     Area(usize),
@@ -27,7 +27,7 @@ pub(crate) enum Look {
 /// Colour, dash and marker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Style {
-    /// Of the series.
+    /// Number of the series.
     pub(crate) number: usize,
     pub(crate) colour: usize,
     pub(crate) dash: usize,
@@ -38,8 +38,8 @@ pub(crate) struct Style {
 }
 
 impl Style {
-    /// The look of the `number`-th series. Colours repeat after the last; markers then go with
-    /// other colours.
+    /// The look of the `number`-th series. Colours repeat after the last; they are then combined
+    /// with other markers.
     pub(crate) fn of(number: usize) -> Style {
         let shape = (number + number / 8) % 8;
         Style { number, colour: number % 8, dash: number % 8, shape, hollow: false, marked: true }
@@ -58,7 +58,7 @@ impl Style {
         if self.dash == 0 { "l".to_owned() } else { format!("l d{}", self.dash) }
     }
 
-    /// Draws the marker at a place.
+    /// Draws the marker at a point.
     pub(crate) fn mark(self, svg: &mut Svg, at: (f64, f64), tip: &str) {
         let class = if self.hollow { "o" } else { "m" };
         let d = marker(self.shape, at, 4.2);
@@ -66,7 +66,7 @@ impl Style {
     }
 }
 
-/// Outline of marker `shape` around a place.
+/// Outline of marker `shape` around a point.
 fn marker(shape: usize, (x, y): (f64, f64), r: f64) -> String {
     let polygon = |corners: &[(f64, f64)]| {
         let mut path = Path::default();
@@ -101,7 +101,7 @@ fn marker(shape: usize, (x, y): (f64, f64), r: f64) -> String {
     }
 }
 
-/// A cross that stands on `foot`, where a value would be if it were known.
+/// A cross at `foot`, where a value is missing.
 pub(crate) fn missing(svg: &mut Svg, (x, foot): (f64, f64), tip: &str) {
     let mut path = Path::default();
     for (from, to) in [((-4.0, -13.0), (4.0, -5.0)), ((-4.0, -5.0), (4.0, -13.0))] {

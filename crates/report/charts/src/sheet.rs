@@ -1,7 +1,8 @@
-//! The paper a chart is drawn on: title, legend, plots below each other, and the figure at the end.
+//! The sheet that a chart is drawn on: title, legend, plots one below the other, and the finished
+//! figure.
 //!
-//! Everything goes from top to bottom, so that nothing is laid over anything else: a legend stands
-//! above the data, never on them.
+//! Everything is placed from top to bottom, so that nothing overlaps: a legend is above the data,
+//! never over them.
 
 use crate::data::Heading;
 use crate::figure::{DrawnChart, xml_id};
@@ -12,31 +13,31 @@ use crate::text::{Face, fit, width, wrap};
 
 /// Width of every figure, px.
 pub(crate) const WIDTH: f64 = 720.0;
-/// Free at the edges, px.
+/// Empty space at the edges, px.
 pub(crate) const MARGIN: f64 = 10.0;
-/// From one line of labels to the next, px.
+/// Distance between two lines of labels, px.
 pub(crate) const LINE: f64 = 18.0;
 
-/// A figure in the making.
+/// A figure being drawn.
 pub(crate) struct Sheet<'h> {
     heading: &'h Heading,
     pub(crate) id: String,
     pub(crate) svg: Svg,
     definitions: Svg,
     hatched: Vec<usize>,
-    /// Down to where it is full, px.
+    /// The lower end of what has been drawn, px.
     pub(crate) y: f64,
-    /// Numbers that the axes could not show.
+    /// Number of values that the axes could not show.
     pub(crate) hidden: usize,
     notes: Vec<String>,
     caption: String,
     is_empty: bool,
-    /// Which of several plots is being drawn. Series of different plots are different, even with
-    /// the same number.
+    /// Index of the plot being drawn. Series of different plots are different, even with the same
+    /// number.
     pub(crate) plot: usize,
 }
 
-/// In a legend: the sample, what stands between entries, the longest text; px.
+/// Sizes in a legend: the sample, the space between entries, the longest text; px.
 const SAMPLE: f64 = 30.0;
 const GAP: f64 = 16.0;
 const LONGEST: f64 = 330.0;
@@ -51,7 +52,7 @@ pub(crate) fn legend_width(entries: &[Entry]) -> f64 {
 pub(crate) struct Entry {
     pub(crate) text: String,
     pub(crate) look: Look,
-    /// The series that it stands for. Readers switch the series off by clicking it.
+    /// The series that it belongs to. Readers switch the series off by clicking it.
     series: Option<usize>,
 }
 
@@ -60,14 +61,14 @@ impl Entry {
         Entry { text: text.to_owned(), look, series: None }
     }
 
-    /// Of a series.
+    /// An entry of a series.
     pub(crate) fn of(number: usize, text: &str, look: Look) -> Entry {
         Entry { text: text.to_owned(), look, series: Some(number) }
     }
 }
 
 impl<'h> Sheet<'h> {
-    /// With the title on it.
+    /// A sheet with the title.
     pub(crate) fn new(heading: &'h Heading) -> Sheet<'h> {
         let mut sheet = Sheet {
             heading,
@@ -90,12 +91,12 @@ impl<'h> Sheet<'h> {
         sheet
     }
 
-    /// Lines of entries, as many beside each other as fit.
+    /// Lines of entries, as many in each as fit.
     pub(crate) fn legend(&mut self, entries: &[Entry]) {
         self.legend_from(entries, MARGIN);
     }
 
-    /// The same, the first line starting further to the right.
+    /// As [`Sheet::legend`], with the first line starting further to the right.
     pub(crate) fn legend_from(&mut self, entries: &[Entry], mut x: f64) {
         if entries.is_empty() {
             return;
@@ -121,7 +122,7 @@ impl<'h> Sheet<'h> {
         self.y += LINE + 2.0;
     }
 
-    /// A line of words across the figure; more lines where one is not enough.
+    /// A text across the figure, on several lines if necessary.
     pub(crate) fn line_of_words(&mut self, text: &str) {
         for line in wrap(text, Face::Label, WIDTH - 2.0 * MARGIN, 3) {
             self.svg.words((MARGIN, self.y + 13.0), Anchor::Start, Face::Label, &line);
@@ -140,18 +141,18 @@ impl<'h> Sheet<'h> {
         self.is_empty = true;
     }
 
-    /// An id that no other series of the figure has.
+    /// An id that is unique among the series of the figure.
     fn key(&self, series: usize) -> String {
         format!("{}-{series}", self.plot)
     }
 
-    /// Begins what is drawn of a series; `g` ends it.
+    /// Opens the group of a series' elements; closing `g` ends it.
     pub(crate) fn open_series(&mut self, style: Style) {
         let key = self.key(style.number);
         self.svg.open("g", &[("class", &style.class()), ("data-series", &key)]);
     }
 
-    /// Says what to see in the picture.
+    /// Sets the caption.
     pub(crate) fn see(&mut self, sentence: &str) {
         self.caption = capital(sentence.trim());
     }
@@ -185,7 +186,7 @@ impl<'h> Sheet<'h> {
         format!("url(#{id})")
     }
 
-    /// The figure.
+    /// Finishes the figure.
     pub(crate) fn finish(mut self, description: &str, table: Table) -> DrawnChart {
         if self.hidden > 0 {
             let note = format!(
@@ -280,7 +281,7 @@ fn capital(text: &str) -> String {
     rest.next().map_or(String::new(), |first| first.to_uppercase().chain(rest).collect())
 }
 
-/// What tells areas apart without colour, in tiles of 8 by 8.
+/// Hatchings that distinguish areas without colour, in tiles of 8 by 8.
 const HATCHES: [&str; 8] = [
     "",
     "M-1 1L1-1M-1 9L9-1M7 9L9 7",

@@ -1,7 +1,7 @@
-//! XML text of an SVG: elements, attributes, paths, escaped text.
+//! Writes the XML of an SVG: elements, attributes, paths, escaped text.
 //!
-//! Guarantees: what it writes is well formed whatever the strings hold, and numbers are short and
-//! finite. It knows nothing of charts.
+//! Guarantees: the output is well formed for any strings, and numbers are short and finite. This
+//! module knows nothing of charts.
 
 use std::fmt::Write;
 
@@ -10,13 +10,13 @@ use crate::text::{Face, isolated};
 /// Names and values of attributes; values are escaped when written.
 pub(crate) type Attributes<'a> = &'a [(&'a str, &'a str)];
 
-/// An SVG in the making.
+/// An SVG being written.
 #[derive(Debug, Default)]
 pub(crate) struct Svg {
     pub(crate) text: String,
 }
 
-/// Where a text begins, ends or has its middle.
+/// Whether a position is the start, the end or the middle of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Anchor {
     Start,
@@ -31,7 +31,7 @@ impl Svg {
         self.text.push_str("/>");
     }
 
-    /// An element whose tooltip is `tip`; without one when it is empty.
+    /// An element with the tooltip `tip`; an empty one is left out.
     pub(crate) fn tipped(&mut self, name: &str, attributes: Attributes<'_>, tip: &str) {
         if tip.is_empty() {
             return self.leaf(name, attributes);
@@ -40,7 +40,7 @@ impl Svg {
         let _ = write!(self.text, "><title>{}</title></{name}>", escaped(tip));
     }
 
-    /// Opens an element that [`Svg::close`] ends.
+    /// Opens an element; [`Svg::close`] closes it.
     pub(crate) fn open(&mut self, name: &str, attributes: Attributes<'_>) {
         self.start(name, attributes);
         self.text.push('>');
@@ -50,7 +50,7 @@ impl Svg {
         let _ = write!(self.text, "</{name}>");
     }
 
-    /// Draws text. Its script decides its direction.
+    /// Draws text. Its script determines its direction.
     pub(crate) fn words(&mut self, at: (f64, f64), anchor: Anchor, face: Face, text: &str) {
         self.label(at, anchor, face, text, "w");
     }
@@ -132,12 +132,12 @@ impl Path {
         let _ = write!(self.d, "M{} {}h0", px(x), px(y));
     }
 
-    /// To the same height elsewhere.
+    /// A line to `x` at the same height.
     pub(crate) fn across(&mut self, x: f64) {
         let _ = write!(self.d, "H{}", px(x));
     }
 
-    /// To another height.
+    /// A vertical line to `y`.
     pub(crate) fn upright(&mut self, y: f64) {
         let _ = write!(self.d, "V{}", px(y));
     }
@@ -147,7 +147,7 @@ impl Path {
     }
 }
 
-/// A length or place, px, to a tenth; nothing that is drawn lies further away than the limits here.
+/// A length or position, px, with one decimal, clamped to the limits here.
 pub(crate) fn px(value: f64) -> String {
     let tenths = (value.clamp(-1e5, 1e5) * 10.0).round();
     if !tenths.is_finite() || tenths == 0.0 {

@@ -7,7 +7,7 @@ use crate::AxisUnit;
 pub struct Table {
     /// Headings.
     pub columns: Vec<String>,
-    /// As many cells in each as there are columns.
+    /// Rows with one cell for each column.
     pub rows: Vec<Vec<Datum>>,
 }
 
@@ -23,7 +23,7 @@ pub enum Datum {
 }
 
 impl Datum {
-    /// As people read it: with a prefix and its unit, a dash where there is none.
+    /// The text for people: with a prefix and its unit, or a dash if it is unknown.
     pub fn shown(&self) -> String {
         match self {
             Datum::Text(text) | Datum::Labelled(text, ..) => text.clone(),
@@ -43,7 +43,7 @@ impl Datum {
         }
     }
 
-    /// As programs read it: a plain number in its base unit, nothing where there is none.
+    /// The text for programs: a plain number in its base unit, empty if it is unknown.
     fn raw(&self) -> String {
         match self {
             Datum::Text(text) => text.clone(),
@@ -68,7 +68,7 @@ impl Table {
         self.rows.push(first.iter().map(|&cell| Datum::Text(cell.to_owned())).chain(rest).collect());
     }
 
-    /// Every n-th row where there are more than `most`; the second number is n.
+    /// Every n-th row if there are more than `most`; the second number is n.
     #[must_use]
     pub fn thinned(&self, most: usize) -> (Table, usize) {
         let step = self.rows.len().div_ceil(most.max(1)).max(1);
@@ -76,9 +76,9 @@ impl Table {
         (Table { columns: self.columns.clone(), rows }, step)
     }
 
-    /// Comma-separated values (RFC 4180): one line of names, which are unique and end with the
-    /// unit, then all rows, numbers in base units. Where a column has several units, a column
-    /// `unit` says which.
+    /// Comma-separated values (RFC 4180): one line of unique names that end with the unit, then all
+    /// rows, with numbers in base units. If a column has several units, a column `unit` contains
+    /// them.
     pub fn csv(&self) -> String {
         let unit_of = |column: usize| {
             let mut units = self.rows.iter().filter_map(|row| row.get(column)?.unit());
@@ -100,7 +100,7 @@ impl Table {
     }
 }
 
-/// The name of a column as programs like it: letters, digits and `_`, the unit at its end.
+/// The name of a column for programs: letters, digits and `_`, with the unit at its end.
 fn named(column: &str, unit: Option<AxisUnit>) -> String {
     let letters = column.chars().map(|one| if one.is_alphanumeric() || one == '.' { one } else { '_' });
     let words: String = letters.collect::<String>().to_lowercase();

@@ -1,10 +1,11 @@
-//! How wide text is, without a font: enough to keep labels apart and inside a figure.
+//! Estimates the width of text without a font, well enough to keep labels inside a figure and from
+//! overlapping.
 //!
-//! The table has advance widths of a wide sans-serif face, in thousandths of the font size, so that
-//! the faces that browsers choose are narrower rather than wider. Scripts outside the table get a
-//! width for their kind. No shaping, no kerning.
+//! The table has the advance widths of a wide sans-serif face, in thousandths of the font size, so
+//! that the faces that browsers choose are narrower rather than wider. Scripts outside of the table
+//! get a width for their kind. There is no shaping and no kerning.
 
-/// Font sizes, px, and weight; the style sheet has the same numbers.
+/// Font sizes, px, and weights; the style sheet has the same numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Face {
     /// Titles.
@@ -49,7 +50,7 @@ fn advance(character: char) -> f64 {
     f64::from(match code {
         0x20..=0x7E => ASCII[code as usize - 0x20],
         0xA0 => 318,
-        // Combining marks and joiners take no room of their own.
+        // Combining marks and joiners have no width.
         0x300..=0x36F
         | 0x610..=0x61A
         | 0x64B..=0x65F
@@ -66,7 +67,7 @@ fn advance(character: char) -> f64 {
     })
 }
 
-/// `text`, or its beginning and an ellipsis where it is wider than `room` px.
+/// `text`, or its beginning and an ellipsis if it is wider than `room` px.
 pub(crate) fn fit(text: &str, face: Face, room: f64) -> String {
     if width(text, face) <= room {
         return text.to_owned();
@@ -101,8 +102,8 @@ pub(crate) fn wrap(text: &str, face: Face, room: f64, most: usize) -> Vec<String
     lines
 }
 
-/// Where the first line of `text` ends: at the last space that fits, else at the last character
-/// that does.
+/// The end of the first line of `text`: the last space that fits, otherwise the last character that
+/// does.
 fn line_end(text: &str, face: Face, room: f64) -> usize {
     let (mut used, mut space, mut last) = (0.0, None, 0);
     for (at, character) in text.char_indices() {
@@ -120,9 +121,9 @@ fn line_end(text: &str, face: Face, room: f64) -> usize {
     text.len()
 }
 
-/// `text`, its numbers and Latin words kept left to right where the rest runs from right to left:
-/// in such a text, `4 KiB` would otherwise be shown as `KiB 4` (Unicode Standard Annex 9, sections
-/// 2.4 and 3.3.4).
+/// `text` with its numbers and Latin words kept left to right where the rest runs from right to
+/// left: otherwise `4 KiB` would be shown as `KiB 4` (Unicode Standard Annex 9, sections 2.4 and
+/// 3.3.4).
 pub(crate) fn isolated(text: &str) -> String {
     let leftward = |character: char| matches!(character as u32, 0x590..=0x8FF | 0xFB1D..=0xFDFF | 0xFE70..=0xFEFF);
     if !text.chars().any(leftward) {

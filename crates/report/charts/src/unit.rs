@@ -1,10 +1,10 @@
-//! Units of what is drawn, and numbers printed in them.
+//! Units of charts, and numbers printed in them.
 //!
-//! Data stand in base units (ns, bytes, bytes/s, 1/s, shares of one); prefixes are chosen here: k,
-//! M, G for counts, KiB and MiB for bytes, ns to hours for times. A no-break space stands between
-//! number and unit.
+//! Data are in base units (ns, bytes, bytes/s, 1/s, shares of one); prefixes are chosen here: k, M,
+//! G for counts, KiB and MiB for bytes, ns to hours for times. A no-break space separates number
+//! and unit.
 
-/// What a number counts.
+/// The unit of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AxisUnit {
     /// Time, ns.
@@ -15,15 +15,15 @@ pub enum AxisUnit {
     BytesPerSecond,
     /// Operations (or requests) per second.
     PerSecond,
-    /// Things: operations in flight, jobs, rounds, requests.
+    /// A count of operations in flight, jobs, rounds, requests.
     Count,
     /// A share of one, printed in percent.
     Share,
-    /// One number divided by another, 1 where both are the same.
+    /// A quotient of two numbers; 1 if they are equal.
     Ratio,
 }
 
-/// A factor and what is printed after the number.
+/// A factor and the text printed after the number.
 pub(crate) type Prefix = (f64, &'static str);
 
 const TIMES: [Prefix; 6] = [
@@ -63,8 +63,8 @@ impl AxisUnit {
         }
     }
 
-    /// The prefix for numbers up to `largest`. Minutes and hours come late: 90 s say more than 1.5
-    /// min.
+    /// The prefix for numbers up to `largest`. Minutes and hours start late: 90 s is clearer than
+    /// 1.5 min.
     pub(crate) fn prefix(self, largest: f64) -> Prefix {
         let fits = |prefix: &&Prefix| {
             largest.abs() >= prefix.0 * if prefix.0 >= 60e9 && self == AxisUnit::Nanoseconds { 3.0 } else { 1.0 }
@@ -73,7 +73,7 @@ impl AxisUnit {
         *all.iter().rev().find(fits).unwrap_or(&all[0])
     }
 
-    /// The base unit in names of columns: what a number without a prefix is counted in.
+    /// The base unit in names of columns.
     pub fn base(self) -> &'static str {
         match self {
             AxisUnit::Nanoseconds => "ns",
@@ -86,12 +86,12 @@ impl AxisUnit {
         }
     }
 
-    /// What an axis of it adds to its title, where ticks do not say it.
+    /// The suffix of an axis title for a unit that is not in the tick labels.
     pub(crate) fn per(self) -> &'static str {
         if self == AxisUnit::PerSecond { "1/s" } else { "" }
     }
 
-    /// `value` with four significant digits, its prefix and unit; a dash where there is none.
+    /// `value` with four significant digits, its prefix and unit; a dash if it is not finite.
     pub fn format(self, value: f64) -> String {
         if !value.is_finite() {
             return "–".to_owned();
@@ -102,7 +102,7 @@ impl AxisUnit {
     }
 }
 
-/// At most four significant digits, never fewer than the whole part.
+/// At most four significant digits, but never fewer than the integer part has.
 fn significant(value: f64) -> String {
     let magnitude = value.abs();
     if magnitude >= 1e7 || (magnitude != 0.0 && magnitude < 1e-4) {
@@ -122,7 +122,7 @@ fn trimmed(text: String) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// The true minus sign, which is as wide as a digit, instead of a hyphen.
+/// Replaces the hyphen by the true minus sign, which is as wide as a digit.
 fn minus(text: String) -> String {
     let zero = text.trim_start_matches('-').chars().all(|character| matches!(character, '0' | '.'));
     match text.strip_prefix('-') {

@@ -1,5 +1,5 @@
-//! The viridis colour map (van der Walt and Smith, 2015), sampled and interpolated: even steps of
-//! lightness for every eye and printer.
+//! The viridis colour map (van der Walt and Smith, 2015), sampled and interpolated: its lightness
+//! increases evenly for every eye and printer.
 
 /// Samples at equal distances.
 #[rustfmt::skip]
@@ -14,7 +14,7 @@ pub(crate) fn colour(share: f64) -> String {
     format!("#{red:02x}{green:02x}{blue:02x}")
 }
 
-/// Class of text that can be read on the colour at `share`.
+/// Class of text that is readable on the colour at `share`.
 pub(crate) fn text_class(share: f64) -> &'static str {
     let [red, green, blue] = mixed(share).map(|channel| {
         let level = f64::from(channel) / 255.0;

@@ -1,5 +1,5 @@
-//! Figures of the gallery against golden files in `tests/golden`: pictures with one element on a
-//! line, tables as text.
+//! Compares figures of the gallery with golden files in `tests/golden`: pictures with one element
+//! on a line, tables as text.
 //!
 //! After an intended change, run with `IOLAB_BLESS=1` to rewrite them, and look at the gallery.
 

@@ -17,29 +17,30 @@ use crate::{
     Condition, Difference, JudgedCondition, LatencyKind, OperationType, Side, differences, judge_condition, pairing,
 };
 
-/// How to compare.
+/// The options of a comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ComparisonRequest {
-    /// What to compare; none means the usual ones, of reads and writes apart where there are both.
+    /// Figures to compare; if empty, the usual ones, for reads and writes separately if there are
+    /// both.
     pub figures: Vec<Figure>,
-    /// What belongs to what.
+    /// How trials are paired.
     pub pairing: PairingChoice,
-    /// Where intervals come from.
+    /// How intervals are computed.
     pub intervals: IntervalsFrom,
-    /// What decides.
+    /// The rules for verdicts.
     pub rules: DecisionRules,
-    /// What must not have become worse.
+    /// Changes for the worse that make the comparison fail.
     pub conditions: Vec<Condition>,
 }
 
-/// Where the interval of a ratio comes from.
+/// How the interval of a ratio is computed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IntervalsFrom {
     /// Student's method within blocks, Welch's without.
     #[default]
     Test,
-    /// Resampled trials (BCa). With few trials its intervals are too narrow.
+    /// Bootstrap of the trials (BCa). With few trials its intervals are too narrow.
     Bootstrap,
 }
 
@@ -50,33 +51,33 @@ pub struct ComparisonResult {
     pub baseline: SideFacts,
     /// The candidate.
     pub candidate: SideFacts,
-    /// What decided.
+    /// The rules for verdicts.
     pub rules: DecisionRules,
-    /// Where intervals came from.
+    /// How intervals were computed.
     pub intervals: IntervalsFrom,
-    /// What a reader must know before believing any row; found by looking at both sides together.
+    /// What a reader must know before believing any row, from both sides together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
-    /// Figures of cells, figures first.
+    /// One row for each figure and cell, sorted by figure.
     pub rows: Vec<ComparisonRow>,
-    /// How the sides differ apart from their figures.
+    /// Differences between the sides other than their figures.
     pub differences: Vec<Difference>,
-    /// What must be known to read the rows.
+    /// Notes that are needed to read the rows.
     pub notes: Vec<String>,
-    /// The results of the conditions, in their order.
+    /// The results of the conditions, in order.
     pub conditions: Vec<JudgedCondition>,
 }
 
-/// A side, in short.
+/// A side, in brief.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SideFacts {
-    /// What the user calls it.
+    /// Its name, as given by the user.
     pub name: String,
-    /// Runs that count.
+    /// Number of runs that count.
     pub runs: usize,
-    /// Start of the first of them, ns since the Unix epoch, if known.
+    /// Start of the first run, ns since the Unix epoch, if known.
     pub first_unix_ns: Option<u64>,
-    /// Start of the last.
+    /// Start of the last run.
     pub last_unix_ns: Option<u64>,
 }
 
@@ -84,7 +85,7 @@ pub struct SideFacts {
 const RESAMPLES: usize = 10_000;
 const SEED: u64 = 1;
 
-/// Compares two sides. The same sides give the same outcome, to the last bit.
+/// Compares two sides. The same sides give exactly the same result.
 pub fn hold_against(baseline: &Side, candidate: &Side, request: &ComparisonRequest) -> ComparisonResult {
     let cells = cells([baseline, candidate]);
     let kind = latency_kind(&cells);
@@ -131,7 +132,7 @@ fn facts(side: &Side) -> SideFacts {
     }
 }
 
-/// Total latency, unless some trial knows percentiles of completion latency only.
+/// Total latency, unless some trial has percentiles of completion latency only.
 fn latency_kind(cells: &[Cell<'_>]) -> LatencyKind {
     let mut directions = cells.iter().flat_map(|cell| cell.trials.iter().flatten()).flat_map(directions);
     let lacks_total = directions.any(|one| {
@@ -145,8 +146,8 @@ fn directions<'r>(trial: &'r Trial<'r>) -> impl Iterator<Item = &'r crate::Direc
     trial.jobs.iter().flat_map(|job| &job.directions)
 }
 
-/// The figures asked for, else those of the studies, else the usual ones; then what conditions are
-/// about.
+/// The requested figures, otherwise those of the studies, otherwise the usual ones; then the
+/// figures of the conditions.
 fn figures(request: &ComparisonRequest, sides: [&Side; 2], cells: &[Cell<'_>]) -> Vec<Figure> {
     let mut figures = request.figures.clone();
     if figures.is_empty() {
@@ -164,7 +165,7 @@ fn figures(request: &ComparisonRequest, sides: [&Side; 2], cells: &[Cell<'_>]) -
     figures
 }
 
-/// Separates reads and writes where there are both: a percentile over both describes neither.
+/// Separates reads and writes if there are both: a percentile over both describes neither.
 fn usual(cells: &[Cell<'_>]) -> Vec<Figure> {
     let is_on = |operations| {
         let mut jobs = cells.iter().flat_map(|cell| cell.trials.iter().flatten()).flat_map(|trial| &trial.jobs);
@@ -216,7 +217,7 @@ fn values(paired: &Paired<'_>, figure: &Figure, kind: LatencyKind) -> [Vec<f64>;
     [theirs.iter().filter_map(of).collect(), ours.iter().filter_map(of).collect()]
 }
 
-/// One run on each side: an interval of these very runs at best, and no verdict.
+/// One run on each side: at best an interval within these runs, and no verdict.
 fn single(row: &mut ComparisonRow, paired: &Paired<'_>, kind: LatencyKind, request: &ComparisonRequest) {
     let ratio = row.candidate[0] / row.baseline[0];
     let within = |trials: &[Trial<'_>]| within_run(&row.of, kind, &trials.first()?.jobs, request.rules.confidence);
@@ -228,8 +229,8 @@ fn single(row: &mut ComparisonRow, paired: &Paired<'_>, kind: LatencyKind, reque
         None => format!("one run each, so no interval and no verdict: {}", to_be_sure(&request.rules)),
     });
     row.effect = Some(size_of_ratio(ratio));
-    // The whole run is the better estimate of what happened; its first and last stretches are in no
-    // interval.
+    // The whole run is the better estimate of what happened; the intervals omit its beginning and
+    // end.
     row.ratio = Some(match interval {
         Some(limits) => {
             Interval { estimate: ratio, low: limits.low.min(ratio), high: limits.high.max(ratio), ..limits }
@@ -238,7 +239,7 @@ fn single(row: &mut ComparisonRow, paired: &Paired<'_>, kind: LatencyKind, reque
     });
 }
 
-/// What gives one run of each a verdict.
+/// What a verdict would need when there is one run on each side.
 fn to_be_sure(rules: &DecisionRules) -> String {
     format!("run each side at least {} times to be sure at {} %", rules.least_blocks, rules.confidence * 100.0)
 }
@@ -254,7 +255,7 @@ fn several(row: &mut ComparisonRow, is_paired: bool, request: &ComparisonRequest
     row.comparison = Some(comparison);
 }
 
-/// The ratio with limits from resampled trials: of pairs, or of each side for itself.
+/// The ratio with limits from a bootstrap: of the pairs, or of each side separately.
 fn resampled(row: &ComparisonRow, is_paired: bool, confidence: f64) -> Option<Interval> {
     let logs = |values: &[f64]| values.iter().map(|value| value.ln()).collect::<Vec<f64>>();
     let (theirs, ours) = (logs(&row.baseline), logs(&row.candidate));
@@ -278,7 +279,7 @@ fn resampled(row: &ComparisonRow, is_paired: bool, confidence: f64) -> Option<In
     Some(bootstrap.bca_interval(confidence).map(f64::exp))
 }
 
-/// Limits that hold together for all cells of one figure, and what follows from them.
+/// Computes limits that hold together for all cells of one figure, and the verdicts that follow.
 fn correct(rows: &mut [ComparisonRow], paired: &[Paired<'_>], request: &ComparisonRequest) {
     let rules = &request.rules;
     let mut comparisons: Vec<Comparison> = rows.iter().filter_map(|row| row.comparison.clone()).collect();

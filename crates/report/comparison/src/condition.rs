@@ -1,4 +1,4 @@
-//! What must not have become worse: `p99 > +5%`.
+//! Conditions on which a comparison fails: `p99 > +5%`.
 //!
 //! ```text
 //! condition = figure, ( ">" | "<" | ">=" | "<=" ), change
@@ -6,9 +6,9 @@
 //! ```
 //!
 //! The change is that of the candidate against the baseline. A condition **holds** for a row only
-//! when the whole interval lies beyond the change and the verdict, corrected for all rows of the
-//! figure, is not left open; it is **refuted** when the whole interval lies on the other side; else
-//! it is **open**.
+//! if the whole interval lies beyond the change and the verdict, corrected for all rows of the
+//! figure, is not undecided. It is **refuted** if the whole interval lies on the other side;
+//! otherwise it is **open**.
 
 use iolab_statistics::{DecisionRules, Interval};
 use iolab_study::Figure;
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::pairing::name;
 use crate::row::{ComparisonRow, is_worse_above};
 
-/// What a condition fails on.
+/// A change on which a comparison fails.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Condition {
     /// As the user wrote it.
@@ -30,7 +30,7 @@ pub struct Condition {
     pub percent: f64,
 }
 
-/// On which side of the change a condition fails.
+/// The side of the change on which a condition fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Above {
@@ -40,22 +40,22 @@ pub enum Above {
     Below,
 }
 
-/// An error in the text of a condition, with its place.
+/// An error in the text of a condition, with its position.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ConditionError {
     /// The text.
     pub text: String,
-    /// First character that is wrong, from 0.
+    /// Position of the first wrong character, from 0.
     pub start: usize,
-    /// How many are.
+    /// Number of wrong characters.
     pub length: usize,
-    /// What is wrong and what would be right.
+    /// What is wrong, and what would be valid.
     pub message: String,
 }
 
 impl ConditionError {
-    /// The text with a caret below what is wrong, then the message.
+    /// The text with a caret below the error, then the message.
     pub fn render(&self) -> String {
         let gap = " ".repeat(self.start);
         format!("  {}\n  {gap}{} {}", self.text, "^".repeat(self.length.max(1)), self.message)
@@ -73,15 +73,15 @@ pub struct JudgedCondition {
     pub rows: Vec<RowJudgement>,
 }
 
-/// Whether a condition holds, the lightest first.
+/// Whether a condition holds, the least severe first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Judgement {
-    /// The data say that it does not.
+    /// The data show that it does not.
     Refuted,
-    /// The data do not say.
+    /// The data do not decide.
     Open,
-    /// The data say that it does.
+    /// The data show that it does.
     Holds,
 }
 
@@ -132,7 +132,7 @@ impl std::str::FromStr for Condition {
     }
 }
 
-/// Names that conditions may begin with, for suggestions.
+/// Names that conditions can begin with, for suggestions.
 const NAMES: [&str; 10] = ["iops", "bandwidth", "mean", "cpu", "p50", "p90", "p95", "p99", "p99.9", "response_p99"];
 
 fn figure(word: &str) -> Result<Figure, String> {
@@ -158,7 +158,7 @@ fn percent(text: &str) -> Result<f64, String> {
         return Err("a change is missing, as in '+5%'".to_owned());
     }
     let number = trimmed.strip_suffix('%').unwrap_or(trimmed).trim();
-    // "- 3" is "-3".
+    // `- 3` means `-3`.
     let compact: String = number.chars().filter(|letter| !letter.is_whitespace()).collect();
     match compact.parse::<f64>() {
         Ok(percent) if percent.is_finite() && percent > -100.0 => Ok(percent),
@@ -171,7 +171,7 @@ fn percent(text: &str) -> Result<f64, String> {
 pub(crate) fn judge(condition: &Condition, rows: &[ComparisonRow], rules: &DecisionRules) -> JudgedCondition {
     let own = rows.iter().filter(|row| row.of == condition.figure);
     let rows: Vec<RowJudgement> = own.map(|row| judge_row(condition, row, rules)).collect();
-    // A condition that nothing was compared for is not refuted.
+    // A condition for which nothing was compared is not refuted.
     let judgement = rows.iter().map(|row| row.judgement).max().unwrap_or(Judgement::Open);
     JudgedCondition { condition: condition.clone(), judgement, rows }
 }

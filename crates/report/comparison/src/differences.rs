@@ -1,4 +1,4 @@
-//! How two sides differ besides their figures, so that no reader compares unlike things
+//! Differences between two sides other than their figures, so that no reader compares unlike things
 //! unknowingly.
 
 use std::collections::BTreeSet;
@@ -9,18 +9,18 @@ use crate::row::ComparisonRow;
 use crate::side::{UNSET, job_names};
 use crate::{LatencyKind, RunSummary, Side};
 
-/// One thing that is not the same on both sides.
+/// A property that differs between the sides.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Difference {
     /// `job`, `option bs`, `host`, `kernel`, `cpu`, `tool`, `finding …`.
     pub what: String,
-    /// All that it is on the baseline's side.
+    /// All its values on the baseline's side.
     pub baseline: Vec<String>,
-    /// All that it is on the candidate's.
+    /// All its values on the candidate's side.
     pub candidate: Vec<String>,
 }
 
-/// Options whose difference says nothing of the load.
+/// Options whose difference does not affect the load.
 pub(crate) const BESIDE_THE_POINT: [&str; 3] = ["name", "description", "randseed"];
 
 /// A fact that a run may have recorded about its machine.
@@ -51,7 +51,7 @@ pub(crate) fn differences(sides: [&Side; 2]) -> Vec<Difference> {
     ];
     for (what, of) in facts {
         let of = known(of);
-        // A fact that one side does not know cannot be a difference.
+        // A property that is unknown on one side cannot be a difference.
         if sides.iter().all(|side| !of(side).is_empty()) {
             add(what, &of);
         }

@@ -1,11 +1,11 @@
-//! Reading the JSON reports of fio (`--output-format=json` and `json+`), of iolab's own reports in
-//! that form, and of what stands around them.
+//! Reads fio's JSON reports (`--output-format=json` and `json+`) and iolab's own reports in that
+//! form, and skips other text around them.
 //!
-//! Reports come with warnings before them, with a normal report after them, one after the other
-//! (`--status-interval`), as an array, or from a client (`client_stats`). Versions 2 and 3 differ
-//! in units: `clat` of 2 is in µs, `io_bytes` in KiB. Histograms are there in `json+` only
-//! (`bins`); fio's buckets are those of [`iolab_histogram`], so nothing is lost. Without them
-//! percentiles stand as fio states them, and cannot be combined over jobs.
+//! A report may follow warnings, precede a normal report, be one of several (`--status-interval`),
+//! be part of an array, or come from a client (`client_stats`). Versions 2 and 3 differ in units:
+//! in version 2, `clat` is in µs and `io_bytes` in KiB. Only `json+` contains histograms (`bins`);
+//! fio's buckets are those of [`iolab_histogram`], so that nothing is lost. Without them,
+//! percentiles are taken as fio states them, and cannot be combined over jobs.
 //!
 //! Terse reports, logs and the normal format are not read.
 
@@ -15,17 +15,17 @@ use serde_json::Value;
 
 use crate::RunSummary;
 
-/// The most attempts to parse a document inside one text. A text of false beginnings must not take
-/// long.
+/// Most attempts to parse a document in one text, so that a text with many false beginnings does
+/// not take long.
 const MOST_READINGS: usize = 16;
 
 /// Why a text is not a report of fio.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FioJsonError {
-    /// Nothing in it looks like one.
+    /// It contains nothing that looks like one.
     #[error("not an iolab recording and not fio's JSON (--output-format=json or json+)")]
     NotFio,
-    /// It begins and does not end.
+    /// It ends before the report does.
     #[error("fio's JSON, but cut off in line {line}: the run was killed, or its output was truncated")]
     Cut {
         /// Line, from 1.
@@ -36,16 +36,16 @@ pub enum FioJsonError {
     Damaged {
         /// Line, from 1.
         line: usize,
-        /// What the parser says.
+        /// The parser's message.
         message: String,
     },
 }
 
-/// The runs that a text reports, in its order: usually one. Of status reports of one run
-/// (`--status-interval`) the last counts.
+/// The runs reported in a text, in order: usually one. Of several status reports of one run
+/// (`--status-interval`), the last counts.
 ///
 /// # Errors
-/// There is no report in it, or none that is whole.
+/// It contains no report, or no complete one.
 pub fn read_fio_json(name: &str, text: &str) -> Result<Vec<RunSummary>, FioJsonError> {
     let documents = documents(text)?;
     let total = documents.len();
@@ -61,9 +61,9 @@ pub fn read_fio_json(name: &str, text: &str) -> Result<Vec<RunSummary>, FioJsonE
     Ok(kept.iter().map(summary).collect())
 }
 
-/// All reports in a text, whatever stands between them.
+/// All reports in a text, whatever is between them.
 fn documents(text: &str) -> Result<Vec<Value>, FioJsonError> {
-    // fio prints the result of a division by zero as C's printf formats it.
+    // fio prints the result of a division by zero as C's printf formats it, which is not JSON.
     let mut sound = text.to_owned();
     for wrong in [": -nan", ": nan", ": -inf", ": inf"] {
         if sound.contains(wrong) {
@@ -110,13 +110,13 @@ fn describe(error: &serde_json::Error, before: &str) -> FioJsonError {
     }
 }
 
-/// How many bytes of `text` were read when `error` was found in it, 1 at least.
+/// How many bytes of `text` had been read when `error` was found; at least 1.
 fn bytes_read(text: &str, error: &serde_json::Error) -> usize {
     let lines = text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum::<usize>();
     lines.saturating_add(error.column()).max(1)
 }
 
-/// Where the next document may begin: right at `from`, or with the first letter of a line.
+/// Where the next document may begin: exactly at `from`, or at the first character of a line.
 fn next_start(text: &str, from: usize) -> Option<usize> {
     let is_start = |place: usize| text[place..].starts_with(['{', '[']);
     if is_start(from) {
@@ -142,8 +142,8 @@ fn is_report(value: &Value) -> bool {
     ["jobs", "client_stats"].iter().any(|key| value.get(key).is_some_and(Value::is_array))
 }
 
-/// Status reports of one run have the same jobs, no fewer operations each time, and a common start;
-/// repeated runs start from zero.
+/// Keeps the last status report of each run. Status reports of one run have the same jobs,
+/// operation counts that do not decrease, and a common start; repeated runs start from zero.
 fn last_of_each_run(documents: Vec<Value>) -> Vec<Value> {
     let mut kept: Vec<Value> = Vec::new();
     for document in documents {
@@ -155,7 +155,7 @@ fn last_of_each_run(documents: Vec<Value>) -> Vec<Value> {
     kept
 }
 
-/// Seconds are rounded up, so starts that follow from them may differ by one.
+/// Seconds are rounded up, so that starts computed from them may differ by one.
 const ROUNDING_MS: u64 = 1000;
 
 fn continues(before: &Value, after: &Value) -> bool {

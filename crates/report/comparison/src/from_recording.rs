@@ -1,4 +1,4 @@
-//! A recording, summarised.
+//! Summarises a recording.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::summary::gather;
 use crate::{DirectionSummary, IntervalSummary, JobSummary, Latencies, OperationType, RunSummary, SummaryInterval};
 
 impl RunSummary {
-    /// The figures of a recording; with its intervals where a comparison of single runs needs them.
+    /// The summary of a recording; with its intervals if a comparison of single runs needs them.
     pub fn of_recording(name: &str, recording: &Recording, with_intervals: bool) -> RunSummary {
         let members = members(recording);
         let mut jobs = Vec::new();
@@ -93,12 +93,12 @@ fn operations(direction: Direction) -> OperationType {
     }
 }
 
-/// The most intervals that a comparison lays out: half a day of the shortest.
+/// Most intervals that a comparison lays out: half a day of the shortest.
 const MOST_INTERVALS: u64 = 1 << 22;
 
-/// The intervals of a job's workers together, from when the last of them was measured until the
-/// first was not any more. An interval in which a worker completed nothing may be missing from its
-/// recording, and counts.
+/// The intervals of a job's workers together, from the time when all were measured until the first
+/// ended. If a worker completed nothing in an interval, its recording may omit the interval, which
+/// counts anyway.
 fn intervals(workers: &[(&WorkerPlan, &WorkerRecording)]) -> Vec<IntervalSummary> {
     let Some(grid_ns) = grid_ns(workers) else { return Vec::new() };
     let of_workers: Vec<Vec<Stretch>> = workers.iter().map(|(_, worker)| stretches(worker)).collect();
@@ -123,14 +123,15 @@ fn intervals(workers: &[(&WorkerPlan, &WorkerRecording)]) -> Vec<IntervalSummary
     merged
 }
 
-/// What one worker did in one interval.
+/// The work of one worker in one interval.
 struct Stretch {
     start_ns: u64,
     length_ns: u64,
     directions: Vec<SummaryInterval>,
 }
 
-/// The grid of all workers, if it is one: that of latencies, else that of rates.
+/// The interval length of all workers, if it is the same: that of latencies, otherwise that of
+/// rates.
 fn grid_ns(workers: &[(&WorkerPlan, &WorkerRecording)]) -> Option<u64> {
     let has_latencies = workers.iter().all(|(_, worker)| !worker.interval_latencies.is_empty());
     let grid = |plan: &WorkerPlan| match has_latencies {

@@ -2,18 +2,18 @@
 //!
 //! ```text
 //! Recording ─ RunSummary::of_recording ─┐
-//!                                       ├─▶ Side, Side ─ hold_against ─▶ Outcome ─▶ describe (text), JSON, figures
+//!                                       ├─▶ Side, Side ─ hold_against ─▶ ComparisonResult ─▶ describe (text), JSON, figures
 //! fio's JSON ─ read_fio_json ───────────┘                                rows, differences, conditions
 //! ```
 //!
-//! The unit is the run: a row has an interval and a verdict only where several runs of each side
-//! stand behind it, paired within blocks where both sides were measured side by side. One run on
-//! each side gets the interval of these very runs where their intervals were recorded, and never a
-//! verdict. Percentiles come from merged histograms, are never averaged, and are not shown where
-//! fewer samples stand behind them than they need.
+//! The unit is the run. A row has an interval and a verdict only if there are several runs on each
+//! side, paired within blocks if both sides were measured side by side. With one run on each side,
+//! the row gets an interval within these runs if their time intervals were recorded, and never a
+//! verdict. Percentiles come from merged histograms, are never averaged, and are not shown with
+//! fewer samples than they need.
 //!
-//! [`ComparisonResult`] is plain data. For a forest plot take `ratio` of each [`ComparisonRow`]
-//! (log axis, 1 in the middle, the zone of `rules` shaded), its `comparison` for the verdict, and
+//! [`ComparisonResult`] is plain data. For a forest plot use `ratio` of each [`ComparisonRow`] (log
+//! axis, 1 in the middle, the zone of `rules` shaded), its `comparison` for the verdict, and
 //! `baseline` and `candidate` for the points.
 //!
 //! Everything here turns values into values: the program finds and reads files, prints, and decides

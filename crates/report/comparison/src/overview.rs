@@ -14,7 +14,7 @@ pub struct RunFigure {
     pub job: Option<String>,
     /// The figure.
     pub figure: Figure,
-    /// Which latency, if it is one.
+    /// The kind of latency, if it is one.
     pub latency: Option<LatencyKind>,
     /// In the figure's own unit.
     pub value: f64,
@@ -48,7 +48,7 @@ pub fn overview(run: &RunSummary) -> Vec<RunFigure> {
     all
 }
 
-/// The total latency if it is known, else that of completion.
+/// The total latency if it is known, otherwise the completion latency.
 fn known(figure: Figure, job: Option<&String>, trial: &Trial<'_>) -> Option<RunFigure> {
     let of = |kind| value(&figure, kind, trial).map(|value| (kind, value));
     let (kind, value) = of(LatencyKind::Total).or_else(|| of(LatencyKind::Completion))?;

@@ -1,14 +1,14 @@
-//! Which trials belong together.
+//! Pairs the trials of both sides.
 //!
-//! A block is a stretch of time in which both sides were measured: only then does what drifts hit
-//! both alike. Two studies that ran one after the other have blocks of their own, and are not
-//! paired by the accident that both count from one.
+//! A block is a period in which both sides were measured: only then does drift affect both alike.
+//! Two studies that ran one after the other have separate blocks, and are not paired merely because
+//! both count from one.
 
 use serde::{Deserialize, Serialize};
 
 use crate::side::{Cell, Trial};
 
-/// What the user wants paired.
+/// The pairing that the user asks for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PairingChoice {
@@ -17,7 +17,7 @@ pub enum PairingChoice {
     Automatic,
     /// Blocks by number, and other runs in the order of their start.
     Paired,
-    /// Nothing.
+    /// No pairing.
     Unpaired,
 }
 
@@ -80,7 +80,7 @@ fn runs_side_by_side(trials: &[Vec<Trial<'_>>; 2]) -> bool {
     spans.is_some_and(|spans| spans.windows(2).all(|pair| pair[0].1 < pair[1].0))
 }
 
-/// The first of one side with the first of the other, and so on.
+/// Pairs the first of one side with the first of the other, and so on.
 fn in_order<'r>(cell: &'r Cell<'r>) -> Paired<'r> {
     let [theirs, ours] = &cell.trials;
     let pairs = theirs.len().min(ours.len());
@@ -105,8 +105,8 @@ fn in_order<'r>(cell: &'r Cell<'r>) -> Paired<'r> {
     Paired { cell, trials, is_paired: true, remark }
 }
 
-/// All runs of one side came before those of the other: then time is a difference between them,
-/// too.
+/// All runs of one side came before those of the other: then time is also a difference between
+/// them.
 fn confounded(cell: &Cell<'_>) -> Option<String> {
     let starts = |trials: &[Trial<'_>]| -> Option<Vec<u64>> {
         trials.iter().map(|trial| trial.run.summary.started_unix_ns).collect()
@@ -128,7 +128,7 @@ pub(crate) fn unmatched(cells: &[Cell<'_>]) -> Vec<String> {
     cells.iter().map(told).collect()
 }
 
-/// What was said of any cell, once.
+/// The remarks about all cells, without duplicates.
 pub(crate) fn remarks(paired: &[Paired<'_>]) -> Vec<String> {
     let mut remarks: Vec<String> = Vec::new();
     for remark in paired.iter().filter_map(|paired| paired.remark.as_ref()) {
@@ -139,7 +139,7 @@ pub(crate) fn remarks(paired: &[Paired<'_>]) -> Vec<String> {
     remarks
 }
 
-/// A cell, for people.
+/// The name of a cell, for people.
 pub(crate) fn name(points: &[(String, String)], job: Option<&str>) -> String {
     let points = points.iter().map(|(axis, point)| format!("{axis}={point}"));
     let job = match job {

@@ -1,4 +1,4 @@
-//! One figure of one cell, with the values of both sides and what follows from them.
+//! One figure of one cell: the values of both sides, and the result.
 
 use iolab_statistics::{Better, Comparison, Interval, Magnitude};
 use iolab_study::Figure;
@@ -6,18 +6,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::{LatencyKind, pairing};
 
-/// What a row's interval is made of.
+/// The basis of a row's interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
     /// Trials of the same blocks.
     Blocks,
-    /// Trials, each for itself.
+    /// Trials without pairing.
     Trials,
-    /// The intervals of one run on each side. They do not show how much runs vary, so there is no
-    /// verdict.
+    /// The intervals within one run on each side. They do not show how much runs vary, so there is
+    /// no verdict.
     WithinRuns,
-    /// Nothing: there is no interval.
+    /// There is no interval.
     Nothing,
 }
 
@@ -26,14 +26,14 @@ pub enum Basis {
 pub struct ComparisonRow {
     /// Axes and points of the configuration; empty when there is only one.
     pub points: Vec<(String, String)>,
-    /// The job; `None` for all jobs together, empty when the job of one side is called otherwise on
-    /// the other.
+    /// The job; `None` for all jobs together, empty when the job has different names on the two
+    /// sides.
     pub job: Option<String>,
     /// Name of the figure.
     pub figure: String,
     /// The figure.
     pub of: Figure,
-    /// Which latency, if the figure is one.
+    /// The kind of latency, if the figure is one.
     pub latency: Option<LatencyKind>,
     /// Values of the baseline's trials; paired with the candidate's where the basis is blocks.
     pub baseline: Vec<f64>,
@@ -43,11 +43,11 @@ pub struct ComparisonRow {
     pub baseline_median: Option<f64>,
     /// Median of the candidate.
     pub candidate_median: Option<f64>,
-    /// What the interval is made of.
+    /// The basis of the interval.
     pub basis: Basis,
-    /// Candidate over baseline, with limits where there are any.
+    /// Candidate over baseline, with limits if there are any.
     pub ratio: Option<Interval>,
-    /// Test, effect and verdict, where there are trials to make them of.
+    /// Test, effect and verdict, if there are enough trials.
     pub comparison: Option<Comparison>,
     /// The word for the size of the change.
     pub effect: Option<Magnitude>,
@@ -56,7 +56,7 @@ pub struct ComparisonRow {
 }
 
 impl ComparisonRow {
-    /// Job and configuration, for people; empty where there is only one of each.
+    /// Job and configuration, for people; empty if there is only one of each.
     pub fn name(&self) -> String {
         pairing::name(&self.points, self.job.as_deref())
     }

@@ -1,4 +1,4 @@
-//! Whether what is compared with each other reached the same storage.
+//! Checks whether both sides used the same storage.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +9,10 @@ use crate::Side;
 use crate::differences::BESIDE_THE_POINT;
 use crate::side::{Cell, Trial, UNSET};
 
-/// Options that say which storage, and nothing else of a load.
+/// Options that select the storage and do not affect the load otherwise.
 const NAMES_STORAGE: [&str; 4] = ["filename", "directory", "filename_format", "opendir"];
 
-/// The finding, if some cell has other storage on one side than on the other.
+/// The finding, if the sides of some cell used different storage.
 pub(crate) fn different_storage(sides: [&Side; 2], cells: &[Cell<'_>]) -> Option<Finding> {
     let reached = |cell: &Cell<'_>| -> [Reached; 2] {
         [0, 1].map(|side| cell.trials[side].iter().map(|trial| trial.run.summary.reached.clone()).collect())
@@ -29,7 +29,7 @@ pub(crate) fn different_storage(sides: [&Side; 2], cells: &[Cell<'_>]) -> Option
     Some(finding)
 }
 
-/// Whether the options of the sides differ in more than where their files are.
+/// Whether the options of the sides differ in more than the location of their files.
 fn changes_more(cell: &Cell<'_>) -> bool {
     let [theirs, ours] = &cell.trials;
     let jobs = || theirs.iter().chain(ours).flat_map(|trial| &trial.jobs);

@@ -1,8 +1,8 @@
 //! The two sides of a comparison, and which of their cells correspond.
 //!
 //! A **cell** is one configuration and one job. Trials of studies belong to the configuration of
-//! their points. Other runs belong together unless their options differ among the runs of one side:
-//! then the options that differ, and whose values the other side has too, are the configuration.
+//! their points. Other runs belong together unless their options differ within one side: then the
+//! differing options whose values also occur on the other side form the configuration.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,11 +14,11 @@ use crate::{JobSummary, RunSummary};
 /// One side: runs of the same program, device or setting.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Side {
-    /// What the user calls it.
+    /// Its name, as given by the user.
     pub name: String,
     /// Its runs.
     pub runs: Vec<ComparedRun>,
-    /// Runs that are missing: trials of a study that were not run.
+    /// Missing runs: trials of a study that were not run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
     /// Figures that the study of these runs asked for.
@@ -26,7 +26,7 @@ pub struct Side {
     pub figures: Vec<Figure>,
 }
 
-/// A run and its place in a study, if it has one.
+/// A run and its place in a study, if any.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ComparedRun {
     /// What it measured.
@@ -56,15 +56,14 @@ pub(crate) struct Trial<'r> {
     pub(crate) jobs: Vec<&'r JobSummary>,
 }
 
-/// Options that differ from run to run without meaning another load.
+/// Options that vary between runs without changing the load.
 const BESIDE_THE_POINT: [&str; 7] =
     ["randseed", "description", "name", "write_bw_log", "write_iops_log", "write_lat_log", "write_hist_log"];
 
-/// What stands for the value of an option that a job does not set.
+/// Stands for the value of an option that a job does not set.
 pub(crate) const UNSET: &str = "not set";
 
-/// The cells in the order in which they were met, baseline first. Runs that do not count are left
-/// out.
+/// The cells in order of first occurrence, baseline first. Runs that do not count are left out.
 pub(crate) fn cells<'r>(sides: [&'r Side; 2]) -> Vec<Cell<'r>> {
     let rename = renames(sides);
     let of_study = of_one_study(sides);
@@ -89,7 +88,7 @@ pub(crate) fn cells<'r>(sides: [&'r Side; 2]) -> Vec<Cell<'r>> {
     cells
 }
 
-/// Each job for itself, and all together when there are several and they ran at the same time.
+/// Each job separately, and all together if there are several and they ran at the same time.
 pub(crate) fn groups(run: &RunSummary) -> Vec<(JobName, Vec<&JobSummary>)> {
     let mut groups: Vec<(JobName, Vec<&JobSummary>)> =
         run.jobs.iter().map(|job| (Some(job.name.clone()), vec![job])).collect();
@@ -107,19 +106,19 @@ pub(crate) fn job_names(side: &Side) -> BTreeSet<&str> {
     side.runs.iter().flat_map(|run| &run.summary.jobs).map(|job| job.name.as_str()).collect()
 }
 
-/// Whether both sides have one job only, under different names: then it is clear what is meant.
+/// Whether each side has only one job, under different names: then these correspond.
 fn renames(sides: [&Side; 2]) -> bool {
     let [theirs, ours] = sides.map(job_names);
     theirs.len() == 1 && ours.len() == 1 && theirs != ours
 }
 
-/// Whether the points of studies say which runs belong together.
+/// Whether the points of studies determine which runs belong together.
 fn of_one_study(sides: [&Side; 2]) -> bool {
     let mut runs = sides.iter().flat_map(|side| &side.runs);
     runs.all(|run| !run.points.is_empty())
 }
 
-/// Options that tell runs of one side apart, by job, and of which both sides share values.
+/// Options that distinguish runs of one side, by job, and whose values occur on both sides.
 struct Varying(BTreeMap<String, BTreeSet<String>>);
 
 impl Varying {

@@ -1,9 +1,9 @@
 //! The summary of a run: what a comparison needs of it, whichever program ran it.
 //!
-//! Jobs hold what their workers did together: rates over the longest run time (the definition of
-//! [`Throughput`]), histograms merged. A percentile comes from a histogram wherever there is one;
-//! percentiles that a report states are used as they stand and never combined. Nothing is shown
-//! that fewer samples made than it needs ([`samples_needed`]).
+//! A job has the sum of its workers: rates over the longest run time (the definition of
+//! [`Throughput`]), histograms merged. A percentile comes from a histogram if there is one;
+//! percentiles stated in a report are used unchanged and never combined. Nothing is shown with
+//! fewer samples than it needs ([`samples_needed`]).
 
 use std::collections::BTreeMap;
 
@@ -16,11 +16,11 @@ use serde::{Deserialize, Serialize};
 /// One run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunSummary {
-    /// File, or what else the reader knows it by.
+    /// Its file name, or another name that the reader knows.
     pub name: String,
     /// Program and version that ran it.
     pub tool: String,
-    /// Where, if known.
+    /// The machine, if known.
     pub hostname: Option<String>,
     /// `uname -r`, if known.
     pub kernel: Option<String>,
@@ -32,22 +32,22 @@ pub struct RunSummary {
     pub elapsed_ns: Option<u64>,
     /// Why the run does not count: it failed or was interrupted.
     pub flaw: Option<String>,
-    /// What is known to be wrong with its figures.
+    /// Findings about its figures.
     pub findings: Vec<Finding>,
-    /// The storage it reached; empty where that is not known.
+    /// The storage it used; empty if that is not known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reached: Vec<ReachedStorage>,
-    /// What reading it lost or assumed.
+    /// What was lost or assumed when it was read.
     pub notes: Vec<String>,
-    /// Figures of the run as a whole, by name: what block devices did, or what the command of a
-    /// study printed.
+    /// Figures of the run as a whole, by name: of block devices, or those printed by the command of
+    /// a study.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub of_the_run: BTreeMap<String, f64>,
-    /// Its jobs, in order, each name once.
+    /// Its jobs, in order, with unique names.
     pub jobs: Vec<JobSummary>,
 }
 
-/// What the workers of one job did together.
+/// The workers of one job together.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct JobSummary {
     /// Its name.
@@ -62,12 +62,12 @@ pub struct JobSummary {
     pub directions: Vec<DirectionSummary>,
     /// CPU time of its workers, ns, if known.
     pub cpu_ns: Option<f64>,
-    /// The run in stretches of equal length, ascending, if it was recorded so and the reader asked.
+    /// Intervals of equal length, ascending, if they were recorded and requested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub intervals: Vec<IntervalSummary>,
 }
 
-/// Which operations.
+/// The kind of operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OperationType {
@@ -84,11 +84,11 @@ pub enum OperationType {
 /// One kind of operations.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DirectionSummary {
-    /// Which.
+    /// Their kind.
     pub operations: OperationType,
-    /// How many.
+    /// Number of operations.
     pub ios: u64,
-    /// Bytes they moved.
+    /// Bytes transferred.
     pub bytes: u64,
     /// Operations per second.
     pub ios_per_second: f64,
@@ -102,21 +102,21 @@ pub struct DirectionSummary {
     pub response: Latencies,
 }
 
-/// Latencies, as fully as they are known.
+/// Latencies, as completely as they are known.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Latencies {
-    /// How many.
+    /// Number of latencies.
     pub count: u64,
     /// Their mean, ns.
     pub mean_ns: Option<f64>,
-    /// All of them.
+    /// Histogram of all of them.
     pub histogram: Option<SparseHistogram>,
-    /// `(percent, ns)` that a report states, where there is no histogram.
+    /// `(percent, ns)` as stated in a report, if there is no histogram.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub percentiles: Vec<(f64, f64)>,
 }
 
-/// One stretch of a job's run.
+/// One interval of a job.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct IntervalSummary {
     /// Start, ns since the start of the run.
@@ -127,14 +127,14 @@ pub struct IntervalSummary {
     pub directions: Vec<SummaryInterval>,
 }
 
-/// One kind of operations in a stretch.
+/// One kind of operations in an interval.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SummaryInterval {
-    /// Which.
+    /// Their kind.
     pub operations: OperationType,
-    /// How many.
+    /// Number of operations.
     pub ios: u64,
-    /// Bytes they moved.
+    /// Bytes transferred.
     pub bytes: u64,
     /// reaped - begun; empty when not recorded by interval.
     pub lat: SparseHistogram,
@@ -145,7 +145,7 @@ pub struct SummaryInterval {
 }
 
 impl Latencies {
-    /// All that `histogram` counted.
+    /// All latencies in `histogram`.
     pub fn of(histogram: &SparseHistogram) -> Latencies {
         if histogram.is_empty() {
             return Latencies::default();
@@ -204,7 +204,7 @@ impl DirectionSummary {
         Throughput { ios: self.ios, bytes: self.bytes, runtime_ns: (runtime_s * 1e9).round() as u64 }
     }
 
-    /// Adds what another worker or job did at the same time.
+    /// Adds the work of another worker or job at the same time.
     pub fn merge(&mut self, other: &DirectionSummary) {
         let done = self.done().beside(other.done());
         self.ios = done.ios;
@@ -236,7 +236,7 @@ impl JobSummary {
     }
 }
 
-/// `job` into `jobs`, together with the one of its name.
+/// Adds `job` to `jobs`, merged with the one of the same name.
 pub(crate) fn gather(jobs: &mut Vec<JobSummary>, job: JobSummary) {
     match jobs.iter_mut().find(|own| own.name == job.name) {
         Some(own) => own.merge(job),

@@ -1,4 +1,4 @@
-//! An outcome as text for a terminal.
+//! A comparison result as text for a terminal.
 
 use iolab_statistics::{DecisionRules, Interval, Magnitude};
 use iolab_study::{shown, word, would_decide};
@@ -167,7 +167,7 @@ fn condition(judged: &JudgedCondition) -> String {
     text
 }
 
-/// A list that fits on a line.
+/// A list shortened to fit on a line.
 fn few(values: &[String]) -> String {
     const MOST: usize = 4;
     match values {
@@ -177,7 +177,7 @@ fn few(values: &[String]) -> String {
     }
 }
 
-/// Lines with their cells below one another; those of the `right` columns end together.
+/// Lines in aligned columns; the `right` columns are right-aligned.
 fn aligned(lines: &[Vec<String>], right: &[usize]) -> String {
     let columns = lines.iter().map(Vec::len).max().unwrap_or(0);
     let cell_width = |line: &Vec<String>, column: usize| line.get(column).map_or(0, |cell| cell.chars().count());

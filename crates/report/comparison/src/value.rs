@@ -1,4 +1,4 @@
-//! One figure of one run: its value, and the interval that follows from this run alone.
+//! One figure of one run: its value, and its interval within the run.
 
 use iolab_aggregate::Throughput;
 use iolab_histogram::SparseHistogram;
@@ -9,17 +9,17 @@ use serde::{Deserialize, Serialize};
 use crate::side::Trial;
 use crate::{DirectionSummary, JobSummary, Latencies, OperationType, SummaryInterval};
 
-/// Which latency a figure is of.
+/// The kind of latency of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LatencyKind {
     /// reaped - begun, fio's `lat`.
     Total,
-    /// reaped - submitted, fio's `clat`: what its reports have percentiles of by default.
+    /// reaped - submitted, fio's `clat`, for which its reports have percentiles by default.
     Completion,
 }
 
-/// Resampled runs for an interval within a run.
+/// Resamples for an interval within a run.
 const RESAMPLES: usize = 2000;
 /// A fixed seed: the same run always gets the same intervals.
 const SEED: u64 = 1;
@@ -32,11 +32,10 @@ fn is_on(side: FigureDirection, operations: OperationType) -> bool {
     }
 }
 
-/// The value of a figure over jobs that ran at the same time; `None` when there is nothing to make
-/// it of.
+/// The value of a figure over jobs that ran at the same time; `None` if it cannot be computed.
 pub(crate) fn value(figure: &Figure, kind: LatencyKind, trial: &Trial<'_>) -> Option<f64> {
     match &figure.measure {
-        // They are of the whole run, whichever of its jobs made it so.
+        // These are of the whole run, whichever of its jobs caused them.
         Measure::Device(_) | Measure::Reported(_) => trial.run.summary.of_the_run.get(&figure.name()).copied(),
         _ => figure.value(&Reduced { jobs: &trial.jobs, side: figure.side, kind }),
     }
@@ -74,7 +73,7 @@ impl iolab_study::OperationFigures for Reduced<'_> {
         self.directions().map(|one| one.ios).fold(0, u64::saturating_add)
     }
 
-    /// One rate stands as it was stated; several are what all did over the longest run time.
+    /// A single rate is used as stated; for several, all work is divided by the longest run time.
     fn rates(&self) -> [f64; 2] {
         let all: Vec<&DirectionSummary> = self.directions().collect();
         if let [one] = all.as_slice() {
@@ -101,13 +100,13 @@ impl iolab_study::OperationFigures for Reduced<'_> {
     }
 }
 
-/// Whether the figure has a kind of latency in its name.
+/// Whether the figure's value depends on the kind of latency.
 pub(crate) fn is_latency(figure: &Figure) -> bool {
     matches!(figure.measure, Measure::MeanLatency | Measure::Latency(_))
 }
 
 /// The confidence interval of a figure within one run, from its time intervals. `None` with fewer
-/// than ten of them, or for figures that have no such interval.
+/// than ten intervals, or for figures without such an interval.
 pub(crate) fn within_run(
     figure: &Figure,
     kind: LatencyKind,
@@ -138,7 +137,7 @@ pub(crate) fn within_run(
     }
 }
 
-/// Something of each stretch that all the jobs have.
+/// A value from each interval that all jobs have.
 fn stretches<T>(side: FigureDirection, jobs: &[&JobSummary], of: impl Fn(u64, &[&SummaryInterval]) -> T) -> Vec<T> {
     let Some((first, others)) = jobs.split_first() else { return Vec::new() };
     let mut all = Vec::new();

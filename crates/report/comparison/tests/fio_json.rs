@@ -1,4 +1,4 @@
-//! Reports of a real fio, in the shapes in which they come.
+//! Reports of a real fio, in all forms in which they occur.
 
 use iolab_comparison::{
     ComparedRun, ComparisonRequest, FioJsonError, IntervalsFrom, LatencyKind, OperationType, PairingChoice, RunSummary,
@@ -17,7 +17,7 @@ fn only(name: &str) -> RunSummary {
     runs.remove(0)
 }
 
-/// The report as it stands, for what must come out of it.
+/// The report as parsed JSON, for the expected values.
 fn raw(name: &str) -> Value {
     let text = text(name);
     serde_json::from_str(&text[text.find("{\n").unwrap()..]).unwrap()
@@ -72,12 +72,12 @@ fn clones_are_one_job_whose_histograms_are_merged() {
     };
     let read = &run.jobs[0].directions[0];
     assert_eq!(read.ios as f64, stated("total_ios").iter().sum::<f64>());
-    // As fio says it of a group: over the longest run time.
+    // As fio defines it for a group: over the longest run time.
     let longest_s = stated("total_ios").iter().zip(stated("iops")).map(|(ios, rate)| ios / rate).fold(0.0, f64::max);
     assert!((read.ios_per_second / (read.ios as f64 / longest_s) - 1.0).abs() < 1e-6);
     assert_eq!(read.clat.count, read.ios);
     assert!(read.clat.percentile(99.0).is_some());
-    // Without bins there is nothing to merge, and that is said.
+    // Without bins there is nothing to merge, and a note says so.
     let mut document = raw;
     for job in document["jobs"].as_array_mut().unwrap() {
         for key in ["read", "write"] {
@@ -133,7 +133,7 @@ fn what_is_no_report_is_refused_with_the_reason() {
     let damaged = whole.replacen("\"jobs\" :", "\"jobs\"", 1);
     assert!(matches!(read_fio_json("a", &damaged), Err(FioJsonError::Damaged { .. })));
     for cut in (0..whole.len()).step_by(97) {
-        // Whatever is cut off: an answer, never a panic.
+        // Whatever is cut off, reading returns a result and never panics.
         let _ = read_fio_json("cut", &whole[..cut]);
         let _ = read_fio_json("tail", &whole[cut..]);
     }

@@ -1,4 +1,4 @@
-//! Made-up runs whose truth is known, through to the verdict.
+//! Simulated runs whose truth is known, up to the verdict.
 
 use iolab_aggregate::ReachedStorage;
 use iolab_comparison::{
@@ -10,7 +10,7 @@ use iolab_recording::Severity;
 use iolab_statistics::{DecisionRules, Random, Verdict};
 use iolab_study::Figure;
 
-/// Latencies about `scale_ns` whose logarithms are normal.
+/// Log-normal latencies around `scale_ns`.
 fn latencies(random: &mut Random, count: usize, scale_ns: f64) -> SparseHistogram {
     let mut histogram = Histogram::new();
     (0..count).for_each(|_| histogram.add((scale_ns * (0.3 * random.normal()).exp()) as u64));
@@ -52,8 +52,8 @@ fn run(jobs: Vec<JobSummary>, start_s: u64) -> ComparedRun {
     ComparedRun { summary, ..ComparedRun::default() }
 }
 
-/// Runs in blocks of both sides, on a machine whose speed wanders threefold from block to block;
-/// the candidate's latencies are `factor` times as long.
+/// Runs of both sides in blocks, on a machine whose speed varies threefold between blocks; the
+/// candidate's latencies are `factor` times as long.
 fn in_blocks(factor: f64, blocks: u32, seed: u64) -> [Side; 2] {
     let mut random = Random::new(seed);
     let mut sides =
@@ -106,7 +106,7 @@ fn ten_percent_are_found_within_blocks_although_blocks_differ_threefold() {
     assert!((p99.estimate - 1.1).abs() < 0.02 && p99.low > 1.05 && p99.high < 1.15, "{p99:?}");
     let text = describe(&outcome);
     assert!(text.contains("paired by block (Student)") && text.contains("worse"), "{text}");
-    // Without the blocks, the machine's wandering hides it.
+    // Without the blocks, the machine's variation hides it.
     let unpaired = compared(&sides, &request(&["iops", "p99"], PairingChoice::Unpaired));
     assert!(matches!(verdict(&unpaired, "p99"), Verdict::Undecided { .. }), "{unpaired:?}");
     let backwards = compared(&[sides[1].clone(), sides[0].clone()], &request(&["p99"], PairingChoice::Automatic));
@@ -128,7 +128,7 @@ fn equal_sides_are_seldom_called_different() {
         let outcome = compared(&in_blocks(1.0, 7, 100 + seed), &request);
         alarms += u32::from(matches!(verdict(&outcome, "p50"), Verdict::Better | Verdict::Worse));
     }
-    // 5 % of 60 are 3; nine or more have a chance below one in five hundred.
+    // 5 % of 60 are 3; the chance of nine or more is below 1 in 500.
     assert!(alarms < 9, "{alarms} of 60");
 }
 
@@ -173,7 +173,7 @@ fn unpaired_runs_need_three_of_each() {
     assert!(outcome.rows[0].ratio.unwrap().holds(1.2), "{:?}", outcome.rows[0].ratio);
 }
 
-/// One run each, of `seconds` intervals.
+/// One run each, with one interval for each of `seconds`.
 fn single(factor: f64, seconds: u64, seed: u64) -> Side {
     let mut random = Random::new(seed);
     let mut all = SparseHistogram::default();
@@ -244,8 +244,8 @@ fn a_verdict_is_corrected_for_all_cells_of_its_figure() {
     assert_eq!(outcome.rows.len(), 4);
     for row in &outcome.rows {
         let comparison = row.comparison.as_ref().unwrap();
-        // The exact test of seven blocks answers 1/64 at best; four times that is above 5 %, but it
-        // is a check and no gate.
+        // The exact test of seven blocks gives 1/64 at best; four times that is above 5 %, but the
+        // exact test is a check and does not block the verdict.
         assert_eq!(comparison.exact_p, Some(1.0 / 64.0));
         assert_eq!(comparison.verdict, Verdict::Worse);
     }
@@ -344,7 +344,7 @@ fn sides_on_different_storage_are_told_first() {
         ),
         "{text}"
     );
-    // Two disks under one load: the storage is the question.
+    // Two disks under one load: the storage is what is compared.
     assert_eq!(with(&["sda"], &["zram0"], ["psync", "psync"]).findings[0].severity, Severity::Note);
     assert_eq!(with(&["sda"], &["sda"], ["psync", "libaio"]).findings, []);
     assert_eq!(with(&["sda"], &[], ["psync", "libaio"]).findings, [], "a report of fio does not say");

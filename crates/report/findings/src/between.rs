@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use iolab_aggregate::ReachedStorage;
 use iolab_recording::{Finding, Severity};
 
-/// All that is looked at between runs.
+/// All rules about several runs.
 pub const BETWEEN_RUNS: &[Words] = &[DIFFERENT_TARGETS];
 
 const DIFFERENT_TARGETS: Words = Words {
@@ -17,11 +17,11 @@ const DIFFERENT_TARGETS: Words = Words {
         is wrong. To compare storage, change nothing else.",
 };
 
-/// What the runs of one configuration reached: the list of each run.
+/// The storage that the runs of one configuration used: one list for each run.
 pub type Reached = BTreeSet<Vec<ReachedStorage>>;
 
-/// Which configurations reached the same storage: lists of their numbers, in their order. Those of
-/// which it is not known are left out.
+/// Groups configurations that used the same storage: lists of their numbers, in order.
+/// Configurations whose storage is not known are left out.
 pub fn by_target(reached: &[Reached]) -> Vec<Vec<usize>> {
     let mut groups: Vec<(Vec<usize>, Reached)> = Vec::new();
     for (number, own) in reached.iter().enumerate() {
@@ -29,7 +29,7 @@ pub fn by_target(reached: &[Reached]) -> Vec<Vec<usize>> {
         if known.is_empty() {
             continue;
         }
-        // Files that are made again for each trial have a new name in each.
+        // Files that are created for each trial have a new name in each.
         match groups.iter_mut().find(|(_, theirs)| !theirs.is_disjoint(&known)) {
             Some((numbers, theirs)) => {
                 numbers.push(number);
@@ -41,8 +41,8 @@ pub fn by_target(reached: &[Reached]) -> Vec<Vec<usize>> {
     groups.into_iter().map(|(numbers, _)| numbers).collect()
 }
 
-/// The finding about groups with names, each with what its runs reached; `changes_more` when more
-/// than the storage was changed from one to the other.
+/// The finding about named groups, each with the storage of its runs; `changes_more` when more than
+/// the storage differs between them.
 pub fn different_targets(groups: &[(String, &Reached)], changes_more: bool) -> Finding {
     let evidence: Vec<String> = groups.iter().map(|(name, reached)| format!("{name}: {}", told(reached))).collect();
     Finding {
@@ -55,7 +55,7 @@ pub fn different_targets(groups: &[(String, &Reached)], changes_more: bool) -> F
     }
 }
 
-/// More targets of a run than these are counted.
+/// Most targets of a run that are named; further ones are counted.
 const MOST_NAMED: usize = 3;
 
 fn names(targets: &[ReachedStorage]) -> String {
@@ -67,7 +67,7 @@ fn names(targets: &[ReachedStorage]) -> String {
     named.join(" and ")
 }
 
-/// The targets of the first run, and how many others there are.
+/// The targets of the first run, and the number of the others.
 fn told(reached: &Reached) -> String {
     let mut lists = reached.iter().filter(|targets| !targets.is_empty());
     let first = lists.next().map(|targets| names(targets));
@@ -85,9 +85,9 @@ fn told(reached: &Reached) -> String {
 pub struct Words {
     /// Its name, as findings carry it.
     pub name: &'static str,
-    /// What it looks at, in a sentence.
+    /// What it checks, in a sentence.
     pub looks_at: &'static str,
-    /// What follows for the figures.
+    /// The consequence for the figures.
     pub consequence: &'static str,
     /// What to change.
     pub advice: &'static str,
@@ -109,7 +109,7 @@ mod tests {
             (&[reached(&[&["sda"]]), reached(&[&["sdb"]])], &[&[0], &[1]]),
             // A new loop device for each trial.
             (&[reached(&[&["loop0"], &["loop1"]]), reached(&[&["loop1"], &["loop2"]])], &[&[0, 1]]),
-            // Two disks at once are not one of them.
+            // Two disks together are not the same as one of them.
             (&[reached(&[&["sda", "sdb"]]), reached(&[&["sda"]])], &[&[0], &[1]]),
             (&[reached(&[&["sda"]]), reached(&[&[]]), Reached::new()], &[&[0]]),
         ];

@@ -1,14 +1,14 @@
 //! A recording in the form that rules read: jobs with their workers, and stages with the activity
 //! of devices.
 //!
-//! Only sums and comparisons of what was recorded. A worker that did nothing is left out.
+//! Only sums and comparisons of recorded values. A worker that did nothing is left out.
 
 use iolab_plan::{Direction, PacingPlan, Reach, WorkerPlan};
 use iolab_recording::{Recording, WorkerRecording};
 
 use crate::traffic::{Traffic, is_top, uncounted, whole_run, within};
 
-/// A recording, seen through its jobs.
+/// The jobs and stages of a recording.
 #[derive(Debug)]
 pub(crate) struct Facts<'a> {
     pub(crate) recording: &'a Recording,
@@ -25,19 +25,19 @@ pub(crate) struct Job<'a> {
     pub(crate) members: Vec<Member<'a>>,
 }
 
-/// One worker: what it was to do, and what it did.
+/// One worker: its plan and its results.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Member<'a> {
     pub(crate) plan: &'a WorkerPlan,
     pub(crate) worker: &'a WorkerRecording,
 }
 
-/// Jobs that ran at the same time, and what the devices did meanwhile.
+/// Jobs that ran at the same time, and the activity of the devices meanwhile.
 #[derive(Debug)]
 pub(crate) struct Stage {
     /// Indices of its jobs.
     pub(crate) jobs: Vec<usize>,
-    /// What the topmost devices did; `None` when no device was seen.
+    /// The activity of the topmost devices; `None` when no device was observed.
     pub(crate) traffic: Option<Traffic>,
 }
 
@@ -65,7 +65,7 @@ impl<'a> Facts<'a> {
 }
 
 impl<'a> Job<'a> {
-    /// Its first worker; jobs without workers are not made.
+    /// Its first worker; every job here has one.
     pub(crate) fn first(&self) -> Member<'a> {
         self.members[0]
     }
@@ -83,17 +83,17 @@ impl<'a> Job<'a> {
         self.first().is_buffered()
     }
 
-    /// Whether it goes to the device itself.
+    /// Whether it bypasses the page cache.
     pub(crate) fn is_direct(&self) -> bool {
         self.is_kernel() && !self.is_buffered()
     }
 
-    /// Bytes it asked for over its whole life, ramp included.
+    /// Bytes requested over its whole life, ramp included.
     pub(crate) fn whole_bytes(&self, direction: Direction) -> u64 {
         self.sum(|member| member.whole_bytes(direction))
     }
 
-    /// Operations it issued over its whole life, ramp included.
+    /// Operations issued over its whole life, ramp included.
     pub(crate) fn whole_ios(&self, direction: Direction) -> u64 {
         self.sum(|member| member.worker.directions[direction as usize].issued)
     }
@@ -118,7 +118,7 @@ impl<'a> Member<'a> {
         self.plan.engine.traits().reach
     }
 
-    /// Whether what it does shows in the counters of block devices.
+    /// Whether its operations appear in the counters of block devices.
     pub(crate) fn is_kernel(&self) -> bool {
         self.reach() == Reach::BlockLayer
     }
@@ -133,7 +133,7 @@ impl<'a> Member<'a> {
         pacing.scheduled() != [false; 3] || pacing.think.is_some()
     }
 
-    /// Whether waiting is done by spinning, so that a busy CPU says nothing.
+    /// Whether it waits by spinning, so that a busy CPU means nothing.
     pub(crate) fn polls(&self) -> bool {
         self.plan.queue.batch_complete_min == 0 || self.plan.engine.traits().polls
     }
@@ -155,12 +155,12 @@ impl<'a> Member<'a> {
         directions.map(|direction| (!direction.lat.is_empty()).then_some(direction.lat.sum as f64)).sum()
     }
 
-    /// Operations in flight on average (Little's law: rate times latency).
+    /// Mean number of operations in flight (Little's law: rate times latency).
     pub(crate) fn mean_depth(&self) -> Option<f64> {
         Some(self.lat_sum_ns()? / self.worker.runtime_ns.max(1) as f64)
     }
 
-    /// Whether the job itself asks for data to be durable at some time.
+    /// Whether the job itself ever syncs its data.
     pub(crate) fn flushes(&self) -> bool {
         let (layout, sync) = (&self.plan.layout, &self.plan.workload.sync);
         layout.sync != iolab_plan::FileSync::None
@@ -177,7 +177,8 @@ impl<'a> Member<'a> {
     }
 }
 
-/// The stages of a run: each with its own traffic where samples allow it, else all jobs as one.
+/// The stages of a run, each with its own traffic if samples allow; otherwise all jobs as one
+/// stage.
 pub(crate) fn stages(recording: &Recording, jobs: &[Job<'_>]) -> Vec<Stage> {
     let mut numbers: Vec<u32> = jobs.iter().map(|job| job.first().plan.stage).collect();
     numbers.sort_unstable();

@@ -19,11 +19,11 @@ use crate::traffic::is_top;
 use crate::wording::{bytes, count, percent};
 use crate::{find, rules::RuleMatch};
 
-/// A device that had something to do for less than this share of the time was not the limit, unless
-/// its queue was long then.
+/// A device that was busy for less than this share of the time was not the limit, unless its queue
+/// was long meanwhile.
 const MOSTLY_BUSY: f64 = 0.8;
 
-/// From this share of the asked depth on, the queue was full.
+/// The queue was full from this share of the requested depth on.
 const FULL: f64 = 0.8;
 
 /// A quota that was used up in this share of its periods was the limit.
@@ -57,12 +57,12 @@ pub enum BottleneckKind {
     Unknown,
 }
 
-/// The answer about one job.
+/// What limited one job.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bottleneck {
     /// The job.
     pub job: String,
-    /// What it was.
+    /// The kind of limit.
     pub kind: BottleneckKind,
     /// The limit in a sentence.
     pub answer: String,
@@ -72,7 +72,7 @@ pub struct Bottleneck {
     pub experiment: String,
 }
 
-/// What limited each job that did something; of a run of several hosts, on each of them.
+/// What limited each job that did something; for a run of several hosts, on each of them.
 pub fn limits(recording: &Recording) -> Vec<Bottleneck> {
     if !recording.has_several_hosts() {
         return limits_on_one(recording);
@@ -192,7 +192,7 @@ fn of_quota(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
 fn of_host(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
     let RuleMatch { evidence, .. } = host::host_busy(facts).into_iter().next()?;
     let command = command(facts, job, &[]);
-    // A request whose completion waits for a processor counts as one that the device works on.
+    // A request whose completion waits for a processor counts as being in the device.
     if let Some(share) = share_in_devices(facts).filter(|share| *share >= 0.5) {
         let experiment = format!(
             "{command} on an otherwise idle machine: equally fast if the device is the limit, otherwise faster"
@@ -344,8 +344,8 @@ fn busy(device: &DeviceUse) -> f64 {
     ticks_ms as f64 * 1e6 / device.elapsed_ns.max(1) as f64
 }
 
-/// The part of all operations' time in which they were requests of a device; `None` where that is
-/// not known.
+/// The share of the operations' total time in which they were requests of a device; `None` if
+/// unknown.
 fn share_in_devices(facts: &Facts<'_>) -> Option<f64> {
     let tops = facts.recording.devices.iter().filter(|device| is_top(&device.name, facts.recording));
     let waited_ns: f64 = tops.map(|device| in_queue(device) * device.elapsed_ns as f64).reduce(|a, b| a + b)?;
@@ -360,7 +360,8 @@ fn in_queue(device: &DeviceUse) -> f64 {
     waited_ms as f64 * 1e6 / device.elapsed_ns.max(1) as f64
 }
 
-/// The job as a command line, with some options changed or, where the new value is empty, left out.
+/// The job as a command line, with some options changed; an option with an empty new value is left
+/// out.
 fn command(facts: &Facts<'_>, job: &Job<'_>, changes: &[(&str, &str)]) -> String {
     let mut options = facts.recording.plan.global_options.clone();
     options.extend(job.first().plan.job_options.clone());
@@ -380,7 +381,7 @@ fn command(facts: &Facts<'_>, job: &Job<'_>, changes: &[(&str, &str)]) -> String
     text
 }
 
-/// A word as a shell takes it.
+/// A word quoted for a shell.
 fn quoted(word: &str) -> String {
     let plain = |character: char| character.is_ascii_alphanumeric() || "-_=./:,%+@".contains(character);
     if word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }

@@ -3,7 +3,7 @@
 use crate::between::{BETWEEN_RUNS, Words};
 use crate::table::RULES;
 
-/// Of every rule: those about several runs, then those about one.
+/// The texts of every rule: first those about several runs, then those about one.
 pub fn all_words() -> impl Iterator<Item = Words> {
     let of_one = RULES.iter().map(|rule| Words {
         name: rule.name,

@@ -1,8 +1,8 @@
-//! What the rules share: what they return, and how the evidence of several jobs becomes one
+//! Shared by the rules: their result type, and how the evidence of several jobs becomes one
 //! sentence.
 //!
-//! One file for each thing that rules look at. A rule is a function from facts to what it has seen,
-//! nothing when all is well.
+//! There is one file for each subject. A rule is a function from facts to matches; it returns none
+//! when all is well.
 
 pub(crate) mod arithmetic;
 pub(crate) mod cache;
@@ -23,26 +23,26 @@ use crate::facts::{Facts, Job};
 /// Most jobs whose numbers are spelled out in one finding.
 const JOBS_SHOWN: usize = 3;
 
-/// What a rule has seen.
+/// What a rule has found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RuleMatch {
     /// Its severity.
     pub severity: Severity,
     /// The numbers.
     pub evidence: String,
-    /// Jobs it is about; empty when it is about the run.
+    /// The jobs concerned; empty for the whole run.
     pub jobs: Vec<String>,
-    /// What follows from it, where that is not what the rule's table says.
+    /// The consequence, if it differs from the one in the table of rules.
     pub consequence: Option<&'static str>,
 }
 
 impl RuleMatch {
-    /// About the run as a whole.
+    /// A match about the whole run.
     pub(crate) fn of_run(severity: Severity, evidence: String) -> RuleMatch {
         RuleMatch { severity, evidence, jobs: Vec::new(), consequence: None }
     }
 
-    /// About some jobs together.
+    /// A match about several jobs together.
     pub(crate) fn of_several(severity: Severity, jobs: Vec<String>, evidence: &str) -> RuleMatch {
         let mut names = jobs.iter().take(JOBS_SHOWN).cloned().collect::<Vec<_>>().join(", ");
         if jobs.len() > JOBS_SHOWN {
@@ -51,13 +51,13 @@ impl RuleMatch {
         RuleMatch { severity, evidence: format!("{names}: {evidence}"), jobs, consequence: None }
     }
 
-    /// The same, with a consequence of its own.
+    /// The same match, with its own consequence.
     pub(crate) fn meaning(self, consequence: &'static str) -> RuleMatch {
         RuleMatch { consequence: Some(consequence), ..self }
     }
 }
 
-/// One finding about every job that `look` says something of.
+/// One finding about every job for which `look` returns something.
 pub(crate) fn of_jobs<'a>(
     facts: &Facts<'a>,
     severity: Severity,
@@ -67,7 +67,7 @@ pub(crate) fn of_jobs<'a>(
     together(severity, seen)
 }
 
-/// One finding of the words about several jobs.
+/// One finding from the sentences about several jobs.
 pub(crate) fn together(severity: Severity, seen: Vec<(&str, String)>) -> Vec<RuleMatch> {
     if seen.is_empty() {
         return Vec::new();

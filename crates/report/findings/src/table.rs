@@ -1,4 +1,4 @@
-//! The rules, in one table: what each looks at, what follows when it fires, what to change.
+//! The rules in one table: what each checks, the consequence, what to change.
 
 use iolab_recording::{Finding, Recording, Severity};
 
@@ -11,9 +11,9 @@ use crate::rules::{
 pub struct Rule {
     /// Its name, as findings carry it.
     pub name: &'static str,
-    /// What it looks at, in a sentence.
+    /// What it checks, in a sentence.
     pub looks_at: &'static str,
-    /// What follows for the figures.
+    /// The consequence for the figures.
     pub consequence: &'static str,
     /// What to change.
     pub advice: &'static str,
@@ -26,9 +26,9 @@ impl std::fmt::Debug for Rule {
     }
 }
 
-/// What must be known about the figures of a recording, the most severe first; a function of the
-/// recording alone. Of a run of several hosts each is judged by itself, for processors and page
-/// caches are not shared; its findings say its name.
+/// What must be known about the figures of a recording, the most severe first; depends on the
+/// recording alone. In a run of several hosts each is judged by itself, because processors and page
+/// caches are not shared; its findings contain its name.
 pub fn find(recording: &Recording) -> Vec<Finding> {
     if !recording.has_several_hosts() {
         return find_on_one(recording);
@@ -52,11 +52,11 @@ fn find_on_one(recording: &Recording) -> Vec<Finding> {
     findings
 }
 
-/// Most findings of one rule and severity that stand apart; a run of many stages would bury the
-/// others.
+/// Most findings of one rule and severity that are listed separately; a run with many stages would
+/// otherwise hide the others.
 const APART: usize = 3;
 
-/// The same, with those that are more than [`APART`] told as one.
+/// Merges findings into one if there are more than [`APART`].
 fn gathered(seen: Vec<RuleMatch>) -> Vec<RuleMatch> {
     let mut made = Vec::new();
     for severity in [Severity::Invalid, Severity::Warning, Severity::Note] {
@@ -86,7 +86,7 @@ fn finding(rule: &Rule, seen: RuleMatch) -> Finding {
     }
 }
 
-/// All rules; within one severity, findings stand in this order.
+/// All rules. Findings of the same severity are in this order.
 pub const RULES: &[Rule] = &[
     Rule {
         name: "interrupted",

@@ -5,8 +5,7 @@ use iolab_text::paragraph;
 
 use crate::Bottleneck;
 
-/// Findings as they stand before a report, in lines of at most `columns`; empty when there are
-/// none.
+/// Findings as printed before a report, in lines of at most `columns`; empty when there are none.
 pub fn findings_text(findings: &[Finding], columns: usize) -> String {
     let mut text = String::new();
     for finding in findings {

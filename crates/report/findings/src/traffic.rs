@@ -1,5 +1,5 @@
-//! What the topmost block devices did while jobs ran, from samples of their counters or from a look
-//! before and after.
+//! The activity of the topmost block devices while jobs ran, from samples of their counters or from
+//! their values before and after.
 //!
 //! ```text
 //! stage     |---- one ----|------- two -------|
@@ -10,7 +10,7 @@
 use iolab_plan::Direction;
 use iolab_recording::{DeviceCounters, DeviceSeries, DeviceUse, Recording};
 
-/// A stage with fewer samples than this within it cannot be told from its neighbours.
+/// A stage with fewer samples cannot be distinguished from its neighbours.
 const SAMPLES_WITHIN: usize = 4;
 
 /// Bytes, requests and merges of reads and writes; trims are not counted.
@@ -21,14 +21,14 @@ pub(crate) struct Traffic {
     pub(crate) merges: [f64; 2],
 }
 
-/// Reads and writes, which are what page cache and devices share.
+/// Reads and writes, the directions that page cache and devices have in common.
 pub(crate) const DATA: [Direction; 2] = [Direction::Read, Direction::Write];
 
 impl Traffic {
     pub(crate) fn between(before: &DeviceCounters, after: &DeviceCounters) -> Traffic {
         let difference = |of: fn(&DeviceCounters) -> u64| of(after).saturating_sub(of(before)) as f64;
         Traffic {
-            // Counters are of 512-byte sectors whatever the device's blocks are
+            // Counters are in 512-byte sectors whatever the device's block size
             // (Documentation/block/stat.rst).
             bytes: [difference(|at| at.read_sectors) * 512.0, difference(|at| at.write_sectors) * 512.0],
             requests: [difference(|at| at.read_ios), difference(|at| at.write_ios)],
@@ -45,7 +45,7 @@ impl Traffic {
         self
     }
 
-    /// Straight line between two looks.
+    /// Linear interpolation between two samples.
     fn part(self, share: f64) -> Traffic {
         Traffic {
             bytes: self.bytes.map(|value| value * share),
@@ -55,7 +55,7 @@ impl Traffic {
     }
 }
 
-/// What a device did in a stretch of the run; `None` when too few samples lie in it.
+/// The activity of a device in a part of the run; `None` when it contains too few samples.
 pub(crate) fn within(device: &DeviceSeries, from_ns: u64, to_ns: u64) -> Option<Traffic> {
     let inside = device.samples.iter().filter(|sample| (from_ns..=to_ns).contains(&sample.at_ns)).count();
     if inside < SAMPLES_WITHIN {
@@ -80,20 +80,20 @@ pub(crate) fn whole_run(recording: &Recording) -> Option<Traffic> {
     tops.map(|device| Traffic::between(&device.before, &device.after)).reduce(Traffic::add)
 }
 
-/// Devices that were told not to count their requests (`queue/iostats`) and did not: of what they
-/// did nothing is known. Some drivers count whatever the setting says, as zram does.
+/// Devices whose request counting was disabled (`queue/iostats`) and that did not count, so that
+/// their activity is unknown. Some drivers count regardless of the setting, such as zram.
 pub(crate) fn uncounted(recording: &Recording) -> Vec<&str> {
     let stands_still = |device: &&DeviceUse| Traffic::between(&device.before, &device.after) == Traffic::default();
     let told_not_to = |name: &&str| setting(recording, name, "iostats") == Some("0");
     recording.devices.iter().filter(stands_still).map(|device| device.name.as_str()).filter(told_not_to).collect()
 }
 
-/// Whether no other device of the run is made of this one.
+/// Whether no other device of the run is built on this one.
 pub(crate) fn is_top(name: &str, recording: &Recording) -> bool {
     !recording.devices.iter().any(|device| device.parts.iter().any(|part| part == name))
 }
 
-/// What a device said of itself when the run began.
+/// A setting of a device when the run began.
 pub(crate) fn setting<'a>(recording: &'a Recording, device: &str, name: &str) -> Option<&'a str> {
     let devices = &recording.observations.as_ref()?.devices;
     Some(devices.iter().find(|series| series.name == device)?.settings.get(name)?.trim())

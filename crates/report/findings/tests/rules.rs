@@ -1,5 +1,6 @@
-//! Every rule on recordings of real runs: what is found in each is exactly what is true of it.
-//! States that could not be had on the machine at hand are made from these by changing a number.
+//! Checks every rule on recordings of real runs: the findings of each are exactly those that are
+//! true of it. States that the available machine could not produce are made from these by changing
+//! a number.
 
 use iolab_findings::{BottleneckKind, RULES, find, limits};
 use iolab_recording::{DamageRecording, QuotaUse, Recording, Severity, VerificationRecording};
@@ -13,7 +14,7 @@ fn rules_of(recording: &Recording) -> Vec<String> {
     find(recording).into_iter().map(|finding| finding.rule).collect()
 }
 
-/// What is true of each recording. Other tasks were busy where it says so.
+/// The true findings of each recording. Other tasks were busy where that is listed.
 const EXPECTED: &[(&str, &[&str])] = &[
     ("buffered-aio", &["host-busy", "submission-blocks", "too-few-samples"]),
     ("buffered-mix", &["page-cache", "page-cache", "host-busy"]),
@@ -62,7 +63,7 @@ fn each_recording_has_its_findings_and_no_others() {
     }
 }
 
-/// A change of a recording after which a rule must fire that was silent before.
+/// A change of a recording that makes a rule fire which did not before.
 type Edge = (&'static str, &'static str, fn(&mut Recording));
 
 const EDGES: &[Edge] = &[
@@ -120,7 +121,7 @@ const EDGES: &[Edge] = &[
     }),
 ];
 
-/// What a recording is whose devices do not count.
+/// Makes a recording one of devices that do not count.
 fn stop_counting(recording: &mut Recording) {
     for device in &mut recording.devices {
         device.after = device.before;
@@ -155,7 +156,7 @@ fn a_change_of_one_number_is_noticed() {
     }
 }
 
-/// What neither a quota nor heat does must not be told, nor what is not known.
+/// Quotas and heat without an effect must not be reported, nor unknown ones.
 #[test]
 fn quotas_and_heat_that_did_nothing_are_not_spoken_of() {
     let quiet = |change: fn(&mut Recording)| {
@@ -163,7 +164,7 @@ fn quotas_and_heat_that_did_nothing_are_not_spoken_of() {
         change(&mut recording);
         assert_eq!(rules_of(&recording), ["too-few-samples"]);
     };
-    // A quota that was never used up, one that took a moment, and heat of earlier times.
+    // A quota that was never used up, one that throttled for a moment, and heat of earlier times.
     quiet(|recording| {
         let host = &mut recording.observations.as_mut().expect("observed").host;
         let before = QuotaUse { periods: 70, throttled_periods: 60, throttled_ns: 5_000_000_000 };
@@ -180,16 +181,16 @@ fn quotas_and_heat_that_did_nothing_are_not_spoken_of() {
         let host = &mut recording.observations.as_mut().expect("observed").host;
         host.iter_mut().for_each(|sample| sample.thermal_events = Some(1_237));
     });
-    // A processor that went offline: its count is gone.
+    // A processor that went offline: its counter is gone.
     quiet(|recording| {
         let host = &mut recording.observations.as_mut().expect("observed").host;
         host.first_mut().expect("samples").thermal_events = Some(3);
     });
 }
 
-/// Rules that no run on the machine at hand could break: two look for defects of iolab, one for a
-/// processor without an invariant TSC, one for sensors of heat; one is of data that this machine
-/// would have to lose, and one of runs that were ended early, of which none was kept.
+/// Rules that no run on the available machine could trigger: two look for defects of iolab, one for
+/// a processor without an invariant TSC, one for heat sensors; one is about data that this machine
+/// would have to lose, and one about runs that were ended early, of which none was kept.
 const ONLY_EDITED: [&str; 6] = ["interrupted", "damaged-data", "littles-law", "bandwidth", "thermal", "clock"];
 
 #[test]
@@ -199,8 +200,7 @@ fn nearly_every_rule_fires_in_a_real_run() {
     assert_eq!(edited, ONLY_EDITED);
 }
 
-/// The level that was left, the one it fell to, and when: as the limit was set, 1500 and 600 IOPS,
-/// after 6.5 s.
+/// The levels before and after, and the time: as the limit was set, 1500 and 600 IOPS, after 6.5 s.
 #[test]
 fn a_cliff_is_told_where_it_was() {
     let findings = find(&recording("cliff"));
@@ -230,7 +230,7 @@ fn the_quota_is_named() {
     assert!(quota.evidence.starts_with(expected), "{}", quota.evidence);
 }
 
-/// Most of the I/O, or a part of it: the words say as much as was seen.
+/// Most of the I/O, or a part of it: the text says as much as was observed.
 #[test]
 fn how_much_came_from_the_page_cache_is_said() {
     let mut recording = recording("buffered-mix");

@@ -1,6 +1,5 @@
-//! The page that belongs to a card. Its lines, such as patterns or interfaces, were measured in
-//! interleaved rounds; each has its median, interval and latencies. Remarks about all of them
-//! follow.
+//! The page of a card. Its lines, such as patterns or interfaces, were measured in interleaved
+//! rounds; each has its median, interval and latencies. Notes about all of them follow.
 
 use iolab_aggregate::{Latency, WholeRun};
 use iolab_charts::{
@@ -18,7 +17,7 @@ use crate::findings::{self, Gathered};
 use crate::frame::{Cell, Header, Section, document, name, number, table};
 use crate::number::{megabytes_per_second, rate, time};
 
-/// All that such a page is made of.
+/// The content of the page of a card.
 #[derive(Debug, Clone, Copy)]
 pub struct CardReport<'a> {
     /// What was measured.
@@ -29,26 +28,26 @@ pub struct CardReport<'a> {
     pub answer: &'a str,
     /// How it was measured, a sentence each.
     pub facts: &'a [String],
-    /// What was measured, in groups that are compared with each other.
+    /// The results, in groups of lines that are compared with each other.
     pub groups: &'a [CardGroup],
-    /// Each finding, and the names of the lines that it was made in.
+    /// Each finding, with the names of the lines concerned.
     pub findings: &'a [(Finding, Vec<String>)],
-    /// Headings and what is said below them.
+    /// Headings and the text below them.
     pub notes: &'a [(String, Vec<String>)],
     /// Further tables.
     pub tables: &'a [CardTable],
-    /// Commands that do it again.
+    /// Commands that repeat the measurement.
     pub again: &'a str,
     /// Version of the program that makes the report.
     pub version: &'a str,
 }
 
-/// Lines that one picture shows beside each other.
+/// Lines shown next to each other in one picture.
 #[derive(Debug, Clone, Default)]
 pub struct CardGroup {
-    /// What they are.
+    /// Title of the group.
     pub title: String,
-    /// Whether bandwidth says more of them than operations do.
+    /// Whether bandwidth is more meaningful for them than IOPS.
     pub is_bandwidth: bool,
     /// The lines.
     pub lines: Vec<CardLine>,
@@ -65,12 +64,12 @@ pub struct CardLine {
     pub bytes_per_second: Vec<f64>,
     /// Latencies of all rounds, ns.
     pub latencies: SparseHistogram,
-    /// Whose latencies they are, if not those of the operations; else empty.
+    /// What the latencies are of, if not of the operations; otherwise empty.
     pub latency_of: String,
 }
 
 impl CardLine {
-    /// Of the recordings of its rounds.
+    /// A line from the recordings of its rounds.
     pub fn of(name: &str, rounds: &[Recording]) -> CardLine {
         let mut line = CardLine { name: name.to_owned(), ..CardLine::default() };
         for recording in rounds {
@@ -88,8 +87,8 @@ impl CardLine {
         median_interval(&self.iops, CONFIDENCE).map(|one| one.estimate)
     }
 
-    /// The findings of all lines' rounds: one of each rule, with the lines that it was made in, the
-    /// gravest first.
+    /// The findings of all lines' rounds: one for each rule, with the lines concerned, the most
+    /// severe first.
     pub fn findings<'a>(lines: impl Iterator<Item = (&'a str, &'a Vec<Recording>)>) -> Vec<(Finding, Vec<String>)> {
         let mut all: Vec<(Finding, Vec<String>)> = Vec::new();
         for (name, rounds) in lines {
@@ -119,7 +118,7 @@ pub struct CardTable {
     pub rows: Vec<Vec<String>>,
 }
 
-/// What confidence is asked of intervals.
+/// Confidence level of the intervals.
 const CONFIDENCE: f64 = 0.95;
 
 /// The page and its figures.
@@ -223,7 +222,7 @@ fn gallery(groups: &[CardGroup]) -> Gallery {
     gallery
 }
 
-/// The most lines in one picture of deciles; more are hard to tell apart.
+/// Most lines in one picture of deciles; more are hard to distinguish.
 const MOST_DECILES: usize = 6;
 
 fn bars(place: usize, group: &CardGroup) -> Groups {
@@ -234,7 +233,7 @@ fn bars(place: usize, group: &CardGroup) -> Groups {
             None => Estimate::default(),
         }
     };
-    // Lines that are far apart are compared in factors.
+    // Lines that are far apart are compared as factors.
     let medians: Vec<f64> =
         group.lines.iter().filter_map(|line| value(line).value).filter(|value| *value > 0.0).collect();
     let (low, high) =

@@ -1,10 +1,10 @@
-//! The figures of a page: which there are, and how they stand in it.
+//! The figures of a page, and how they are embedded in it.
 //!
-//! | file | what |
+//! | file | content |
 //! | --- | --- |
 //! | `choice` | the table of rules: which figures a study gets |
-//! | `axes` | what an axis varies, and how configurations fall into lines along it |
-//! | `values` | estimates of any figure of any configuration, reads and writes apart |
+//! | `axes` | what an axis varies, and how configurations form lines along it |
+//! | `values` | estimates of any figure of any configuration, reads and writes separately |
 //! | `sweeps`, `distributions`, `rounds`, `blocks`, `forests` | figures of studies |
 //! | `over_time`, `devices` | figures of one recording |
 
@@ -39,7 +39,7 @@ use crate::frame::{Cell, counted, details, table};
 pub(crate) struct Gallery {
     prefix: String,
     groups: Vec<Group>,
-    /// Which picture shows which figure of the study, and the title of its group.
+    /// For each picture, the figure of the study that it shows, its id and the title of its group.
     about: Vec<(StudyFigure, String, String)>,
 }
 
@@ -57,13 +57,12 @@ impl Gallery {
         Gallery { prefix: prefix.to_owned(), ..Gallery::default() }
     }
 
-    /// Begins a group; one that stays empty is not shown. Without a title it has no heading of its
-    /// own.
+    /// Begins a group; a group that stays empty is not shown. Without a title it has no heading.
     pub(crate) fn group(&mut self, title: &str, note: &str) {
         self.groups.push(Group { title: title.to_owned(), note: note.to_owned(), figures: Vec::new() });
     }
 
-    /// An id that no other figure has. It does not change when other kinds of figures come or go.
+    /// A unique id. It does not change when other kinds of figures are added or removed.
     pub(crate) fn id(&self, kind: &str) -> String {
         let id = format!("{}{}", self.prefix, xml_name(kind));
         let is_taken = |id: &str| self.groups.iter().flat_map(|group| &group.figures).any(|figure| figure.id == id);
@@ -78,7 +77,7 @@ impl Gallery {
         self.add_of(None, figure);
     }
 
-    /// Adds a figure of the study, to which its conclusion then links.
+    /// Adds a figure of the study, to which its conclusion will link.
     pub(crate) fn add_of(&mut self, about: Option<&StudyFigure>, figure: DrawnChart) {
         if let Some(group) = self.groups.last_mut().filter(|_| !figure.is_empty) {
             self.about.extend(about.map(|about| (about.clone(), figure.id.clone(), group.title.clone())));
@@ -107,7 +106,7 @@ impl Gallery {
         self.groups.into_iter().flat_map(|group| group.figures).collect()
     }
 
-    /// All groups.
+    /// The HTML of all groups.
     pub(crate) fn markup(&self) -> Markup {
         html! {
             @for group in self.groups.iter().filter(|group| !group.figures.is_empty()) {
@@ -125,10 +124,10 @@ impl Gallery {
     }
 }
 
-/// More figures of a kind than these are folded away.
+/// With more figures of a kind, the rest are folded.
 const MOST_AT_ONCE: usize = 6;
 
-/// A name that can stand in ids and file names.
+/// A name for ids and file names.
 fn xml_name(text: &str) -> String {
     text.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' }).collect()
 }
@@ -157,14 +156,13 @@ pub(crate) fn placed(figure: &DrawnChart) -> Markup {
     }
 }
 
-/// Rows of a table on a page: nobody reads more.
+/// Most rows of a table on a page.
 const MOST_ROWS: usize = 400;
-/// The most bytes of numbers that a page carries as a file. Larger tables are reduced to every n-th
-/// row.
+/// Most bytes of numbers that a page embeds as a file. Larger tables are reduced to every n-th row.
 const MOST_BYTES: usize = 64 << 10;
 
 /// The picture comes from the `charts` crate, which escapes text from outside and adds a
-/// description for screen readers. Where a window is narrower than the picture, it scrolls.
+/// description for screen readers. In a window narrower than the picture, it scrolls.
 fn picture(figure: &DrawnChart) -> Markup {
     html! {
         div.drawn {
@@ -178,7 +176,7 @@ fn seen(figure: &DrawnChart) -> Markup {
     html! { p.seen { bdi { @if figure.caption.is_empty() { (figure.title) "." } @else { (figure.caption) } } } }
 }
 
-/// The numbers as a file that the page itself holds.
+/// The numbers as a file embedded in the page.
 fn download(figure: &DrawnChart) -> Markup {
     let all = figure.table.csv();
     let most = figure.table.rows.len() * MOST_BYTES / all.len().max(1);
@@ -193,7 +191,7 @@ fn download(figure: &DrawnChart) -> Markup {
     }
 }
 
-/// Bytes as a URL holds them (RFC 3986, section 2.1).
+/// Bytes encoded for a URL (RFC 3986, section 2.1).
 fn percent_encoded(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len() + text.len() / 4);
     for byte in text.bytes() {

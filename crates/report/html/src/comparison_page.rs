@@ -17,14 +17,14 @@ use crate::number::{change_with_limits, changes, confidence, meaning, shown, tim
 use crate::summary::word;
 use crate::{Page, environment};
 
-/// All that a report of a comparison is made of.
+/// The content of a report of a comparison.
 #[derive(Debug, Clone, Copy)]
 pub struct ComparisonReport<'a> {
-    /// What came out.
+    /// The result.
     pub outcome: &'a ComparisonResult,
-    /// Of which runs: baseline and candidate.
+    /// The compared runs: baseline and candidate.
     pub sides: [&'a Side; 2],
-    /// The command that compares them again.
+    /// The command that repeats the comparison.
     pub command: &'a str,
     /// Version of the program that makes the report.
     pub version: &'a str,
@@ -131,7 +131,7 @@ fn answer(outcome: &ComparisonResult) -> Markup {
     }
 }
 
-/// Notes that are not the short form of a finding.
+/// Notes that do not repeat a finding.
 fn other_notes<'a>(notes: &'a [String], gathered: &[Gathered]) -> Vec<&'a str> {
     let tells = |note: &str, one: &Gathered| {
         SIDES.iter().any(|side| note.starts_with(&format!("{side}: {} in ", one.finding.rule)))
@@ -139,7 +139,7 @@ fn other_notes<'a>(notes: &'a [String], gathered: &[Gathered]) -> Vec<&'a str> {
     notes.iter().map(String::as_str).filter(|note| !gathered.iter().any(|one| tells(note, one))).collect()
 }
 
-/// A single row with its size, several as a tally.
+/// A single row with its size; several rows as counts.
 fn conclusion(rows: &[&ComparisonRow], rules: &DecisionRules) -> Markup {
     let Some(first) = rows.first() else { return html! {} };
     let tally = |wanted: fn(&ComparisonRow) -> bool| rows.iter().filter(|row| wanted(row)).count();
@@ -168,7 +168,7 @@ fn conclusion(rows: &[&ComparisonRow], rules: &DecisionRules) -> Markup {
     }
 }
 
-/// The row that changed most, of those with a verdict that says so.
+/// The row that changed most, of those with a verdict of a change.
 fn largest<'a>(rows: &[&'a ComparisonRow]) -> Option<&'a ComparisonRow> {
     let size = |row: &&ComparisonRow| row.ratio.map_or(0.0, |ratio| ratio.estimate.ln().abs());
     let is_sure = |row: &&ComparisonRow| {
@@ -270,7 +270,7 @@ fn differences(differences: &[Difference]) -> Markup {
     }
 }
 
-/// The most runs of a side that are listed.
+/// Most runs listed for a side.
 const MOST_RUNS: usize = 200;
 
 fn runs(sides: [&Side; 2]) -> Markup {

@@ -55,7 +55,7 @@ pub(crate) fn section(outcome: &Outcome<'_>, digests: &[Digest]) -> Markup {
     }
 }
 
-/// The tool's part of the time per I/O, and whether that is too much.
+/// The tool's share of the time per I/O, and whether that is too much.
 pub(crate) fn share_markup(share: Option<f64>) -> Markup {
     html! {
         @match share {

@@ -1,6 +1,7 @@
-//! What a report of a study keeps of each trial, so that a study of any length fits into memory.
+//! The part of each trial that a report of a study keeps, so that a study of any length fits into
+//! memory.
 //!
-//! Histograms are kept whole: percentiles of several trials come from their sum, never from
+//! Whole histograms are kept: percentiles of several trials come from their sum, never from
 //! averages of percentiles.
 
 use iolab_aggregate::{Latency, Throughput, WholeRun};
@@ -12,9 +13,9 @@ use iolab_study::TrialId;
 /// One trial.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Digest {
-    /// Which.
+    /// The trial in the design.
     pub planned: TrialId,
-    /// Where it ran.
+    /// The machine it ran on.
     pub host: HostFacts,
     /// Version of the program.
     pub iolab_version: String,
@@ -24,7 +25,7 @@ pub struct Digest {
     pub elapsed_ns: u64,
     /// Reads, writes and trims, of all workers.
     pub directions: [DirectionDigest; 3],
-    /// All of these together.
+    /// The sum of all directions.
     pub done: Throughput,
     /// User time of the workers, ns.
     pub user_ns: u64,
@@ -34,13 +35,13 @@ pub struct Digest {
     pub context_switches: u64,
     /// Sum of the workers' measured times, ns.
     pub runtime_ns: u64,
-    /// The tool's own part.
+    /// The tool's own cost.
     pub overheads: Vec<LoopOverhead>,
-    /// What a reader must know.
+    /// Its findings.
     pub findings: Vec<Finding>,
-    /// Other things that were said of the run.
+    /// Other warnings about the run.
     pub warnings: Vec<String>,
-    /// Merges and request sizes of the uppermost device, when there is one.
+    /// Merges and request sizes of the topmost device, if there is one.
     pub device: Option<DeviceDigest>,
 }
 
@@ -55,7 +56,7 @@ pub struct DirectionDigest {
     pub response: SparseHistogram,
 }
 
-/// What a block device did in a trial.
+/// The activity of a block device in a trial.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DeviceDigest {
     /// Kernel name.
@@ -72,7 +73,7 @@ pub struct DeviceDigest {
 const SECTOR_BYTES: u64 = 512;
 
 impl Digest {
-    /// Of the recording of a trial.
+    /// The digest of a trial's recording.
     pub fn of(planned: TrialId, recording: &Recording) -> Digest {
         let whole = WholeRun::new(recording);
         let [user_ns, system_ns] = whole.cpu_ns();

@@ -1,4 +1,4 @@
-//! Where, when and how: the facts that are needed to judge the figures and to reproduce them.
+//! Where, when and how: facts that are needed to judge and reproduce the figures.
 
 use iolab_recording::{Host, HostFacts, Recording};
 use iolab_report::iso_text;
@@ -17,8 +17,8 @@ pub(crate) fn facts(facts: &[Fact]) -> Markup {
     html! { dl.facts { @for (term, value) in facts { div { dt { (term) } dd { (value) } } } } }
 }
 
-/// The machine. If trials ran on different machines, all values are listed: that is a flaw that
-/// readers must see.
+/// The machine. If trials ran on different machines, all values are listed, because readers must
+/// see that flaw.
 pub(crate) fn machine(hosts: &[&HostFacts], versions: &[&str]) -> Markup {
     let distinct = |of: &dyn Fn(&HostFacts) -> String| {
         let mut values: Vec<String> = Vec::new();
@@ -101,7 +101,7 @@ pub(crate) fn date(unix_ns: u64) -> Markup {
     html! { time datetime={ (text.replace(' ', "T")) "Z" } { bdi dir="ltr" { (text) " UTC" } } }
 }
 
-/// A program text.
+/// Program text.
 pub(crate) fn code(text: &str) -> Markup {
     html! { pre tabindex="0" dir="ltr" { code { (text) } } }
 }
@@ -136,7 +136,7 @@ pub(crate) fn order(outcome: &Outcome<'_>, digests: &[Digest]) -> Markup {
     }
 }
 
-/// More trials than these are not listed.
+/// Most trials listed.
 const MOST_TRIALS: usize = 300;
 
 /// The job, what each configuration adds to it, and the study as data.
@@ -147,7 +147,7 @@ pub(crate) fn plan(outcome: &Outcome<'_>, job: &str) -> Markup {
         vec![Cell::Head(format!("c{place:03}")), Cell::Text(outcome.name(place)), Cell::Text(settings.join("  "))]
     };
     let rows: Vec<Vec<Cell>> = outcome.design.configurations.iter().enumerate().map(row).collect();
-    // Plain data with string keys: serialisation has no way to fail.
+    // Plain data with string keys cannot fail to serialise.
     let json = serde_json::to_string_pretty(outcome.study).unwrap_or_default();
     html! {
         h3 { "The job of every trial" }

@@ -1,4 +1,5 @@
-//! Findings of one run or of many: each once, the most severe first, with how many trials share it.
+//! Findings of one or more runs: each once, the most severe first, with the number of trials that
+//! share it.
 
 use iolab_recording::{Finding, Severity};
 use maud::{Markup, html};
@@ -6,20 +7,20 @@ use maud::{Markup, html};
 use crate::digest::Digest;
 use crate::frame::{counted, details, name};
 
-/// One finding with where it was made.
+/// One finding with the runs that have it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Gathered {
     pub(crate) finding: Finding,
     /// The name and the evidence of each run that has the finding.
     pub(crate) seen: Vec<(String, String)>,
-    /// How many runs there are.
+    /// Number of all runs.
     pub(crate) of: usize,
-    /// What a run is called: one, and several.
+    /// What a run is called, in singular and plural.
     pub(crate) unit: [&'static str; 2],
 }
 
-/// Runs in which the same rule found something of the same gravity share a finding: its words are
-/// those of the first, the evidence is of each.
+/// Merges findings of the same rule and severity in several runs: the text is that of the first,
+/// the evidence is listed for each.
 pub(crate) fn gather<'a>(runs: impl ExactSizeIterator<Item = (String, &'a [Finding])>) -> Vec<Gathered> {
     let of = runs.len();
     let mut all: Vec<Gathered> = Vec::new();
@@ -42,7 +43,7 @@ pub(crate) fn gather<'a>(runs: impl ExactSizeIterator<Item = (String, &'a [Findi
     all
 }
 
-/// Findings about all runs together; they stand before those of single runs.
+/// Findings about all runs together; they come before those of single runs.
 pub(crate) fn of_all(findings: &[Finding]) -> Vec<Gathered> {
     let alone = |finding: &Finding| Gathered {
         finding: finding.clone(),
@@ -53,7 +54,7 @@ pub(crate) fn of_all(findings: &[Finding]) -> Vec<Gathered> {
     findings.iter().map(alone).collect()
 }
 
-/// The most pieces of evidence that are printed.
+/// Most pieces of evidence printed.
 const MOST_EVIDENCE: usize = 50;
 
 /// All findings, folded behind one line with their number and the most severe of them. `others` are
@@ -93,7 +94,7 @@ pub(crate) fn markup(findings: &[Gathered], others: &[&str]) -> Markup {
     }
 }
 
-/// Findings of the trials of a study as lines of text, the most severe first: what it means, and
+/// Findings of the trials of a study as lines of text, the most severe first: what each means, and
 /// how many trials share it.
 pub fn warning_lines(digests: &[Digest]) -> Vec<String> {
     let gathered = gather(digests.iter().map(|digest| (String::new(), digest.findings.as_slice())));
@@ -115,7 +116,7 @@ pub fn warning_lines(digests: &[Digest]) -> Vec<String> {
     gathered.iter().filter(|one| one.finding.severity != Severity::Note).map(line).collect()
 }
 
-/// The most findings that the line names.
+/// Most findings named in the line.
 const MOST_NAMED: usize = 3;
 
 fn list(findings: &[&Gathered]) -> Markup {
@@ -159,7 +160,7 @@ impl Gathered {
         runs.len()
     }
 
-    /// Whether what runs saw is not one text.
+    /// Whether the evidence differs between runs.
     fn differs(&self) -> bool {
         self.seen.iter().any(|(_, evidence)| *evidence != self.seen[0].1)
     }

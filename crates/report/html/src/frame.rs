@@ -1,10 +1,10 @@
-//! The frame of every page: head, style, landmarks, contents; and the small parts that all sections
-//! are made of.
+//! The frame of every page: head, style, landmarks, contents; and the small components of all
+//! sections.
 //!
-//! A page needs nothing but itself: no font, no request, and one script that it can do without
-//! (`script.js`). Its content security policy says so, and a browser holds it to that. Whatever
-//! comes from outside (names, texts, messages) enters through the templates, which escape it, and
-//! stands in `bdi`, so that right-to-left text cannot reorder what is around it.
+//! A page is self-contained: no font, no request, and one optional script (`script.js`). Its
+//! content security policy enforces this in the browser. All text from outside (names, texts,
+//! messages) passes through the templates, which escape it, and is put in `bdi`, so that
+//! right-to-left text cannot reorder what is around it.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -12,8 +12,8 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 pub(crate) struct Section {
     id: String,
     title: String,
-    /// What it is called in the contents, below the section that it is a part of; `None` for one
-    /// that stands by itself.
+    /// Its name in the contents, below the section that it is a part of; `None` for a top-level
+    /// section.
     part: Option<String>,
     body: Markup,
 }
@@ -24,26 +24,25 @@ impl Section {
         Section { id: id.into(), title: title.into(), part: None, body }
     }
 
-    /// As a part of the last section before it that stands by itself; `name` is what the contents
-    /// call it.
+    /// Makes it a part of the last top-level section before it; `name` is its entry in the
+    /// contents.
     #[must_use]
     pub(crate) fn part(self, name: impl Into<String>) -> Section {
         Section { part: Some(name.into()), ..self }
     }
 }
 
-/// What stands above the sections.
+/// The part of a page above the sections.
 pub(crate) struct Header<'a> {
     pub(crate) title: &'a str,
-    /// What the study asks; may be empty.
+    /// The question of the study; may be empty.
     pub(crate) question: &'a str,
     /// What was run, where and when.
     pub(crate) facts: Markup,
     pub(crate) version: &'a str,
 }
 
-/// Nothing may be loaded, and no script may run but the page's own; styles and pictures stand in
-/// the page itself.
+/// Forbids all loading and all scripts except the page's own; styles and pictures are inline.
 fn policy() -> String {
     format!(
         "default-src 'none'; script-src 'sha256-{HASH}'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
@@ -63,7 +62,7 @@ pub(crate) fn document(header: &Header<'_>, sections: &[Section]) -> String {
                 meta name="color-scheme" content="light dark";
                 meta name="generator" content={ "iolab " (header.version) };
                 title { (header.title) }
-                // The style sheet is this crate's own text: nothing from outside is in it.
+                // The style sheet is this crate's own text, with nothing from outside.
                 style { (PreEscaped(style)) }
             }
             body {
@@ -89,7 +88,7 @@ pub(crate) fn document(header: &Header<'_>, sections: &[Section]) -> String {
                         script sorts tables, shows values "
                         "under the pointer and hides series; the page is complete without it." }
                 }
-                // The script is this crate's own text, too.
+                // The script is also this crate's own text.
                 script { (PreEscaped(SCRIPT)) }
             }
         }
@@ -97,8 +96,8 @@ pub(crate) fn document(header: &Header<'_>, sections: &[Section]) -> String {
     markup.into_string()
 }
 
-/// Links to all sections: in a row, or where some are parts of others, a line for each whole with
-/// its parts below.
+/// Links to all sections: in a row, or, if some are parts of others, a line for each top-level
+/// section with its parts below.
 fn contents(sections: &[Section]) -> Markup {
     let link = |section: &Section, name: &str| html! { a href={ "#" (section.id) } { bdi { (name) } } };
     let has_parts = sections.iter().any(|section| section.part.is_some());
@@ -118,19 +117,19 @@ fn contents(sections: &[Section]) -> Markup {
     }
 }
 
-/// A text from outside, kept apart from what is around it.
+/// A text from outside, isolated from what is around it.
 pub(crate) fn name(text: &str) -> Markup {
     html! { bdi { (text) } }
 }
 
-/// A number with its unit, which is read from left to right wherever it stands.
+/// A number with its unit, always read from left to right.
 pub(crate) fn number(text: &str) -> Markup {
     html! { bdi.n dir="ltr" { (text) } }
 }
 
-/// A table that scrolls by itself where it is too wide, and that keyboards can reach.
+/// A table that scrolls when it is too wide, and that is reachable by keyboard.
 pub(crate) fn table(caption: &Markup, label: &str, head: &[&str], rows: &[Vec<Cell>]) -> Markup {
-    // A heading stands above its numbers.
+    // Headings of numeric columns are aligned like their numbers.
     let counts =
         |place: usize| rows.first().and_then(|row| row.get(place)).is_some_and(|cell| matches!(cell, Cell::Number(_)));
     html! {
@@ -146,7 +145,7 @@ pub(crate) fn table(caption: &Markup, label: &str, head: &[&str], rows: &[Vec<Ce
 
 /// One cell of a table.
 pub(crate) enum Cell {
-    /// What the row is about.
+    /// The name of the row.
     Head(String),
     /// A text from outside.
     Text(String),
@@ -169,7 +168,7 @@ impl Cell {
     }
 }
 
-/// Something long, behind its heading.
+/// Long content, folded behind its heading.
 pub(crate) fn details(summary: &str, body: &Markup) -> Markup {
     html! { details { summary { (summary) } (body) } }
 }
@@ -179,10 +178,10 @@ pub(crate) fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
-/// The text between the tags, byte by byte.
+/// The exact text between the tags.
 const SCRIPT: &str = include_str!("script.js");
 
-/// SHA-256 of [`SCRIPT`] as policies have it (base64). A test computes it again.
+/// SHA-256 of [`SCRIPT`] for the content security policy (base64). A test recomputes it.
 const HASH: &str = "chtYs+hOJP1awgxiw+fg2rc5qpfIztsb/QahoNmcm+0=";
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! Reports as one self-contained HTML file: of a study, of a single recording, or of two sets of
 //! runs compared with each other.
 //!
-//! Values in, text out: files are read and written by the program. A page needs nothing but itself:
-//! it loads nothing, can do without its one script, and reads in light and dark, on paper, on a
-//! telephone and aloud. Every chart has its data as a table beside it. What is escaped, and how
-//! directions of text are kept apart, is in `frame.rs`; which figures a study gets is in the table
-//! of `charts/choice.rs`.
+//! Values in, text out: the program reads and writes the files. A page is self-contained: it loads
+//! nothing, works without its one script, and is readable in light and dark, on paper, on a
+//! telephone and by a screen reader. Every chart has its data as a table next to it. `frame.rs`
+//! describes escaping and the isolation of text directions; the table in `charts/choice.rs`
+//! determines which figures a study gets.
 
 mod card_page;
 mod charts;
@@ -34,11 +34,11 @@ pub use recording_page::recording_page;
 pub use study_page::{StudyReport, collection_page, exemplars, study_page};
 pub use trace_page::{TraceReport, trace_page};
 
-/// A page, and the figures in it for those who want them as files.
+/// A page, and its figures for callers that want them as files.
 #[derive(Debug, Clone)]
 pub struct Page {
     /// The document.
     pub html: String,
-    /// Its figures, in its order.
+    /// Its figures, in order.
     pub figures: Vec<iolab_charts::DrawnChart>,
 }

@@ -1,7 +1,7 @@
 //! Values of figures as text: three digits, one unit, and what a ratio means in words.
 //!
-//! A rate is printed with decimal prefixes, bytes with binary ones, as the reports for terminals
-//! do. Nothing here is HTML.
+//! A rate is printed with decimal prefixes, bytes with binary ones, as in the terminal reports.
+//! Nothing here is HTML.
 
 use iolab_statistics::Interval;
 use iolab_study::{Figure, FigureDirection, Measure};
@@ -19,7 +19,7 @@ pub(crate) fn shown(figure: &Figure, value: f64) -> String {
     }
 }
 
-/// A time in three digits, spelled as in figures: `54.0 µs`.
+/// A time with three digits, spelled as in figures: `54.0 µs`.
 pub(crate) fn time(ns: f64) -> String {
     iolab_units::rounded_ns(ns)
 }
@@ -29,7 +29,7 @@ pub(crate) fn limits(figure: &Figure, interval: &Interval) -> String {
     format!("{} to {}", shown(figure, interval.low), shown(figure, interval.high))
 }
 
-/// Something per second: `1.23 M/s`, `456 /s`.
+/// A rate per second: `1.23 M/s`, `456 /s`.
 pub(crate) fn rate(value: f64) -> String {
     scaled(value, &DECIMAL, "/s")
 }
@@ -39,7 +39,7 @@ pub(crate) fn bytes_per_second(value: f64) -> String {
     scaled(value, &BINARY, "B/s")
 }
 
-/// Bytes per second with decimal prefixes, as sheets of drives have them: `1234 MB/s`.
+/// Bytes per second with decimal prefixes, as in data sheets of drives: `1234 MB/s`.
 pub(crate) fn megabytes_per_second(value: f64) -> String {
     let millions = value / 1e6;
     format!("{millions:.*} MB/s", decimals(millions))
@@ -68,7 +68,7 @@ fn scaled(value: f64, units: &[(f64, &str)], name: &str) -> String {
     format!("{number:.*}{gap}{letter}{name}", if whole { 0 } else { decimals(number) })
 }
 
-/// Decimals that make three digits.
+/// The number of decimals that makes three digits.
 fn decimals(number: f64) -> usize {
     match number.abs() {
         99.95.. => 0,
@@ -77,7 +77,7 @@ fn decimals(number: f64) -> usize {
     }
 }
 
-/// A whole number in groups of three: `1,234,567`.
+/// An integer in groups of three digits: `1,234,567`.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -90,13 +90,13 @@ pub(crate) fn grouped(number: u64) -> String {
     text
 }
 
-/// A part of a whole, percent.
+/// A share of a whole, in percent.
 pub(crate) fn percent(share_percent: f64) -> String {
     format!("{share_percent:.*} %", usize::from(share_percent < 99.95))
 }
 
 /// A ratio of two values of a figure with its limits: as changes in percent, or all three as
-/// factors where percent would be hard to read.
+/// factors if percent would be hard to read.
 pub(crate) fn changes(ratio: &Interval) -> [String; 3] {
     let all = [ratio.estimate, ratio.low, ratio.high];
     let is_large = all.iter().any(|ratio| !(0.5..2.0).contains(ratio));
@@ -105,7 +105,7 @@ pub(crate) fn changes(ratio: &Interval) -> [String; 3] {
 
 fn change(ratio: f64) -> String {
     let percent = (ratio - 1.0) * 100.0;
-    // A true minus sign is as wide as the plus, and read aloud as one.
+    // A true minus sign is as wide as the plus, and is read aloud as minus.
     let sign = if percent < -0.05 { "\u{2212}" } else { "+" };
     format!("{sign}{:.1} %", percent.abs())
 }
@@ -126,7 +126,7 @@ pub(crate) fn confidence(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-/// What a figure is, for headings: `IOPS`, `99th percentile of latency`.
+/// The name of a figure in headings: `IOPS`, `99th percentile of latency`.
 pub(crate) fn meaning(figure: &Figure) -> String {
     let of = match figure.side {
         FigureDirection::All => "",

@@ -8,12 +8,12 @@ use crate::frame::name;
 use crate::number::{limits, shown};
 use crate::standing::Outcome;
 
-/// The most cells of the small table. With more configurations, a list shows the best.
+/// Most cells of the small table. With more configurations, a list shows the best.
 const MOST_CELLS: usize = 48;
 /// Lines of that list.
 const MOST_LINES: usize = 10;
 
-/// How a configuration stands to the best one.
+/// How a configuration compares with the best one.
 #[derive(Clone, Copy, PartialEq)]
 enum Standing {
     Best,
@@ -181,8 +181,8 @@ impl Overview<'_> {
         }
     }
 
-    /// A part of a hundred: of the largest value, or where values are far apart of the way from the
-    /// smallest to it in factors.
+    /// Length of the bar in percent: of the largest value, or, if values are far apart, on a
+    /// logarithmic scale from the smallest to the largest.
     fn part(&self, configuration: usize) -> u32 {
         let value = self.outcome.row(self.figure, configuration).and_then(|row| row.median).map(|one| one.estimate);
         let (low, high) = self.range;
@@ -206,7 +206,7 @@ impl Overview<'_> {
     }
 }
 
-/// What the best configuration does in every figure.
+/// All figures of the best configuration.
 pub(crate) fn best(outcome: &Outcome<'_>, best: usize) -> Markup {
     let known = outcome.analysis.figures.iter().enumerate().take(MOST_FIGURES);
     let known = known.filter_map(|(number, figure)| Some((figure, outcome.row(number, best)?.median?)));
@@ -226,5 +226,5 @@ pub(crate) fn best(outcome: &Outcome<'_>, best: usize) -> Markup {
     }
 }
 
-/// The tables have further figures of each configuration.
+/// Most figures listed here; the tables contain the others.
 const MOST_FIGURES: usize = 6;

@@ -110,7 +110,7 @@ fn jobs(jobs: &[JobFigures<'_>]) -> Markup {
             Cell::Number(bytes(direction.bytes as f64)),
             Cell::Number(rate(direction.ios_per_second())),
             Cell::Number(bytes_per_second(direction.bytes_per_second())),
-            // Over windows of the run, as fio has it.
+            // Over windows of the run, as in fio.
             Cell::Number(match direction.bandwidth.samples {
                 0 | 1 => "\u{2013}".to_owned(),
                 _ => bytes_per_second(direction.bandwidth.stddev * 1024.0),
@@ -139,7 +139,7 @@ fn jobs(jobs: &[JobFigures<'_>]) -> Markup {
     }
 }
 
-/// A job as tables name it: with its hosts where there are several.
+/// The name of a job in tables: with its hosts if there are several.
 fn titled(job: &JobFigures<'_>) -> String {
     let own = &job.plan.job;
     if job.hosts.is_empty() { own.clone() } else { format!("{own} on {}", job.hosts.join(", ")) }
@@ -187,7 +187,7 @@ fn schedule(job: &JobFigures<'_>) -> Markup {
 fn drift(job: &JobFigures<'_>) -> Markup {
     let Some(drift) = &job.drift else { return html! {} };
     let head = ["from", "operations", "late on average", "late at most"];
-    // A page shows what a person can read: periods are merged into this number of rows.
+    // Periods are merged into this number of rows, so that the page stays readable.
     const ROWS: usize = 20;
     let rows = drift.series.chunks(drift.series.len().div_ceil(ROWS).max(1)).map(|stretches| {
         let operations: u64 = stretches.iter().map(|one| one.operations).sum();

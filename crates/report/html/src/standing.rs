@@ -1,10 +1,10 @@
-//! Which configuration is best at what: the conclusions of a study as data, before they become
-//! sentences.
+//! Which configuration is best in each figure: the conclusions of a study as data, before they
+//! become sentences.
 //!
-//! Configurations that differ in the compared axis only form a *contest*. In each contest the
-//! configuration with the best median is compared with every other one of it. All comparisons are
-//! those of the study's analysis, whose limits hold together for every two configurations; so
-//! choosing the best after having seen the figures is paid for.
+//! Configurations that differ only in the compared axis form a *contest*. In each contest the
+//! configuration with the best median is compared with every other one. All comparisons come from
+//! the study's analysis, whose limits hold together for every two configurations; so choosing the
+//! best after having seen the figures is accounted for.
 
 use iolab_statistics::{Better, Comparison, DecisionRules, Interval};
 use iolab_study::{Analysis, Contrast, Design, FigureValues, Study};
@@ -18,7 +18,7 @@ pub(crate) struct Outcome<'a> {
     pub(crate) rules: &'a DecisionRules,
 }
 
-/// Configurations that differ in the compared axis only.
+/// Configurations that differ only in the compared axis.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Contest {
     /// Numbers of the configurations.
@@ -42,11 +42,11 @@ pub(crate) struct Standing {
     pub(crate) unknown: Vec<usize>,
 }
 
-/// One that is not the best.
+/// A configuration that is not the best.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Rival {
     pub(crate) configuration: usize,
-    /// Best over this one.
+    /// The ratio of the best to this one.
     pub(crate) comparison: Comparison,
 }
 
@@ -73,7 +73,7 @@ impl<'a> Outcome<'a> {
         points
     }
 
-    /// Axes of which there is more than one point.
+    /// Axes with more than one point.
     pub(crate) fn varied_axes(&self) -> Vec<usize> {
         (0..self.design.axes.len()).filter(|axis| self.points(*axis).len() > 1).collect()
     }
@@ -143,8 +143,8 @@ impl<'a> Outcome<'a> {
         Some(Standing { common: contest.common, best, median: median(best)?, rivals, unknown })
     }
 
-    /// The comparisons that are shown in full: where the study names a baseline, or varies one
-    /// axis, each configuration against the one that differs from it in that axis only; else each
+    /// The comparisons shown in full. If the study names a baseline or varies one axis: each
+    /// configuration against the one that differs from it only in that axis. Otherwise: each
     /// against the baseline of all axes.
     pub(crate) fn shown_contrasts(&self, figure: usize) -> Vec<Contrast> {
         let base = self.analysis.standings.iter().find(|one| one.figure == figure).map_or(0, |one| one.baseline);

@@ -13,7 +13,7 @@ use crate::frame::{Cell, counted, details, name, number, table};
 use crate::number::{bytes, percent, shown, time};
 use crate::standing::Outcome;
 
-/// Whether anything was done for a steady state.
+/// Whether the study did anything for a steady state.
 pub(crate) fn exists(outcome: &Outcome<'_>) -> bool {
     !outcome.analysis.preconditioned.is_empty() || !outcome.analysis.warm_ups.is_empty()
 }
@@ -26,7 +26,7 @@ pub(crate) fn gallery(outcome: &Outcome<'_>, prefix: &str) -> Gallery {
     gallery
 }
 
-/// The section, around the figures of its [`gallery()`].
+/// The section, with the figures of its [`gallery()`].
 pub(crate) fn section(outcome: &Outcome<'_>, gallery: &Gallery) -> Markup {
     let analysis = outcome.analysis;
     html! {
@@ -128,7 +128,7 @@ fn preconditioning(outcome: &Outcome<'_>) -> Markup {
     }
 }
 
-/// The window that was judged, its mean, and how far its values lie apart and its line moves.
+/// The window that was judged, its mean, and the spread of its values and the slope of its line.
 fn judged(done: &Preconditioned) -> [String; 4] {
     let share = |value: f64| percent(value * 100.0);
     judged_window(done).map_or(["\u{2013}"; 4].map(str::to_owned), |window| {
@@ -218,7 +218,7 @@ fn each_warm_up(outcome: &Outcome<'_>, all: &[TrialWarmUp]) -> Markup {
     }
 }
 
-/// More trials than these are not listed.
+/// Most trials listed.
 const MOST_TRIALS: usize = 300;
 
 fn share_percent(one: &TrialWarmUp) -> f64 {

@@ -13,7 +13,7 @@ use crate::standing::Outcome;
 use crate::summary::Links;
 use crate::{Page, cost, environment, findings, results, steady, summary, verdicts};
 
-/// All that a report of a study is made of.
+/// The content of a report of a study.
 #[derive(Debug, Clone, Copy)]
 pub struct StudyReport<'a> {
     /// The study.
@@ -22,13 +22,13 @@ pub struct StudyReport<'a> {
     pub design: &'a Design,
     /// The result.
     pub analysis: &'a Analysis,
-    /// By which rules.
+    /// The decision rules.
     pub rules: &'a DecisionRules,
     /// The text of its job.
     pub job: &'a str,
-    /// Its folder, as the reader would name it.
+    /// The path of its folder for the reader.
     pub folder: &'a str,
-    /// Trials that were not run, or not to their end.
+    /// Number of trials that were not run, or not completed.
     pub missing: usize,
     /// The trials that were run and recorded; those of a command leave no recording.
     pub digests: &'a [Digest],
@@ -69,7 +69,7 @@ pub fn collection_page(collection: &Collection, reports: &[StudyReport<'_>]) -> 
     Page { html: document(&header, &all), figures }
 }
 
-/// The titles of studies; a number distinguishes equal titles.
+/// The titles of studies; equal titles get a number.
 fn distinct_titles(reports: &[StudyReport<'_>]) -> Vec<String> {
     let title = |(place, report): (usize, &StudyReport<'_>)| {
         let title = &report.study.title;
@@ -122,7 +122,7 @@ fn sections(report: &StudyReport<'_>, prefix: &str, title: &str) -> (Vec<Section
     (sections, forests.chain(gallery.into_figures()).chain(rounds.into_figures()).collect())
 }
 
-/// What stands behind the points of the axes, where the study says so.
+/// The meaning of the points of the axes, if the study gives it.
 fn ways(study: &Study) -> Option<Markup> {
     let rows: Vec<Vec<Cell>> = study
         .axes
@@ -148,7 +148,7 @@ fn forests(outcome: &Outcome<'_>, prefix: &str) -> Vec<(usize, DrawnChart)> {
     compared.map(|number| (number, forest(outcome, number, prefix))).collect()
 }
 
-/// The pictures of a figure of the study: its verdicts, then what shows it along what was varied.
+/// The pictures of a figure of the study: its verdicts, then the pictures along what was varied.
 fn links(
     number: usize,
     outcome: &Outcome<'_>,
@@ -161,7 +161,7 @@ fn links(
     verdicts.chain(pictures.map(|(id, title)| (id, lowered(&title)))).collect()
 }
 
-/// What the study varied, then what happened in some typical trials.
+/// Figures along what the study varied, then figures of some typical trials.
 fn gallery(report: &StudyReport<'_>, outcome: &Outcome<'_>, prefix: &str) -> Gallery {
     let mut gallery = Gallery::new(prefix);
     study_charts(&mut gallery, Material { outcome: *outcome, digests: report.digests });

@@ -1,5 +1,5 @@
-//! The summary: the answer that terminals show, too, then the conclusions in sentences. Where
-//! nothing can be concluded, the sentence says why and what would decide.
+//! The summary: the answer that terminals also show, then the conclusions in sentences. If nothing
+//! can be concluded, the sentence says why and what would decide.
 
 use iolab_statistics::Verdict;
 use iolab_study::{Figure, Measure, answer, would_decide_all};
@@ -56,8 +56,8 @@ pub(crate) fn section(outcome: &Outcome<'_>, findings: &[Gathered], missing: usi
     }
 }
 
-/// The result of one figure, in the words of the answer where configurations differ in more than
-/// one axis, and the links that follow it.
+/// The result of one figure, in the words of the answer if configurations differ in more than one
+/// axis, and the links that follow it.
 fn conclusion(outcome: &Outcome<'_>, number_of_figure: usize, told: Option<&str>, links: &Markup) -> Markup {
     let figure = &outcome.analysis.figures[number_of_figure];
     let standings = outcome.standings(number_of_figure);
@@ -130,7 +130,7 @@ fn superlative(figure: &Figure) -> &'static str {
     if figure.is_judged() { "best" } else { "highest" }
 }
 
-/// The most rivals that are named; more are counted.
+/// Most rivals named; further ones are counted.
 const MOST_NAMED: usize = 4;
 
 fn listed(outcome: &Outcome<'_>, rivals: &[&Rival]) -> Markup {
@@ -160,7 +160,7 @@ fn interval_note(figure: &Figure, standing: &Standing) -> Markup {
     html! { @if median.low < median.high { "(" (number(&limits(figure, median))) ", " (confidence(median.confidence)) ")" } }
 }
 
-/// Several contests: who wins how many; a table has the rest.
+/// Several contests: how many each configuration wins; a table has the rest.
 fn tally(outcome: &Outcome<'_>, figure: &Figure, standings: &[Standing]) -> Markup {
     let is_clear = |standing: &&Standing| {
         !standing.rivals.is_empty() && standing.rivals.iter().all(|rival| rival.comparison.verdict == Verdict::Better)
@@ -227,8 +227,8 @@ fn verdicts(outcome: &Outcome<'_>, figure: &Figure, standing: &Standing) -> Mark
     }
 }
 
-/// The word of a verdict on `figure`, as seen from the candidate. Where neither direction is good
-/// in itself, it is higher or lower.
+/// The word for a verdict on `figure`, from the candidate's point of view. If neither direction is
+/// good in itself, it is higher or lower.
 pub(crate) fn word(figure: &Figure, verdict: Verdict) -> Markup {
     let (class, sign) = match verdict {
         Verdict::Better if figure.is_judged() => ("better", "▲"),
@@ -239,6 +239,6 @@ pub(crate) fn word(figure: &Figure, verdict: Verdict) -> Markup {
         Verdict::Undecided { .. } => ("undecided", "?"),
     };
     let word = iolab_study::word(figure, verdict);
-    // The sign is for readers who cannot distinguish the colours; the word is for everybody.
+    // The sign is for readers who cannot distinguish the colours; the word is for everyone.
     html! { span class={ "verdict " (class) } { span aria-hidden="true" { (sign) } " " (word) } }
 }

@@ -1,4 +1,4 @@
-//! The page of a trace: what a program did to storage, over time and in sum.
+//! The page of a trace: what a program did to storage, over time and in total.
 
 use std::collections::BTreeMap;
 
@@ -13,23 +13,23 @@ use crate::Page;
 use crate::charts::{Gallery, spectrum_of};
 use crate::frame::{Cell, Header, Section, document, name, table};
 
-/// The most files whose offsets are drawn: those with most transfers.
+/// Most files whose offsets are drawn: those with most transfers.
 const FILES: usize = 6;
-/// Rows of a table of sizes.
+/// Most rows of a table of sizes.
 const SIZES: usize = 12;
 
-/// All that such a page is made of.
+/// The content of the page of a trace.
 #[derive(Debug, Clone, Copy)]
 pub struct TraceReport<'a> {
     /// What was traced.
     pub title: &'a str,
     /// What the trace does not contain, and its tables as text.
     pub text: &'a str,
-    /// What is drawn.
+    /// The data of the figures.
     pub picture: &'a Picture,
     /// Paths of its files, by number.
     pub paths: &'a [String],
-    /// Commands that do it again.
+    /// Commands that repeat it.
     pub again: &'a str,
     /// Version of the program that makes the report.
     pub version: &'a str,

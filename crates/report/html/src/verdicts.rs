@@ -8,7 +8,7 @@ use crate::number::{changes, confidence, meaning, percent};
 use crate::standing::Outcome;
 use crate::summary::word;
 
-/// Whether there is anything to show.
+/// Whether there are comparisons to show.
 pub(crate) fn exist(outcome: &Outcome<'_>) -> bool {
     !outcome.analysis.contrasts.is_empty()
 }
@@ -81,7 +81,7 @@ fn chance(p: f64) -> String {
     if p < 0.001 { "< 0.001".to_owned() } else { format!("{p:.3}") }
 }
 
-/// What each axis does over all others, and where two interact.
+/// The effect of each axis over all others, and interactions of two.
 fn axes(outcome: &Outcome<'_>, standing: &Standing) -> Markup {
     let figure = &outcome.analysis.figures[standing.figure];
     let mut rows: Vec<Vec<Cell>> = Vec::new();

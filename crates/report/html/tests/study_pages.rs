@@ -1,5 +1,5 @@
-//! Pages of made-up studies: their outline, what they say, and that nothing from outside gets out
-//! of its place.
+//! Pages of made-up studies: their outline, their statements, and that no text from outside breaks
+//! the markup.
 
 use iolab_aggregate::Throughput;
 use iolab_histogram::Histogram;
@@ -12,7 +12,7 @@ use iolab_study::{
 };
 use iolab_testkit::html::{HtmlPage, read_html};
 
-/// A study with trials that were never run, but could have been.
+/// A study with simulated trials.
 struct Made {
     study: Study,
     design: Design,
@@ -29,13 +29,13 @@ impl Made {
 
 const HEAD: &str = "job_text = \"[j]\\nrw=randread\\n\"\nblocks = 7\nfigures = [\"iops\", \"p99\"]\n";
 
-/// Of a study file; `speed` is the operations per second of a configuration, by its points.
+/// From a study file; `speed` gives the operations per second of a configuration, by its points.
 fn made(text: &str, speed: impl Fn(&[String]) -> f64) -> Made {
     let study = read(text).expect("a study");
     let design = design(&study).expect("a design");
     let (mut trials, mut digests) = (Vec::new(), Vec::new());
     for (place, planned) in design.trials.iter().enumerate() {
-        // The machine is a little slower in each block, and trials differ by a little more.
+        // The machine becomes a little slower in each block, and trials differ by a little more.
         let slower = 1.0 + 0.1 * f64::from(planned.block) + 0.002 * (place % 5) as f64;
         let iops = speed(&design.configurations[planned.configuration].points) / slower;
         let latency_ns = 1e9 / iops;
@@ -74,7 +74,7 @@ fn digest(planned: iolab_study::TrialId, iops: f64) -> Digest {
     }
 }
 
-/// The page, and the same read by a strict reader.
+/// The page, and the same parsed by a strict parser.
 fn shown(made: &Made) -> (String, HtmlPage) {
     let rules = DecisionRules::default();
     let analysis = made.analysis(&rules);
@@ -105,7 +105,7 @@ fn engines() -> Made {
     made(&text, |points| if points[0] == "psync" { 10_000.0 } else { 20_000.0 })
 }
 
-/// The text of a page, as it is read.
+/// The text of a page as read.
 fn plain(page: &HtmlPage) -> String {
     page.text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -240,8 +240,8 @@ fn all_configurations_are_seen_at_once() {
         overview.contains("undecided against it") || overview.contains("equivalent to it"),
         "64k is as good: {overview}"
     );
-    // Each conclusion leads to its verdicts and to the matrix; the reader has checked that they are
-    // there.
+    // Each conclusion links to its verdicts and to the matrix; the parser has checked that the
+    // targets exist.
     for link in ["href=\"#figure-ratios-0-bandwidth\"", "href=\"#figure-bandwidth-matrix\""] {
         assert!(html.contains(link), "{link}");
     }
@@ -340,7 +340,7 @@ fn several_studies_share_a_page() {
     read.stands_alone();
     let parts: Vec<&str> = read.headings.iter().filter(|one| one.0 == 2).map(|one| one.1.as_str()).collect();
     assert_eq!((parts[0], parts[1]), ("Interfaces", "Interfaces: verdicts"));
-    // The contents have a line for each study, with its sections in it.
+    // The contents have a line for each study, with its sections.
     let [one, parts_of_one] = [
         "<li><a href=\"#s1-summary\"><bdi>Interfaces</bdi></a><ul>",
         "<li><a href=\"#s1-verdicts\"><bdi>Verdicts</bdi></a></li>",

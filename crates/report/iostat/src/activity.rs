@@ -1,4 +1,4 @@
-//! What a block device did between two looks.
+//! The activity of a block device between two samples.
 
 use iolab_recording::{DeviceCounters, DeviceSample};
 
@@ -7,9 +7,9 @@ use iolab_recording::{DeviceCounters, DeviceSample};
 pub struct DeviceActivity {
     /// The increases of the counters; `in_flight` is the value of the later sample.
     pub gained: DeviceCounters,
-    /// Time between the looks, ns.
+    /// Time between the samples, ns.
     pub elapsed_ns: u64,
-    /// The number of devices that are added up here.
+    /// The number of devices added up.
     pub devices: u64,
 }
 
@@ -21,7 +21,7 @@ impl DeviceActivity {
         DeviceActivity { gained: gained(&before.counters, &after.counters), elapsed_ns, devices: 1 }
     }
 
-    /// Of several devices together, in time that passed for all of them.
+    /// The sum of several devices, over a time that passed for all of them.
     pub fn of_group(members: &[DeviceActivity], elapsed_ns: u64) -> DeviceActivity {
         let gained = members.iter().fold(DeviceCounters::default(), |sum, one| added(&sum, &one.gained));
         DeviceActivity { gained, elapsed_ns, devices: members.len().max(1) as u64 }
@@ -32,14 +32,13 @@ impl DeviceActivity {
         DeviceActivity::between(&DeviceSample::default(), look)
     }
 
-    /// Whether a request was completed.
+    /// Whether no request was completed.
     pub fn is_idle(&self) -> bool {
         let gained = &self.gained;
         gained.read_ios + gained.write_ios + gained.discard_ios + gained.flush_ios == 0
     }
 
-    /// This many in one second. In sysstat's order of operations, so that the last digit is the
-    /// same.
+    /// A count per second, in sysstat's order of operations, so that the last digit is the same.
     pub(crate) fn per_second(&self, count: u64) -> f64 {
         let hundredths = self.elapsed_ns as f64 / 1e7;
         if hundredths == 0.0 { 0.0 } else { count as f64 / hundredths * 100.0 }
@@ -55,7 +54,7 @@ fn added(sum: &DeviceCounters, one: &DeviceCounters) -> DeviceCounters {
     paired(sum, one, u64::saturating_add)
 }
 
-/// Combines each figure of one with the same figure of the other.
+/// Combines each counter of one with the same counter of the other.
 fn paired(one: &DeviceCounters, other: &DeviceCounters, joined: fn(u64, u64) -> u64) -> DeviceCounters {
     DeviceCounters {
         read_ios: joined(one.read_ios, other.read_ios),
@@ -78,7 +77,7 @@ fn paired(one: &DeviceCounters, other: &DeviceCounters, joined: fn(u64, u64) -> 
     }
 }
 
-/// Of reads, writes and discards.
+/// Reads, writes and discards together.
 pub(crate) fn ios(of: &DeviceActivity) -> u64 {
     of.gained.read_ios + of.gained.write_ios + of.gained.discard_ios
 }

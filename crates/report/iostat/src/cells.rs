@@ -1,17 +1,17 @@
-//! One figure as text of a width: rounded as asked, or for people (`--human`): sizes with a letter,
-//! shares with their sign.
+//! Formats one figure in a given width: with fixed decimals, or for people (`--human`): sizes with
+//! a unit letter, shares with a percent sign.
 //!
-//! For people sizes have at most one decimal and a letter for the power of 1024, from `k` on; a
-//! share gives one of its characters to the sign.
+//! In the form for people, sizes have at most one decimal and a letter for the power of 1024, from
+//! `k` on; a share uses one of its characters for the sign.
 
 use crate::{DataUnit, DeviceActivity, DeviceColumn, FigureKind, ReportLayout};
 
 const LETTERS: [char; 5] = ['k', 'M', 'G', 'T', 'P'];
-/// What is left when there are no more letters.
+/// Printed when there are no more unit letters.
 const BEYOND: char = '?';
 
 impl ReportLayout {
-    /// The column's figure, to the right of a place of the column's width.
+    /// The column's figure, right-aligned in the column's width.
     pub(crate) fn cell(&self, column: &DeviceColumn, activity: &DeviceActivity) -> String {
         let width = column.width;
         match column.figure {
@@ -23,7 +23,7 @@ impl ReportLayout {
         }
     }
 
-    /// An amount of sectors as a whole number of the unit.
+    /// An amount in sectors as an integer of the unit.
     pub(crate) fn amount(&self, sectors: u64, width: usize) -> String {
         if self.human {
             sized(sectors as f64 / 2.0, width, self.decimals)

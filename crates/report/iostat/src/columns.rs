@@ -2,7 +2,7 @@
 
 use crate::DeviceActivity;
 
-/// In what amounts of data are shown.
+/// The unit of amounts of data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DataUnit {
     /// 1024 bytes (`-k`).
@@ -26,10 +26,10 @@ impl DataUnit {
     }
 }
 
-/// What kind of figure a column shows; sizes and shares are written differently for people.
+/// The kind of a column's figure; sizes and shares have a special form for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FigureKind {
-    /// A rate, a time, a length of a queue.
+    /// A rate, a time, a queue length.
     Number,
     /// An amount of data.
     Amount,
@@ -39,27 +39,27 @@ pub enum FigureKind {
 
 /// One column.
 pub struct DeviceColumn {
-    /// Its name, in kilobytes where there is a choice.
+    /// Its name, in kilobytes if there is a choice.
     pub name: &'static str,
-    /// Its name in megabytes; empty where there is no choice.
+    /// Its name in megabytes; empty if there is no choice.
     pub mega: &'static str,
-    /// Its key in iostat's JSON; empty: the name.
+    /// Its key in iostat's JSON; if empty, the name.
     pub key: &'static str,
     /// Other spellings.
     pub aliases: &'static [&'static str],
-    /// Least characters of its values.
+    /// Minimum width of its values, characters.
     pub width: usize,
     /// What kind of figure it is.
     pub figure: FigureKind,
-    /// The figure.
+    /// Computes the figure.
     pub value: fn(&DeviceActivity, DataUnit) -> f64,
     /// What it is, with its unit.
     pub meaning: &'static str,
-    /// From counters to figure.
+    /// How it is computed from counters.
     pub formula: &'static str,
-    /// Which fields of `/sys/block/*/stat` it comes from.
+    /// The fields of `/sys/block/*/stat` that it is computed from.
     pub source: &'static str,
-    /// What it does not say.
+    /// What it does not show.
     pub misleads: &'static str,
 }
 

@@ -3,17 +3,17 @@
 /// The time of all CPUs together since the machine started, in ticks (proc_stat(5)).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CpuTimes {
-    /// User, guests included.
+    /// User time, guests included.
     pub user: u64,
-    /// User with lowered priority.
+    /// User time with lowered priority.
     pub nice: u64,
-    /// Kernel, interrupts included.
+    /// Kernel time, interrupts included.
     pub system: u64,
-    /// Idle while I/O was awaited.
+    /// Idle time while I/O was pending.
     pub iowait: u64,
-    /// Taken by the hypervisor.
+    /// Time taken by the hypervisor.
     pub steal: u64,
-    /// Idle.
+    /// Other idle time.
     pub idle: u64,
 }
 
@@ -21,11 +21,11 @@ pub struct CpuTimes {
 pub struct CpuColumn {
     /// Its name in text; in JSON without the `%`.
     pub name: &'static str,
-    /// Characters of its name in the header, with what stands before it.
+    /// Width of its name in the header, with the space before it, characters.
     pub(crate) header_width: usize,
-    /// The ticks it is the share of.
+    /// Its ticks.
     pub ticks: fn(&CpuTimes) -> u64,
-    /// What it is, and what it does not say.
+    /// What it is, and what it does not show.
     pub meaning: &'static str,
 }
 
@@ -70,7 +70,7 @@ pub const CPU: &[CpuColumn] = &[
 ];
 
 impl CpuColumn {
-    /// Percent of the time between two looks; 0 when no time has passed.
+    /// Percent of the time between two samples; 0 when no time has passed.
     pub fn percent(&self, before: &CpuTimes, after: &CpuTimes) -> f64 {
         let gained = |column: &CpuColumn| (column.ticks)(after).saturating_sub((column.ticks)(before));
         let all: u64 = CPU.iter().map(gained).sum();

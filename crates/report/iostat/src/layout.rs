@@ -1,5 +1,5 @@
-//! The layout of iostat's text: which columns, in which tables, and on which side the name of the
-//! device stands.
+//! The layout of iostat's text: the columns, the tables, and on which side the name of the device
+//! is.
 
 use crate::{CPU, CpuTimes, DataUnit, DeviceActivity, DeviceColumn, EXTENDED, PLAIN, find};
 
@@ -10,7 +10,7 @@ const CPU_WIDTH: usize = 7;
 /// The columns of `iostat -s` and of `iostat -x -s`.
 const SHORT_PLAIN: [&str; 3] = ["tps", "kB_read/s", "kB_w+d/s"];
 const SHORT_EXTENDED: [&str; 7] = ["tps", "kB/s", "rqm/s", "await", "areq-sz", "aqu-sz", "%util"];
-/// Columns of each table when the extended ones are broken: those of reads, of writes, of discards,
+/// Columns of each table when the extended ones are split: those of reads, of writes, of discards,
 /// and the rest.
 const BROKEN: usize = 6;
 
@@ -21,13 +21,13 @@ pub struct ReportLayout {
     pub extended: bool,
     /// The few columns of `-s`.
     pub short: bool,
-    /// In what amounts are shown.
+    /// The unit of amounts.
     pub unit: DataUnit,
     /// Digits after the point, 0 to 2 (`--dec`).
     pub decimals: usize,
     /// Sizes with letters, shares with a sign (`--human`).
     pub human: bool,
-    /// The name of the device on the right, where it may be long (`--pretty`).
+    /// The name of the device on the right, where it can be long (`--pretty`).
     pub name_last: bool,
     /// The extended columns in several tables, one below the other (`--pretty` without
     /// `--compact`).
@@ -42,8 +42,8 @@ impl Default for ReportLayout {
 }
 
 impl ReportLayout {
-    /// The columns shown; amounts since the last report, which are whole numbers, follow them in
-    /// the plain tables.
+    /// The columns shown; in the plain tables, amounts since the last report follow them as
+    /// integers.
     pub fn columns(&self) -> Vec<&'static DeviceColumn> {
         let named = |names: &[&str]| names.iter().filter_map(|name| find(name)).collect();
         match (self.extended, self.short) {
@@ -54,8 +54,8 @@ impl ReportLayout {
         }
     }
 
-    /// The tables, each with its header and an empty line after it. Each device has a line in each
-    /// table.
+    /// The tables, each with its header and followed by an empty line. Each table has a line for
+    /// each device.
     pub fn tables(&self, devices: &[(String, DeviceActivity)]) -> String {
         let columns = self.columns();
         let at_once = if self.broken && self.extended && !self.short { BROKEN } else { columns.len() };
@@ -66,7 +66,7 @@ impl ReportLayout {
         columns.chunks(at_once).map(table).collect()
     }
 
-    /// The CPUs' line: what was done between two looks.
+    /// The CPUs' line for the time between two samples.
     pub fn cpu_row(&self, before: &CpuTimes, after: &CpuTimes) -> String {
         let shares = CPU.iter().map(|column| self.share(column.percent(before, after), CPU_WIDTH));
         shares.fold(" ".repeat(7), |line, share| line + " " + &share)
@@ -97,7 +97,7 @@ pub fn cpu_header() -> String {
     })
 }
 
-/// The further fields of plain tables: amounts with their names, in sectors.
+/// The additional fields of plain tables: amounts with their names, in sectors.
 pub(crate) fn amounts(layout: &ReportLayout, activity: &DeviceActivity) -> Vec<(&'static str, u64)> {
     let gained = &activity.gained;
     let (read, written, discarded) = (gained.read_sectors, gained.write_sectors, gained.discard_sectors);

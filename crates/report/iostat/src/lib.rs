@@ -4,10 +4,10 @@
 //! ```text
 //! two DeviceSamples ─▶ Activity (counters gained, time between) ─▶ Column::value ─▶ header(), row(), json_object()
 //! ```
-//! Each column carries its formula, where the kernel counts what goes into it, and how it misleads:
-//! `iolab explain` and the reference page come from the same table. What the kernel's counters are
-//! is in Documentation/block/stat.rst and Documentation/admin-guide/iostats.rst, what the columns
-//! are in iostat(1). Nothing here reads a counter.
+//! Each column has its formula, the place where the kernel counts its inputs, and how it can
+//! mislead: `iolab explain` and the reference page come from the same table. The kernel's counters
+//! are described in Documentation/block/stat.rst and Documentation/admin-guide/iostats.rst, the
+//! columns in iostat(1). Nothing here reads a counter.
 
 mod activity;
 mod cells;

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::columns::DeviceColumn;
 use crate::{EXTENDED, PLAIN, SHORT};
 
-/// The column of this name, in either unit, or alias; upper and lower case alike.
+/// The column with this name, in either unit, or alias, ignoring case.
 pub fn find(word: &str) -> Option<&'static DeviceColumn> {
     let same = |name: &&str| !name.is_empty() && name.eq_ignore_ascii_case(word);
     let has = |column: &&DeviceColumn| [column.name, column.mega].iter().chain(column.aliases).any(same);

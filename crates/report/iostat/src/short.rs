@@ -1,11 +1,10 @@
-//! The columns that only the short tables of iostat have (`-s`): reads, writes and discards
-//! together.
+//! Columns that only iostat's short tables have (`-s`): reads, writes and discards together.
 
 use crate::activity::quotient;
 use crate::activity::{ios, sectors};
 use crate::{DeviceColumn, FigureKind};
 
-/// Columns of `iostat -s` and `iostat -x -s` that the wide tables do not have.
+/// Columns of `iostat -s` and `iostat -x -s` that the wide tables lack.
 pub const SHORT: &[DeviceColumn] = &[
     DeviceColumn {
         name: "kB_w+d/s",

@@ -293,7 +293,7 @@ pub const EXTENDED: &[DeviceColumn] = &[
     },
 ];
 
-/// The rates that plain `iostat` shows; the amounts that follow them are whole numbers.
+/// The rates of plain `iostat`; the amounts that follow them are integers.
 pub const PLAIN: &[DeviceColumn] = &[
     DeviceColumn {
         name: "tps",

@@ -6,76 +6,76 @@ use std::path::{Path, PathBuf};
 /// Why an output is not written.
 #[derive(Debug, thiserror::Error)]
 pub enum OutputError {
-    /// Something else stands at its name.
+    /// The path has something else.
     #[error("{}: this is {what}, not {wanted} that iolab wrote, so iolab does not replace it: name another file, or add --force", path.display())]
     Foreign {
-        /// The name.
+        /// The path.
         path: PathBuf,
-        /// What stands there.
+        /// What is there.
         what: &'static str,
-        /// What may stand there.
+        /// What may be there.
         wanted: &'static str,
     },
-    /// The existing file is never replaced, not even with --force.
+    /// The existing file is never replaced, even with --force.
     #[error("{}: {what}: iolab never writes output there", path.display())]
     Never {
-        /// The name.
+        /// The path.
         path: PathBuf,
         /// What it is.
         what: String,
     },
-    /// It would replace what the same command reads.
+    /// It would replace an input of the same command.
     #[error("{}: this is {what}, an input of the same command: use another file for the output", path.display())]
     Input {
-        /// The name.
+        /// The path.
         path: PathBuf,
-        /// What it is to the command.
+        /// What the command uses it for.
         what: String,
     },
-    /// Two outputs of one command have the same name.
+    /// Two outputs of one command have the same path.
     #[error("{}: {one} and {other} would go to the same file: rename one of them", path.display())]
     Clash {
-        /// The name.
+        /// The path.
         path: PathBuf,
-        /// What wants it.
+        /// The first output.
         one: String,
-        /// What wants it, too.
+        /// The second output.
         other: String,
     },
-    /// The name cannot be an output: it is empty or a folder, or its folder is missing or not
+    /// The path cannot be an output: it is empty or a directory, or its directory is missing or not
     /// writable.
     #[error("{}: {reason}", path.display())]
     Unusable {
-        /// The name.
+        /// The path.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// The file at the name changed since it was judged.
+    /// The file at the path has changed since it was judged.
     #[error("{}: another file appeared under this name in the meantime; it was not changed", path.display())]
     Changed {
-        /// The name.
+        /// The path.
         path: PathBuf,
     },
     /// A system call failed.
     #[error("{what} {}: {source}", path.display())]
     Io {
-        /// What was tried.
+        /// The operation.
         what: &'static str,
-        /// The name.
+        /// The path.
         path: PathBuf,
-        /// The kernel's answer.
+        /// The system's error.
         source: io::Error,
     },
 }
 
 impl OutputError {
-    /// Whether writing would have destroyed something, which the user may allow.
+    /// Whether writing would destroy something, which the user may allow.
     pub fn is_refusal(&self) -> bool {
         matches!(self, OutputError::Foreign { .. } | OutputError::Never { .. } | OutputError::Input { .. })
     }
 
-    /// Whether the user named what cannot be an output.
+    /// Whether the user named a path that cannot be an output.
     pub fn is_mistake(&self) -> bool {
         matches!(self, OutputError::Clash { .. } | OutputError::Unusable { .. })
     }

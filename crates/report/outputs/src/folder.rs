@@ -1,4 +1,4 @@
-//! Folders for outputs.
+//! Directories for outputs.
 
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
@@ -6,15 +6,15 @@ use std::path::Path;
 
 use crate::OutputError;
 
-/// Creates a folder and its parents if they are missing.
+/// Creates a directory and its parents if they are missing.
 ///
 /// # Errors
-/// It cannot be made, or something else stands at its name.
+/// It cannot be created, or something else has its name.
 pub fn make_folder(path: &Path) -> Result<(), OutputError> {
     make(path, 0o777)
 }
 
-/// A folder for recordings: only its owner may access it, whatever the umask (0700).
+/// Creates a directory for recordings: only its owner may access it, whatever the umask (0700).
 ///
 /// # Errors
 /// As [`make_folder`].

@@ -1,9 +1,9 @@
-//! What stands at a name.
+//! The identity of the file at a path.
 
 use iolab_observe::FileId;
 use rustix::fs::Stat;
 
-/// The existing file at a name: the facts that a file replacing it needs.
+/// The existing file at a path: the properties that a file replacing it needs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Old {
     pub(crate) id: FileId,

@@ -1,4 +1,4 @@
-//! What stands at a name.
+//! Examines what is at a path.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use crate::kind::{HEAD_BYTES, OutputKind};
 use crate::{OutputError, mark};
 
-/// A name in a folder that is held open.
+/// A name in a directory that is kept open.
 #[derive(Debug)]
 pub(crate) struct Name {
     pub(crate) path: PathBuf,
@@ -24,8 +24,8 @@ pub(crate) struct Name {
 }
 
 impl Name {
-    /// Opens the folder of a path; the folder may be reached through links, as the user's own paths
-    /// are.
+    /// Opens the directory of a path; links in the directory part are followed, as in any path of
+    /// the user.
     pub(crate) fn open(path: &Path) -> Result<Name, OutputError> {
         let is_folder = path.as_os_str().as_bytes().ends_with(b"/");
         let name = path.file_name().filter(|_| !is_folder);
@@ -44,7 +44,7 @@ impl Name {
         Ok(Name { path: path.to_owned(), folder, name, folder_id: FileId::of_stat(&stat) })
     }
 
-    /// The file at the name, without following a link; `None` if there is none.
+    /// The file with the name, without following a link; `None` if there is none.
     pub(crate) fn stat(&self) -> Result<Option<Stat>, OutputError> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         match rustix::fs::openat(&self.folder, &self.name, flags, Mode::empty()) {
@@ -54,7 +54,7 @@ impl Name {
         }
     }
 
-    /// Refuses a folder in which no file can be created.
+    /// Refuses a directory in which no file can be created.
     pub(crate) fn writable(&self) -> Result<(), OutputError> {
         let access = rustix::fs::accessat(&self.folder, ".", Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS);
         access.map_err(|errno| {
@@ -63,18 +63,18 @@ impl Name {
         })
     }
 
-    /// Refuses a file that somebody has mounted something on.
+    /// Refuses a file that is a mount point.
     pub(crate) fn not_mounted(&self) -> Result<(), OutputError> {
         let flags = AtFlags::SYMLINK_NOFOLLOW;
         let facts = rustix::fs::statx(&self.folder, &self.name, flags, StatxFlags::BASIC_STATS);
-        // A kernel that does not say so refuses the rename.
+        // If the kernel does not report it, the rename will fail.
         if facts.is_ok_and(|facts| facts.stx_attributes.contains(StatxAttributes::MOUNT_ROOT)) {
             return Err(OutputError::Never { path: self.path.clone(), what: "it is a mount point".to_owned() });
         }
         Ok(())
     }
 
-    /// Opens the regular file at the name for reading, if it is readable and still the same file.
+    /// Opens the regular file with the name for reading, if it is readable and still the same file.
     pub(crate) fn open_file(&self, id: FileId) -> Option<File> {
         open_regular(&self.folder, &self.name, id)
     }
@@ -87,10 +87,10 @@ fn open_regular(folder: &OwnedFd, name: &OsStr, id: FileId) -> Option<File> {
     (FileId::of_stat(&stat) == id).then_some(file)
 }
 
-/// Whether iolab wrote the regular file at a name, or fio did.
+/// Whether iolab or fio wrote the regular file.
 pub(crate) fn is_own(name: &Name, stat: &Stat, kind: OutputKind) -> bool {
     if stat.st_size == 0 {
-        // Another process may have the file open under another name, too.
+        // Another process may also use the file under another name.
         return stat.st_nlink <= 1;
     }
     let Some(file) = name.open_file(FileId::of_stat(stat)) else { return false };
@@ -103,7 +103,7 @@ pub(crate) fn is_own(name: &Name, stat: &Stat, kind: OutputKind) -> bool {
     read.is_ok() && kind.recognises(&name.path, &head)
 }
 
-/// What kind of thing it is, in a sentence.
+/// The type of a file, for a sentence.
 pub(crate) fn described(stat: &Stat) -> &'static str {
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => "a file of its own",

@@ -6,32 +6,32 @@ use iolab_recording::partial;
 
 use crate::log_lines;
 
-/// What an output is. It replaces only outputs of its own kind.
+/// The kind of an output. It replaces only outputs of its own kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OutputKind {
     /// A recording: JSON whose first field is its format.
     Recording,
-    /// A partial recording, by the mark it begins with.
+    /// A partial recording, recognised by its magic number.
     Partial,
     /// Files that can be made again from recordings: reports of all formats, pages, figures,
-    /// exports; those of fio, too.
+    /// exports; also those of fio.
     Report,
-    /// Lines of a latency, bandwidth, IOPS or histogram log, of fio, too.
+    /// Lines of a latency, bandwidth, IOPS or histogram log, also of fio.
     Log,
-    /// What a program did to storage, by the mark it begins with.
+    /// A trace, recognised by its magic number.
     Trace,
-    /// A file inside the folder of a study, which is iolab's as a whole.
+    /// A file inside the folder of a study, all of which belongs to iolab.
     StudyPart,
 }
 
-/// The beginning of a job file that was made of a trace.
+/// The beginning of a job file that was made from a trace.
 pub(crate) const SYNTHESIZED: &str = "# What `iolab synthesize` made";
 
 /// The part of a file by which its kind is recognised.
 pub(crate) const HEAD_BYTES: usize = 64 << 10;
 
 impl OutputKind {
-    /// Its word in the mark.
+    /// The word for it in the mark.
     pub(crate) fn word(self) -> &'static str {
         match self {
             OutputKind::Recording => "recording",
@@ -43,7 +43,7 @@ impl OutputKind {
         }
     }
 
-    /// In a sentence.
+    /// The word for it in a sentence.
     pub(crate) fn described(self) -> &'static str {
         match self {
             OutputKind::Recording => "a recording",
@@ -73,7 +73,7 @@ impl OutputKind {
     }
 }
 
-/// Reports of runs in every format, of fio's and of iolab's making; pages; exports of the database.
+/// Reports of runs in every format, by fio or iolab; pages; exports of the database.
 fn is_report(head: &str) -> bool {
     // fio and iolab print warnings before a report.
     let is_note = |line: &str| ["fio: ", "note: "].iter().any(|start| line.starts_with(start));
@@ -88,7 +88,8 @@ fn is_report(head: &str) -> bool {
     is_iolog || is_job || is_job_line || is_json || is_page || is_export || is_terse(first)
 }
 
-/// A version of the format, fio's own from the third on, and more fields than anything else has.
+/// A line of the terse format: its version, fio's own from the third on, and more fields than any
+/// other format has.
 fn is_terse(line: &str) -> bool {
     const FIELDS_LEAST: usize = 100;
     let is_versioned = ["3;fio-", "4;fio-", "5;fio-", "2;"].iter().any(|start| line.starts_with(start));

@@ -1,21 +1,21 @@
-//! Every file that iolab writes for a person to keep: recordings, reports, logs, figures, exports,
-//! the files of a study.
+//! Writes every file that iolab makes for a person to keep: recordings, reports, logs, figures,
+//! exports, the files of a study.
 //!
-//! One rule for all of them. What stands at the name is looked at through a descriptor that follows
-//! no link, and judged by what it *is*:
+//! One rule applies to all. The file at the path is examined through a descriptor that follows no
+//! link, and judged by what it *is*:
 //!
 //! ```text
 //! nothing                       the new file is made
-//! a regular file of iolab       replaced: a new file beside it, written, fsync(2), rename(2)
-//! any other file, or a link     refused, unless the user says --force; then the name is given to the new file
+//! a regular file of iolab       replaced: a new file next to it, written, fsync(2), rename(2)
+//! any other file, or a link     refused, unless the user says --force; then the new file gets the name
 //! an input, another output      refused
 //! a block device, a mount       refused
 //! a terminal, /dev/null, a pipe, /dev/stdout, /dev/fd/N    written to as it is
 //! ```
 //!
-//! So nothing is ever written into a file that existed before: who has it by another name, or open,
-//! keeps it. A file is of iolab when its content says so ([`OutputKind`]), when it carries the mark
-//! that iolab gives what it writes, or when it is empty.
+//! Nothing is therefore ever written into an existing file: whoever has it open, or under another
+//! name, keeps it. A file counts as iolab's when its content shows it ([`OutputKind`]), when it has
+//! the mark that iolab puts on its files, or when it is empty.
 //!
 //! This crate does not decide which outputs there are, and does not write the data of jobs: the
 //! program and the runner do.

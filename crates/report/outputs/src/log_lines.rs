@@ -1,15 +1,15 @@
-//! Lines of logs, as fio and iolab write them: whole numbers between `, `, one of which is a
+//! Recognises lines of logs, as fio and iolab write them: integers between `, `, one of which is a
 //! direction.
 
-/// The number of lines that are checked; all lines of a log have the same form.
+/// Number of lines checked; all lines of a log have the same form.
 const LINES: usize = 200;
-/// Fields of a line: time, value, perhaps the largest value, direction, bytes, perhaps offset,
-/// priority, perhaps the time of issue.
+/// Fields of a line: time, value, optionally the largest value, direction, bytes, optionally
+/// offset, priority, optionally the issue time.
 const FIELDS: std::ops::RangeInclusive<usize> = 4..=9;
 /// Fields of a line of a histogram log: time, direction, bytes, and the bins at their coarsest.
 const HISTOGRAM_FIELDS: usize = 3 + 29;
 
-/// Whether the whole lines of `head` are all lines of a log, and there is at least one.
+/// Whether there is at least one complete line in `head`, and all of them are lines of a log.
 pub(crate) fn are_all(head: &[u8]) -> bool {
     let Some(end) = head.iter().rposition(|byte| *byte == b'\n') else { return false };
     let Ok(text) = std::str::from_utf8(&head[..end]) else { return false };

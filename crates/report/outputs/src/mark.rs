@@ -1,7 +1,7 @@
-//! The mark on what iolab wrote: an extended attribute with the kind and length of the file.
+//! The mark on files that iolab wrote: an extended attribute with the kind and length of the file.
 //!
-//! If the length differs, somebody changed the file since, and its content alone is judged. File
-//! systems without user attributes carry no mark.
+//! If the length differs, the file has been changed since, and only its content is judged. File
+//! systems without user attributes have no marks.
 
 use std::fs::File;
 
@@ -22,7 +22,7 @@ pub(crate) fn set(file: &File, kind: OutputKind, length: Option<u64>) {
     let _ = fsetxattr(file, MARK_NAME, format!("{} {length}", kind.word()).as_bytes(), XattrFlags::empty());
 }
 
-/// Whether a file of this length carries the mark of its kind.
+/// Whether a file of this length has the mark of its kind.
 pub(crate) fn is_on(file: &File, kind: OutputKind, length: u64) -> bool {
     let mut value = [0_u8; 64];
     let Ok(count) = fgetxattr(file, MARK_NAME, &mut value) else { return false };

@@ -1,10 +1,11 @@
-//! A new file: written beside its final name, and given that name by one rename(2) or link(2).
+//! A new file: written under another name or none, and given its final name by one rename(2) or
+//! link(2).
 //!
-//! Until then it has no name at all where the file system supports this (`O_TMPFILE`, open(2)): a
-//! killed program leaves nothing behind. Elsewhere it has a random name.
+//! Until then it has no name at all if the file system supports this (`O_TMPFILE`, open(2)), so
+//! that a killed program leaves nothing behind. Otherwise it has a random name.
 //!
-//! What stood at the name when it was judged is compared with what the rename found there; a file
-//! that somebody put there meanwhile gets its name back.
+//! The file that was judged is compared with the one that the rename replaced; a file that appeared
+//! meanwhile gets its name back.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -20,24 +21,24 @@ use crate::identity::Old;
 use crate::judge::Name;
 use crate::{OutputError, OutputKind, mark};
 
-/// Names that are tried; each is random.
+/// Attempts with random names.
 const NAMES_TRIED: u32 = 16;
 
-/// A file that has not got its name yet, or has.
+/// A file before or after it gets its name.
 #[derive(Debug)]
 pub(crate) struct NewFile {
     pub(crate) file: File,
     name: Name,
     kind: OutputKind,
-    /// `None`: it has no name.
+    /// `None` while it has no name.
     temporary: Option<OsString>,
     old: Option<FileId>,
     has_name: bool,
 }
 
 impl NewFile {
-    /// Makes the file. It takes over who may read it from a report or log that it replaces;
-    /// recordings are their owner's, whatever the umask.
+    /// Creates the file. From a report or log that it replaces, it takes over who may read it;
+    /// recordings are readable by their owner only, whatever the umask.
     pub(crate) fn make(name: Name, kind: OutputKind, old: Option<Old>) -> Result<NewFile, OutputError> {
         let failed = |errno| OutputError::io("creating a temporary file for", &name.path, errno);
         let mode = if kind.is_private() { 0o600 } else { 0o666 };
@@ -57,7 +58,7 @@ impl NewFile {
             return rustix::fs::fchmod(&self.file, Mode::from_raw_mode(mode));
         }
         let Some(old) = old else { return Ok(()) };
-        // Only root may give files away; the mode goes with the owner.
+        // Only root may change the owner; the mode is only kept together with the owner.
         if rustix::fs::fchown(&self.file, Some(Uid::from_raw(old.owner)), Some(Gid::from_raw(old.group))).is_ok() {
             rustix::fs::fchmod(&self.file, Mode::from_raw_mode(old.mode & 0o777))?;
         }
@@ -83,7 +84,7 @@ impl NewFile {
         }
     }
 
-    /// False when the name is not free any more.
+    /// Returns false when the name is taken by now.
     fn take_free_name(&self) -> Result<bool, Errno> {
         let (folder, to) = (&self.name.folder, &self.name.name);
         let Some(from) = &self.temporary else {
@@ -94,7 +95,7 @@ impl NewFile {
         };
         match rustix::fs::renameat_with(folder, from, folder, to, RenameFlags::NOREPLACE) {
             Err(Errno::EXIST) => Ok(false),
-            // Not every file system supports this. Then a hard link is made, which never replaces a
+            // Not every file system supports this. Make a hard link instead, which never replaces a
             // file.
             Err(Errno::INVAL | Errno::NOSYS) => match rustix::fs::linkat(folder, from, folder, to, AtFlags::empty()) {
                 Ok(()) => rustix::fs::unlinkat(folder, from, AtFlags::empty()).map(|()| true),
@@ -105,7 +106,7 @@ impl NewFile {
         }
     }
 
-    /// False when the name is of another file than the one judged.
+    /// Returns false when the name now belongs to a file other than the one judged.
     fn replace(&mut self, old: FileId) -> Result<bool, Errno> {
         self.take_temporary_name()?;
         let (folder, Some(from), to) = (&self.name.folder, &self.temporary, &self.name.name) else {
@@ -119,14 +120,14 @@ impl NewFile {
                 rustix::fs::renameat_with(folder, from, folder, to, RenameFlags::EXCHANGE)?;
                 Ok(false)
             }
-            // The old file was removed meanwhile: nothing is replaced.
+            // The old file has been removed meanwhile: nothing is replaced.
             Err(Errno::NOENT) => self.take_free_name(),
             Err(Errno::INVAL | Errno::NOSYS) => self.rename_if(Some(old)),
             Err(errno) => Err(errno),
         }
     }
 
-    /// Two names can only be exchanged when there are two.
+    /// Exchanging two names needs a name for the new file.
     fn take_temporary_name(&mut self) -> Result<(), Errno> {
         if self.temporary.is_none() {
             let name = random_name();
@@ -136,7 +137,7 @@ impl NewFile {
         Ok(())
     }
 
-    /// For file systems without such a rename: a check, and the rename right after it.
+    /// For file systems without such a rename: a check, directly followed by the rename.
     fn rename_if(&self, expected: Option<FileId>) -> Result<bool, Errno> {
         let (folder, to) = (&self.name.folder, &self.name.name);
         let Some(from) = self.temporary.as_ref() else { return Ok(false) };
@@ -146,12 +147,12 @@ impl NewFile {
         rustix::fs::renameat(folder, from, folder, to).map(|()| true)
     }
 
-    /// Makes what was written durable, marks it, and gives it its name.
+    /// Makes the file durable, marks it, and gives it its name.
     pub(crate) fn finish(&mut self) -> Result<(), OutputError> {
         let length = self.file.metadata().map(|metadata| metadata.len()).ok();
         mark::set(&self.file, self.kind, length);
         match self.file.sync_all() {
-            // Some file systems have nothing to make durable.
+            // Some files do not support syncing.
             Err(error) if error.kind() != io::ErrorKind::InvalidInput => {
                 return Err(OutputError::io("writing", &self.name.path, error));
             }
@@ -160,13 +161,13 @@ impl NewFile {
         self.take_name()
     }
 
-    /// Removes the file, if its name is still its own.
+    /// Removes the file, if its name still belongs to it.
     pub(crate) fn remove(&mut self) {
         let current = if self.has_name { Some(&self.name.name) } else { self.temporary.as_ref() };
         let Some(current) = current else { return };
         let own = rustix::fs::fstat(&self.file).map(|stat| FileId::of_stat(&stat)).ok();
         if own.is_some() && id_of(&self.name.folder, current).ok().flatten() == own {
-            // One that cannot be removed does no harm.
+            // A leftover file is harmless.
             let _ = rustix::fs::unlinkat(&self.name.folder, current, AtFlags::empty());
         }
     }
@@ -188,7 +189,8 @@ pub(crate) fn id_of(folder: &OwnedFd, name: &OsString) -> Result<Option<FileId>,
     }
 }
 
-/// A file without a name; `None` where there can be none, or where it could not be given one.
+/// A file without a name; `None` where that is not supported, or where it could not be given a name
+/// later.
 fn unnamed(folder: &OwnedFd, mode: u32) -> Option<File> {
     let flags = OFlags::RDWR | OFlags::APPEND | OFlags::TMPFILE | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::openat(folder, ".", flags, Mode::from_raw_mode(mode)).ok()?);
@@ -209,7 +211,7 @@ fn named(folder: &OwnedFd, mode: u32) -> Result<(File, OsString), Errno> {
     made
 }
 
-/// The way that linkat(2) describes for naming a file without privileges.
+/// The path with which linkat(2) can name a file without privileges.
 fn path_of(file: &File) -> String {
     format!("/proc/self/fd/{}", file.as_raw_fd())
 }

@@ -9,7 +9,7 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use crate::OutputError;
 use crate::new_file::NewFile;
 
-/// What is being written. A file that is dropped before it has its name leaves nothing.
+/// An output being written. A file that is dropped before it gets its name leaves nothing.
 #[derive(Debug)]
 pub struct Output {
     path: PathBuf,
@@ -36,7 +36,7 @@ impl Output {
         &self.path
     }
 
-    /// The file or stream itself; what is written to a file goes to its end.
+    /// The file or stream itself; writes to a file go to its end.
     pub fn as_file(&self) -> &File {
         match &self.to {
             To::Stream(file) => file,
@@ -44,11 +44,11 @@ impl Output {
         }
     }
 
-    /// Writes as long as `goes_on` returns true; it is called repeatedly while nobody reads the
-    /// pipe. Returns whether all was written.
+    /// Writes as long as `goes_on` returns true; it is called repeatedly while a pipe is not read.
+    /// Returns whether everything was written.
     ///
     /// # Errors
-    /// Those of write(2).
+    /// The errors of write(2).
     pub fn write_while(&mut self, mut bytes: &[u8], goes_on: impl Fn() -> bool) -> io::Result<bool> {
         while !bytes.is_empty() {
             if !goes_on() {
@@ -70,7 +70,7 @@ impl Output {
     /// Gives a file its name before it is finished: for files that people read while they grow.
     ///
     /// # Errors
-    /// It cannot have the name: another file took it, or the kernel says no.
+    /// It cannot get the name: another file took it, or the system refuses.
     pub fn publish(&mut self) -> Result<(), OutputError> {
         match &mut self.to {
             To::Stream(_) => Ok(()),
@@ -78,10 +78,10 @@ impl Output {
         }
     }
 
-    /// Makes all that was written durable, and gives the file its name.
+    /// Makes everything written durable, and gives the file its name.
     ///
     /// # Errors
-    /// It cannot be made durable, or cannot have the name.
+    /// It cannot be made durable, or cannot get the name.
     pub fn finish(mut self) -> Result<(), OutputError> {
         match &mut self.to {
             To::Stream(file) => file.flush().map_err(|error| OutputError::io("writing", &self.path, error)),
@@ -97,7 +97,7 @@ impl Output {
     }
 }
 
-/// Writes as much as a pipe surely takes at once (pipe(7)); nothing if it takes nothing for a
+/// Writes as much as a pipe takes atomically (pipe(7)); writes nothing if the pipe stays full for a
 /// while.
 fn write_if_ready(stream: &mut File, bytes: &[u8]) -> io::Result<usize> {
     const TAKEN_AT_ONCE: usize = 4096;

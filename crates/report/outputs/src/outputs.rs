@@ -1,4 +1,4 @@
-//! All outputs of one command, compared with its inputs and against each other.
+//! All outputs of one command, checked against its inputs and each other.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -11,7 +11,7 @@ use crate::identity::Old;
 use crate::judge::{self, Name};
 use crate::{OutputError, OutputKind, OutputPlace, stream};
 
-/// Returns what part of the system uses a file, if any does: swap, a loop device, a mount.
+/// Returns how the system uses a file, if it does: as swap, as a loop device, as a mount.
 type InUse = fn(&Path) -> Option<String>;
 
 /// What one command reads, and where it may write.
@@ -19,21 +19,21 @@ type InUse = fn(&Path) -> Option<String>;
 pub struct Outputs {
     force: bool,
     in_use: InUse,
-    /// Files that are read, and what they are to the command.
+    /// Files that are read, and what the command uses them for.
     inputs: HashMap<FileId, String>,
-    /// Names in folders that are wanted, by what, and how the user wrote them.
+    /// Claimed names by directory: which output claims each, and the path as the user wrote it.
     claims: HashMap<(FileId, OsString), (String, PathBuf)>,
 }
 
 impl Outputs {
-    /// The outputs of a command that may replace any file (`force`) or only its own kinds. `in_use`
-    /// tells which files must not be replaced even then.
+    /// The outputs of a command that may replace any file (`force`) or only files of the same kind.
+    /// `in_use` says which files must not be replaced even then.
     pub fn new(force: bool, in_use: InUse) -> Outputs {
         Outputs { force, in_use, inputs: HashMap::new(), claims: HashMap::new() }
     }
 
     /// Registers a file that the command reads: no output may replace it, under any name. A missing
-    /// file needs no protection; a folder stands for all files in it.
+    /// file needs no protection; a directory stands for all files in it.
     pub fn reads(&mut self, path: &Path, what: &str) {
         let Ok(stat) = rustix::fs::stat(path) else { return };
         match FileType::from_raw_mode(stat.st_mode) {
@@ -57,7 +57,7 @@ impl Outputs {
         }
     }
 
-    /// Registers a name that the command writes to otherwise, such as the data of a job.
+    /// Registers a path that the command writes by other means, such as the data of a job.
     pub fn occupied(&mut self, path: &Path, what: &str) {
         self.reads(path, what);
         if let Ok(name) = Name::open(path) {
@@ -65,10 +65,10 @@ impl Outputs {
         }
     }
 
-    /// Judges a name for an output that messages call `what`. The same output may ask again.
+    /// Judges a path for an output that messages call `what`. The same output may ask again.
     ///
     /// # Errors
-    /// What stands there must not be replaced, or nothing can be made there.
+    /// The existing file must not be replaced, or no file can be created there.
     pub fn place(&mut self, path: &Path, kind: OutputKind, what: &str) -> Result<OutputPlace, OutputError> {
         if let Some(file) = stream::named_descriptor(path)? {
             let stat = rustix::fs::fstat(&file).map_err(|errno| OutputError::io("looking at", path, errno))?;
@@ -115,7 +115,7 @@ impl Outputs {
         if !self.force {
             return Err(OutputError::Foreign { path, what: judge::described(stat), wanted: kind.described() });
         }
-        // A link is replaced as a link: what it leads to stays.
+        // A link itself is replaced: its target stays.
         match (self.in_use)(&path).filter(|_| is_file) {
             Some(what) => Err(OutputError::Never { path, what }),
             None => Ok(()),

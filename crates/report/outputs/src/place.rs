@@ -1,4 +1,4 @@
-//! A name that was judged: an output may be written there.
+//! A path that was judged: an output may be written there.
 
 use std::fs::File;
 use std::io;
@@ -24,8 +24,8 @@ pub struct OutputPlace {
 #[derive(Debug)]
 enum At {
     Stream(File),
-    /// A pipe or device, which is opened when it is written to: a pipe's reader must not see the
-    /// end of it before.
+    /// A pipe or device. It is opened only when it is written to, so that a pipe's reader does not
+    /// see its end before.
     NamedStream(Name),
     Name(Name, Option<Old>),
 }
@@ -48,12 +48,12 @@ impl OutputPlace {
         &self.path
     }
 
-    /// Whether it is a terminal, a pipe or a device, so that no file can be put beside it.
+    /// Whether it is a terminal, a pipe or a device, so that no file can be created next to it.
     pub fn is_stream(&self) -> bool {
         matches!(self.at, At::Stream(_) | At::NamedStream(_))
     }
 
-    /// The file that stands there, if one does and it can be read.
+    /// The existing file, if there is one and it can be read.
     pub fn existing(&self) -> Option<File> {
         match &self.at {
             At::Name(name, Some(old)) => name.open_file(old.id),
@@ -61,7 +61,7 @@ impl OutputPlace {
         }
     }
 
-    /// Whether something stands there.
+    /// Whether the path is taken.
     pub fn is_taken(&self) -> bool {
         matches!(&self.at, At::Name(_, Some(_)))
     }
@@ -89,10 +89,10 @@ impl OutputPlace {
         Err(OutputError::io("renaming", &self.path, io::ErrorKind::AlreadyExists))
     }
 
-    /// Begins to write: to a new file, or to the stream.
+    /// Begins writing: to a new file, or to the stream.
     ///
     /// # Errors
-    /// No file can be made there.
+    /// No file can be created there.
     pub fn begin(self) -> Result<Output, OutputError> {
         match self.at {
             At::Stream(file) => Ok(Output::stream(self.path, file)),
@@ -101,10 +101,10 @@ impl OutputPlace {
         }
     }
 
-    /// Writes all of it.
+    /// Writes the whole output.
     ///
     /// # Errors
-    /// It cannot be written; then what stood there still does.
+    /// It cannot be written; an existing file is then unchanged.
     pub fn write(self, bytes: &[u8]) -> Result<(), OutputError> {
         use std::io::Write;
         let path = self.path.clone();

@@ -11,13 +11,13 @@ use rustix::io::Errno;
 use crate::OutputError;
 use crate::judge::Name;
 
-/// How long a pipe may have no reader: both ends are usually started at the same time.
+/// How often to wait for a reader of a pipe: both ends are usually started at the same time.
 const READER_WAITS: u32 = 500;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 
-/// The descriptor that a name of one stands for: `/dev/stdout`, `/dev/stderr`, `/dev/fd/N`,
-/// `/proc/self/fd/N`. The shell opened it for this program, so what it is on was chosen there;
-/// files get what is written at their end.
+/// The descriptor that a path names: `/dev/stdout`, `/dev/stderr`, `/dev/fd/N`, `/proc/self/fd/N`.
+/// The shell opened it for this program, so its target was chosen there; writes to files are
+/// appended.
 pub(crate) fn named_descriptor(path: &Path) -> Result<Option<File>, OutputError> {
     let failed = |error: std::io::Error| OutputError::io("opening", path, error);
     let number = match path.to_str() {
@@ -42,8 +42,8 @@ pub(crate) fn named_descriptor(path: &Path) -> Result<Option<File>, OutputError>
     Ok(Some(file))
 }
 
-/// Judges a character device or a pipe that stands at a name of its own, before it is opened:
-/// opening alone starts a watchdog, or rewinds a tape.
+/// Judges a character device or a pipe before it is opened: merely opening can start a watchdog, or
+/// rewind a tape.
 pub(crate) fn judge(path: &Path, stat: &Stat) -> Result<(), OutputError> {
     if FileType::from_raw_mode(stat.st_mode) == FileType::Fifo || is_harmless(stat) {
         return Ok(());
@@ -52,7 +52,7 @@ pub(crate) fn judge(path: &Path, stat: &Stat) -> Result<(), OutputError> {
     Err(OutputError::Never { path: path.to_owned(), what })
 }
 
-/// Opens what was judged.
+/// Opens a stream that was judged.
 pub(crate) fn open(Name { folder, name, path, .. }: &Name) -> Result<File, OutputError> {
     let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::CLOEXEC;
     let mut waits_left = READER_WAITS;
@@ -75,7 +75,7 @@ pub(crate) fn open(Name { folder, name, path, .. }: &Name) -> Result<File, Outpu
     blocking(file, path)
 }
 
-/// Terminals, and what overwrites nothing: null, zero, full, random, urandom, kmsg
+/// Terminals, and devices that overwrite nothing: null, zero, full, random, urandom, kmsg
 /// (Documentation/admin-guide/devices.txt of the kernel).
 fn is_harmless(stat: &Stat) -> bool {
     const MEMORY: u32 = 1;
@@ -89,7 +89,7 @@ fn is_harmless(stat: &Stat) -> bool {
     }
 }
 
-/// Opening must not wait, writing may.
+/// Opening must not block, but writing may.
 fn blocking(file: File, path: &Path) -> Result<File, OutputError> {
     let flags = rustix::fs::fcntl_getfl(&file).map_err(|errno| OutputError::io("opening", path, errno))?;
     let set = rustix::fs::fcntl_setfl(&file, flags - OFlags::NONBLOCK);

@@ -1,4 +1,4 @@
-//! What an output may replace, and what it never touches.
+//! What an output may replace, and what it never changes.
 
 use std::fs;
 use std::io::Write;
@@ -16,7 +16,7 @@ struct Folder(TempDir);
 
 impl Folder {
     fn new() -> Folder {
-        // Not in a tmpfs, where one can be had.
+        // Not in a tmpfs, if possible.
         Folder(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap())
     }
 
@@ -29,7 +29,7 @@ impl Folder {
         self.path(name)
     }
 
-    /// Names of everything in it.
+    /// Names of all files in it.
     fn names(&self) -> Vec<String> {
         let mut names: Vec<String> = fs::read_dir(self.0.path())
             .unwrap()

@@ -1,7 +1,7 @@
 //! Calendar text of a point in time, in the layout of `ctime(3)`: `Sat Nov 21 09:29:42 2026`.
 //!
-//! Proleptic Gregorian calendar; the time zone is a fixed offset given by the caller, because
-//! knowing the local one needs the environment.
+//! Proleptic Gregorian calendar. The time zone is a fixed offset given by the caller, because
+//! determining the local one needs the environment.
 
 const DAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
 const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
@@ -16,7 +16,7 @@ pub(crate) fn calendar_text(unix_seconds: u64, utc_offset_seconds: i32) -> Strin
     format!("{weekday} {} {day:2} {hour:02}:{minute:02}:{second:02} {year}", MONTHS[month])
 }
 
-/// `unix_seconds` as ISO 8601 writes it, in UTC: `2026-11-21 09:29:42`.
+/// `unix_seconds` in ISO 8601, in UTC: `2026-11-21 09:29:42`.
 pub fn iso_text(unix_seconds: u64) -> String {
     let (days, seconds) = ((unix_seconds / 86_400) as i64, unix_seconds % 86_400);
     let (year, month, day) = date_of(days);
@@ -25,7 +25,7 @@ pub fn iso_text(unix_seconds: u64) -> String {
 
 /// Year, month from 0 and day from 1 of a day counted from 1 January 1970.
 fn date_of(days: i64) -> (i64, usize, i64) {
-    // Years that begin on 1 March put the leap day last, which makes month lengths a linear
+    // With years that begin on 1 March, the leap day comes last, and month lengths follow a linear
     // formula.
     let shifted = days + 719_468;
     let era = shifted.div_euclid(146_097);

@@ -8,11 +8,11 @@ use std::fmt::Write;
 pub struct Column {
     /// The word as reports print it.
     pub name: &'static str,
-    /// Other spellings, JSON keys among them.
+    /// Other spellings, including JSON keys.
     pub aliases: &'static [&'static str],
     /// What it is, with its unit.
     pub meaning: &'static str,
-    /// How to read it, and what it does not say.
+    /// How to read it, and what it does not show.
     pub reading: &'static str,
 }
 
@@ -181,7 +181,7 @@ pub const COLUMNS: &[Column] = &[
     },
 ];
 
-/// The column of this name or alias, upper and lower case alike.
+/// The column with this name or alias, ignoring case.
 pub fn find(word: &str) -> Option<&'static Column> {
     let same = |name: &str| name.eq_ignore_ascii_case(word);
     COLUMNS.iter().find(|column| same(column.name) || column.aliases.iter().any(|alias| same(alias)))

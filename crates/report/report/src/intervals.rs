@@ -1,7 +1,8 @@
 //! Intervals, one line each: JSON lines for programs, a table for people.
 //!
-//! Not a format of fio. Both show the same figures, see [`iolab_aggregate::interval_figures`]; the
-//! table shows the total latency, and the completion latency where total latency was not measured.
+//! This is not a format of fio. Both forms show the same figures, see
+//! [`iolab_aggregate::interval_figures`]; the table shows the total latency, or the completion
+//! latency if the total was not measured.
 
 use std::fmt::Write;
 
@@ -10,8 +11,7 @@ use iolab_histogram::SparseHistogram;
 use iolab_recording::Recording;
 
 /// One JSON object per line, for each interval, job and direction. Times are ns, `start_ns` since
-/// the start of the run. Latencies that were not measured, or of which there are none, are left
-/// out.
+/// the start of the run. Latencies that were not measured, or of which there are none, are omitted.
 pub fn intervals_json_lines(recording: &Recording) -> String {
     let mut text = String::new();
     for figures in interval_figures(recording) {

@@ -1,15 +1,15 @@
 //! fio's JSON report (`json` and `json+`), with its keys, their order, types and number formats.
 //!
-//! The first line is exactly `{` and the last exactly `}`. Additions, all where readers of fio's
-//! output ignore them: `iolab version` at the top, `resp_ns` (latency from the intended start) in
-//! directions of paced loads; `files` in jobs with `per_file_stats`; `interrupted` at the top of a
-//! run that was; of runs of several hosts `hosts`, and in each job the names of its own as
-//! `hostname`, as fio has it of clients.
+//! The first line is exactly `{` and the last exactly `}`. Additions are where readers of fio's
+//! output ignore them: `iolab version` at the top; `resp_ns` (latency from the intended start) in
+//! directions of paced loads; `files` in jobs with `per_file_stats`; `interrupted` at the top of an
+//! interrupted run; in runs of several hosts `hosts`, and in each job the names of its hosts as
+//! `hostname`, as fio does for clients.
 //!
 //! **Status snapshots** (`--status-interval`): each snapshot is one document of this form. To make
 //! the output one valid JSON array, which fio's is not, the program prints a line `[` before the
 //! first document, a line `,` between documents and a line `]` after the last; a single final
-//! report stays a bare document.
+//! report is a bare document.
 
 mod direction;
 mod writer;
@@ -24,7 +24,7 @@ use iolab_recording::{DeviceCounters, Host, Recording};
 
 use writer::Writer;
 
-/// Variants of the report, and facts that the recording does not contain.
+/// The variant of the report, and a setting that the recording does not contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct JsonStyle {
     /// `json+`: with the non-empty histogram buckets of everything that has percentiles.
@@ -33,7 +33,7 @@ pub struct JsonStyle {
     pub utc_offset_seconds: i32,
 }
 
-/// The report, ending in a line break.
+/// The report, ending with a line break.
 pub fn json(recording: &Recording, style: JsonStyle) -> String {
     let figures = iolab_aggregate::figures(recording);
     let ended_ms = (recording.started_unix_ns + recording.elapsed_ns) / 1_000_000;
@@ -59,7 +59,7 @@ pub fn json(recording: &Recording, style: JsonStyle) -> String {
     writer.finish()
 }
 
-/// Of runs of several hosts only.
+/// For runs of several hosts only.
 fn write_host(writer: &mut Writer, host: &Host) {
     writer.text("name", &host.name);
     writer.text("hostname", &host.facts.hostname);
@@ -123,8 +123,8 @@ fn write_job(writer: &mut Writer, job: &JobFigures<'_>, recording: &Recording, p
     }
 }
 
-/// As in fio, the excursion stands under the name of the criterion's kind, and what the window
-/// still lacks is 0.
+/// As in fio, the excursion is under the name of the criterion's kind, and missing values of the
+/// window are written as 0.
 fn write_steady(writer: &mut Writer, steady: &SteadyFigures) {
     let (plan, seen) = (&steady.plan, &steady.seen);
     let excursion = seen.excursion.unwrap_or(0.0);
@@ -147,7 +147,7 @@ fn write_steady(writer: &mut Writer, steady: &SteadyFigures) {
     });
 }
 
-/// An object of iolab's own, for replays only.
+/// An object that only iolab writes, for replays.
 fn write_drift(writer: &mut Writer, job: &JobFigures<'_>) {
     let Some(drift) = &job.drift else { return };
     writer.object("replay", |writer| {
@@ -164,7 +164,7 @@ fn write_drift(writer: &mut Writer, job: &JobFigures<'_>) {
     });
 }
 
-/// An array of iolab's own, for jobs that count each file.
+/// An array that only iolab writes, for jobs with statistics per file.
 fn write_files(writer: &mut Writer, job: &JobFigures<'_>) {
     if job.files.is_empty() {
         return;
@@ -187,7 +187,7 @@ fn write_files(writer: &mut Writer, job: &JobFigures<'_>) {
     });
 }
 
-/// An object of iolab's own, for paced loads only.
+/// An object that only iolab writes, for paced loads.
 fn write_schedule(writer: &mut Writer, job: &JobFigures<'_>) {
     let Some(schedule) = &job.schedule else { return };
     writer.object("schedule", |writer| {
@@ -207,7 +207,7 @@ fn write_schedule(writer: &mut Writer, job: &JobFigures<'_>) {
     });
 }
 
-/// Objects of iolab's own, for calibrated runs only.
+/// Objects that only iolab writes, for calibrated runs.
 fn write_overheads(writer: &mut Writer, job: &JobFigures<'_>) {
     if job.overheads.is_empty() {
         return;
@@ -273,8 +273,8 @@ fn write_device(writer: &mut Writer, device: &DeviceFigures) {
 }
 
 fn write_counters(writer: &mut Writer, prefix: &str, of: &DeviceCounters) {
-    // fio misspells the last of the merges in aggregates; programs that read it expect the
-    // misspelling.
+    // fio misspells the last of the merges in aggregates, and programs that read it expect that
+    // spelling.
     let write_merges = if prefix.is_empty() { "write_merges" } else { "write_merge" };
     for (name, value) in [
         ("read_ios", of.read_ios),

@@ -2,10 +2,10 @@
 //!
 //! One file or folder per format: [`mod@normal`], [`mod@json`], [`mod@terse`], [`logs`],
 //! [`intervals`], [`observed`], [`mod@openmetrics`], [`status`], [`mod@summary`] and [`mod@perf`].
-//! All of them read the same figures from [`iolab_aggregate`], so formats cannot drift apart. fio's
-//! formats are reproduced in layout, keys, order and units; where fio's own figures are known to
-//! mislead (extremes of groups, percentiles above the maximum, shares that add to more than 100 %)
-//! the layout stays and the figure is right. Nothing here does I/O, reads a clock, the locale or
+//! All take their figures from [`iolab_aggregate`], so that formats cannot diverge. fio's formats
+//! are reproduced in layout, keys, order and units. Where fio's own figures are known to mislead
+//! (extremes of groups, percentiles above the maximum, shares that add up to more than 100 %), the
+//! layout stays and the figure is corrected. Nothing here does I/O or reads a clock, the locale or
 //! the environment: what depends on them is passed in.
 
 mod calendar;
@@ -38,5 +38,5 @@ pub use status::{Snapshot, status_line};
 pub use summary::summary;
 pub use terse::{TerseVersion, terse};
 
-/// The fio version whose formats these are, as reports that name one print it.
+/// The fio version whose formats these are; printed by reports that name one.
 pub const FIO_VERSION: &str = "fio-3.42";

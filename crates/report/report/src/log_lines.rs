@@ -1,28 +1,28 @@
-//! Lines of per-operation logs, of which there may be more than of anything else: the fast way to
-//! what [`crate::write_log_line`] writes.
+//! Formats lines of per-operation logs, which can be very many: a fast equivalent of
+//! [`crate::write_log_line`].
 //!
-//! The lines of an operation differ in their value only, and those of neighbouring operations in
-//! little more. So the columns before and after the value are kept as text and made again when they
-//! change. Each part of a line is copied with a fixed length, and the next one overwrites what was
-//! too much; a value up to eight digits is made without a division or a branch.
+//! The lines of one operation differ only in their value, and those of neighbouring operations
+//! differ little. The columns before and after the value are therefore cached as text until they
+//! change. Each part of a line is copied with a fixed length, and the next part overwrites the
+//! excess; a value of up to eight digits is formatted without a division or a branch.
 
 use iolab_plan::{LogKind, LogPlan};
 use iolab_recording::{LoggedOperation, OperationTraits};
 
 use crate::logs::is_realtime;
 
-/// Room for the longest line: the columns before the value, the value, and those behind it.
+/// Space for the longest line: the columns before the value, the value, and the columns after it.
 const LONGEST_LINE: usize = TIME_BYTES + NUMBER_BYTES + TAIL_BYTES;
-/// A time column of the longest number.
+/// A time column with the longest number.
 const TIME_BYTES: usize = 24;
-/// The longest number, and what is written beyond a shorter one.
+/// The longest number, with the excess written after a shorter one.
 const NUMBER_BYTES: usize = 24;
-/// Direction, bytes, offset, priority, issue time of the longest numbers.
+/// Direction, bytes, offset, priority and issue time with the longest numbers.
 const TAIL_BYTES: usize = 96;
-/// What most tails fit, which is copied quicker.
+/// Most tails fit into this length, which is copied faster.
 const SHORT_TAIL_BYTES: usize = 16;
 
-/// Lines that wait to be written.
+/// Lines waiting to be written.
 #[derive(Debug)]
 pub struct LogText {
     bytes: Box<[u8]>,
@@ -30,12 +30,12 @@ pub struct LogText {
 }
 
 impl LogText {
-    /// Room for this number of bytes, and for one more line.
+    /// A buffer of this number of bytes, and one more line.
     pub fn new(bytes: usize) -> LogText {
         LogText { bytes: vec![0; bytes + LONGEST_LINE].into(), end: 0 }
     }
 
-    /// Whether no further line may be added.
+    /// Whether no more lines may be added.
     #[inline]
     pub fn is_full(&self) -> bool {
         self.end + LONGEST_LINE > self.bytes.len()
@@ -46,12 +46,12 @@ impl LogText {
         &self.bytes[..self.end]
     }
 
-    /// Forgets the lines.
+    /// Removes the lines.
     pub fn clear(&mut self) {
         self.end = 0;
     }
 
-    /// Adds a text no longer than a line.
+    /// Adds a text that is no longer than a line.
     pub fn push_str(&mut self, text: &str) {
         self.bytes[self.end..self.end + text.len()].copy_from_slice(text.as_bytes());
         self.end += text.len();
@@ -65,7 +65,7 @@ pub struct OperationLines {
     with_priority: bool,
     with_issue_time: bool,
     value: Values,
-    /// From when to when the text of the time column is right, ns.
+    /// The range of times, ns, for which the text of the time column is valid.
     time_is: (u64, u64),
     time: Text<TIME_BYTES>,
     traits: Option<OperationTraits>,
@@ -74,11 +74,11 @@ pub struct OperationLines {
     /// Priority.
     priority: Text<TAIL_BYTES>,
     tail: Text<TAIL_BYTES>,
-    /// Lines of submission and completion latencies, which have issue times.
+    /// For lines of submission and completion latencies, which have issue times.
     issued_tail: Text<TAIL_BYTES>,
 }
 
-/// What the value column is made from.
+/// The inputs of the value column.
 #[derive(Debug, Clone, Copy, Default)]
 struct Values {
     lat_ns: u64,
@@ -88,7 +88,7 @@ struct Values {
 }
 
 impl OperationLines {
-    /// For the columns that `plan` asks for.
+    /// Prepares the columns that `plan` asks for.
     pub fn new(plan: &LogPlan) -> OperationLines {
         OperationLines {
             with_offset: plan.offset,
@@ -105,7 +105,7 @@ impl OperationLines {
         }
     }
 
-    /// The next lines are those of this operation.
+    /// Starts the lines of this operation.
     #[inline(always)]
     pub fn begin(&mut self, operation: &LoggedOperation) {
         let LoggedOperation { time_ns, issue_ns, lat_ns, clat_ns, slat_ns, offset, traits } = *operation;
@@ -166,7 +166,7 @@ impl OperationLines {
         self.tail.push("\n");
     }
 
-    /// Adds the line of the log of `kind` to a text that is not full.
+    /// Adds the line for the log of `kind` to a text that is not full.
     #[inline(always)]
     pub fn add_to(&self, text: &mut LogText, kind: LogKind) {
         let Values { lat_ns, clat_ns, slat_ns, bytes } = self.value;
@@ -183,7 +183,7 @@ impl OperationLines {
         }
         let Some(room) = text.bytes[text.end..].first_chunk_mut::<LONGEST_LINE>() else { return };
         room[..TIME_BYTES].copy_from_slice(&self.time.bytes);
-        // Never more than it is: the compiler does not know, and would look whether each part fits.
+        // This changes no value, but lets the compiler omit bounds checks.
         let mut end = self.time.end.min(TIME_BYTES);
         end += put_number(&mut room[end..], value);
         if tail.end <= SHORT_TAIL_BYTES {
@@ -195,7 +195,7 @@ impl OperationLines {
     }
 }
 
-/// A short text in place.
+/// A short text stored inline.
 #[derive(Debug)]
 struct Text<const N: usize> {
     bytes: [u8; N],
@@ -239,13 +239,13 @@ impl<const N: usize> Text<N> {
 const EIGHT_DIGITS: u64 = 100_000_000;
 const ZEROS: u64 = 0x3030_3030_3030_3030;
 
-/// Writes a number to the front of `room`, which has [`NUMBER_BYTES`] at least, and perhaps
-/// something behind it. Returns its length.
+/// Writes a number to the front of `room`, which has at least [`NUMBER_BYTES`]; bytes after it may
+/// be overwritten. Returns the number's length.
 #[inline]
 fn put_number(room: &mut [u8], number: u64) -> usize {
     if number < EIGHT_DIGITS {
         let digits = eight_digits(number);
-        // The first digit is in the lowest byte; one digit is left of 0.
+        // The first digit is in the lowest byte; for 0 one digit is left.
         let leading = (digits | (1 << 56)).trailing_zeros() / 8;
         room[..8].copy_from_slice(&((digits | ZEROS) >> (8 * leading)).to_le_bytes());
         return 8 - leading as usize;
@@ -261,9 +261,9 @@ fn put_long_number(room: &mut [u8], number: u64) -> usize {
     front + 8
 }
 
-/// The decimal digits of a number below 10^8, one a byte, the first in the lowest. Halves are
-/// divided side by side in lanes of a word, by multiplication with the reciprocal, so that no lane
-/// reaches into the next.
+/// The decimal digits of a number below 10^8, one per byte, the first in the lowest byte. Halves
+/// are divided in parallel in lanes of a word, by multiplication with the reciprocal, such that no
+/// lane overflows into the next.
 #[inline]
 fn eight_digits(number: u64) -> u64 {
     let fours = (number / 10_000) | ((number % 10_000) << 32);
@@ -281,7 +281,7 @@ mod tests {
     fn numbers_are_written_as_others_write_them() {
         let powers = (0..20).map(|power| 10_u64.pow(power));
         let edges = powers.flat_map(|power| [power - 1, power, power + 1, power.saturating_mul(9)]);
-        // All halves of eight digits, in either place.
+        // All halves of eight digits, in either position.
         let halves = (0..10_000).flat_map(|half| [half, half * 10_000, half * 10_001]);
         for number in edges.chain(halves).chain([u64::MAX, u64::MAX - 1]) {
             let mut room = [0; NUMBER_BYTES];

@@ -1,9 +1,9 @@
-//! fio's log files: lines of latency, bandwidth, IOPS and histogram logs, and how the files are
-//! called.
+//! fio's log files: lines of latency, bandwidth, IOPS and histogram logs, and the names of the
+//! files.
 //!
-//! Columns of a line: time (ms), value, direction (0 read, 1 write, 2 trim), bytes, priority. When
-//! asked for, the largest value of the window follows the value, the offset the bytes, and the
-//! issue time (ns) comes last. Values are ns, KiB/s or IOPS. Writing files is the caller's.
+//! Columns of a line: time (ms), value, direction (0 read, 1 write, 2 trim), bytes, priority. On
+//! request, the largest value of the window follows the value, the offset follows the bytes, and
+//! the issue time (ns) comes last. Values are ns, KiB/s or IOPS. The caller writes the files.
 
 use std::fmt::Write;
 
@@ -67,7 +67,7 @@ pub(crate) fn is_realtime(priority: u16) -> bool {
 }
 
 /// One line of a histogram log without its line break: time (ms), direction, bytes, then fio's 1856
-/// bins, each `2^coarseness` of them added up. What is beyond fio's last bin is counted in it.
+/// bins, in sums of `2^coarseness`. Values beyond fio's last bin are counted in it.
 pub fn histogram_log_line(entry: &HistogramLogEntry, coarseness: u32) -> String {
     let mut bins = vec![0_u64; FIO_BUCKETS >> coarseness.min(6)];
     let last = bins.len() - 1;
@@ -81,7 +81,7 @@ pub fn histogram_log_line(entry: &HistogramLogEntry, coarseness: u32) -> String 
     text
 }
 
-/// The files of one worker: which log and its name, `PREFIX_clat.3.log` for the third worker,
+/// The log files of one worker with their names: `PREFIX_clat.3.log` for the third worker,
 /// `PREFIX_clat.log` when a job's workers share one. `None` stands for the histogram log,
 /// `PREFIX_clat_hist.3.log`.
 pub fn log_file_names(plan: &LogPlan, worker: &WorkerPlan) -> Vec<(Option<LogKind>, String)> {
@@ -116,7 +116,7 @@ pub fn aggregate_bandwidth_log(recording: &Recording, direction: Direction) -> (
     (aggregate_bandwidth_log_name(direction), text)
 }
 
-/// The name alone, before there is a recording.
+/// The name, before there is a recording.
 pub fn aggregate_bandwidth_log_name(direction: Direction) -> String {
     format!("agg-{}_bw.log", direction.name())
 }

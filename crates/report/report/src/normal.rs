@@ -1,8 +1,8 @@
 //! fio's normal text report, the one people read.
 //!
-//! The layout is fio's, line by line, so that eyes and regular expressions find what they know.
-//! Additions: `resp`, the latency from the intended start, for paced loads; the block layer, of
-//! runs that looked at it; the hosts, of runs of several. [`normal_header`] is what fio prints
+//! The layout is fio's, line by line, so that readers and regular expressions find what they
+//! expect. Additions: `resp`, the latency from the intended start, for paced loads; the block
+//! layer, if it was observed; the hosts, for runs of several. [`normal_header`] is what fio prints
 //! before the run, [`normal_body`] what it prints after; [`normal`] is both.
 
 mod block_layer;
@@ -17,7 +17,7 @@ pub use header::normal_header;
 
 use iolab_recording::Recording;
 
-/// What the report needs and the recording cannot know.
+/// Settings of the report that the recording does not contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Style {
     /// Seconds by which the reader's clock is ahead of UTC.

@@ -1,19 +1,19 @@
-//! Numbers as fio prints them: a whole number with an SI or IEC prefix and a limited number of
+//! Numbers as fio prints them: an integer with an SI or IEC prefix and a limited number of
 //! characters.
 //!
-//! A value is divided by 1000 or 1024 until its whole part has no more digits than the significant
-//! figures allow; a fraction is shown if a point and at least one more digit still fit.
+//! A value is divided by 1000 or 1024 until its integer part has no more digits than the
+//! significant figures allow; a fraction is shown if a point and at least one more digit fit.
 
-/// What a number counts; decides the text after the prefix.
+/// What a number counts; determines the text after the prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unit {
-    /// Nothing: operations, times.
+    /// No unit: operations, times.
     Plain,
     /// Bytes.
     Bytes,
     /// Bytes per second.
     BytesPerSecond,
-    /// Bits per second; the value given is still bytes per second.
+    /// Bits per second; the value passed is still in bytes per second.
     BitsPerSecond,
 }
 
@@ -28,14 +28,14 @@ impl Unit {
     }
 }
 
-/// How bandwidth is written: which prefixes come first, and bytes or bits.
+/// How bandwidth is written: which prefixes come first, and whether in bytes or bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NumberStyle {
     /// Significant figures, 1 to 10.
     pub(crate) figures: u32,
-    /// Powers of 1024 first.
+    /// Whether powers of 1024 come first.
     pub(crate) binary: bool,
-    /// Bits instead of bytes for rates.
+    /// Whether rates are in bits instead of bytes.
     pub(crate) bits: bool,
 }
 
@@ -96,7 +96,7 @@ pub(crate) fn scaled(value: u64, figures: u32, binary: bool, unit: Unit) -> Stri
     let digits = whole.to_string().len();
     let room = if prefix == 0 { 0 } else { (figures as usize).saturating_sub(digits + 1) };
     let number = value as f64 / divisor as f64;
-    // Without a fraction the whole part is rounded half up.
+    // Without a fraction, the integer part is rounded half up.
     let number = if room == 0 { (number + 0.5).floor() } else { number };
     format!("{number:.room$}{}{}", prefixes[prefix], unit.suffix())
 }
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn numbers_as_fio_prints_them() {
-        // (value, figures, binary, unit, text), the texts taken from fio's own reports
+        // (value, figures, binary, unit, text); the texts are from fio's own reports
         for (value, figures, binary, unit, expected) in [
             (6_699_068, 4, false, Unit::Plain, "6699k"),
             (27_439_384_435, 4, true, Unit::BytesPerSecond, "25.6GiB/s"),

@@ -1,9 +1,9 @@
 //! Application, block layer and machine on one time axis: a table for people, JSON lines for
 //! programs.
 //!
-//! Not a format of fio. A row is the time between two looks at the machine, or as many such times
-//! as it takes to be no shorter than the stretches in which the application's operations were
-//! counted. Operations of a stretch that ends within a row are divided evenly over the stretch.
+//! This is not a format of fio. A row covers the time between two samples of the machine, or as
+//! many such times as make it no shorter than the intervals of the application's operations.
+//! Operations of an interval that ends within a row are distributed evenly over the interval.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -22,7 +22,7 @@ struct Row<'a> {
     /// Operations and bytes of the application, by direction.
     ios: [f64; 3],
     bytes: [f64; 3],
-    /// What each device did, and its last look.
+    /// What each device did, and its last sample.
     devices: Vec<(Cow<'a, str>, DeviceActivity, DeviceSample)>,
     host: Option<(HostSample, HostSample)>,
 }
@@ -98,7 +98,7 @@ fn machine_text((before, after): &(HostSample, HostSample)) -> String {
     format!("{busy:>6.1} {steal:>6.1} {stalled:>8} {:>9}", after.dirty_bytes >> 20)
 }
 
-/// Busy, stolen, stalled on I/O: percent.
+/// Busy, stolen, and stalled on I/O, percent.
 fn shares(before: &HostSample, after: &HostSample) -> [Option<f64>; 3] {
     let gained = |of: fn(&HostSample) -> u64| of(after).saturating_sub(of(before)) as f64;
     let all = gained(|host| host.user_ns + host.system_ns + host.idle_ns + host.iowait_ns + host.steal_ns);
@@ -109,7 +109,7 @@ fn shares(before: &HostSample, after: &HostSample) -> [Option<f64>; 3] {
     [of_all(gained(|host| host.user_ns + host.system_ns)), of_all(gained(|host| host.steal_ns)), stalled]
 }
 
-/// CPU time that quotas took away; `None` where that is not known.
+/// CPU time lost to quotas; `None` if unknown.
 fn stopped_ns(before: &HostSample, after: &HostSample) -> Option<u64> {
     let (from, to) = before.quota.zip(after.quota)?;
     Some(to.throttled_ns.saturating_sub(from.throttled_ns))
@@ -165,8 +165,8 @@ fn rows(recording: &Recording) -> Vec<Row<'_>> {
     edges.windows(2).map(|pair| row(recording, seen, pair[0], pair[1])).collect()
 }
 
-/// When rows begin and end: at the first looks after the lines on which stretches end. The last row
-/// takes what is left.
+/// The boundaries of rows: the first samples after the ends of intervals. The last row takes the
+/// rest.
 fn edges(seen: &Observations, least_ns: u64) -> Vec<u64> {
     let times: Vec<u64> = seen.host.iter().map(|host| host.at_ns).collect();
     let mut edges: Vec<u64> = times.first().copied().into_iter().collect();
@@ -194,8 +194,8 @@ fn row<'a>(recording: &Recording, seen: &'a Observations, start_ns: u64, end_ns:
             bytes[direction] += stretch.bytes[direction] as f64 * share;
         }
     }
-    // A device is looked at just before the machine is: its looks are the last ones up to the
-    // edges.
+    // A device is sampled just before the machine: its samples are the last ones before the
+    // boundaries.
     let devices = seen.devices.iter().filter_map(|device| {
         let up_to = |edge_ns: u64| device.samples.iter().rev().find(|sample| sample.at_ns <= edge_ns);
         let (before, after) = (up_to(start_ns).or(device.samples.first())?, up_to(end_ns)?);

@@ -1,4 +1,4 @@
-//! Metrics in the text form of OpenMetrics 1.0, for Prometheus and what reads its textfiles.
+//! Metrics in the text format of OpenMetrics 1.0, for Prometheus and readers of its textfiles.
 //!
 //! ```text
 //! # TYPE iolab_latency_seconds histogram
@@ -6,12 +6,12 @@
 //! ```
 //!
 //! Guarantees: base units (seconds, bytes); one family after the other, each with its type and
-//! help; `# EOF` at the end. A job is told apart from others of its name by the number of its first
-//! worker. Bounds of histograms are powers of two of a nanosecond, where recorded buckets end, too,
-//! so that nothing is estimated; a latency that equals a bound is counted above it. Deliberately
-//! not here: a server, and time stamps: who scrapes knows when.
+//! help; `# EOF` at the end. The number of a job's first worker distinguishes it from others of the
+//! same name. Histogram bounds are powers of two of a nanosecond, at which recorded buckets also
+//! end, so that nothing is estimated; a latency equal to a bound is counted above it. Deliberately
+//! not here: a server, and time stamps, because the scraper knows the time.
 //!
-//! The form is that of <https://prometheus.io/docs/specs/om/open_metrics_spec/>.
+//! The format is specified in <https://prometheus.io/docs/specs/om/open_metrics_spec/>.
 
 use std::fmt::Write;
 
@@ -19,7 +19,7 @@ use iolab_aggregate::{DeviceFigures, DirectionFigures, JobFigures, figures, per_
 use iolab_histogram::{SparseHistogram, bucket_of};
 use iolab_recording::{Finding, Recording};
 
-/// Bytes of a sector of the kernel's counters (Documentation/block/stat.rst).
+/// Bytes of a sector in the kernel's counters (Documentation/block/stat.rst).
 const SECTOR: u64 = 512;
 const NS_PER_SECOND: f64 = 1e9;
 const QUANTILES: [f64; 6] = [0.5, 0.9, 0.95, 0.99, 0.999, 0.9999];
@@ -40,7 +40,7 @@ pub fn openmetrics(recording: &Recording) -> String {
     text.0 + "# EOF\n"
 }
 
-/// One direction of one job, in which something was done.
+/// One direction of one job with any operations.
 struct Used<'a> {
     job: &'a str,
     worker: String,
@@ -155,7 +155,7 @@ fn findings(text: &mut Exposition, findings: &[Finding]) {
     for finding in findings {
         let severity = finding.severity.name();
         let jobs = finding.jobs.join(",");
-        // A rule may fire twice; a sample stands once.
+        // A rule may fire twice; each sample is printed once.
         if !said.contains(&(&finding.rule, jobs.clone())) {
             text.sample("iolab_finding", &[("rule", &finding.rule), ("severity", severity), ("jobs", &jobs)], 1);
             said.push((&finding.rule, jobs));
@@ -163,7 +163,7 @@ fn findings(text: &mut Exposition, findings: &[Finding]) {
     }
 }
 
-/// The text that is being made. Writing to it cannot fail.
+/// The text being written, which cannot fail.
 struct Exposition(String);
 
 impl Exposition {

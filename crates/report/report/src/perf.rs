@@ -1,8 +1,8 @@
 //! The table of SPDK's `spdk_nvme_perf` (app/spdk_nvme_perf in its sources): a line for each device
-//! of each core, and a total; below it percentiles or whole histograms, for those who read that
+//! of each core, and a total; below it percentiles or whole histograms, for programs that read that
 //! tool's output.
 //!
-//! Latencies are completion latencies, as there: from the submission of a command to its
+//! Latencies are completion latencies, as in SPDK: from the submission of a command to its
 //! completion. Percentiles are of merged histograms; a line without operations shows dashes.
 
 use std::fmt::Write;
@@ -52,7 +52,7 @@ pub fn perf(recording: &Recording, detail: PerfDetail) -> String {
     text
 }
 
-/// A line for each device that was counted by itself, or one for the worker.
+/// A line for each device with its own counters, or one for the worker.
 fn lines_of(plan: &WorkerPlan, worker: &WorkerRecording) -> Vec<Line> {
     let files = counted_files(&[(plan, worker)]);
     if files.is_empty() {
@@ -65,7 +65,7 @@ fn lines_of(plan: &WorkerPlan, worker: &WorkerRecording) -> Vec<Line> {
     files.iter().map(of).collect()
 }
 
-/// ` from core 3`, of a worker that stays on one.
+/// ` from core 3`, for a worker pinned to one core.
 fn core(plan: &WorkerPlan) -> String {
     let core = plan.process.cpus.as_ref().and_then(|cpus| cpus.first());
     core.map_or(String::new(), |core| format!(" from core {core}"))

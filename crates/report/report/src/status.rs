@@ -1,13 +1,12 @@
-//! The status line shown while a run is going on, as fio's `--eta` prints it.
+//! The status line shown during a run, as fio's `--eta` prints it.
 //!
-//! Whether, how often and where it is shown, and the carriage return after it, are the caller's
-//! business.
+//! The caller decides whether, how often and where it is shown, and adds the carriage return.
 
 use iolab_plan::{Direction, PerDirection};
 
 use crate::number::NumberStyle;
 
-/// What is known of a run at one moment.
+/// The state of a run at one moment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Snapshot {
     /// Workers that have begun and not ended.
@@ -17,11 +16,11 @@ pub struct Snapshot {
     /// One letter per worker, in plan order: fio's state letters (`P` not yet started, `R`
     /// sequential reads, `r` random reads, `W`, `w`, `M`, `m`, `D`, `d`, `F` waiting for a sync,
     /// `E` ended, `_` collected, …). Empty in the first seconds of a run, when rates mean nothing
-    /// yet: then the line ends after the limits, as fio's does.
+    /// yet: the line then ends after the limits, as in fio.
     pub states: String,
-    /// Least and most IOPS asked for, if the load is paced by IOPS.
+    /// Minimum and maximum requested IOPS, if the load is paced by IOPS.
     pub iops_limits: Option<(u64, u64)>,
-    /// Least and most bytes per second asked for, if it is paced by bandwidth.
+    /// Minimum and maximum requested bytes per second, if it is paced by bandwidth.
     pub byte_limits: Option<(u64, u64)>,
     /// Share of the run done, percent; `None` when its end is unknown.
     pub percent: Option<f64>,

@@ -1,9 +1,9 @@
-//! A table that compares cases, each measured in one or more rounds, and one sentence on who was
-//! ahead by how much.
+//! A table that compares cases, each measured in one or more rounds, and one sentence on which was
+//! faster by how much.
 //!
-//! It says what was measured and no more: rates are medians of the rounds, latencies those of all
-//! rounds' operations together, and the sentence claims a difference only where the rounds of the
-//! two do not overlap.
+//! It claims no more than was measured: rates are medians of the rounds, latencies are those of all
+//! rounds' operations together, and the sentence claims a difference only if the rounds of the two
+//! cases do not overlap.
 
 use iolab_aggregate::WholeRun;
 use iolab_histogram::SparseHistogram;
@@ -14,7 +14,7 @@ use iolab_units::rounded_ns;
 
 use crate::number::NumberStyle;
 
-/// Differences in IOPS up to this share are called none.
+/// Differences in IOPS up to this share count as none.
 const EQUIVALENCE: f64 = 0.02;
 
 /// Figures of one case, all workers and directions together.
@@ -42,7 +42,7 @@ impl Row {
     }
 }
 
-/// The middle of ascending values; the mean of the two middle ones where there are two.
+/// The median of ascending values; the mean of the two middle ones if there are two.
 fn median(ascending: &[f64]) -> f64 {
     match ascending.len() {
         0 => 0.0,
@@ -51,8 +51,8 @@ fn median(ascending: &[f64]) -> f64 {
 }
 
 /// The table and the sentence. Each case has a name and the recordings of its rounds; latency is
-/// total latency, or completion latency where the total was not recorded; a dash stands for what
-/// was not measured.
+/// total latency, or completion latency if the total was not recorded; a dash stands for a value
+/// that was not measured.
 pub fn summary(cases: &[(&str, &[Recording])]) -> String {
     let rows: Vec<Row> = cases.iter().map(|(case, rounds)| row(case, rounds)).collect();
     let style = NumberStyle::new(1024, 0, 4);
@@ -103,7 +103,8 @@ fn row(case: &str, rounds: &[Recording]) -> Row {
     }
 }
 
-/// Who had the most IOPS, against the next; `None` for fewer than two cases that did any I/O.
+/// The case with the most IOPS, compared with the next; `None` for fewer than two cases with any
+/// I/O.
 fn verdict(rows: &[Row]) -> Option<String> {
     let mut ranked: Vec<&Row> = rows.iter().filter(|row| row.median_iops() > 0.0).collect();
     ranked.sort_by(|a, b| b.median_iops().total_cmp(&a.median_iops()));
@@ -134,7 +135,7 @@ fn verdict(rows: &[Row]) -> Option<String> {
     Some(format!("{} did {ratio:.2} times the IOPS of {}{tail} ({basis}).", first.case, second.case))
 }
 
-/// What a verdict rests on.
+/// What a verdict is based on.
 fn basis(rounds: usize) -> String {
     match rounds {
         0 | 1 => "one run each: repeat before relying on it".to_owned(),

@@ -1,8 +1,8 @@
 //! fio's terse report: one line per job, fields separated by semicolons, times in microseconds.
 //!
-//! Field counts without description and errors, for one device and separate directions: version 2
-//! has 161 (no device), 3 has 130, 4 has 171, 5 has 189. Percentiles stand in 20 slots, unused ones
-//! as `0%=0`; they are those of total latency where the plan asks for them, else of completion
+//! Number of fields without description and errors, for one device and separate directions: version
+//! 2 has 161 (no device), 3 has 130, 4 has 171, 5 has 189. Percentiles are in 20 slots, unused ones
+//! as `0%=0`; they are those of total latency if the plan asks for them, otherwise of completion
 //! latency.
 
 use std::fmt::Write;
@@ -15,7 +15,7 @@ use iolab_recording::{DeviceCounters, Recording};
 /// Slots for percentiles; fio accepts no longer list.
 const PERCENTILE_SLOTS: usize = 20;
 
-/// Which arrangement of fields.
+/// The arrangement of fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TerseVersion {
     /// With trims, without the program's version and devices.
@@ -75,7 +75,7 @@ impl Line {
         let _ = write!(self.text, "{separator}{value}");
     }
 
-    /// A text of the user's: a separator or a line break in it would break the row.
+    /// Writes a text of the user, in which a separator or a line break would break the row.
     fn name(&mut self, text: &str) {
         self.field(text.replace(|letter: char| letter == ';' || letter.is_control(), "_"));
     }
@@ -105,7 +105,7 @@ fn write_job(line: &mut Line, job: &JobFigures<'_>, version: TerseVersion) {
     for tenths in shown_tenths(&job.depth.0) {
         line.field(format_args!("{}.{}%", tenths / 10, tenths % 10));
     }
-    // Ten microsecond bands: what is faster than a microsecond belongs to the first.
+    // Ten microsecond bands: latencies below a microsecond belong to the first.
     let mut us = job.bands.us;
     us[0] += job.bands.ns.iter().sum::<f64>();
     for share in us.iter().chain(&job.bands.ms) {

@@ -1,9 +1,9 @@
 //! One run of fio 3.33 that wrote both its JSON and its normal report: the recording rebuilt from
-//! the JSON must render as fio rendered it.
+//! the JSON must be rendered as fio rendered it.
 //!
-//! `fio/run.json` lacks options, depths and bands; `fio/run.txt` lacks the lines made of those, of
-//! time series and of process ids, and fio 3.33's `; 0 zone resets`. Numbers may differ by one unit
-//! or one histogram bucket, since we keep percentiles within the true extremes.
+//! `fio/run.json` lacks options, depths and bands; `fio/run.txt` lacks the lines made from those,
+//! from time series and from process ids, and fio 3.33's `; 0 zone resets`. Numbers may differ by
+//! one unit or one histogram bucket, because percentiles here stay within the true extremes.
 
 mod fixture;
 
@@ -119,7 +119,7 @@ fn the_same_figures_render_as_fio_renders_them() {
         for (our, theirs) in our_numbers.iter().zip(&fio_numbers) {
             assert!((our - theirs).abs() <= 1.0 + theirs * 0.008, "\nours {ours}\nfio  {fio}");
         }
-        // Layout to the column, not only the words.
+        // The layout must match to the column, not only the words.
         assert_eq!(ours.len(), fio.len(), "\nours {ours}\nfio  {fio}");
         compared += 1;
     }

@@ -1,4 +1,4 @@
-//! Facts every report must keep: percentiles within the extremes, sums that are sums, text that
+//! Properties of every report: percentiles are within the extremes, sums add up, and the text
 //! parses.
 
 mod fixture;
@@ -22,7 +22,7 @@ fn between<'a>(text: &'a str, before: &str, after: &str) -> &'a str {
 
 #[test]
 fn consumers_find_iops_and_mean_latency() {
-    // As LISA searches: `IOPS=(.+?),` and a line matching `lat.*avg=`.
+    // The patterns that LISA uses: `IOPS=(.+?),` and a line matching `lat.*avg=`.
     let text = normal(&fixture::case("single"), &Style::default());
     assert_eq!(between(&text, "IOPS=", ","), "9995");
     let line = text.lines().find(|line| line.trim_start().starts_with("lat (") && line.contains("avg="));

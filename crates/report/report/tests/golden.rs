@@ -1,4 +1,4 @@
-//! Reports of hand-made recordings against golden files in `tests/golden`.
+//! Compares reports of hand-made recordings with golden files in `tests/golden`.
 //!
 //! After an intended change, run with `IOLAB_BLESS=1` to rewrite them, and read the difference.
 
@@ -28,8 +28,8 @@ fn json_reports() {
     check("unsteady.json", &json(&fixture::case("unsteady"), JsonStyle::default()));
 }
 
-/// Of the same samples, what fio 3.33 printed: its object to the letter, its line but for the
-/// second bandwidth, which fio shows as 6593MB/s because it scales KiB by thousands.
+/// Compares with what fio 3.33 printed for the same samples: its object exactly, and its line
+/// except for the second bandwidth, which fio shows as 6593MB/s because it scales KiB by thousands.
 #[test]
 fn a_steady_state_reads_as_in_fio() {
     let text = json(&fixture::case("steady"), JsonStyle::default());

@@ -1,4 +1,5 @@
-//! Intervals of several workers become those of the job, and every line says what it should.
+//! Intervals of several workers are merged into those of the job, and every line has the right
+//! values.
 
 mod fixture;
 
@@ -18,7 +19,7 @@ fn packed(values: &[u64]) -> PackedHistogram {
     PackedHistogram::take(&mut bytes.as_slice()).expect("what was written")
 }
 
-/// An interval with reads of these latencies; none: nothing completed.
+/// An interval with reads of these latencies; an empty list means that nothing completed.
 fn interval(start_ns: u64, length_ns: u64, values: &[u64]) -> IntervalLatencies {
     let reads = || DirectionInterval {
         direction: Direction::Read,
@@ -79,7 +80,7 @@ fn stretches_without_completions_are_told() {
             &[interval(0, 100, &[]), interval(100, 100, &[1]), interval(200, 70, &[])],
             &[(0, 100, 0, 0), (100, 100, 1, 1), (200, 70, 0, 0)],
         ),
-        // What completed on the last line belongs to the interval before it.
+        // What completed after the end of the last interval belongs to that interval.
         (&[interval(0, 100, &[1]), interval(100, 0, &[2])], &[(0, 100, 2, 2)]),
     ];
     for (intervals, expected) in cases {

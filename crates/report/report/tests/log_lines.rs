@@ -1,4 +1,4 @@
-//! The fast way of writing log lines writes what the plain one does, byte by byte.
+//! The fast formatting of log lines gives the same bytes as the plain one.
 
 mod fixture;
 
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 const KINDS: [LogKind; 5] = [LogKind::Lat, LogKind::Clat, LogKind::Slat, LogKind::Bw, LogKind::Iops];
 
-/// The line of one log, by the plain way.
+/// The line of one log, formatted the plain way.
 fn plainly(operation: &LoggedOperation, kind: LogKind, plan: &LogPlan) -> String {
     let OperationTraits { bytes, priority, direction } = operation.traits;
     let value = match kind {

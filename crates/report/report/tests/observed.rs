@@ -1,4 +1,4 @@
-//! What was seen of the machine, in reports.
+//! Reports of observations of the machine.
 
 mod fixture;
 
@@ -7,7 +7,7 @@ use iolab_report::{Style, normal_body, observed_json_lines, observed_table};
 
 const SECOND: u64 = 1_000_000_000;
 
-/// A second of 1000 reads of 4 KiB, of which the device got 500 of 8 KiB, then an idle second;
+/// A second with 1000 reads of 4 KiB, of which the device got 500 of 8 KiB, then an idle second;
 /// samples every half second.
 fn recording() -> Recording {
     let mut recording = fixture::case("single");
@@ -106,11 +106,11 @@ fn a_run_that_was_not_looked_at_says_so() {
 #[test]
 fn rows_are_no_shorter_than_stretches_and_none_is_lost() {
     let mut recording = recording();
-    // One stretch over everything: one row.
+    // One interval over everything: one row.
     recording.workers[0].intervals[0].length_ns = 2 * SECOND;
     recording.workers[0].intervals.pop();
     assert_eq!(observed_json_lines(&recording).lines().count(), 1);
-    // A single look is no row.
+    // A single sample gives no row.
     recording.observations.as_mut().unwrap().host.truncate(1);
     assert_eq!(observed_json_lines(&recording), "");
 }

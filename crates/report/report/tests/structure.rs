@@ -1,6 +1,6 @@
-//! Structure against fio's own output: `tests/fio` holds the paths and types of fio 3.33's JSON
-//! (`path TAB type`) and the kinds of its terse fields. Newer versions only add keys; the additions
-//! are named here.
+//! Compares the structure with fio's own output: `tests/fio` has the paths and types of fio 3.33's
+//! JSON (`path TAB type`) and the kinds of its terse fields. Newer versions only add keys; the
+//! additions are named here.
 
 mod fixture;
 
@@ -11,9 +11,9 @@ use serde_json::Value;
 
 /// Keys newer than fio 3.33.
 const NEWER: [&str; 5] = ["job_start", "latency_target_ns", "latency_window_us", "read_sectors", "write_sectors"];
-/// Keys of our own.
+/// Keys that only iolab writes.
 const OURS: [&str; 3] = ["iolab version", "resp_ns", "global options"];
-/// fio leaves `sync` out beside `mixed`; we keep it, for the figures are there.
+/// fio omits `sync` next to `mixed`; it is kept here because the figures exist.
 const KEPT: [&str; 1] = ["sync"];
 
 /// Paths and types of `value`; names of options, percentiles and bins are data and become `*`.

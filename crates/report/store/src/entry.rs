@@ -1,17 +1,17 @@
-//! Entries: what is kept of a run, a study or a report.
+//! Entries: the stored data of a run, a study or a report.
 
 use std::collections::BTreeMap;
 
 use iolab_comparison::{LatencyKind, RunFigure, RunSummary, overview};
 use serde::Serialize;
 
-/// What an entry is of.
+/// The kind of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EntryKind {
     /// A recording.
     Run,
-    /// The folder of a study; its trials are runs whose parent it is.
+    /// The folder of a study; its trials are runs that have it as their parent.
     Study,
     /// A JSON report of fio.
     Fio,
@@ -35,16 +35,16 @@ impl EntryKind {
     }
 }
 
-/// An entry to be kept.
+/// An entry to be added.
 #[derive(Debug, Clone)]
 pub struct NewEntry {
-    /// What it is of.
+    /// The kind.
     pub kind: EntryKind,
     /// Names of its jobs, or the title of the study.
     pub title: String,
     /// Absolute path of its file or folder.
     pub path: String,
-    /// Which of several reports in one file, from 0.
+    /// Index of the report in its file, from 0.
     pub part: u32,
     /// The entry of its study.
     pub parent: Option<i64>,
@@ -52,16 +52,16 @@ pub struct NewEntry {
     pub block: Option<u32>,
     /// Axes and points in the study.
     pub points: Vec<(String, String)>,
-    /// The job files and command line it was made from.
+    /// The job files and command line of the run.
     pub job_text: String,
-    /// The study's analysis as JSON, as far as it has come.
+    /// The study's analysis as JSON, as far as it has run.
     pub analysis: Option<String>,
-    /// What it measured.
+    /// The measured figures.
     pub summary: RunSummary,
 }
 
 impl NewEntry {
-    /// An entry of a run, under its jobs' names.
+    /// An entry for a run, titled with the names of its jobs.
     pub fn of_run(kind: EntryKind, path: String, summary: RunSummary) -> NewEntry {
         let names: Vec<&str> = summary.jobs.iter().map(|job| job.name.as_str()).collect();
         NewEntry {
@@ -80,7 +80,7 @@ impl NewEntry {
 
     pub(crate) fn figures(&self) -> Vec<EntryFigure> {
         let jobs = overview(&self.summary).into_iter().map(EntryFigure::of);
-        // What is known of the run as a whole has no job; its unit is in its name.
+        // Figures of the run as a whole have no job; their unit is in the name.
         let whole = self.summary.of_the_run.iter().map(|(name, value)| EntryFigure {
             job: String::new(),
             name: name.clone(),
@@ -95,7 +95,7 @@ impl NewEntry {
 /// One figure of an entry.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EntryFigure {
-    /// The job; empty for all together.
+    /// The job; empty for all jobs together.
     pub job: String,
     /// Its name.
     pub name: String,
@@ -124,18 +124,18 @@ impl EntryFigure {
     }
 }
 
-/// An entry as it is kept.
+/// A stored entry.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DatabaseEntry {
     /// Its number.
     pub id: i64,
-    /// What it is of.
+    /// The kind.
     pub kind: EntryKind,
     /// Names of its jobs, or the title of the study.
     pub title: String,
     /// Path of its file or folder.
     pub path: String,
-    /// Which of several reports in one file, from 0.
+    /// Index of the report in its file, from 0.
     pub part: u32,
     /// The entry of its study.
     pub parent: Option<i64>,
@@ -155,11 +155,11 @@ pub struct DatabaseEntry {
     pub kernel: Option<String>,
     /// CPU, if known.
     pub cpu_model: Option<String>,
-    /// The job files and command line it was made from.
+    /// The job files and command line of the run.
     pub job_text: String,
     /// Why it does not count.
     pub flaw: Option<String>,
-    /// What the user wrote about it.
+    /// The user's note.
     pub note: String,
     /// The study's analysis as JSON.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -182,7 +182,7 @@ impl DatabaseEntry {
         all.or_else(|| own.next().filter(|_| own.next().is_none()))
     }
 
-    /// All values of an option, each once.
+    /// All values of an option, without duplicates.
     pub fn option_values(&self, name: &str) -> Vec<&str> {
         let mut values: Vec<&str> = self.options.values().filter_map(|own| own.get(name)).map(String::as_str).collect();
         values.sort_unstable();

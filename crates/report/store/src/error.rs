@@ -1,8 +1,8 @@
-//! What can go wrong with a database, and what to do then.
+//! Errors of the database, and what to do about them.
 
 use std::path::PathBuf;
 
-/// A failure, with its place and advice.
+/// A failure, with its file and advice.
 #[derive(Debug, thiserror::Error)]
 pub enum DatabaseError {
     /// It is not a database, or is damaged.
@@ -10,7 +10,7 @@ pub enum DatabaseError {
     Corrupt {
         /// Its file.
         path: PathBuf,
-        /// What SQLite says.
+        /// SQLite's message.
         reason: String,
     },
     /// A later version of the program made it.
@@ -18,12 +18,12 @@ pub enum DatabaseError {
     Newer {
         /// Its file.
         path: PathBuf,
-        /// Its version.
+        /// The version of the database.
         found: u32,
-        /// The last that is known here.
+        /// The latest version known here.
         known: u32,
     },
-    /// It is a database of something else.
+    /// It is the database of another program.
     #[error("{}: a database, but not iolab's: name another file with IOLAB_DB", path.display())]
     Foreign {
         /// Its file.
@@ -46,7 +46,7 @@ pub enum DatabaseError {
     Sqlite {
         /// Its file.
         path: PathBuf,
-        /// What SQLite says.
+        /// SQLite's message.
         reason: String,
     },
 }

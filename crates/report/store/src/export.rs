@@ -3,8 +3,8 @@
 
 use crate::DatabaseEntry;
 
-/// Columns of the CSV form. Long, not wide: one figure a line, so that entries of unlike jobs fit
-/// one table.
+/// Columns of the CSV form. It has one figure per line, so that entries with different jobs fit
+/// into one table.
 const COLUMNS: [&str; 16] = [
     "id",
     "kind",
@@ -24,7 +24,7 @@ const COLUMNS: [&str; 16] = [
     "value",
 ];
 
-/// A heading, then a line for each figure of each entry.
+/// A header, then a line for each figure of each entry.
 pub fn csv(entries: &[DatabaseEntry]) -> String {
     let mut text = COLUMNS.join(",") + "\r\n";
     for entry in entries {
@@ -58,13 +58,13 @@ pub fn csv(entries: &[DatabaseEntry]) -> String {
     text
 }
 
-/// A cell; what holds a separator stands in quotes.
+/// A cell; one that contains a separator is quoted.
 fn quoted(cell: &str) -> String {
     if cell.contains(['"', ',', '\r', '\n']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell.to_owned() }
 }
 
-/// Each entry with everything that is known of it, one a line.
+/// One line for each entry, with everything that is known of it.
 pub fn json_lines(entries: &[DatabaseEntry]) -> String {
-    // Plain data with string keys: serialisation has no way to fail.
+    // Plain data with string keys cannot fail to serialise.
     entries.iter().map(|entry| serde_json::to_string(entry).unwrap_or_default() + "\n").collect()
 }

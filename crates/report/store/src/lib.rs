@@ -1,15 +1,16 @@
-//! Runs and studies in an SQLite database: kept, searched, tagged, exported.
+//! Runs and studies in an SQLite database: adding, searching, tagging, exporting.
 //!
-//! The database is an index. Recordings, study folders and reports of fio stay the files they are;
-//! an entry knows the path of its file, and what lists, filters and exports need: figures, options,
-//! job text, host, findings, tags, a note. Losing the database loses tags and notes, never a
+//! The database is an index. Recordings, study folders and reports of fio remain files; an entry
+//! has the path of its file, and what lists, filters and exports need: figures, options, job text,
+//! host, findings, tags, a note. If the database is lost, tags and notes are lost, but no
 //! measurement.
 //!
 //! Several processes may use it at once: it is in WAL mode, and a writer waits for another
-//! ([`BUSY_MS`]). Its version is `user_version`; an older one is brought up to date when it is
-//! opened, a newer one is refused. What it cannot read it does not touch.
+//! ([`BUSY_MS`]). Its version is `user_version`; an older database is upgraded when it is opened, a
+//! newer one is refused. A database that cannot be read is not changed.
 //!
-//! It does not look for files, read recordings or decide where it lies: the program does.
+//! It does not search for files, read recordings or choose the location of the database: the
+//! program does.
 
 mod entry;
 mod error;

@@ -1,32 +1,32 @@
-//! Which entries to show.
+//! Selects the entries to show.
 
 use rusqlite::types::Value;
 
-/// What entries must have. Everything that is set must hold.
+/// The conditions on entries. All that are set must hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Started then or later, ns since the Unix epoch.
+    /// Started at this time or later, ns since the Unix epoch.
     pub since_unix_ns: Option<u64>,
     /// `ioengine` of one of its jobs.
     pub engine: Option<String>,
-    /// Host.
+    /// Hostname.
     pub host: Option<String>,
-    /// Tags, all of them.
+    /// All of these tags.
     pub tags: Vec<String>,
-    /// Part of the title, the job text, the note or the path, whatever the case.
+    /// Part of the title, the job text, the note or the path, ignoring case.
     pub text: Option<String>,
-    /// Options and values, all of them; values in the user's own words.
+    /// All of these options with their values, as the user wrote them.
     pub options: Vec<(String, String)>,
     /// The trials of this study.
     pub parent: Option<i64>,
-    /// Trials of studies, too; they are shown with their study only, by default.
+    /// Include trials of studies, which by default are shown only with their study.
     pub with_trials: bool,
-    /// The newest of them only.
+    /// Only this number of entries, the newest.
     pub limit: Option<u32>,
 }
 
 impl Filter {
-    /// The query for the numbers of the entries, newest first, with its values.
+    /// The query for the numbers of the entries, newest first, with its parameters.
     pub(crate) fn query(&self) -> (String, Vec<Value>) {
         let mut conditions = Vec::new();
         let mut values: Vec<Value> = Vec::new();

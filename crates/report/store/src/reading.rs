@@ -1,4 +1,4 @@
-//! Opening a database that cannot be written: of another user, or on a read-only file system.
+//! Opens a database that cannot be written: of another user, or on a read-only file system.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,11 +8,11 @@ use rusqlite::{Connection, OpenFlags};
 use crate::error::{BUSY_MS, DatabaseError};
 use crate::schema::{self, State, VERSION};
 
-/// Opens it; `reason` is why it could not be opened for writing.
+/// Opens it; `reason` says why it could not be opened for writing.
 ///
-/// SQLite reads a database in WAL mode with the help of a file beside it, which it must be able to
-/// make or write. Where it cannot, nobody can write the database either (the folder is read-only),
-/// and it is read as one that does not change.
+/// To read a database in WAL mode, SQLite must be able to create or write a file next to it. If it
+/// cannot, no process can write the database either (its directory is read-only), and it is opened
+/// as immutable.
 pub(crate) fn open(path: &Path, reason: &str) -> Result<Connection, DatabaseError> {
     let plain = attempt(path, path.to_owned());
     if plain.is_ok() || !only_whole(path) {
@@ -39,14 +39,14 @@ fn attempt(path: &Path, name: PathBuf) -> Result<Connection, DatabaseError> {
     }
 }
 
-/// Whether all that was ever written is in the database itself, not in a log beside it.
+/// Whether everything written is in the database file itself, not in a log next to it.
 fn only_whole(path: &Path) -> bool {
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
     std::fs::metadata(log).map_or(true, |metadata| metadata.len() == 0)
 }
 
-/// The name by which SQLite takes a file for one that does not change (sqlite.org/uri.html).
+/// The URI with which SQLite opens a file as immutable (sqlite.org/uri.html).
 fn unchanging(path: &Path) -> PathBuf {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let escaped = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");

@@ -1,4 +1,4 @@
-//! The tables, and the way from each version to the next.
+//! The tables, and the migration from each version to the next.
 //!
 //! ```text
 //! entry ─┬─ option   job, name, value: what the user set
@@ -10,11 +10,11 @@
 
 use rusqlite::{Connection, TransactionBehavior};
 
-/// "iola" in ASCII: `application_id` of a database of iolab.
+/// "iola" in ASCII: the `application_id` of iolab's databases.
 pub(crate) const APPLICATION_ID: u32 = 0x696f_6c61;
 
-/// Each step makes version n + 1 of version n. Steps are never changed once somebody may have a
-/// database of their version.
+/// Step n migrates version n to n + 1. A step is never changed once databases of its version may
+/// exist.
 pub(crate) const STEPS: [&str; 2] = [
     "CREATE TABLE entry (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -65,13 +65,13 @@ pub(crate) const STEPS: [&str; 2] = [
 /// The version that this program writes.
 pub const VERSION: u32 = STEPS.len() as u32;
 
-/// What a database is, before anything is done to it.
+/// The state of a database when it is opened.
 pub(crate) enum State {
     /// Empty.
     New,
-    /// Of iolab, in this version.
+    /// A database of iolab in this version.
     Version(u32),
-    /// Of something else.
+    /// A database of another program.
     Foreign,
 }
 
@@ -85,8 +85,7 @@ pub(crate) fn state(connection: &Connection) -> rusqlite::Result<State> {
     })
 }
 
-/// Takes the steps that are missing, all of them or none; another process may have taken them
-/// meanwhile.
+/// Runs the missing steps, all or none; another process may have run them meanwhile.
 pub(crate) fn bring_up_to_date(connection: &mut Connection) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let version: u32 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;

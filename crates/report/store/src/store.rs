@@ -17,31 +17,30 @@ pub struct Database {
     pub(crate) connection: Connection,
 }
 
-/// Makes an empty file for a database, for its owner alone whatever the umask: it holds command
-/// lines and job files.
+/// Creates an empty file for a database, accessible to its owner only, whatever the umask: it
+/// contains command lines and job files.
 fn make_private(path: &Path) -> std::io::Result<()> {
     match std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
         Ok(file) => file.set_permissions(std::fs::Permissions::from_mode(0o600)),
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
-        // SQLite says in its own words what is wrong with the path.
+        // SQLite reports what is wrong with the path.
         Err(_) => Ok(()),
     }
 }
 
 impl Database {
-    /// Opens the database, making it when there is none and bringing it up to date when it is
-    /// older.
+    /// Opens the database; creates it if there is none, and upgrades it if it is older.
     ///
     /// # Errors
-    /// It is damaged, of something else, or of a later version; then it is left as it is. It cannot
-    /// be made or written.
+    /// It is damaged, of another program, or of a later version, and is then left unchanged; or it
+    /// cannot be created or written.
     pub fn open(path: &Path) -> Result<Database, DatabaseError> {
         make_private(path)
             .map_err(|error| DatabaseError::Sqlite { path: path.to_owned(), reason: error.to_string() })?;
         Database::open_with(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
     }
 
-    /// The same, where a database that is not there is nothing to make: `None`.
+    /// As [`Database::open`], but returns `None` if there is none.
     ///
     /// # Errors
     /// As [`Database::open`].
@@ -52,11 +51,11 @@ impl Database {
         }
     }
 
-    /// Opens a database for reading, also where it cannot be written, as on a read-only file
-    /// system; `None` when there is none. It is brought up to date where it can be.
+    /// Opens a database for reading, even if it cannot be written, as on a read-only file system;
+    /// returns `None` if there is none. It is upgraded if possible.
     ///
     /// # Errors
-    /// As [`Database::open`]; it is of an older version and cannot be brought up to date.
+    /// As [`Database::open`]; also when it is of an older version and cannot be upgraded.
     pub fn open_to_read(path: &Path) -> Result<Option<Database>, DatabaseError> {
         match Database::open_existing(path) {
             Err(DatabaseError::Sqlite { reason, .. }) => {
@@ -81,8 +80,8 @@ impl Database {
             State::Version(found) => found < VERSION,
             State::New => true,
         };
-        // Readers go on while somebody writes; a crash of the machine may lose the last entry,
-        // never the database.
+        // Readers continue while another process writes. A crash of the machine may lose the last
+        // entry, but never the database.
         connection
             .execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;")
             .map_err(failed)?;
@@ -101,7 +100,7 @@ impl Database {
         DatabaseError::of(&self.path, error)
     }
 
-    /// All of it or nothing; another writer is waited for before it begins.
+    /// Runs `work` in a transaction; waits for another writer first.
     fn write<T>(&mut self, work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>) -> Result<T, DatabaseError> {
         let path = self.path.clone();
         let failed = |error: rusqlite::Error| DatabaseError::of(&path, &error);
@@ -111,7 +110,8 @@ impl Database {
         Ok(done)
     }
 
-    /// Keeps an entry; one of the same file is brought up to date, with its number, tags and note.
+    /// Adds an entry; an existing one of the same file is updated and keeps its number, tags and
+    /// note.
     ///
     /// # Errors
     /// The database cannot be written.
@@ -119,7 +119,7 @@ impl Database {
         self.write(|transaction| write(transaction, new))
     }
 
-    /// The entries that a filter lets through, newest first.
+    /// The entries that match a filter, newest first.
     ///
     /// # Errors
     /// The database cannot be read.
@@ -136,13 +136,13 @@ impl Database {
     /// One entry.
     ///
     /// # Errors
-    /// There is none, or the database cannot be read.
+    /// There is no such entry, or the database cannot be read.
     pub fn entry(&self, id: i64) -> Result<DatabaseEntry, DatabaseError> {
         let entry = read(&self.connection, id).optional().map_err(|error| self.failed(&error))?;
         entry.ok_or(DatabaseError::NoEntry { id })
     }
 
-    /// Puts tags on an entry and takes others off.
+    /// Adds tags to an entry and removes others.
     ///
     /// # Errors
     /// There is no such entry, or the database cannot be written.
@@ -168,7 +168,7 @@ impl Database {
         self.changed(id, changed)
     }
 
-    /// Forgets an entry, and the trials of a study; files stay.
+    /// Removes an entry, and the trials of a study; files stay.
     ///
     /// # Errors
     /// There is no such entry, or the database cannot be written.
@@ -184,7 +184,7 @@ impl Database {
         }
     }
 
-    /// What is wrong with the database itself; empty when all is well.
+    /// Faults of the database itself; empty when there are none.
     ///
     /// # Errors
     /// It cannot be read at all.

@@ -1,4 +1,4 @@
-//! Every output says the same of one recording, also where workers ran for different times, in
+//! Every output agrees on the figures of one recording, even if workers ran for different times, in
 //! several stages, or are hidden.
 //!
 //! ```text
@@ -28,10 +28,10 @@ fn unequal() -> Recording {
     recording
 }
 
-/// What an output says the rate is.
+/// An output and the rate that it states.
 type Said = (&'static str, f64);
 
-/// Operations per second of all workers, wherever a program reads it.
+/// Operations per second of all workers, from every place where a program reads it.
 fn as_data(recording: &Recording) -> Vec<Said> {
     let iops = Figure::from_name("iops").expect("a figure");
     let study = iolab_study::read("title = \"t\"\njob_text = \"[j]\"\nfigures = [\"iops\"]\n").expect("a study");
@@ -122,7 +122,7 @@ fn stages_run_one_after_the_other() {
     recording.plan.workers[1].job = "second".to_owned();
     let of_all = 1_800_000.0 / 15.0;
     let said = as_data(&recording);
-    // A comparison holds jobs of different stages apart, and the database has them only so.
+    // A comparison keeps jobs of different stages separate, and so does the database.
     let whole: Vec<Said> = said.into_iter().filter(|(who, _)| *who != "comparison").collect();
     assert!(whole.iter().all(|(who, _)| *who != "database"));
     check(&whole, of_all);

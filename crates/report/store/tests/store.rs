@@ -1,5 +1,5 @@
-//! The database as its users meet it: round trips, many writers, old and damaged files, filters,
-//! exports.
+//! The database as seen by its users: round trips, concurrent writers, old and damaged files,
+//! filters, exports.
 
 use std::path::{Path, PathBuf};
 
@@ -153,7 +153,7 @@ fn trials_belong_to_their_study_and_go_with_it() {
     let trials = store.list(&Filter { parent: Some(parent), ..Filter::default() }).unwrap();
     assert_eq!(trials.iter().map(|trial| trial.block).collect::<Vec<_>>(), [Some(1), Some(0)]);
     assert_eq!(trials[0].points, [("bs".to_owned(), "4k".to_owned())]);
-    // Brought in once more without its study: it stays its trial.
+    // Added again without its study, it remains a trial of the study.
     store.add(&run(500, "32k", "psync", "a")).unwrap();
     assert_eq!(store.list(&Filter { parent: Some(parent), ..Filter::default() }).unwrap().len(), 2);
     store.remove(parent).unwrap();
@@ -182,7 +182,7 @@ fn many_writers_lose_nothing() {
     assert!(store.check().unwrap().is_empty());
 }
 
-/// A database as version 1 left it, with one run.
+/// A version 1 database with one run.
 fn of_version_1(path: &Path) {
     let connection = rusqlite::Connection::open(path).unwrap();
     connection.execute_batch(include_str!("version-1.sql")).unwrap();

@@ -1,4 +1,4 @@
-//! A run of two hosts through everything that reads recordings: who ran where is said, and rates
+//! A run of two hosts in everything that reads recordings: each output names the hosts, and rates
 //! are of all hosts together.
 
 use iolab_comparison::{ComparedRun, RunSummary, Side, hold_against};
@@ -19,7 +19,7 @@ fn two_hosts() -> Recording {
     recording
 }
 
-/// The same run as it was before there were hosts.
+/// The same run in the form without hosts.
 fn one_host() -> Recording {
     let mut recording = two_hosts();
     recording.hosts.clear();

@@ -1,4 +1,4 @@
-//! What the trials say.
+//! Analyses the results of a study's trials.
 
 use iolab_recording::Finding;
 use iolab_statistics::DecisionRules;
@@ -13,35 +13,35 @@ use crate::steps::{blocks_to_run, preconditioned};
 use crate::trial::Trial;
 use crate::{Design, Figure, LadderResult, Preconditioned, Study, TrialId, TrialResults, WarmUp, WarmUpMethod};
 
-/// All of it.
+/// The analysis of a study.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Analysis {
     /// The figures, by number.
     pub figures: Vec<Figure>,
     /// For each figure and configuration, figures first.
     pub rows: Vec<FigureValues>,
-    /// Every configuration against every other, for each figure; of many configurations, those
-    /// against the baseline and against the best, and those that differ in one axis. Limits of all
-    /// that is said of one figure hold together.
+    /// Every configuration against every other, for each figure; with many configurations, only
+    /// those against the baseline and against the best, and those that differ in one axis. All
+    /// limits for one figure hold together.
     pub contrasts: Vec<Contrast>,
     /// The result of each figure: the best configuration, and the effect of each axis.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub standings: Vec<Standing>,
-    /// What must be known before any of it is believed; made of all trials together.
+    /// What must be known before any of it is believed, from all trials together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
     /// Trials that do not count, and why.
     pub flaws: Vec<String>,
-    /// Trials that are missing: not run yet, or their recordings cannot be read.
+    /// Missing trials: not run yet, or their recordings cannot be read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
-    /// What preconditioning came to.
+    /// The results of preconditioning.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub preconditioned: Vec<Preconditioned>,
     /// The ladder of each configuration.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ladders: Vec<LadderResult>,
-    /// Trials of which a warm-up was left out, or in which it could not be told.
+    /// Trials of which a warm-up was left out, or whose warm-up could not be determined.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warm_ups: Vec<TrialWarmUp>,
 }
@@ -49,14 +49,13 @@ pub struct Analysis {
 /// The warm-up of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct TrialWarmUp {
-    /// Which trial.
+    /// The trial.
     pub trial: TrialId,
     /// What was left out of it.
     pub warm_up: WarmUp,
 }
 
-/// Analyses what has been run so far. The same results, in whatever order they came, give the same
-/// analysis.
+/// Analyses what has been run so far. The same results in any order give the same analysis.
 pub fn analyse(study: &Study, design: &Design, results: &TrialResults, rules: &DecisionRules) -> Analysis {
     let blocks = blocks_to_run(study, design, results);
     let mut trials: Vec<Trial> = results.trials.iter().filter(|trial| trial.block < blocks).cloned().collect();
@@ -95,7 +94,7 @@ pub fn analyse(study: &Study, design: &Design, results: &TrialResults, rules: &D
     }
 }
 
-/// Trials whose recordings are there and cannot be read.
+/// Trials whose recordings exist and cannot be read.
 fn damaged<'a>(
     study: &'a Study,
     design: &'a Design,
@@ -107,7 +106,7 @@ fn damaged<'a>(
     results.damaged.iter().map(told)
 }
 
-/// Trials that are not there: by name in blocks that have begun, and how many blocks have not.
+/// Missing trials: by name in blocks that have begun, and the number of blocks that have not.
 fn absent(study: &Study, design: &Design, results: &TrialResults, blocks: u32) -> Vec<String> {
     let is_there =
         |trial: &TrialId| results.is_settled(*trial) || results.damaged.iter().any(|damaged| damaged.0 == *trial);

@@ -1,5 +1,5 @@
-//! The answer of a study: one sentence with figures, then what else was found. Terminal and page
-//! say the same, because both say this.
+//! The answer of a study: one sentence with figures, then the other results. Terminal and page use
+//! the same text.
 
 use iolab_recording::Severity;
 use iolab_statistics::{DecisionRules, Verdict};
@@ -8,12 +8,12 @@ use crate::comparisons::{AxisEffect, Contrast, Interaction, Standing};
 use crate::words::{ratio_with_limits, size_word, word, would_decide, would_decide_all};
 use crate::{Analysis, Design, Figure, Measure, Study, shown};
 
-/// What a study has to say.
+/// The answer of a study.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StudyAnswer {
-    /// The answer itself, of the figure that matters most.
+    /// The answer itself, for the most important figure.
     pub sentence: String,
-    /// What else was found: axes, interactions, what is wrong with trials.
+    /// Other results: axes, interactions, problems with trials.
     pub findings: Vec<String>,
     /// The result of each of the other figures, by its number.
     pub others: Vec<(usize, String)>,
@@ -40,7 +40,7 @@ pub fn answer(study: &Study, design: &Design, analysis: &Analysis, rules: &Decis
 }
 
 impl Study {
-    /// The number of the figure that matters most: the first, unless block sizes are compared by
+    /// The number of the most important figure: the first, unless block sizes are compared by
     /// operations per second, which would favour the smallest.
     pub fn primary_figure(&self) -> usize {
         let varies_size = self.axes.iter().flat_map(|axis| &axis.points).flat_map(|point| &point.settings);
@@ -52,8 +52,7 @@ impl Study {
 }
 
 impl Design {
-    /// What tells a configuration from the others, with the names of the axes: `bs=64k,
-    /// iodepth=32`.
+    /// What distinguishes a configuration, with the names of the axes: `bs=64k, iodepth=32`.
     pub fn label(&self, configuration: usize) -> String {
         let points = &self.configurations[configuration].points;
         let varies = |axis: &usize| self.configurations.iter().any(|other| other.points[*axis] != points[*axis]);
@@ -63,7 +62,7 @@ impl Design {
     }
 }
 
-/// More names than these are counted instead.
+/// Most names listed; further ones are counted.
 const MOST_NAMED: usize = 3;
 
 struct Results<'a> {
@@ -133,7 +132,7 @@ impl Results<'_> {
         format!("{}{unit}{limits}", shown(figure, median.estimate))
     }
 
-    /// The best against the baseline or, where it is the baseline, the next one.
+    /// The best configuration against the baseline, or against the next best if it is the baseline.
     fn against_baseline(&self, standing: &Standing, best: usize, rivals: &[Contrast]) -> String {
         let size = |one: &Contrast| match one.comparison.blocks < self.rules.least_blocks {
             true => format!(", {}", size_word(one.comparison.ratio.estimate)),
@@ -159,8 +158,8 @@ impl Results<'_> {
         }
     }
 
-    /// What each axis does, and where axes interact; nothing of a single axis, of which the
-    /// sentence has said it.
+    /// The effect of each axis, and interactions; nothing for a single axis, which the sentence
+    /// already covers.
     fn axes(&self, standing: &Standing) -> Vec<String> {
         if standing.axes.len() < 2 {
             return Vec::new();
@@ -209,7 +208,7 @@ impl Results<'_> {
         )
     }
 
-    /// How much trials stray, and which of them do not count, are missing or stand apart.
+    /// How much trials vary, and which of them do not count, are missing or are far off.
     fn about_trials(&self, standing: Option<&Standing>) -> Vec<String> {
         let mut told = Vec::new();
         if let Some(noise) = standing.and_then(|one| one.noise) {

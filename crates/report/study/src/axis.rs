@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::StudyError;
 
-/// One thing that is varied.
+/// A varied setting.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Axis {
-    /// What tables and figures call it.
+    /// Its name in tables and figures.
     pub name: String,
     /// Its points, in the order of the file.
     pub points: Vec<Point>,
@@ -17,24 +17,24 @@ pub struct Axis {
 /// One value of an axis: a name, and the options that it sets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Point {
-    /// What tables and figures call it.
+    /// Its name in tables and figures.
     pub name: String,
     /// Options it sets, in order.
     pub settings: Vec<JobSetting>,
-    /// What it is, in a sentence; may be empty.
+    /// A description in a sentence; may be empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub about: String,
 }
 
-/// More points than this are a mistake.
+/// More points than this are treated as a mistake.
 const MOST_POINTS: usize = 1000;
 
-/// The values that a text stands for: `1k..1M x2` (each twice the last), `1..10 +3` (each three
-/// more), or the text itself. The last value is there only if the steps meet it. Sizes stay sizes:
-/// `1k..4k x2` is `1k`, `2k`, `4k`.
+/// The values of a text: `1k..1M x2` (each twice the previous), `1..10 +3` (each three more), or
+/// the text itself. The end value is included only if the steps reach it. Sizes stay sizes: `1k..4k
+/// x2` is `1k`, `2k`, `4k`.
 ///
 /// # Errors
-/// A range without a step, with a step that leads nowhere, or that goes down.
+/// A range without a step, with a step that does not advance, or that decreases.
 pub fn expand(text: &str) -> Result<Vec<String>, StudyError> {
     let Some((from, rest)) = text.split_once("..") else { return Ok(vec![text.trim().to_owned()]) };
     let refused =
@@ -82,7 +82,7 @@ pub fn expand(text: &str) -> Result<Vec<String>, StudyError> {
 /// An option of a job and its value, as in a job file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobSetting {
-    /// Option.
+    /// Name of the option.
     pub option: String,
     /// Value.
     pub value: String,

@@ -1,4 +1,4 @@
-//! Collections: several studies of one matter, run by one command and told in one report.
+//! Collections: several studies of one subject, run by one command and presented in one report.
 //!
 //! ```toml
 //! title = "What a job file's numbers do"
@@ -10,24 +10,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::{StudyError, TextPlace};
 
-/// Several studies of one matter.
+/// Several studies of one subject.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Collection {
-    /// What they are about, in a line.
+    /// The subject, in a line.
     pub title: String,
-    /// The question they ask together; may be empty.
+    /// Their common question; may be empty.
     #[serde(default)]
     pub question: String,
-    /// Study files, relative to the collection's own; in the order in which they run and are told.
+    /// Study files, relative to the collection's own, in the order in which they run and are
+    /// presented.
     pub studies: Vec<String>,
 }
 
-/// Reads a collection; `None` when the text is of a single study, or of nothing.
+/// Reads a collection; returns `None` when the text is a single study, or something else.
 ///
 /// # Errors
-/// It has a list of studies, but is not a collection that can be meant: unknown keys, no studies,
-/// two that would share a folder.
+/// It has a list of studies, but is not a valid collection: unknown keys, no studies, or two that
+/// would share a folder.
 pub fn read_collection(text: &str) -> Result<Option<Collection>, StudyError> {
     let names_studies = text.parse::<toml::Table>().is_ok_and(|table| table.contains_key("studies"));
     if !names_studies {
@@ -50,8 +51,7 @@ pub fn read_collection(text: &str) -> Result<Option<Collection>, StudyError> {
     }
 }
 
-/// What the folder of a study in a collection is called: its file's name without folders and
-/// `.toml`.
+/// The folder name of a study in a collection: its file name without folders and `.toml`.
 pub fn part_name(file: &str) -> &str {
     let name = file.rsplit('/').next().unwrap_or(file);
     name.strip_suffix(".toml").unwrap_or(name)

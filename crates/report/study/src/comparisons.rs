@@ -1,7 +1,7 @@
-//! What the whole design says of one figure: every configuration against every other, the effect of
-//! each axis, and where axes interact.
+//! All comparisons of one figure over the whole design: every configuration against every other,
+//! the effect of each axis, and interactions of axes.
 //!
-//! All of it is one family: the limits of everything that is said of a figure hold together (see
+//! They form one family: the limits of all statements about a figure hold together (see
 //! `iolab_statistics::Family`), so that a reader may pick the largest difference after having seen
 //! them all.
 
@@ -15,12 +15,12 @@ use crate::rows::FigureValues;
 use crate::statements::{About, Grid};
 use crate::{Design, Figure, Study};
 
-/// One figure of two configurations.
+/// The comparison of two configurations in one figure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Contrast {
     /// Number of the figure.
     pub figure: usize,
-    /// The configuration that is compared with.
+    /// The configuration that the candidate is compared with.
     pub baseline: usize,
     /// The candidate.
     pub candidate: usize,
@@ -28,31 +28,31 @@ pub struct Contrast {
     pub comparison: Comparison,
 }
 
-/// What a point of an axis does, over all other axes.
+/// The effect of a point of an axis, over all other axes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PointEffect {
-    /// The point that is compared with.
+    /// The point that `point` is compared with.
     pub baseline: String,
     /// The candidate.
     pub point: String,
-    /// The mean of the configurations with the one against those with the other that differ in
-    /// nothing else.
+    /// The mean of the configurations with one point against the mean of those with the other that
+    /// differ in nothing else.
     pub comparison: Comparison,
 }
 
-/// What one axis does.
+/// The effect of one axis.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AxisEffect {
     /// Number of the axis.
     pub axis: usize,
-    /// Its share of the variance between configurations; `None` where combinations are missing, or
-    /// where there is none.
+    /// Its share of the variance between configurations; `None` if combinations are missing, or if
+    /// there is no variance.
     pub share: Option<f64>,
     /// Points against the axis' baseline.
     pub points: Vec<PointEffect>,
 }
 
-/// Two axes of which one does not do the same along the other.
+/// An interaction: the effect of one axis depends on the point of another.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Interaction {
     /// Numbers of the axes.
@@ -61,8 +61,7 @@ pub struct Interaction {
     pub of: [String; 2],
     /// Two points of the second.
     pub at: [String; 2],
-    /// What going from the one point of the first axis to the other does at each of the two of the
-    /// second: ratios.
+    /// The ratio between the two points of the first axis, at each of the two points of the second.
     pub ratios: [f64; 2],
     /// The second of these ratios over the first.
     pub comparison: Comparison,
@@ -77,36 +76,36 @@ pub struct Standing {
     pub baseline: usize,
     /// The best configuration; `None` without values.
     pub best: Option<usize>,
-    /// How much a trial strays, as a share; `None` when there is nothing to tell it by.
+    /// The typical deviation of a trial, as a share; `None` when it cannot be determined.
     pub noise: Option<f64>,
-    /// How many standard errors the limits lie away.
+    /// The distance of the limits, in standard errors.
     pub critical: Option<f64>,
-    /// What each varied axis does, the most important first.
+    /// The effect of each varied axis, the most important first.
     pub axes: Vec<AxisEffect>,
-    /// Axes that interact, as far as that is decided.
+    /// Interactions for which the data decide.
     pub interactions: Vec<Interaction>,
-    /// Trials far from what the others say.
+    /// Trials far from what the others predict.
     pub far: Vec<FarValue>,
 }
 
-/// A trial that is far from what its block and its configuration say.
+/// A trial that is far from what its block and its configuration predict.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FarValue {
     /// Number of the configuration.
     pub configuration: usize,
     /// Block, from 0.
     pub block: u32,
-    /// Its value over what the others say.
+    /// Its value over the predicted one.
     pub ratio: f64,
 }
 
-/// A trial that is less than this times off is not worth a word, however still the others are.
+/// A trial that deviates by less than this factor is not reported, however little the others vary.
 const LEAST_TOLD: f64 = 1.1;
-/// With more configurations than these, not every pair is kept.
+/// With more configurations, not every pair is kept.
 const MOST_KEPT: usize = 30;
 
-/// The families of a study's figures. Figures whose trials are the same ones share a family, as
-/// finding its limits takes long.
+/// The families of a study's figures. Figures with the same trials share a family, because
+/// computing its limits takes long.
 pub(crate) struct Families<'a> {
     grid: Grid<'a>,
     statements: Vec<(About, Weights)>,
@@ -120,7 +119,7 @@ impl<'a> Families<'a> {
         Families { grid, statements, known: Vec::new() }
     }
 
-    /// The family of trials that are all there.
+    /// The family for trials that are all there.
     pub(crate) fn complete(&mut self, blocks: u32) -> &Family {
         let present = vec![vec![true; blocks as usize]; self.grid.design.configurations.len()];
         self.of(present)
@@ -136,7 +135,7 @@ impl<'a> Families<'a> {
         &self.known[place].1
     }
 
-    /// Everything that is said of one figure.
+    /// All results for one figure.
     pub(crate) fn judge(
         &mut self,
         number: usize,
@@ -163,7 +162,7 @@ impl<'a> Families<'a> {
     }
 }
 
-/// Which trials have a value that has a logarithm, and that; 0 where there is none.
+/// Which trials have a positive value, and its logarithm; 0 for the others.
 pub(crate) fn logarithms(rows: &[FigureValues]) -> (Vec<Vec<bool>>, Vec<Vec<f64>>) {
     let log = |value: &Option<f64>| value.filter(|value| value.is_finite() && *value > 0.0).map(f64::ln);
     let logs: Vec<Vec<Option<f64>>> = rows.iter().map(|row| row.values.iter().map(log).collect()).collect();
@@ -171,7 +170,7 @@ pub(crate) fn logarithms(rows: &[FigureValues]) -> (Vec<Vec<bool>>, Vec<Vec<f64>
     (present, logs.into_iter().map(|row| row.into_iter().map(|value| value.unwrap_or(0.0)).collect()).collect())
 }
 
-/// One figure with what is said of it.
+/// One figure with its estimates.
 struct Judged<'a> {
     grid: &'a Grid<'a>,
     family: &'a Family,
@@ -196,7 +195,7 @@ impl Judged<'_> {
         Comparison::new(&evidence, self.figure.better(), self.rules)
     }
 
-    /// Blocks that a statement rests on: the fewest trials of a configuration in it.
+    /// Number of blocks behind a statement: the smallest number of trials of a configuration in it.
     fn repeats(&self, weights: &Weights) -> usize {
         let trials = |(number, _): &(usize, f64)| self.rows[*number].values.iter().flatten().count();
         weights.iter().map(trials).min().unwrap_or(0)
@@ -273,7 +272,7 @@ impl Judged<'_> {
         axes
     }
 
-    /// An interaction, if it is decided that there is one.
+    /// An interaction, if the data decide that there is one.
     fn interaction(
         &self,
         axes: [usize; 2],
@@ -307,7 +306,7 @@ impl Judged<'_> {
     }
 }
 
-/// Of the interactions of the same two axes, the largest.
+/// Keeps the largest of the interactions of the same two axes.
 fn largest_of_each(all: Vec<Interaction>) -> Vec<Interaction> {
     let size = |one: &Interaction| one.comparison.ratio.estimate.ln().abs();
     let mut kept: Vec<Interaction> = Vec::new();

@@ -1,4 +1,4 @@
-//! The design: which configurations there are, and in which order their trials run.
+//! The design: the configurations, and the order in which their trials run.
 
 use iolab_statistics::{DecisionRules, Random};
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ pub struct Configuration {
     pub settings: Vec<JobSetting>,
 }
 
-/// What will run.
+/// What a study will run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Design {
     /// Names of the axes.
@@ -25,18 +25,18 @@ pub struct Design {
     pub configurations: Vec<Configuration>,
     /// Trials in the order in which they run: block after block, each in an order of its own.
     pub trials: Vec<TrialId>,
-    /// What the author should know before anything runs.
+    /// Warnings for the author before anything runs.
     pub warnings: Vec<String>,
 }
 
-/// More trials than this are a mistake.
+/// More trials than this are treated as a mistake.
 const MOST_TRIALS: usize = 100_000;
 
-/// Lays a study out.
+/// Makes the design of a study.
 ///
 /// # Errors
-/// Two axes that set the same option, names that no axis has, nothing left to run, far too much to
-/// run.
+/// Two axes that set the same option, names that no axis has, nothing left to run, or far too many
+/// trials.
 pub fn design(study: &Study) -> Result<Design, StudyError> {
     check_options(study)?;
     check_names(study)?;
@@ -91,8 +91,8 @@ fn is_excluded(study: &Study, configuration: &Configuration) -> bool {
     study.excluded.iter().any(|row| row.iter().all(has))
 }
 
-/// Each block in a random order of its own. With a ladder: first the closed loops, from which the
-/// rates of the levels follow, then the levels.
+/// Each block in its own random order. With a ladder, first the closed loops, from which the rates
+/// of the levels follow, then the levels.
 fn order(study: &Study, configurations: usize) -> Vec<TrialId> {
     let mut random = Random::new(study.seed);
     let levels = study.ladder.as_ref().map_or(0, |ladder| ladder.levels.len());
@@ -113,7 +113,7 @@ fn order(study: &Study, configurations: usize) -> Vec<TrialId> {
 }
 
 impl Design {
-    /// What a trial tries, in a few words.
+    /// A short description of a trial.
     pub fn name_of(&self, study: &Study, trial: TrialId) -> String {
         let mut name = self.configurations[trial.configuration].name();
         if let (Some(level), Some(ladder)) = (trial.level, &study.ladder) {
@@ -126,7 +126,7 @@ impl Design {
 }
 
 impl Configuration {
-    /// What it is, in a few words.
+    /// A short description.
     pub fn name(&self) -> String {
         if self.points.is_empty() { "the job".to_owned() } else { self.points.join(", ") }
     }
@@ -154,8 +154,8 @@ fn check_options(study: &Study) -> Result<(), StudyError> {
     Ok(())
 }
 
-/// Names in `exclude` and `baseline` have to exist: a slip there would silently run, or compare,
-/// something else.
+/// Names in `exclude` and `baseline` must exist: a typo would silently run or compare something
+/// else.
 fn check_names(study: &Study) -> Result<(), StudyError> {
     let excluded = study.excluded.iter().flatten().map(|(axis, point)| ("exclude", axis, point));
     let baseline = study.baseline.iter().map(|(axis, point)| ("baseline", axis, point));
@@ -209,7 +209,7 @@ fn confounded(study: &Study, configurations: &[Configuration]) -> Vec<String> {
     warnings
 }
 
-/// What to tell the author of a study that cannot come to a verdict.
+/// A warning for the author of a study that cannot reach a verdict.
 pub(crate) fn too_few_blocks(configurations: usize, blocks: u32) -> Option<String> {
     let least = DecisionRules::default().least_blocks;
     (configurations > 1 && (blocks as usize) < least).then(|| {

@@ -1,7 +1,6 @@
-//! What the block device under a trial's files did over the trial, in the terms of iostat(1).
+//! Activity of the block device under a trial's files during the trial, in the terms of iostat(1).
 //!
-//! Of several devices the first counts: the one that the files lie on, not those that it is made
-//! of.
+//! Of several devices the first counts: the one that holds the files, not those below it.
 
 use iolab_recording::DeviceUse;
 use serde::{Deserialize, Serialize};
@@ -12,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub enum DeviceFigure {
     /// Read requests that were merged into others before they were issued, percent (`%rrqm`).
     ReadsMerged,
-    /// The same of writes (`%wrqm`).
+    /// Write requests that were merged into others before they were issued, percent (`%wrqm`).
     WritesMerged,
     /// Mean size of a read that was issued, bytes (`rareq-sz`).
     ReadSize,
@@ -24,7 +23,7 @@ pub enum DeviceFigure {
     Writes,
     /// Mean number of requests in the queue and the device (`aqu-sz`).
     QueueLength,
-    /// Time in which something was under way, percent (`%util`).
+    /// Time with requests in flight, percent (`%util`).
     Utilization,
 }
 
@@ -45,7 +44,7 @@ impl DeviceFigure {
         ALL.iter().find(|entry| entry.0 == name).map(|entry| entry.1)
     }
 
-    /// Its column's name in iostat(1).
+    /// The name of its column in iostat(1).
     pub fn name(self) -> &'static str {
         self.entry().0
     }
@@ -63,7 +62,7 @@ impl DeviceFigure {
         ALL.map(|entry| format!("device.{}", entry.0)).join(", ")
     }
 
-    /// Its value over a trial; `None` where nothing happened that it could be of.
+    /// Its value over a trial; `None` if there were no requests to compute it from.
     pub(crate) fn of(self, device: &DeviceUse) -> Option<f64> {
         let (before, after) = (&device.before, &device.after);
         let reads = after.read_ios.checked_sub(before.read_ios)?;

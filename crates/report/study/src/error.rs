@@ -1,4 +1,4 @@
-//! What can be wrong with a study file.
+//! Errors of study files.
 
 /// A place in a text, counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,18 +18,18 @@ impl TextPlace {
     }
 }
 
-/// Why a study cannot be made of a text.
+/// Why a text is not a valid study.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StudyError {
     /// Not TOML, an unknown key, or a value of the wrong type.
     #[error("{}:{}: {message}", place.line, place.column)]
     Shape {
-        /// Where.
+        /// The place.
         place: TextPlace,
-        /// What, and what would be right.
+        /// What is wrong, and what would be valid.
         message: String,
     },
-    /// Well-formed, but it cannot be meant so.
+    /// Well-formed, but without a valid meaning.
     #[error("{0}")]
     Meaning(String),
 }

@@ -10,16 +10,16 @@ use serde::{Deserialize, Serialize};
 use crate::device_figure::DeviceFigure;
 use crate::{Reported, StudyError};
 
-/// What is measured, of which operations.
+/// A measure of certain operations.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
     /// Operations.
     pub side: FigureDirection,
-    /// Which figure of them.
+    /// The measure.
     pub measure: Measure,
 }
 
-/// Operations of a trial.
+/// The operations that a figure covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FigureDirection {
@@ -31,7 +31,7 @@ pub enum FigureDirection {
     Write,
 }
 
-/// A figure of the operations.
+/// A measure of operations.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
@@ -47,14 +47,14 @@ pub enum Measure {
     Response(f64),
     /// CPU time of the load generator for each operation, ns.
     CpuPerOperation,
-    /// What the block device under the run's files did.
+    /// Activity of the block device under the run's files.
     Device(DeviceFigure),
-    /// A number in what the command of the study prints.
+    /// A number printed by the command of the study.
     Reported(Reported),
 }
 
 impl Figure {
-    /// What a study reports by default.
+    /// The figures that a study reports by default.
     pub fn usual() -> Vec<Figure> {
         let of_all = |measure| Figure { side: FigureDirection::All, measure };
         [Measure::Iops, Measure::Bandwidth, Measure::Latency(50.0), Measure::Latency(99.0), Measure::Latency(99.9)]
@@ -62,11 +62,11 @@ impl Figure {
             .to_vec()
     }
 
-    /// Reads `iops`, `bandwidth`, `mean`, `p99`, `p99.9`, `response_p99`, `cpu`, each also as
+    /// Parses `iops`, `bandwidth`, `mean`, `p99`, `p99.9`, `response_p99`, `cpu`, each also as
     /// `read.…` or `write.…`.
     ///
     /// # Errors
-    /// What the names are.
+    /// The list of valid names.
     pub fn from_name(name: &str) -> Result<Figure, StudyError> {
         let (side, rest) = match name.split_once('.') {
             Some(("read", rest)) => (FigureDirection::Read, rest),
@@ -116,7 +116,7 @@ impl Figure {
         }
     }
 
-    /// Which direction is good.
+    /// Whether higher or lower is better.
     pub fn better(&self) -> Better {
         match &self.measure {
             Measure::Iops | Measure::Bandwidth | Measure::Device(_) => Better::Higher,
@@ -125,14 +125,13 @@ impl Figure {
         }
     }
 
-    /// Whether more, or less, of it is good in itself. Of merges and request sizes neither is: they
+    /// Whether more or less of it is good in itself. For merges and request sizes neither is: they
     /// are higher or lower, not better or worse.
     pub fn is_judged(&self) -> bool {
         !matches!(self.measure, Measure::Device(_))
     }
 
-    /// What one of it is: `ns`, `B/s`, `B`, `%`, or empty for plain numbers and operations per
-    /// second.
+    /// Its unit: `ns`, `B/s`, `B`, `%`, or empty for plain numbers and operations per second.
     pub fn unit(&self) -> &str {
         match &self.measure {
             Measure::Iops => "",
@@ -143,8 +142,8 @@ impl Figure {
         }
     }
 
-    /// Its value in a recording; `None` when there is nothing to make it of, or fewer samples than
-    /// a percentile needs.
+    /// Its value in a recording; `None` if it cannot be computed, or with fewer samples than a
+    /// percentile needs.
     pub fn of(&self, recording: &Recording) -> Option<f64> {
         match &self.measure {
             Measure::Device(figure) => figure.of(recording.devices.first()?),
@@ -170,10 +169,10 @@ impl Figure {
     }
 }
 
-/// The input of figures: the reduced operations of one side. Other sources than recordings fill it
-/// in, too, so that figures are the same everywhere.
+/// The input of figures: the combined operations of one side. Sources other than recordings
+/// implement it too, so that figures are the same everywhere.
 pub trait OperationFigures {
-    /// How many.
+    /// Number of operations.
     fn count(&self) -> u64;
     /// Operations and bytes per second.
     fn rates(&self) -> [f64; 2];
@@ -188,7 +187,7 @@ pub trait OperationFigures {
 }
 
 impl FigureDirection {
-    /// Its directions.
+    /// The directions it covers.
     pub fn directions(self) -> &'static [Direction] {
         match self {
             FigureDirection::All => &Direction::ALL,

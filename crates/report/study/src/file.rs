@@ -1,7 +1,7 @@
-//! Study files: TOML to a [`Study`].
+//! Study files: parses TOML into a [`Study`].
 //!
-//! Every key is known or refused with its place. Values of options are written as text, numbers or
-//! truth values and mean what they mean in a job file.
+//! Unknown keys are refused with their place. Values of options are written as text, numbers or
+//! booleans and mean what they mean in a job file.
 
 mod axes;
 mod place;
@@ -22,62 +22,62 @@ use crate::{
 
 pub use place::place_of;
 
-/// A study, as its author means it.
+/// A study as described by its file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Study {
-    /// What it is about, in a line.
+    /// Its subject, in a line.
     pub title: String,
     /// The question it asks or the conclusion it tests, in a few sentences; may be empty.
     pub question: String,
     /// The job that every trial runs.
     pub job: JobSource,
-    /// How often each configuration is tried; with `auto_blocks`, at most.
+    /// The number of trials of each configuration; with `auto_blocks`, the maximum.
     pub blocks: u32,
     /// When fewer blocks are enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto_blocks: Option<AutoBlocks>,
-    /// From which the order follows.
+    /// Determines the order of trials.
     pub seed: u64,
     /// Options of every trial.
     pub settings: Vec<JobSetting>,
-    /// What is varied.
+    /// The varied settings.
     pub axes: Vec<Axis>,
-    /// Combinations that are left out: each names points of some axes.
+    /// Combinations to leave out: each names points of some axes.
     pub excluded: Vec<BTreeMap<String, String>>,
-    /// The axis along which configurations are compared, and the point the others are compared
+    /// The axis along which configurations are compared, and the point that the others are compared
     /// with.
     pub baseline: Option<(String, String)>,
-    /// What is compared, the most important first.
+    /// The figures to compare, the most important first.
     pub figures: Vec<Figure>,
-    /// Shell command before the first trial of every start of the study.
+    /// Shell command run each time the study starts, before the first trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before_all: Option<String>,
-    /// Shell command after its last, however it ended.
+    /// Shell command run after the last trial of a start, however it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after_all: Option<String>,
     /// Shell command before each trial.
     pub set_up: Option<String>,
     /// Shell command after each trial, however it ended.
     pub tear_down: Option<String>,
-    /// The profile that it began from.
+    /// The profile that it is based on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
-    /// What is done to the storage before trials.
+    /// Preconditioning of the storage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub precondition: Option<Preconditioning>,
     /// Whether the warm-up of each trial is left out (`steady = "auto"`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub trims_warm_up: bool,
-    /// Rates that are asked for.
+    /// The rate ladder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ladder: Option<Ladder>,
-    /// What is different in its quick form.
+    /// Differences of its quick form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quick: Option<Quick>,
     /// Whether the storage itself is varied, by options that do not name it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub varies_storage: bool,
-    /// What is different on a device that is named.
+    /// Differences when a device is named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_form: Option<DeviceForm>,
     /// The device that was named.
@@ -85,12 +85,12 @@ pub struct Study {
     pub served: Option<ServedDevice>,
 }
 
-/// A shorter form of a study, to see whether it works and roughly what it says.
+/// A shorter form of a study, to check that it works and what it roughly shows.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quick {
     /// Trials of each configuration.
     pub blocks: Option<u32>,
-    /// Settings of every trial, instead of those of the same option.
+    /// Settings of every trial that replace those of the same option.
     pub settings: Vec<JobSetting>,
 }
 
@@ -99,7 +99,8 @@ pub struct Quick {
 pub struct AutoBlocks {
     /// The fewest blocks.
     pub start: u32,
-    /// Enough when no interval is wider, to either side and as a share of its estimate.
+    /// Enough blocks have run when no interval is wider than this, to either side and as a share of
+    /// its estimate.
     pub half_width: f64,
 }
 
@@ -171,7 +172,7 @@ fn settings(table: &BTreeMap<String, Scalar>) -> Vec<JobSetting> {
     table.iter().map(|(option, value)| JobSetting { option: option.clone(), value: value.text() }).collect()
 }
 
-/// What the parser says, with the key that may have been meant.
+/// The parser's message, with the key that may have been meant.
 pub(crate) fn in_plain_words(message: &str) -> String {
     let Some(rest) = message.strip_prefix("unknown field `") else { return message.to_owned() };
     let mut names = rest.split('`').step_by(2);
@@ -185,7 +186,7 @@ pub(crate) fn in_plain_words(message: &str) -> String {
 /// Reads a study file.
 ///
 /// # Errors
-/// The first thing that is wrong, with its place where it has one.
+/// The first error, with its place if it has one.
 pub fn read(text: &str) -> Result<Study, StudyError> {
     let file: File = toml::from_str(text).map_err(|error| StudyError::Shape {
         place: TextPlace::of(text, error.span().map_or(0, |span| span.start)),
@@ -336,11 +337,11 @@ impl Default for Study {
 }
 
 impl Study {
-    /// Sets how often each configuration is tried, as `--blocks` has it: a number, `auto`, or the
-    /// usual.
+    /// Sets the number of trials of each configuration, as given by `--blocks`: a number, `auto`,
+    /// or the default.
     ///
     /// # Errors
-    /// Neither of them.
+    /// The word is neither a number nor `auto`.
     pub fn set_blocks(&mut self, word: Option<&str>) -> Result<(), StudyError> {
         let blocks = word.map(|word| word.parse().map_or_else(|_| Blocks::Word(word.to_owned()), Blocks::Number));
         (self.blocks, self.auto_blocks) = Blocks::read(blocks.as_ref(), None)?;
@@ -363,10 +364,10 @@ impl Study {
         Ok(self)
     }
 
-    /// Takes over what a profile says and the study does not.
+    /// Applies the settings of a profile that the study does not set itself.
     ///
     /// # Errors
-    /// No such profile.
+    /// There is no such profile.
     pub fn begin_from(&mut self, name: &str) -> Result<(), StudyError> {
         let profile = profile(name)?;
         let more = profile.settings_beside(|option| self.sets(option));
@@ -383,7 +384,7 @@ impl Study {
     }
 }
 
-/// A mistake with the place of the value that it is about.
+/// Adds to an error the place of the value that it concerns.
 fn placed<T, V>(text: &str, at: &Spanned<V>, result: Result<T, StudyError>) -> Result<T, StudyError> {
     result.map_err(|error| match error {
         StudyError::Meaning(message) => StudyError::Shape { place: TextPlace::of(text, at.span().start), message },

@@ -1,19 +1,18 @@
-//! A configuration as a job file of its own.
+//! Writes a configuration as a job file.
 //!
-//! In fio's job language the last value of an option counts, so settings that stand at the end of
-//! every section outrule whatever the job says. The text that is made can be run again by itself,
-//! by iolab or fio.
+//! In fio's job language the last value of an option counts, so that settings at the end of every
+//! section override the job. The resulting text can be run by itself, by iolab or fio.
 
 use iolab_options::job_line;
 use serde::{Deserialize, Serialize};
 
 use crate::{JobSetting, StudyError};
 
-/// `job` with `settings` at the end of each of its sections but `[global]`; a job without such a
+/// `job` with `settings` at the end of each of its sections except `[global]`; a job without such a
 /// section gets one called `trial`.
 ///
 /// # Errors
-/// A setting that cannot be one line of a job file.
+/// A setting that cannot be written as one line of a job file.
 pub fn with_settings(job: &str, settings: &[JobSetting]) -> Result<String, StudyError> {
     let lines = lines(settings)?;
     let mut text = String::new();
@@ -40,13 +39,13 @@ pub fn with_settings(job: &str, settings: &[JobSetting]) -> Result<String, Study
 /// The lines of settings.
 ///
 /// # Errors
-/// A setting that cannot be one line of a job file.
+/// A setting that cannot be written as one line of a job file.
 pub(crate) fn lines(settings: &[JobSetting]) -> Result<String, StudyError> {
     let line = |setting: &JobSetting| job_line(&setting.option, Some(&setting.value));
     settings.iter().map(line).collect::<Result<_, _>>().map_err(|refused| StudyError::meaning(refused.to_string()))
 }
 
-/// The name of the section that a line begins.
+/// The name of the section that begins at a line.
 fn section(line: &str) -> Option<&str> {
     let content = line.find([';', '#']).map_or(line, |comment| &line[..comment]);
     content.trim().strip_prefix('[')?.strip_suffix(']')
@@ -60,7 +59,8 @@ pub enum JobSource {
     File(String),
     /// Its text.
     Text(String),
-    /// Not a job but a shell command, with `{option}` where settings stand, which prints JSON.
+    /// Not a job but a shell command that prints JSON, with `{option}` as placeholders for
+    /// settings.
     Command(String),
 }
 

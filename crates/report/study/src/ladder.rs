@@ -1,9 +1,8 @@
-//! Rate ladders: how latency grows with load.
+//! Rate ladders: latency as a function of load.
 //!
-//! Each configuration first runs as fast as it can (closed loop); then levels of that rate are
-//! asked for (open loop), in random order within each block. Response times count from when
-//! operations were due, so a load that is too much shows (Schroeder, Wierman and Harchol-Balter,
-//! NSDI 2006).
+//! Each configuration first runs as fast as it can (closed loop); then it runs at fractions of that
+//! rate (open loop), in random order within each block. Response times count from when operations
+//! were due, so that overload is visible (Schroeder, Wierman and Harchol-Balter, NSDI 2006).
 
 use std::fmt;
 use std::fmt::{Display, Formatter};
@@ -13,16 +12,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::{JobSetting, StudyError, Trial};
 
-/// What a ladder asks for.
+/// The settings of a ladder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ladder {
     /// Loads in percent of the maximum, ascending.
     pub levels: Vec<f64>,
-    /// How arrivals are spread: `poisson` or `linear`.
+    /// The distribution of arrivals: `poisson` or `linear`.
     pub process: String,
     /// The target for response times.
     pub slo: Option<Slo>,
-    /// Operations per second that count as the maximum, instead of what the closed loop did.
+    /// Operations per second that count as the maximum, instead of the closed loop's rate.
     pub maximum_iops: Option<f64>,
 }
 
@@ -36,14 +35,14 @@ impl Default for Ladder {
 /// A service level objective: a percentile of response times and its limit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Slo {
-    /// Which percentile.
+    /// The percentile.
     pub percent: f64,
-    /// The most it may be, ns.
+    /// The limit, ns.
     pub limit_ns: u64,
 }
 
 impl Slo {
-    /// Reads `p99<=1ms`.
+    /// Parses `p99<=1ms`.
     ///
     /// # Errors
     /// What is wrong, and an example.
@@ -69,16 +68,16 @@ impl Display for Slo {
 }
 
 impl Ladder {
-    /// The rate of the maximum: the given one, else what the closed-loop trial did. `None` when
-    /// that did nothing.
+    /// The maximum rate: the given one, otherwise that of the closed-loop trial. `None` when that
+    /// did nothing.
     pub fn maximum(&self, closed_loop: &Trial) -> Option<f64> {
         let measured: f64 = closed_loop.rates.iter().sum();
         (measured > 0.0).then(|| self.maximum_iops.unwrap_or(measured))
     }
 
-    /// The settings that make a job ask for a level: its share of the maximum, divided between
-    /// directions as the closed loop did, and between workers evenly, because `rate_iops` is a
-    /// worker's. `None` when the maximum is not known.
+    /// The settings that make a job run at a level: its share of the maximum, divided between
+    /// directions as in the closed loop, and evenly between workers, because `rate_iops` is per
+    /// worker. `None` when the maximum is not known.
     pub fn settings(&self, level: usize, closed_loop: &Trial) -> Option<Vec<JobSetting>> {
         let measured: f64 = closed_loop.rates.iter().sum();
         let asked = self.maximum(closed_loop)? * self.levels.get(level)? / 100.0;
@@ -89,7 +88,7 @@ impl Ladder {
         Some(vec![setting("rate_iops", rates.join(",")), setting("rate_process", self.process.clone())])
     }
 
-    /// Operations per second of all workers that these settings ask for.
+    /// Operations per second of all workers that these settings request.
     pub fn asked_iops(&self, level: usize, closed_loop: &Trial) -> Option<f64> {
         Some(self.maximum(closed_loop)? * self.levels.get(level)? / 100.0)
     }
@@ -104,7 +103,7 @@ pub(crate) fn percents(ladder: &Ladder) -> Vec<f64> {
     percents
 }
 
-/// Percentiles that every ladder has, beside that of its target.
+/// Percentiles that every ladder has, in addition to that of its target.
 const PERCENTS: [f64; 3] = [50.0, 99.0, 99.9];
 
 #[cfg(test)]

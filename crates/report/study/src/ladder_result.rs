@@ -1,5 +1,5 @@
-//! What the trials of a rate ladder say: latency against load, the knee, and the highest load that
-//! meets a target.
+//! The result of a rate ladder: latency against load, the knee, and the highest load that meets a
+//! target.
 
 use iolab_statistics::{DecisionRules, Interval, knee, median_interval};
 use serde::{Deserialize, Serialize};
@@ -12,17 +12,16 @@ use crate::{Design, Ladder, Slo, Study, Trial};
 pub struct LadderResult {
     /// Number of the configuration.
     pub configuration: usize,
-    /// Operations per second that levels are shares of: those of the first closed-loop trial,
-    /// by default. `None` when that did nothing.
+    /// Operations per second that the levels are shares of: by default the rate of the first
+    /// closed-loop trial. `None` when that did nothing.
     pub maximum_iops: Option<f64>,
     /// Operations per second of the closed loop over all blocks.
     pub closed_loop: Option<Interval>,
     /// Its levels, ascending by load.
     pub levels: Vec<LevelResult>,
-    /// Where latency turns upwards; `None` when it does not.
+    /// Where latency starts to rise steeply; `None` when it does not.
     pub knee: Option<Knee>,
-    /// The highest load that meets the target, when there is one; `None` also when no level meets
-    /// it.
+    /// The highest load that meets the target, if there is one; also `None` when no level meets it.
     pub capacity: Option<SloCapacity>,
 }
 
@@ -31,26 +30,26 @@ pub struct LadderResult {
 pub struct LevelResult {
     /// Load in percent of the maximum.
     pub percent: f64,
-    /// Operations per second asked for.
+    /// Requested operations per second.
     pub asked_iops: f64,
-    /// Operations per second done.
+    /// Operations per second reached.
     pub done_iops: Option<Interval>,
     /// Percentiles of service times (reaped - begun), ns.
     pub service: Vec<LevelPercentile>,
     /// Percentiles of response times (reaped - intended), ns.
     pub response: Vec<LevelPercentile>,
-    /// Trials that count.
+    /// Number of trials that count.
     pub trials: usize,
-    /// Of these, trials that asked for more than was done.
+    /// Trials among these that requested more than was done.
     pub behind: usize,
-    /// Of those, trials in which it was the generator that was too slow.
+    /// Trials among those in which the generator was too slow.
     pub generator_late: usize,
 }
 
 /// One percentile of a level.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LevelPercentile {
-    /// Which.
+    /// The percentile.
     pub percent: f64,
     /// By block, ns; `None` where a trial is missing or had too few samples.
     pub values: Vec<Option<f64>>,
@@ -58,7 +57,7 @@ pub struct LevelPercentile {
     pub median: Option<Interval>,
 }
 
-/// Where latency turns upwards.
+/// Where latency starts to rise steeply.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Knee {
     /// Number of the level.
@@ -73,8 +72,8 @@ pub struct Knee {
 pub enum KneeRule {
     /// Furthest below the diagonal of load and median response time (Satopaa et al. 2011).
     Kneedle,
-    /// The largest throughput for its median response time (Kleinrock's power), where the curve has
-    /// no knee.
+    /// The largest ratio of throughput to median response time (Kleinrock's power), if the curve
+    /// has no knee.
     Power,
 }
 
@@ -85,16 +84,16 @@ pub struct SloCapacity {
     pub slo: Slo,
     /// Number of the level.
     pub level: usize,
-    /// Operations per second asked for there.
+    /// Operations per second requested there.
     pub iops: f64,
-    /// The percentile there: its upper limit is within the target.
+    /// The percentile there; its upper limit is within the target.
     pub response: Interval,
-    /// Whether it rests on five trials at least.
+    /// Whether it is based on at least five trials.
     pub is_sure: bool,
-    /// Lower levels that do not meet the target: a sign that something else was going on.
+    /// Lower levels that do not meet the target: a sign of other activity.
     pub lower_misses: usize,
-    /// The next higher level was too much for the load generator, not for the device: the capacity
-    /// may be larger.
+    /// The next higher level was too much for the load generator rather than the device: the
+    /// capacity may be larger.
     pub limited_by_generator: bool,
 }
 
@@ -190,7 +189,7 @@ fn find_knee(levels: &[LevelResult]) -> Option<Knee> {
     Some(Knee { level: points[best].0, by: KneeRule::Power })
 }
 
-/// The highest level that was offered in every trial and whose upper limit lies within the target.
+/// The highest level that was reached in every trial and whose upper limit is within the target.
 fn capacity(slo: Slo, levels: &[LevelResult], rules: &DecisionRules) -> Option<SloCapacity> {
     let meets = |level: &LevelResult| {
         let within = response(level, slo.percent).filter(|interval| interval.high <= slo.limit_ns as f64);

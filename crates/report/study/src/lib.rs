@@ -1,5 +1,5 @@
-//! A study: one job under several settings, measured in blocks, so that differences can be told
-//! from noise.
+//! A study: one job under several settings, measured in blocks, so that differences can be
+//! distinguished from noise.
 //!
 //! ```text
 //! study file ─ read ─▶ Study ─ design ─▶ Design ─ (trials, run by the program) ─▶ recordings ─ analyse ─▶ Analysis ─▶ text, JSON
@@ -7,9 +7,9 @@
 //! ```
 //!
 //! A **configuration** is one point of every axis, a **trial** is one run of it, a **block** is one
-//! trial of every configuration, in random order. The order follows from the study's seed, and what
-//! to do next from what was done ([`next()`]), so a study that was interrupted goes on where it
-//! stopped. A **collection** is several studies of one matter.
+//! trial of every configuration, in random order. The order follows from the study's seed, and the
+//! next step from what has been done ([`next()`]), so that an interrupted study continues where it
+//! stopped. A **collection** is several studies of one subject.
 //!
 //! Everything here turns values into values: the program reads files, runs trials and prints.
 

@@ -1,12 +1,12 @@
-//! A study in the form that all its configurations work on one device.
+//! The form of a study in which all configurations use one device.
 
 use crate::{ServedDevice, Study, StudyError};
 
 impl Study {
-    /// The study on a device.
+    /// Converts the study to its form on a device.
     ///
     /// # Errors
-    /// It has no such form, or one that does not fit its axes.
+    /// It has no such form, or one that does not match its axes.
     pub fn on_device(mut self, device: ServedDevice) -> Result<Study, StudyError> {
         let mut form = self.device_form.take().ok_or_else(|| {
             StudyError::meaning("this study has no form for a device: add a [device] table with settings and axes")

@@ -1,12 +1,11 @@
-//! How long the rest of a study takes, from the trials that were measured: each configuration at
-//! its own pace.
+//! Estimates how long the rest of a study takes, from the measured trials of each configuration.
 
 /// Measured and planned times.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrialTimes {
     /// Sum and count of measured times of each configuration, ns.
     measured: Vec<(u64, u64)>,
-    /// What its plan says, where it says anything, ns.
+    /// The length according to the plan, ns, if the plan determines it.
     planned_ns: Vec<Option<u64>>,
 }
 
@@ -16,7 +15,7 @@ impl TrialTimes {
         TrialTimes { measured: vec![(0, 0); planned_ns.len()], planned_ns }
     }
 
-    /// A trial was measured.
+    /// Adds a measured trial.
     pub fn add(&mut self, configuration: usize, took_ns: u64) {
         if let Some((sum, count)) = self.measured.get_mut(configuration) {
             *sum += took_ns;
@@ -24,8 +23,8 @@ impl TrialTimes {
         }
     }
 
-    /// Time for these trials: of each configuration its measured mean, else its plan, else the mean
-    /// of all that was measured. `None` when nothing is known.
+    /// Time for these trials: for each configuration its measured mean, otherwise its plan,
+    /// otherwise the mean of all measured trials. `None` when nothing is known.
     pub fn left_ns(&self, missing: impl Iterator<Item = usize>) -> Option<u64> {
         let (sum, count) = self.measured.iter().fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1));
         let usual = (count > 0).then(|| sum / count.max(1));

@@ -1,10 +1,10 @@
-//! Preconditioning: what is done to the storage before trials, so that they measure what will last,
-//! and its result.
+//! Preconditioning: the preparation of storage before trials, so that they measure lasting
+//! performance, and its result.
 //!
 //! Source: SNIA, "Solid State Storage Performance Test Specification" 2.0.2: purge,
 //! workload-independent preconditioning (twice the capacity, sequentially, 128 KiB), then rounds of
-//! the load until steady. The rule itself is `iolab_statistics::snia`. What writes is the program;
-//! this says what is to be done, and judges.
+//! the load until steady. The rule itself is `iolab_statistics::snia`. The program does the
+//! writing; this module says what to do, and judges the rounds.
 
 use iolab_statistics::{SniaRules, SteadyState, snia};
 use iolab_text::counted;
@@ -12,13 +12,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Figure, JobSource};
 
-/// What is done, and how often.
+/// What to do, and how often.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Preconditioning {
-    /// Which kind.
+    /// The kind.
     pub kind: PreconditionKind,
-    /// The user's job: what is run ([`PreconditionKind::Job`]), or the load of the rounds in place
-    /// of the study's own ([`PreconditionKind::Snia`]).
+    /// The user's job: the job to run ([`PreconditionKind::Job`]), or the load of the rounds
+    /// instead of the study's own ([`PreconditionKind::Snia`]).
     pub job: Option<JobSource>,
     /// How often.
     pub once: PreconditionFrequency,
@@ -26,7 +26,7 @@ pub struct Preconditioning {
     pub round: String,
     /// The figure that has to become steady.
     pub figure: Figure,
-    /// When it is.
+    /// When it counts as steady.
     pub rules: SniaRules,
 }
 
@@ -38,7 +38,7 @@ pub enum PreconditionKind {
     Fill,
     /// Purge, fill, and rounds of the load until it is steady.
     Snia,
-    /// A job of the user's.
+    /// The user's job.
     Job,
 }
 
@@ -54,8 +54,8 @@ pub enum PreconditionFrequency {
     Trial,
 }
 
-/// One preconditioning: before what it is done. Both are `None` for the whole study,
-/// `configuration` is for a block.
+/// What a preconditioning precedes. `block` and `configuration` are `None` for the whole study;
+/// `configuration` is `None` for a block.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Before {
     /// Block, from 0.
@@ -67,23 +67,23 @@ pub struct Before {
     pub level: Option<usize>,
 }
 
-/// What purging came to.
+/// The result of purging.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Purge {
-    /// Targets that were told to forget their content.
+    /// Targets that discarded their content.
     pub done: Vec<String>,
-    /// Those that could not be, each with the reason.
+    /// Targets that could not, each with the reason.
     pub not_done: Vec<String>,
 }
 
-/// What one preconditioning came to.
+/// The result of one preconditioning.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Preconditioned {
-    /// Before what.
+    /// What it precedes.
     pub before: Before,
-    /// Which kind.
+    /// The kind.
     pub kind: PreconditionKind,
-    /// Purging; `None` where it is no part of the kind, or has not been yet.
+    /// The result of purging; `None` if it is not part of the kind, or has not been done yet.
     pub purge: Option<Purge>,
     /// Bytes written by the fill or the user's job.
     pub written_bytes: Option<u64>,
@@ -91,21 +91,21 @@ pub struct Preconditioned {
     pub figure: Figure,
     /// Its value in each round, in order; `None` where a round had none.
     pub rounds: Vec<Option<f64>>,
-    /// By which rules the rounds are judged.
+    /// The rules for judging the rounds.
     pub rules: SniaRules,
-    /// What they say; `None` for kinds without rounds.
+    /// The verdict; `None` for kinds without rounds.
     pub verdict: Option<SteadyState>,
 }
 
 impl Preconditioned {
     /// The state of the rounds so far.
     pub fn judge(kind: PreconditionKind, rounds: &[Option<f64>], rules: &SniaRules) -> Option<SteadyState> {
-        // A round without a value is no round of a steady load: nothing moved.
+        // A round without a value is not a round of a steady load: nothing was transferred.
         let values: Vec<f64> = rounds.iter().map(|value| value.unwrap_or(0.0)).collect();
         (kind == PreconditionKind::Snia).then(|| snia(&values, rules))
     }
 
-    /// What is to be said of it, in a line.
+    /// A description in a line.
     pub fn describe(&self) -> String {
         let mut text = match (self.before.block, self.before.configuration) {
             (None, _) => "before the study".to_owned(),

@@ -1,5 +1,5 @@
-//! Profiles: named sets of settings for kinds of drives. What a study or its axes set themselves,
-//! stands.
+//! Profiles: named sets of settings for kinds of drives. Settings of the study and its axes take
+//! precedence.
 
 use crate::{JobSetting, PreconditionFrequency, PreconditionKind, Preconditioning, StudyError};
 
@@ -38,7 +38,7 @@ pub const PROFILES: &[StudyProfile] = &[
 /// The profile with this name.
 ///
 /// # Errors
-/// Which there are.
+/// The list of profiles.
 pub fn profile(name: &str) -> Result<&'static StudyProfile, StudyError> {
     PROFILES.iter().find(|profile| profile.name == name).ok_or_else(|| {
         let names: Vec<&str> = PROFILES.iter().map(|profile| profile.name).collect();
@@ -47,7 +47,7 @@ pub fn profile(name: &str) -> Result<&'static StudyProfile, StudyError> {
 }
 
 impl StudyProfile {
-    /// Its settings but for those of `taken`.
+    /// Its settings except those in `taken`.
     pub(crate) fn settings_beside(&self, taken: impl Fn(&str) -> bool) -> Vec<JobSetting> {
         let own = self.settings.iter().filter(|(option, _, _)| !taken(option));
         own.map(|(option, value, _)| JobSetting { option: (*option).to_owned(), value: (*value).to_owned() }).collect()

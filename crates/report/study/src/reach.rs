@@ -1,16 +1,16 @@
-//! What a study can decide, before anything is measured.
+//! Which differences a study can detect, before anything is measured.
 
 use iolab_statistics::{DecisionRules, decidable};
 
 use crate::comparisons::Families;
 use crate::{Design, Study};
 
-/// How much trials of storage usually stray: what a plan reckons with.
+/// The usual variation of trials of storage, assumed for planning.
 const USUAL_NOISE: f64 = 0.05;
-/// With more configurations, finding the limits takes longer than a plan may.
+/// With more configurations, computing the limits takes too long for a plan.
 const MOST_CONFIGURATIONS: usize = 60;
 
-/// The difference that the blocks of a study decide, in words; nothing where nothing is compared.
+/// The difference that the blocks of a study can detect, in words; `None` if nothing is compared.
 pub(crate) fn decides(study: &Study, design: &Design) -> Option<String> {
     if !(2..=MOST_CONFIGURATIONS).contains(&design.configurations.len()) {
         return None;

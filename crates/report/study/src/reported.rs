@@ -1,6 +1,6 @@
-//! Numbers that a study's command prints: trials that are not jobs.
+//! Numbers printed by a study's command, for trials that are not jobs.
 //!
-//! The command of a trial prints one JSON document, or text; a [`Reported`] says where in it a
+//! The command of a trial prints one JSON document, or text. A [`Reported`] says where in it a
 //! number is (JSON pointer, RFC 6901, or a regular expression) and what it means.
 
 use iolab_statistics::Better;
@@ -14,19 +14,19 @@ use crate::{JobSetting, StudyError};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reported {
-    /// What tables and figures call it.
+    /// Its name in tables and figures.
     pub name: String,
-    /// Where it is, as a JSON pointer; empty when a pattern says it.
+    /// Its place as a JSON pointer; empty if a pattern is given.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub at: String,
-    /// What stands around it in a text: a regular expression whose first group is the number, in
-    /// its first match; empty when a pointer says it.
+    /// A regular expression for text output: the first group of its first match is the number.
+    /// Empty if a pointer is given.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub pattern: String,
-    /// What one of it is: `ns`, `s`, `B/s`, `B`, or empty.
+    /// Its unit: `ns`, `s`, `B/s`, `B`, or empty.
     #[serde(default)]
     pub unit: String,
-    /// Which direction is good: `higher` or `lower`.
+    /// Which direction is better: `higher` or `lower`.
     pub better: Better,
 }
 
@@ -47,7 +47,7 @@ impl Reported {
         if self.pattern.is_empty() { &self.at } else { &self.pattern }
     }
 
-    /// Says no where it cannot be meant so.
+    /// Refuses an invalid description.
     pub(crate) fn check(&self) -> Result<(), StudyError> {
         let name = &self.name;
         if self.at.is_empty() == self.pattern.is_empty() {
@@ -69,7 +69,7 @@ impl Reported {
     }
 }
 
-/// What a command printed: text, and the JSON document that it is, if it is one.
+/// The output of a command: its text, and the JSON document if it is one.
 #[derive(Debug)]
 pub struct Printed {
     text: String,
@@ -83,17 +83,18 @@ impl Printed {
         Printed { text, document }
     }
 
-    /// Why it is no JSON document, if it is none.
+    /// Why it is not a JSON document, if it is not.
     pub fn is_no_document(&self) -> Option<&serde_json::Error> {
         self.document.as_ref().err()
     }
 }
 
-/// The command of a configuration: every `{option}` is its value, as one word of the shell.
+/// The command of a configuration: every `{option}` is replaced by its value, as one word of the
+/// shell.
 pub fn with_values(command: &str, settings: &[JobSetting]) -> String {
     let mut text = String::new();
     let mut rest = command;
-    // One pass: what a value holds is not looked at again.
+    // One pass: inserted values are not scanned again.
     while let Some(place) = rest.find('{') {
         text.push_str(&rest[..place]);
         rest = &rest[place..];
@@ -113,7 +114,7 @@ pub fn with_values(command: &str, settings: &[JobSetting]) -> String {
     text + rest
 }
 
-/// A word as it is for sh(1); plain ones stay as they are.
+/// Quotes a word for sh(1); plain words are unchanged.
 fn quoted(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:,=+%".contains(letter);
     match !word.is_empty() && word.chars().all(is_plain) {

@@ -1,4 +1,4 @@
-//! Whether the configurations of a study reached the same storage.
+//! Checks whether the configurations of a study used the same storage.
 
 use iolab_aggregate::ReachedStorage;
 use iolab_findings::{Reached, by_target, different_targets};
@@ -6,10 +6,10 @@ use iolab_recording::Finding;
 
 use crate::{Design, JobSetting, Study, Trial};
 
-/// Options that say which storage, and nothing else of a load.
+/// Options that select the storage and do not affect the load otherwise.
 const NAMES_STORAGE: [&str; 4] = ["filename", "directory", "filename_format", "opendir"];
 
-/// More names than these are counted instead.
+/// Most names listed; further ones are counted.
 const MOST_NAMED: usize = 3;
 
 /// The finding, if they did not.
@@ -20,7 +20,7 @@ pub(crate) fn different_storage(design: &Design, trials: &[Trial], study: &Study
         let shows_device =
             served.is_some_and(|device| works_on(&design.configurations[configuration].settings, &device.file));
         match served.filter(|_| shows_device) {
-            // The file is the device: what lies beneath it is the server, and no other storage.
+            // The file is the device: what is below it is the server, and no other storage.
             Some(device) => own.map(|_| vec![ReachedStorage::Driven(device.driven.clone())]).collect(),
             None => own.map(|trial| trial.reached.clone()).collect(),
         }
@@ -35,12 +35,12 @@ pub(crate) fn different_storage(design: &Design, trials: &[Trial], study: &Study
     Some(different_targets(&named, !study.varies_storage && changes_more(design, &groups)))
 }
 
-/// Whether a file is all that a configuration works on; the last of several settings counts.
+/// Whether a configuration uses only this file; the last of several settings counts.
 fn works_on(settings: &[JobSetting], file: &str) -> bool {
     settings.iter().rev().find(|setting| setting.option == "filename").is_some_and(|setting| setting.value == file)
 }
 
-/// The points of the axis that decides, else the configurations.
+/// The points of the axis that determines the storage, otherwise the configurations.
 fn name(design: &Design, groups: &[Vec<usize>], group: &[usize]) -> String {
     let points = |group: &[usize], axis: usize| {
         let mut points: Vec<&str> = Vec::new();
@@ -66,8 +66,8 @@ fn name(design: &Design, groups: &[Vec<usize>], group: &[usize]) -> String {
     }
 }
 
-/// Whether configurations of different groups that are as alike as any differ in more than where
-/// their files are.
+/// Whether the most similar configurations of different groups differ in more than the location of
+/// their files.
 fn changes_more(design: &Design, groups: &[Vec<usize>]) -> bool {
     let differences = |one: usize, other: usize| {
         let [one, other] = [one, other].map(|number| design.configurations[number].settings.as_slice());
@@ -82,7 +82,7 @@ fn changes_more(design: &Design, groups: &[Vec<usize>]) -> bool {
 }
 
 fn different_options(one: &[JobSetting], other: &[JobSetting]) -> Vec<String> {
-    // The last of several counts, as in a job file.
+    // The last of several settings counts, as in a job file.
     let value = |of: &[JobSetting], option: &str| {
         of.iter().rev().find(|setting| setting.option == option).map(|setting| setting.value.clone())
     };

@@ -1,5 +1,5 @@
-//! What can be said of a design: every pair of configurations, what each point of an axis does over
-//! all others, and what two axes do together.
+//! All statements about a design: every pair of configurations, the effect of each point of an axis
+//! over all others, and the interaction of two axes.
 //!
 //! Each statement is a weighted sum of the effects of configurations (see
 //! `iolab_statistics::Weights`).
@@ -8,14 +8,14 @@ use iolab_statistics::Weights;
 
 use crate::{Design, Study};
 
-/// With more than these, not every pair is in the family: only what is compared with the baseline,
-/// and configurations that differ in one axis.
+/// With more configurations, the family does not contain every pair: only comparisons with the
+/// baseline, and configurations that differ in one axis.
 const MOST_PAIRED: usize = 120;
-/// More interactions of two axes than these are not looked at: then only those with the first
-/// points.
+/// Most interactions of the points of two axes that are examined; with more, only those with the
+/// first points.
 const MOST_INTERACTIONS: usize = 100;
 
-/// What a statement of the family is about.
+/// The subject of a statement of the family.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum About {
     Pair(usize, usize),
@@ -64,8 +64,8 @@ impl<'a> Grid<'a> {
         Grid { design, axes, names, points }
     }
 
-    /// The configuration that others are compared with: at the baseline of all axes, or of as many
-    /// as there is one.
+    /// The configuration that others are compared with: the one with the most axes at their
+    /// baselines.
     pub(crate) fn baseline(&self) -> usize {
         let at_rest = |points: &Vec<usize>| points.iter().filter(|point| **point != 0).count();
         (0..self.points.len()).min_by_key(|number| at_rest(&self.points[*number])).unwrap_or(0)
@@ -75,15 +75,15 @@ impl<'a> Grid<'a> {
         self.points.iter().position(|other| other == points)
     }
 
-    /// A configuration with other points on some axes.
+    /// The configuration that has other points on some axes.
     fn moved(&self, from: usize, to: &[(usize, usize)]) -> Option<usize> {
         let mut points = self.points[from].clone();
         to.iter().for_each(|(axis, point)| points[*axis] = *point);
         self.find(&points)
     }
 
-    /// Pairs that are kept and, of many configurations, all that are in the family: what differs in
-    /// one axis from its baseline, and everything against the baseline.
+    /// Pairs to keep, which are all pairs of the family with many configurations: each
+    /// configuration against those at the baseline of one axis, and against the overall baseline.
     pub(crate) fn planned(&self) -> Vec<(usize, usize)> {
         let mut pairs = Vec::new();
         for candidate in 0..self.points.len() {
@@ -113,7 +113,7 @@ impl<'a> Grid<'a> {
         all
     }
 
-    /// Each point against the axis' first, over all configurations that have both.
+    /// Each point against the axis' first point, over all configurations that have both.
     fn of_axis(&self, axis: usize) -> Vec<(About, Weights)> {
         let of = |point: usize| {
             let with = (0..self.points.len()).filter(|number| self.points[*number][axis] == point);
@@ -126,7 +126,7 @@ impl<'a> Grid<'a> {
         (1..self.names[axis].len()).filter_map(of).collect()
     }
 
-    /// What two points of one axis do at two of another.
+    /// The effect of two points of one axis at two points of another.
     fn of_two(&self, first: usize, second: usize) -> Vec<(About, Weights)> {
         let pairs = |axis: usize| {
             let count = self.names[axis].len();
@@ -154,8 +154,8 @@ impl<'a> Grid<'a> {
         (!squares.is_empty()).then_some((About::Interaction { axes, of, at }, weights))
     }
 
-    /// Shares of the variance between configurations, by varied axis; `None` unless there is every
-    /// combination.
+    /// Shares of the variance between configurations, by varied axis; `None` unless every
+    /// combination exists.
     pub(crate) fn shares(&self, effects: &[f64]) -> Option<Vec<f64>> {
         let size: usize = self.names.iter().map(Vec::len).product();
         let mean = effects.iter().sum::<f64>() / effects.len() as f64;

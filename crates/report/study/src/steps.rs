@@ -1,8 +1,8 @@
-//! What to do next: a function of the study and of what has been done, so that a study that was
-//! stopped anywhere goes on as if it had not been.
+//! The next step of a study: a function of the study and of what has been done, so that a study
+//! that was stopped anywhere continues as if it had not been.
 //!
 //! ```text
-//! for each trial in the order of the design: purge ─ fill ─ round ─ round … ─ trial      (what is there is not done again)
+//! for each trial in the order of the design: purge ─ fill ─ round ─ round … ─ trial      (finished steps are not repeated)
 //! ```
 
 use std::collections::BTreeMap;
@@ -14,10 +14,10 @@ use crate::comparisons::logarithms;
 use crate::rows::{FigureValues, row};
 use crate::{Before, Design, PreconditionFrequency, PreconditionKind, Preconditioned, Purge, Study, Trial, TrialId};
 
-/// One thing to do.
+/// One step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Step {
-    /// Make the storage forget its content.
+    /// Make the storage discard its content.
     Purge(Before),
     /// Write twice the capacity.
     Fill(Before),
@@ -29,31 +29,31 @@ pub enum Step {
     Trial(TrialId),
 }
 
-/// What a step of preconditioning came to.
+/// The result of a step of preconditioning.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct StepResult {
-    /// Of a round: the figure.
+    /// The figure, for a round.
     pub value: Option<f64>,
-    /// Of a purge.
+    /// The result of a purge.
     pub purge: Option<Purge>,
-    /// Of a fill or a job: bytes written.
+    /// Bytes written by a fill or a job.
     pub written_bytes: u64,
 }
 
-/// What has been done so far.
+/// Everything done so far.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TrialResults {
     /// Trials.
     pub trials: Vec<Trial>,
     /// Steps of preconditioning.
     pub steps: BTreeMap<Step, StepResult>,
-    /// Trials whose recordings are there and cannot be read, and why: they are run again when the
-    /// study goes on.
+    /// Trials whose recordings exist and cannot be read, and why; they are run again when the study
+    /// continues.
     pub damaged: Vec<(TrialId, String)>,
 }
 
 impl Step {
-    /// Its name: that of its files.
+    /// Its name, used for its files.
     pub fn name(&self) -> String {
         let place = |before: &Before| {
             let mut name = before.block.map_or("study".to_owned(), |block| format!("b{block:02}"));
@@ -72,7 +72,7 @@ impl Step {
 }
 
 impl TrialId {
-    /// Its name: that of its files.
+    /// Its name, used for its files.
     pub fn name(&self) -> String {
         let level = self.level.map(|level| format!("-l{level:02}")).unwrap_or_default();
         format!("b{:02}-c{:03}{level}", self.block, self.configuration)
@@ -80,18 +80,17 @@ impl TrialId {
 }
 
 impl TrialResults {
-    /// A trial, if it was run.
+    /// A trial, if it has been run.
     pub fn trial(&self, planned: TrialId) -> Option<&Trial> {
         self.trials.iter().find(|trial| trial.planned() == planned)
     }
 
-    /// The closed-loop trial whose rate a configuration's levels are shares of.
+    /// The closed-loop trial that gives the maximum rate of a configuration's levels.
     pub fn closed_loop(&self, configuration: usize) -> Option<&Trial> {
         self.trial(TrialId { block: 0, configuration, level: None })
     }
 
-    /// Whether the trial is there, or can never be: a level of a maximum that could not be
-    /// measured.
+    /// Whether the trial has been run, or cannot be: a level without a known maximum.
     pub(crate) fn is_settled(&self, planned: TrialId) -> bool {
         let is_hopeless = |first: &Trial| first.flaw.is_some() || first.rates.iter().sum::<f64>() <= 0.0;
         self.trial(planned).is_some()
@@ -99,13 +98,13 @@ impl TrialResults {
     }
 }
 
-/// What to do next; `None` when all is done.
+/// The next step; `None` when all is done.
 pub fn next(study: &Study, design: &Design, results: &TrialResults) -> Option<Step> {
     let trial = missing(study, design, results).next()?;
     Some(precondition(study, trial, results).unwrap_or(Step::Trial(trial)))
 }
 
-/// The trials that are missing, as far as it is known which are needed, in their order.
+/// The missing trials, as far as it is known which are needed, in order.
 pub fn missing<'a>(
     study: &'a Study,
     design: &'a Design,
@@ -116,8 +115,8 @@ pub fn missing<'a>(
     needed.copied().filter(|trial| !results.is_settled(*trial))
 }
 
-/// How many blocks the study needs as far as its trials tell. With `blocks = "auto"`: until every
-/// interval is narrow enough, at most all that are planned.
+/// The number of blocks that the study needs, judging by its trials so far. With `blocks = "auto"`:
+/// until every interval is narrow enough, at most the planned number.
 pub fn blocks_to_run(study: &Study, design: &Design, results: &TrialResults) -> u32 {
     let Some(auto) = &study.auto_blocks else { return study.blocks };
     let is_whole = |blocks: u32| {
@@ -128,11 +127,11 @@ pub fn blocks_to_run(study: &Study, design: &Design, results: &TrialResults) -> 
     enough.unwrap_or(study.blocks)
 }
 
-/// Whether every comparison of these blocks is known well enough or, where nothing is compared, the
-/// median: in the figure that matters most.
+/// Whether every comparison of these blocks is precise enough in the most important figure, or the
+/// median if nothing is compared.
 ///
-/// Limits are those of a bound that needs no simulation, as this is asked before every trial;
-/// widened by what simulated ones usually need more.
+/// This is checked before every trial, so the limits come from a bound that needs no simulation,
+/// widened by what simulated limits usually need in addition.
 fn is_narrow(study: &Study, design: &Design, results: &TrialResults, blocks: u32) -> bool {
     const WIDER: f64 = 1.15;
     let Some(auto) = &study.auto_blocks else { return true };
@@ -156,7 +155,7 @@ fn is_narrow(study: &Study, design: &Design, results: &TrialResults, blocks: u32
     stated.iter().flatten().all(|one| critical * one.error <= auto.half_width.ln_1p())
 }
 
-/// The first step of preconditioning that is missing before a trial.
+/// The first missing step of preconditioning before a trial.
 fn precondition(study: &Study, trial: TrialId, results: &TrialResults) -> Option<Step> {
     let precondition = study.precondition.as_ref()?;
     let before = before(precondition.once, trial);
@@ -172,7 +171,7 @@ fn precondition(study: &Study, trial: TrialId, results: &TrialResults) -> Option
     }
 }
 
-/// The preconditioning that comes before a trial.
+/// The preconditioning that precedes a trial.
 fn before(once: PreconditionFrequency, trial: TrialId) -> Before {
     match once {
         PreconditionFrequency::Study => Before::default(),
@@ -189,7 +188,7 @@ pub fn preconditionings(study: &Study, design: &Design) -> Vec<Before> {
     let mut all: Vec<Before> = Vec::new();
     for trial in &design.trials {
         let one = before(precondition.once, *trial);
-        // Those of one block follow one another.
+        // Those of one block are consecutive.
         if all.last() != Some(&one) {
             all.push(one);
         }
@@ -202,7 +201,7 @@ fn rounds(before: Before, results: &TrialResults) -> Vec<Option<f64>> {
     (0..).map_while(round).map(|result| result.value).collect()
 }
 
-/// What all preconditionings have come to.
+/// The results of all preconditionings.
 pub(crate) fn preconditioned(study: &Study, results: &TrialResults) -> Vec<Preconditioned> {
     let Some(precondition) = &study.precondition else { return Vec::new() };
     let place = |step: &Step| match step {

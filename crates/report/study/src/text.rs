@@ -12,7 +12,7 @@ use crate::{
     Standing, Study, WarmUpMethod, profile,
 };
 
-/// What will run, before anything does.
+/// What will run; printed before anything does.
 pub fn describe_design(study: &Study, design: &Design) -> String {
     let mut text = format!("{}\n", study.title);
     if !study.question.is_empty() {
@@ -54,7 +54,7 @@ pub fn describe_design(study: &Study, design: &Design) -> String {
     text
 }
 
-/// What a profile brought, with its reasons.
+/// The settings of a profile, with its reasons.
 fn profile_lines(study: &Study) -> String {
     let Some(profile) = study.profile.as_deref().and_then(|name| profile(name).ok()) else { return String::new() };
     let mut text = format!("profile {}\n", profile.name);
@@ -76,7 +76,7 @@ fn profile_lines(study: &Study) -> String {
     text + &format!("  {what}: {note}{}\n", profile.precondition.1)
 }
 
-/// What is done beside running trials.
+/// Everything done in addition to running trials.
 fn procedure_lines(study: &Study) -> String {
     let mut text = String::new();
     if let Some(precondition) = &study.precondition {
@@ -112,14 +112,13 @@ fn procedure_lines(study: &Study) -> String {
     text
 }
 
-/// Lines of one kind that are told one by one; the rest is in the report.
+/// Most lines of one kind listed one by one; the report has the rest.
 const MOST_LINES: usize = 8;
-/// Rows of the table; of more configurations the best ones are shown.
+/// Most rows of the table; with more configurations the best ones are shown.
 const MOST_ROWS: usize = 40;
 
-/// What came out: the answer, what else was found, what a reader must know of the figures
-/// (`warnings`), one table, then how the trials were run. It stays within a hundred lines or so,
-/// whatever the size of the study.
+/// The results: the answer, other results, warnings about the figures (`warnings`), one table, then
+/// how the trials were run. It stays within about a hundred lines, whatever the size of the study.
 pub fn describe_results(
     study: &Study,
     design: &Design,
@@ -148,10 +147,10 @@ pub fn describe_results(
     text + &warm_ups(study, design, analysis)
 }
 
-/// More ladders are not shown one by one.
+/// Most ladders shown one by one.
 const MOST_LADDERS: usize = 3;
 
-/// Lines, each with two spaces before it; of too many the first ones.
+/// Lines indented by two spaces; of too many, only the first ones.
 fn listed(lines: impl Iterator<Item = String>, most: usize) -> String {
     let lines: Vec<String> = lines.collect();
     let mut text: String = lines.iter().take(most).map(|line| format!("  {line}\n")).collect();
@@ -242,8 +241,8 @@ fn capacity_line(study: &Study, ladder: &LadderResult) -> String {
     text + "\n"
 }
 
-/// A line for each configuration: the figure that matters most against the baseline, then the
-/// medians of the others with a sign for their verdict.
+/// A line for each configuration: the most important figure against the baseline, then the medians
+/// of the others with a sign for their verdict.
 fn table(study: &Study, design: &Design, analysis: &Analysis, rules: &DecisionRules) -> String {
     let primary = study.primary_figure();
     let Some(standing) = analysis.standings.iter().find(|one| one.figure == primary) else { return String::new() };
@@ -336,7 +335,7 @@ fn sign(verdict: Verdict) -> char {
     }
 }
 
-/// Lines in columns: the first `names` of them to the left, numbers to the right.
+/// Lines in columns: the first `names` left-aligned, numbers right-aligned.
 fn columns(lines: &[Vec<String>], names: usize) -> String {
     let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..lines[0].len()).map(width).collect();

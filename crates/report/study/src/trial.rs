@@ -1,4 +1,4 @@
-//! One trial of a study: which one it is, and what is kept of it.
+//! One trial of a study: its identity, and its results.
 
 use iolab_aggregate::ReachedStorage;
 use iolab_plan::PerDirection;
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::WarmUp;
 
-/// What is kept of one trial.
+/// The results of one trial that are kept.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
     /// Block, from 0.
@@ -16,37 +16,37 @@ pub struct Trial {
     /// Number of the ladder's level; `None` for a trial without a rate.
     #[serde(default)]
     pub level: Option<usize>,
-    /// Values of the study's figures, in their order.
+    /// Values of the study's figures, in order.
     pub values: Vec<Option<f64>>,
     /// Why the run does not count: it failed or was interrupted.
     pub flaw: Option<String>,
     /// Operations per second, by direction.
     #[serde(default)]
     pub rates: PerDirection<f64>,
-    /// Its workers.
+    /// Number of its workers.
     #[serde(default)]
     pub workers: u32,
-    /// Percentiles of service times that its ladder wants, ns.
+    /// Percentiles of service times for its ladder, ns.
     #[serde(default)]
     pub service: Vec<Option<f64>>,
-    /// The same of response times.
+    /// Percentiles of response times for its ladder, ns.
     #[serde(default)]
     pub response: Vec<Option<f64>>,
-    /// Whether it asked for more than was done, and whose fault that was.
+    /// Whether it requested more than was done, and what the cause was.
     #[serde(default)]
     pub behind: Option<Behind>,
-    /// What was left out of it.
+    /// Its warm-up that was left out.
     #[serde(default)]
     pub warm_up: Option<WarmUp>,
     /// How long it took, ns.
     #[serde(default)]
     pub elapsed_ns: u64,
-    /// The storage it reached; empty where that is not known.
+    /// The storage it used; empty if that is not known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reached: Vec<ReachedStorage>,
 }
 
-/// Who could not do what was asked.
+/// Which side was too slow for the requested rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Behind {
@@ -69,7 +69,7 @@ pub struct TrialId {
 }
 
 impl Trial {
-    /// Which trial it is.
+    /// The identity of this trial.
     pub fn planned(&self) -> TrialId {
         TrialId { block: self.block, configuration: self.configuration, level: self.level }
     }

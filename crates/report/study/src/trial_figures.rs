@@ -1,4 +1,4 @@
-//! From a recording, or from what a command printed, to the figures of a trial.
+//! Computes the figures of a trial from a recording, or from what a command printed.
 
 use std::borrow::Cow;
 
@@ -28,8 +28,8 @@ impl Trial {
                 |percent: &f64| Figure { side: FigureDirection::All, measure: measure(*percent) }.of(&measured);
             percents.iter().map(figure).collect()
         };
-        // CPU time is that of the whole trial, as are the device's counters, so it is compared with
-        // all of its operations.
+        // CPU time and device counters are those of the whole trial, so they are divided by all of
+        // its operations.
         let value = |figure: &Figure| match figure.measure {
             Measure::CpuPerOperation | Measure::Device(_) => figure.of(recording),
             _ => figure.of(&measured),

@@ -1,13 +1,13 @@
-//! Axes in words of a command line: `iodepth=1,4,16`, `bs=1k..1M:x2`.
+//! Parses axes from the command line: `iodepth=1,4,16`, `bs=1k..1M:x2`.
 
 use crate::axis::expand;
 use crate::{Axis, JobSetting, Point, StudyError};
 
 /// The axis of `OPTION=VALUE,VALUE,…`. A value may be a range as in study files, with a colon
-/// before its step; a comma that belongs to a value is written `\,`.
+/// before its step; a comma within a value is written `\,`.
 ///
 /// # Errors
-/// What is missing, a range that leads nowhere, a value twice.
+/// A missing part, an invalid range, or a duplicate value.
 pub fn axis_of_words(words: &str) -> Result<Axis, StudyError> {
     let refused =
         |reason: &str| StudyError::meaning(format!("'{words}': {reason}, as in 'iodepth=1,4,16' or 'bs=4k..1M:x2'"));
@@ -32,7 +32,7 @@ pub fn axis_of_words(words: &str) -> Result<Axis, StudyError> {
     Ok(Axis { name: option.to_owned(), points })
 }
 
-/// At commas without a backslash.
+/// Splits at commas without a backslash.
 fn split(text: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut letters = text.chars().peekable();

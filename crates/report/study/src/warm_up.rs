@@ -1,47 +1,47 @@
 //! Warm-up: the part of a trial before its rate settles, found from its intervals and left out.
 //!
-//! A trial's operations per interval are cut into levels (PELT); the counted part begins with the
-//! first level within 5 % of the last one. If nothing settles, or there are too few intervals,
-//! MSER-5 says how many of the first intervals to leave out. Without intervals, nothing is left
-//! out. Reports say what was left out.
+//! A trial's operations per interval are divided into levels (PELT); the counted part begins with
+//! the first level within 5 % of the last one. If the rate does not settle, or there are too few
+//! intervals, MSER-5 determines how many of the first intervals to leave out. Without intervals,
+//! nothing is left out. Reports say what was left out.
 
 use iolab_histogram::SparseHistogram;
 use iolab_recording::{IntervalLatencies, Recording, WorkerRecording};
 use iolab_statistics::{mser5, steady_segment};
 use serde::{Deserialize, Serialize};
 
-/// What was left out of a trial.
+/// The part of a trial that was left out.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct WarmUp {
     /// How it was found.
     pub method: WarmUpMethod,
-    /// What was left out, ns from the start of the trial's measured part.
+    /// Time left out, ns from the start of the trial's measured part.
     pub left_out_ns: u64,
     /// Length of the measured part, ns.
     pub of_ns: u64,
 }
 
-/// Ways to find the end of a warm-up.
+/// Methods to find the end of a warm-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WarmUpMethod {
-    /// From where on the rate keeps its last level.
+    /// The point from which the rate keeps its last level.
     ChangePoints,
-    /// It never settled, or there were too few intervals: MSER-5.
+    /// MSER-5, because the rate never settled or there were too few intervals.
     Mser5,
-    /// There were fewer than ten intervals: nothing can be said, and nothing is left out.
+    /// There were fewer than ten intervals: nothing can be determined, and nothing is left out.
     TooShort,
 }
 
-/// Levels this near to the last one belong to it.
+/// Levels this close to the last one belong to it.
 const TOLERANCE: f64 = 0.05;
-/// Fewer intervals than this say nothing.
+/// With fewer intervals, nothing can be determined.
 const LEAST_INTERVALS: usize = 10;
-/// Below this, change points are guesses.
+/// With fewer intervals, change points are guesses.
 const LEAST_FOR_LEVELS: usize = 20;
 
-/// A recording without its warm-up, and what was left out. CPU time and sync calls are not known by
-/// interval: they stay those of the whole trial.
+/// A recording without its warm-up, and what was left out. CPU time and sync calls are not known
+/// per interval: they stay those of the whole trial.
 pub fn without_warm_up(recording: &Recording) -> (Recording, WarmUp) {
     let grid_ns =
         recording.plan.workers.iter().map(|worker| worker.measurement.histogram_interval_ns).max().unwrap_or(0);
@@ -73,12 +73,12 @@ fn cut(rates: &[f64]) -> (WarmUpMethod, usize) {
     }
 }
 
-/// Operations per second of all workers in each interval of the grid from `first` up to `end`.
+/// Operations per second of all workers in each interval from `first` up to `end`.
 fn rates(recording: &Recording, first: u64, end: u64, grid_ns: u64) -> Vec<f64> {
     let mut rates = vec![0.0; (end - first) as usize];
     for interval in recording.workers.iter().flat_map(|worker| &worker.interval_latencies) {
         let ios: u64 = interval.directions.iter().map(|one| one.ios).sum();
-        // The first and the last are shorter than the grid; an empty one adds nothing.
+        // The first and the last may be shorter than the others; an empty one adds nothing.
         if let Some(rate) = rates.get_mut((interval.start_ns / grid_ns - first) as usize)
             && interval.length_ns > 0
         {
@@ -88,7 +88,7 @@ fn rates(recording: &Recording, first: u64, end: u64, grid_ns: u64) -> Vec<f64> 
     rates
 }
 
-/// Leaves out what was completed before `from_ns`.
+/// Removes what was completed before `from_ns`.
 fn trim(worker: &mut WorkerRecording, from_ns: u64) {
     let kept: Vec<IntervalLatencies> =
         worker.interval_latencies.iter().filter(|interval| interval.start_ns >= from_ns).cloned().collect();
@@ -108,7 +108,7 @@ fn trim(worker: &mut WorkerRecording, from_ns: u64) {
         direction.lat = merged(&direction.lat, iolab_recording::DirectionInterval::lat);
         direction.clat = merged(&direction.clat, iolab_recording::DirectionInterval::clat);
         direction.response = merged(&direction.response, iolab_recording::DirectionInterval::response);
-        // Not known by interval.
+        // Not known per interval.
         direction.slat = SparseHistogram::default();
         direction.ios = of_direction().map(|one| one.ios).sum();
         direction.bytes = of_direction().map(|one| one.bytes).fold(0, u64::saturating_add);
@@ -136,7 +136,8 @@ mod tests {
         };
         check(&[(20.0, 7), (100.0, 33)], (WarmUpMethod::ChangePoints, 7));
         check(&[(100.0, 40)], (WarmUpMethod::ChangePoints, 0));
-        // It slows down near the end: most of it lies before, so there is no level to take.
+        // It slows down near the end: most of it lies before that, so the last level cannot be
+        // used.
         check(&[(100.0, 30), (50.0, 10)], (WarmUpMethod::Mser5, 0));
         check(&[(10.0, 5), (100.0, 10)], (WarmUpMethod::Mser5, 5));
         check(&[(10.0, 5), (100.0, 4)], (WarmUpMethod::TooShort, 0));

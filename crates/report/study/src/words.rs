@@ -1,12 +1,12 @@
-//! The words of verdicts, sizes and ratios: the same wherever a result is shown.
+//! Words for verdicts, sizes and ratios, the same wherever a result is shown.
 
 use iolab_statistics::{Comparison, DecisionRules, Interval, Verdict, size_of_ratio};
 use iolab_units::rounded_ns;
 
 use crate::Figure;
 
-/// The word of a verdict, as seen from the candidate. Of some figures neither more nor less is good
-/// in itself: they are higher or lower.
+/// The word for a verdict, from the candidate's point of view. For some figures neither more nor
+/// less is good in itself: they are higher or lower.
 pub fn word(figure: &Figure, verdict: Verdict) -> &'static str {
     use iolab_statistics::Better;
     match (verdict, figure.is_judged(), figure.better()) {
@@ -19,7 +19,7 @@ pub fn word(figure: &Figure, verdict: Verdict) -> &'static str {
     }
 }
 
-/// What a verdict's word means; `None` for any other word.
+/// The meaning of a verdict's word; `None` for any other word.
 pub fn verdict_meaning(word: &str) -> Option<&'static str> {
     Some(match word {
         "better" | "worse" | "higher" | "lower" => {
@@ -65,8 +65,8 @@ pub fn would_decide_all<'a>(
     would_decide(comparisons.max_by_key(needed)?, rules)
 }
 
-/// A ratio with its limits, as changes in percent, or as factors where percent would be hard to
-/// read; the word of its size where limits are not enough for a verdict.
+/// A ratio with its limits, as changes in percent, or as factors if percent would be hard to read;
+/// the word for its size if the limits are not enough for a verdict.
 pub fn ratio_with_limits(ratio: &Interval) -> String {
     let [estimate, low, high] = ratio_words(ratio);
     if ratio.confidence == 0.0 { estimate } else { format!("{estimate} [{low}, {high}]") }
@@ -88,7 +88,7 @@ fn factor(ratio: f64) -> String {
     format!("{ratio:.decimals$}x")
 }
 
-/// How large a ratio is, in a word.
+/// A word for the size of a ratio.
 pub fn size_word(ratio: f64) -> &'static str {
     size_of_ratio(ratio).word()
 }

@@ -1,7 +1,7 @@
-//! A study goes on where it stopped, wherever that was, and comes to the same as one that never
+//! A study that was stopped anywhere continues there, and gives the same result as one that was not
 //! stopped.
 //!
-//! Trials are answered by a formula here, so that values do not depend on a machine.
+//! Trial results are computed by a formula here, so that they do not depend on a machine.
 
 use iolab_statistics::{DecisionRules, SteadyState};
 use iolab_study::{
@@ -56,7 +56,7 @@ fn study(more: &str) -> (Study, Design) {
     (study, design)
 }
 
-/// All steps to the end, in order, from these results on.
+/// All steps to the end, in order, starting from these results.
 fn go_on(study: &Study, design: &Design, results: &mut TrialResults) -> Vec<Step> {
     let mut steps = Vec::new();
     while let Some(step) = next(study, design, results) {
@@ -178,7 +178,7 @@ fn a_ladder_has_levels_a_knee_and_a_capacity() {
         assert_eq!((ladder.levels[10].behind, ladder.levels[10].generator_late), (6, 0));
     }
     assert!(analysis.ladders[1].maximum_iops > analysis.ladders[0].maximum_iops.map(|rate| rate * 1.9));
-    // The rates are those of the first block, whatever later closed loops did.
+    // The rates are those of the first block, whatever later closed loops reach.
     let first = results.closed_loop(0).expect("it ran").rates[0];
     assert_eq!(analysis.ladders[0].levels[4].asked_iops, first * 0.5);
 }

@@ -146,7 +146,7 @@ fn configurations_that_reach_other_storage_are_told_before_the_answer() {
         (describe_results(&study, &design, &analysis, &DecisionRules::default(), &[]), analysis)
     };
     let disk = || ReachedStorage::BlockDevice("sda".to_owned());
-    // The axis changes the engine and, with it, the storage.
+    // The axis changes the engine, and with it the storage.
     let (text, analysis) = of(STUDY, &|points| match points[1].as_str() {
         "psync" => vec![disk()],
         _ => vec![ReachedStorage::Driven("trtype=VIRT".to_owned())],
@@ -159,7 +159,7 @@ fn configurations_that_reach_other_storage_are_told_before_the_answer() {
     );
     let (told, answer) = (text.find("different-targets"), text.find(" is best"));
     assert!(told.is_some() && told < answer, "{text}");
-    // One storage for all, or none known: nothing to tell.
+    // The same storage for all, or none known: no finding.
     for reached in [vec![disk()], Vec::new()] {
         assert_eq!(of(STUDY, &|_| reached.clone()).1.findings, []);
     }
@@ -171,7 +171,7 @@ fn configurations_that_reach_other_storage_are_told_before_the_answer() {
     assert_eq!(found, [("different-targets", Severity::Note)]);
 }
 
-/// A study in the form on a device; `first` is where its first way leads.
+/// A study in its form on a device; `first` is the file of its first way.
 fn on_device(first: &str) -> Result<iolab_study::Study, String> {
     let text = "title = \"t\"\njob_text = \"[j]\"\nblocks = 7\nfigures = [\"iops\", \"p99\"]\n\
                 [settings]\nruntime = \"5s\"\n[[axis]]\noption = \"bs\"\nvalues = [1, 2]\n\
@@ -233,7 +233,7 @@ fn differences_show_through_a_machine_that_drifts() {
     assert!(text.contains("bs has no effect"), "{text}");
     assert!(text.contains("enough samples"), "percentiles that nobody can know are not printed: {text}");
     assert!(text.lines().count() < 20, "{text}");
-    // The order in which trials came makes no difference.
+    // The order of the trials makes no difference.
     trials.trials.reverse();
     assert_eq!(analyse(&study, &design, &trials, &DecisionRules::default()), analysis);
 }
@@ -271,7 +271,7 @@ fn missing_and_damaged_trials_are_told() {
     assert_eq!(analysis.flaws, ["block 3, 8k, io_uring: its recording is damaged"]);
     let text = describe_results(&study, &design, &analysis, &DecisionRules::default(), &[]);
     assert!(text.contains("missing: 2 blocks not started") && text.contains("excluded: block 3, 8k"), "{text}");
-    // The rest decides all the same.
+    // The rest decides nevertheless.
     assert_eq!(analysis.contrast(0, 2, 3).expect("there").comparison.verdict, Verdict::Better);
 }
 
@@ -319,7 +319,7 @@ fn five_blocks_of_nine_configurations_decide() {
     assert!(answer.findings[2].starts_with("bs and iodepth interact: "), "{answer:?}");
     let undecided = analysis.contrasts.iter().filter(|one| matches!(one.comparison.verdict, Verdict::Undecided { .. }));
     assert!(undecided.count() <= 6, "of 72 pairs nearly all are decided");
-    // The exact test of the pair is shown, and could not have said it.
+    // The exact test of the pair is shown, although it could not have reached significance.
     let ends = analysis.contrast(1, 0, 8).expect("they have values").comparison;
     assert_eq!((ends.verdict, ends.exact_p), (Verdict::Better, Some(0.0625)));
 }
@@ -375,11 +375,11 @@ fn a_large_study_is_told_within_a_hundred_lines() {
     assert!(lines.len() < 100, "{} lines:\n{text}", lines.len());
     let place =
         |part: &str| lines.iter().position(|line| line.contains(part)).unwrap_or_else(|| panic!("{part}:\n{text}"));
-    // The answer, what was found, warnings, one table.
+    // The answer, other results, warnings, one table.
     assert!(place("(bandwidth)") == 2 && place("- bs ") < place("warning: number 0"), "{text}");
     assert!(
         place("and 12 more; the report shows all") < place("  bs    ") && place("the best of 240 configurations") > 40
     );
-    // The baseline is in the table though it is the slowest.
+    // The baseline is in the table although it is the slowest.
     assert!(text.contains("512   1        1 ") && text.contains("256k  128      4 "), "{text}");
 }

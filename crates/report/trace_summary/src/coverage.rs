@@ -1,5 +1,5 @@
-//! How much of what happened a trace has, what seeing it cost, and whether the file is whole: what
-//! a reader must know before any figure.
+//! How complete a trace is, what capturing it cost, and whether the file is whole: what a reader
+//! must know before any figure.
 
 use std::io::Read;
 
@@ -49,7 +49,7 @@ pub fn coverage<R: Read>(reader: &Reader<R>, operations: u64) -> String {
     text
 }
 
-/// What reached a device, beside what the calls moved.
+/// The bytes that reached devices, compared with those that the calls transferred.
 fn beneath(device: &DeviceBytes) -> String {
     let DeviceBytes { name, parts, read, written, calls_read, calls_written } = device;
     let of = if parts.is_empty() { String::new() } else { format!(" (on {})", parts.join(", ")) };
@@ -67,7 +67,7 @@ fn bytes(count: u64) -> String {
     if count < 1 << 10 { format!("{count} B") } else { rounded_bytes(count as f64) }
 }
 
-/// A share with the digits that tell it from none and from all.
+/// A share with enough digits to distinguish it from 0 and 1.
 fn percent(share: f64) -> String {
     let percent = share * 100.0;
     match percent {
@@ -84,7 +84,7 @@ mod tests {
 
     use super::*;
 
-    /// The share that was not seen is first, then the devices, then what else was not seen.
+    /// The unseen share comes first, then the devices, then what else was not seen.
     #[test]
     fn devices_stand_behind_the_share_that_was_not_seen() {
         let device = |name: &str, parts: &[&str]| DeviceBytes {

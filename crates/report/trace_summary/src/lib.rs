@@ -1,8 +1,8 @@
-//! A trace as text for people: one line for each operation, or what all of them sum up to.
+//! A trace as text for people: one line for each operation, or a summary.
 //!
-//! A [`Summary`] takes operations one by one and keeps counts, so that a trace of any length is
-//! summed up in the memory of its tables. What a trace does not have is said before what it has.
-//! Not here: what the figures mean for a job.
+//! A [`Summary`] takes operations one by one and keeps only counts, so that its memory does not
+//! depend on the length of the trace. What a trace lacks is printed before its content. Not here:
+//! what the figures mean for a job.
 
 mod coverage;
 mod lines;

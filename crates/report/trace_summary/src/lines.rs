@@ -1,15 +1,15 @@
-//! One line for each operation, for `grep` and for eyes.
+//! One line for each operation, for `grep` and for people.
 
 use std::io::Read;
 
 use iolab_trace::{Operation, Reader};
 
-/// What the columns of [`line`](fn@line) are.
+/// The header of the columns of [`line`](fn@line).
 pub fn line_titles() -> &'static str {
     "seconds     thread  call  offset  length  result  duration  flags  file"
 }
 
-/// An operation as a line: blanks between columns, `-` where there is nothing, the file last.
+/// An operation as a line: spaces between columns, `-` for a missing value, the file last.
 pub fn line<R: Read>(operation: &Operation, reader: &Reader<R>) -> String {
     let thread = reader.threads().get(operation.thread as usize);
     let thread = thread.map_or_else(|| "-".to_owned(), |thread| word(&format!("{}/{}", thread.name, thread.id)));
@@ -27,7 +27,7 @@ pub fn line<R: Read>(operation: &Operation, reader: &Reader<R>) -> String {
     )
 }
 
-/// A text without blanks, so that columns can be counted.
+/// A text without spaces, so that columns can be counted.
 fn word(text: &str) -> String {
     text.replace(' ', "_")
 }

@@ -1,21 +1,21 @@
-//! Where the transfers of one file go, each seen from the one before.
+//! The access pattern of one file: each transfer compared with the one before.
 
 use iolab_trace::{Effect, Operation};
 
-/// Counts of transfers by where they begin.
+/// Counts of transfers by their offsets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Pattern {
-    /// With a known place, the first included.
+    /// Transfers with a known offset, the first included.
     pub placed: u64,
-    /// Where the last one of the same kind ended.
+    /// Transfers that begin where the last one of the same kind ended.
     pub sequential: u64,
-    /// Where the last one of the same kind began: the same bytes again.
+    /// Transfers that begin where the last one of the same kind began: a repeat.
     pub again: u64,
     last: Option<(u64, u64)>,
 }
 
 impl Pattern {
-    /// Takes a transfer; others say nothing.
+    /// Counts a transfer; ignores other operations.
     pub fn add(&mut self, operation: &Operation) {
         let is_transfer = matches!(operation.call.effect(), Effect::Read | Effect::Write | Effect::Discard);
         let Some(offset) = operation.offset.filter(|_| is_transfer && !operation.has_failed()) else { return };
@@ -27,7 +27,7 @@ impl Pattern {
         self.last = Some((offset, offset + operation.bytes()));
     }
 
-    /// The share of one of the counts among the transfers that have one before them.
+    /// The share of one of the counts among the transfers that have a predecessor.
     pub fn share(&self, count: u64) -> Option<f64> {
         let followers = self.placed.saturating_sub(1);
         (followers > 0).then(|| count as f64 / followers as f64)

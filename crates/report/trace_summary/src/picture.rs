@@ -1,7 +1,7 @@
-//! What a page shows of a trace: counts on rasters of time and place, and distributions.
+//! The data of a trace's page: counts on grids of time and offset, and distributions.
 //!
-//! Memory is bounded whatever the length of the trace: time is cut into slots that double when
-//! there are too many, and offsets are kept for the files with most transfers.
+//! Memory is bounded for any length of the trace: time is divided into slots, whose length doubles
+//! when there are too many, and offsets are kept for the files with most transfers.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Read};
@@ -9,51 +9,52 @@ use std::io::{self, Read};
 use iolab_histogram::Histogram;
 use iolab_trace::{Effect, Flags, Operation, Reader};
 
-/// Slots of time; the length doubles when an operation is beyond.
+/// Number of time slots; their length doubles when an operation is beyond the last.
 const SLOTS: usize = 320;
 const FIRST_SLOT_NS: u64 = 1_000_000;
-/// Places of a file; their length doubles likewise.
+/// Number of offset ranges of a file; their length doubles likewise.
 const PLACES: u64 = 256;
 const FIRST_PLACE_BYTES: u64 = 4096;
 /// Files whose offsets are kept.
 const MOST_FILES: usize = 256;
 
-/// What happened in a slot of time.
+/// The operations in a time slot.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Slot {
     /// Reads, writes, syncs.
     pub counts: [u64; 3],
-    /// Bytes moved.
+    /// Bytes transferred.
     pub bytes: u64,
-    /// Time in operations, ns: over the slot's length, how many were going on.
+    /// Total time in operations, ns; divided by the slot's length it is the mean number in
+    /// progress.
     pub busy_ns: u64,
     /// Longest sync, ns.
     pub longest_sync_ns: u64,
 }
 
-/// Where the transfers of a file went, and when.
+/// The transfers of a file by offset and time.
 #[derive(Debug, Clone, Default)]
 pub struct FilePicture {
-    /// Counts by slot of time and by place.
+    /// Counts by time slot and offset range.
     pub cells: BTreeMap<(u32, u32), u64>,
-    /// Bytes of a place.
+    /// Length of an offset range, bytes.
     pub place_bytes: u64,
-    /// Transfers.
+    /// Number of transfers.
     pub count: u64,
 }
 
-/// Everything that a page shows.
+/// The data of the whole page.
 #[derive(Debug)]
 pub struct Picture {
-    /// Time since the beginning.
+    /// Time slots since the beginning.
     pub slots: Vec<Slot>,
     /// Length of a slot, ns.
     pub slot_ns: u64,
     /// By file.
     pub files: HashMap<u32, FilePicture>,
-    /// Reads, writes, syncs: how long they took, ns.
+    /// Durations of reads, writes and syncs, ns.
     pub durations: [Box<Histogram>; 3],
-    /// Reads and writes: what they moved, bytes, and how many of each.
+    /// Sizes of reads and writes, bytes, with their counts.
     pub sizes: [BTreeMap<u64, u64>; 2],
     /// From the end of an operation to the next of the same thread, ns.
     pub thinks: Box<Histogram>,
@@ -78,7 +79,7 @@ impl Picture {
     /// Reads a trace to its end.
     ///
     /// # Errors
-    /// Those of the input.
+    /// The errors of the input.
     pub fn of<R: Read>(reader: &mut Reader<R>) -> io::Result<Picture> {
         let mut picture = Picture::default();
         while let Some(operation) = reader.next_operation()? {
@@ -87,7 +88,7 @@ impl Picture {
         Ok(picture)
     }
 
-    /// Takes an operation of a trace; those that are not of storage say nothing.
+    /// Adds an operation of a trace; ignores those that do not concern storage.
     pub fn add<R: Read>(&mut self, operation: &Operation, reader: &Reader<R>) {
         let kind = match operation.call.effect() {
             Effect::Read => 0,
@@ -121,7 +122,7 @@ impl Picture {
         }
     }
 
-    /// The time of an operation goes to all slots that it lasts through.
+    /// Distributes the time of an operation over all slots that it spans.
     fn spread(&mut self, operation: &Operation) {
         let (mut from_ns, end_ns) = (operation.time_ns, operation.end_ns());
         while from_ns < end_ns {

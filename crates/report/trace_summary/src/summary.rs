@@ -1,4 +1,4 @@
-//! What the operations of a trace sum up to: by call, by file, by thread.
+//! Totals of the operations of a trace, by call, by file, by thread.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -11,15 +11,15 @@ use crate::Pattern;
 /// The operations of one call.
 #[derive(Debug, Default)]
 pub struct CallFigures {
-    /// How many.
+    /// Number of operations.
     pub count: u64,
-    /// How many of them failed.
+    /// Number of failed operations.
     pub failed: u64,
-    /// Bytes that they moved.
+    /// Bytes transferred.
     pub bytes: u64,
-    /// How long they took, ns, where their end was seen.
+    /// Durations of those whose end was seen, ns.
     pub durations: Box<Histogram>,
-    /// What they asked for, bytes.
+    /// Requested lengths, bytes.
     pub lengths: Box<Histogram>,
 }
 
@@ -28,26 +28,26 @@ pub struct CallFigures {
 pub struct FileFigures {
     /// How often it was opened.
     pub opens: u64,
-    /// Reads, and the bytes they moved.
+    /// Reads, and the bytes they transferred.
     pub reads: (u64, u64),
-    /// Writes, and the bytes they moved.
+    /// Writes, and the bytes they transferred.
     pub writes: (u64, u64),
     /// Calls that make data durable.
     pub syncs: u64,
     /// Writes that are durable when they return.
     pub durable_writes: u64,
-    /// Transfers past the page cache.
+    /// Transfers that bypass the page cache.
     pub direct: u64,
-    /// Where reads go.
+    /// Access pattern of reads.
     pub read_pattern: Pattern,
-    /// Where writes go.
+    /// Access pattern of writes.
     pub write_pattern: Pattern,
 }
 
 /// The operations of one thread.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct ThreadFigures {
-    /// How many.
+    /// Number of operations.
     pub count: u64,
     /// Bytes read and written in files.
     pub bytes: u64,
@@ -57,7 +57,7 @@ pub struct ThreadFigures {
     pub busy_ns: u64,
 }
 
-/// What a trace sums up to.
+/// The totals of a trace.
 #[derive(Debug, Default)]
 pub struct Summary {
     pub(crate) calls: BTreeMap<Call, CallFigures>,
@@ -70,10 +70,10 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Reads a trace to its end, and sums it up.
+    /// Reads a trace to its end, and adds it up.
     ///
     /// # Errors
-    /// Those of the input.
+    /// The errors of the input.
     pub fn of<R: Read>(reader: &mut Reader<R>) -> io::Result<Summary> {
         let mut summary = Summary::default();
         while let Some(operation) = reader.next_operation()? {
@@ -82,7 +82,7 @@ impl Summary {
         Ok(summary)
     }
 
-    /// Takes an operation of a trace.
+    /// Adds an operation of a trace.
     pub fn add<R: Read>(&mut self, operation: &Operation, reader: &Reader<R>) {
         self.count += 1;
         self.first_ns = Some(self.first_ns.map_or(operation.time_ns, |first| first.min(operation.time_ns)));
@@ -114,8 +114,7 @@ impl Summary {
         &self.calls
     }
 
-    /// By file, in the order of the trace's table; shorter than that where the last have no
-    /// operations.
+    /// By file, in the order of the trace's table; shorter if the last files have no operations.
     pub fn files(&self) -> &[FileFigures] {
         &self.files
     }
@@ -142,14 +141,14 @@ impl FileFigures {
         self.direct += u64::from(operation.call.moves_data() && operation.flags.has(Flags::DIRECT));
     }
 
-    /// Reads, writes and syncs.
+    /// Number of reads, writes and syncs.
     pub fn operations(&self) -> u64 {
         self.reads.0 + self.writes.0 + self.syncs
     }
 }
 
-/// The entry of a number, made with all before it where there is none. Numbers are those of a table
-/// that the reader bounds.
+/// The entry with a number; missing ones up to it are created. Numbers come from a table whose size
+/// the reader bounds.
 fn entry<T: Default>(entries: &mut Vec<T>, number: u32) -> &mut T {
     let number = number as usize;
     if entries.len() <= number {

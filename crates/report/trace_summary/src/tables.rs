@@ -7,11 +7,11 @@ use iolab_trace::Reader;
 
 use crate::summary::{FileFigures, Summary};
 
-/// Files and threads that are shown, those with most operations first.
+/// Most files and threads shown, those with most operations first.
 const SHOWN: usize = 20;
 
 impl Summary {
-    /// All of it as text: what is not there, then calls, files and threads.
+    /// The whole summary as text: what is missing, then calls, files and threads.
     pub fn text<R: Read>(&self, reader: &Reader<R>) -> String {
         let facts = reader.facts();
         let hidden = if facts.anonymous { ", names hidden" } else { "" };

@@ -1,6 +1,6 @@
-//! Which range lock an exporter uses: one of its own, or its share of one that others use, too.
+//! The range lock of an exporter: its own, or its share of one that several exporters use.
 //!
-//! An exporter that serves a device alone pays for no mutex.
+//! An exporter that serves a device alone needs no mutex.
 
 use crate::range_lock::RangeLock;
 use crate::shared_ranges::Share;
@@ -32,8 +32,8 @@ impl Locking {
         }
     }
 
-    /// Whether slots wait for another exporter, so that it has to be asked for them. Those that
-    /// wait for a slot of their own exporter alone are freed when that is finished.
+    /// Whether slots wait for another exporter, so that the lock has to be polled. A slot that
+    /// waits for one of its own exporter is released when that finishes.
     #[inline]
     pub(super) fn is_waiting(&self) -> bool {
         match self {

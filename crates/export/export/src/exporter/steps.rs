@@ -1,17 +1,17 @@
-//! The steps of a request: which transfer comes first, and which after one is complete.
+//! The steps of a request: the first transfer, and the next one after each is complete.
 //!
-//! Nothing here waits; every step ends with a transfer sent or the request finished.
+//! Nothing here waits; every step ends with a transfer submitted or the request finished.
 
 use iolab_engine::{Lane, OpKind};
 
 use super::work::{Step, Transfer};
 use super::{Exporter, RequestKind};
 
-/// Longest range of one trim: whole blocks of every size, and well inside an op's length.
+/// Longest range of one trim: whole blocks of every size, and well within an op's length.
 const TRIM_BYTES: u64 = 1 << 30;
 
 impl<L: Lane> Exporter<'_, L> {
-    /// The first step of a request that may begin.
+    /// Starts the first step of a request that may begin.
     #[inline]
     pub(super) fn begin(&mut self, slot: u16) {
         let work = &mut self.works[usize::from(slot)];
@@ -52,7 +52,8 @@ impl<L: Lane> Exporter<'_, L> {
         if span.lead > 0 { self.fill(slot, Step::FillHead) } else { self.fill(slot, Step::FillTail) }
     }
 
-    /// Reads the first or last block of a write in part behind the blocks to be written.
+    /// Reads the first or last block of a partial write into the space after the blocks to be
+    /// written.
     fn fill(&mut self, slot: u16, step: Step) {
         let (offset, length) = self.works[usize::from(slot)].piece;
         let span = self.size.span(offset, offset + u64::from(length));
@@ -61,7 +62,8 @@ impl<L: Lane> Exporter<'_, L> {
         self.transfer(slot, step, Transfer::of(OpKind::Read, start, block, (span.end - span.start) as u32));
     }
 
-    /// The block read by `fill` completes the write on one side; reads the other or writes.
+    /// Uses the block read by `fill` to complete one side of the write; then reads the other or
+    /// writes.
     fn filled(&mut self, slot: u16, step: Step) {
         let (offset, length) = self.works[usize::from(slot)].piece;
         let end = offset + u64::from(length);
@@ -80,7 +82,7 @@ impl<L: Lane> Exporter<'_, L> {
         self.transfer(slot, Step::Straight, Transfer::of(OpKind::Write, span.start, bytes as u32, 0));
     }
 
-    /// Makes the next part of a range zero: a block in part, or whole blocks.
+    /// Zeroes the next part of a range: a partial block, or whole blocks.
     fn next_zeroes(&mut self, slot: u16) {
         let work = &mut self.works[usize::from(slot)];
         let (start, end) = (work.next_piece, work.end());
@@ -102,7 +104,7 @@ impl<L: Lane> Exporter<'_, L> {
         self.begin_write(slot);
     }
 
-    /// Trims the next whole blocks of a range that is not needed; what it covers in part stays.
+    /// Trims the next whole blocks of a range that is not needed; partial blocks stay.
     fn next_discard(&mut self, slot: u16) {
         let work = &mut self.works[usize::from(slot)];
         let block = u64::from(self.size.block_bytes());
@@ -123,7 +125,7 @@ impl<L: Lane> Exporter<'_, L> {
         self.send(slot);
     }
 
-    /// The lane's answer to the slot's operation.
+    /// Handles the lane's result for the slot's operation.
     #[inline]
     pub(super) fn completed(&mut self, slot: u16, result: i32) {
         let work = &mut self.works[usize::from(slot)];
@@ -134,7 +136,7 @@ impl<L: Lane> Exporter<'_, L> {
         if transfer.moves_data() {
             transfer.done = transfer.done.saturating_add(result.unsigned_abs()).min(transfer.length);
             if transfer.done < transfer.length {
-                // Nothing at all moved: the device is shorter than was said, and asking again would
+                // Nothing was transferred: the device is shorter than stated, and retrying would
                 // never end.
                 return if result == 0 { self.finish(slot, -libc::EIO) } else { self.send(slot) };
             }

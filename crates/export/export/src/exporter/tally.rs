@@ -1,4 +1,4 @@
-//! What an exporter has served, counted.
+//! Counts what an exporter has served.
 //!
 //! Plain numbers; those of several exporters of one device add up.
 
@@ -9,7 +9,7 @@ use iolab_text::counted;
 
 use crate::{ExportRequest, RequestKind};
 
-/// What was served.
+/// Counts of served requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ServedCounts {
     /// Reads answered.
@@ -59,7 +59,7 @@ impl AddAssign for ServedCounts {
 }
 
 impl ServedCounts {
-    /// A request was answered.
+    /// Counts a finished request.
     #[inline]
     pub(super) fn count(&mut self, request: &ExportRequest, result: i32, aligned: bool) {
         if result < 0 {

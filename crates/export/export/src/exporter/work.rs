@@ -1,6 +1,6 @@
-//! What is going on in one slot.
+//! The state of one slot.
 //!
-//! Plain data; the steps from one state to the next are beside it.
+//! Plain data; `steps.rs` has the transitions.
 
 use iolab_engine::OpKind;
 
@@ -13,28 +13,28 @@ pub(super) enum Step {
     None,
     /// The request, or the current piece of it, is done.
     Straight,
-    /// Whole blocks were read: move the bytes asked for to the start.
+    /// Whole blocks were read: move the requested bytes to the start.
     Shift,
-    /// The first block of a write in part was read.
+    /// The first block of a partial write was read.
     FillHead,
-    /// The last block of a write in part was read.
+    /// The last block of a partial write was read.
     FillTail,
 }
 
-/// One range on its way through the lane, in as many operations as it takes.
+/// The transfer of one range through the lane, in as many operations as necessary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Transfer {
     pub(super) kind: OpKind,
     pub(super) offset: u64,
     pub(super) length: u32,
-    /// Where its data is in the slot.
+    /// Offset of its data in the slot.
     pub(super) at: u32,
-    /// Bytes already moved.
+    /// Bytes already transferred.
     pub(super) done: u32,
 }
 
 impl Transfer {
-    /// Nothing of it is done yet.
+    /// A transfer of which nothing is done yet.
     #[inline]
     pub(super) fn of(kind: OpKind, offset: u64, length: u32, at: u32) -> Transfer {
         Transfer { kind, offset, length, at, done: 0 }
@@ -47,7 +47,7 @@ impl Transfer {
         if self.moves_data() { left.min(most) } else { left }
     }
 
-    /// Where the next operation's data is; 0 where there is none.
+    /// Offset of the next operation's data in the slot; 0 if it has none.
     #[inline]
     pub(super) fn buffer_offset(&self) -> u32 {
         if self.moves_data() { self.at + self.done } else { 0 }
@@ -59,14 +59,14 @@ impl Transfer {
     }
 }
 
-/// A request and how far it is.
+/// A request and its progress.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Work {
     pub(super) request: ExportRequest,
     pub(super) busy: bool,
     pub(super) step: Step,
     pub(super) transfer: Transfer,
-    /// The part of the request that is being written in the current piece.
+    /// The part of the request that the current piece writes.
     pub(super) piece: (u64, u32),
     /// Where the next piece starts; the request's end when the current piece is the last.
     pub(super) next_piece: u64,

@@ -1,7 +1,6 @@
-//! What a request asks for: an answer on the spot, or something of the device.
+//! Decides what to do with a request: reply at once, or let the device do something.
 //!
-//! Pure: takes a message, gives an action. Requests about other files than the one there is are
-//! refused here.
+//! Pure: takes a message, returns an action. Requests about other files are refused here.
 
 use crate::{ExportRequest, RequestKind};
 
@@ -10,19 +9,19 @@ use crate::fuse::tree::{Answer, FILE, Tree};
 use iolab_fuse::abi::{Body, ROOT, TransferArgs, opcode, u32_at, u64_at};
 use iolab_fuse::channel::Message;
 
-/// What has to be done about a message.
+/// What to do about a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Action {
-    /// Reply with as many bytes of the payload, or with an errno.
+    /// Reply with this number of bytes of the payload, or with an errno.
     Reply(Answer),
-    /// Let the device do it, and reply then.
+    /// Let the device do it, then reply.
     Start(ExportRequest),
-    /// No answer is expected.
+    /// No reply is expected.
     Silence,
 }
 
-/// Decides about a message. An answer's body is written to `payload`, which for a WRITE holds its
-/// data.
+/// Decides about a message. The body of a reply is written to `payload`, which for a WRITE contains
+/// its data.
 pub(crate) fn dispatch(tree: &SharedTree, message: &Message, now: impl Fn() -> u64, payload: &mut [u8]) -> Action {
     let (node, args) = (message.header.node, message.args());
     match message.header.opcode {
@@ -59,15 +58,15 @@ fn metadata(tree: &mut Tree, message: &Message, now: impl Fn() -> u64, payload: 
         }
         opcode::STATFS => tree.statistics(Body::new(payload)),
         opcode::LSEEK if node == FILE => tree.seek(args, Body::new(payload)),
-        // The kernel checks modes by itself (mount option default_permissions).
+        // The kernel checks modes itself (mount option default_permissions).
         opcode::ACCESS | opcode::FLUSH | opcode::FSYNCDIR | opcode::FSYNC => Ok(0),
         opcode::RELEASE | opcode::RELEASEDIR | opcode::DESTROY => Ok(0),
         opcode::CREATE | opcode::MKNOD | opcode::MKDIR | opcode::SYMLINK | opcode::LINK | opcode::TMPFILE => {
             Err(libc::EPERM)
         }
         opcode::UNLINK | opcode::RMDIR | opcode::RENAME | opcode::RENAME2 => Err(libc::EPERM),
-        // The kernel remembers this answer and asks no more (extended attributes, locks, ioctls and
-        // the like).
+        // The kernel remembers this reply and does not ask again (extended attributes, locks,
+        // ioctls and the like).
         _ => Err(libc::ENOSYS),
     }
 }

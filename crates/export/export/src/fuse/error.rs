@@ -1,4 +1,4 @@
-//! Why an export did not come to be, or ended early.
+//! Why an export could not start, or ended early.
 
 use std::fmt;
 use std::io;
@@ -11,22 +11,22 @@ use iolab_fuse::FuseError;
 /// Why an export failed.
 #[derive(Debug)]
 pub enum ExportError {
-    /// The connection to the kernel.
+    /// An error of the connection to the kernel.
     Fuse(FuseError),
     /// The file's name cannot be used.
     Unusable {
         /// The mount point.
         path: PathBuf,
-        /// What is wrong and what to do.
+        /// What is wrong, and what to do.
         reason: String,
     },
     /// The pool's slots are too few or too small; what was given and what these options need.
     Pool(PoolMismatch, crate::fuse::PoolShape),
-    /// The lane of another thread cannot be had, or the thread itself.
+    /// A thread or its lane could not be started; the thread's number and the reason.
     Queue(usize, String),
-    /// The server cannot be kept on the processor.
+    /// The server cannot be bound to this processor.
     Processor(usize, io::Error),
-    /// The lane broke.
+    /// The lane failed.
     Lane(LaneError),
 }
 

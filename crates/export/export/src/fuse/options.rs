@@ -1,6 +1,6 @@
-//! What a caller chooses about an export, and what it is told while the export runs.
+//! The options of an export, and the events reported while it runs.
 //!
-//! Plain data; checking it against the machine is the server's part.
+//! Plain data; the server checks it against the machine.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -11,34 +11,34 @@ use iolab_fuse::{FuseEvent, FuseTransport, Observer, abi, possible_cpus};
 
 use crate::fuse::ExportError;
 
-/// How to export.
+/// The options of an export.
 #[derive(Clone)]
 pub struct Options {
-    /// The folder to mount on; has to exist.
+    /// The directory to mount on; must exist.
     pub mount_point: PathBuf,
     /// The name of the file in it.
     pub name: String,
-    /// How requests travel.
+    /// The transport of requests.
     pub transport: FuseTransport,
-    /// Requests in flight: per processor with io_uring, in all with the classic transport.
+    /// Requests in flight: per processor with io_uring, in total with the classic transport.
     pub depth: usize,
     /// The largest transfer, bytes; rounded up to whole pages, at least two of them.
     pub transfer_bytes: usize,
     /// Threads that serve, each with a lane: 1 for [`serve()`](crate::fuse::serve()).
     pub queues: usize,
-    /// The processors that the threads are bound to, in turn; none leaves it to the kernel.
-    /// Wake-ups between processors cost more than a request. A thread with one processor only
-    /// interrupts nobody ([`crate::place_thread`]).
+    /// The processors that the threads are bound to, in turn; if empty, the kernel decides.
+    /// Wake-ups between processors cost more than a request. A thread with only one processor does
+    /// not preempt others ([`crate::place_thread`]).
     pub cpus: Vec<usize>,
-    /// How often to look for requests again before sleeping; 0 sleeps at once. Only useful with a
-    /// processor to spare.
+    /// How often to poll for requests before sleeping; 0 sleeps at once. Only useful with a spare
+    /// processor.
     pub idle_looks: u32,
-    /// What the lane can do.
+    /// The limits of the lane.
     pub limits: LaneLimits,
-    /// Asks the server to end. The first time it unmounts, if nobody uses the file; the second time
-    /// it ends at once.
+    /// Asks the server to end. The first time it unmounts, if the file is not in use; the second
+    /// time it ends at once.
     pub stop: Option<Arc<Stop>>,
-    /// Is told when the file is there.
+    /// Called when the file is ready.
     pub observer: Option<Observer>,
 }
 
@@ -59,7 +59,7 @@ impl fmt::Debug for Options {
 }
 
 impl Options {
-    /// The usual: a file `name` below `mount_point`.
+    /// The defaults: a file `name` below `mount_point`.
     pub fn new(mount_point: impl Into<PathBuf>, name: impl Into<String>) -> Options {
         Options {
             mount_point: mount_point.into(),
@@ -76,7 +76,7 @@ impl Options {
         }
     }
 
-    /// How many threads serve: with io_uring not more than there are queues, one for each
+    /// The number of threads that serve: with io_uring at most the number of queues, one for each
     /// processor.
     pub(crate) fn threads(&self) -> usize {
         let most = if self.transport == FuseTransport::Classic { usize::MAX } else { possible_cpus() };
@@ -86,8 +86,8 @@ impl Options {
     /// The slots that each thread needs with these options on this machine.
     pub fn pool_shape(&self) -> PoolShape {
         let depth = self.depth.max(1);
-        // With io_uring each processor has its own requests, and one slot more receives what still
-        // comes by reads.
+        // With io_uring each processor has its own requests, and one more slot receives those that
+        // still come by reads.
         let share = possible_cpus().div_ceil(self.threads());
         let slots = if self.transport == FuseTransport::Classic { depth } else { depth * share + 1 };
         let transfer_bytes = self.transfer_bytes.max(abi::LEAST_BUFFER_BYTES);

@@ -1,6 +1,6 @@
-//! The threads of one connection: the first is the caller's, which mounted and unmounts; the others
-//! each open a lane of their own and serve by a descriptor of their own, or by the io_uring queues
-//! of their share of the processors.
+//! The threads of one connection. The first is the caller's, which mounts and unmounts. Each of the
+//! others opens its own lane and serves through its own descriptor, or through the io_uring queues
+//! of its share of the processors.
 //!
 //! ```text
 //!  thread 0:  lane 0 ── /dev/fuse        ── queues 0, n, 2n, …
@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Guarantees: all have a lane before the file is announced; when one fails, all end. Deliberately
-//! not here: what a thread does with a request.
+//! not here: the handling of requests.
 
 use crate::{Exporter, OpenLane, OtherThread, ServedCounts, SharedRanges, Size, Stop, beside};
 use iolab_engine::Lane;
@@ -30,8 +30,8 @@ pub(crate) struct Others<'a, L> {
     pub(crate) tree: SharedTree,
 }
 
-/// Lets `first` serve on this thread and the others on theirs, until all have ended; what the
-/// others have served.
+/// Lets `first` serve on this thread and the others on theirs, until all have ended; returns what
+/// the others have served.
 pub(crate) fn serve_beside<L: Lane>(
     others: &Others<'_, L>,
     main: &Channel,
@@ -43,7 +43,7 @@ pub(crate) fn serve_beside<L: Lane>(
     beside(options.threads(), ExportError::Queue, &other, first)
 }
 
-/// One of the others, from its lane to its end.
+/// Runs one of the other threads, from opening its lane to its end.
 fn serve_one<L: Lane>(
     others: &Others<'_, L>,
     main: &Channel,

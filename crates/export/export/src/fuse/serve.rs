@@ -25,7 +25,7 @@ use crate::fuse::shared_tree::SharedTree;
 use crate::fuse::tree::Tree;
 use crate::fuse::{ExportError, Options};
 
-/// What an export did.
+/// The result of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Summary {
     /// The transport that carried the requests, never `Auto`.
@@ -44,9 +44,9 @@ pub fn serve<L: Lane>(lane: L, buffers: &mut SlotPool, size: Size, options: &Opt
     run(lane, buffers, size, &options, None)
 }
 
-/// The same with [`Options::queues`] threads, each with a lane on the same device that `open`
-/// opens. Requests are spread over them by the kernel: with io_uring by the processor they are made
-/// on, else as they come.
+/// As [`serve()`], with [`Options::queues`] threads, each with a lane on the same device that
+/// `open` opens. The kernel distributes requests to them: with io_uring by the processor they are
+/// made on, otherwise in the order of reads.
 pub fn serve_queues<L: Lane>(open: &OpenLane<'_, L>, size: Size, options: &Options) -> Result<Summary, ExportError> {
     let (lane, mut buffers) = open(0).map_err(|reason| ExportError::Queue(0, reason))?;
     run(lane, &mut buffers, size, options, Some(open))
@@ -96,8 +96,8 @@ fn run<L: Lane>(
     served
 }
 
-/// The io_uring queues of the thread that has the most of them; each needs a slot, and one slot is
-/// for the rest.
+/// The largest number of io_uring queues of a thread; each needs a slot, and one more slot is for
+/// other requests.
 fn own_queues(options: &Options) -> usize {
     possible_cpus().div_ceil(options.threads())
 }
@@ -141,7 +141,7 @@ fn connect<L: Lane>(
     drained.map(|()| Summary { transport, tally })
 }
 
-/// What the calling thread does, until the connection ends or the user wants no more.
+/// The work of the calling thread, until the connection ends or the user stops it.
 fn serve_first<L: Lane>(
     channel: &Channel,
     session: &mut Session<'_, L>,
@@ -161,7 +161,7 @@ fn serve_first<L: Lane>(
     classic::serve(channel, session, options.idle_looks, ending)
 }
 
-/// What INIT is answered with.
+/// The reply to INIT.
 fn offer<L: Lane>(exporter: &Exporter<'_, L>, options: &Options) -> Offer {
     Offer {
         payload_bytes: exporter.payload_bytes(),

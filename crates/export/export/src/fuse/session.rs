@@ -1,6 +1,6 @@
-//! Requests on their way from a transport to the device and back, whatever the transport is.
+//! Passes requests from a transport to the device, and replies back, for any transport.
 //!
-//! Remembers for every slot whose answer it will carry. Does not know how answers are sent.
+//! Remembers for every slot which request it will reply to. Does not know how replies are sent.
 
 use crate::{Exporter, Finished, RequestKind};
 use iolab_clock::Clock;

@@ -1,7 +1,7 @@
-//! The one tree of a file system whose requests are served by several threads.
+//! The tree of a file system whose requests are served by several threads.
 //!
-//! Reads and writes of the file do not lock it: that data changed is remembered in a flag until
-//! somebody asks for times.
+//! Reads and writes of the file do not lock it: a flag remembers that data changed until times are
+//! asked for.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,7 +19,7 @@ impl SharedTree {
         SharedTree { shared: Arc::new((Mutex::new(tree), AtomicBool::new(false))) }
     }
 
-    /// The file's data changes.
+    /// The file's data have changed.
     #[inline]
     pub(crate) fn touch(&self) {
         let touched = &self.shared.1;
@@ -28,10 +28,11 @@ impl SharedTree {
         }
     }
 
-    /// The tree, which knows of all changes so far.
+    /// Locks the tree, after all changes so far have been noted in it.
     pub(crate) fn lock(&self) -> MutexGuard<'_, Tree> {
         let (tree, touched) = &*self.shared;
-        // A tree is whole between two requests, so a thread that panicked left nothing half done.
+        // A tree is consistent between two requests, so that a panic of a thread leaves nothing
+        // half done.
         let mut tree = tree.lock().unwrap_or_else(PoisonError::into_inner);
         if touched.swap(false, Ordering::Relaxed) {
             tree.touch();

@@ -1,6 +1,6 @@
-//! The file system that is shown: one folder with one regular file of a fixed size.
+//! The file system that is shown: one directory with one regular file of a fixed size.
 //!
-//! Answers everything that is not about the file's data, as bytes in a payload. Modes, owners and
+//! Answers all requests except those for the file's data, as bytes in a payload. Modes, owners and
 //! times are kept while it is mounted; nothing can be created, removed or resized. Performs no I/O.
 
 use crate::Size;
@@ -9,7 +9,7 @@ use iolab_fuse::abi::{Body, ROOT, open_flag, set, u32_at, u64_at};
 /// The node of the file.
 pub(crate) const FILE: u64 = 2;
 
-/// Names and attributes do not change behind the kernel's back.
+/// Names and attributes change only through the kernel.
 const VALID_SECONDS: u64 = 86_400;
 
 const S_IFDIR: u32 = 0o040_000;
@@ -18,7 +18,7 @@ const DT_DIR: u32 = 4;
 const DT_REG: u32 = 8;
 const PERMISSIONS: u32 = 0o7777;
 
-/// What can be changed about a node.
+/// The changeable attributes of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Attributes {
     mode: u32,
@@ -29,7 +29,7 @@ struct Attributes {
     modified: (u64, u32),
 }
 
-/// The folder and its file.
+/// The directory and its file.
 #[derive(Debug, Clone)]
 pub(crate) struct Tree {
     name: Vec<u8>,
@@ -37,11 +37,11 @@ pub(crate) struct Tree {
     block_bytes: u32,
     folder: Attributes,
     file: Attributes,
-    /// The file was changed since its attributes were last asked for.
+    /// Whether the file was changed since its attributes were last requested.
     touched: bool,
 }
 
-/// An answer: the length of what was written to the payload, or an errno.
+/// A reply: the length of what was written to the payload, or an errno.
 pub(crate) type Answer = Result<usize, i32>;
 
 impl Tree {
@@ -112,8 +112,8 @@ impl Tree {
         fitted(self.entry(FILE, body))
     }
 
-    /// The file's data changes: its time of change is that of the next question for it, so that
-    /// writing needs no clock.
+    /// The file's data have changed. The time of change becomes that of the next request for
+    /// attributes, so that writing needs no clock.
     pub(crate) fn touch(&mut self) {
         self.touched = true;
     }
@@ -127,7 +127,7 @@ impl Tree {
         fitted(self.attr(node, body.u64(VALID_SECONDS).u32(0).u32(0)))
     }
 
-    /// SETATTR with `struct fuse_setattr_in`. The size is what it is.
+    /// SETATTR with `struct fuse_setattr_in`. The size cannot be changed.
     pub(crate) fn set_attributes(&mut self, node: u64, args: &[u8], now: u64, body: Body<'_>) -> Answer {
         let word = |at| u32_at(args, at).ok_or(libc::EINVAL);
         let long = |at| u64_at(args, at).ok_or(libc::EINVAL);
@@ -154,7 +154,7 @@ impl Tree {
         self.get_attributes(node, now, body)
     }
 
-    /// OPEN: the page cache stays out of the way, and writes run side by side.
+    /// OPEN: bypasses the page cache, and allows concurrent writes.
     pub(crate) fn open(&self, node: u64, body: Body<'_>) -> Answer {
         let flags = match node {
             FILE => open_flag::DIRECT_IO | open_flag::PARALLEL_DIRECT_WRITES | open_flag::NOFLUSH,
@@ -181,7 +181,7 @@ impl Tree {
             let body = Body::new(&mut payload[used.min(end)..end]);
             let body = match (plus, number) {
                 (false, _) => body,
-                // Entries that need no lookup say so by a node of 0.
+                // A node of 0 says that the entry needs no lookup.
                 (true, 0 | 1) => body.zeroes(128),
                 (true, _) => self.entry(node, body),
             };
@@ -202,7 +202,7 @@ impl Tree {
         fitted(body.u32(self.block_bytes).u32(255).u32(self.block_bytes).zeroes(7 * 4))
     }
 
-    /// LSEEK: there are no holes but the one after the end.
+    /// LSEEK: the only hole is the one after the end.
     pub(crate) fn seek(&self, args: &[u8], body: Body<'_>) -> Answer {
         let (Some(offset), Some(whence)) = (u64_at(args, 8), u32_at(args, 16)) else { return Err(libc::EINVAL) };
         if offset >= self.size_bytes {

@@ -1,9 +1,9 @@
 //! The ublk driver's structures as bytes (`include/uapi/linux/ublk_cmd.h`).
 //!
-//! Control commands go to `/dev/ublk-control`, I/O commands to `/dev/ublkcN`; both travel in the 80
+//! Control commands go to `/dev/ublk-control`, I/O commands to `/dev/ublkcN`; both are in the 80
 //! bytes of an io_uring command. Fields are in the byte order of the machine. Operation numbers are
-//! encoded as ioctl(2) numbers, which the driver has understood since Linux 6.4 and newer drivers
-//! insist on.
+//! encoded as ioctl(2) numbers, which the driver has understood since Linux 6.4 and which newer
+//! drivers require.
 
 /// `_IOC(direction, 'u', number, bytes)` of `<asm-generic/ioctl.h>`.
 const fn ioctl(direction: u32, number: u32, bytes: u32) -> u32 {
@@ -24,9 +24,9 @@ pub(crate) const SET_PARAMS: u32 = ioctl(READ_WRITE, 0x08, CONTROL_BYTES);
 pub(crate) const FETCH_REQ: u32 = ioctl(READ_WRITE, 0x20, IO_BYTES);
 pub(crate) const COMMIT_AND_FETCH_REQ: u32 = ioctl(READ_WRITE, 0x21, IO_BYTES);
 
-/// Most requests in flight of one queue (`UBLK_MAX_QUEUE_DEPTH`).
+/// Maximum depth of a queue (`UBLK_MAX_QUEUE_DEPTH`).
 pub(crate) const MOST_DEPTH: usize = 4096;
-/// Most queues of a device (`UBLK_MAX_NR_QUEUES`).
+/// Maximum number of queues of a device (`UBLK_MAX_NR_QUEUES`).
 pub(crate) const MOST_QUEUES: usize = 4096;
 /// The driver chooses the device's number.
 pub(crate) const ANY_DEVICE: u32 = u32::MAX;
@@ -43,7 +43,7 @@ pub(crate) fn command_name(operation: u32) -> &'static str {
     }
 }
 
-/// Puts fields one after the other.
+/// Writes fields one after the other.
 struct Fields<const N: usize> {
     bytes: [u8; N],
     used: usize,
@@ -73,9 +73,9 @@ impl<const N: usize> Fields<N> {
     }
 }
 
-/// `struct ublksrv_ctrl_cmd` for a device as a whole: a buffer of the command, or a value.
+/// `struct ublksrv_ctrl_cmd` for a whole device, with a buffer of the command or a value.
 pub(crate) fn control_command(device: u32, address: u64, bytes: u16, value: u64) -> [u8; 80] {
-    // A queue of -1 says that the command is for none.
+    // A queue of -1 means that the command is for no queue.
     Fields::new().u32(device).u16(u16::MAX).u16(bytes).u64(address).u64(value).bytes
 }
 
@@ -90,7 +90,7 @@ pub(crate) fn io_command(queue: u16, tag: u16, result: i32, address: u64) -> [u8
     data
 }
 
-/// `struct ublksrv_ctrl_dev_info` that asks for a device with this number of queues.
+/// `struct ublksrv_ctrl_dev_info` that requests a device with this number of queues.
 pub(crate) fn device_info(device: u32, queues: u16, depth: u16, payload_bytes: u32) -> [u8; 64] {
     const CMD_IOCTL_ENCODE: u64 = 1 << 6;
     let head = Fields::new().u16(queues).u16(depth).u16(0).u16(0).u32(payload_bytes).u32(device);
@@ -102,12 +102,12 @@ pub(crate) fn device_number(info: &[u8; 64]) -> u32 {
     u32::from_ne_bytes([info[12], info[13], info[14], info[15]])
 }
 
-/// How many queues the driver has given it.
+/// The number of queues that the driver has granted.
 pub(crate) fn device_queues(info: &[u8; 64]) -> u16 {
     u16::from_ne_bytes([info[0], info[1]])
 }
 
-/// What a device is like.
+/// The properties of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shape {
     pub(crate) bytes: u64,
@@ -126,14 +126,14 @@ pub(crate) fn parameters(shape: Shape) -> [u8; PARAMETERS_BYTES] {
     const MOST_TRIMMED_SECTORS: u32 = (1 << 30) / 512;
     let shift = shape.block_bytes.trailing_zeros() as u8;
     let head = Fields::new().u32(PARAMETERS_BYTES as u32).u32(BASIC_AND_DISCARD);
-    // Logical, physical, optimal and least transfer.
+    // Logical block, physical block, optimal and minimum I/O size.
     let basic = head.u32(VOLATILE_CACHE).put(&[shift, shift, shift, shift]);
     let basic = basic.u32(shape.payload_bytes / 512).u32(0).u64(shape.bytes / 512).u64(0);
     let discard = basic.u32(0).u32(shape.block_bytes).u32(MOST_TRIMMED_SECTORS).u32(MOST_TRIMMED_SECTORS);
     discard.u16(1).u16(0).bytes
 }
 
-/// What a request is about (`UBLK_IO_OP_*`).
+/// The operation of a request (`UBLK_IO_OP_*`).
 pub(crate) mod operation {
     pub(crate) const READ: u32 = 0;
     pub(crate) const WRITE: u32 = 1;
@@ -145,7 +145,7 @@ pub(crate) mod operation {
 /// The length of a [`Descriptor`].
 pub(crate) const DESCRIPTOR_BYTES: usize = 24;
 
-/// `struct ublksrv_io_desc`, what is used of it.
+/// The used part of `struct ublksrv_io_desc`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Descriptor {
     pub(crate) operation: u32,
@@ -166,7 +166,7 @@ impl Descriptor {
 mod tests {
     use super::*;
 
-    // The literal bytes below are those of little-endian machines, which all of iolab's are.
+    // The literal bytes below are for little-endian machines, the only ones that iolab supports.
 
     #[test]
     fn operations_are_ioctl_numbers() {

@@ -1,7 +1,7 @@
-//! Control commands: making, starting, stopping and deleting a device.
+//! Control commands: add, start, stop and delete a device.
 //!
 //! Commands that the driver answers only after requests were served (start, stop) are begun here
-//! and end in the server's loop; the others are waited for.
+//! and completed in the server's loop; the others are waited for.
 //!
 //! Unsafe: commands hold the addresses of their buffers.
 #![allow(unsafe_code, reason = "island: commands with the addresses of their buffers")]
@@ -16,7 +16,7 @@ use crate::ublk::ExportError;
 use crate::ublk::abi::{self, PARAMETERS_BYTES, Shape};
 use crate::ublk::driver::Driver;
 
-/// Events of control commands carry the operation below this bit.
+/// Events of control commands have the operation below this bit.
 pub(crate) const CONTROL_TOKEN: u64 = 1 << 40;
 
 /// `/dev/ublk-control`.
@@ -69,7 +69,7 @@ impl Control {
         Ok((abi::device_number(&info), abi::device_queues(&info)))
     }
 
-    /// Says what the device is like.
+    /// Sets the properties of the device.
     pub(crate) fn set_parameters<D: Driver>(
         &self,
         driver: &mut D,
@@ -80,7 +80,7 @@ impl Control {
         self.with_buffer(driver, abi::SET_PARAMS, device, &mut parameters)
     }
 
-    /// Deletes a device that nobody serves any more.
+    /// Deletes a device that is no longer served.
     pub(crate) fn delete<D: Driver>(&self, driver: &mut D, device: u32) -> Result<(), ExportError> {
         self.begin(driver, abi::DEL_DEV, device, 0)?;
         wait_for(driver, abi::DEL_DEV)
@@ -106,7 +106,7 @@ impl Control {
     }
 }
 
-/// Waits for the event of a control command, before there is anything else to wait for.
+/// Waits for the event of a control command, while no other event can come.
 fn wait_for<D: Driver>(driver: &mut D, operation: u32) -> Result<(), ExportError> {
     loop {
         while let Some(event) = driver.next_event() {
@@ -118,7 +118,7 @@ fn wait_for<D: Driver>(driver: &mut D, operation: u32) -> Result<(), ExportError
     }
 }
 
-/// The driver's answer to a control command.
+/// The driver's result of a control command.
 pub(crate) fn outcome(operation: u32, result: i32) -> Result<(), ExportError> {
     if result >= 0 {
         return Ok(());

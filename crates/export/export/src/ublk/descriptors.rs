@@ -1,7 +1,7 @@
 //! The table in which the driver describes requests, one descriptor for each tag.
 //!
-//! Mapped from `/dev/ublkcN`, written by the driver before it completes a tag's command and left
-//! alone until the tag is committed.
+//! Mapped from `/dev/ublkcN`. The driver writes a descriptor before it completes the tag's command,
+//! and does not change it until the tag is committed.
 //!
 //! Unsafe: maps memory and reads what the kernel writes there.
 #![allow(unsafe_code, reason = "island: a mapping that the driver writes")]
@@ -21,8 +21,8 @@ pub(crate) struct Descriptors {
 }
 
 impl Descriptors {
-    /// Maps the table of a queue of a device. Tables stand as far from each other as the longest of
-    /// them would need.
+    /// Maps the table of a queue of a device. Tables are as far apart as the longest possible one
+    /// needs.
     pub(crate) fn map(fd: RawFd, queue: u16, tags: usize) -> io::Result<Descriptors> {
         let offset = i64::from(queue) * (MOST_DEPTH * DESCRIPTOR_BYTES) as i64;
         let mapped_bytes = (tags * DESCRIPTOR_BYTES).next_multiple_of(4096);
@@ -35,7 +35,7 @@ impl Descriptors {
         }
     }
 
-    /// What a tag's request is. The driver must have completed the tag's command.
+    /// The request of a tag. The driver must have completed the tag's command.
     #[inline]
     pub(crate) fn get(&self, tag: u16) -> Descriptor {
         let tag = usize::from(tag);

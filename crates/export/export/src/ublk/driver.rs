@@ -1,6 +1,6 @@
-//! The command side of the kernel as the server sees it: commands go in, events come out.
+//! The kernel's command interface as seen by the server: commands go in, events come out.
 //!
-//! The real one is a ring; tests put a driver of their own in its place.
+//! The real one is a ring; tests replace it by a driver of their own.
 //!
 //! Unsafe: commands hold addresses.
 #![allow(unsafe_code, reason = "island: commands with addresses")]
@@ -10,20 +10,19 @@ use std::os::fd::RawFd;
 
 use crate::{CommandRing, RingCommand, RingEvent};
 
-/// Where commands go.
+/// The destination of commands.
 pub(crate) trait Driver {
     /// Queues a command.
     ///
     /// # Safety
-    /// What the command points to has to stay valid, and be left alone, as long as the driver may
-    /// use it: until its event for what belongs to the command, until the next command of a tag for
-    /// its payload.
+    /// What the command points to has to stay valid and untouched as long as the driver may use it:
+    /// data of the command until its event, the payload of a tag until the tag's next command.
     unsafe fn push(&mut self, command: &RingCommand) -> io::Result<()>;
 
     /// Queues a wait for a descriptor to become readable.
     fn watch(&mut self, fd: RawFd, token: u64) -> io::Result<()>;
 
-    /// Shows the driver what was queued, and sleeps until something happens unless `busy`.
+    /// Submits what was queued, and sleeps until something happens unless `busy`.
     fn round(&mut self, busy: bool, looks: u32) -> io::Result<()>;
 
     /// The next event, oldest first.

@@ -1,4 +1,4 @@
-//! Why an export did not come to be, or ended early.
+//! Why an export could not start, or ended early.
 
 use std::fmt;
 use std::io;
@@ -16,17 +16,17 @@ pub enum ExportError {
     Device(PathBuf, io::Error),
     /// The driver refused a control command.
     Refused(&'static str, io::Error),
-    /// The driver refused to hand out requests.
+    /// The driver refused to deliver requests.
     NoRequests(io::Error),
     /// The pool's slots are too many or too small; what was given and what these options need.
     Pool(PoolMismatch, PoolShape),
-    /// The lane of another thread cannot be had, or the thread itself.
+    /// A thread or its lane could not be started; the thread's number and the reason.
     Queue(usize, String),
-    /// The server cannot be kept on the processor.
+    /// The server cannot be bound to this processor.
     Processor(usize, io::Error),
     /// The ring failed.
     Ring(io::Error),
-    /// The lane broke.
+    /// The lane failed.
     Lane(LaneError),
 }
 

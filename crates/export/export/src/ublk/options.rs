@@ -1,6 +1,6 @@
-//! What a caller chooses about an export, and what it is told while the export runs.
+//! The options of an export, and the events reported while it runs.
 //!
-//! Plain data; checking it against the machine is the server's part.
+//! Plain data; the server checks it against the machine.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -10,23 +10,23 @@ use crate::{LaneLimits, PoolShape, Stop, place_thread};
 
 use crate::ublk::ExportError;
 
-/// Something a user would want to know while the export runs.
+/// An event while the export runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UblkEvent {
-    /// The block device is there.
+    /// The block device is ready.
     Serving {
         /// Its path.
         path: PathBuf,
     },
-    /// A stop was asked for, but the device is mounted or held otherwise: it is served on until a
-    /// second stop.
+    /// A stop was requested, but the device is mounted or otherwise in exclusive use: it is served
+    /// until a second stop.
     Busy,
 }
 
-/// Who is told of moments; may be called from another thread.
+/// Called for each event, possibly from another thread.
 pub type Observer = Arc<dyn Fn(&UblkEvent) + Send + Sync>;
 
-/// How to export.
+/// The options of an export.
 #[derive(Clone)]
 pub struct Options {
     /// The device's number, or the first free one.
@@ -35,20 +35,20 @@ pub struct Options {
     pub depth: usize,
     /// The largest transfer, bytes; rounded up to whole pages.
     pub transfer_bytes: usize,
-    /// Queues, each with a thread and a lane of its own: 1 for [`serve()`](crate::ublk::serve()).
+    /// Queues, each with its own thread and lane: 1 for [`serve()`](crate::ublk::serve()).
     pub queues: usize,
-    /// The processors that the threads are bound to, in turn; none leaves it to the kernel. A
-    /// thread with one processor only interrupts nobody ([`crate::place_thread`]).
+    /// The processors that the threads are bound to, in turn; if empty, the kernel decides. A
+    /// thread with only one processor does not preempt others ([`crate::place_thread`]).
     pub cpus: Vec<usize>,
-    /// How often to look for requests again before sleeping; 0 sleeps at once.
+    /// How often to poll for requests before sleeping; 0 sleeps at once.
     pub idle_looks: u32,
-    /// What the lane can do.
+    /// The limits of the lane.
     pub limits: LaneLimits,
-    /// Asks the server to end. The first time it does, unless somebody holds the device exclusively
-    /// (a mounted file system, for one); the second time it ends at once, and who still uses the
-    /// device gets errors.
+    /// Asks the server to end. The first time it does so unless the device is in exclusive use
+    /// (such as a mounted file system); the second time it ends at once, and remaining users of the
+    /// device get errors.
     pub stop: Option<Arc<Stop>>,
-    /// Is told when the device is there.
+    /// Called when the device is ready.
     pub observer: Option<Observer>,
 }
 
@@ -83,7 +83,7 @@ impl fmt::Debug for Options {
 }
 
 impl Options {
-    /// How many threads serve.
+    /// The number of threads that serve.
     pub(crate) fn threads(&self) -> usize {
         self.queues.clamp(1, crate::ublk::abi::MOST_QUEUES)
     }

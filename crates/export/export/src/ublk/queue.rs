@@ -1,15 +1,15 @@
-//! A queue of a device: its tags on their way from the driver to the lane and back.
+//! A queue of a device: passes its tags from the driver to the lane and back.
 //!
 //! ```text
 //!  FETCH_REQ tag ─▶ (a request arrives) event ─▶ descriptor ─▶ lane ─▶ COMMIT_AND_FETCH_REQ tag ─▶ event …
 //! ```
 //!
-//! A tag is a slot. Its command tells the driver where the payload is: the driver puts the data of
-//! a write there before the event, and takes the data of a read from there when the tag is
+//! A tag is a slot. Its command tells the driver the address of the payload: the driver puts the
+//! data of a write there before the event, and takes the data of a read from there when the tag is
 //! committed.
 //!
-//! Unsafe: tells the driver where the payloads are. It touches them only while this thread is in
-//! the ring's system call.
+//! Unsafe: gives the driver the addresses of the payloads. It accesses them only while this thread
+//! is in the ring's system call.
 #![allow(unsafe_code, reason = "island: addresses of payloads for the driver")]
 
 use std::io;
@@ -29,12 +29,12 @@ pub(crate) struct Queue<'a, L: Lane> {
     descriptors: Descriptors,
     fd: RawFd,
     number: u16,
-    /// Tags that the driver has not given up.
+    /// Number of tags that the driver has not aborted.
     alive: usize,
 }
 
 impl<'a, L: Lane> Queue<'a, L> {
-    /// Tags of a queue of the device that `fd` is open on, one for each slot.
+    /// The tags of a queue of the device that `fd` is open on, one for each slot.
     pub(crate) fn new(exporter: Exporter<'a, L>, fd: RawFd, number: u16, descriptors: Descriptors) -> Queue<'a, L> {
         Queue { exporter, descriptors, fd, number, alive: 0 }
     }
@@ -48,7 +48,7 @@ impl<'a, L: Lane> Queue<'a, L> {
         Ok(())
     }
 
-    /// Whether the driver has given up all tags.
+    /// Whether the driver has aborted all tags.
     pub(crate) fn is_dead(&self) -> bool {
         self.alive == 0
     }
@@ -58,12 +58,12 @@ impl<'a, L: Lane> Queue<'a, L> {
         let data = abi::io_command(self.number, tag, result, self.exporter.payload_address(tag));
         let token = u64::from(tag);
         let command = RingCommand { fd: self.fd, operation, address: 0, length: 0, data, token };
-        // SAFETY: the payload is the driver's from here to the tag's next event, and nobody else's:
-        // the exporter has handed it out. The pool that holds it outlives the queue.
+        // SAFETY: the payload belongs to the driver from here to the tag's next event, and to
+        // nothing else: the exporter has released it. The pool that contains it outlives the queue.
         unsafe { driver.push(&command) }.map_err(ExportError::Ring)
     }
 
-    /// A tag's event: a request has arrived, or the driver gives the tag up.
+    /// Handles a tag's event: a request has arrived, or the driver aborts the tag.
     #[inline]
     pub(crate) fn on_event<D: Driver>(&mut self, driver: &mut D, event: RingEvent) -> Result<(), ExportError> {
         let tag = event.token as u16;
@@ -78,7 +78,7 @@ impl<'a, L: Lane> Queue<'a, L> {
         Ok(())
     }
 
-    /// Lets the lane work, and gives the driver what is finished.
+    /// Lets the lane work, and commits finished requests.
     #[inline]
     pub(crate) fn work<D: Driver>(&mut self, driver: &mut D, arrived: bool) -> Result<(), ExportError> {
         self.exporter.work(arrived)?;
@@ -89,13 +89,13 @@ impl<'a, L: Lane> Queue<'a, L> {
     }
 }
 
-/// What the driver asks for; `None` if it is not known here.
+/// The request that a descriptor describes; `None` if it is unknown.
 #[inline]
 fn request(descriptor: Descriptor) -> Option<ExportRequest> {
     let kind = match descriptor.operation {
         operation::READ => RequestKind::Read,
         operation::WRITE => RequestKind::Write,
-        // A flush is of no range; the driver leaves -1 where the sector would be.
+        // A flush has no range; the driver leaves -1 in place of the sector.
         operation::FLUSH => return Some(ExportRequest { kind: RequestKind::Flush, offset: 0, length: 0 }),
         operation::DISCARD => RequestKind::Discard,
         operation::WRITE_ZEROES => RequestKind::Zero,

@@ -1,7 +1,7 @@
-//! The queues beside the first: each on a thread of its own, with a lane and a ring of its own.
+//! The queues other than the first: each with its own thread, lane and ring.
 //!
-//! They know nothing of the device's life: they offer their tags, serve, and end when the driver
-//! has given the tags up, or when they are halted.
+//! They are not involved in creating or removing the device: they offer their tags, serve, and end
+//! when the driver has aborted the tags, or when they are halted.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -23,8 +23,8 @@ pub(crate) struct Others<'a, L> {
     pub(crate) size: Size,
 }
 
-/// Lets `first` serve on this thread and the others on theirs, until all have ended; what the
-/// others have served.
+/// Lets `first` serve on this thread and the others on theirs, until all have ended; returns what
+/// the others have served.
 pub(crate) fn serve_beside<L: Lane>(
     others: &Others<'_, L>,
     file: &File,
@@ -36,7 +36,7 @@ pub(crate) fn serve_beside<L: Lane>(
     beside(options.threads(), ExportError::Queue, &other, first)
 }
 
-/// One of the others, from its lane to its end.
+/// Runs one of the other threads, from opening its lane to its end.
 fn serve_one<L: Lane>(
     others: &Others<'_, L>,
     file: &File,
@@ -59,7 +59,7 @@ fn serve_one<L: Lane>(
     ready.tell();
     let served = serve_tags(&mut ring, &mut queue, options);
     let drained = queue.exporter.drain().map_err(ExportError::from);
-    // The payloads are the driver's as long as there is a ring that offers them.
+    // The payloads belong to the driver as long as the ring that offers them exists.
     drop(ring);
     served.and(drained).map(|()| queue.exporter.tally())
 }

@@ -4,9 +4,8 @@
 //!  add ─▶ parameters ─▶ fetch all tags of all queues ─▶ start … serve … stop ─▶ all tags given up ─▶ delete
 //! ```
 //!
-//! Starting and stopping are commands like others: the driver answers them only after it has sent
-//! requests of its own (it looks for partitions, it flushes), so the loop serves while they are on
-//! their way.
+//! Start and stop are asynchronous: the driver completes them only after it has sent requests of
+//! its own (it looks for partitions, it flushes), so the loop serves while they are pending.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -31,10 +30,10 @@ use crate::ublk::{ExportError, Options};
 
 const STOP_TOKEN: u64 = 1 << 41;
 const FREE_TOKEN: u64 = 1 << 42;
-/// Another queue's thread has failed.
+/// Signals that another queue's thread has failed.
 const HALT_TOKEN: u64 = 1 << 43;
 
-/// What an export did.
+/// The result of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Summary {
     /// The device's number.
@@ -43,8 +42,8 @@ pub struct Summary {
     pub tally: ServedCounts,
 }
 
-/// Makes a block device, serves it until a stop is raised (or somebody else stops it), and deletes
-/// it.
+/// Creates a block device, serves it until a stop is raised (or another process stops it), and
+/// deletes it.
 ///
 /// `lane` was opened on `buffers`, with as many operations in flight as they have slots;
 /// [`Options::pool_shape`] says how many and how large. The device's bytes are `size`. Serves on
@@ -54,8 +53,8 @@ pub fn serve<L: Lane>(lane: L, buffers: &mut SlotPool, size: Size, options: &Opt
     make_and_serve(lane, buffers, size, &options, None)
 }
 
-/// The same with [`Options::queues`] queues, each with a thread and a lane on the same device that
-/// `open` opens.
+/// As [`serve()`], with [`Options::queues`] queues, each with a thread and a lane on the same
+/// device that `open` opens.
 pub fn serve_queues<L: Lane>(open: &OpenLane<'_, L>, size: Size, options: &Options) -> Result<Summary, ExportError> {
     let (lane, mut buffers) = open(0).map_err(|reason| ExportError::Queue(0, reason))?;
     make_and_serve(lane, &mut buffers, size, options, Some(open))
@@ -94,22 +93,22 @@ fn make_and_serve<L: Lane>(
     let served = control
         .set_parameters(&mut ring, number, device)
         .and_then(|()| open_and_run(&control, &mut ring, exporter, others, options, number));
-    // The driver deletes a device only when nothing holds it any more, this ring's commands
-    // included.
+    // The driver deletes a device only when nothing holds it any more, including this ring's
+    // commands.
     drop(ring);
     let deleted = delete(number);
     let tally = served?;
     deleted.map(|()| Summary { number, tally })
 }
 
-/// Deletes a device that nobody serves any more, as one whose server was killed.
+/// Deletes a device that is no longer served, such as one whose server was killed.
 pub fn delete(number: u32) -> Result<(), ExportError> {
     let control = Control::open()?;
     let mut ring = CommandRing::new(1).map_err(ExportError::Ring)?;
     control.delete(&mut ring, number)
 }
 
-/// Serves through the device's own file, and closes it.
+/// Opens the device's own file, serves through it, and closes it.
 fn open_and_run<L: Lane>(
     control: &Control,
     ring: &mut CommandRing,
@@ -134,19 +133,19 @@ fn open_and_run<L: Lane>(
     drained.map(|()| tally)
 }
 
-/// Where the export is.
+/// The progress of an export.
 struct Progress<'a> {
     options: &'a Options,
     number: u32,
-    /// A thread that looks whether the device is free raises it, if it is.
+    /// Raised by a thread that finds that the device is not in use.
     free: Arc<Stop>,
     looking: Option<JoinHandle<()>>,
     stopping: bool,
-    /// Control commands on their way.
+    /// Control commands that have not completed.
     pending: u32,
 }
 
-/// Starts the device and serves it until the driver has given up all its tags.
+/// Starts the device and serves it until the driver has aborted all its tags.
 pub(crate) fn run<L: Lane, D: Driver>(
     control: &Control,
     driver: &mut D,
@@ -168,7 +167,7 @@ pub(crate) fn run<L: Lane, D: Driver>(
     }
     let served = serve_tags(control, driver, queue, &mut progress);
     if let Some(thread) = progress.looking {
-        // A panic of the observer has been printed where it happened.
+        // A panic of the observer has already been printed.
         let _ = thread.join();
     }
     served
@@ -196,7 +195,7 @@ fn serve_tags<L: Lane, D: Driver>(
     Ok(())
 }
 
-/// Something other than a request has happened.
+/// Handles an event other than a request.
 #[cold]
 fn on_control<D: Driver>(
     control: &Control,
@@ -239,8 +238,8 @@ fn stop_device<D: Driver>(control: &Control, driver: &mut D, progress: &mut Prog
     control.begin(driver, abi::STOP_DEV, progress.number, 0)
 }
 
-/// Looks whether somebody holds the device, on a thread of its own: opening it may need requests
-/// served.
+/// Checks whether the device is in exclusive use, on a separate thread: opening it may need
+/// requests served.
 fn look(path: &Path, progress: &Progress<'_>) -> Result<JoinHandle<()>, ExportError> {
     let (path, free, observer) = (path.to_owned(), progress.free.clone(), progress.options.observer.clone());
     let look = move || {

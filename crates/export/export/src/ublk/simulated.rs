@@ -1,8 +1,8 @@
-//! A ublk driver for tests: it hands out scripted requests, checks how they are answered, and stops
-//! when told.
+//! A ublk driver for tests: it delivers scripted requests, checks the results, and stops on
+//! request.
 //!
-//! Plays the kernel's side of the protocol as `Documentation/block/ublk.rst` tells it, with a table
-//! of descriptors in a memory file. Knows no partitions and no time.
+//! Plays the kernel's side of the protocol as described in `Documentation/block/ublk.rst`, with a
+//! table of descriptors in a memory file. Partitions and time are not simulated.
 //!
 //! Unsafe: copies from and to the payloads whose addresses the commands carry, as the driver does.
 #![allow(unsafe_code, reason = "island: plays the kernel's part with payload addresses")]
@@ -25,13 +25,13 @@ use crate::ublk::descriptors::Descriptors;
 use crate::ublk::driver::Driver;
 use crate::ublk::queue::Queue;
 
-/// One scripted request and what has to come of it.
+/// One scripted request and its expected result.
 #[derive(Debug, Clone)]
 struct Step {
     operation: u32,
     start_sector: u64,
     sectors: u32,
-    /// The data of a write, or what a read has to find.
+    /// The data of a write, or the expected data of a read.
     data: Vec<u8>,
     result: i32,
 }
@@ -40,7 +40,7 @@ struct Step {
 struct Simulated {
     table: OwnedFd,
     steps: VecDeque<Step>,
-    /// By tag: where its payload is, and the request it carries.
+    /// By tag: the address of its payload, and the request it carries.
     payloads: Vec<u64>,
     carries: Vec<Option<Step>>,
     free: Vec<u16>,
@@ -49,7 +49,7 @@ struct Simulated {
     started: bool,
     stopped: bool,
     answered: usize,
-    /// Raised when the script is at its end.
+    /// Raised at the end of the script.
     stop: Arc<Stop>,
 }
 
@@ -75,13 +75,14 @@ impl Simulated {
         self.answered += 1;
     }
 
-    /// Gives a free tag the next request. Requests follow each other, so that their order is known.
+    /// Gives a free tag the next request. Requests are sent one at a time, so that their order is
+    /// known.
     fn hand_out(&mut self) {
         if !self.started || self.carries.iter().any(Option::is_some) {
             return;
         }
         let Some(step) = self.steps.pop_front() else { return self.stop.raise() };
-        // Another tag each time, as they come.
+        // A different tag each time.
         let tag = self.free.remove(0);
         let mut descriptor = [0u8; DESCRIPTOR_BYTES];
         descriptor[0..4].copy_from_slice(&step.operation.to_ne_bytes());
@@ -91,7 +92,7 @@ impl Simulated {
         assert_eq!(rustix::io::pwrite(&self.table, &descriptor, at), Ok(DESCRIPTOR_BYTES));
         if step.operation == operation::WRITE {
             let address = self.payloads[usize::from(tag)] as *mut u8;
-            // SAFETY: the server gave this payload's address with the tag, and does not touch it
+            // SAFETY: the server gave this payload's address with the tag, and does not access it
             // before the event.
             unsafe { std::ptr::copy_nonoverlapping(step.data.as_ptr(), address, step.data.len()) };
         }
@@ -169,7 +170,7 @@ const NUMBER: u32 = 4_000_000;
 const TAGS: usize = 4;
 const DEVICE_BYTES: u64 = 1 << 20;
 
-/// Serves the script with memory of blocks of this size.
+/// Runs the script with memory of blocks of this size.
 fn play(steps: Vec<Step>, block_bytes: u32) {
     let table = memfd_create("descriptors", MemfdFlags::CLOEXEC).unwrap();
     ftruncate(&table, 4096).unwrap();

@@ -1,8 +1,8 @@
-//! The range lock that exporters share, under a model checker (loom): every order in which their
-//! threads can act on it.
+//! The range lock shared by exporters, under a model checker (loom): every order in which their
+//! threads can use it.
 //!
-//! Its own source is compiled here again, over loom's lock. What it keeps apart is a cell whose
-//! every use loom watches. In the canary an exporter does not wait when it is told to.
+//! The source of the lock is compiled here again, with loom's mutex. It protects a cell whose every
+//! access loom checks. In the canary, an exporter does not wait when it should.
 
 #[path = "../../src/range_lock.rs"]
 #[allow(dead_code, reason = "not all of it is modelled")]
@@ -14,7 +14,7 @@ use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use sound::shared_ranges::{Share, SharedRanges};
 
-/// An exporter with one slot, and the block that it changes a part of.
+/// An exporter with one slot, and the block of which it changes a part.
 struct Exporter {
     share: Share,
     block: Arc<UnsafeCell<()>>,
@@ -22,7 +22,7 @@ struct Exporter {
 }
 
 impl Exporter {
-    /// Announces the change and makes it, unless it has to wait; a `hasty` one does not.
+    /// Announces the change and makes it, unless it has to wait; a `hasty` one does not wait.
     fn begin(&mut self, span: (u64, u64), hasty: bool) {
         self.waits = !self.share.enter(0, span, true) && !hasty;
         if self.waits {
@@ -32,7 +32,7 @@ impl Exporter {
         }
     }
 
-    /// Makes a change that had to wait, when its turn has come.
+    /// Makes a change that had to wait, once it is released.
     fn go_on(&mut self) {
         assert!(self.share.is_waiting());
         let mut freed = Vec::new();
@@ -52,8 +52,8 @@ impl Exporter {
     }
 }
 
-/// As many exporters as there are spans, side by side; those whose turn did not come meanwhile have
-/// it afterwards.
+/// Runs an exporter for each span concurrently; changes that were not released meanwhile follow
+/// afterwards.
 fn changes(spans: &'static [(u64, u64)], hasty: bool) {
     loom::model(move || {
         let ranges = SharedRanges::new(spans.len(), 1).unwrap();

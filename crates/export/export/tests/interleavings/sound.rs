@@ -1,4 +1,4 @@
-//! The range lock of several exporters, over loom's lock.
+//! The range lock of several exporters, with loom's mutex.
 
 pub(crate) mod sync {
     pub(crate) use loom::model;

@@ -1,5 +1,5 @@
-//! Disks of every kind do the same with the same requests, and a lane's short transfers and
-//! refusals are seen.
+//! Disks of every kind handle the same requests alike, and a lane's short transfers and refusals
+//! are handled.
 
 use iolab_engine::LaneError;
 use iolab_export::{RamLane, Size};
@@ -47,7 +47,7 @@ fn many_requests_come_back_each_once_with_their_own_bytes() {
     }
 }
 
-/// Moves half of what it is asked for, refuses trims, and breaks when told.
+/// Transfers half of what is asked, refuses trims, and breaks on request.
 struct Stingy {
     inner: RamLane,
     halves: Vec<(u32, i32)>,

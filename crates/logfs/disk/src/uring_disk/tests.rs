@@ -1,18 +1,17 @@
-//! The disk agrees with the others, keeps buffers until the kernel has let go of them, and says
-//! what went wrong.
+//! The disk agrees with the others, keeps buffers until the kernel has released them, and reports
+//! errors.
 
 use super::*;
 use crate::agreement::{SIZE, ask, exercise, scratch};
 use crate::{Buffer, RamDisk};
 
-/// io_uring may be forbidden where tests run: then there is nothing to test here, and the test says
-/// so.
+/// Where io_uring is forbidden, there is nothing to test, and the test says so.
 fn open(path: &Path, opening: &DiskOptions) -> Option<UringDisk> {
     match UringDisk::open(path, opening) {
         Ok(disk) => Some(disk),
         Err(error) if matches!(error.raw_os_error(), Some(libc::EPERM | libc::ENOSYS | libc::EACCES)) => {
             use std::io::Write;
-            // Past the capture of tests, which would hide it.
+            // Bypass the output capture of tests, which would hide it.
             let _ = writeln!(io::stderr(), "SKIPPED: io_uring is not permitted here: {error}");
             None
         }

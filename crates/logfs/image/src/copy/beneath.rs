@@ -1,8 +1,9 @@
-//! A folder of this machine, and what is made below it: nothing on the way is followed out of it.
+//! A directory of this machine, and creation below it: no link leads out of it.
 //!
-//! Paths are relative to the folder's descriptor and resolved by openat2(2) with `RESOLVE_BENEATH`
-//! and `RESOLVE_NO_SYMLINKS`, so that neither names of an image nor links that somebody puts there
-//! meanwhile lead elsewhere. The folder itself is the user's choice, and found as any path is.
+//! Paths are relative to the directory's descriptor and resolved by openat2(2) with
+//! `RESOLVE_BENEATH` and `RESOLVE_NO_SYMLINKS`, so that neither names of an image nor links created
+//! meanwhile lead elsewhere. The directory itself is the user's choice, and is resolved like any
+//! path.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -14,19 +15,19 @@ use rustix::fs::{AtFlags, Gid, Mode, OFlags, ResolveFlags, Timestamps, Uid};
 use rustix::fs::{chownat, fchmod, linkat, mkdirat, open, openat, openat2, symlinkat, unlinkat, utimensat};
 use rustix::io::{Errno, Result};
 
-/// Where a copy goes: a folder that is there, and the name below it that what is copied gets;
-/// without one, what is in a directory goes into the folder.
+/// The destination of a copy: an existing directory, and the name below it that the copy gets.
+/// Without a name, the content of a directory goes directly into it.
 #[derive(Debug, Clone, Copy)]
 pub struct CopyTarget<'a> {
-    /// The folder, found as any path is.
+    /// The directory, resolved like any path.
     pub folder: &'a Path,
     /// One name, not a path.
     pub name: Option<&'a OsStr>,
 }
 
 impl<'a> CopyTarget<'a> {
-    /// A path whose last name is that of the copy; without one, as of `/` and `..`, it is the
-    /// folder itself.
+    /// A path whose last component is the name of the copy; if it has none, as `/` and `..`, the
+    /// path is the directory itself.
     pub fn at(path: &'a Path) -> CopyTarget<'a> {
         let parent = path.parent().map(|parent| if parent.as_os_str().is_empty() { Path::new(".") } else { parent });
         match (parent, path.file_name()) {
@@ -36,15 +37,15 @@ impl<'a> CopyTarget<'a> {
     }
 }
 
-/// The folder, opened. Paths given to it are relative; the empty one is the folder itself.
+/// The opened directory. Paths passed to it are relative; the empty one is the directory itself.
 #[derive(Debug)]
 pub(super) struct Beneath {
     folder: OwnedFd,
-    /// The folder used last: most things are made side by side.
+    /// The subdirectory used last: most creations are in the same one.
     last: Option<(PathBuf, OwnedFd)>,
 }
 
-/// Whether a name of an image is the name of one thing and no path.
+/// Whether a name of an image is a single path component.
 pub(super) fn is_one_name(name: &[u8]) -> bool {
     !matches!(name, b"" | b"." | b"..") && !name.iter().any(|byte| matches!(byte, 0 | b'/'))
 }
@@ -61,7 +62,7 @@ impl Beneath {
         openat2(&self.folder, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve)
     }
 
-    /// The folder that a path is in, and its last name.
+    /// The parent directory of a path, and its last component.
     fn parent<'p>(&mut self, path: &'p Path) -> Result<(&OwnedFd, &'p OsStr)> {
         let name = path.file_name().filter(|name| is_one_name(name.as_bytes())).ok_or(Errno::INVAL)?;
         let parent = path.parent().unwrap_or(Path::new(""));
@@ -72,7 +73,7 @@ impl Beneath {
         self.last.as_ref().map(|(_, folder)| (folder, name)).ok_or(Errno::BADF)
     }
 
-    /// Makes a folder where there is none; one that is there will do, a link to one will not.
+    /// Creates a directory unless there is one; a link to one is refused.
     pub(super) fn make_folder(&mut self, path: &Path) -> Result<()> {
         if !path.as_os_str().is_empty() {
             let (parent, name) = self.parent(path)?;
@@ -84,7 +85,7 @@ impl Beneath {
         self.find(path, OFlags::PATH | OFlags::DIRECTORY).map(drop)
     }
 
-    /// Takes away what has a name and is no folder.
+    /// Removes a name that is not a directory.
     pub(super) fn remove(&mut self, path: &Path) -> Result<()> {
         let (parent, name) = self.parent(path)?;
         match unlinkat(parent, name, AtFlags::empty()) {
@@ -93,14 +94,14 @@ impl Beneath {
         }
     }
 
-    /// A new file.
+    /// Creates a file.
     pub(super) fn make_file(&mut self, path: &Path) -> Result<File> {
         let (parent, name) = self.parent(path)?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         openat(parent, name, flags, Mode::from_raw_mode(0o600)).map(File::from)
     }
 
-    /// Another name of a file that was made here.
+    /// Adds a name to a file that was created here.
     pub(super) fn link(&mut self, first: &Path, path: &Path) -> Result<()> {
         let first_parent = self.find(first.parent().unwrap_or(Path::new("")), OFlags::PATH | OFlags::DIRECTORY)?;
         let first_name = first.file_name().ok_or(Errno::INVAL)?;
@@ -113,7 +114,7 @@ impl Beneath {
         symlinkat(OsStr::from_bytes(target), parent, name)
     }
 
-    /// Gives what is at a path to somebody: a link itself, not what it leads to.
+    /// Sets the owner of what is at a path: of a link itself, not of its target.
     pub(super) fn set_owner(&mut self, path: &Path, uid: Uid, gid: Gid) -> Result<()> {
         if path.as_os_str().is_empty() {
             return chownat(&self.folder, "", Some(uid), Some(gid), AtFlags::EMPTY_PATH);
@@ -122,7 +123,7 @@ impl Beneath {
         chownat(parent, name, Some(uid), Some(gid), AtFlags::SYMLINK_NOFOLLOW)
     }
 
-    /// Sets the mode of a file or folder; never that of something a link leads to.
+    /// Sets the mode of a file or directory; never that of a link's target.
     pub(super) fn set_mode(&self, path: &Path, mode: Mode) -> Result<()> {
         fchmod(self.find(path, OFlags::RDONLY | OFlags::NONBLOCK)?, mode)
     }

@@ -1,4 +1,4 @@
-//! Into an image.
+//! Copies into an image.
 
 use std::collections::HashMap;
 use std::fs::{File, Metadata};
@@ -16,17 +16,17 @@ use super::{Copied, CopyError, CopyProgress, PIECE_BYTES, host, inside};
 /// What to copy.
 #[derive(Debug, Clone, Copy)]
 pub struct CopySource<'a> {
-    /// A file, or a folder when `recursive`.
+    /// A file, or a directory when `recursive`.
     pub path: &'a Path,
-    /// Whether folders are copied with all that is in them.
+    /// Whether directories are copied with their content.
     pub recursive: bool,
 }
 
-/// Copies what is at `source` to the name `name` of a directory of the image; `path` is what to
-/// call that in messages. An existing file is overwritten, an existing directory filled.
+/// Copies what is at `source` to the name `name` in a directory of the image; `path` is used for it
+/// in messages. An existing file is overwritten, an existing directory is merged into.
 ///
 /// # Errors
-/// The first of [`CopyError`].
+/// The first [`CopyError`].
 pub async fn from_host(
     fs: &Volume,
     source: CopySource<'_>,
@@ -36,10 +36,10 @@ pub async fn from_host(
     from_host_told(fs, source, place.0, place.1, path, &mut |_| true).await
 }
 
-/// The same, reporting progress to `told`.
+/// As [`from_host`], reporting progress to `told`.
 ///
 /// # Errors
-/// The first of [`CopyError`].
+/// The first [`CopyError`].
 pub async fn from_host_told(
     fs: &Volume,
     source: CopySource<'_>,
@@ -51,7 +51,7 @@ pub async fn from_host_told(
     let mut copy = Copy { fs, recursive: source.recursive, done: Copied::default(), linked: HashMap::new(), told };
     let top = Item { from: source.path.to_owned(), directory, name: name.to_vec(), path: path.to_vec() };
     let mut open = vec![top];
-    // Directories whose times are set when they are full.
+    // Directories whose times are set once their content is complete.
     let mut filled = Vec::new();
     while let Some(item) = open.pop() {
         let metadata = std::fs::symlink_metadata(&item.from).map_err(host(&item.from, "examining it"))?;
@@ -69,7 +69,7 @@ pub async fn from_host_told(
     Ok(copy.done)
 }
 
-/// Something to copy, and where to.
+/// Something to copy, and its destination.
 struct Item {
     from: PathBuf,
     directory: InodeId,
@@ -77,7 +77,7 @@ struct Item {
     path: Vec<u8>,
 }
 
-/// What is in a folder.
+/// The content of a directory.
 fn below(item: &Item, made: InodeId) -> Result<Vec<Item>, CopyError> {
     let reading = |error| host(&item.from, "reading the folder")(error);
     let entries = std::fs::read_dir(&item.from).map_err(reading)?;
@@ -94,7 +94,7 @@ struct Copy<'a> {
     fs: &'a Volume,
     recursive: bool,
     done: Copied,
-    /// What has several names: by device and inode number.
+    /// Inodes with several names, by device and inode number.
     linked: HashMap<(u64, u64), InodeId>,
     told: CopyProgress<'a>,
 }
@@ -115,7 +115,7 @@ impl Copy<'_> {
         }
     }
 
-    /// A file or link.
+    /// Copies a file or link.
     async fn one(&mut self, item: &Item, metadata: &Metadata) -> Result<(), CopyError> {
         if !metadata.is_file() && !metadata.is_symlink() {
             self.done.left_out.push(format!("{}: neither a file, a folder nor a symbolic link", item.from.display()));
@@ -160,7 +160,7 @@ impl Copy<'_> {
                 let wanted = PIECE_BYTES.min(end - at) as usize;
                 let read = file.read_at(&mut buffer[..wanted], at).map_err(host(&item.from, "reading it"))?;
                 if read == 0 {
-                    // It has become shorter meanwhile.
+                    // The file has become shorter meanwhile.
                     break;
                 }
                 self.fs.write(inode, at, &buffer[..read]).await.map_err(inside(&item.path))?;
@@ -195,14 +195,14 @@ fn owner(metadata: &Metadata) -> Owner {
     Owner { mode: (metadata.mode() & 0o7777) as u16, uid: metadata.uid(), gid: metadata.gid() }
 }
 
-/// The next stretch that is no hole (`SEEK_DATA`, `SEEK_HOLE`, lseek(2)).
+/// The next stretch that is not a hole (`SEEK_DATA`, `SEEK_HOLE`, lseek(2)).
 fn next_data(file: &File, from: u64, size: u64) -> io::Result<Option<(u64, u64)>> {
     if from >= size {
         return Ok(None);
     }
     let start = match rustix::fs::seek(file, SeekFrom::Data(from)) {
         Err(Errno::NXIO) => return Ok(None),
-        // A file system that does not know: all is data.
+        // Not supported by the file system: all is data.
         Err(Errno::INVAL) => return Ok(Some((from, size))),
         other => other?,
     };

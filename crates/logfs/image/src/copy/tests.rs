@@ -1,4 +1,4 @@
-//! There and back again.
+//! Copies into an image and out again.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::{Image, ImageAccess, ImageError, make_file};
 
-/// Any error, said.
+/// Any error, as text.
 #[derive(Debug)]
 struct Trouble {
     _said: String,
@@ -37,7 +37,7 @@ fn image(folder: &TempDir) -> Image {
     image
 }
 
-/// A folder with one of everything.
+/// A directory with one of everything.
 fn sample(folder: &Path) {
     fs::create_dir_all(folder.join("deep/deeper")).unwrap();
     fs::write(folder.join("small"), "a few words").unwrap();
@@ -52,7 +52,7 @@ fn sample(folder: &Path) {
     fs::set_permissions(folder.join("deep/deeper"), fs::Permissions::from_mode(0o500)).unwrap();
 }
 
-/// What is in a folder: mode, time of change, names, content by its checksum.
+/// The content of a directory: mode, time of change, names, content by its checksum.
 fn facts(folder: &Path) -> BTreeMap<PathBuf, (u32, i64, i64, u64, u64, u32)> {
     let mut found = BTreeMap::new();
     let mut open = vec![folder.to_owned()];
@@ -82,7 +82,7 @@ fn what_went_in_comes_out_again() {
     let went = image.with_fs(async |fs| {
         let source = CopySource { path: &source, recursive: true };
         let copied = from_host(fs, source, (InodeId::ROOT, b"copy"), b"/copy").await.map_err(Trouble::copy)?;
-        // Once more: everything is replaced, nothing is doubled.
+        // Copy again: everything is replaced, nothing is duplicated.
         from_host(fs, source, (InodeId::ROOT, b"copy"), b"/copy").await.map_err(Trouble::copy)?;
         Ok::<_, Trouble>(copied)
     });
@@ -158,7 +158,7 @@ fn what_cannot_be_copied_is_said() {
     assert!(matches!(root, Err(CopyError::Directory(_))));
 }
 
-/// Everything of a folder, links as links.
+/// Everything in a directory, links as links.
 fn listing(folder: &Path) -> Vec<PathBuf> {
     facts(folder).into_keys().collect()
 }
@@ -220,7 +220,7 @@ fn links_of_this_machine_are_not_followed_out_of_the_target() {
     copied.unwrap();
     let target = folder.path().join("target");
     fs::create_dir_all(target.join("copy")).unwrap();
-    // A file is replaced where it has its name; a folder is not entered through a link.
+    // A file is replaced under its name; a link to a directory is not followed.
     std::os::unix::fs::symlink(outside.join("file"), target.join("copy/file")).unwrap();
     std::os::unix::fs::symlink(&outside, target.join("copy/deep")).unwrap();
     let refused = image.with_fs(async |fs| {

@@ -1,5 +1,5 @@
-//! Out of an image. Everything is made below one folder ([`super::beneath`]), whatever the names in
-//! the image are.
+//! Copies out of an image. Everything is created below one directory ([`super::beneath`]), whatever
+//! the names in the image are.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
@@ -15,21 +15,21 @@ use rustix::io::Errno;
 use super::beneath::{Beneath, CopyTarget, is_one_name};
 use super::{Copied, CopyError, CopyProgress, PIECE_BYTES, host, inside};
 
-/// Copies what is at `from` in the image to a target on this machine: with `recursive`, directories
-/// with all that is in them. An existing file is replaced, an existing folder filled. What cannot
-/// be copied as it was is left out and told: special files, names that are none, and files whose
-/// content does not match its checksum.
+/// Copies what is at `from` in the image to a target on this machine; with `recursive`, directories
+/// with their content. An existing file is replaced, an existing directory is merged into. What
+/// cannot be copied faithfully is skipped and reported: special files, invalid names, and files
+/// whose content does not match its checksum.
 ///
 /// # Errors
-/// The first of [`CopyError`].
+/// The first [`CopyError`].
 pub async fn to_host(fs: &Volume, from: &[u8], target: CopyTarget<'_>, recursive: bool) -> Result<Copied, CopyError> {
     to_host_told(fs, from, target, recursive, &mut |_| true).await
 }
 
-/// The same, reporting progress to `told`.
+/// As [`to_host`], reporting progress to `told`.
 ///
 /// # Errors
-/// The first of [`CopyError`].
+/// The first [`CopyError`].
 pub async fn to_host_told(
     fs: &Volume,
     from: &[u8],
@@ -43,7 +43,7 @@ pub async fn to_host_told(
     let folder = target.folder.to_owned();
     let mut copy = Copy { fs, folder, beneath, done: Copied::default(), linked: HashMap::new(), told };
     let mut open = vec![(inode, from.to_vec(), PathBuf::from(target.name.unwrap_or_default()))];
-    // Directories get their mode and times when they are full.
+    // Directories get their mode and times once their content is complete.
     let mut filled = Vec::new();
     let mut visited = HashSet::new();
     while let Some((inode, from, to)) = open.pop() {
@@ -83,7 +83,7 @@ struct Copy<'a> {
     folder: PathBuf,
     beneath: Beneath,
     done: Copied,
-    /// What has several names.
+    /// Inodes with several names.
     linked: HashMap<InodeId, PathBuf>,
     told: CopyProgress<'a>,
 }
@@ -100,7 +100,7 @@ impl Copy<'_> {
             self.done.left_out.push(text);
             return Ok(());
         }
-        // Not through a link, and not into a file that has other names.
+        // Do not write through a link, nor into a file that has other names.
         let removed = self.beneath.remove(to);
         removed.map_err(self.failed(to, "replacing it"))?;
         if let Some(first) = self.linked.get(&inode).filter(|_| attributes.links > 1) {
@@ -118,8 +118,7 @@ impl Copy<'_> {
             let file = made.map_err(self.failed(to, "making it"))?;
             match self.content(inode, from, &file, to, attributes.size).await {
                 Err(CopyError::Inside { source: error @ Error::Content { .. }, .. }) => {
-                    // Nothing of it: a file with a part of its content is easily taken for all of
-                    // it.
+                    // Remove the whole file: a partial one is easily taken for a complete one.
                     let removed = self.beneath.remove(to);
                     removed.map_err(self.failed(to, "removing the incomplete copy"))?;
                     self.done.left_out.push(format!("{}: {error}", from.escape_ascii()));
@@ -164,7 +163,7 @@ impl Copy<'_> {
     fn set_attributes(&mut self, to: &Path, attributes: &Attributes) -> Result<(), CopyError> {
         let (uid, gid) = (Uid::from_raw(attributes.uid), Gid::from_raw(attributes.gid));
         match self.beneath.set_owner(to, uid, gid) {
-            // Only root gives files away: as cp(1) does, they are then the user's.
+            // Only root may change the owner: as with cp(1), the files then belong to the user.
             Ok(()) | Err(Errno::PERM) => {}
             Err(errno) => return Err(self.failed(to, "setting its owner")(errno)),
         }

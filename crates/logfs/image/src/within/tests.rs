@@ -1,5 +1,5 @@
-//! Moves between domains, with what the command line cannot make: extended attributes and special
-//! files.
+//! Moves between domains, including what the command line cannot create: extended attributes and
+//! special files.
 
 use iolab_logfs::MkfsOptions;
 use iolab_logfs::mkfs;
@@ -7,7 +7,7 @@ use iolab_logfs::mkfs;
 use super::*;
 use crate::{Image, ImageAccess, ImageError, make_file};
 
-/// Any error, said.
+/// Any error, as text.
 #[derive(Debug)]
 struct Trouble {
     _said: String,
@@ -25,7 +25,7 @@ impl From<Error> for Trouble {
     }
 }
 
-/// Works on an empty file system of two domains, with a directory in each.
+/// Runs some work on an empty file system of two domains, with a directory in each.
 fn with_two<T>(work: impl AsyncFnOnce(&Volume, InodeId, InodeId) -> Result<T, Error>) -> T {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("image");
@@ -81,7 +81,7 @@ fn the_copy_is_durable_before_the_source_goes() {
         let moved = fs.lookup(two, b"file").await?.inode;
         let unsynced = fs.in_every_domain(async |fs| Ok(fs.has_unsynced())).await;
         let of = |inode: InodeId| unsynced[inode.domain() as usize].clone();
-        // What took the source away came after the sync.
+        // The source was removed after the sync.
         assert_eq!((of(moved), of(file)), (Ok(false), Ok(true)));
         assert_eq!(fs.read(moved, 0, 1 << 20).await?, [9; 100_000]);
         Ok(())

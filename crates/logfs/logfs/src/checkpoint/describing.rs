@@ -1,26 +1,26 @@
-//! Inodes as the records of a checkpoint, a bounded number of bytes at a time: an inode that is
-//! long goes on in the next group.
+//! Encodes inodes as the records of a checkpoint, a bounded number of bytes at a time; a long inode
+//! continues in the next group.
 //!
-//! What a group says of a range of names or offsets is true at the moment when it is made. Before
-//! and after it, changes are in the log as records of their own; [`crate::tree`] says how reading
-//! puts the two together.
+//! What a group says of a range of names or offsets is true at the moment when the group is made.
+//! Changes before and after it are in the log as records of their own; [`crate::tree`] describes
+//! how a reader combines the two.
 
 use crate::bytes::Put;
 use crate::extents::{Extent, Place};
 use crate::record::{InodeId, Record, Stretch, put_entry, put_stretch, with_head};
 use crate::tree::{Content, ENTRIES, EXTENTS, Inode, Tree};
 
-/// A record may become longer than was wished for by so much: a name and its entry.
+/// How far a record may exceed the requested length: a name and its entry.
 const LAST_ENTRY_BYTES: usize = 280;
 const STRETCH_BYTES: usize = 24;
 
-/// How far a checkpoint has come.
+/// Progress of a checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Cursor {
-    /// The inode that comes next, or goes on; `None` behind the last number.
+    /// The inode to describe or continue next; `None` after the last one.
     inode: Option<InodeId>,
     at: At,
-    /// Inodes described.
+    /// Number of inodes described.
     pub(super) inodes: u64,
 }
 
@@ -38,28 +38,28 @@ impl Cursor {
         Cursor { inode: Some(InodeId(0)), at: At::Start, inodes: 0 }
     }
 
-    /// Describes what comes next, of inodes up to `highest`, in about `most_bytes`. Empty when
-    /// there is nothing left.
+    /// Describes the next inodes, up to `highest`, in about `most_bytes`. Returns nothing when none
+    /// is left.
     pub(super) fn describe(&mut self, tree: &Tree, highest: InodeId, most_bytes: usize) -> Vec<u8> {
         let mut out = Vec::with_capacity(most_bytes + most_bytes / 4);
         let Some(from) = self.inode.take() else { return out };
         for (inode, node) in tree.iter_from(from) {
-            // Inodes made since the checkpoint began have all of their records behind its
-            // beginning.
+            // All records of an inode created since the checkpoint began follow its beginning in
+            // the log.
             if inode > highest {
                 break;
             }
-            // One that went on is gone since when another number comes.
+            // If another number comes, the inode to be continued has been deleted.
             let at = if inode == from { std::mem::replace(&mut self.at, At::Start) } else { At::Start };
             let is_first = at == At::Start;
             if is_first && out.len() >= most_bytes / 2 && node.cost_bytes() as usize > most_bytes / 2 {
-                // A long one begins a group of its own.
+                // A long inode begins a group of its own.
                 (self.inode, self.at) = (Some(inode), At::Start);
                 return out;
             }
             if is_first {
                 Record::Node(node.node(inode)).encode(&mut out);
-                // Few bytes: all of them together are limited.
+                // They need no splitting: the total size of an inode's attributes is limited.
                 for (name, value) in node.extended.iter() {
                     Record::Extended { inode, name: name.to_vec(), value: value.to_vec() }.encode(&mut out);
                 }
@@ -79,7 +79,7 @@ impl Cursor {
     }
 }
 
-/// Describes content from `at` on; where to go on when there is more.
+/// Describes content from `at` on; returns where to continue if there is more.
 fn content(inode: InodeId, node: &Inode, at: At, out: &mut Vec<u8>, most_bytes: usize) -> Option<At> {
     match (&node.content, at) {
         (Content::Symlink(_) | Content::Special(_), _) => None,
@@ -98,7 +98,7 @@ fn content(inode: InodeId, node: &Inode, at: At, out: &mut Vec<u8>, most_bytes: 
                 last
             });
             let is_more = rest.peek().is_some();
-            // Nothing fitted: the same place again, in the next group.
+            // Nothing fitted: continue at the same place in the next group.
             let last = if last.is_empty() { after.clone() } else { last };
             is_more.then_some(At::Name(last))
         }
@@ -110,7 +110,7 @@ fn content(inode: InodeId, node: &Inode, at: At, out: &mut Vec<u8>, most_bytes: 
     }
 }
 
-/// What of an extent lies from `from` on: its offset, length, and how much of it is left out.
+/// The part of an extent from `from` on: its offset, its length, and how many bytes were skipped.
 fn clip((offset, extent): (u64, &Extent), from: u64) -> (u64, u64, u64, &Place) {
     let skipped = from.saturating_sub(offset).min(extent.length);
     (offset + skipped, extent.length - skipped, skipped, &extent.place)

@@ -1,4 +1,4 @@
-//! The log of a domain that begins anew: two checkpoints that say the same, and nothing else.
+//! Writes a new log for a domain: two checkpoints with the same content, and nothing else.
 
 use iolab_disk::DeviceError;
 
@@ -13,19 +13,18 @@ use crate::sums::{SumCursor, Sums};
 use crate::tree::Tree;
 use crate::{Disk, Error, Layout};
 
-/// So much is encoded before it is written.
+/// Bytes encoded before they are written.
 const AT_ONCE_BYTES: usize = 1 << 20;
 
-/// The clusters that a fresh log begins with, which are taken already, and its epoch.
+/// The clusters, already allocated, that a new log begins with, and its epoch.
 pub(crate) struct FreshPlace {
     pub(crate) first: u32,
     pub(crate) spare: u32,
     pub(crate) epoch: u64,
 }
 
-/// Writes a checkpoint to free clusters, reads it back, and
-/// answers the anchor that leads to it, closed clean. What is written is durable with the next
-/// flush.
+/// Writes a checkpoint to free clusters, reads it back, and returns the anchor that leads to it,
+/// marked as closed. The next flush makes it durable.
 pub(crate) async fn write(
     disk: &Disk,
     layout: &Layout,
@@ -76,7 +75,7 @@ async fn describe(
             send(disk, log, clusters).await?;
         }
     }
-    // Only then it is known in which cluster it begins.
+    // Only now is it known in which cluster the checkpoint begins.
     send(disk, log, clusters).await?;
     super::append_end(log, cursor.inodes, most_bytes);
     send(disk, log, clusters).await?;
@@ -86,7 +85,7 @@ async fn describe(
     Ok(Generation { start, end })
 }
 
-/// Writes what waits.
+/// Writes the queued groups.
 async fn send(disk: &Disk, log: &mut Log, clusters: &mut ClusterTable) -> Result<(), Error> {
     while let Some(frame) = log.compose(u64::MAX, clusters).map_err(|_| Error::NoSpace)? {
         disk.write(frame.place, frame.buffer).await?;

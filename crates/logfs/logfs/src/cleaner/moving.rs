@@ -1,7 +1,7 @@
-//! Moving content: out of clusters that are cleaned, and to where it is put.
+//! Moves content: out of clusters that are being cleaned, and to its new place.
 //!
-//! Pieces of one file are written beside each other, by their offsets, whatever clusters they come
-//! from: what a file has in the clusters of one pass is one stretch afterwards.
+//! The pieces of one file are written next to each other, by offset, whichever clusters they come
+//! from. What a file has in the clusters of one pass becomes one contiguous stretch.
 
 use std::collections::VecDeque;
 
@@ -18,12 +18,12 @@ use crate::record::{INLINE, Record, Relocate};
 use crate::space::Need;
 use crate::sums::sums_of;
 
-/// Pieces that change their place before others get a turn.
+/// Pieces relocated before other tasks get a turn.
 const AT_ONCE: usize = 64;
-/// Writes of a pass that are under way at once: each is a copy in memory.
+/// Concurrent writes of a pass; each holds a copy in memory.
 const WRITES: usize = 4;
 
-/// A piece of content on its way: where it was, and its bytes in the pass's memory.
+/// A piece of content being moved: where it was, and where its bytes are in the pass's memory.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Moving {
     pub(crate) piece: Piece,
@@ -31,7 +31,7 @@ pub(crate) struct Moving {
     pub(crate) at: usize,
 }
 
-/// Moves what is live out of clusters, which are pinned.
+/// Moves live content out of pinned clusters.
 pub(super) async fn move_out(instance: &Instance, victims: &[ClusterUse]) -> Result<(), Error> {
     let (mut moving, mut ends) = (Vec::new(), Vec::new());
     for victim in victims {
@@ -59,7 +59,7 @@ pub(super) async fn move_out(instance: &Instance, victims: &[ClusterUse]) -> Res
             .take(Stream::Moved, content.len() as u64, &mut state.clusters, &instance.layout, state.log.last_ticket)
             .ok_or(Error::NoSpace)
     };
-    // Somebody else was quicker with the last clusters: the next pass looks at what there is then.
+    // Another task took the last clusters; the next pass starts from the new state.
     let Ok(slots) = slots else { return Ok(()) };
     let mut result = write_slots(instance, &slots, &content).await.map_err(Error::from);
     let mut rest = &content[..];
@@ -71,7 +71,7 @@ pub(super) async fn move_out(instance: &Instance, victims: &[ClusterUse]) -> Res
     }
     for some in moving.chunks(AT_ONCE) {
         if result.is_ok() {
-            // A pass with much memory has much to record: it waits for the log as others do.
+            // A large pass makes many records, so it waits for the log as operations do.
             result = instance.admit(|_| Need::Nothing).await;
         }
         result = result.and_then(|()| relocate(instance, &slots, some, &content));
@@ -85,20 +85,20 @@ pub(super) async fn move_out(instance: &Instance, victims: &[ClusterUse]) -> Res
     result
 }
 
-/// In place of where a piece is in memory, when it stays where it is on the disk.
+/// Stands for the place in memory of a piece that stays where it is on the disk.
 const NOWHERE: usize = usize::MAX;
 
-/// Lists what is live in a cluster, in its order.
+/// Lists the live pieces of a cluster, by their offset in it.
 fn list_live(instance: &Instance, cluster: u32, moving: &mut Vec<Moving>) {
     let start = instance.layout.start_of(cluster);
     let state = instance.state.borrow();
     let pieces = state.clusters.pieces(cluster).into_iter();
-    // What is left of deleted files is on its way out.
+    // Content of deleted files is being released anyway.
     let live = pieces.filter(|(_, piece)| state.tree.get(piece.inode).is_some());
     moving.extend(live.map(|(at, piece)| Moving { piece, from: start + u64::from(at), at: NOWHERE }));
 }
 
-/// Gives each piece its place in memory, by file and offset; how many bytes they are.
+/// Assigns each piece a place in memory, by file and offset; returns the number of bytes.
 fn group_by_file(moving: &mut [Moving]) -> usize {
     let mut order: Vec<usize> = (0..moving.len()).collect();
     order.sort_unstable_by_key(|number| (moving[*number].piece.inode, moving[*number].piece.offset));
@@ -110,7 +110,7 @@ fn group_by_file(moving: &mut [Moving]) -> usize {
     length
 }
 
-/// Reads the pieces of a cluster, listed in its order, to their places in `content`.
+/// Reads the pieces of a cluster, in the order of the list, to their places in `content`.
 async fn read_live(instance: &Instance, cluster: u32, parts: &mut [Moving], content: &mut [u8]) -> Result<(), Error> {
     let layout = &instance.layout;
     let start = layout.start_of(cluster);
@@ -138,12 +138,12 @@ async fn read_live(instance: &Instance, cluster: u32, parts: &mut [Moving], cont
             parts[number].at = NOWHERE;
             continue;
         };
-        // The blocks that it lies in.
+        // The blocks that contain the piece.
         let skipped = (from - first) / block * block;
         let blocks = &buffer[skipped..(to - first).next_multiple_of(block)];
         if instance.verify(start + (first + skipped) as u64, blocks).is_err() {
-            // It stays where it is, with everything beside it: reading it gives an error, and
-            // nothing takes it for valid.
+            // The piece stays where it is, with everything else in its cluster. Reading it returns
+            // an error, and it never gets a valid checksum.
             instance.state.borrow_mut().clusters.spoil(cluster);
             parts.iter_mut().for_each(|part| part.at = NOWHERE);
             return Ok(());
@@ -154,7 +154,7 @@ async fn read_live(instance: &Instance, cluster: u32, parts: &mut [Moving], cont
     Ok(())
 }
 
-/// Writes `content` to the slots, one after the other.
+/// Writes `content` to the slots, in order.
 pub(crate) async fn write_slots(instance: &Instance, slots: &[Slot], content: &[u8]) -> Result<(), DeviceError> {
     let block = instance.layout.block_bytes as usize;
     let mut rest = content;
@@ -173,7 +173,7 @@ pub(crate) async fn write_slots(instance: &Instance, slots: &[Slot], content: &[
         }
         writes.push_back(instance.disk.write(*place, Buffer::padded(part, block)));
     }
-    // Every one is waited for, also behind one that failed: the clusters stay pinned as long as the
+    // Wait for every write, also after one has failed: the clusters stay pinned as long as the
     // device may write to them.
     for write in writes {
         result = result.and(wait_for(write).await);
@@ -185,7 +185,8 @@ async fn wait_for(write: Transfer) -> Result<(), DeviceError> {
     write.await.map(drop)
 }
 
-/// Records the checksums of what was moved to the slots: before what lies there is named.
+/// Records the checksums of the content moved to the slots. Must come before any record that refers
+/// to it.
 pub(crate) fn record_sums(instance: &Instance, slots: &[Slot], content: &[u8]) -> Result<(), Error> {
     let mut rest = content;
     for (place, length) in slots {
@@ -197,14 +198,14 @@ pub(crate) fn record_sums(instance: &Instance, slots: &[Slot], content: &[u8]) -
     Ok(())
 }
 
-/// Records that pieces, in the order of memory, lie in the slots now. What has changed in the
-/// meantime stays where it is.
+/// Records that pieces, in the order of memory, now lie in the slots. A piece that has changed in
+/// the meantime keeps its old place.
 pub(crate) fn relocate(instance: &Instance, slots: &[Slot], moving: &[Moving], content: &[u8]) -> Result<(), Error> {
     let mut records = Vec::new();
     let mut slot_at = 0;
     for (place, length) in slots {
         let slot = (slot_at, slot_at + *length as usize);
-        // They are in the order of their places in memory.
+        // They are sorted by their places in memory.
         let first = moving.partition_point(|part| part.at + part.piece.length as usize <= slot.0);
         for part in moving[first..].iter().take_while(|part| part.at < slot.1) {
             let from = part.at.max(slot.0);

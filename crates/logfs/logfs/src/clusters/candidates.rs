@@ -1,32 +1,32 @@
-//! How many clusters hold less than a share `k` of live content, without looking at any of them.
+//! Counts the clusters whose share of live content is below `k`, without a scan of the clusters.
 //!
-//! Clusters are counted by steps of live content, 256 of them up to the highest `k`, so that the
-//! count is there at once for a `k` that moves from one step to the next.
+//! Clusters are counted in 256 steps of live content up to the highest `k`, so that the count for a
+//! new `k` is available at once when `k` moves from one step to the next.
 
-/// Steps up to the highest `k`.
+/// Number of steps up to the highest `k`.
 const STEPS: u64 = 256;
 
-/// A cluster that is no candidate for any `k`.
+/// The step of a cluster that is no candidate for any `k`.
 pub(super) const NO_STEP: u16 = u16::MAX;
 
 #[derive(Debug)]
 pub(super) struct Candidates {
-    /// Live bytes of a cluster that are too many for the highest `k`; 0 when nothing is counted.
+    /// Live bytes from which a cluster is above the highest `k`; 0 when counting is off.
     top_bytes: u64,
     counts: [u32; STEPS as usize],
-    /// Steps below the present `k`.
+    /// Number of steps below the current `k`.
     limit: u64,
-    /// Clusters in those.
+    /// Clusters in the steps below `limit`.
     below: u32,
 }
 
 impl Candidates {
-    /// Nothing is counted.
+    /// Counting is off.
     pub(super) fn off() -> Candidates {
         Candidates { top_bytes: 0, counts: [0; STEPS as usize], limit: STEPS, below: 0 }
     }
 
-    /// Clusters are counted up to this `k`, which is the present one.
+    /// Counts clusters up to this `k`, which becomes the current one.
     pub(super) fn up_to(k: f64, cluster_bytes: u32) -> Candidates {
         Candidates { top_bytes: (k * f64::from(cluster_bytes)).ceil() as u64, ..Candidates::off() }
     }
@@ -35,12 +35,12 @@ impl Candidates {
         self.top_bytes > 0
     }
 
-    /// The step of a cluster with so many live bytes.
+    /// The step of a cluster with this number of live bytes.
     pub(super) fn step_of(&self, live_bytes: u64) -> u16 {
         if live_bytes < self.top_bytes { (live_bytes * STEPS / self.top_bytes) as u16 } else { NO_STEP }
     }
 
-    /// A cluster goes from one step to another.
+    /// Moves a cluster from one step to another.
     pub(super) fn change(&mut self, from: u16, to: u16) {
         if let Some(count) = self.counts.get_mut(from as usize) {
             *count -= 1;
@@ -52,7 +52,7 @@ impl Candidates {
         }
     }
 
-    /// The present `k` is so much of the highest one, rounded to a step.
+    /// Sets the current `k` to this share of the highest, rounded to a step.
     pub(super) fn set_share(&mut self, share: f64) {
         let limit = (share.clamp(0.0, 1.0) * STEPS as f64).round() as u64;
         while self.limit < limit {
@@ -65,12 +65,12 @@ impl Candidates {
         }
     }
 
-    /// Clusters below the present `k`.
+    /// Clusters below the current `k`.
     pub(super) fn count(&self) -> u32 {
         self.below
     }
 
-    /// Live bytes that are too many for the present `k`.
+    /// Live bytes from which a cluster is above the current `k`.
     pub(super) fn limit_bytes(&self) -> u64 {
         (self.top_bytes * self.limit).div_ceil(STEPS)
     }

@@ -1,4 +1,4 @@
-//! What is live in one cluster: stretches of files by their offset in it.
+//! The live content of one cluster: stretches of files, by their offset in the cluster.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::record::InodeId;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Piece {
     pub(crate) inode: InodeId,
-    /// In the file.
+    /// Offset in the file.
     pub(crate) offset: u64,
     pub(crate) length: u64,
 }
@@ -28,7 +28,7 @@ impl Pieces {
         self.map.iter().map(|(at, piece)| (*at, *piece))
     }
 
-    /// False, and nothing changes, when something is there already.
+    /// Returns false, and changes nothing, when the place is taken.
     pub(crate) fn insert(&mut self, at: u32, piece: Piece) -> bool {
         let end = u64::from(at) + piece.length;
         let end_key = u32::try_from(end).unwrap_or(u32::MAX);
@@ -49,7 +49,7 @@ impl Pieces {
         true
     }
 
-    /// Takes out what belongs to `inode` of a range.
+    /// Removes the parts of a range that belong to `inode`.
     pub(crate) fn remove(&mut self, inode: InodeId, at: u32, length: u64) {
         let (from, to) = (u64::from(at), u64::from(at) + length);
         if self.cut_out(inode, from, to) {
@@ -76,7 +76,7 @@ impl Pieces {
         }
     }
 
-    /// Takes a range out of the one piece that covers all of it, if there is one.
+    /// Removes a range from the one piece that covers all of it, if there is one.
     fn cut_out(&mut self, inode: InodeId, from: u64, to: u64) -> bool {
         let Some((&at, piece)) = self.map.range_mut(..=from as u32).next_back() else { return false };
         let (start, whole) = (u64::from(at), *piece);

@@ -1,5 +1,5 @@
-//! Reading: what is in memory is copied, what is on the disk comes from there, straight into the
-//! reader's buffer where blocks match.
+//! Reading. Content in memory is copied; content on the disk is read straight into the caller's
+//! buffer where blocks match.
 
 use iolab_disk::{Buffer, Divided};
 
@@ -10,35 +10,35 @@ use crate::locks::Mode;
 use crate::record::InodeId;
 use crate::{Error, LogFs};
 
-/// A part of a read that comes from the disk.
+/// A part of a read that lies on the disk.
 #[derive(Debug, Clone, Copy)]
 struct Part {
-    /// Where in the answer.
+    /// Offset in the result.
     at: usize,
     place: u64,
     length: u64,
 }
 
-/// What a read finds.
+/// The result of looking up the range of a read.
 #[derive(Debug, Default)]
 struct Found {
     /// Bytes until the end of the read or of the file.
     length: usize,
-    /// What comes from the disk, in order; what lies side by side in file and disk is one part.
+    /// Parts on the disk, in order; parts that are adjacent both in the file and on the disk are
+    /// merged.
     parts: Vec<Part>,
-    /// What is in memory: where in the answer.
+    /// Parts in memory, with their offset in the result.
     inline: Vec<(usize, Vec<u8>)>,
 }
 
 impl LogFs {
-    /// Reads up to `length` bytes from `offset` on: fewer where the file ends. Holes read as
-    /// zeroes.
+    /// Reads up to `length` bytes at `offset`; fewer at the end of the file. Holes read as zeroes.
     ///
     /// # Errors
-    /// [`Error::NotFound`], [`Error::IsDirectory`], [`Error::Device`], [`Error::Content`] when the
-    /// disk holds other bytes than were written.
+    /// [`Error::NotFound`], [`Error::IsDirectory`], [`Error::Device`], [`Error::Content`] when
+    /// content on the disk does not match its checksum.
     pub async fn read(&self, inode: InodeId, offset: u64, length: usize) -> Result<Vec<u8>, Error> {
-        // No more than there is: the length may be anything.
+        // The caller may pass any length: limit it to what the file has.
         let there = self.stat(inode)?.size.saturating_sub(offset);
         let length = usize::try_from(there).unwrap_or(usize::MAX).min(length);
         let block = self.0.layout.block_bytes as usize;
@@ -47,9 +47,9 @@ impl LogFs {
         Ok(buffer.map(|buffer| buffer[..found].to_vec()).unwrap_or_default())
     }
 
-    /// Reads from `offset` on into a buffer and says how many bytes that were: fewer than it holds
-    /// where the file ends. Holes read as zeroes; what the buffer holds behind the bytes read, or
-    /// after an error, says nothing.
+    /// Reads from `offset` into a buffer and returns the number of bytes: fewer than the buffer
+    /// holds at the end of the file. Holes read as zeroes. The buffer's bytes after those read, and
+    /// all of them after an error, are undefined.
     ///
     /// # Errors
     /// As [`LogFs::read`].
@@ -85,7 +85,7 @@ impl LogFs {
     }
 }
 
-/// The parts of a read of this number of bytes.
+/// Looks up the parts of a read of this number of bytes.
 fn gather(state: &State, inode: InodeId, offset: u64, length: usize) -> Result<Found, Error> {
     let node = state.tree.get(inode).ok_or(Error::NotFound)?;
     let Some(file) = node.file() else {
@@ -118,7 +118,7 @@ fn add(parts: &mut Vec<Part>, part: Part) {
     }
 }
 
-/// Brings all parts into the buffer.
+/// Reads all parts into the buffer.
 async fn fetch(instance: &Instance, found: &Found, buffer: Buffer) -> (Result<(), Error>, Option<Buffer>) {
     let block = u64::from(instance.layout.block_bytes);
     match found.parts[..] {
@@ -176,8 +176,9 @@ fn verify(instance: &Instance, place: u64, bytes: &[u8]) -> Result<(), Error> {
     if instance.verifies_reads { instance.verify(place, bytes) } else { Ok(()) }
 }
 
-/// Whether the device can put a part where it belongs: it starts at a block in the buffer and on
-/// the disk, and where its last block is not full, what follows is not wanted.
+/// Whether the device can read a part straight to its place: the part starts at a block boundary in
+/// the buffer and on the disk, and if its last block is not full, the bytes after it in the buffer
+/// are not needed.
 fn goes_straight(found: &Found, part: &Part, room: usize, block: u64) -> bool {
     let whole = part.length.next_multiple_of(block);
     let is_last = part.at + part.length as usize == found.length;
@@ -185,7 +186,7 @@ fn goes_straight(found: &Found, part: &Part, room: usize, block: u64) -> bool {
     starts_well && part.at + whole as usize <= room && (whole == part.length || is_last)
 }
 
-/// What no device read brought: content in memory, and zeroes in holes.
+/// Fills in what was not read from the device: content in memory, and zeroes for holes.
 fn fill_between(found: &Found, buffer: &mut [u8]) {
     let mut filled = 0;
     let mut parts = found.parts.iter().map(|part| (part.at, part.length as usize, None)).peekable();

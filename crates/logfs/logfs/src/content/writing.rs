@@ -1,4 +1,4 @@
-//! Writing and appending: finding room, sending content there, and recording it.
+//! Writing and appending: reserves room, writes the content there, and records it.
 
 use iolab_disk::{Buffer, DeviceError, Divided};
 use smallvec::SmallVec;
@@ -13,22 +13,23 @@ use crate::space::Need;
 use crate::sums::sums_of;
 use crate::{Error, LogFs};
 
-/// What a call with a buffer answers, and the buffer, unless the device lost it.
+/// The result of a call with a buffer, and the buffer unless the device lost it.
 type WithBuffer<T> = (Result<T, Error>, Option<Buffer>);
 
 impl LogFs {
-    /// Writes bytes at `offset`. Up to [`crate::Layout::atomic_write_bytes`] at once are there
-    /// whole or not at all after a crash.
+    /// Writes bytes at `offset`. After a crash, up to [`crate::Layout::atomic_write_bytes`] of them
+    /// are there completely or not at all.
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::IsDirectory`], [`Error::TooLarge`], [`Error::NoSpace`],
-    /// [`Error::Device`]; of a write longer than the atomic size, parts may have been written.
+    /// [`Error::Device`]. Parts of a write longer than the atomic size may have been written.
     pub async fn write(&self, inode: InodeId, offset: u64, content: &[u8]) -> Result<(), Error> {
         let _held = self.0.locks.take_inode(inode, Mode::Shared).await;
         self.write_locked(inode, offset, content).await
     }
 
-    /// Writes bytes at the end, wherever that is when its turn comes; returns where they went.
+    /// Writes bytes at the end of the file as it is when the write gets its turn; returns their
+    /// offset.
     ///
     /// # Errors
     /// As [`LogFs::write`].
@@ -39,7 +40,7 @@ impl LogFs {
         Ok(offset)
     }
 
-    /// Writes a buffer at `offset`, from its own memory where it fills whole blocks.
+    /// Writes a buffer at `offset`, straight from its memory where it fills whole blocks.
     ///
     /// # Errors
     /// As [`LogFs::write`].
@@ -48,7 +49,8 @@ impl LogFs {
         self.write_owned(inode, offset, buffer).await
     }
 
-    /// Writes a buffer at the end, wherever that is when its turn comes; says where that was.
+    /// Writes a buffer at the end of the file as it is when the write gets its turn; returns its
+    /// offset.
     ///
     /// # Errors
     /// As [`LogFs::write`].
@@ -79,7 +81,7 @@ impl LogFs {
         (self.record(inode, offset, &slots, proofs, written), buffer)
     }
 
-    /// Checks a write and finds room for it, as an extent.
+    /// Checks a write and reserves room for it, as an extent.
     async fn find_room(&self, inode: InodeId, offset: u64, length: u64) -> Result<Slots, Error> {
         let instance = &self.0;
         self.check_file(inode)?;
@@ -96,7 +98,7 @@ impl LogFs {
             .ok_or(Error::NoSpace)
     }
 
-    /// Makes what was written a part of the file, and lets its clusters go.
+    /// Makes written content part of the file, and unpins its clusters.
     fn record(
         &self,
         inode: InodeId,
@@ -128,7 +130,7 @@ impl LogFs {
         Ok(())
     }
 
-    /// One atomic write.
+    /// Does one atomic write.
     async fn write_part(&self, inode: InodeId, offset: u64, content: &[u8]) -> Result<(), Error> {
         let instance = &self.0;
         let length = content.len() as u64;
@@ -153,7 +155,7 @@ impl LogFs {
     }
 
     fn commit_extents(&self, inode: InodeId, offset: u64, slots: &[Slot], proofs: Proofs) -> Result<(), Error> {
-        // Deleted meanwhile, if nobody holds it: there is nothing to write to.
+        // The file may have been deleted meanwhile.
         self.check_file(inode)?;
         let time = self.0.now();
         let mut done = 0;
@@ -180,9 +182,9 @@ fn proofs(slots: &[Slot], content: &[u8], block_bytes: u32) -> Proofs {
     slots.iter().map(of_slot).collect()
 }
 
-/// Writes a buffer to the slots, from its own memory, and says the checksums. The buffer is of
-/// whole blocks, and so are the slots' lengths. The device works on one part while the checksums of
-/// the next are made.
+/// Writes a buffer to the slots, straight from its memory, and returns the checksums. The buffer
+/// and the slots are whole blocks. The device writes one part while the checksums of the next are
+/// computed.
 async fn send(
     instance: &Instance,
     slots: &[Slot],
@@ -203,7 +205,7 @@ async fn send(
         writes.push(instance.disk.write(*place, part));
         step_aside().await;
     }
-    // Every one is waited for, also behind one that failed: the clusters stay pinned as long as the
+    // Wait for every write, also after one has failed: the clusters stay pinned as long as the
     // device may write to them.
     let mut result = Ok(());
     for write in writes {

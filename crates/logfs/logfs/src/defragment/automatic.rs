@@ -1,7 +1,7 @@
-//! The task that puts files together that reads found in many small pieces, if it is asked for.
+//! The optional task that defragments files that reads found in many small pieces.
 //!
-//! It moves no more than a share of what is read, so that it costs little where reading gains
-//! little, and stops while space is short.
+//! It moves at most a given share of the bytes read, so that it costs little where reading gains
+//! little, and it stops while space is short.
 
 use std::rc::Rc;
 
@@ -10,14 +10,15 @@ use crate::instance::{Instance, Phase, State, step_aside};
 use crate::record::InodeId;
 use crate::{Error, LogFs};
 
-/// Files that are remembered at once.
+/// Most files queued at once.
 const MOST_FILES: usize = 64;
-/// A read finds a file scattered when it takes so many requests, of less than this on average.
+/// A read finds a file scattered when it takes at least this many requests, of less than
+/// `SMALL_BYTES` on average.
 const LEAST_PARTS: usize = 4;
 const SMALL_BYTES: u64 = 128 << 10;
 
 impl Instance {
-    /// A read of so many bytes took so many requests to the device.
+    /// Notes that a read of `bytes` took `parts` requests to the device.
     pub(crate) fn has_read(&self, state: &mut State, inode: InodeId, bytes: u64, parts: usize) {
         let percent = u64::from(self.options.defragment_percent);
         if percent == 0 {
@@ -60,7 +61,7 @@ pub(crate) async fn run(instance: Rc<Instance>) {
                 state.activity.defragmented_bytes += progress.step_bytes;
                 current = current.filter(|_| !progress.is_done);
             }
-            // The file is gone, or cannot be moved now: another read finds it again.
+            // The file is gone or cannot be moved now; another read will queue it again.
             Err(Error::NotFound | Error::NoSpace | Error::Device(_) | Error::Content { .. }) => current = None,
             Err(_) => break,
         }

@@ -1,23 +1,24 @@
-//! The way to a core for threads that are no cores: programs with threads of their own, whose
-//! operations the cores carry out.
+//! Lets threads that are no cores, such as those of a multi-threaded program, run operations on a
+//! core.
 
 use super::messages::{Answer, Message, MessageSender};
 use super::volume::Volume;
 use super::worker::Work;
 use crate::Error;
 
-/// Sends work to a core. Clones lead to the same one, and may be used by any thread.
+/// Sends work to a core. Clones lead to the same core, and any thread may use them.
 #[derive(Debug, Clone)]
 pub struct CoreSender {
     sender: MessageSender<Work>,
 }
 
 impl CoreSender {
-    /// Has some work done on the core, with its handle of the file system; the caller does not wait
-    /// for it, and the work itself passes its result on.
+    /// Runs some work on the core, with the core's handle of the file system. The caller does not
+    /// wait; the work itself passes its result on.
     ///
     /// # Errors
-    /// [`Error::Closed`] if the core is gone. One that closes meanwhile may drop the work.
+    /// [`Error::Closed`] if the core is gone. A core that closes before the work is done may drop
+    /// it.
     pub fn send(&self, work: impl AsyncFnOnce(Volume) + Send + 'static) -> Result<(), Error> {
         let work: Work = Box::new(|worker| {
             Box::pin(async move {
@@ -30,7 +31,7 @@ impl CoreSender {
 }
 
 impl Volume {
-    /// A way to this core for other threads.
+    /// A sender to this core, for other threads.
     pub fn sender(&self) -> CoreSender {
         CoreSender { sender: self.worker.own_sender() }
     }

@@ -11,13 +11,13 @@ use super::worker::{Work, Worker};
 use crate::recovery::{OnLoss, Recovery, load, read_map};
 use crate::{Disk, Error, LogFs, OpenOptions, Runtime, open};
 
-/// What a core needs to take part in opening a file system: made for all cores at once by
-/// [`core_setups`], and sent to their threads. When one is dropped without being opened, no core
-/// can open the file system.
+/// What a core needs to take part in opening a file system. [`core_setups`] makes one for each
+/// core; each is sent to its thread. If one is dropped without being opened, no core can open the
+/// file system.
 #[derive(Debug)]
 pub struct CoreSetup(Option<Place>);
 
-/// Number of a core, and its messages.
+/// Number of a core, and its message channels.
 #[derive(Debug)]
 struct Place {
     number: usize,
@@ -25,7 +25,7 @@ struct Place {
     receiver: MessageReceiver<Work>,
 }
 
-/// One for each core. All of them have to be opened: each waits for the others.
+/// Makes one setup for each core. All of them have to be opened: each waits for the others.
 pub fn core_setups(cores: usize) -> Vec<CoreSetup> {
     let (senders, receivers): (Vec<MessageSender<Work>>, Vec<MessageReceiver<Work>>) =
         (0..cores).map(|_| MessageReceiver::new()).unzip();
@@ -37,7 +37,7 @@ pub fn core_setups(cores: usize) -> Vec<CoreSetup> {
 /// disk.
 ///
 /// # Errors
-/// As [`open()`](crate::open()), but for the number of domains.
+/// As [`open()`](crate::open()), but any number of domains is accepted.
 pub async fn open_volume(disk: &Disk, options: OpenOptions, runtime: Runtime) -> Result<(Volume, Recovery), Error> {
     let (sender, receiver) = MessageReceiver::new();
     Place { number: 0, senders: vec![sender], receiver }.open(disk, options, runtime).await
@@ -53,29 +53,28 @@ impl Drop for CoreSetup {
 
 impl CoreSetup {
     fn receiver(&self) -> &MessageReceiver<Work> {
-        // It is taken by opening alone, which takes this value, too.
+        // Only opening takes the place out, and it consumes `self`.
         &self.0.as_ref().expect("a setup that was not opened").receiver
     }
 
-    /// What drives the executor of a core that has its thread to itself. Cores that share a thread,
-    /// as in a simulation, are driven by their disk.
+    /// The driver for the executor of a core that has its thread to itself. Cores that share a
+    /// thread, as in a simulation, use their disk as the driver.
     pub fn driver(&self, disk: &Disk) -> CoreDriver {
         self.receiver().driver(disk)
     }
 
-    /// Has a function called, on the thread of whoever sends it, for every message to this core:
-    /// for a core that waits for other things as well, and so not in [`CoreSetup::driver`]. It must
-    /// not wait; the executor that the domains were opened on must run soon after.
+    /// Calls a function for every message to this core, on the thread of the sender. For a core
+    /// that also waits for other events, and therefore not in [`CoreSetup::driver`]. The function
+    /// must not block; the executor that the domains were opened on must run soon after.
     pub fn call_on_messages(&self, call: impl Fn() + Send + Sync + 'static) {
         self.receiver().call_on_messages(Box::new(call));
     }
 
-    /// Opens the domains of this core, waits for the other cores, and answers a handle to all
-    /// domains. The disk is this core's own way to the device.
+    /// Opens the domains of this core, waits for the other cores, and returns a handle to all
+    /// domains. The disk is this core's own access to the device.
     ///
     /// # Errors
-    /// As [`open()`](crate::open()), also when a domain of another core cannot be opened: then none
-    /// is.
+    /// As [`open()`](crate::open()). If a domain of another core cannot be opened, none is.
     pub async fn open(
         mut self,
         disk: &Disk,
@@ -121,7 +120,7 @@ impl Place {
             }
             Err(error) => {
                 for fs in worker.domains.values().cloned() {
-                    // The first error is the one to tell.
+                    // Report the first error.
                     let _second = LogFs::close(fs).await;
                 }
                 worker.stop();
@@ -132,7 +131,7 @@ impl Place {
 }
 
 impl Place {
-    /// Tells the others, who wait, that this core cannot open anything.
+    /// Tells the other cores, which wait, that this core cannot open its domains.
     fn refuse(self, error: Error) -> Error {
         let told = error.clone();
         let work: Work =
@@ -149,7 +148,7 @@ impl Place {
 }
 
 impl Worker {
-    /// On the first core: notes that a core has opened its domains, and waits for all.
+    /// On the first core: notes that a core has opened its domains, and waits for all cores.
     async fn gather(self: Rc<Self>, refused: Option<Error>) -> Result<RootCopy, Error> {
         let startup = &self.startup;
         if let Some(error) = refused {
@@ -168,7 +167,7 @@ impl Worker {
         startup.changed.until(|_| startup.outcome.borrow().clone()).await
     }
 
-    /// Waits until every core has its copy of the root: from then on changes reach all.
+    /// Waits until every core has its copy of the root: from then on, changes reach all cores.
     async fn all_have_the_root(self: &Rc<Self>) -> Result<(), Error> {
         self.call(0, async |first: Rc<Worker>| {
             let startup = &first.startup;

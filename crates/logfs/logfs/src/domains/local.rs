@@ -1,7 +1,7 @@
-//! A volume whose domains are all on this core: what memory answers is answered at once, without
+//! A volume whose domains are all on this core: what is in memory is returned at once, without
 //! waiting.
 //!
-//! For who serves requests and would make a task of each otherwise.
+//! For callers that serve requests and would otherwise make a task for each.
 
 use std::ops::Deref;
 
@@ -10,8 +10,8 @@ use crate::names::DirectoryEntry;
 use crate::record::{Attributes, InodeId, InodeKind};
 use crate::{Activity, Error, LogFs, Space};
 
-/// A [`Volume`] on a core that serves all domains, or a part of it ([`LocalVolume::part`]). What
-/// changes something, or waits, is the volume's.
+/// A [`Volume`] on a core that serves all domains, or one core's part of it
+/// ([`LocalVolume::part`]). Operations that change something or wait are those of the volume.
 #[derive(Debug, Clone)]
 pub struct LocalVolume(Volume);
 
@@ -27,7 +27,7 @@ impl TryFrom<Volume> for LocalVolume {
     type Error = Error;
 
     /// # Errors
-    /// [`Error::Invalid`] when other cores serve domains, too.
+    /// [`Error::Invalid`] when other cores serve domains too.
     fn try_from(volume: Volume) -> Result<LocalVolume, Error> {
         let is_local = volume.worker.domains.len() == volume.layout().domains as usize;
         if is_local { Ok(LocalVolume(volume)) } else { Err(Error::Invalid("a volume that other cores serve, too")) }
@@ -35,9 +35,9 @@ impl TryFrom<Volume> for LocalVolume {
 }
 
 impl LocalVolume {
-    /// The part of a volume that this core serves, where others serve the rest. Inodes of other
-    /// cores are not found, and of the root directory's attributes there are only those of the
-    /// domains here: [`Volume::serves`] says beforehand whether it may be asked.
+    /// The part of a volume that this core serves, where other cores serve the rest. Inodes of
+    /// other cores are not found, and the root directory's attributes are those of the domains
+    /// here; ask [`Volume::serves`] first.
     pub fn part(volume: Volume) -> LocalVolume {
         LocalVolume(volume)
     }
@@ -50,7 +50,7 @@ impl LocalVolume {
         self.0.worker.domains.values()
     }
 
-    /// The volume.
+    /// The underlying volume.
     pub fn into_volume(self) -> Volume {
         self.0
     }
@@ -171,12 +171,12 @@ impl LocalVolume {
         sum_of(self.0.layout().block_bytes, &spaces)
     }
 
-    /// What went on in all domains since opening.
+    /// Background work of all domains since opening.
     pub fn activity(&self) -> Activity {
         self.domains().fold(Activity::default(), |sum, fs| sum.and(&fs.activity()))
     }
 
-    /// Whether a domain has changes that a crash would take away.
+    /// Whether a domain has changes that a crash would lose.
     pub fn has_unsynced(&self) -> bool {
         self.domains().any(LogFs::has_unsynced)
     }

@@ -1,8 +1,8 @@
-//! The master of the root directory: on the first core, it grants every change of a top-level name,
-//! lets the domain that it concerns carry it out, and tells every core.
+//! The master of the root directory, on the first core. It grants every change of a top-level name,
+//! has the domain concerned carry it out, and informs every core.
 //!
-//! Locks of top-level names are taken here, before any lock of a domain: the order of
-//! [`crate::locks`] goes on across cores.
+//! Locks of top-level names are taken here, before any lock of a domain: this extends the order of
+//! [`crate::locks`] across cores.
 
 use std::rc::Rc;
 
@@ -13,42 +13,41 @@ use crate::names::{DirectoryEntry, Occupied, Owner};
 use crate::record::{InodeId, InodeKind};
 use crate::{Error, LogFs, Space};
 
-/// So many names that were given up are remembered before all domains are synced, so that they can
-/// be forgotten.
+/// Given-up names to remember before all domains are synced so that these names can be forgotten.
 const MOST_DEPARTED: usize = 4096;
 
-/// Which domain something new at top level belongs to.
+/// Which domain a new top-level file or directory belongs to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Placement {
-    /// A domain of the core that makes it; one after the other where it serves several or none.
+    /// A domain of the core that creates it; round robin if that core serves several or none.
     #[default]
     CreatingCore,
-    /// One domain after the other.
+    /// The domains in turn.
     RoundRobin,
-    /// The domain with the most free space, by its size; of those that are about equally free, the
-    /// one with the fewest inodes.
+    /// The domain with the largest share of free space; among those about equally free, the one
+    /// with the fewest inodes.
     LeastFull,
 }
 
-/// What stands first is emptier. Directories that are still empty must not all go to the domain
-/// that has one cluster more than the others.
+/// The smaller value is the emptier domain. Compares coarsely, so that new directories do not all
+/// go to a domain that has one more free cluster than the others.
 fn emptiness(space: Space) -> (std::cmp::Reverse<u64>, u64) {
     const STEPS: u64 = 16;
     let free = space.free_bytes.saturating_mul(STEPS) / space.total_bytes.max(1);
     (std::cmp::Reverse(free), space.inodes)
 }
 
-/// Something new at top level.
+/// A file, directory or link to be created at top level.
 #[derive(Debug, Clone)]
 pub(super) struct Fresh {
     pub(super) name: Vec<u8>,
     pub(super) kind: InodeKind,
     pub(super) owner: Owner,
-    /// Of a symbolic link.
+    /// Target of a symbolic link.
     pub(super) target: Vec<u8>,
 }
 
-/// A rename with an end at top level.
+/// A rename with one end at top level.
 #[derive(Debug, Clone)]
 pub(super) struct Move {
     pub(super) from: (InodeId, Vec<u8>),
@@ -62,7 +61,7 @@ impl Move {
     }
 }
 
-/// What a core tells the master of itself when it asks for something new.
+/// What a core tells the master about itself when it asks to create something.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Asker {
     pub(super) core: usize,
@@ -83,7 +82,7 @@ impl Worker {
         .await
     }
 
-    /// Waits until no other domain can come back with a name after a crash.
+    /// Waits until, after a crash, no other domain can come back with a name that it gave up.
     async fn await_departure(self: &Rc<Self>, name: &[u8], domain: u32) -> Result<(), Error> {
         let other = self.master.departed.borrow().get(name).copied();
         if let Some(other) = other.filter(|other| *other != domain) {
@@ -98,8 +97,8 @@ impl Worker {
         if is_full {
             let before: Vec<Vec<u8>> = self.master.departed.borrow().keys().cloned().collect();
             let synced = self.in_every_domain(async |fs: LogFs| fs.sync().await).await;
-            // A domain that cannot be synced changes nothing any more, but what it gave up must not
-            // be forgotten.
+            // A domain that cannot be synced makes no more changes, but the names that it gave up
+            // must not be forgotten.
             if synced.iter().all(Result::is_ok) {
                 let mut departed = self.master.departed.borrow_mut();
                 departed.retain(|name, _| before.binary_search(name).is_err());
@@ -108,7 +107,7 @@ impl Worker {
         self.master.departed.borrow_mut().insert(name.to_vec(), domain);
     }
 
-    /// Domains to try, the chosen one first: where one is full, another may not be.
+    /// Domains to try, the preferred one first: if one is full, another may not be.
     async fn choose(self: &Rc<Self>, asker: Asker) -> Vec<u32> {
         let domains = self.layout.domains;
         let turn = self.master.turn.replace(self.master.turn.get().wrapping_add(1));
@@ -120,7 +119,7 @@ impl Worker {
             Placement::LeastFull => {
                 let spaces = self.in_every_domain(async |fs: LogFs| Ok(fs.space())).await;
                 let space = |domain: u32| spaces.get(domain as usize).and_then(|space| space.clone().ok());
-                // One that does not answer comes last.
+                // A domain that does not answer comes last.
                 order
                     .sort_by_key(|domain| space(*domain).map_or((true, None), |space| (false, Some(emptiness(space)))));
             }
@@ -128,7 +127,7 @@ impl Worker {
         order
     }
 
-    /// Makes something at top level.
+    /// Creates something at top level.
     pub(super) async fn make_top(self: Rc<Self>, fresh: Fresh, asker: Asker) -> Result<InodeId, Error> {
         let _held = self.lock_top([&fresh.name[..]]).await;
         if self.root.borrow().get(&fresh.name).is_some() {
@@ -165,7 +164,7 @@ impl Worker {
         answer
     }
 
-    /// Gives an inode a name at top level.
+    /// Gives an inode a top-level name.
     pub(super) async fn link_top(self: Rc<Self>, inode: InodeId, name: Vec<u8>) -> Result<(), Error> {
         let _held = self.lock_top([&name[..]]).await;
         if self.root.borrow().get(&name).is_some_and(|(other, _)| other.domain() != inode.domain()) {
@@ -182,7 +181,7 @@ impl Worker {
         self.tell_all(vec![Change::Leads(name, inode, kind)]).await
     }
 
-    /// Takes a name at top level from a file, or removes an empty directory.
+    /// Removes a top-level name of a file, or an empty directory.
     pub(super) async fn remove_top(self: Rc<Self>, name: Vec<u8>, removed: InodeKind) -> Result<(), Error> {
         let _held = self.lock_top([&name[..]]).await;
         let (inode, _) = self.root.borrow().get(&name).ok_or(Error::NotFound)?;
@@ -196,7 +195,7 @@ impl Worker {
         self.tell_all(vec![Change::Gone(name)]).await
     }
 
-    /// Renames to, from or at top level.
+    /// Renames to, from or within the top level.
     pub(super) async fn rename_top(self: Rc<Self>, wanted: Move) -> Result<(), Error> {
         let top = |spot: &(InodeId, Vec<u8>)| (spot.0 == InodeId::ROOT).then(|| spot.1.clone());
         let (old_name, new_name) = (top(&wanted.from), top(&wanted.to));
@@ -222,8 +221,8 @@ impl Worker {
         let rename = async move |fs: LogFs| {
             let [from, to] = moved.spots();
             fs.rename(from, to, moved.occupied).await?;
-            // What both names lead to now. The old one is still there after an exchange, and when
-            // both names are of one file: then a rename does nothing.
+            // Look up both names again: the old name still exists after an exchange, and when both
+            // are names of one file, because such a rename does nothing.
             let new = spot.map(|name| fs.lookup(InodeId::ROOT, &name)).transpose()?;
             Ok((fs.lookup(from.0, from.1).ok(), new))
         };
@@ -262,8 +261,8 @@ impl Worker {
             (_, true, true) => return Err(Error::CrossDomain),
             (_, false, false) => {}
         }
-        // What the other domain did before stays before; and the number that the intent names is
-        // never given to something else.
+        // This keeps the order with what the other domain did before, and the inode number that the
+        // intent names is never reused.
         self.in_domain(replaced.domain(), async |fs: LogFs| fs.sync().await).await?;
         let (from, over) = (wanted.from.clone(), name.clone());
         let renamed = self
@@ -283,8 +282,8 @@ impl Worker {
             changes.push(Change::Gone(wanted.from.1));
         }
         self.tell_all(changes).await?;
-        // The intent stays until the other log says the same durably; after a failure the next
-        // opening carries it out.
+        // The intent stays until the other domain's log durably says the same; after a failure, the
+        // next opening carries it out.
         dropped?;
         self.in_domain(domain, async move |fs: LogFs| fs.unlink(InodeId::ROOT, &intent.link).await).await
     }

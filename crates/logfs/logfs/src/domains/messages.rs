@@ -2,7 +2,7 @@
 //!
 //! A message asks a core to do something, or answers a request. Sending never waits and takes no
 //! lock. It wakes the task that receives the messages, and the core's thread if that sleeps
-//! ([`Wakeup`]). The worker of a core decides what is done with its messages.
+//! ([`Wakeup`]). The worker of a core decides what to do with its messages.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -18,17 +18,17 @@ pub(super) type Answer = Box<dyn Any + Send>;
 
 /// What one core sends to another; `W` is the work that a core can do for others.
 pub(super) enum Message<W> {
-    /// Core `from` asks for some work, and waits for its answer under the number `token`.
+    /// Core `from` requests some work, and expects the answer under the number `token`.
     Request { from: usize, token: u64, work: W },
     /// The answer to a request.
     Answer { token: u64, answer: Answer },
-    /// Somebody who is no core asks for some work, whose result it takes care of itself.
+    /// A thread that is no core requests some work, which passes its result on itself.
     Order { work: W },
     /// No message after this one will be read.
     Stop,
 }
 
-/// Called when a message comes to a core that sleeps where nobody here knows of; must not wait.
+/// Called for each message to a core that sleeps somewhere else than in its driver; must not block.
 pub(super) type OnMessage = Box<dyn Fn() + Send + Sync>;
 
 /// Wakes a thread that sleeps because it has nothing to do.
@@ -68,13 +68,13 @@ impl Wakeup {
     }
 }
 
-/// Sends messages to a core. Every core has one for each core.
+/// Sends messages to a core. Every core has one for each core, itself included.
 pub(super) struct MessageSender<W> {
     messages: Sender<Message<W>>,
     shared: Arc<Shared>,
 }
 
-// Not derived, which would demand that the work can be cloned, too.
+// Not derived, because that would require the work to be `Clone`.
 impl<W> Clone for MessageSender<W> {
     fn clone(&self) -> MessageSender<W> {
         MessageSender { messages: self.messages.clone(), shared: Arc::clone(&self.shared) }
@@ -146,7 +146,7 @@ impl<W> MessageReceiver<W> {
         self.messages.try_recv().map_or(Poll::Pending, Poll::Ready)
     }
 
-    /// Has a function called for every message, too: for a core that sleeps elsewhere than in its
+    /// Also calls a function for every message: for a core that sleeps somewhere else than in its
     /// driver.
     pub(super) fn call_on_messages(&self, call: OnMessage) {
         self.shared.wakeup.on_message.get_or_init(|| call);
@@ -174,7 +174,7 @@ impl Driver for CoreDriver {
         let before = self.disk.under_way();
         self.disk.turn(false);
         let left = self.disk.under_way();
-        // What has completed has woken somebody: there is nothing to wait for.
+        // What has completed has woken a task: do not wait.
         if wait && left == before {
             if left > 0 { thread::yield_now() } else { self.shared.wakeup.sleep() }
         }

@@ -1,8 +1,7 @@
 //! Which domain owns which cluster (docs/logfs/format.md, "Owner map").
 //!
-//! A map gives every cluster exactly one owner: that two domains own the same is nothing that it
-//! could say. It changes only with the generation of the file system, which the bootstrap record
-//! names.
+//! A map gives every cluster exactly one owner; it cannot express that two domains own the same
+//! one. It changes only with the generation of the file system, which the bootstrap record names.
 
 use iolab_disk::Buffer;
 
@@ -10,10 +9,11 @@ use crate::bytes::{Put, Take};
 use crate::checksum::crc32c;
 use crate::{Disk, Error, Layout};
 
-/// Bytes of a run.
+/// Bytes of an encoded run.
 const RUN_BYTES: usize = 8;
 
-/// Runs of clusters, each from its first cluster to the next run's, with their owners.
+/// Runs of clusters with their owners; each reaches from its first cluster to the first of the next
+/// run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Owners {
     runs: Vec<(u32, u32)>,
@@ -21,14 +21,14 @@ pub(crate) struct Owners {
 }
 
 impl Owners {
-    /// Contiguous shares as equal as can be.
+    /// Contiguous shares, as equal as possible.
     pub(crate) fn shares(clusters: u32, domains: u32) -> Owners {
         let usable = u64::from(clusters.saturating_sub(2));
         let start = |domain: u32| 1 + (usable * u64::from(domain) / u64::from(domains.max(1))) as u32;
         Owners { runs: (0..domains).map(|domain| (start(domain), domain)).collect(), end: clusters.max(1) - 1 }
     }
 
-    /// Of a list with the owner of each cluster from the second to the last but one.
+    /// From the owner of each cluster, from the second to the last but one.
     pub(crate) fn of_each(owners: impl IntoIterator<Item = u32>) -> Owners {
         let (mut runs, mut end) = (Vec::<(u32, u32)>::new(), 1);
         for owner in owners {
@@ -87,7 +87,7 @@ impl Owners {
     }
 }
 
-/// Reads the map, from its copy if need be; also says which of the two are good.
+/// Reads the map, from its copy if necessary; also returns which of the two are valid.
 pub(crate) async fn read_owners(disk: &Disk, layout: &Layout) -> Result<(Owners, [bool; 2]), Error> {
     if !layout.is_mapped() {
         return Ok((Owners::shares(layout.clusters, 1), [true; 2]));
@@ -102,7 +102,7 @@ pub(crate) async fn read_owners(disk: &Disk, layout: &Layout) -> Result<(Owners,
     best.map(|owners| (owners, good)).ok_or_else(|| Error::Corrupt("neither owner map can be read".to_owned()))
 }
 
-/// Writes both copies of the map. The bootstrap record is what makes it valid.
+/// Writes both copies of the map. It becomes valid with the bootstrap record.
 pub(crate) async fn write_owners(disk: &Disk, layout: &Layout, owners: &Owners) -> Result<(), Error> {
     let bytes = owners.encode();
     for (place, room) in layout.map_places() {

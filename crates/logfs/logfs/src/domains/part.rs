@@ -1,4 +1,4 @@
-//! A domain's part of the root directory, and the changes of it that need an intent.
+//! A domain's part of the root directory, and those changes of it that need an intent.
 
 use super::root::{Intent, Part};
 use crate::name_rules::HIDDEN;
@@ -8,7 +8,7 @@ use crate::space::Need;
 use crate::tree::{Content, Tree};
 use crate::{Error, LogFs};
 
-/// The part of a domain, as its tree has it.
+/// The part of a domain, taken from its tree.
 pub(crate) fn part_of(tree: &Tree) -> Part {
     let mut part = Part::default();
     let names = tree.get(InodeId::ROOT).and_then(|root| root.names());
@@ -28,9 +28,9 @@ impl LogFs {
         part_of(&self.0.state.borrow().tree)
     }
 
-    /// Renames `from` to the top-level name of an inode of another domain: one group, that is
-    /// durable on return and holds the intent that the other name is gone. Answers the intent and
-    /// what has the name now.
+    /// Renames `from` to the top-level name of an inode of another domain. This is one group,
+    /// durable on return, which holds the intent to remove the other name. Returns the intent and
+    /// the inode that has the name now.
     pub(super) async fn rename_over(
         &self,
         from: (InodeId, &[u8]),
@@ -64,7 +64,7 @@ impl LogFs {
         Ok((intent, entry.inode, entry.kind))
     }
 
-    /// Takes the name from an inode that has it; passes over one that has not.
+    /// Takes the name from an inode; does nothing if the inode does not have it.
     pub(super) async fn lose_name(&self, name: &[u8], inode: InodeId) -> Result<(), Error> {
         match self.lookup(InodeId::ROOT, name) {
             Ok(entry) if entry.inode == inode && entry.kind != InodeKind::Directory => {

@@ -1,4 +1,4 @@
-//! Putting the root directory together when all domains are opened, from the part that each has.
+//! Merges the domains' parts of the root directory when all domains are opened.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -9,7 +9,7 @@ use crate::names::Occupied;
 use crate::record::InodeId;
 use crate::{Error, LogFs};
 
-/// A name that two domains have: the domain and its inode that shall have another one.
+/// A name that two domains have: the domain whose inode is renamed, and the new name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Double {
     pub(crate) domain: u32,
@@ -17,14 +17,14 @@ pub(crate) struct Double {
     pub(crate) another: Vec<u8>,
 }
 
-/// Whether an intent leads to a name that is still there.
+/// Whether an intent refers to a name that still exists.
 pub(crate) fn is_open(parts: &[Part], inode: InodeId, name: &[u8]) -> bool {
     let part = parts.get(inode.domain() as usize);
     part.is_some_and(|part| part.names.iter().any(|entry| entry.name == name && entry.inode == inode))
 }
 
-/// The root directory that the parts make, with what has to be renamed for that. Intents are taken
-/// as carried out.
+/// The root directory merged from the parts, and what has to be renamed for that. Intents are
+/// treated as carried out.
 pub(crate) fn unite(parts: &[Part]) -> (RootCopy, Vec<Double>) {
     let gone: BTreeSet<(InodeId, &[u8])> =
         parts.iter().flat_map(|part| &part.intents).map(|intent| (intent.inode, &intent.name[..])).collect();
@@ -45,8 +45,8 @@ pub(crate) fn unite(parts: &[Part]) -> (RootCopy, Vec<Double>) {
 }
 
 impl Worker {
-    /// On the first core, when all domains are open: carries out what a crash or opening domains
-    /// alone left, and answers the root directory.
+    /// On the first core, when all domains are open: carries out what a crash, or opening a domain
+    /// alone, has left undone, and returns the root directory.
     pub(super) async fn reconcile(self: &Rc<Self>) -> Result<RootCopy, Error> {
         let mut parts = Vec::new();
         for part in self.in_every_domain(async |fs: LogFs| Ok(fs.part())).await {

@@ -1,14 +1,14 @@
-//! Changing the number of domains of a file system that is not open: inodes and clusters change
-//! their owners, content stays where it is.
+//! Changes the number of domains of a file system that is not open. Inodes and clusters change
+//! their owners; content stays where it is.
 //!
 //! ```text
-//!  load all domains ─▶ groups: what has to stay together ─▶ shares: owners of clusters ─▶ trees of the new domains
-//!        new logs, anchors and owner map into places that nothing uses ─▶ flush ─▶ bootstrap record ─▶ flush ─▶ its copy
+//!  load all domains ─▶ groups: what must stay together ─▶ shares: owners of clusters ─▶ trees of the new domains
+//!        new logs, anchors and owner map into unused places ─▶ flush ─▶ bootstrap record ─▶ flush ─▶ its copy
 //! ```
 //!
-//! Everything of the old generation stays as it is until the one block with the bootstrap record
-//! names the new one: at every write, the old number of domains is valid or the new one, with all
-//! files. Nothing is changed when it cannot be done.
+//! Nothing of the old generation is touched until the one block with the bootstrap record names the
+//! new one. After every single write, either the old or the new number of domains is valid, with
+//! all files. If the change is impossible, nothing is written.
 
 mod groups;
 mod shares;
@@ -34,26 +34,26 @@ use shares::Shares;
 /// The result of changing the number of domains of a file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Resized {
-    /// Domains before.
+    /// Number of domains before.
     pub before: u32,
-    /// Domains now.
+    /// Number of domains after.
     pub after: u32,
     /// Inodes, the root directory counted once.
     pub inodes: u64,
-    /// Those of them that belong to another domain now, under a new number.
+    /// Inodes that now belong to another domain, under a new number.
     pub moved_inodes: u64,
-    /// Clusters that belong to another domain now.
+    /// Clusters that now belong to another domain.
     pub moved_clusters: u64,
 }
 
-/// Changes the number of domains; the file system must not be open. Top-level files and
-/// directories, with all that is below, move to other domains where that makes domains fuller or
-/// emptier alike; those whose content shares a cluster stay together, as nothing is copied.
+/// Changes the number of domains; the file system must not be open. Moves top-level files and
+/// directories, with everything below them, between domains to balance these. Those whose content
+/// shares a cluster stay together, because nothing is copied.
 ///
 /// # Errors
-/// [`Error::Unusable`] for a number that cannot be, [`Error::NoSpace`] when there is no room for
-/// the new logs or a domain's reserves, [`Error::Corrupt`] for a file system that fsck has
-/// something to say about, [`Error::Device`]. The file system is then as it was.
+/// [`Error::Unusable`] for an impossible number, [`Error::NoSpace`] when there is no room for the
+/// new logs or a domain's reserves, [`Error::Corrupt`] for a file system in which fsck finds
+/// faults, [`Error::Device`]. The file system is then unchanged.
 pub async fn resize_cores(disk: &Disk, domains: u32) -> Result<Resized, Error> {
     let (old, _) = read_layout(disk).await?;
     let (owners, _) = read_owners(disk, &old).await?;
@@ -63,7 +63,7 @@ pub async fn resize_cores(disk: &Disk, domains: u32) -> Result<Resized, Error> {
     if let Some(objection) = goal.objection() {
         return Err(Error::Unusable(objection));
     }
-    // A map is there even for one domain from now on: the generation has to be told.
+    // From now on there is an owner map, even for one domain: the generation has to be recorded.
     if old.cluster_bytes / old.block_bytes < 8 {
         return Err(Error::Unusable("clusters of so few blocks have no room for an owner map".to_owned()));
     }
@@ -103,7 +103,7 @@ pub async fn resize_cores(disk: &Disk, domains: u32) -> Result<Resized, Error> {
     })
 }
 
-/// Brings intents and double names in order, as opening does, in memory.
+/// Settles intents and duplicate names in memory, as opening does.
 fn settle_names(loaded: &mut [Loaded]) -> Result<(), Error> {
     let parts: Vec<_> = loaded.iter().map(|domain| part_of(&domain.tree)).collect();
     let (_, doubles) = unite(&parts);
@@ -143,7 +143,7 @@ fn apply(tree: &mut Tree, record: &Record) -> Result<(), Error> {
     tree.apply(record, &mut Vec::new()).map_err(|contradiction| Error::Corrupt(contradiction.0))
 }
 
-/// Writes what the new generation is found by, all but the bootstrap record.
+/// Writes everything that the new generation needs, except the bootstrap record.
 async fn write_domains(
     disk: &Disk,
     new: &Layout,
@@ -168,7 +168,7 @@ async fn write_domains(
     Ok(disk.flush().await.map(drop)?)
 }
 
-/// Makes the new generation valid.
+/// Makes the new generation valid, by writing its bootstrap record.
 async fn switch(disk: &Disk, new: &Layout) -> Result<(), Error> {
     for place in new.bootstrap_places() {
         disk.write(place, Buffer::padded(&new.encode(), new.block_bytes as usize)).await?;
@@ -177,9 +177,8 @@ async fn switch(disk: &Disk, new: &Layout) -> Result<(), Error> {
     Ok(())
 }
 
-/// Writes the copy of the bootstrap record where a crash left that of the generation before. To be
-/// called before anything of this generation changes: the copy must never lead to what has been
-/// overwritten.
+/// Updates the copy of the bootstrap record if a crash left it at the previous generation. Must be
+/// called before anything of this generation changes: the copy must never lead to overwritten data.
 pub(crate) async fn finish(disk: &Disk, layout: &Layout) -> Result<(), Error> {
     let [_, copy] = layout.bootstrap_places();
     let block = layout.block_bytes as usize;

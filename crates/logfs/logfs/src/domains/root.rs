@@ -13,7 +13,7 @@ pub(crate) struct RootCopy(BTreeMap<Vec<u8>, (InodeId, InodeKind)>);
 /// A change of a top-level name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Change {
-    /// It is there, whatever was there before.
+    /// The name now leads to this inode, whether or not it existed.
     Leads(Vec<u8>, InodeId, InodeKind),
     Gone(Vec<u8>),
 }
@@ -32,13 +32,13 @@ impl RootCopy {
         self.0.get(name).copied()
     }
 
-    /// Up to `most` behind a name.
+    /// Up to `most` entries after a name.
     pub(super) fn after(&self, name: &[u8], most: usize) -> Vec<DirectoryEntry> {
         let behind = self.0.range::<[u8], _>((Excluded(name), Unbounded)).take(most);
         behind.map(|(name, (inode, kind))| DirectoryEntry { name: name.clone(), inode: *inode, kind: *kind }).collect()
     }
 
-    /// Adds a name of a part; false when another part has it.
+    /// Adds a name of a part; returns false when another part has it.
     pub(super) fn claim(&mut self, name: &[u8], inode: InodeId, kind: InodeKind) -> bool {
         let is_free = !self.0.contains_key(name);
         if is_free {
@@ -47,8 +47,8 @@ impl RootCopy {
         is_free
     }
 
-    /// A name that nobody has, made of one that is taken: with an ending, and cut where it would be
-    /// too long.
+    /// Makes an unused name from one that is taken: appends a suffix, and cuts the name if it
+    /// becomes too long.
     pub(super) fn another(&self, name: &[u8], is_free: impl Fn(&[u8]) -> bool) -> Vec<u8> {
         let endings = (1_u64..).map(|number| format!(".~{number}"));
         let mut names = endings.map(|ending| {
@@ -59,13 +59,13 @@ impl RootCopy {
     }
 }
 
-/// A promise of a domain that a name of another one is gone (docs/logfs/format.md, "The root
+/// One domain's record that a name of another domain has to go (docs/logfs/format.md, "The root
 /// directory of several domains").
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Intent {
-    /// The symbolic link that it is written in.
+    /// The hidden symbolic link that stores the intent.
     pub(crate) link: Vec<u8>,
-    /// What loses its name.
+    /// The inode that loses the name.
     pub(crate) inode: InodeId,
     pub(crate) name: Vec<u8>,
 }
@@ -82,7 +82,7 @@ impl Intent {
     }
 }
 
-/// What one domain has of the root directory.
+/// A domain's part of the root directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Part {
     pub(crate) names: Vec<DirectoryEntry>,

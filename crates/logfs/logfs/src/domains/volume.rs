@@ -1,7 +1,7 @@
-//! All domains of a file system as one: the operations of [`LogFs`], each sent to the domain that
-//! its inode belongs to.
+//! All domains of a file system as one: the operations of [`LogFs`], each sent to the domain of its
+//! inode.
 //!
-//! What concerns the root directory goes to its master ([`super::master`]); lookups and lists of it
+//! Changes of the root directory go to its master ([`super::master`]); lookups and listings of it
 //! are answered from this core's copy.
 
 use std::rc::Rc;
@@ -13,15 +13,15 @@ use crate::file_system::AttributeChange;
 use crate::record::{Attributes, InodeId};
 use crate::{Error, Layout, LogFs, Space};
 
-/// An open file system of one or more domains, as one core sees it. Clones are handles of the same
-/// core; every core has its own.
+/// An open file system of one or more domains, as one core sees it. Clones are handles to the same
+/// core; every core has its own volume.
 #[derive(Debug, Clone)]
 pub struct Volume {
     pub(super) worker: Rc<Worker>,
     pub(super) placement: Placement,
 }
 
-/// The root directory's attributes, of those of its parts, the first domain's first.
+/// The root directory's attributes, merged from those of its parts; the first domain's come first.
 pub(super) fn root_of(parts: impl IntoIterator<Item = Result<Attributes, Error>>) -> Result<Attributes, Error> {
     let mut parts = parts.into_iter();
     let mut root = parts.next().unwrap_or(Err(Error::NotFound))?;
@@ -56,8 +56,8 @@ impl Volume {
         Volume { worker, placement: Placement::default() }
     }
 
-    /// The same, with another way to choose domains for what is made at top level through this
-    /// handle.
+    /// The same volume with another rule for choosing the domain of what is created at top level
+    /// through this handle.
     #[must_use]
     pub fn with_placement(self, placement: Placement) -> Volume {
         Volume { placement, ..self }
@@ -67,8 +67,8 @@ impl Volume {
         Asker { core: self.worker.number, placement: self.placement }
     }
 
-    /// Does something with the domain that an inode belongs to, on the core that serves it. For the
-    /// root directory that is the first domain.
+    /// Runs `work` in the domain that an inode belongs to, on the core that serves it. For the root
+    /// directory that is the first domain.
     ///
     /// # Errors
     /// [`Error::NotFound`] when there is no such domain, [`Error::Closed`], and those of `work`.
@@ -80,8 +80,8 @@ impl Volume {
         self.worker.in_domain(inode.domain(), work).await
     }
 
-    /// Does the same in every domain at once, on the cores that serve them; the answers in the
-    /// order of the domains.
+    /// Runs the same work in every domain at once, on the cores that serve them; the results are in
+    /// the order of the domains.
     pub async fn in_every_domain<T: Send + 'static>(
         &self,
         work: impl AsyncFnOnce(LogFs) -> Result<T, Error> + Clone + Send + 'static,
@@ -99,7 +99,7 @@ impl Volume {
         self.here(inode).is_some()
     }
 
-    /// Whether other cores serve domains, too.
+    /// Whether other cores serve domains too.
     pub fn is_shared(&self) -> bool {
         self.worker.domains.len() < self.worker.layout.domains as usize
     }
@@ -109,23 +109,22 @@ impl Volume {
         self.worker.domains.values()
     }
 
-    /// Keeps a value for this core, which work that comes from other cores finds by
+    /// Stores a value on this core; work that comes from other cores gets it through
     /// [`Volume::beside`].
     pub fn keep<K: 'static>(&self, value: Rc<K>) {
         self.worker.kept.borrow_mut().value = Some(value);
     }
 
-    /// Forgets the value that is kept for this core.
+    /// Drops the value stored on this core.
     pub fn keep_nothing(&self) {
         self.worker.kept.borrow_mut().value = None;
     }
 
-    /// Does something on the core that serves the domain of an inode, with the value that is kept
-    /// there.
+    /// Runs `work` on the core that serves the domain of an inode, with the value stored there.
     ///
     /// # Errors
     /// [`Error::NotFound`] when there is no such domain, [`Error::Closed`] when no value of that
-    /// type is kept there, and those of `work`.
+    /// type is stored there, and those of `work`.
     pub async fn beside<K: 'static, T: Send + 'static>(
         &self,
         inode: InodeId,
@@ -140,8 +139,8 @@ impl Volume {
             .await
     }
 
-    /// What `stat(2)` tells of an inode. Times of the root directory are the latest of all domains,
-    /// its links are counted over all.
+    /// What `stat(2)` reports of an inode. For the root directory, times are the latest of all
+    /// domains, and links are added up.
     ///
     /// # Errors
     /// [`Error::NotFound`].
@@ -189,19 +188,19 @@ impl Volume {
             fs.release(inode);
             Ok(())
         };
-        // A domain that is closed or gone holds nothing.
+        // A domain that is closed or gone holds no inodes.
         let _gone = self.with_owner(inode, release).await;
     }
 
-    /// Makes everything durable that was acknowledged before the call, in every domain.
+    /// Makes everything acknowledged before the call durable, in every domain.
     ///
     /// # Errors
-    /// [`Error::Failed`] when the device does not let it; other domains may be durable.
+    /// [`Error::Failed`] when the device fails; other domains may be durable.
     pub async fn sync(&self) -> Result<(), Error> {
         self.worker.in_every_domain(async |fs: LogFs| fs.sync().await).await.into_iter().collect()
     }
 
-    /// As [`LogFs::fsync`]; of the root directory, in every domain.
+    /// As [`LogFs::fsync`]; for the root directory, in every domain.
     ///
     /// # Errors
     /// As [`LogFs::fsync`].
@@ -213,7 +212,7 @@ impl Volume {
         self.worker.in_every_domain(sync).await.into_iter().collect()
     }
 
-    /// As [`LogFs::fdatasync`]; of the root directory, in every domain.
+    /// As [`LogFs::fdatasync`]; for the root directory, in every domain.
     ///
     /// # Errors
     /// As [`LogFs::fdatasync`].
@@ -225,8 +224,8 @@ impl Volume {
         self.worker.in_every_domain(sync).await.into_iter().collect()
     }
 
-    /// How much there is, and how much is left, in all domains. A file can only grow into what its
-    /// own domain has left.
+    /// Total and free space of all domains. A file can only grow into the free space of its own
+    /// domain.
     ///
     /// # Errors
     /// [`Error::Closed`].
@@ -236,7 +235,7 @@ impl Volume {
         Ok(sum_of(self.worker.layout.block_bytes, &spaces))
     }
 
-    /// What went on in the background in all domains since opening.
+    /// Background work in all domains since opening.
     ///
     /// # Errors
     /// [`Error::Closed`].
@@ -257,15 +256,14 @@ impl Volume {
             fs.want_checkpoint();
             Ok(())
         };
-        // One that is closed has no need.
+        // A domain that is closed needs no checkpoint.
         self.worker.spawner.spawn(async move { drop(worker.in_every_domain(want).await) });
     }
 
     /// Closes all domains, on all cores: see [`LogFs::close`].
     ///
     /// # Errors
-    /// [`Error::Failed`] when the device does not let it; the other domains are closed all the
-    /// same.
+    /// [`Error::Failed`] when the device fails; the other domains are closed anyway.
     pub async fn close(self) -> Result<(), Error> {
         let answers = self.worker.in_every_domain(async |fs: LogFs| fs.close().await).await;
         self.worker.stop_all();
@@ -273,7 +271,7 @@ impl Volume {
         answers.into_iter().collect()
     }
 
-    /// Waits until somebody has closed the file system: what a core does that only serves others.
+    /// Waits until the file system is closed. For a core that only serves others.
     pub async fn closed(&self) {
         let worker = &self.worker;
         worker.stopped.until(|_| worker.is_stopped.get().then_some(())).await;

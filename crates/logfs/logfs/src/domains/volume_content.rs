@@ -1,5 +1,4 @@
-//! Reading and writing over all domains. Content that goes to another core goes in a buffer of its
-//! own.
+//! Reading and writing over all domains. Content for another core is sent in a buffer of its own.
 
 use iolab_disk::Buffer;
 
@@ -7,10 +6,10 @@ use super::volume::Volume;
 use crate::record::InodeId;
 use crate::{DefragmentProgress, Error, LogFs};
 
-/// What a call with a buffer answers, and the buffer, unless the device or the other core lost it.
+/// The result of a call with a buffer, and the buffer unless the device or the other core lost it.
 type WithBuffer<T> = (Result<T, Error>, Option<Buffer>);
 
-/// What comes back from a core that may be gone, and the buffer with it.
+/// Unwraps the answer of a core that may be gone, and the buffer with it.
 fn flatten<T>(answer: Result<WithBuffer<T>, Error>) -> WithBuffer<T> {
     answer.unwrap_or_else(|gone| (Err(gone), None))
 }
@@ -24,7 +23,7 @@ impl Volume {
         self.with_owner(inode, async move |fs: LogFs| fs.read(inode, offset, length).await).await
     }
 
-    /// As [`LogFs::write`]. What goes to another core is copied once.
+    /// As [`LogFs::write`]. Content for another core is copied once.
     ///
     /// # Errors
     /// As [`LogFs::write`].
@@ -80,7 +79,7 @@ impl Volume {
         flatten(self.with_owner(inode, async move |fs: LogFs| Ok(fs.read_into(inode, offset, buffer).await)).await)
     }
 
-    /// As [`LogFs::write_buffer`]: the buffer itself goes to the core that it is for.
+    /// As [`LogFs::write_buffer`]: the buffer itself is sent to the core that writes it.
     ///
     /// # Errors
     /// As [`LogFs::write_buffer`].
@@ -88,7 +87,7 @@ impl Volume {
         flatten(self.with_owner(inode, async move |fs: LogFs| Ok(fs.write_buffer(inode, offset, buffer).await)).await)
     }
 
-    /// As [`LogFs::append_buffer`]: the buffer itself goes to the core that it is for.
+    /// As [`LogFs::append_buffer`]: the buffer itself is sent to the core that writes it.
     ///
     /// # Errors
     /// As [`LogFs::append_buffer`].
@@ -120,7 +119,7 @@ impl Volume {
         self.with_owner(inode, async move |fs: LogFs| fs.fragments(inode)).await
     }
 
-    /// One step of putting a file together, behind those that have led to `progress`: see
+    /// One step of defragmenting a file, continuing from `progress`: see
     /// [`Defragmentation::step`](crate::Defragmentation::step).
     ///
     /// # Errors

@@ -188,8 +188,8 @@ impl Volume {
         self.with_owner(directory, async move |fs: LogFs| fs.remove_directory(directory, &name).await).await
     }
 
-    /// As [`LogFs::rename`]. Over a top-level file of another domain it is durable on return, and
-    /// waits for that.
+    /// As [`LogFs::rename`]. A rename over a top-level file of another domain is durable on return,
+    /// and waits for that.
     ///
     /// # Errors
     /// As [`LogFs::rename`], and [`Error::CrossDomain`].

@@ -1,8 +1,7 @@
-//! What a core has to itself: the domains it serves, its copy of the root directory, and its
-//! messages.
+//! The state of one core: the domains it serves, its copy of the root directory, and its messages.
 //!
-//! Domain `d` is served by core `d` modulo the number of cores: with fewer cores than domains one
-//! serves several, with more some serve none and only forward.
+//! Core `d` modulo the number of cores serves domain `d`. With fewer cores than domains, a core
+//! serves several; with more, some serve none and only forward.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -19,18 +18,18 @@ use super::root::RootCopy;
 use crate::locks::Locks;
 use crate::{Error, Layout, LogFs};
 
-/// Something that a core does for another one, on its own thread.
+/// Work that a core does for another one, on its own thread.
 pub(super) type Work = Box<dyn FnOnce(Rc<Worker>) -> Pin<Box<dyn Future<Output = Answer>>> + Send>;
 
 #[derive(Debug)]
 pub(crate) struct Worker {
-    /// Of this core.
+    /// Number of this core.
     pub(super) number: usize,
     pub(super) layout: Layout,
-    /// By their numbers.
+    /// The domains that this core serves, by number.
     pub(super) domains: BTreeMap<u32, LogFs>,
     pub(super) root: RefCell<RootCopy>,
-    /// Used on the first core only, as what follows.
+    /// Used on the first core only, as are the fields below.
     pub(super) master: Master,
     pub(super) startup: Startup,
     pub(super) spawner: Spawner,
@@ -40,11 +39,11 @@ pub(crate) struct Worker {
     next_token: Cell<u64>,
     pub(super) is_stopped: Cell<bool>,
     pub(super) stopped: Notify,
-    /// What the user of this core keeps beside its domains.
+    /// A value that the user of this core stores on it.
     pub(super) kept: RefCell<Kept>,
 }
 
-/// A value of the user, of a type that only he knows.
+/// A value whose type only the user knows.
 #[derive(Default)]
 pub(super) struct Kept {
     pub(super) value: Option<Rc<dyn Any>>,
@@ -56,16 +55,16 @@ impl std::fmt::Debug for Kept {
     }
 }
 
-/// What the first core keeps as the master of the root directory (`master.rs`).
+/// The first core's state as the master of the root directory (`master.rs`).
 #[derive(Debug, Default)]
 pub(super) struct Master {
     pub(super) locks: Locks,
-    /// Names that a domain has given up, perhaps not durably yet.
+    /// Names that a domain has given up, with the domain; the removal may not be durable yet.
     pub(super) departed: RefCell<BTreeMap<Vec<u8>, u32>>,
     pub(super) turn: Cell<u32>,
 }
 
-/// Who has come, on the first core; the others wait for what becomes of it.
+/// On the first core: which cores have opened their domains. The others wait for the outcome.
 #[derive(Debug, Default)]
 pub(super) struct Startup {
     pub(super) arrived: Cell<usize>,
@@ -75,7 +74,7 @@ pub(super) struct Startup {
     pub(super) changed: Notify,
 }
 
-/// An answer that somebody waits for.
+/// An answer that a task waits for.
 #[derive(Default)]
 struct Expected {
     value: Option<Answer>,
@@ -124,7 +123,7 @@ impl Worker {
         if domain < self.layout.domains { Ok(domain as usize % self.cores()) } else { Err(Error::NotFound) }
     }
 
-    /// Does something on a core, this one or another, and waits for its answer.
+    /// Runs some work on a core, this one or another, and waits for its answer.
     pub(super) async fn call<T: Send + 'static>(
         self: &Rc<Self>,
         core: usize,
@@ -156,7 +155,7 @@ impl Worker {
         answer.map_or(Err(Error::Closed), |answer| *answer)
     }
 
-    /// Does something in a domain, on the core that serves it.
+    /// Runs some work in a domain, on the core that serves it.
     pub(super) async fn in_domain<T: Send + 'static>(
         self: &Rc<Self>,
         domain: u32,
@@ -170,7 +169,7 @@ impl Worker {
         .await
     }
 
-    /// Does the same in every domain at once; the answers in the order of the domains.
+    /// Runs the same work in every domain at once; the results are in the order of the domains.
     pub(super) async fn in_every_domain<T: Send + 'static>(
         self: &Rc<Self>,
         work: impl AsyncFnOnce(LogFs) -> Result<T, Error> + Clone + Send + 'static,
@@ -187,7 +186,7 @@ impl Worker {
         answers
     }
 
-    /// Does the same on every core at once.
+    /// Runs the same work on every core at once.
     pub(super) async fn on_every_core(
         self: &Rc<Self>,
         work: impl AsyncFnOnce(Rc<Worker>) -> Result<(), Error> + Clone + Send + 'static,
@@ -204,7 +203,7 @@ impl Worker {
         result
     }
 
-    /// How others than cores reach this one.
+    /// The sender that threads which are no cores use to reach this core.
     pub(super) fn own_sender(&self) -> MessageSender<Work> {
         self.senders[self.number].clone()
     }
@@ -212,12 +211,12 @@ impl Worker {
     /// Tells every core that no more messages will come.
     pub(super) fn stop_all(&self) {
         for sender in &self.senders {
-            // A core that is gone has stopped.
+            // A core that is gone has stopped already.
             let _gone = sender.send(Message::Stop);
         }
     }
 
-    /// Tells this core the same.
+    /// Tells this core that no more messages will come.
     pub(super) fn stop(&self) {
         let _gone = self.senders[self.number].send(Message::Stop);
     }
@@ -230,7 +229,7 @@ impl Worker {
                     let worker = Rc::clone(&self);
                     self.spawner.spawn(async move {
                         let answer = work(Rc::clone(&worker)).await;
-                        // Nobody waits any more on a core that is gone.
+                        // On a core that is gone, no task waits for the answer.
                         let _gone = worker.senders[from].send(Message::Answer { token, answer });
                     });
                 }

@@ -1,4 +1,4 @@
-//! Along the frames of a log, with a reason where it ends.
+//! Walks along the frames of a log and says why it ends.
 
 use super::table::{Parsed, parse_record};
 use super::{DumpLine, DumpValue, word};
@@ -7,15 +7,15 @@ use crate::bytes::Take;
 use crate::frame::{self, HEADER_BYTES};
 use crate::{Disk, Error, Layout};
 
-/// A frame that was found: where the next one belongs, and where it may be else.
+/// A frame that was found: where the next one belongs, and the alternative place.
 struct Found {
     next: FramePlace,
     spare: u32,
     epoch: u64,
 }
 
-/// All of the log that is kept: from the older checkpoint on, and from the newest one on where
-/// damage lies between the two.
+/// Dumps all of the log that is kept: from the older checkpoint on, and again from the newest one
+/// if the first walk did not reach it because of damage.
 pub(super) async fn walk(
     disk: &Disk,
     layout: &Layout,
@@ -31,7 +31,7 @@ pub(super) async fn walk(
     Ok(())
 }
 
-/// Answers the sequence of the frame that is not there.
+/// Returns the sequence of the first missing frame.
 async fn walk_from(
     start: FramePlace,
     disk: &Disk,
@@ -70,7 +70,7 @@ async fn walk_from(
     }
 }
 
-/// Where frames end, and whether that is where they should.
+/// Says where the frames end, and whether that is where they should end.
 fn end(place: &FramePlace, here: &str, spare: u32, there: &str, anchor: &Anchor) -> DumpLine {
     let last = place.sequence - 1;
     let verdict = if last < anchor.flushed.max(anchor.newest.end) {
@@ -94,8 +94,8 @@ fn end(place: &FramePlace, here: &str, spare: u32, there: &str, anchor: &Anchor)
     }
 }
 
-/// The frame that belongs at a place, told with its records; or why there is none. The bytes of the
-/// last cluster are kept.
+/// Dumps the frame expected at a place with its records, or says why there is none. The bytes of
+/// the last cluster read are kept.
 async fn look(
     disk: &Disk,
     layout: &Layout,
@@ -141,7 +141,7 @@ async fn look(
     Ok(Ok(Found { next, spare: header.next_cluster, epoch: header.epoch }))
 }
 
-/// Why there is no whole frame of this file system.
+/// Why these bytes are not a whole frame of this file system.
 fn objection(bytes: &[u8], layout: &Layout) -> String {
     let mut take = Take(bytes);
     let (magic, checksum) = (take.array::<4>().unwrap_or_default(), take.u32().unwrap_or_default());

@@ -1,10 +1,10 @@
-//! The fields of every record, as docs/logfs/format.md lists them.
+//! The fields of every record, as listed in docs/logfs/format.md.
 
 use super::{DumpValue, word};
 use crate::attributes::InodeKind;
 use crate::bytes::Take;
 
-/// What a field is.
+/// The type of a field.
 #[derive(Debug, Clone, Copy)]
 enum Field {
     U32,
@@ -13,17 +13,17 @@ enum Field {
     Mode,
     /// A checksum, four bytes.
     Checksum,
-    /// Where content lies; all ones in the log.
+    /// A place of content; all ones for content in the log.
     Place,
-    /// One byte.
+    /// The kind of an inode, one byte.
     Kind,
-    /// One byte of length, then that number of bytes.
+    /// A length byte, then that number of bytes.
     Name,
-    /// Two bytes of length, then that number of bytes.
+    /// Two length bytes, then that number of bytes.
     Target,
-    /// All bytes that are left, as text or as content.
+    /// The remaining bytes, as text or as content.
     Rest,
-    /// The fields that follow, again and again to the end.
+    /// The fields that follow, repeated to the end.
     Repeat(&'static [(&'static str, Field)]),
 }
 
@@ -51,7 +51,7 @@ const STRETCH: Fields = &[("offset", U64), ("length", U64), ("place", Place)];
 const SUMS: Fields = &[("place", U64), ("checksums", Repeat(&[("checksum", Checksum)]))];
 const NAMED: Fields = &[("directory", U64), ("name", Name), ("inode", U64), ("kind", KindByte), ("time_ns", U64)];
 
-/// Type, name, and groups of fields one behind the other.
+/// Type, name, and groups of fields in order.
 const TABLE: &[(u8, &str, &[Fields])] = &[
     (0x01, "checkpoint begins", &[&[("serial", U64)]]),
     (0x02, "checkpoint ends", &[&[("inodes", U64)]]),
@@ -101,16 +101,16 @@ const TABLE: &[(u8, &str, &[Fields])] = &[
     (0x31, "remove extended attribute", &[&[("inode", U64), ("name", Name), ("time_ns", U64)]]),
 ];
 
-/// What the front of some bytes is.
+/// The result of parsing the start of some bytes.
 pub(super) enum Parsed {
     Record {
         fields: Vec<(&'static str, DumpValue)>,
-        /// Bytes of it, head included.
+        /// Bytes of the record, header included.
         length: usize,
     },
     Damaged {
         why: String,
-        /// Where the next record would be.
+        /// Distance to the next possible record.
         length: usize,
     },
 }

@@ -1,4 +1,4 @@
-//! The dump beside what opening reads, and of images that are damaged.
+//! Compares the dump with what opening reads, and dumps damaged images.
 
 use iolab_disk::RamDisk;
 use iolab_executor::{Executor, ReadyOrder};
@@ -84,8 +84,7 @@ fn damage_is_told_with_place_and_reason() {
         let ends: Vec<&DumpLine> = lines.iter().filter(|line| line.kind == "end").collect();
         assert_eq!(number(ends[0], "offset"), number(second, "offset"));
         assert!(matches!(field(ends[0], "why"), DumpValue::Word(text) if text.contains(why)), "{:?}", ends[0]);
-        // The damage lies before the newest checkpoint, which is told with all that comes behind
-        // it.
+        // The damage lies before the newest checkpoint, which is dumped with everything after it.
         let newest = number(&lines[2], "first_sequence");
         let told: Vec<usize> =
             lines.iter().filter(|line| line.kind == "frame").map(|line| number(line, "sequence")).collect();

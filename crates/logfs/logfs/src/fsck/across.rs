@@ -1,5 +1,5 @@
-//! Invariants across domains. That no cluster has two owners is one of the owner map, which cannot
-//! say otherwise, and of each domain, whose content lies in its own clusters.
+//! Invariants across domains. That no cluster has two owners needs no check here: the owner map
+//! cannot express it, and each domain is checked to have its content in its own clusters.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::domains::{Double, part_of, unite};
 use crate::record::{InodeId, Record, Rename, Spot};
 use crate::recovery::Loaded;
 
-/// Every inode of a domain has a number of that domain, apart from the root.
+/// Checks that every inode except the root has a number of its own domain.
 pub(super) fn foreign_numbers(loaded: &mut Loaded) -> Vec<Inconsistency> {
     let domain = loaded.layout.domain;
     let is_own =
@@ -34,7 +34,7 @@ pub(super) fn foreign_numbers(loaded: &mut Loaded) -> Vec<Inconsistency> {
     faults
 }
 
-/// A top-level name is in one domain only, intents taken as carried out.
+/// Checks that each top-level name is in one domain only, with intents treated as carried out.
 pub(super) fn double_names(domains: &mut [Loaded]) -> Vec<Inconsistency> {
     let parts: Vec<_> = domains.iter().map(|loaded| part_of(&loaded.tree)).collect();
     let (_, doubles) = unite(&parts);
@@ -48,7 +48,7 @@ pub(super) fn double_names(domains: &mut [Loaded]) -> Vec<Inconsistency> {
         let spot = |name| Spot { directory: InodeId::ROOT, name };
         let (from, to) = (spot(name), spot(another));
         let rename = Rename { from, to, inode, kind, replaced: InodeId(0), time: 0 };
-        // It cannot fail: the old name was just found, and the new one is free everywhere.
+        // This cannot fail: the old name was just found, and the new one is free in all domains.
         let _renamed = tree.apply(&Record::Rename(Box::new(rename)), &mut Vec::new());
     }
     faults

@@ -1,5 +1,4 @@
-//! Whether the content of files is what was written: every block that a file holds is read and held
-//! against its checksum.
+//! Checks file content: reads every block that a file holds and compares it with its checksum.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -10,33 +9,32 @@ use crate::record::{InodeId, InodeKind};
 use crate::recovery::{Loaded, OnLoss, load, read_map};
 use crate::{Disk, Error};
 
-/// Reads under way at once.
+/// Most reads in flight.
 const AHEAD: usize = 8;
 /// Most bytes of a read.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// A part of a file that is not what was written, or cannot be read.
+/// A part of a file that does not match its checksum, or cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadContent {
     /// The file.
     pub inode: InodeId,
-    /// One of its names, with all directories; empty when it has none.
+    /// One of its names with its full path; empty when it has none.
     pub path: Vec<u8>,
-    /// The first byte in the file that is concerned.
+    /// The first byte concerned, as an offset in the file.
     pub offset: u64,
-    /// What the device said, if it said something.
+    /// The device error, if there was one.
     pub error: Option<Error>,
 }
 
-/// What looking at content found.
+/// The result of checking content.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ContentReport {
-    /// Bytes of content that are what they were.
+    /// Bytes of content that match their checksums.
     pub good_bytes: u64,
-    /// Bytes of which no checksum is known: written by version 1 of the format, and never moved
-    /// since.
+    /// Bytes without a known checksum: written by version 1 of the format, and never moved since.
     pub unproven_bytes: u64,
-    /// Parts that are not: one for each stretch that was read, in no particular order.
+    /// Bad parts: one for each stretch that was read, in no particular order.
     pub bad: Vec<BadContent>,
 }
 
@@ -48,18 +46,18 @@ struct Part {
     length: u64,
 }
 
-/// Reads the content of all files of a file system that is not open. Nothing is changed.
+/// Reads the content of all files of a file system that is not open. Changes nothing.
 ///
 /// # Errors
-/// [`Error::Unusable`] and [`Error::Corrupt`] for what cannot even be read.
+/// [`Error::Unusable`] and [`Error::Corrupt`] when the file system cannot be read at all.
 pub async fn check_content(disk: &Disk) -> Result<ContentReport, Error> {
     check_content_told(disk, &mut |_| {}).await
 }
 
-/// The same; `told` is told on the way how many bytes have been looked at.
+/// As [`check_content`]; also calls `told` with the number of bytes checked so far.
 ///
 /// # Errors
-/// [`Error::Unusable`] and [`Error::Corrupt`] for what cannot even be read.
+/// [`Error::Unusable`] and [`Error::Corrupt`] when the file system cannot be read at all.
 pub async fn check_content_told(disk: &Disk, told: &mut dyn FnMut(u64)) -> Result<ContentReport, Error> {
     let (layout, owners) = read_map(disk).await?;
     let mut report = ContentReport::default();
@@ -98,7 +96,7 @@ async fn check_domain(disk: &Disk, loaded: &Loaded, report: &mut ContentReport, 
     }
 }
 
-/// The stretches of all files, in pieces that are read at once.
+/// The stretches of all files, split into pieces that are each one read.
 fn parts(loaded: &Loaded) -> impl Iterator<Item = Part> {
     let block = u64::from(loaded.layout.block_bytes);
     let of_file = move |(inode, node): (InodeId, &crate::tree::Inode)| {
@@ -109,7 +107,7 @@ fn parts(loaded: &Loaded) -> impl Iterator<Item = Part> {
             let Some(end) = place.checked_add(extent.length).and_then(|end| end.checked_next_multiple_of(block)) else {
                 continue;
             };
-            // A stretch longer than the disk is not cut into pieces: one that cannot be will do.
+            // Do not split a stretch longer than the disk: one read that fails reports it.
             let step = if loaded.layout.holds(start, end - start) { MOST_BYTES } else { end - start };
             let mut at = start;
             while at < end {
@@ -143,7 +141,7 @@ async fn judge(loaded: &Loaded, part: Part, read: Transfer, report: &mut Content
     }
 }
 
-/// A path of every inode that has one.
+/// A path for every inode that has one.
 fn paths(loaded: &Loaded) -> HashMap<InodeId, Vec<u8>> {
     let mut paths = HashMap::from([(InodeId::ROOT, Vec::new())]);
     let mut open = vec![InodeId::ROOT];

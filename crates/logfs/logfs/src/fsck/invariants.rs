@@ -1,4 +1,5 @@
-//! The invariants of a loaded file system. Each step finds what breaks one and mends it in memory.
+//! The invariants of a loaded file system. Each step finds violations of one and repairs them in
+//! memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,10 +11,10 @@ use crate::record::{InodeId, InodeKind, Node, Record, Spot, Stretch};
 use crate::recovery::Loaded;
 use crate::tree::{Tree, is_name, shown};
 
-/// Where inodes without a name go.
+/// The directory for inodes without a name.
 const LOST_AND_FOUND: &[u8] = b"lost+found";
 
-/// Mends everything in memory and tells what it was.
+/// Repairs everything in memory and returns the faults found.
 pub(super) fn mend(loaded: &mut Loaded) -> Vec<Inconsistency> {
     let mut faults = root(&mut loaded.tree);
     faults.extend(impossible_names(&mut loaded.tree));
@@ -30,19 +31,19 @@ fn fault(kind: InconsistencyKind, what: String) -> Inconsistency {
     Inconsistency { kind, what }
 }
 
-/// There is a root, and it is a directory. Everything else here begins at it.
+/// There is a root, and it is a directory. All other checks start there.
 fn root(tree: &mut Tree) -> Vec<Inconsistency> {
     let found = tree.get(InodeId::ROOT).map(|node| node.attributes.kind);
     if found == Some(InodeKind::Directory) {
         return Vec::new();
     }
-    // It cannot fail: a node says all about its inode, whatever was there.
+    // This cannot fail: a node replaces whatever the inode was before.
     let _made = tree.apply(&Record::Node(Tree::root(0o755, 0)), &mut Vec::new());
     let was = found.map_or_else(|| "is missing".to_owned(), |_| "is not a directory".to_owned());
     vec![fault(InconsistencyKind::Root, format!("inode {}, the root directory, {was}", InodeId::ROOT.0))]
 }
 
-/// Names are names: a reader of this disk may hand them to a system that takes `..` and `/` for
+/// Names are valid: a reader of this disk may pass them to a system to which `..` and `/` mean
 /// something else.
 fn impossible_names(tree: &mut Tree) -> Vec<Inconsistency> {
     let mut bad: Vec<(InodeId, Vec<u8>)> = Vec::new();
@@ -69,8 +70,8 @@ fn impossible_names(tree: &mut Tree) -> Vec<Inconsistency> {
     bad.into_iter().map(rename).collect()
 }
 
-/// Names lead to inodes of their kind, and to each directory leads one name. Walks from the root,
-/// so that the first name found counts.
+/// Names lead to inodes of their kind, and each directory has only one name. Walks from the root,
+/// so that the first name found is kept.
 fn bad_names(tree: &mut Tree) -> Vec<Inconsistency> {
     let mut bad: Vec<(InodeId, Vec<u8>)> = Vec::new();
     let mut named = BTreeSet::from([InodeId::ROOT]);
@@ -118,14 +119,13 @@ fn nameless(tree: &mut Tree) -> Vec<Inconsistency> {
                 }
             }
         }
-        // Directories first: what is in them comes with them.
+        // Directories first: what is in them becomes reachable with them.
         let lost = tree.iter().filter(|(inode, _)| !reached.contains(inode));
         let lost = lost.max_by_key(|(inode, node)| (node.names().is_some(), std::cmp::Reverse(*inode)));
         let Some((inode, node)) = lost else { return faults };
         let kind = node.attributes.kind;
         faults.push(fault(InconsistencyKind::NoName, format!("no directory entry refers to inode {}", inode.0)));
-        // A circle of directories: the one that is taken out loses the name that it has in the
-        // circle.
+        // In a cycle of directories, the one that is moved out loses its name within the cycle.
         let holders: Vec<(InodeId, Vec<u8>)> = names_of(tree, inode);
         for (directory, name) in holders {
             tree.repair(directory, |node| node.names_mut().and_then(|names| names.remove(&name)));
@@ -145,30 +145,30 @@ fn names_of(tree: &Tree, wanted: InodeId) -> Vec<(InodeId, Vec<u8>)> {
     found
 }
 
-/// The directory for what has no name, made when there is none.
+/// Returns the directory for what has no name, and creates it if necessary.
 fn lost_and_found(tree: &mut Tree) -> InodeId {
     let found = |tree: &Tree, name: &[u8]| tree.get(InodeId::ROOT)?.names()?.get(name);
     let mut name = LOST_AND_FOUND.to_vec();
     loop {
         match found(tree, &name) {
             Some((inode, InodeKind::Directory)) => return inode,
-            // Taken by something else.
+            // Another inode has the name.
             Some(_) => name.push(b'+'),
             None => break,
         }
     }
-    // The next number, or one that is free where a forged number has used them up.
+    // The next number, or a free one if a forged number has used them up.
     let numbers = std::iter::successors(Some(tree.serial), |number| Some(number.wrapping_add(1))).skip(1);
     let inode = numbers.map(InodeId).find(|inode| inode.0 > InodeId::ROOT.0 && tree.get(*inode).is_none());
     let inode = inode.unwrap_or(InodeId::ROOT);
     let node = Node { inode, ..Tree::root(0o700, 0) };
     let spot = Spot { directory: InodeId::ROOT, name };
-    // It cannot fail: the number is new and the name free.
+    // This cannot fail: the number is new and the name is free.
     let _made = tree.apply(&Record::Create { spot, node }, &mut Vec::new());
     inode
 }
 
-/// Directories know the directory they are in.
+/// Every directory records the directory it is in.
 fn parents(tree: &mut Tree) -> Vec<Inconsistency> {
     let mut right = BTreeMap::from([(InodeId::ROOT, InodeId::ROOT)]);
     for (directory, node) in tree.iter() {
@@ -186,7 +186,7 @@ fn parents(tree: &mut Tree) -> Vec<Inconsistency> {
     faults
 }
 
-/// Link counts are what they count.
+/// Link counts equal the number of names.
 fn link_counts(tree: &mut Tree) -> Vec<Inconsistency> {
     let mut right: BTreeMap<InodeId, u32> = BTreeMap::new();
     for (inode, node) in tree.iter() {
@@ -231,7 +231,7 @@ fn beyond_end(tree: &mut Tree) -> Vec<Inconsistency> {
 fn overlaps(loaded: &mut Loaded) -> Vec<Inconsistency> {
     let mut clusters = ClusterTable::new(&loaded.layout, &loaded.owners);
     for cluster in loaded.end.clusters() {
-        // A log that uses a cluster twice is refused when the file system is put to work.
+        // A log that uses a cluster twice is refused when the file system is started.
         let _claimed = clusters.claim_for_log(cluster);
     }
     let mut bad: Vec<(InodeId, Stretch)> = Vec::new();
@@ -247,8 +247,8 @@ fn overlaps(loaded: &mut Loaded) -> Vec<Inconsistency> {
             }
         }
     };
-    // A cluster is given to somebody else when nothing in it is live: where changes are missing,
-    // what came later is what is there.
+    // A cluster is reallocated only when nothing in it is live. If changes are missing, the later
+    // content is therefore the right one.
     claim(true);
     claim(false);
     let mut faults = Vec::new();

@@ -1,10 +1,10 @@
-//! How an image is cleaned where whoever opens it does not say, as the bootstrap record keeps it
+//! The default cleaning settings of an image, as stored in the bootstrap record
 //! (docs/logfs/format.md, "Bootstrap record").
 
 use crate::bytes::{Put, Take};
 use crate::cleaning::{CleaningDefaults, Policy, ReadingCost};
 
-/// Where it stands in the record.
+/// Offset in the record.
 pub(super) const AT: usize = 256;
 
 const HAS_POLICY: u32 = 1;
@@ -36,7 +36,7 @@ pub(super) fn encode(defaults: &CleaningDefaults, record: &mut Vec<u8>) {
     record.put_u64(reading.map_or(0, |reading| reading.kib_ns));
 }
 
-/// A policy that this program does not know is none.
+/// A policy that this program does not know is treated as none.
 pub(super) fn decode(record: &[u8]) -> Option<CleaningDefaults> {
     let mut take = Take(record.get(AT..)?);
     let (there, kind, share, _reserved) = (take.u32()?, take.u32()?, take.u32()?, take.u32()?);

@@ -12,7 +12,7 @@ use crate::{Error, LogFs};
 pub enum Occupied {
     /// Replaces it, as `rename(2)` does.
     Replace,
-    /// Answers [`Error::Exists`] (`RENAME_NOREPLACE`).
+    /// Fails with [`Error::Exists`] (`RENAME_NOREPLACE`).
     Refuse,
     /// Gives it to what had the other name (`RENAME_EXCHANGE`); [`Error::NotFound`] when the name is
     /// free.

@@ -1,4 +1,4 @@
-//! Bodies of records, read from their bytes; what is none is `None`.
+//! Decodes the bodies of records; an invalid one gives `None`.
 
 use super::{Attributes, InodeId, InodeKind, Node, Proof, Record, Relocate, Rename, SUMS, Spot, Stretch, SumList};
 use crate::bytes::Take;
@@ -103,7 +103,7 @@ fn content(code: u8, take: &mut Take<'_>) -> Option<Record> {
     })
 }
 
-/// The code of the next record and its body, taken off `take`.
+/// Takes the next record off `take`, as its code and body.
 pub(crate) fn split_head<'a>(take: &mut Take<'a>) -> Option<(u8, &'a [u8])> {
     let code = take.u8()?;
     let [a, b, c] = take.array::<3>()?;
@@ -123,7 +123,7 @@ fn take_name(take: &mut Take<'_>) -> Option<Vec<u8>> {
     take.bytes(usize::from(length)).map(<[u8]>::to_vec)
 }
 
-/// One of the entries of a directory, as a checkpoint lists them.
+/// One entry of a directory, as listed in a checkpoint.
 pub(crate) fn take_entry<'a>(take: &mut Take<'a>) -> Option<(&'a [u8], InodeId, InodeKind)> {
     let (inode, kind) = (take_inode(take)?, take_kind(take)?);
     let length = take.u8()?;
@@ -150,7 +150,7 @@ pub(crate) fn take_stretch(take: &mut Take<'_>) -> Option<Stretch> {
     Some(Stretch { offset: take.u64()?, length: take.u64()?, place: take.u64()? })
 }
 
-/// The rest of a body, as checksums.
+/// The rest of a body as checksums.
 fn take_sums(take: &mut Take<'_>) -> Option<SumList> {
     let (sums, rest) = take.rest().as_chunks::<4>();
     rest.is_empty().then(|| sums.iter().map(|sum| u32::from_le_bytes(*sum)).collect())

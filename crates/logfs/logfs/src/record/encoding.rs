@@ -1,12 +1,12 @@
-//! How the bodies of records are written.
+//! Encodes the bodies of records.
 
 use super::{InodeId, InodeKind, Node, Proof, Record, Spot, Stretch};
 use crate::bytes::Put;
 
-/// The code of the record by which checkpoints describe checksums.
+/// The code of the record that holds checksums in a checkpoint.
 pub(crate) const SUMS: u8 = 0x08;
 
-/// Appends a record's head and its body.
+/// Appends a record's header and body.
 pub(crate) fn with_head<T>(out: &mut Vec<u8>, code: u8, body: impl FnOnce(&mut Vec<u8>) -> T) -> T {
     out.put_u32(u32::from(code));
     let start = out.len();
@@ -94,7 +94,7 @@ impl Record {
         }
     }
 
-    /// The bodies of records about what is in a file.
+    /// The bodies of records about file content.
     fn encode_content(&self, out: &mut Vec<u8>) {
         match self {
             Record::WriteInline { inode, offset, time, content } => {

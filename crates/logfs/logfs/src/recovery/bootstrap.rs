@@ -1,5 +1,5 @@
-//! What is read before any log: the bootstrap record, the owner map and the anchors, each from its
-//! copy if need be.
+//! Reads what is needed before any log: the bootstrap record, the owner map and the anchors, each
+//! from its copy if necessary.
 
 use std::rc::Rc;
 
@@ -7,10 +7,10 @@ use crate::anchor::Anchor;
 use crate::domains::{Owners, read_owners};
 use crate::{Disk, Error, Layout};
 
-/// Reads the bootstrap record, from its copy if need be; also says which of the two are good.
+/// Reads the bootstrap record, from its copy if necessary; also returns which of the two are valid.
 pub(crate) async fn read_layout(disk: &Disk) -> Result<(Layout, [bool; 2]), Error> {
     let geometry = disk.geometry();
-    // The longest record, so that blocks of any size are seen.
+    // Read as much as the largest block, so that blocks of any size are found.
     let bytes = 4096_u64.next_multiple_of(u64::from(geometry.block_bytes)).min(geometry.size_bytes);
     let check = |layout: Layout| {
         let end = layout.start_of(layout.clusters);
@@ -23,15 +23,15 @@ pub(crate) async fn read_layout(disk: &Disk) -> Result<(Layout, [bool; 2]), Erro
     if let Ok(layout) = first {
         let copy_at = layout.bootstrap_places()[1];
         let copy = disk.read(copy_at, layout.block_bytes as usize).await;
-        // A crash may leave the copy of the generation before: opening writes it anew.
-        // How to clean may be told by one of the two alone.
+        // A crash may leave the copy at the previous generation; opening rewrites it. Only one of
+        // the two may have the cleaning settings.
         let is_same = |copy: Layout| Layout { cleaning: layout.cleaning, ..copy.current() } == layout.current();
         let fits = |copy: Layout| is_same(copy) || copy.precedes(&layout);
         let copy_is_good = copy.is_ok_and(|bytes| Layout::decode(&bytes).is_ok_and(fits));
         return Ok((layout, [true, copy_is_good]));
     }
-    // The copy's place depends on sizes that only the record knows: every possible end of a last
-    // cluster is tried.
+    // The copy's place depends on sizes that only the record contains: try every possible end of
+    // the last cluster.
     for cluster_bits in 14..=24 {
         let end = geometry.size_bytes >> cluster_bits << cluster_bits;
         for block_bits in 9..=16 {
@@ -51,11 +51,11 @@ pub(crate) async fn read_layout(disk: &Disk) -> Result<(Layout, [bool; 2]), Erro
     first.map(|layout| (layout, [true, false]))
 }
 
-/// The anchor to go by, and which of the two blocks hold good ones.
+/// The anchor to use, and which of the two blocks hold valid ones.
 pub(crate) async fn read_anchor(disk: &Disk, layout: &Layout) -> Result<(Anchor, [bool; 2]), Error> {
     let mut found = [None, None];
     for (place, found) in Anchor::places(layout).into_iter().zip(&mut found) {
-        // A block that cannot be read is as good as one that holds nothing.
+        // A block that cannot be read counts as one without an anchor.
         let bytes = disk.read(place, layout.block_bytes as usize).await;
         *found = bytes.ok().and_then(|bytes| Anchor::decode(&bytes, layout));
     }

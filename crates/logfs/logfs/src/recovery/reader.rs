@@ -1,5 +1,5 @@
-//! Reads the clusters of the log one after the other, ahead where they follow one another on the
-//! disk, as those of a checkpoint mostly do.
+//! Reads the clusters of the log one after the other, with read-ahead while they are adjacent on
+//! the disk, as those of a checkpoint usually are.
 
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -10,17 +10,17 @@ use super::How;
 use crate::disk::Transfer;
 use crate::{Disk, Error, Layout};
 
-/// Most clusters under way.
+/// Most clusters read ahead.
 const AHEAD: u32 = 4;
 
-/// Clusters that were asked for, and those that may come next.
+/// Clusters that were requested, and those that may come next.
 pub(super) struct Reader {
     disk: Disk,
     layout: Layout,
     kept: Option<(u32, Rc<Buffer>)>,
     ahead: VecDeque<(u32, Transfer)>,
     how: How,
-    /// How many clusters in a row followed one another.
+    /// How many consecutive requests were for adjacent clusters.
     row: u32,
 }
 
@@ -36,7 +36,7 @@ impl Reader {
         }
         let follows = self.kept.as_ref().is_some_and(|(number, _)| number.checked_add(1) == Some(cluster));
         self.row = if follows { self.row + 1 } else { 0 };
-        // What was read ahead in vain is let go.
+        // Drop clusters that were read ahead in vain.
         while self.ahead.front().is_some_and(|(number, _)| *number != cluster) {
             self.ahead.pop_front();
         }
@@ -57,7 +57,7 @@ impl Reader {
         Ok(bytes)
     }
 
-    /// Whatever blocks of a cluster can be read, zeroes in place of the others.
+    /// All readable blocks of a cluster, with zeroes in place of the others.
     async fn by_blocks(&self, cluster: u32) -> Buffer {
         let block = self.layout.block_bytes as usize;
         let mut all = Buffer::zeroed(self.layout.cluster_bytes as usize);

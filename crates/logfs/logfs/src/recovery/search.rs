@@ -1,9 +1,9 @@
-//! Where the log of a domain begins that no anchor leads to any more: every cluster that the domain
-//! owns is looked through for the frames of its log, and the newest checkpoint that is whole is
-//! where reading begins.
+//! Finds the beginning of the log of a domain that no anchor leads to any more: searches every
+//! cluster that the domain owns for frames of its log, and starts reading at the newest whole
+//! checkpoint.
 //!
-//! For repairs alone. Whoever can write files and knows the file system's id can make blocks that
-//! look like frames; an anchor is what tells the log from them.
+//! For repairs only. Anyone who can write files and knows the file system's id can make blocks that
+//! look like frames; only an anchor distinguishes the log from them.
 
 use super::How;
 use super::reader::Reader;
@@ -15,21 +15,21 @@ use crate::frame::{Frame, Header, Search};
 use crate::record::{Record, split_head};
 use crate::{Disk, Error, Layout};
 
-/// Most checkpoints that are tried, the newest first.
+/// Most checkpoints tried, the newest first.
 const MOST_TRIES: usize = 16;
-/// The code of the record that begins a checkpoint, which is the first of its frame.
+/// The code of the record that begins a checkpoint, the first in its frame.
 const CHECKPOINT_BEGIN: u8 = 0x01;
 
-/// Where a frame stands in the order of all: an epoch above all others begins a log anew, with
-/// sequences from 1 on.
+/// Position of a frame in the order of all frames: epoch and sequence. A new log begins with an
+/// epoch above all others, and sequences from 1 on.
 type Order = (u64, u64);
 
-/// What was found of a log.
+/// The frames found.
 #[derive(Debug, Default)]
 struct Frames {
     begins: Vec<(Order, FramePlace)>,
     ends: Vec<Order>,
-    /// Of every frame, and what it saw flushed.
+    /// Of every frame, its position and the last frame it knew to be flushed.
     flushed: Vec<(Order, u64)>,
 }
 
@@ -48,8 +48,8 @@ impl Frames {
         }
     }
 
-    /// The checkpoints whose beginnings and ends are there, the newest first. What began and was
-    /// not ended has another beginning behind it.
+    /// The checkpoints whose beginnings and ends were found, the newest first. A checkpoint that
+    /// began and did not end is followed by another beginning.
     fn checkpoints(&self) -> impl Iterator<Item = (Order, Generation)> {
         let mut ends = self.ends.clone();
         ends.sort_unstable_by(|one, other| other.cmp(one));
@@ -62,7 +62,7 @@ impl Frames {
     }
 }
 
-/// An anchor that leads to the newest checkpoint which is whole; `None` when there is none.
+/// An anchor that leads to the newest whole checkpoint; `None` when there is none.
 pub(super) async fn anchor(disk: &Disk, layout: &Layout, owners: &Owners) -> Result<Option<Anchor>, Error> {
     let mut reader = Reader::new(disk, layout, How::AcrossGaps);
     let mut frames = Frames::default();
@@ -77,7 +77,7 @@ pub(super) async fn anchor(disk: &Disk, layout: &Layout, owners: &Owners) -> Res
         }
         let since = frames.flushed.iter().filter(|((epoch, sequence), _)| *epoch >= begin.0 && *sequence >= begin.1);
         let flushed = since.map(|(_, flushed)| *flushed).max().unwrap_or(0).max(newest.end);
-        // The log itself says the rest: which numbers were given, and how many changes there are.
+        // The log itself gives the rest: the numbers assigned, and the number of changes.
         return Ok(Some(Anchor {
             number: 1,
             epoch,

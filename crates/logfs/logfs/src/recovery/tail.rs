@@ -10,16 +10,16 @@ use crate::record::{Proof, Record, Relocate};
 use crate::sums::sums_of;
 use crate::tree::Delta;
 
-/// Content that a doubtful frame refers to and that is not there.
+/// Missing content that a doubtful frame refers to.
 #[derive(Debug, Clone, Copy)]
 struct Missing {
     place: u64,
     length: u64,
     /// The frame, counted from 1.
     frame: usize,
-    /// How much of it files hold, after the frames so far.
+    /// How much of it belongs to files after the frames so far.
     live_bytes: u64,
-    /// After which frame nobody held it any more.
+    /// The frame after which no file held it any more.
     dead_at: Option<usize>,
 }
 
@@ -29,10 +29,10 @@ impl Missing {
         end.saturating_sub(self.place.max(place))
     }
 
-    /// Follows what a frame did to the disk.
+    /// Follows the changes of a frame on the disk.
     fn follow(&mut self, delta: &Delta, frame: usize) {
         match delta {
-            // Later frames put other content there, when this was dead.
+            // A placement by a later frame is other content, written there once this was dead.
             Delta::Placed { stretch, .. } if frame == self.frame => {
                 self.live_bytes += self.overlap(stretch.place, stretch.length);
             }
@@ -43,18 +43,17 @@ impl Missing {
         }
     }
 
-    /// Whether the first so many frames can do without it.
+    /// Whether a state after this number of frames does not need the content.
     fn allows(&self, frames: usize) -> bool {
         frames < self.frame || self.dead_at.is_some_and(|dead| dead <= frames)
     }
 }
 
 impl Walk<'_> {
-    /// Lets the frames take effect of which nothing proves that they were durable: as many as there
-    /// can be without a file that refers to content which is not there. Content that a frame refers
-    /// to and a later one lets go may well be missing: when the later one was durable, its cluster
-    /// was free to be written anew. Answers the sequence of the last frame that may take effect, if
-    /// not all may.
+    /// Decides about the frames that are not proven to have been durable: as many take effect as
+    /// possible without a file that refers to missing content. Content that one frame refers to and
+    /// a later one releases may be missing: once the later frame was durable, its cluster could be
+    /// reused. Returns the sequence of the last frame that may take effect, if not all may.
     pub(super) async fn settle_doubtful(&mut self) -> Result<Option<u64>, Error> {
         let mut missing: Vec<Missing> = Vec::new();
         let (mut frames, before) = (0, self.next.sequence - 1);
@@ -76,7 +75,7 @@ impl Walk<'_> {
         Ok((count < frames).then_some(before + count as u64))
     }
 
-    /// The content that a frame refers to and that is not what it was.
+    /// The content that a frame refers to and that does not match its checksum.
     async fn content_not_there(&self, frame: &Doubtful) -> Result<Vec<(u64, u64)>, Error> {
         let mut missing = Vec::new();
         let mut take = Take(frame.payload());
@@ -94,7 +93,7 @@ impl Walk<'_> {
         Ok(missing)
     }
 
-    /// Whether the disk holds what a record says it does.
+    /// Whether the disk holds the content of a record.
     async fn is_there(&self, place: u64, length: u64, proof: &Proof) -> Result<bool, Error> {
         let block = u64::from(self.layout.block_bytes);
         let start = place - place % block;
@@ -107,12 +106,12 @@ impl Walk<'_> {
         })
     }
 
-    /// Evidence that frames which had been durable are missing: the anchor's word, or a later
+    /// Evidence that frames that had been durable are missing, from the anchor or from a later
     /// frame.
     pub(super) async fn look_for_loss(&mut self) -> Result<Option<String>, Error> {
         let last = self.next.sequence - 1;
-        // As many changes as there are, and the checkpoint is whole: what is missing is a part of a
-        // later one.
+        // All changes are there and the checkpoint is whole: what is missing is a part of a later
+        // checkpoint.
         let is_all = self.how != How::Strictly
             && self.changes.is_some_and(|changes| changes == self.anchor.changes)
             && last >= self.anchor.newest.end;
@@ -125,8 +124,8 @@ impl Walk<'_> {
         for (cluster, offset) in places.into_iter().flatten() {
             let bytes = self.reader.read(cluster).await?;
             let later = Search::new(&bytes, offset, &layout).map(|(_, frame)| frame.header).find(|header| {
-                // An epoch begins with an anchor: one that the anchor does not know means that a
-                // later anchor is lost.
+                // An epoch begins with an anchor. One higher than the anchor's means that a later
+                // anchor is lost.
                 let is_later = header.sequence > last && header.epoch >= epoch;
                 is_later && (header.flushed > last || header.epoch > known)
             });

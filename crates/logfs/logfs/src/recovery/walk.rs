@@ -1,4 +1,4 @@
-//! The walk along the log: frame after frame from a checkpoint on, each taking effect when it is
+//! Walks along the log, frame after frame from a checkpoint on. Each frame takes effect when it is
 //! known to have been durable.
 
 mod gaps;
@@ -23,12 +23,12 @@ use crate::sums::Sums;
 use crate::tree::{Contradiction, Delta, ENTRIES, EXTENTS, Tree};
 use crate::{Disk, Error, Layout};
 
-/// A frame that nothing proves to have been durable yet.
+/// A frame that is not yet proven to have been durable.
 pub(super) struct Doubtful {
-    /// The cluster that it is in, and where in it its payload is.
+    /// The cluster that contains it, and the range of its payload.
     pub(super) bytes: Rc<Buffer>,
     pub(super) payload: Range<usize>,
-    /// Where the log goes on behind it.
+    /// Where the log continues after it.
     pub(super) after: FramePlace,
     pub(super) next_cluster: u32,
     pub(super) epoch: u64,
@@ -42,7 +42,7 @@ impl Doubtful {
     }
 }
 
-/// A frame that is where it belongs.
+/// A frame found at its expected place.
 pub(super) struct Found {
     pub(super) header: frame::Header,
     pub(super) bytes: Rc<Buffer>,
@@ -51,7 +51,7 @@ pub(super) struct Found {
     pub(super) checksum: u32,
 }
 
-/// The walk along the log.
+/// The state of a walk along the log.
 pub(super) struct Walk<'a> {
     pub(super) disk: &'a Disk,
     pub(super) layout: Layout,
@@ -60,30 +60,30 @@ pub(super) struct Walk<'a> {
     pub(super) last: u64,
     pub(super) tree: Tree,
     pub(super) sums: Sums,
-    /// Behind the last frame whose changes are in effect.
+    /// The place after the last frame that took effect.
     pub(super) next: FramePlace,
     pub(super) spare: u32,
     pub(super) epoch: u64,
     pub(super) chain: VecDeque<u32>,
     /// As [`LogEnd::kept`].
     pub(super) kept: Vec<u32>,
-    /// Changes in the frames that took effect; `None` when somebody did not count.
+    /// Changes in the frames that took effect; `None` when a frame has no count.
     pub(super) changes: Option<u32>,
     pub(super) doubtful: VecDeque<Doubtful>,
     pub(super) gaps: Gaps,
     /// Highest sequence known to be durable.
     pub(super) durable: u64,
     pub(super) recovery: Recovery,
-    /// Bytes of frames behind the checkpoint.
+    /// Bytes of frames after the checkpoint.
     pub(super) tail_bytes: u64,
-    /// What the frame that took effect last did to the disk.
+    /// What the last frame that took effect did to the disk.
     pub(super) deltas: Vec<Delta>,
     pub(super) reader: Reader,
     pub(super) how: How,
 }
 
 impl<'a> Walk<'a> {
-    /// At the newest checkpoint of the anchor, to go no further than the frame of this sequence.
+    /// Starts at the newest checkpoint of the anchor and ends at the frame of sequence `last`.
     pub(super) fn new(disk: &'a Disk, layout: Layout, anchor: Anchor, last: u64, how: How) -> Walk<'a> {
         let mut tree = Tree::new(layout.cluster_bytes);
         tree.loading = true;
@@ -116,8 +116,8 @@ impl<'a> Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Follows the frames as far as they go. Frames that are known to be durable take effect, the
-    /// others wait.
+    /// Follows the frames to the end. Frames that are known to be durable take effect, the others
+    /// wait.
     pub(super) async fn frames(&mut self) -> Result<(), Error> {
         let (mut place, mut spare, mut epoch) = (self.next, 0, 0);
         while place.sequence <= self.last {
@@ -155,7 +155,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Lets those of the frames that wait take effect that are known to be durable.
+    /// Applies those of the waiting frames that are known to be durable.
     pub(super) fn take_durable(&mut self) -> Result<(), Error> {
         while self.doubtful.front().is_some_and(|first| first.after.sequence - 1 <= self.durable) {
             let Some(first) = self.doubtful.pop_front() else { break };
@@ -164,7 +164,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// The frame that belongs at a place, if it is there.
+    /// The frame expected at a place, if it is there.
     pub(super) async fn frame_at(&mut self, place: FramePlace, epoch: u64) -> Result<Option<Found>, Error> {
         if u64::from(place.offset) + HEADER_BYTES as u64 > u64::from(self.layout.cluster_bytes) {
             return Ok(None);
@@ -200,11 +200,12 @@ impl Walk<'_> {
             self.recovery.records += 1;
             changes += u32::from(!Record::is_checkpoint(code));
             if Record::is_checkpoint(code) && !self.tree.loading {
-                // Part of a later checkpoint that no anchor names.
+                // A part of a later checkpoint that no anchor names.
                 continue;
             }
             let applied = match code {
-                // There are very many of these, and they are read without being made.
+                // There are very many of these: they are applied without being decoded into a
+                // `Record`.
                 ENTRIES | EXTENTS => self.tree.load(code, body, &mut self.deltas),
                 _ => Record::of(code, body).map(|record| {
                     self.sums.follow(&record);
@@ -249,7 +250,7 @@ impl Walk<'_> {
             return Err(Error::Corrupt("there is no root directory".to_owned()));
         }
         if is_lossy {
-            // Whether somebody had deleted what has no name is not known.
+            // It is not known whether an inode without a name had been deleted.
             self.tree.graveyard.clear();
         } else {
             self.tree.purge_nameless();

@@ -1,5 +1,5 @@
-//! Whether all frames of a part of the log are there, and where they belong: nothing of them takes
-//! effect.
+//! Checks whether all frames of a part of the log are there and in their places, without applying
+//! them.
 
 use super::How;
 use super::reader::Reader;
@@ -12,7 +12,7 @@ pub(crate) async fn is_whole(disk: &Disk, layout: &Layout, generation: Generatio
     is_whole_told(disk, layout, generation, epoch, |_| ()).await
 }
 
-/// The same, and tells how many bytes each frame took.
+/// As [`is_whole`]; also calls `told` with the bytes of each frame.
 pub(crate) async fn is_whole_told(
     disk: &Disk,
     layout: &Layout,

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-/// Bytes that an attribute takes in a checkpoint beside its name and value.
+/// Bytes of an attribute in a checkpoint in addition to its name and value.
 const HEAD_BYTES: u64 = 16;
 
-/// What one attribute takes.
+/// Bytes of one attribute in a checkpoint.
 pub(crate) fn cost_bytes(name: &[u8], value: &[u8]) -> u64 {
     HEAD_BYTES + (name.len() + value.len()) as u64
 }

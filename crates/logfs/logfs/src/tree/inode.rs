@@ -6,9 +6,9 @@ use super::extended::Extended;
 use crate::extents::ExtentMap;
 use crate::record::{Attributes, InodeId, InodeKind, Node};
 
-/// Bytes that a node takes in a checkpoint at most, its target left out.
+/// Most bytes of a node in a checkpoint, without its target.
 const NODE_BYTES: u64 = 96;
-/// Bytes that an extent takes, with its share of the record around it.
+/// Bytes of an extent in a checkpoint, with its share of the record around it.
 const EXTENT_BYTES: u64 = 32;
 
 #[derive(Debug)]
@@ -21,9 +21,9 @@ pub(crate) struct Inode {
     pub(crate) holders: u32,
     /// Whether it was made without a name, and may still get its first one (`O_TMPFILE`).
     pub(crate) may_be_named: bool,
-    /// Whether it waits in the queue of files whose small content may be moved out of memory.
+    /// Whether it is in the queue of files whose small content may be moved to the disk.
     pub(crate) in_queue: bool,
-    /// From which offset on that goes on next.
+    /// Offset where that continues next.
     pub(crate) queue_from: u64,
     /// Ticket of the last change that `fsync` waits for.
     pub(crate) changed_at: u64,
@@ -40,7 +40,7 @@ pub(crate) enum Content {
     Special(u32),
 }
 
-/// The entries of a directory, in the order of their bytes.
+/// The entries of a directory, in byte order.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     map: BTreeMap<Box<[u8]>, (InodeId, InodeKind)>,
@@ -64,7 +64,7 @@ impl Names {
         self.map.iter().map(|(name, (inode, kind))| (&name[..], *inode, *kind))
     }
 
-    /// Those behind `name`; all for the empty name.
+    /// The entries after `name`; all for the empty name.
     pub(crate) fn after(&self, name: &[u8]) -> impl Iterator<Item = (&[u8], InodeId, InodeKind)> {
         use std::ops::Bound::{Excluded, Unbounded};
         let range = self.map.range::<[u8], _>((Excluded(name), Unbounded));
@@ -79,8 +79,8 @@ impl Names {
         replaced
     }
 
-    /// Fills an empty directory at once; quick when the names are in order. False when a name is
-    /// there twice.
+    /// Fills an empty directory at once; quick when the names are sorted. Returns false when a name
+    /// occurs twice.
     pub(crate) fn fill<'a>(&mut self, entries: impl Iterator<Item = (&'a [u8], InodeId, InodeKind)>) -> bool {
         let mut count = 0;
         let counted = entries.inspect(|_| count += 1);
@@ -102,7 +102,7 @@ impl Names {
     }
 }
 
-/// Attributes of something new that belongs to root.
+/// Attributes of a new inode that belongs to root.
 pub(crate) fn fresh(kind: InodeKind, mode: u16, time: u64) -> Attributes {
     Attributes {
         kind,
@@ -185,7 +185,7 @@ impl Inode {
         self.file().map_or(0, ExtentMap::inline_bytes)
     }
 
-    /// About how many bytes it takes in a checkpoint, rather too many.
+    /// Upper estimate of its bytes in a checkpoint.
     pub(crate) fn cost_bytes(&self) -> u64 {
         NODE_BYTES
             + self.extended.cost_bytes()

@@ -1,6 +1,6 @@
-//! What records of checkpoints do. An inode is described in parts, and changes of it may lie
+//! Applies the records of checkpoints. An inode is described in parts, and changes of it may lie
 //! between them: a part says what its range of names or offsets holds at that point of the log,
-//! whatever earlier changes made of it.
+//! whatever earlier changes did.
 
 use super::names::is_name;
 use super::{Applied, Contradiction, Delta, Tree};
@@ -8,19 +8,19 @@ use crate::bytes::Take;
 use crate::extents::Extent;
 use crate::record::{InodeId, InodeKind, take_entry, take_inode, take_stretch};
 
-/// Codes of the records that are read without being made: those that a checkpoint consists of,
-/// apart from nodes.
+/// Codes of the checkpoint records that are applied without being decoded into a `Record`: all
+/// except nodes.
 pub(crate) const ENTRIES: u8 = 0x04;
 pub(crate) const EXTENTS: u8 = 0x05;
 
 impl Tree {
-    /// Whether more parts of an inode may come.
+    /// Whether more parts of an inode may follow.
     pub(super) fn is_incomplete(&self, inode: InodeId) -> bool {
         self.loading && self.incomplete == Some(inode)
     }
 
-    /// Applies the body of a record of entries or extents as it lies in the log; `None` when it is
-    /// none.
+    /// Applies the encoded body of a record of entries or extents; returns `None` when it is
+    /// invalid.
     pub(crate) fn load(&mut self, code: u8, body: &[u8], deltas: &mut Vec<Delta>) -> Option<Applied> {
         let mut take = Take(body);
         let inode = take_inode(&mut take)?;
@@ -45,7 +45,7 @@ impl Tree {
         }
     }
 
-    /// Entries that a directory has; some may be known from changes that came before.
+    /// Adds entries of a directory; some may already be known from earlier changes.
     pub(super) fn load_entries<'a>(
         &mut self,
         directory: InodeId,

@@ -1,4 +1,4 @@
-//! What records do to names and link counts.
+//! The effects of records on names and link counts.
 
 use super::{Applied, Contradiction, Tree};
 use crate::name_rules::{HIDDEN, check_name};
@@ -66,8 +66,7 @@ impl Tree {
         if added == Some(false) && !self.tolerant { Err(at(spot, "is taken")) } else { Ok(()) }
     }
 
-    /// Notes a name that no operation would have made. What to do about it is decided when
-    /// everything has been read.
+    /// Notes an invalid name. What to do about it is decided once everything has been read.
     pub(super) fn look_at_name(&mut self, (directory, name): (InodeId, &[u8]), kind: InodeKind) {
         if self.bad_name.is_none() && !is_name(directory, name, kind) {
             self.bad_name = Some(format!("inode {} has an entry {}", directory.0, shown(name)));
@@ -81,12 +80,12 @@ impl Tree {
         })?;
         match removed {
             Some(Some((found, _))) if found == inode => Ok(()),
-            // The rest of a directory that is being described is what it is after this.
+            // The rest of the directory being described already includes this change.
             Some(None) if self.is_incomplete(spot.directory) => Ok(()),
             None => Ok(()),
             Some(None) if self.tolerant => Ok(()),
             Some(Some((found, kind))) if self.tolerant => {
-                // Somebody else's name now: it stays.
+                // The name now belongs to another inode: it stays.
                 self.edit_with(spot.directory, |node| {
                     node.names_mut().map(|names| names.insert(&spot.name, found, kind))
                 })
@@ -104,7 +103,7 @@ impl Tree {
         })
     }
 
-    /// The directories in a directory are counted in its links.
+    /// Adds to a directory's links, which count its subdirectories.
     fn count(&mut self, directory: InodeId, by: i32) -> Applied {
         self.edit(directory, |node| {
             node.attributes.links = node.attributes.links.saturating_add_signed(by);
@@ -112,8 +111,8 @@ impl Tree {
     }
 }
 
-/// Whether a directory may have such an entry: a name, or in the root directory what stands for an
-/// intent.
+/// Whether an entry is valid in a directory: a normal name, or in the root directory the hidden
+/// name of an intent.
 pub(crate) fn is_name(directory: InodeId, name: &[u8], kind: InodeKind) -> bool {
     let is_intent = || {
         let number = name.strip_prefix(&[HIDDEN]).filter(|number| !number.is_empty());
@@ -123,7 +122,7 @@ pub(crate) fn is_name(directory: InodeId, name: &[u8], kind: InodeKind) -> bool 
     check_name(name).is_ok() || is_intent()
 }
 
-/// A name as it is told to people, the empty one too.
+/// A name as shown to people, the empty one included.
 pub(crate) fn shown(name: &[u8]) -> String {
     format!("\"{}\"", name.escape_ascii())
 }

@@ -1,5 +1,5 @@
-//! Inodes by number, in pages: numbers are given one after the other and never again, so that pages
-//! are dense. In the order of the numbers.
+//! Inodes by number, sorted, in pages. Numbers are assigned consecutively and never reused, so that
+//! pages are dense.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ impl Table {
         self.pages.get_mut(&(inode.0 / PAGE))?.nodes[(inode.0 % PAGE) as usize].as_mut()
     }
 
-    /// Puts an inode in; what was there is gone.
+    /// Inserts an inode, replacing any that is there.
     pub(super) fn insert(&mut self, inode: InodeId, node: Inode) {
         let empty = || Box::new(Page { nodes: [const { None }; PAGE as usize], used: 0 });
         let page = self.pages.entry(inode.0 / PAGE).or_insert_with(empty);
@@ -57,7 +57,7 @@ impl Table {
         Some(removed)
     }
 
-    /// All of them, in their order.
+    /// All inodes, in order.
     pub(super) fn into_nodes(self) -> impl Iterator<Item = (InodeId, Inode)> {
         self.pages.into_iter().flat_map(|(number, page)| {
             let numbered = page.nodes.into_iter().enumerate();
@@ -65,7 +65,7 @@ impl Table {
         })
     }
 
-    /// From `first` on.
+    /// The inodes from `first` on.
     pub(super) fn from(&self, first: InodeId) -> impl Iterator<Item = (InodeId, &Inode)> {
         let all = self.pages.range(first.0 / PAGE..).flat_map(|(number, page)| {
             let numbered = page.nodes.iter().enumerate();

@@ -1,4 +1,4 @@
-//! What no record of a sound disk says is a contradiction, and no sum of it overflows.
+//! Records that no sound disk contains are contradictions, and sums do not overflow.
 
 use super::*;
 use crate::record::{Proof, SumList};

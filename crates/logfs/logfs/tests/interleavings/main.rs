@@ -1,8 +1,8 @@
-//! Messages between cores under a model checker (loom): every order in which a core that sends and
-//! one that receives, and goes to sleep, can act, and every value that a weakly ordered processor
-//! may show them.
+//! Messages between cores under a model checker (loom): every order in which a sending core, and a
+//! receiving one that goes to sleep, can act, and every value that a weakly ordered processor may
+//! show them.
 //!
-//! The sources of the messages and of the executor's ready list are compiled here again, over
+//! The sources of the messages and of the executor's ready list are compiled here again, with
 //! loom's channel, atomics and threads. In the canary a fence does nothing.
 
 mod sync;
@@ -22,7 +22,7 @@ use messages::{Message, MessageReceiver};
 use ready::{Queue, Ready, Token};
 use sync::{model, model_without_fences};
 
-/// A device that no request is with.
+/// A device without requests.
 #[derive(Debug, Clone)]
 struct Disk;
 
@@ -34,11 +34,11 @@ impl Disk {
     fn turn(&self, _wait: bool) {}
 }
 
-/// The number of the task that reads.
+/// The number of the task that receives.
 const READER: usize = 7;
 
-/// A core that reads so many messages as `Executor::run` would have it: polls the reader while it
-/// is ready, and otherwise gives the driver the turn, which sleeps.
+/// A core that reads `messages` messages as `Executor::run` would: it polls the reader while that
+/// is ready; otherwise it lets the driver run, which sleeps.
 fn read(receiver: &MessageReceiver<()>, messages: usize) -> Vec<u64> {
     let ready = std::sync::Arc::<Ready>::default();
     let mut queue = Queue::new(&ready);
@@ -62,7 +62,7 @@ fn read(receiver: &MessageReceiver<()>, messages: usize) -> Vec<u64> {
     }
 }
 
-/// So many other cores post a message each. One that is lost leaves the reader asleep.
+/// `cores` other cores send a message each. A lost message leaves the reader asleep.
 fn messages_from(cores: u64) {
     let (sender, receiver) = MessageReceiver::<()>::new();
     let posting: Vec<_> = (0..cores)

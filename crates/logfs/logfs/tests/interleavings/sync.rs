@@ -1,7 +1,7 @@
-//! What messages and the ready list are made of, as loom has it; a cell that is set once, which
-//! loom has not; and sleep that says when it would be for ever.
+//! The primitives under messages and the ready list, from loom; a cell that is set once, which loom
+//! lacks; and a sleep that reports when it would last forever.
 //!
-//! Loom runs all threads of a model on one thread, so that one flag says whether fences do
+//! Loom runs all threads of a model on one thread, so that one flag controls whether fences do
 //! anything.
 
 use std::cell::Cell;
@@ -13,12 +13,11 @@ pub(crate) use thread::Thread;
 
 thread_local! {
     static HAS_FENCES: Cell<bool> = const { Cell::new(true) };
-    /// How many cores post.
+    /// Number of cores that send.
     static CORES: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Tries `test` with so many cores that post in every order, with at most two switches of threads
-/// that do not wait.
+/// Checks `test` with this number of sending cores in every order, with at most two preemptions.
 fn model_with(fences: bool, cores: u64, test: fn(u64)) {
     HAS_FENCES.set(fences);
     CORES.set(cores);
@@ -31,7 +30,7 @@ pub(crate) fn model(cores: u64, test: fn(u64)) {
     model_with(true, cores, test);
 }
 
-/// The same, with fences that do nothing.
+/// As `model_with`, with fences that do nothing.
 pub(crate) fn model_without_fences(cores: u64, test: fn(u64)) {
     model_with(false, cores, test);
 }
@@ -42,7 +41,7 @@ pub(crate) fn fence(order: Ordering) {
     }
 }
 
-/// A cell that one thread sets, once. What it holds is seen by whoever sees that it is set.
+/// A cell that one thread sets, once. A thread that sees that it is set also sees its value.
 #[derive(Debug)]
 pub(crate) struct OnceLock<T> {
     is_set: AtomicBool,
@@ -67,7 +66,7 @@ impl<T> OnceLock<T> {
     }
 }
 
-/// Sleeping of the one thread that reads.
+/// The sleep of the one thread that receives.
 pub(crate) mod thread {
     use loom::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -87,12 +86,12 @@ pub(crate) mod thread {
 
     impl Thread {
         pub(crate) fn unpark(&self) {
-            // A swap: loom lets a swap of the sleeper miss a store.
+            // A swap: otherwise loom lets the sleeper's swap miss a store.
             IS_WOKEN.swap(true, Ordering::AcqRel);
         }
     }
 
-    /// One of those who post is done: it wakes nobody any more.
+    /// A sending core is done: it wakes no thread any more.
     pub(crate) fn has_posted() {
         POSTED.fetch_add(1, Ordering::AcqRel);
     }

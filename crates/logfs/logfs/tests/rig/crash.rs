@@ -1,5 +1,5 @@
-//! Scripts that are crashed at every event of their device, and what the contract says about what
-//! is found afterwards.
+//! Scripts that are crashed at every event of their device, and what the contract allows to be
+//! found afterwards.
 
 use std::collections::BTreeMap;
 
@@ -11,25 +11,25 @@ use super::load::{Step, perform};
 use super::model::{Model, difference, snapshot};
 use super::{BLOCK, Bench, policy_by_turns, small_memory};
 
-/// What a script did, in terms of the device's events.
-pub(crate) struct Story {
+/// The history of a script, in terms of the device's events.
+pub(crate) struct ScriptHistory {
     pub(crate) trace: Trace,
     pub(crate) image: Vec<u8>,
     /// The model before each step, and after the last.
     pub(crate) states: Vec<Model>,
-    /// Events before each step began.
+    /// Number of events before each step began.
     begun: Vec<usize>,
-    /// (events, states): after so many events, this many steps are promised.
+    /// (events, states): after this number of events, this number of steps is promised.
     promises: Vec<(usize, usize)>,
 }
 
-/// Runs a script on an image, whose content `model` says.
-pub(crate) fn tell(
+/// Runs a script on an image whose content is `model`.
+pub(crate) fn run_script(
     image: Vec<u8>,
     model: Model,
     seed: u64,
     script: &mut dyn FnMut(usize, &Model) -> Option<Step>,
-) -> Story {
+) -> ScriptHistory {
     let disk = RamDisk::with_contents(image.clone(), BLOCK);
     let (device, trace) = Traced::new(Shuffled::new(disk, seed));
     let order = if seed.is_multiple_of(2) { ReadyOrder::Fair } else { ReadyOrder::Shuffled(seed) };
@@ -62,10 +62,10 @@ pub(crate) fn tell(
     drop(fs);
     drop(bench);
     let trace = std::mem::take(&mut *trace.borrow_mut());
-    Story { trace, image, states, begun, promises }
+    ScriptHistory { trace, image, states, begun, promises }
 }
 
-/// The inodes that a step changes, as far as the model knows them now.
+/// The inodes that a step changes, as far as the model knows them.
 pub(crate) fn touches(step: &Step, model: &Model) -> Vec<InodeId> {
     let named = |directory: &InodeId, name: &Vec<u8>| model.lookup(*directory, name).into_iter().chain([*directory]);
     match step {
@@ -88,8 +88,9 @@ pub(crate) fn touches(step: &Step, model: &Model) -> Vec<InodeId> {
     }
 }
 
-impl Story {
-    /// Checks what is found after a crash at `events`; returns the disk and which state it is in.
+impl ScriptHistory {
+    /// Checks what is found after a crash at `events`; returns the disk and the number of its
+    /// state.
     pub(crate) fn check(&self, points: &CrashPoints<'_>, events: usize, survival: Survival) -> (RamDisk, usize) {
         let disk = RamDisk::with_contents(points.image(survival), BLOCK);
         let mut context = format!("crash after event {events} of {}, {survival:?}", self.trace.events());
@@ -115,7 +116,7 @@ impl Story {
     }
 
     /// Crashes at every event, with nothing, everything, and `seeds` random parts of what was not
-    /// safe. Returns how many crashes that were.
+    /// safe. Returns the number of crashes.
     pub(crate) fn crash_everywhere(&self, seeds: u64) -> u64 {
         let mut points = CrashPoints::new(&self.trace, self.image.clone(), BLOCK);
         let mut crashes = 0;

@@ -1,5 +1,5 @@
 //! Scripts on several domains that are crashed at every event of their device. Each domain has its
-//! own order; what spans two is all or nothing.
+//! own order; a step that spans two happens in both or not at all.
 
 use std::collections::BTreeMap;
 
@@ -12,21 +12,21 @@ use super::load::{Step, perform_on_all};
 use super::model::{Model, Snapshot, What, difference, snapshot_all};
 use super::{BLOCK, Bench, Random, small_memory};
 
-/// What a script did, in terms of the device's events.
-pub(crate) struct Story {
+/// The history of a script, in terms of the device's events.
+pub(crate) struct ScriptHistory {
     pub(crate) trace: Trace,
     pub(crate) image: Vec<u8>,
     domains: u32,
     /// The model before each step, and after the last.
     pub(crate) states: Vec<Model>,
-    /// What each domain has of these states.
+    /// Each domain's part of these states.
     parts: Vec<Vec<Snapshot>>,
-    /// Events before each step began.
+    /// Number of events before each step began.
     begun: Vec<usize>,
-    /// (domain, events, states): after so many events, this many steps are promised to be in the
-    /// domain.
+    /// (domain, events, states): after this number of events, this number of steps is promised in
+    /// the domain.
     promises: Vec<(u32, usize, usize)>,
-    /// (state, two domains): this step concerns both, and is there in both or in none.
+    /// (state, two domains): this step concerns both, and happens in both or in none.
     pub(crate) joint: Vec<(usize, [u32; 2])>,
 }
 
@@ -42,15 +42,15 @@ fn top(part: &Snapshot) -> BTreeMap<&Vec<u8>, InodeId> {
     part.iter().filter(is_top).map(|(path, seen)| (path, seen.inode)).collect()
 }
 
-/// Runs a script on an image of so many domains, whose content `model` says, from cores that take
-/// turns at random.
-pub(crate) fn tell(
+/// Runs a script on an image of this number of domains whose content is `model`, from cores that
+/// take turns at random.
+pub(crate) fn run_script(
     image: Vec<u8>,
     domains: u32,
     model: Model,
     seed: u64,
     script: &mut dyn FnMut(usize, &Model) -> Option<Step>,
-) -> Story {
+) -> ScriptHistory {
     let disk = RamDisk::with_contents(image.clone(), BLOCK);
     let (device, trace) = Traced::new(Shuffled::new(disk, seed));
     let order = if seed.is_multiple_of(2) { ReadyOrder::Fair } else { ReadyOrder::Shuffled(seed) };
@@ -62,7 +62,7 @@ pub(crate) fn tell(
         let seen = model.snapshot();
         (0..domains).map(|domain| part(&seen, domain)).collect::<Vec<Snapshot>>()
     };
-    let mut story = Story {
+    let mut history = ScriptHistory {
         trace: Trace::default(),
         image,
         domains,
@@ -76,17 +76,17 @@ pub(crate) fn tell(
     let mut touched: BTreeMap<(InodeId, u32), usize> = BTreeMap::new();
     let mut next = 0;
     while let Some(step) = script(next, &model) {
-        story.begun.push(trace.borrow().events());
+        history.begun.push(trace.borrow().events());
         let before = touches(&step, &model);
         let handle = handles[random.below(cores) as usize].clone().with_placement(Placement::RoundRobin);
         let answer = bench.run(perform_on_all(&handle, &mut model, &step));
         let events = trace.borrow().events();
-        let (old, new) = (&story.parts[next], split(&model));
+        let (old, new) = (&history.parts[next], split(&model));
         let changed: Vec<u32> = (0..domains).filter(|domain| old[*domain as usize] != new[*domain as usize]).collect();
         if let (Step::Rename(..), [one, other], Ok(())) = (&step, &changed[..], &answer) {
-            story.joint.push((next, [*one, *other]));
-            // Durable on return, where the name that it has now is.
-            story.promises.extend([(*one, events, next + 1), (*other, events, next + 1)]);
+            history.joint.push((next, [*one, *other]));
+            // Durable on return, in the domain that has the name now.
+            history.promises.extend([(*one, events, next + 1), (*other, events, next + 1)]);
         }
         for (domain, old) in (0..domains).zip(old) {
             if top(old) != top(&new[domain as usize]) {
@@ -96,9 +96,9 @@ pub(crate) fn tell(
         match (&step, answer) {
             (Step::Fsync(inode), Ok(())) => {
                 let reached = touched.iter().filter(|((touched, _), _)| touched == inode);
-                story.promises.extend(reached.map(|((_, domain), state)| (*domain, events, *state)));
+                history.promises.extend(reached.map(|((_, domain), state)| (*domain, events, *state)));
             }
-            (Step::Sync, Ok(())) => story.promises.extend((0..domains).map(|domain| (domain, events, next))),
+            (Step::Sync, Ok(())) => history.promises.extend((0..domains).map(|domain| (domain, events, next))),
             (_, Ok(())) if !changed.is_empty() => {
                 for inode in before.into_iter().chain(touches(&step, &model)).filter(|inode| *inode != InodeId::ROOT) {
                     touched.insert((inode, inode.domain()), next + 1);
@@ -106,17 +106,17 @@ pub(crate) fn tell(
             }
             _ => {}
         }
-        story.parts.push(new);
-        story.states.push(model.clone());
+        history.parts.push(new);
+        history.states.push(model.clone());
         next += 1;
     }
     drop(handles);
     drop(bench);
-    story.trace = std::mem::take(&mut *trace.borrow_mut());
-    story
+    history.trace = std::mem::take(&mut *trace.borrow_mut());
+    history
 }
 
-impl Story {
+impl ScriptHistory {
     /// Checks what is found after a crash at `events`.
     pub(crate) fn check(&self, points: &CrashPoints<'_>, events: usize, survival: Survival) {
         let disk = RamDisk::with_contents(points.image(survival), BLOCK);
@@ -146,7 +146,7 @@ impl Story {
         }
     }
 
-    /// The states that a domain may be in, of those that it was promised to be in.
+    /// The states that a domain may be in, given what was promised.
     fn matching(&self, found: &Snapshot, domain: u32, (events, begun): (usize, usize), context: &str) -> Vec<usize> {
         let own = self.promises.iter().filter(|(promised, at, _)| *promised == domain && *at <= events);
         let promised = own.map(|(_, _, state)| *state).max().unwrap_or(0);
@@ -162,8 +162,8 @@ impl Story {
         states
     }
 
-    /// Crashes at every event, in turn with nothing and with a random part of what was not safe,
-    /// and with `more` further parts. Returns how many crashes that were.
+    /// Crashes at every event, alternately with nothing and with a random part of what was not
+    /// safe, and with `more` further parts. Returns the number of crashes.
     pub(crate) fn crash_everywhere(&self, more: u64) -> u64 {
         let mut points = CrashPoints::new(&self.trace, self.image.clone(), BLOCK);
         let mut crashes = 0;

@@ -1,4 +1,4 @@
-//! Random operations, done to a file system and to the model at once, with answers compared.
+//! Random operations, applied to a file system and to the model, with results compared.
 
 use iolab_disk::Buffer;
 use iolab_logfs::{Error, InodeId, LogFs, Occupied, Owner, Volume};
@@ -6,7 +6,7 @@ use iolab_logfs::{Error, InodeId, LogFs, Occupied, Owner, Volume};
 use super::model::{Model, What};
 use super::{BLOCK, CLUSTER, Random};
 
-/// One operation with everything decided but what it meets.
+/// One operation with all its arguments.
 #[derive(Debug, Clone)]
 pub(crate) enum Step {
     Create(InodeId, Vec<u8>),
@@ -30,7 +30,7 @@ pub(crate) enum Step {
     Checkpoint,
 }
 
-/// Content that says where it is from.
+/// Content that shows where it is from.
 pub(crate) fn bytes(mark: u8, length: usize) -> Vec<u8> {
     (0..length).map(|at| mark.wrapping_add((at / 61) as u8)).collect()
 }
@@ -44,7 +44,7 @@ fn length(random: &mut Random, most: u64) -> usize {
         _ => u64::from(CLUSTER) * 4,
     };
     let length = random.below(limit.min(most)) as usize + 1;
-    // Whole blocks go another way than others.
+    // Whole blocks take another path than other lengths.
     if random.below(2) == 0 { length.next_multiple_of(BLOCK as usize) } else { length }
 }
 
@@ -52,7 +52,7 @@ fn length(random: &mut Random, most: u64) -> usize {
 pub(crate) fn step(random: &mut Random, model: &Model, most_bytes: u64) -> Step {
     let inodes = model.inodes();
     let any = |random: &mut Random| inodes[random.below(inodes.len() as u64) as usize];
-    // Few names, so that they meet.
+    // Few names, so that they collide.
     let name = |random: &mut Random| format!("n{}", random.below(8)).into_bytes();
     let place = |random: &mut Random| (any(random), name(random));
     let offset = |random: &mut Random, inode| {
@@ -117,7 +117,7 @@ pub(crate) fn step(random: &mut Random, model: &Model, most_bytes: u64) -> Step 
 
 type Answer = Result<(), Error>;
 
-/// One domain and all together have operations of the same names: the same is done to both.
+/// `LogFs` and `Volume` have operations of the same names: this defines the same step for both.
 macro_rules! performs {
     ($module:ident, $type:ty) => {
         mod $module {
@@ -125,8 +125,8 @@ macro_rules! performs {
 
             type Fs = $type;
 
-            /// Does a step to both; panics when the answers differ. `NoSpace` may come at any time,
-            /// and then nothing has changed.
+            /// Applies a step to both; panics when the results differ. `NoSpace` may come at any
+            /// time, and then nothing has changed.
             pub(crate) async fn perform(fs: &Fs, model: &mut Model, step: &Step) -> Result<(), Error> {
                 let (found, expected) = match step {
                     Step::Create(directory, name) => {
@@ -244,7 +244,7 @@ macro_rules! performs {
                 Ok((found.map(drop), expected))
             }
 
-            /// Reads, into bytes of its own and into a buffer.
+            /// Reads into a vector and into a buffer.
             async fn read(fs: &Fs, model: &Model, (inode, offset, length): (InodeId, u64, usize)) -> Answer {
                 let (found, expected) = (fs.read(inode, offset, length).await, model.read(inode, offset, length));
                 assert!(found == expected, "{length} bytes at {offset} of {inode:?} read as something else");
@@ -284,8 +284,8 @@ performs!(one, LogFs);
 performs!(all, Volume);
 pub(crate) use one::perform;
 
-/// The same on several domains: what different domains cannot do together changes nothing, and the
-/// model cannot know.
+/// As `perform` on several domains: an operation that different domains cannot do together changes
+/// nothing, and the model cannot know.
 pub(crate) async fn perform_on_all(fs: &Volume, model: &mut Model, step: &Step) -> Result<(), Error> {
     if !crosses(model, step) {
         return all::perform(fs, model, step).await;
@@ -300,7 +300,7 @@ pub(crate) async fn perform_on_all(fs: &Volume, model: &mut Model, step: &Step) 
     answer
 }
 
-/// Whether a step is one that domains do not do together.
+/// Whether a step is one that domains cannot do together.
 fn crosses(model: &Model, step: &Step) -> bool {
     match step {
         Step::Link(inode, directory, _) if *directory != InodeId::ROOT && *inode != InodeId::ROOT => {
@@ -328,7 +328,7 @@ fn crosses(model: &Model, step: &Step) -> bool {
     }
 }
 
-/// A buffer that was written comes back as it was.
+/// A buffer that was written is returned unchanged.
 fn given_back<T>((answer, buffer): (Result<T, Error>, Option<Buffer>), bytes: &[u8]) -> Result<T, Error> {
     assert!(buffer.is_some_and(|buffer| buffer[..] == bytes[..]), "the buffer does not come back");
     answer

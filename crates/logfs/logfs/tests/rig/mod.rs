@@ -1,5 +1,5 @@
-//! What the tests of logfs share: a bench to run a file system on, a reference model, random loads
-//! of the two, and seeds that are printed.
+//! Shared by the tests of logfs: a bench to run a file system on, a reference model, random loads
+//! of the two, and printed seeds.
 
 #![allow(dead_code, reason = "each test uses its part")]
 
@@ -18,9 +18,9 @@ use iolab_logfs::{
     Runtime, VerifyReads, Volume, core_setups, fsck, mkfs, open,
 };
 
-/// Blocks of all tests' disks, bytes.
+/// Block size of all tests' disks, bytes.
 pub(crate) const BLOCK: u32 = 512;
-/// Clusters of all tests' file systems, bytes.
+/// Cluster size of all tests' file systems, bytes.
 pub(crate) const CLUSTER: u32 = 16 << 10;
 
 /// An executor and a disk.
@@ -57,8 +57,7 @@ impl Bench {
         self.try_open(small_memory()).unwrap().0
     }
 
-    /// Opens all domains as so many cores, all on this executor; the answers are the cores'
-    /// handles.
+    /// Opens all domains on this number of cores, all on this executor; returns the cores' handles.
     pub(crate) fn try_open_all(&mut self, cores: usize, options: OpenOptions) -> Result<Vec<Volume>, Error> {
         let spawner = self.executor.spawner();
         let open = |setup: CoreSetup| {
@@ -90,21 +89,22 @@ pub(crate) fn options() -> MkfsOptions {
     MkfsOptions { block_bytes: BLOCK, cluster_bytes: CLUSTER, small_max_bytes: 500, ..MkfsOptions::new([7; 16], 1) }
 }
 
-/// So little memory for small content that its limit is met; free clusters are discarded, so that
-/// using one too long is seen.
+/// So little memory for small content that its limit is reached; free clusters are discarded, so
+/// that a use after free is noticed.
 pub(crate) fn small_memory() -> OpenOptions {
     OpenOptions {
         inline_bytes: Some(20_000),
         cleaning_bytes: Some(64 << 10),
         discard: true,
         reading: Some(ReadingCost { request_ns: 1_000, kib_ns: 1_000 }),
-        // Also of images that were changed behind the file system's back, in memory.
+        // Also for images that were changed behind the file system's back, in memory.
         verify_reads: VerifyReads::Always,
         ..OpenOptions::default()
     }
 }
 
-/// The same with a policy of cleaning by turns; those by threshold begin with the first candidates.
+/// As `small_memory`, with the cleaning policies in turn; those by threshold start with the first
+/// candidates.
 pub(crate) fn policy_by_turns(turn: u64) -> OpenOptions {
     let (policy, clusters) = match turn % 4 {
         0 => (Policy::CostBenefit, 4),
@@ -113,12 +113,12 @@ pub(crate) fn policy_by_turns(turn: u64) -> OpenOptions {
         _ => (Policy::Greedy, 4),
     };
     let cleaning_bytes = Some(clusters * u64::from(CLUSTER));
-    // Putting files together by turns, too.
+    // Defragmentation also takes turns.
     let defragment_percent = if turn % 3 == 1 { 100 } else { 0 };
     OpenOptions { policy: Some(policy), cleaning_bytes, defragment_percent, ..small_memory() }
 }
 
-/// The image of an empty file system of so many clusters.
+/// The image of an empty file system of this number of clusters.
 pub(crate) fn empty_image(clusters: u64) -> Vec<u8> {
     let disk = RamDisk::new(clusters * u64::from(CLUSTER), BLOCK);
     Bench::new(disk.clone(), ReadyOrder::Fair).mkfs();
@@ -141,7 +141,7 @@ impl Random {
     }
 }
 
-/// How much more than usual to test: `IOLAB_LOGFS_TEST_SCALE`, 1 when it is not set.
+/// Multiplier of the amount of testing: `IOLAB_LOGFS_TEST_SCALE`, 1 when it is not set.
 pub(crate) fn scale() -> u64 {
     std::env::var("IOLAB_LOGFS_TEST_SCALE").ok().and_then(|text| text.parse().ok()).unwrap_or(1)
 }

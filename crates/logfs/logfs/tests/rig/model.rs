@@ -1,11 +1,11 @@
-//! The reference: a file system that is a map, with nothing to go wrong.
+//! The reference: a file system that is a map, simple enough to be right.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use iolab_logfs::{Error, InodeId, InodeKind, LogFs, Volume};
 
-/// What somebody who looks at every path sees.
+/// What is visible at every path.
 pub(crate) type Snapshot = BTreeMap<Vec<u8>, Seen>;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -43,7 +43,7 @@ impl Model {
         Model::below(InodeId::ROOT)
     }
 
-    /// Of what is below this directory, which is empty.
+    /// A model of what is below this directory, which is empty.
     pub(crate) fn below(root: InodeId) -> Model {
         Model { root, nodes: BTreeMap::from([(root, Node::Directory(BTreeMap::new()))]), held: BTreeMap::new() }
     }
@@ -84,12 +84,12 @@ impl Model {
         }
     }
 
-    /// What making something new would answer, and when it went well, that it is there.
+    /// The expected result of creating something; if it succeeded, adds it to the model.
     pub(crate) fn make(&mut self, directory: InodeId, name: &[u8], made: &Result<InodeId, Error>, what: What) -> Done {
         if self.names(directory)?.contains_key(name) {
             return Err(Error::Exists);
         }
-        // Whether there is space, only the file system knows.
+        // Only the file system knows whether there is space.
         let inode = made.clone()?;
         let node = match what {
             What::File(content) => Node::File { content, links: 1 },
@@ -260,7 +260,7 @@ impl Model {
         }
     }
 
-    /// Closing: nobody holds anything any more.
+    /// Closing releases everything.
     pub(crate) fn release_all(&mut self) {
         for inode in std::mem::take(&mut self.held).into_keys() {
             self.drop_if_unused(inode);
@@ -310,13 +310,13 @@ impl Model {
     }
 }
 
-/// Without inode numbers, which are not kept when inodes change their domain.
+/// Without inode numbers, which change when inodes change their domain.
 pub(crate) fn unnumbered(seen: &Snapshot) -> Snapshot {
     let without = |seen: &Seen| Seen { inode: InodeId(0), ..seen.clone() };
     seen.iter().map(|(path, seen)| (path.clone(), without(seen))).collect()
 }
 
-/// The same of a file system.
+/// The snapshot of a file system.
 pub(crate) async fn snapshot(fs: &LogFs) -> Snapshot {
     let mut seen = Snapshot::new();
     let root = fs.stat(InodeId::ROOT).unwrap();
@@ -339,7 +339,7 @@ pub(crate) async fn snapshot(fs: &LogFs) -> Snapshot {
     seen
 }
 
-/// The same of all domains, as one core sees them.
+/// The snapshot of all domains, as one core sees them.
 pub(crate) async fn snapshot_all(fs: &Volume) -> Snapshot {
     let mut seen = Snapshot::new();
     let root = fs.stat(InodeId::ROOT).await.unwrap();
@@ -358,14 +358,14 @@ pub(crate) async fn snapshot_all(fs: &Volume) -> Snapshot {
     seen
 }
 
-/// A snapshot in short.
+/// A digest of a snapshot.
 pub(crate) fn digest(seen: &Snapshot) -> u64 {
     let mut hasher = DefaultHasher::new();
     seen.hash(&mut hasher);
     hasher.finish()
 }
 
-/// The part of a snapshot below a path, as the snapshot of a model of it shows it.
+/// The part of a snapshot below a path, in the form of a snapshot of a model of that path.
 pub(crate) fn below(seen: &Snapshot, path: &[u8]) -> Snapshot {
     let part = |(full, seen): (&Vec<u8>, &Seen)| {
         let rest = full.strip_prefix(path).filter(|rest| rest.is_empty() || rest[0] == b'/')?;
@@ -374,7 +374,7 @@ pub(crate) fn below(seen: &Snapshot, path: &[u8]) -> Snapshot {
     seen.iter().filter_map(part).collect()
 }
 
-/// The first difference, for people.
+/// A description of the first difference.
 pub(crate) fn difference(found: &Snapshot, expected: &Snapshot) -> Option<String> {
     let show = |seen: Option<&Seen>| match seen {
         None => "nothing".to_owned(),

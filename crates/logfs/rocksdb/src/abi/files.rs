@@ -1,6 +1,6 @@
 //! C functions on open files.
 //!
-//! Unsafe as `abi.rs` says, whose promises hold for every function here.
+//! Unsafe for the reason given in `abi.rs`, whose promises hold for every function here.
 #![allow(unsafe_code, reason = "island: take pointers that C++ hands over")]
 
 use std::sync::Arc;
@@ -32,18 +32,18 @@ pub(crate) unsafe extern "C" fn iolab_logfs_file_open(
     }))
 }
 
-/// Sends what the file has gathered, and gives the handle back, also when that fails.
+/// Sends the bytes that the file has gathered, and releases the handle, also when that fails.
 ///
 /// # Safety
 /// The promises of `abi.rs`; the handle is not used any more.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn iolab_logfs_file_close(file: *const OpenFile) -> i32 {
-    // SAFETY: from `iolab_logfs_file_open`, and given back once.
+    // SAFETY: from `iolab_logfs_file_open`, and released only once.
     let file = unsafe { Arc::from_raw(file) };
     answer(file.send())
 }
 
-/// Reads, and answers how many bytes there were.
+/// Reads; returns the number of bytes.
 ///
 /// # Safety
 /// The promises of `abi.rs`. The bytes need not have been written before.
@@ -57,8 +57,8 @@ pub(crate) unsafe extern "C" fn iolab_logfs_file_read(
     if length == 0 {
         return 0;
     }
-    // SAFETY: so many bytes may be written there, by the caller's promise, and any bytes are valid;
-    // nobody else looks at them during the call.
+    // SAFETY: this number of bytes may be written there, by the caller's promise, and any bytes are
+    // valid; nothing else accesses them during the call.
     let into = unsafe { std::slice::from_raw_parts_mut(into, length) };
     file.read(offset, into).map_or_else(refused, |found| found as i64)
 }
@@ -73,7 +73,7 @@ pub(crate) struct RawRead {
     answer: i64,
 }
 
-/// Reads several stretches at once; each has its own answer.
+/// Reads several stretches at once; each has its own result.
 ///
 /// # Safety
 /// The promises of `abi.rs`. The stretches do not overlap; their bytes need not have been written
@@ -83,12 +83,12 @@ pub(crate) unsafe extern "C" fn iolab_logfs_file_read_many(file: &OpenFile, read
     if count == 0 {
         return;
     }
-    // SAFETY: so many of them are there, by the caller's promise.
+    // SAFETY: this number of them exists, by the caller's promise.
     let reads = unsafe { std::slice::from_raw_parts_mut(reads, count) };
     let stretches = reads.iter().map(|read| {
         let empty: &mut [u8] = &mut [];
         if read.length == 0 {
-            // It may have no address.
+            // Its address may be null.
             return (read.offset, empty);
         }
         // SAFETY: as for one read.
@@ -134,7 +134,7 @@ pub(crate) extern "C" fn iolab_logfs_file_sync(file: &OpenFile) -> i32 {
     answer(file.sync())
 }
 
-/// Sends what was gathered.
+/// Sends gathered bytes.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn iolab_logfs_file_send(file: &OpenFile) -> i32 {
     answer(file.send())

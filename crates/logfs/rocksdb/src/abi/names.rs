@@ -1,6 +1,6 @@
 //! C functions on an image and the names in it.
 //!
-//! Unsafe as `abi.rs` says, whose promises hold for every function here.
+//! Unsafe for the reason given in `abi.rs`, whose promises hold for every function here.
 #![allow(unsafe_code, reason = "island: take pointers that C++ hands over")]
 
 use std::ffi::{c_char, c_void};
@@ -34,14 +34,15 @@ pub(crate) unsafe extern "C" fn iolab_logfs_open(uri: Name, opened: *mut *mut Fi
     }))
 }
 
-/// Gives a handle back; with the last of an image, and its last open file, it is closed.
+/// Releases a handle. When the last handle of an image and its last open file are gone, the image
+/// is closed.
 ///
 /// # Safety
 /// The promises of `abi.rs`; the handle is not used any more.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn iolab_logfs_close(fs: *mut FileSystem) {
     if !fs.is_null() {
-        // SAFETY: from `iolab_logfs_open`, and given back once.
+        // SAFETY: from `iolab_logfs_open`, and released only once.
         drop(unsafe { Box::from_raw(fs) });
     }
 }
@@ -67,10 +68,10 @@ pub(crate) unsafe extern "C" fn iolab_logfs_status(fs: &FileSystem, path: Name, 
     }))
 }
 
-/// Hands every name in a directory to a function.
+/// Calls a function for every name in a directory.
 ///
 /// # Safety
-/// The promises of `abi.rs`; the function takes what it is given.
+/// The promises of `abi.rs`; the function accepts these arguments.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn iolab_logfs_children(
     fs: &FileSystem,
@@ -83,7 +84,7 @@ pub(crate) unsafe extern "C" fn iolab_logfs_children(
     answer(names.map(|names| names.iter().for_each(|name| take(context, name.as_ptr().cast(), name.len()))))
 }
 
-/// One of the operations that take a path and nothing else: `iolab_name_operation`.
+/// An operation whose only argument is a path: `iolab_name_operation`.
 ///
 /// # Safety
 /// The promises of `abi.rs`.
@@ -117,7 +118,7 @@ pub(crate) unsafe extern "C" fn iolab_logfs_rename(fs: &FileSystem, from: Name, 
     answer(unsafe { fs.rename(from.bytes(), to.bytes()) })
 }
 
-/// Gives a file one more name.
+/// Adds a name to a file.
 ///
 /// # Safety
 /// The promises of `abi.rs`.

@@ -1,4 +1,4 @@
-//! A tree like sysfs whose files answer as the kernel's do, and a process that dies after a given
+//! A simulated sysfs whose files react as the kernel's do, and a process that dies after a given
 //! number of steps.
 
 use std::cell::Cell;
@@ -9,17 +9,17 @@ use std::path::{Path, PathBuf};
 
 use iolab_device_settings::{Machine, Notes, Queues};
 
-/// What dies at a step: nothing it does afterwards has any effect, as after SIGKILL.
+/// Dies at a step: nothing that it does afterwards has any effect, as after SIGKILL.
 pub(crate) struct Process {
     pub(crate) machine: Machine,
     root: PathBuf,
-    /// Steps with an effect that are left to it.
+    /// Steps with an effect that remain.
     left: Cell<u32>,
 }
 
 pub(crate) const FOREVER: u32 = u32::MAX;
 
-/// Two disks under a new root; `sda` has everything, `zram0` no scheduler.
+/// Two disks under a new root; `sda` has all settings, `zram0` has no scheduler.
 pub(crate) fn tree() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     let file = |path: &str, text: &str| {
@@ -97,7 +97,7 @@ impl Queues for Process {
                 let chosen =
                     words.iter().map(|word| if *word == value { format!("[{word}]") } else { (*word).to_owned() });
                 self.store(device, name, &(chosen.collect::<Vec<_>>().join(" ") + "\n"))?;
-                // The kernel resets these together with it.
+                // The kernel resets these together with the scheduler.
                 self.store(device, "nr_requests", if value == "none" { "64\n" } else { "128\n" })?;
                 self.store(device, "wbt_lat_usec", if value == "none" { "2000\n" } else { "0\n" })
             }
@@ -107,7 +107,7 @@ impl Queues for Process {
                 self.store(device, "read_ahead_kb", "128\n")?;
                 self.store(device, name, &format!("{value}\n"))
             }
-            // Older kernels take the word and go on as before.
+            // Older kernels accept the word without an effect.
             "io_poll" => Ok(()),
             "read_ahead_kb" => {
                 let kib: u32 = value.parse().map_err(|_| refused())?;

@@ -1,4 +1,4 @@
-//! Load, tails, comparisons.
+//! Charts of load, tails and comparisons.
 
 use iolab_charts::{
     DecileSeries, Deciles, DrawnChart, Estimate, Forest, ForestRow, Heading, LatencyLoad, LoadCurve, LoadPoint,
@@ -9,7 +9,7 @@ pub(super) fn figures() -> Vec<DrawnChart> {
     vec![latency_load(), spectrum(), deciles(), forest()]
 }
 
-/// A few trials around `value`, the same ones each time, with their median and limits.
+/// A few trials around `value`, the same each time, with their median and limits.
 pub(super) fn around(value: f64, spread: f64) -> Estimate {
     let shares = [-0.9, -0.4, 0.0, 0.2, 0.55, 1.0, -0.15];
     let trials: Vec<f64> = shares.iter().map(|share| value * (1.0 + share * spread)).collect();

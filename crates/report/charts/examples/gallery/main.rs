@@ -1,7 +1,7 @@
-//! Writes a page with every kind of chart, and each figure as a file, into the folder that is its
-//! argument.
+//! Writes a page with every kind of chart, and each figure as a file, into the directory given as
+//! its argument.
 //!
-//! The data are made up by formulas that look like storage; nothing here was measured.
+//! The data are made up by formulas that resemble storage; nothing here was measured.
 
 mod load;
 mod settings;

@@ -1,4 +1,4 @@
-//! What settings do: block sizes, depth and jobs, interfaces, shares, merging.
+//! The effects of settings: block sizes, depth and jobs, interfaces, shares, merging.
 
 use iolab_charts::{
     AxisMeasure, AxisUnit, BlockSizeChart, BlockSizePoint, BlockSizeSeries, DrawnChart, Estimate, GroupSeries, Groups,

@@ -1,8 +1,8 @@
 //! Bandwidth and IOPS against block size, with the limits of the device.
 //!
 //! The roofline is min(IOPS limit, bandwidth limit / block size): left of its corner a device is
-//! bound by operations, right of it by bytes (the idea is of Williams, Waterman, Patterson,
-//! "Roofline", CACM 52(4), 2009).
+//! limited by operations, right of it by bytes (after Williams, Waterman, Patterson, "Roofline",
+//! CACM 52(4), 2009).
 
 use super::{MOST_SERIES, NO_DATA, note_left_out, ranging};
 use crate::data::{cells, say, sound};
@@ -17,13 +17,13 @@ use crate::{AxisMeasure, AxisUnit, Datum, DrawnChart, Estimate, Heading, Spacing
 /// Speed over block size.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BlockSizeChart {
-    /// What it is called.
+    /// Title and note.
     pub heading: Heading,
     /// One for each load.
     pub series: Vec<BlockSizeSeries>,
-    /// What the device can at most.
+    /// The limits of the device.
     pub roofline: Option<Roofline>,
-    /// How the axes of speed are divided.
+    /// Scale of the two speed axes.
     pub spacing: Spacing,
 }
 
@@ -50,7 +50,7 @@ pub struct BlockSizePoint {
 /// Limits of a device.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Roofline {
-    /// Where the limits are from: data sheet, measured, preset.
+    /// Source of the limits: data sheet, measured, preset.
     pub name: String,
     /// Operations/s.
     pub iops: f64,
@@ -69,7 +69,7 @@ impl Roofline {
     }
 }
 
-/// Which of the two speeds.
+/// One of the two speeds.
 #[derive(Clone, Copy, PartialEq)]
 enum Speed {
     Bandwidth,
@@ -96,7 +96,7 @@ impl Speed {
 }
 
 impl BlockSizeChart {
-    /// Draws it.
+    /// Draws the chart.
     pub fn draw(&self) -> DrawnChart {
         let mut sheet = Sheet::new(&self.heading);
         let sizes = Span::of(self.points().map(|point| point.block_bytes));

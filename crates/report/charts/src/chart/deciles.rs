@@ -1,4 +1,4 @@
-//! Latency by decile, ten to a hundred percent, several loads beside each other.
+//! Latency by decile, ten to a hundred percent, with several loads next to each other.
 
 use super::groups::{GroupSeries, Groups};
 use crate::seeing::times;
@@ -7,11 +7,11 @@ use crate::{AxisMeasure, AxisUnit, DrawnChart, Estimate, Heading, Spacing};
 /// Latency at each tenth of the operations.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Deciles {
-    /// What it is called.
+    /// Title and note.
     pub heading: Heading,
     /// One for each load.
     pub series: Vec<DecileSeries>,
-    /// How the latency axis is divided.
+    /// Scale of the latency axis.
     pub latency: Spacing,
 }
 
@@ -25,7 +25,7 @@ pub struct DecileSeries {
 }
 
 impl Deciles {
-    /// Draws it.
+    /// Draws the chart.
     pub fn draw(&self) -> DrawnChart {
         let series = |one: &DecileSeries| GroupSeries {
             name: one.name.clone(),
@@ -41,7 +41,7 @@ impl Deciles {
         DrawnChart { caption: self.seen(), ..groups.draw() }
     }
 
-    /// How far the slowest operation is from the middle one.
+    /// How far the slowest operation is from the median.
     fn seen(&self) -> String {
         let tail = |one: &DecileSeries| {
             let value = |tenth: usize| one.latencies_ns.get(tenth)?.sound().value.filter(|value| *value > 0.0);

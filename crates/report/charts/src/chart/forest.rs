@@ -1,5 +1,5 @@
 //! Forest plot: ratios with their intervals against the zone in which a difference does not matter,
-//! and what follows in words.
+//! and the verdicts in words.
 
 use super::{NO_DATA, counted};
 use crate::data::{cells, say};
@@ -13,41 +13,41 @@ use crate::{AxisUnit, Datum, DrawnChart, Estimate, Heading, Table};
 /// Ratios of candidate to baseline.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Forest {
-    /// What it is called.
+    /// Title and note.
     pub heading: Heading,
     /// One for each comparison.
     pub rows: Vec<ForestRow>,
     /// Half-width of the zone: ratios from 1 / (1 + zone) to 1 + zone count as the same.
     pub zone: f64,
-    /// What it means to lie left of one, e.g. `candidate lower`.
+    /// The meaning of a ratio below one, e.g. `candidate lower`.
     pub below: String,
-    /// What it means to lie right of one.
+    /// The meaning of a ratio above one.
     pub above: String,
 }
 
 /// One comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ForestRow {
-    /// What is compared.
+    /// Name of the comparison.
     pub name: String,
     /// Candidate / baseline, with its interval and the ratios of the blocks.
     pub ratio: Estimate,
     /// The verdict in words.
     pub verdict: String,
-    /// What the verdict means for the reader.
+    /// Class of the verdict, for colour and marker.
     pub outcome: VerdictClass,
 }
 
-/// What a verdict means.
+/// Class of a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VerdictClass {
     /// The candidate is better.
     Better,
     /// The candidate is worse.
     Worse,
-    /// No difference that matters.
+    /// There is no difference that matters.
     Same,
-    /// The data do not say.
+    /// The data do not decide.
     Open,
 }
 
@@ -61,7 +61,7 @@ impl VerdictClass {
         }
     }
 
-    /// Filled circle, square, diamond; open circle where nothing is known.
+    /// Filled circle, square, diamond; open circle for an open verdict.
     fn style(self) -> Style {
         let shape = match self {
             VerdictClass::Better => 2,
@@ -73,12 +73,12 @@ impl VerdictClass {
     }
 }
 
-/// Most rows that are drawn.
+/// Most rows drawn.
 const MOST_ROWS: usize = 60;
 /// Height of a row, px.
 const HIGH: f64 = 24.0;
 
-/// Where the columns of the plot are.
+/// Positions of the columns of the plot.
 struct Columns {
     left: f64,
     right: f64,
@@ -87,7 +87,7 @@ struct Columns {
 }
 
 impl Forest {
-    /// Draws it.
+    /// Draws the chart.
     pub fn draw(&self) -> DrawnChart {
         let mut sheet = Sheet::new(&self.heading);
         let zone = crate::data::sound(self.zone).unwrap_or(0.0).clamp(0.0, 10.0);
@@ -131,7 +131,7 @@ impl Forest {
         let rows = || self.rows.iter().take(MOST_ROWS);
         let names = widest(&mut rows().map(|row| row.name.clone()), Face::Label, 180.0);
         let numbers = widest(&mut rows().map(|row| numbers(&row.ratio)), Face::Tick, 170.0);
-        // The words are bold.
+        // Verdicts are bold.
         let verdicts = (widest(&mut rows().map(|row| row.verdict.clone()), Face::Label, 200.0) * 1.15).min(200.0);
         let verdicts_at = WIDTH - MARGIN - verdicts;
         let numbers_at = verdicts_at - 14.0 - numbers;
@@ -183,9 +183,9 @@ impl Forest {
         sheet.y += HIGH;
     }
 
-    /// What lies on which side of one.
+    /// The meaning of each side of one.
     fn sides(&self, sheet: &mut Sheet<'_>, columns: &Columns) {
-        // Each text keeps to its own side of the middle.
+        // Each text stays on its own side of the middle.
         let middle = (columns.left + columns.right) / 2.0;
         let room = (columns.right - columns.left) / 2.0 + 60.0 - width("← ", Face::Label);
         let below = fit(&self.below, Face::Label, room.min(middle - 40.0));
@@ -202,7 +202,7 @@ impl Forest {
         sheet.y += LINE;
     }
 
-    /// How many of each verdict.
+    /// The number of rows with each verdict.
     fn seen(&self) -> String {
         let mut counts: Vec<(&str, usize)> = Vec::new();
         for row in &self.rows {
@@ -242,7 +242,7 @@ impl Forest {
     }
 }
 
-/// Ratio and interval with three decimals: what is compared lies near one.
+/// Ratio and interval with three decimals: the ratios are usually near one.
 fn numbers(ratio: &Estimate) -> String {
     let ratio = ratio.sound();
     let number = |value: f64| if value.abs() < 100.0 { format!("{value:.3}") } else { AxisUnit::Count.format(value) };

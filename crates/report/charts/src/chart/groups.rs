@@ -1,9 +1,8 @@
-//! Bars in groups, each with its interval and trials: interfaces by load, and whatever else has
-//! names on both sides.
+//! Bars in groups, each with its interval and trials: interfaces by load, and any other measure
+//! with names on both sides.
 //!
-//! A bar without an interval would claim more than is known: such a value is a hollow marker
-//! instead. A bar on a logarithmic axis would have no foot to stand on: there, all values are
-//! markers.
+//! A bar without an interval would claim more than is known: such a value is drawn as a hollow
+//! marker. A bar on a logarithmic axis would have no baseline: there, all values are markers.
 
 use super::{MOST_SERIES, NO_DATA, counted, note_left_out, ranging};
 use crate::data::{TRIAL_COLUMNS, cells, say, trial_cells};
@@ -19,11 +18,11 @@ use crate::{AxisMeasure, DrawnChart, Estimate, Heading, Spacing, Table};
 /// One measure for every pair of group and series.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Groups {
-    /// What it is called.
+    /// Title and note.
     pub heading: Heading,
-    /// What is measured.
+    /// The measure and its axis.
     pub measure: AxisMeasure,
-    /// What the groups are, e.g. `load`.
+    /// What the groups vary, e.g. `load`.
     pub group_title: String,
     /// Names of the groups, e.g. loads.
     pub groups: Vec<String>,
@@ -36,20 +35,20 @@ pub struct Groups {
 pub struct GroupSeries {
     /// Name.
     pub name: String,
-    /// One for each group, in their order; missing ones at the end count as unknown.
+    /// One for each group, in order; missing ones at the end count as unknown.
     pub values: Vec<Estimate>,
 }
 
-/// Least width of a bar, px.
+/// Minimum width of a bar, px.
 const LEAST_BAR: f64 = 13.0;
 /// Most rows of groups.
 const MOST_ROWS: usize = 5;
 
-/// The most values that a description lists one by one.
+/// Most values that a description lists one by one.
 const MOST_TOLD: usize = 8;
 
 impl Groups {
-    /// Draws it.
+    /// Draws the chart.
     pub fn draw(&self) -> DrawnChart {
         let mut sheet = Sheet::new(&self.heading);
         let numbers = self

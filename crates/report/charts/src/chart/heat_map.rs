@@ -1,7 +1,7 @@
-//! Latency heat map: time to the right, latency upwards on a logarithmic axis, colour for how many
-//! operations.
+//! Latency heat map: time to the right, latency upwards on a logarithmic axis, the number of
+//! operations as colour.
 //!
-//! Gregg, "Visualizing system latency", CACM 53(7), 2010: it shows modes and outliers that every
+//! Gregg, "Visualizing system latency", CACM 53(7), 2010: it shows modes and outliers that a
 //! summary hides.
 
 use super::{NO_DATA, ranging};
@@ -16,7 +16,7 @@ use crate::{AxisUnit, Datum, DrawnChart, Heading, Spacing, Table, viridis};
 /// Counts of operations by time and latency.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HeatMap {
-    /// What it is called.
+    /// Title and note.
     pub heading: Heading,
     /// Ascending in time.
     pub columns: Vec<HeatColumn>,
@@ -29,7 +29,7 @@ pub struct HeatColumn {
     pub start_ns: f64,
     /// ns.
     pub length_ns: f64,
-    /// Buckets that hold something.
+    /// Buckets that are not empty.
     pub cells: Vec<HeatCell>,
 }
 
@@ -44,11 +44,11 @@ pub struct HeatCell {
     pub count: f64,
 }
 
-/// Columns and rows at most.
+/// Most columns and rows.
 const COLUMNS: usize = 120;
 pub(super) const ROWS: usize = 36;
 
-/// Counts on an even raster.
+/// Counts on an even grid.
 pub(super) struct Raster {
     pub(super) columns: usize,
     pub(super) counts: Vec<f64>,
@@ -56,7 +56,7 @@ pub(super) struct Raster {
 }
 
 impl HeatMap {
-    /// Draws it.
+    /// Draws the chart.
     pub fn draw(&self) -> DrawnChart {
         let mut sheet = Sheet::new(&self.heading);
         let up = Span::of(self.cells().flat_map(|(_, cell)| [cell.low_ns.max(1.0), cell.high_ns]));
@@ -77,7 +77,7 @@ impl HeatMap {
         sheet.finish(&self.describe(), self.table())
     }
 
-    /// Cells that hold something, with their columns.
+    /// Cells that are not empty, with their columns.
     fn cells(&self) -> impl Iterator<Item = (&HeatColumn, &HeatCell)> {
         let sane = |column: &HeatColumn| sound(column.start_ns).is_some() && sound(column.length_ns).is_some();
         let counts =
@@ -88,7 +88,7 @@ impl HeatMap {
         })
     }
 
-    /// Each bucket goes to the place of its middle.
+    /// Puts the count of each bucket at its middle.
     fn raster(&self, x: &Scale, y: &Scale) -> Raster {
         let columns = self.columns.len().clamp(1, COLUMNS);
         let mut raster = Raster { columns, counts: vec![0.0; columns * ROWS], most: 0.0 };
@@ -103,7 +103,7 @@ impl HeatMap {
         raster
     }
 
-    /// Where nine in ten operations lie, and the slowest one.
+    /// The range of nine in ten operations, and the slowest one.
     fn seen(&self) -> String {
         let mut cells: Vec<(f64, f64, f64)> =
             self.cells().map(|(_, cell)| (cell.low_ns, cell.high_ns, cell.count)).collect();
@@ -163,7 +163,7 @@ impl HeatMap {
     }
 }
 
-/// Logarithmic, so that a single slow operation is seen beside thousands of fast ones.
+/// Logarithmic, so that a single slow operation is visible next to thousands of fast ones.
 fn level(count: f64, most: f64) -> usize {
     if most <= 1.0 {
         return COLOURS - 1;
@@ -173,7 +173,7 @@ fn level(count: f64, most: f64) -> usize {
 }
 
 impl Raster {
-    /// One path for each colour; neighbours in a row are one rectangle.
+    /// One path for each colour; adjacent cells in a row form one rectangle.
     pub(super) fn draw(&self, sheet: &mut Sheet<'_>, plot: &Plot) {
         let mut paths: Vec<Path> = (0..COLOURS).map(|_| Path::default()).collect();
         let (wide, high) = ((plot.right - plot.left) / self.columns as f64, (plot.bottom - plot.top) / ROWS as f64);

@@ -1,7 +1,7 @@
-//! Latency against load: what a storage engineer looks at first.
+//! Latency against load: the first chart that a storage engineer looks at.
 //!
-//! Response times (from the intended start, Tene's "coordinated omission") are solid, service times
-//! dashed; where the two part, requests wait. Schroeder, Wierman, Harchol-Balter, "Open versus
+//! Response times (from the intended start; Tene's "coordinated omission") are solid, service times
+//! dashed; where they differ, requests wait. Schroeder, Wierman, Harchol-Balter, "Open versus
 //! closed: a cautionary tale", NSDI 2006.
 
 use super::{MOST_SERIES, NO_DATA, counted, note_left_out, ranging};
@@ -17,7 +17,7 @@ use crate::{AxisUnit, Datum, DrawnChart, Estimate, Heading, Spacing, Table};
 /// Percentiles of latency over throughput.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LatencyLoad {
-    /// What it is called.
+    /// Title and note.
     pub heading: Heading,
     /// One for each percentile.
     pub curves: Vec<LoadCurve>,
@@ -25,7 +25,7 @@ pub struct LatencyLoad {
     pub knee: Option<f64>,
     /// The service-level objective.
     pub slo: Option<SloTarget>,
-    /// How the latency axis is divided; logarithmic suits queues.
+    /// Scale of the latency axis; logarithmic suits queues.
     pub latency: Spacing,
 }
 
@@ -34,36 +34,36 @@ pub struct LatencyLoad {
 pub struct LoadCurve {
     /// E.g. `p99`.
     pub name: String,
-    /// From the intended start, ascending in load.
+    /// Latencies from the intended start, ascending in load.
     pub response: Vec<LoadPoint>,
-    /// From the actual start; empty where only one of the two was recorded.
+    /// Latencies from the actual start; empty if only one of the two was recorded.
     pub service: Vec<LoadPoint>,
 }
 
 /// One level of load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoadPoint {
-    /// What was asked for, operations/s; `None` for a closed loop.
+    /// The requested rate, operations/s; `None` for a closed loop.
     pub offered: Option<f64>,
-    /// What was reached, operations/s.
+    /// The rate reached, operations/s.
     pub throughput: f64,
     /// Latency, ns.
     pub latency_ns: Estimate,
 }
 
-/// What is promised to clients.
+/// A service-level objective.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SloTarget {
     /// E.g. `p99 ≤ 1 ms`.
     pub name: String,
     /// Latency, ns.
     pub target_ns: f64,
-    /// Highest throughput that keeps the promise, operations/s.
+    /// Highest throughput that meets the objective, operations/s.
     pub capacity: Option<f64>,
 }
 
 impl LatencyLoad {
-    /// Draws it.
+    /// Draws the chart.
     pub fn draw(&self) -> DrawnChart {
         let mut sheet = Sheet::new(&self.heading);
         let points = || self.curves.iter().flat_map(|curve| curve.response.iter().chain(&curve.service));
@@ -139,7 +139,7 @@ impl LatencyLoad {
         knee.into_iter().chain(capacity).collect()
     }
 
-    /// The step of a curve that costs the most latency for what it brings.
+    /// The step of a curve that costs the most latency for its gain in throughput.
     fn seen(&self) -> String {
         let mut worst: Option<(f64, String)> = None;
         for curve in self.curves.iter().take(MOST_SERIES) {

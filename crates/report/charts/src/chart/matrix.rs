@@ -13,29 +13,29 @@ use crate::{AxisMeasure, DrawnChart, Estimate, Heading, Spacing, Table, viridis}
 /// Values by row and column.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Matrix {
-    /// What it is called.
+    /// Title and note.
     pub heading: Heading,
-    /// What is measured; a logarithmic spacing makes equal ratios equal steps of colour.
+    /// The measure; with a logarithmic spacing, equal ratios are equal steps of colour.
     pub measure: AxisMeasure,
-    /// What the rows are, e.g. `jobs`.
+    /// What the rows vary, e.g. `jobs`.
     pub row_title: String,
-    /// What the columns are, e.g. `depth`.
+    /// What the columns vary, e.g. `depth`.
     pub column_title: String,
     /// Names of the rows.
     pub rows: Vec<String>,
     /// Names of the columns.
     pub columns: Vec<String>,
-    /// A row for each row, an estimate for each column; missing ones count as unknown.
+    /// For each row, an estimate for each column; missing ones count as unknown.
     pub cells: Vec<Vec<Estimate>>,
 }
 
-/// Most rows and columns that are drawn.
+/// Most rows and columns drawn.
 const MOST: usize = 16;
 /// Height of a row, px.
 const HIGH: f64 = 34.0;
 
 impl Matrix {
-    /// Draws it.
+    /// Draws the chart.
     pub fn draw(&self) -> DrawnChart {
         let mut sheet = Sheet::new(&self.heading);
         let values =
@@ -69,7 +69,7 @@ impl Matrix {
         sheet.finish(&self.describe(), self.table())
     }
 
-    /// Names of columns above and of rows to the left; gives where the cells begin.
+    /// Draws names of columns above and of rows to the left; returns where the cells begin.
     fn names(&self, sheet: &mut Sheet<'_>) -> f64 {
         let room = 150.0;
         let names: Vec<String> = self.rows.iter().take(MOST).map(|name| fit(name, Face::Tick, room)).collect();

@@ -1,6 +1,7 @@
-//! Offsets over time: time to the right, place in the file upwards, colour for how many operations.
+//! Offsets over time: time to the right, offset in the file upwards, the number of operations as
+//! colour.
 //!
-//! A scan is a slope, a log that is written again and again a flat line, a random load a cloud.
+//! A scan shows as a slope, a log that is rewritten as a flat line, a random load as a cloud.
 
 use super::heat_map::{ROWS, Raster};
 use super::{NO_DATA, ranging};
@@ -10,33 +11,33 @@ use crate::scale::{Scale, Span};
 use crate::sheet::Sheet;
 use crate::{AxisUnit, Datum, DrawnChart, Heading, Spacing, Table};
 
-/// Columns at most.
+/// Most columns.
 const COLUMNS: usize = 160;
-/// Rows of the table: the data are as many as the picture's cells.
+/// Rows of the table, which would otherwise have as many as the picture has cells.
 const TABLE_STEPS: usize = 40;
 
-/// Counts of operations by time and place.
+/// Counts of operations by time and offset.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OffsetMap {
-    /// What it is called.
+    /// Title and note.
     pub heading: Heading,
     /// In any order.
     pub points: Vec<OffsetPoint>,
 }
 
-/// Operations at a moment and a place.
+/// Operations at one time and offset.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OffsetPoint {
     /// ns since the start.
     pub at_ns: f64,
     /// Bytes from the start of the file.
     pub offset_bytes: f64,
-    /// How many.
+    /// Number of operations.
     pub count: f64,
 }
 
 impl OffsetMap {
-    /// Draws it.
+    /// Draws the chart.
     pub fn draw(&self) -> DrawnChart {
         let mut sheet = Sheet::new(&self.heading);
         let up = Span::of(self.sane().flat_map(|point| [0.0, point.offset_bytes]));

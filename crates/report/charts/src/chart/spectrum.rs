@@ -1,5 +1,5 @@
-//! Percentile spectrum: latency over 1/(1-p) on a logarithmic axis, where each further nine takes
-//! the same room.
+//! Percentile spectrum: latency over 1/(1-p) on a logarithmic axis, on which each further nine
+//! takes the same space.
 //!
 //! The form is known from HdrHistogram's plots (Tene).
 
@@ -16,13 +16,13 @@ use crate::{AxisUnit, Datum, DrawnChart, Estimate, Heading, Spacing, Table};
 /// Latency over percentiles.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spectrum {
-    /// What it is called.
+    /// Title and note.
     pub heading: Heading,
     /// One for each kind of operation, time or configuration.
     pub series: Vec<SpectrumSeries>,
-    /// How the latency axis is divided.
+    /// Scale of the latency axis.
     pub latency: Spacing,
-    /// Series of other pictures that readers compare with this one: the axes cover them, too.
+    /// Series of other pictures that readers compare with this one: the axes cover them too.
     pub beside: Vec<SpectrumSeries>,
 }
 
@@ -44,7 +44,7 @@ pub struct SpectrumPoint {
     pub latency_ns: Estimate,
 }
 
-/// Percentile and what stands at the axis.
+/// Percentile, and its label on the axis.
 const PLACES: [(f64, &str); 10] = [
     (0.0, "0\u{A0}%"),
     (50.0, "50\u{A0}%"),
@@ -58,13 +58,13 @@ const PLACES: [(f64, &str); 10] = [
     (99.999999, "99.999999\u{A0}%"),
 ];
 
-/// 1/(1-p); `None` outside of 0 ≤ p < 100 and beyond the last place of the axis.
+/// 1/(1-p); `None` outside of 0 ≤ p < 100 and beyond the end of the axis.
 fn rarity(percentile: f64) -> Option<f64> {
     (0.0..100.0).contains(&percentile).then(|| 1.0 / (1.0 - percentile / 100.0)).filter(|rarity| *rarity <= 1.001e8)
 }
 
 impl Spectrum {
-    /// Draws it.
+    /// Draws the chart.
     pub fn draw(&self) -> DrawnChart {
         let mut sheet = Sheet::new(&self.heading);
         let shown =
@@ -78,7 +78,7 @@ impl Spectrum {
             sheet.nothing(NO_DATA);
             return sheet.finish("Latency by percentile.", self.table());
         }
-        // Markers at every point of a fine curve would hide it.
+        // Markers at every point of a fine curve would hide the curve.
         let coarse = self.series.iter().all(|series| series.points.len() <= 12);
         let styles = |number: usize| if coarse { Style::of(number) } else { Style::of(number).plain() };
         let names = self.series.iter().enumerate().take(MOST_SERIES);
@@ -178,12 +178,12 @@ fn middle(series: &SpectrumSeries) -> Option<f64> {
     nearest.latency_ns.sound().value.filter(|value| *value > 0.0)
 }
 
-/// A percentile as a cell: a share of one for programs.
+/// A percentile as a table cell; for programs a share of one.
 fn percent(percentile: f64) -> Datum {
     Datum::Labelled(format!("{}\u{A0}%", short(percentile)), percentile / 100.0, AxisUnit::Share)
 }
 
-/// As many decimals as tell it from 100.
+/// With as many decimals as distinguish it from 100.
 fn short(percentile: f64) -> String {
     let decimals =
         if percentile < 90.0 { 1 } else { (1.0 - (100.0 - percentile).log10()).ceil().clamp(1.0, 9.0) as usize };

@@ -1,4 +1,4 @@
-//! Stacked bars: what a whole is made of, such as requests that were merged or not, or requests by
+//! Stacked bars: the parts of a whole, such as requests that were merged or not, or requests by
 //! size.
 
 use super::{MOST_SERIES, NO_DATA, note_left_out};
@@ -14,15 +14,15 @@ use crate::{AxisMeasure, AxisUnit, Datum, DrawnChart, Estimate, Heading, Spacing
 /// Wholes and their parts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stacked {
-    /// What it is called.
+    /// Title and note.
     pub heading: Heading,
-    /// What the parts are counted in; zero is the foot of every bar, so the axis is always linear.
+    /// The unit of the parts. Every bar starts at zero, so the axis is always linear.
     pub measure: AxisMeasure,
     /// Names of the parts, in the order of the stack.
     pub parts: Vec<String>,
     /// One for each whole.
     pub bars: Vec<StackedBar>,
-    /// Every bar is drawn as 100 %, however large its whole is.
+    /// Every bar is drawn as 100 %, whatever its size.
     pub as_shares: bool,
 }
 
@@ -35,27 +35,27 @@ pub struct StackedBar {
     pub parts: Vec<Estimate>,
 }
 
-/// Most bars that are drawn.
+/// Most bars drawn.
 const MOST_BARS: usize = 40;
 /// Height of a row, px.
 const HIGH: f64 = 28.0;
 
 impl StackedBar {
-    /// Values of the parts; what is unknown or negative counts as nothing.
+    /// Values of the parts; an unknown or negative one counts as zero.
     fn values(&self, parts: usize) -> Vec<f64> {
         let value = |part: &Estimate| part.sound().value.map_or(0.0, |value| value.max(0.0));
         self.parts.iter().take(parts).map(value).collect()
     }
 }
 
-/// Where the bars are.
+/// Positions of the bars.
 struct Columns {
     left: f64,
     right: f64,
 }
 
 impl Stacked {
-    /// Draws it.
+    /// Draws the chart.
     pub fn draw(&self) -> DrawnChart {
         let mut sheet = Sheet::new(&self.heading);
         let parts = self.parts.len().min(MOST_SERIES);
@@ -155,7 +155,7 @@ impl Stacked {
         sheet.y += LINE;
     }
 
-    /// The second part where there are two, otherwise the largest.
+    /// Names the second part if there are two, otherwise the largest.
     fn seen(&self) -> String {
         let shares = |part: usize| -> Vec<Spot> {
             let of = |bar: &StackedBar| {

@@ -11,24 +11,24 @@ use crate::svg::Anchor;
 use crate::text::{Face, fit};
 use crate::{AxisMeasure, AxisUnit, Datum, DrawnChart, Heading, Table};
 
-/// Rounds and whether they settled.
+/// Rounds, and whether they reached a steady state.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SteadyRounds {
-    /// What it is called.
+    /// Title and note.
     pub heading: Heading,
-    /// What was measured in each round.
+    /// The measure of each round.
     pub measure: AxisMeasure,
     /// One for each load of a round.
     pub series: Vec<Rounds>,
-    /// Number of the series that was judged.
+    /// Index of the series that was judged.
     pub tracked: usize,
-    /// The window that was judged; `None` before the first is full.
+    /// The window that was judged; `None` before the first window is full.
     pub window: Option<Window>,
-    /// Most that largest and smallest value may lie apart, as a share of the mean (0.2).
+    /// Largest allowed difference of the largest and smallest value, as a share of the mean (0.2).
     pub range_limit: f64,
-    /// Most that the line may rise or fall over the window, as a share of the mean (0.1).
+    /// Largest allowed rise or fall of the line over the window, as a share of the mean (0.1).
     pub slope_limit: f64,
-    /// Whether the rounds settled.
+    /// Whether the steady state was reached.
     pub reached: bool,
     /// The verdict in words.
     pub verdict: String,
@@ -52,9 +52,9 @@ pub struct Window {
     pub end: usize,
     /// Mean over the window.
     pub mean: f64,
-    /// Of the least-squares line, per round.
+    /// Slope of the least-squares line, per round.
     pub slope: f64,
-    /// Largest less smallest, as a share of the mean.
+    /// Largest minus smallest value, as a share of the mean.
     pub range_share: f64,
     /// Rise or fall of the line over the window, as a share of the mean.
     pub slope_share: f64,
@@ -70,14 +70,14 @@ impl Window {
         self.end.max(self.start + 1) as f64
     }
 
-    /// Value of the line at a round of the axis.
+    /// Value of the line at a round.
     fn line_at(&self, round: f64) -> f64 {
         self.mean + self.slope * (round - (self.from() + self.to()) / 2.0)
     }
 }
 
 impl SteadyRounds {
-    /// Draws it.
+    /// Draws the chart.
     pub fn draw(&self) -> DrawnChart {
         let mut sheet = Sheet::new(&self.heading);
         self.verdict(&mut sheet);
@@ -129,7 +129,7 @@ impl SteadyRounds {
         }
     }
 
-    /// Where the values of the window may lie.
+    /// The allowed range of the values in the window.
     fn band(&self, window: &Window) -> [f64; 2] {
         let half = window.mean * sound(self.range_limit).unwrap_or(0.2) / 2.0;
         [window.mean - half, window.mean + half]
@@ -186,7 +186,7 @@ impl SteadyRounds {
         }
     }
 
-    /// The verdict, and by how much.
+    /// The verdict and its margin.
     fn seen(&self) -> String {
         let share = |value: f64| AxisUnit::Share.format(value);
         let window = self.window.map(|window| {

@@ -1,4 +1,4 @@
-//! One measure over an axis that was swept: write share, jobs, depth, block size, or named choices.
+//! One measure over a swept axis: write share, jobs, depth, block size, or named choices.
 
 use super::{MOST_SERIES, NO_DATA, note_left_out, ranging};
 use crate::data::{TRIAL_COLUMNS, cells, say, trial_cells};
@@ -13,28 +13,28 @@ use crate::{AxisMeasure, AxisUnit, Datum, DrawnChart, Estimate, Heading, Spacing
 /// Lines with intervals over an axis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sweep {
-    /// What it is called.
+    /// Title and note.
     pub heading: Heading,
-    /// What was swept, e.g. `share of writes`.
+    /// The swept setting, e.g. `share of writes`.
     pub axis_title: String,
-    /// What its places are.
+    /// The positions on the axis.
     pub axis: SweepAxis,
-    /// What is measured.
+    /// The measure and its axis.
     pub measure: AxisMeasure,
     /// One for each line.
     pub series: Vec<SweepSeries>,
-    /// Values of other pictures that readers compare with this one: the axis covers them, too.
+    /// Values of other pictures that readers compare with this one: the axis covers them too.
     pub beside: Vec<f64>,
 }
 
-/// The places of the axis.
+/// The positions on the axis.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SweepAxis {
-    /// Names; `x` of a point is the number of its name, from 0.
+    /// Names; `x` of a point is the index of its name, from 0.
     Named(Vec<String>),
     /// Numbers, equally spaced.
     Linear(AxisUnit),
-    /// Numbers, each power of two as far from the next.
+    /// Numbers, with equal distances between powers of two.
     Doubling(AxisUnit),
     /// Numbers on a logarithmic axis.
     Log(AxisUnit),
@@ -49,17 +49,17 @@ pub struct SweepSeries {
     pub points: Vec<SweepPoint>,
 }
 
-/// One place of the axis.
+/// One point of a line.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SweepPoint {
-    /// Place, in the axis' unit.
+    /// Position, in the axis' unit.
     pub x: f64,
-    /// What was measured there.
+    /// The measured value.
     pub y: Estimate,
 }
 
 impl Sweep {
-    /// Draws it.
+    /// Draws the chart.
     pub fn draw(&self) -> DrawnChart {
         let mut sheet = Sheet::new(&self.heading);
         let points = || self.series.iter().flat_map(|series| &series.points);
@@ -108,7 +108,7 @@ impl Sweep {
         sheet.legend(&entries);
     }
 
-    /// The axis; `None` where no place can be shown.
+    /// The axis; `None` when it has no position that can be shown.
     fn scale(&self) -> Option<Scale> {
         let places = || self.series.iter().flat_map(|series| &series.points).map(|point| point.x);
         let along = Span::of(places());
@@ -127,11 +127,11 @@ impl Sweep {
     }
 
     fn x(&self, point: &SweepPoint) -> f64 {
-        // A number that is no place has none.
+        // Between named positions there is nothing.
         if matches!(self.axis, SweepAxis::Named(_)) && point.x.fract() != 0.0 { f64::NAN } else { point.x }
     }
 
-    /// Series stand beside each other where the axis has room between its places.
+    /// Series are drawn next to each other where there is room between the positions.
     fn aside(&self, number: usize) -> f64 {
         let drawn = self.series.len().min(MOST_SERIES) as f64;
         let step = if matches!(self.axis, SweepAxis::Named(_)) { (0.7 / drawn).min(0.14) } else { 0.0 };
@@ -159,7 +159,7 @@ impl Sweep {
         format!("{}, {}: {}", series.name, self.place(point.x), say(&point.y, self.measure.unit))
     }
 
-    /// Extremes; of a single line whether it goes one way.
+    /// Extremes; for a single line, whether it rises or falls throughout.
     fn seen(&self) -> String {
         let of = |series: &SweepSeries| -> Vec<Spot> {
             let spot = |point: &SweepPoint| {

@@ -1,5 +1,5 @@
-//! Time series: median, p99 and largest latency as a band, and below on the same axis what the
-//! block layer and the host did meanwhile.
+//! Time series: median, p99 and largest latency as a band, and below on the same axis the activity
+//! of the block layer and the host.
 
 use super::{MOST_SERIES, NO_DATA, counted, note_left_out, ranging};
 use crate::data::sound;
@@ -11,18 +11,18 @@ use crate::sheet::{Entry, Sheet};
 use crate::svg::Rect;
 use crate::{AxisMeasure, AxisUnit, Datum, DrawnChart, Heading, Spacing, Table};
 
-/// Latencies and other series on one axis of time.
+/// Latencies and other series on one time axis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Timeline {
-    /// What it is called.
+    /// Title and note.
     pub heading: Heading,
-    /// How the latency axis is divided.
+    /// Scale of the latency axis.
     pub latency: Spacing,
     /// One for each kind of operation; may be empty.
     pub latencies: Vec<LatencyBand>,
     /// Plots below, in order.
     pub panels: Vec<Panel>,
-    /// Moments that all plots show: end of the ramp, change points, faults.
+    /// Moments shown in all plots: end of the ramp, change points, faults.
     pub marks: Vec<TimeMark>,
 }
 
@@ -48,11 +48,11 @@ pub struct LatencyMoment {
     pub max_ns: Option<f64>,
 }
 
-/// Series that share an axis below the latencies, e.g. queue depth, device bandwidth, share of time
+/// Series below the latencies that share an axis, e.g. queue depth, device bandwidth, share of time
 /// busy.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Panel {
-    /// What is shown.
+    /// The measure and its axis.
     pub measure: AxisMeasure,
     /// The lines.
     pub series: Vec<TimeSeries>,
@@ -73,11 +73,11 @@ pub struct TimeSeries {
 pub struct TimeMark {
     /// ns since the start of the run.
     pub at_ns: f64,
-    /// What happened.
+    /// Its name.
     pub label: String,
 }
 
-/// Values over time, whatever they are of.
+/// A line over time, whatever its quantity.
 struct Line {
     name: String,
     style: Style,
@@ -91,7 +91,7 @@ impl LatencyBand {
 }
 
 impl Timeline {
-    /// Draws it.
+    /// Draws the chart.
     pub fn draw(&self) -> DrawnChart {
         let mut sheet = Sheet::new(&self.heading);
         let time = self.time();
@@ -102,7 +102,7 @@ impl Timeline {
             return sheet.finish("Latency and other series over time.", self.table());
         }
         let y = Scale::new(has_latencies, self.latency, AxisUnit::Nanoseconds, 6);
-        // A plot in which nothing can be drawn is left out.
+        // A plot without anything to draw is left out.
         let panels: Vec<&Panel> =
             self.panels.iter().filter(|panel| !span(panel).is_empty(panel.measure.spacing)).collect();
         let draws_latencies = !has_latencies.is_empty(self.latency);
@@ -131,7 +131,7 @@ impl Timeline {
         for (number, (panel, y)) in panels.iter().zip(scales).enumerate() {
             sheet.plot = number + 1;
             let last = number + 1 == panels.len();
-            // The first plot says what the marks are.
+            // Only the first plot labels the marks.
             let named = |mark: &Mark| {
                 if number == 0 && !draws_latencies { mark.clone() } else { Mark { label: String::new(), ..*mark } }
             };
@@ -153,8 +153,8 @@ impl Timeline {
         sheet.finish(&self.describe(), self.table())
     }
 
-    /// The latencies: a band from the median to p99, the median as its strong line, the largest as
-    /// a thin one.
+    /// Draws the latencies: a band from the median to p99, the median as its strong line, the
+    /// largest as a thin one.
     fn latencies(&self, sheet: &mut Sheet<'_>, frame: Frame, tips: usize) {
         let mut entries = Vec::new();
         for (number, band) in self.latencies.iter().enumerate().take(MOST_SERIES) {
@@ -169,7 +169,7 @@ impl Timeline {
                 ("p99", p99, |moment| moment.p99_ns),
                 ("largest", max, |moment| moment.max_ns),
             ];
-            // What has no value at all is not explained.
+            // The legend omits what has no value.
             for (what, look, value) in lines {
                 if band.moments.iter().any(|moment| value(moment).is_some()) {
                     entries.push(Entry::of(number, &name(what), Look::Line(look)));
@@ -193,7 +193,7 @@ impl Timeline {
         note_left_out(sheet, self.latencies.len(), MOST_SERIES);
     }
 
-    /// Each line of the latencies by its name.
+    /// Each line of the latencies, by name.
     fn latency_lines(&self) -> Vec<Line> {
         let of = |(number, band): (usize, &LatencyBand)| {
             let line = |what: &str, values| Line {
@@ -327,10 +327,10 @@ fn lines(panel: &Panel, most: usize) -> Vec<Line> {
     panel.series.iter().enumerate().take(most).map(line).collect()
 }
 
-/// The most moments that have tooltips, over all plots together.
+/// Most moments with tooltips, in all plots together.
 const MOST_TIPS: usize = 110;
 
-/// Strips over the whole height of a plot that show the values of all lines at a moment.
+/// Strips over the whole height of a plot whose tooltips show the values of all lines at a moment.
 fn tell(sheet: &mut Sheet<'_>, plot: &Plot, lines: &[Line], unit: AxisUnit, most: usize) {
     let mut moments: Vec<f64> = lines.iter().flat_map(|line| &line.values).map(|value| value.0).collect();
     moments.retain(|at| plot.x(*at).is_some());

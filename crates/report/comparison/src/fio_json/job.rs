@@ -8,14 +8,14 @@ use serde_json::Value;
 use crate::summary::gather;
 use crate::{DirectionSummary, JobSummary, Latencies, OperationType, RunSummary};
 
-/// The jobs of a report; those of all clients, without their sum.
+/// The jobs of a report, or those of all clients without their sum.
 pub(super) fn jobs(document: &Value) -> Vec<&Value> {
     let own = document["jobs"].as_array().or(document["client_stats"].as_array());
     own.into_iter().flatten().filter(|job| job["jobname"] != "All clients").collect()
 }
 
-/// When the run began, ms since the Unix epoch: a report says when it was made, and how many
-/// seconds that was after the start.
+/// When the run began, ms since the Unix epoch: a report states the time when it was made, and how
+/// many seconds after the start that was.
 pub(super) fn start_ms(document: &Value) -> Option<u64> {
     let stated = jobs(document).iter().filter_map(|job| job["job_start"].as_u64()).min();
     stated.or_else(|| {
@@ -81,7 +81,7 @@ fn job(value: &Value, global: &BTreeMap<String, String>) -> JobSummary {
     JobSummary {
         name: value["jobname"].as_str().unwrap_or("job").to_owned(),
         workers: 1,
-        // Reports leave out options without a value, `stonewall` among them; but it begins a group.
+        // Reports omit options without a value, among them `stonewall`; but that begins a group.
         stage: value["groupid"].as_u64().and_then(|group| u32::try_from(group).ok()).unwrap_or(0),
         options: all,
         directions,
@@ -90,12 +90,12 @@ fn job(value: &Value, global: &BTreeMap<String, String>) -> JobSummary {
     }
 }
 
-/// `None` when nothing was done.
+/// `None` when there were no operations.
 fn direction(value: &Value, operations: OperationType) -> Option<DirectionSummary> {
     let number = |key: &str| value[key].as_f64();
     let lat = latencies(value, "lat");
     let ios = value["total_ios"].as_u64().unwrap_or(lat.count);
-    // Version 2 counts KiB, and has no io_kbytes beside.
+    // Version 2 has no io_kbytes, and counts io_bytes in KiB.
     let scale = if value.get("io_kbytes").is_some() { 1.0 } else { 1024.0 };
     let bytes_per_second = number("bw_bytes").or(number("bw").map(|kib| kib * 1024.0)).unwrap_or(0.0);
     (ios > 0).then(|| DirectionSummary {
@@ -110,7 +110,7 @@ fn direction(value: &Value, operations: OperationType) -> Option<DirectionSummar
     })
 }
 
-/// Versions that do not count latencies have one for each operation.
+/// Versions that do not count latencies have one latency for each operation.
 fn with_count(latencies: Latencies, ios: u64) -> Latencies {
     let is_uncounted = latencies.count == 0 && latencies.mean_ns.is_some();
     if is_uncounted { Latencies { count: ios, ..latencies } } else { latencies }
@@ -119,7 +119,7 @@ fn with_count(latencies: Latencies, ios: u64) -> Latencies {
 fn latencies(direction: &Value, key: &str) -> Latencies {
     let (value, scale) = match direction.get(format!("{key}_ns")) {
         Some(value) => (value, 1.0),
-        // µs, in version 2.
+        // In version 2, µs.
         None => (&direction[key], 1000.0),
     };
     let mean_ns = value["mean"].as_f64().filter(|mean| *mean > 0.0).map(|mean| mean * scale);
@@ -127,7 +127,7 @@ fn latencies(direction: &Value, key: &str) -> Latencies {
     let stated = |(percent, ns): (&String, &Value)| Some((percent.parse().ok()?, ns.as_f64()? * scale));
     let percentiles: Vec<(f64, f64)> = match histogram {
         Some(_) => Vec::new(),
-        // Version 2 fills its list up with zeros.
+        // Version 2 pads its list with zeros.
         None => {
             let all = value["percentile"].as_object().into_iter().flatten().filter_map(stated);
             all.filter(|(percent, ns)| *percent > 0.0 && *ns > 0.0).collect()

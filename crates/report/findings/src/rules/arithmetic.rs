@@ -8,11 +8,11 @@ use super::{RuleMatch, of_jobs};
 use crate::facts::{Facts, Member};
 use crate::wording::bytes;
 
-/// Rounding of times and counters.
+/// Allows for rounding of times and counters.
 const TOLERANCE: f64 = 1.05;
 
-/// Rate times latency cannot be more than the queue holds (Little, "A proof for the queuing formula
-/// L = λW", 1961).
+/// Rate times latency cannot exceed the queue depth (Little, "A proof for the queuing formula L =
+/// λW", 1961).
 pub(crate) fn littles_law(facts: &Facts<'_>) -> Vec<RuleMatch> {
     of_jobs(facts, Severity::Invalid, |job| {
         let worst = job.members.iter().find(|member| breaks_littles_law(member))?;
@@ -46,8 +46,8 @@ fn odd_bytes(member: &Member<'_>) -> Option<String> {
         };
         let (least, most) = (extreme(BlockSizes::min, u64::min), extreme(BlockSizes::max, u64::max));
         let (ios, moved) = (direction.ios as f64, direction.bytes as f64);
-        // The end of a file may leave room for less than a block, and an operation may have been
-        // given up half done.
+        // A file's end may leave less than a block, and an operation may have been abandoned half
+        // done.
         let parts = (direction.short_ios + direction.dropped_ios) as f64;
         let files = member.plan.files.len().max(1) as f64 * member.plan.limits.loops.max(1) as f64;
         let whole = ios - parts - files - 0.01 * ios;

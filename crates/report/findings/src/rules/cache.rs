@@ -1,5 +1,5 @@
-//! Whether the device was reached at all: the page cache, blocks that were never written, layers
-//! between.
+//! Checks whether the device was reached at all: page cache, blocks that were never written, layers
+//! in between.
 
 use iolab_plan::Direction;
 use iolab_recording::Severity;
@@ -9,16 +9,17 @@ use crate::facts::{Facts, Job, Stage};
 use crate::traffic::{DATA, Traffic, is_top};
 use crate::wording::{bytes, percent};
 
-/// With fewer bytes, the rule says nothing.
+/// With fewer bytes, the rule returns nothing.
 const LEAST_BYTES: f64 = 1048576.0;
 
-/// From this share of the job's bytes down, the device did so little that figures are not about it.
+/// Up to this share of the job's bytes, the device did so little that the figures do not describe
+/// it.
 const HARDLY: f64 = 0.5;
 
 /// Below this share, enough bytes bypassed the device to mention it.
 const NOT_ALL: f64 = 0.95;
 
-/// Buffered I/O of which the device saw little.
+/// Buffered I/O of which little reached the device.
 pub(crate) fn page_cache(facts: &Facts<'_>) -> Vec<RuleMatch> {
     let mut seen = Vec::new();
     for (stage, traffic) in observed(facts) {
@@ -59,7 +60,7 @@ pub(crate) fn page_cache(facts: &Facts<'_>) -> Vec<RuleMatch> {
     seen
 }
 
-/// Direct reads that no device was asked for.
+/// Direct reads that reached no device.
 pub(crate) fn unwritten_blocks(facts: &Facts<'_>) -> Vec<RuleMatch> {
     let mut seen = Vec::new();
     for (stage, traffic) in observed(facts) {
@@ -146,7 +147,7 @@ pub(crate) fn fits_in_memory(facts: &Facts<'_>) -> Vec<RuleMatch> {
     })
 }
 
-/// Direct I/O on a file system of which no device is known.
+/// Direct I/O on a file system without a known device.
 pub(crate) fn no_device(facts: &Facts<'_>) -> Vec<RuleMatch> {
     if !facts.recording.devices.is_empty() {
         return Vec::new();
@@ -159,7 +160,7 @@ pub(crate) fn no_device(facts: &Facts<'_>) -> Vec<RuleMatch> {
     })
 }
 
-/// Stages with data through the kernel and devices that were looked at.
+/// Stages with data through the kernel and with observed devices.
 fn observed<'f>(facts: &'f Facts<'_>) -> impl Iterator<Item = (&'f Stage, Traffic)> {
     facts.stages.iter().filter_map(|stage| Some((stage, stage.traffic?)))
 }
@@ -173,7 +174,7 @@ fn names<'a>(facts: &Facts<'a>, stage: &Stage, direction: Direction, of: impl Fn
     jobs.map(|job| job.name.to_owned()).collect()
 }
 
-/// Bytes of the files of a stage's buffered jobs, each file once.
+/// Bytes of the files of a stage's buffered jobs; each file counts once.
 fn file_bytes(facts: &Facts<'_>, stage: &Stage) -> f64 {
     let mut files: Vec<_> = facts
         .of(stage)

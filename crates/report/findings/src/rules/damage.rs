@@ -6,10 +6,10 @@ use iolab_text::counted;
 use super::{RuleMatch, of_jobs};
 use crate::facts::Facts;
 
-/// Most damaged blocks that are told one by one.
+/// Most damaged blocks listed one by one.
 const MOST_SHOWN: usize = 3;
 
-/// Blocks that failed to verify, where, and what they look like.
+/// Blocks that failed to verify, with their places and kinds of damage.
 pub(crate) fn damaged(facts: &Facts<'_>) -> Vec<RuleMatch> {
     of_jobs(facts, Severity::Invalid, |job| {
         let all = job.members.iter().filter_map(|member| member.worker.verification.as_ref());

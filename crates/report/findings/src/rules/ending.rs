@@ -16,7 +16,8 @@ pub(crate) fn interrupted(facts: &Facts<'_>) -> Vec<RuleMatch> {
         let limits = &worker.limits;
         Some(limits.runtime_ns?.saturating_add(limits.ramp_ns).saturating_add(limits.start_delay_ns))
     });
-    // Stages follow one another, and some end by their size: only of a single stage it is known.
+    // Stages run one after the other, and some end by size: only for a single stage is the planned
+    // time known.
     let is_one_stage = recording.plan.workers.iter().all(|worker| worker.stage == 0);
     let asked = asked.collect::<Option<Vec<u64>>>().filter(|_| is_one_stage).and_then(|all| all.into_iter().max());
     let of = asked.map(|asked_ns| format!(" of {}", rounded_ns(asked_ns as f64))).unwrap_or_default();

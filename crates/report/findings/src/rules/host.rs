@@ -1,5 +1,5 @@
-//! What else went on: other tasks on the CPUs, the hypervisor, quotas and heat, other traffic on
-//! the device.
+//! Other activity: other tasks on the CPUs, the hypervisor, quotas and heat, other traffic on the
+//! device.
 
 use iolab_recording::{HostSample, QuotaUse, Severity};
 use iolab_text::counted;
@@ -10,44 +10,44 @@ use crate::facts::{Facts, Job, Member};
 use crate::traffic::DATA;
 use crate::wording::{bytes, count, percent};
 
-/// From this share of all CPU time on, other tasks matter, if hardly any was left.
+/// From this share of all CPU time on, other tasks matter, if hardly any time was idle.
 const OTHERS: f64 = 0.25;
 
-/// Less idle time than this is none.
+/// Less idle time than this share counts as none.
 const IDLE: f64 = 0.1;
 
-/// From this share of the time in which tasks waited for a CPU on, the job's may have been among
+/// If tasks waited for a CPU in at least this share of the time, the job's may have been among
 /// them.
 const WAITING: f64 = 0.2;
 
-/// From this share of CPU time on, what the hypervisor took shows in latencies.
+/// From this share of CPU time on, steal time is visible in latencies.
 const STOLEN: f64 = 0.01;
 
-/// From this share of the run's time on, stops by a quota show: one stop lasts up to a period, of
-/// 100 ms as a rule, and lies in the tail of every operation of that time.
+/// From this share of the run's time on, throttling by a quota is visible: one stop lasts up to a
+/// period, usually 100 ms, and delays every operation of that time.
 const THROTTLED: f64 = 0.01;
 
-/// Traffic below this is the file system's own.
+/// Traffic below this is attributed to the file system.
 const OWN_BYTES: f64 = 8388608.0;
 
-/// From this share of the job's bytes on, other traffic shows in its figures.
+/// From this share of the job's bytes on, other traffic is visible in its figures.
 const OTHER_TRAFFIC: f64 = 0.2;
 
-/// What happened on the CPUs between two samples of the host.
+/// CPU times between two samples of the host.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Processors {
     /// Time between the samples, ns.
     pub(crate) length_ns: f64,
-    /// All CPU time there was, ns.
+    /// Total CPU time, ns.
     pub(crate) total_ns: f64,
     pub(crate) busy_ns: f64,
     pub(crate) idle_ns: f64,
     pub(crate) stolen_ns: f64,
-    /// Time in which some task waited for a CPU, ns, if the kernel says.
+    /// Time in which some task waited for a CPU, ns, if the kernel reports it.
     pub(crate) waited_ns: Option<f64>,
 }
 
-/// Over the samples of the whole run.
+/// From the first to the last sample of the run.
 pub(crate) fn processors(facts: &Facts<'_>) -> Option<Processors> {
     let host = &facts.recording.observations.as_ref()?.host;
     let (first, last) = (host.first()?, host.last()?);
@@ -68,10 +68,10 @@ pub(crate) fn processors(facts: &Facts<'_>) -> Option<Processors> {
     })
 }
 
-/// Other tasks that took the CPUs.
+/// Other tasks used the CPUs.
 pub(crate) fn host_busy(facts: &Facts<'_>) -> Vec<RuleMatch> {
     let Some(seen) = processors(facts) else { return Vec::new() };
-    // The measured part of a worker is not all of its life: its rate of CPU time stands for the
+    // The measured part of a worker is not its whole life: assume the same rate of CPU time for the
     // rest.
     let whole = |member: &Member<'_>| member.cpu_share() * (member.ended_ns() - member.worker.started_ns) as f64;
     let own_ns: f64 = facts.jobs.iter().flat_map(|job| &job.members).map(whole).sum();
@@ -91,7 +91,7 @@ pub(crate) fn host_busy(facts: &Facts<'_>) -> Vec<RuleMatch> {
     vec![RuleMatch::of_run(Severity::Warning, evidence)]
 }
 
-/// CPU time that the hypervisor gave to others.
+/// The hypervisor gave CPU time to others.
 pub(crate) fn steal(facts: &Facts<'_>) -> Vec<RuleMatch> {
     let Some(seen) = processors(facts) else { return Vec::new() };
     let share = seen.stolen_ns / seen.total_ns;
@@ -101,7 +101,7 @@ pub(crate) fn steal(facts: &Facts<'_>) -> Vec<RuleMatch> {
     vec![RuleMatch::of_run(Severity::Warning, format!("the hypervisor took away {} of the CPU time", percent(share)))]
 }
 
-/// CPU time that a quota of the run's control group took away.
+/// A quota of the run's control group limited CPU time.
 pub(crate) fn cpu_quota(facts: &Facts<'_>) -> Vec<RuleMatch> {
     let Some((throttled, length_ns)) = throttled(facts) else { return Vec::new() };
     let length_ns = length_ns as f64;
@@ -123,8 +123,8 @@ pub(crate) fn cpu_quota(facts: &Facts<'_>) -> Vec<RuleMatch> {
     vec![RuleMatch::of_run(Severity::Warning, evidence)]
 }
 
-/// What quotas did between the first and the last sample, and the time between them, ns; `None`
-/// where that is not known.
+/// Throttling by quotas between the first and the last sample, and the time between them, ns;
+/// `None` if unknown.
 pub(crate) fn throttled(facts: &Facts<'_>) -> Option<(QuotaUse, u64)> {
     let host = &facts.recording.observations.as_ref()?.host;
     let (first, last) = (host.first()?, host.last()?);
@@ -137,7 +137,7 @@ pub(crate) fn throttled(facts: &Facts<'_>) -> Option<(QuotaUse, u64)> {
     Some((gained, last.at_ns.saturating_sub(first.at_ns).max(1)))
 }
 
-/// Processors that slowed themselves down.
+/// Processors lowered their frequency because of heat.
 pub(crate) fn thermal(facts: &Facts<'_>) -> Vec<RuleMatch> {
     let host = facts.recording.observations.as_ref().map(|seen| &seen.host[..]).unwrap_or_default();
     let (Some(first), Some(last)) = (host.first(), host.last()) else { return Vec::new() };
@@ -150,8 +150,8 @@ pub(crate) fn thermal(facts: &Facts<'_>) -> Vec<RuleMatch> {
     vec![RuleMatch::of_run(Severity::Warning, evidence)]
 }
 
-/// Traffic on the device that no job asked for. Only of direct I/O: what the page cache adds is its
-/// own.
+/// The device had traffic that no job asked for. Checked for direct I/O only: the page cache causes
+/// traffic of its own.
 pub(crate) fn other_traffic(facts: &Facts<'_>) -> Vec<RuleMatch> {
     let mut seen = Vec::new();
     for stage in &facts.stages {

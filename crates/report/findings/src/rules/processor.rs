@@ -1,4 +1,4 @@
-//! Whether the processors of the workers, not the device, were the limit.
+//! Checks whether the processors of the workers, rather than the device, were the limit.
 
 use iolab_recording::Severity;
 use iolab_text::counted;
@@ -11,7 +11,7 @@ use crate::wording::percent;
 /// From this share of its time on a CPU, a worker cannot do more.
 const BUSY: f64 = 0.95;
 
-/// Shorter runs have too coarse a CPU time.
+/// In shorter runs, CPU time is too coarse.
 const LEAST_NS: u64 = 200_000_000;
 
 /// Workers that never waited.
@@ -51,7 +51,7 @@ pub(crate) fn tool_bound(facts: &Facts<'_>) -> Vec<RuleMatch> {
     })
 }
 
-/// Workers that are bound to one CPU together.
+/// Workers that are bound to the same CPU.
 pub(crate) fn shared_core(facts: &Facts<'_>) -> Vec<RuleMatch> {
     let mut seen = Vec::new();
     for job in facts.shown() {
@@ -72,12 +72,12 @@ pub(crate) fn shared_core(facts: &Facts<'_>) -> Vec<RuleMatch> {
     together(Severity::Warning, seen)
 }
 
-/// More workers than CPUs, which all were used up.
+/// More workers than CPUs, with all CPUs fully used.
 pub(crate) fn more_workers_than_cpus(facts: &Facts<'_>) -> Vec<RuleMatch> {
     let cpus = facts.recording.host.cpus;
     let all: Vec<Member<'_>> = facts.jobs.iter().flat_map(|job| job.members.iter().copied()).collect();
-    // Only workers that run at the same time share the CPUs: groups that ran one after another are
-    // not added up.
+    // Only workers that run at the same time share the CPUs: groups that ran one after the other
+    // are not added up.
     let together = all.iter().map(|one| {
         let mates: Vec<&Member<'_>> = all.iter().filter(|other| overlap(one, other)).collect();
         let long = mates.iter().filter(|mate| mate.worker.runtime_ns >= LEAST_NS);

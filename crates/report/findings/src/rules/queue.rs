@@ -1,4 +1,4 @@
-//! Whether operations were in flight together as the job asked.
+//! Checks whether as many operations were in flight as the job requested.
 
 use iolab_plan::Reach;
 use iolab_recording::Severity;
@@ -7,13 +7,13 @@ use super::{RuleMatch, of_jobs};
 use crate::facts::{Facts, Job, Member};
 use crate::wording::percent;
 
-/// Below this share of the asked depth, latencies and rates are those of another load.
+/// Below this share of the requested depth, latencies and rates are those of a different load.
 const REACHED: f64 = 0.5;
 
-/// Operations for each place in the queue before its fullness means anything.
+/// Operations per queue slot needed before the fill level means anything.
 const ROUNDS: u64 = 10;
 
-/// From this share of its time on, a worker does little but hand operations over.
+/// From this share of its time on, a worker does little but submit operations.
 const MOSTLY: f64 = 0.8;
 
 /// `iodepth` with an engine that does one thing at a time.
@@ -27,7 +27,7 @@ pub(crate) fn synchronous_engine(facts: &Facts<'_>) -> Vec<RuleMatch> {
     })
 }
 
-/// A queue that was never as full as asked.
+/// A queue that was never as full as requested.
 pub(crate) fn depth_not_reached(facts: &Facts<'_>) -> Vec<RuleMatch> {
     of_jobs(facts, Severity::Warning, |job| {
         if !keeps_queue_full(job) {
@@ -55,8 +55,8 @@ pub(crate) fn submission_blocks(facts: &Facts<'_>) -> Vec<RuleMatch> {
     })
 }
 
-/// The share of its measured part that a worker spent within submissions. Operations of one batch
-/// are submitted by one call, whose time each of them counts.
+/// The share of its measured part that a worker spent in submissions. Operations of one batch are
+/// submitted by one call, and each of them counts the time of that call.
 pub(crate) fn submission_share(member: Member<'_>) -> f64 {
     let batches = &member.worker.depth.submit_batches;
     let calls: u64 = batches.iter().map(|batch| batch.1).fold(0, u64::saturating_add);
@@ -68,7 +68,7 @@ pub(crate) fn submission_share(member: Member<'_>) -> f64 {
     submitting_ns * (calls as f64 / sent as f64) / member.worker.runtime_ns.max(1) as f64
 }
 
-/// Whether the job itself always wants a full queue, and was long enough to have one.
+/// Whether the job always tries to keep the queue full, and ran long enough to do so.
 fn keeps_queue_full(job: &Job<'_>) -> bool {
     let member = job.first();
     let queue = &member.plan.queue;

@@ -9,16 +9,16 @@ use crate::facts::{Facts, Job, Stage};
 use crate::traffic::{DATA, Traffic, is_top, setting, uncounted as uncounted_devices};
 use crate::wording::{bytes, percent};
 
-/// Fewer operations than this are not counted.
+/// With fewer operations, the rules return nothing.
 const LEAST_IOS: f64 = 100.0;
 
-/// More requests than operations by this factor: they were cut.
+/// If requests exceed operations by this factor, operations were split.
 const CUT: f64 = 1.2;
 
-/// Requests below this share of the largest size were cut by another limit.
+/// Requests below this share of the largest size were split by another limit.
 const WELL_BELOW: f64 = 0.6;
 
-/// From this share of merged requests on, the device saw another load than the job sent.
+/// From this share of merged requests on, the device saw a different load than the job sent.
 const MERGED: f64 = 0.1;
 
 /// Devices that do not count.
@@ -30,8 +30,8 @@ pub(crate) fn uncounted(facts: &Facts<'_>) -> Vec<RuleMatch> {
     vec![RuleMatch::of_run(Severity::Note, format!("queue/iostats of {} is 0", names.join(", ")))]
 }
 
-/// Operations that became several requests. Reads and writes of a stage are cut alike: one finding
-/// is enough.
+/// Operations that became several requests. Reads and writes of a stage are split alike: one
+/// finding is enough.
 pub(crate) fn split(facts: &Facts<'_>) -> Vec<RuleMatch> {
     let mut seen = Vec::new();
     for (stage, traffic) in direct_only(facts) {
@@ -57,7 +57,7 @@ pub(crate) fn split(facts: &Facts<'_>) -> Vec<RuleMatch> {
     seen
 }
 
-/// Requests that were joined before the device saw them.
+/// Requests that were merged before they reached the device.
 pub(crate) fn merged(facts: &Facts<'_>) -> Vec<RuleMatch> {
     let mut seen = Vec::new();
     for (stage, traffic) in direct_only(facts) {
@@ -65,8 +65,8 @@ pub(crate) fn merged(facts: &Facts<'_>) -> Vec<RuleMatch> {
             let way = direction as usize;
             let all = traffic.requests[way] + traffic.merges[way];
             let ios: f64 = facts.of(stage).map(|job| job.whole_ios(direction) as f64).sum();
-            // Merges of requests that were cut before, or of others' requests, leave the job's
-            // operations what they were.
+            // Merges of requests that were split before, or of others' requests, do not change the
+            // job's operations.
             let fewer = traffic.requests[way] < (1.0 - MERGED) * ios;
             if ios < LEAST_IOS || !fewer || traffic.merges[way] < MERGED * all {
                 continue;
@@ -101,8 +101,8 @@ pub(crate) fn volatile_cache(facts: &Facts<'_>) -> Vec<RuleMatch> {
     vec![RuleMatch::of_several(Severity::Note, jobs, &evidence)]
 }
 
-/// What limits requests: their size, or, where they stay well below it, the number of separate
-/// pieces of memory in one.
+/// The limit of requests: their size, or, if they stay well below it, the number of memory segments
+/// in one.
 fn largest_request(facts: &Facts<'_>, request: f64) -> String {
     let tops = facts.recording.devices.iter().filter(|device| is_top(&device.name, facts.recording));
     let limits = tops.filter_map(|device| {
@@ -116,7 +116,7 @@ fn largest_request(facts: &Facts<'_>, request: f64) -> String {
     limits.collect()
 }
 
-/// Stages in which nothing but direct I/O went on, so that the devices' requests are the jobs'.
+/// Stages with direct I/O only, so that the devices' requests are the jobs'.
 fn direct_only<'f>(facts: &'f Facts<'_>) -> impl Iterator<Item = (&'f Stage, Traffic)> {
     let only = |stage: &&Stage| !stage.jobs.is_empty() && facts.of(stage).all(Job::is_direct);
     facts.stages.iter().filter(only).filter_map(|stage| Some((stage, stage.traffic?)))

@@ -13,10 +13,10 @@ use crate::wording::count;
 /// A measured part shorter than this is mostly beginning and end.
 const SHORT_NS: u64 = 1_000_000_000;
 
-/// A percentile that everybody looks at.
+/// The most commonly used percentile.
 const P99: f64 = 99.0;
 
-/// A measured part that is over before anything has settled.
+/// A measured part that ends before anything has settled.
 pub(crate) fn too_short(facts: &Facts<'_>) -> Vec<RuleMatch> {
     of_jobs(facts, Severity::Warning, |job| {
         let ios = counted(job.sum(Member::ios), "operation");
@@ -32,20 +32,20 @@ fn longest_ns(job: &Job<'_>) -> u64 {
     job.members.iter().map(|member| member.worker.runtime_ns).max().unwrap_or(0)
 }
 
-/// Percentiles with too few samples. For a job that was too short for any figure, this is reported
+/// Percentiles with too few samples. For a job that was too short for any figure, that is reported
 /// instead.
 pub(crate) fn too_few_samples(facts: &Facts<'_>) -> Vec<RuleMatch> {
     let (mut grave, mut minor) = (Vec::new(), Vec::new());
     for job in facts.shown().filter(|job| !is_too_short(job)) {
         let weak = Direction::ALL.into_iter().filter_map(|direction| weak_percentiles(job, direction));
-        // Only the direction with the fewest samples is reported.
+        // Report only the direction with the fewest samples.
         let Some(weakest) = weak.min_by_key(|weak| weak.samples) else { continue };
         if weakest.is_grave { &mut grave } else { &mut minor }.push((job.name, weakest.words));
     }
     [together(Severity::Warning, grave), together(Severity::Note, minor)].concat()
 }
 
-/// What is wrong with the percentiles of one direction.
+/// The percentiles of one direction that have too few samples.
 struct Weak {
     samples: u64,
     /// Whether p99 is among them.
@@ -53,7 +53,7 @@ struct Weak {
     words: String,
 }
 
-/// Which of the percentiles that are printed have fewer than ten samples beyond them.
+/// The printed percentiles that have fewer than ten samples beyond them.
 fn weak_percentiles(job: &Job<'_>, direction: Direction) -> Option<Weak> {
     let percentiles = &job.first().plan.measurement.percentiles;
     if !percentiles.clat && !percentiles.lat {
@@ -63,7 +63,7 @@ fn weak_percentiles(job: &Job<'_>, direction: Direction) -> Option<Weak> {
         let direction = &member.worker.directions[direction as usize];
         direction.clat.count.max(direction.lat.count)
     });
-    // Low percentiles have as many samples below them as high ones above.
+    // Low percentiles need as many samples below them as high ones above.
     let mut weak: Vec<f64> = percentiles
         .list
         .iter()

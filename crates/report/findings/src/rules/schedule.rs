@@ -1,4 +1,4 @@
-//! Whether a paced load was sent as its schedule said, and by a clock that can be trusted.
+//! Checks whether a paced load was sent on schedule, and timed by a reliable clock.
 
 use iolab_plan::ClockChoice;
 use iolab_recording::Severity;
@@ -8,13 +8,13 @@ use super::{RuleMatch, of_jobs};
 use crate::facts::{Facts, Member};
 use crate::wording::{count, percent};
 
-/// Below this share of the asked rate, the load was another.
+/// Below this share of the requested rate, the load was a different one.
 const REACHED: f64 = 0.95;
 
-/// From this share of response time on, the generator's own lateness shows.
+/// From this share of response time on, the generator's own lateness is visible.
 const LATE: f64 = 0.2;
 
-/// A stamp that takes more than this share of the time per operation shows in latencies.
+/// A stamp that takes more than this share of the time per operation affects latencies.
 const STAMP: f64 = 0.05;
 
 /// A schedule that could not be kept.
@@ -27,7 +27,7 @@ pub(crate) fn rate_not_reached(facts: &Facts<'_>) -> Vec<RuleMatch> {
         let asked: f64 = schedules().map(|schedule| schedule.asked_iops()).sum();
         let sent: f64 = schedules().map(|schedule| schedule.sent_iops()).sum();
         let operations: u64 = schedules().map(|schedule| schedule.asked).sum();
-        // Arrivals of a Poisson process differ from their expected number by its root.
+        // The number of arrivals of a Poisson process varies around its mean by its square root.
         let chance = 3.0 / (operations.max(1) as f64).sqrt();
         (asked > 0.0 && sent < (REACHED - chance) * asked)
             .then(|| format!("requested {} IOPS, reached {}", count(asked.round() as u64), count(sent.round() as u64)))

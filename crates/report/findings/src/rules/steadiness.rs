@@ -1,4 +1,4 @@
-//! Whether the rate stayed the same from beginning to end.
+//! Checks whether the rate was constant from beginning to end.
 
 use iolab_plan::Direction;
 use iolab_recording::Severity;
@@ -8,20 +8,20 @@ use super::{RuleMatch, of_jobs, together};
 use crate::facts::{Facts, Job};
 use crate::wording::{count, percent};
 
-/// Fewer intervals than this have no shape.
+/// With fewer intervals, no trend can be seen.
 const LEAST_INTERVALS: usize = 10;
 
 /// The rate may move by this share of its mean from beginning to end (SNIA SSS PTS 2.0.2 allows 10
 /// % over its window, and 20 % between its extremes).
 const DRIFT: f64 = 0.2;
 
-/// A fall by this share that lasts is a cliff.
+/// A lasting drop by this share is a cliff.
 const FALL: f64 = 0.3;
 
-/// The cliff must have stood for this share of the run on either side.
+/// The levels before and after a cliff must each have lasted for this share of the run.
 const LASTS: f64 = 0.15;
 
-/// A rate that rises or falls from beginning to end.
+/// A rate that rises or falls steadily.
 pub(crate) fn drift(facts: &Facts<'_>) -> Vec<RuleMatch> {
     of_jobs(facts, Severity::Warning, |job| {
         let rates = rates(job)?;
@@ -42,7 +42,7 @@ pub(crate) fn drift(facts: &Facts<'_>) -> Vec<RuleMatch> {
     })
 }
 
-/// A level that was left for good, as when a cache or a credit is used up.
+/// A lasting drop to a lower level, as when a cache or a credit is used up.
 pub(crate) fn cliff(facts: &Facts<'_>) -> Vec<RuleMatch> {
     let seen = facts.shown().filter_map(|job| {
         let rates = rates(job)?;
@@ -59,7 +59,7 @@ pub(crate) fn cliff(facts: &Facts<'_>) -> Vec<RuleMatch> {
     together(Severity::Warning, seen.collect())
 }
 
-/// The place of a fall that lasted, with the levels before and after it.
+/// The position of a lasting drop, with the levels before and after it.
 fn cliff_in(rates: &[f64]) -> Option<(usize, f64, f64)> {
     let penalty = 3.0 * (rates.len() as f64).ln() * noise_variance(rates);
     let segments = change_points(rates, 3, penalty.max(f64::MIN_POSITIVE));
@@ -70,12 +70,12 @@ fn cliff_in(rates: &[f64]) -> Option<(usize, f64, f64)> {
         let (before, after) = (&rates[..at], &rates[at..]);
         let (high, low) = (mean(before), mean(after));
         let lasts = before.len() >= least && after.len() >= least;
-        // Whatever came before the fall stood above whatever came after it: noise of a busy machine
-        // does not.
+        // Nearly all rates before the drop must exceed nearly all after it, which noise of a busy
+        // machine does not cause.
         let parted = quantile_of(before, 0.1)? > quantile_of(after, 0.9)?;
         (lasts && parted && low < (1.0 - FALL) * high).then_some((at, high, low))
     });
-    // Several boundaries may pass near one fall: the one that two levels fit best is where it was.
+    // Several positions near a drop may qualify: choose the one where two levels fit best.
     let fit = |(at, high, low): &(usize, f64, f64)| (*at * (rates.len() - *at)) as f64 * (high - low).powi(2);
     falls.max_by(|one, other| fit(one).total_cmp(&fit(other)))
 }
@@ -84,14 +84,14 @@ fn quantile_of(values: &[f64], share: f64) -> Option<f64> {
     iolab_statistics::quantile(values, share)
 }
 
-/// Operations per second of all workers, in each interval in which all of them ran; `None` when
+/// Operations per second of all workers, for each interval in which all of them ran; `None` when
 /// there are too few intervals.
 fn rates(job: &Job<'_>) -> Option<Vec<f64>> {
     if job.members.iter().any(|member| member.waits()) {
         return None;
     }
     let first = &job.first().worker.intervals;
-    // The first and the last may be cut short.
+    // The first and the last interval may be cut short.
     let inner = first.get(1..first.len().checked_sub(1)?)?;
     let rates: Vec<f64> = inner
         .iter()

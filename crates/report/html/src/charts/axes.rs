@@ -1,4 +1,4 @@
-//! What an axis varies, and how configurations fall into lines along it.
+//! What an axis varies, and how configurations form lines along it.
 
 use iolab_charts::{AxisUnit, SweepAxis};
 use iolab_study::{Axis, Study};
@@ -25,7 +25,7 @@ pub(super) enum Kind {
     Names,
 }
 
-/// Options of the job language, and what they vary.
+/// Options of the job language, with what they vary.
 const OPTIONS: [(&str, Kind); 8] = [
     ("bs", Kind::BlockSize),
     ("blocksize", Kind::BlockSize),
@@ -37,8 +37,8 @@ const OPTIONS: [(&str, Kind); 8] = [
     ("ioengine", Kind::Names),
 ];
 
-/// What an axis of a study varies. Only an axis of one option can be more than names; numbers have
-/// to be numbers.
+/// What an axis of a study varies. Only an axis of a single option can be more than names; numeric
+/// kinds require numeric points.
 pub(super) fn kind(axis: &Axis) -> Kind {
     let mut options = axis.points.iter().map(|point| point.settings.as_slice());
     let first = match options.next() {
@@ -57,7 +57,7 @@ pub(super) fn kind(axis: &Axis) -> Kind {
     }
 }
 
-/// A value of an option as a number; sizes with their letters.
+/// A value of an option as a number; size suffixes are allowed.
 fn number(text: &str) -> Option<f64> {
     match text.parse::<f64>() {
         Ok(number) => Some(number).filter(|number| number.is_finite()),
@@ -70,14 +70,14 @@ pub(super) fn axis<'a>(study: &'a Study, design_axis: &str) -> Option<&'a Axis> 
     study.axes.iter().find(|axis| axis.name == design_axis)
 }
 
-/// Where a point lies on its axis.
+/// The position of a point on its axis.
 pub(super) fn place(axis: &Axis, point: &str) -> Option<f64> {
     let settings = &axis.points.iter().find(|other| other.name == point)?.settings;
     let value = number(&settings.first()?.value)?;
     Some(if kind(axis) == Kind::Share { value / 100.0 } else { value })
 }
 
-/// How an axis is drawn: in doublings where each point is a multiple of the one before.
+/// The scale of an axis: doublings if each point is a multiple of the one before.
 pub(super) fn scale(axis: &Axis) -> SweepAxis {
     let places: Vec<f64> = axis.points.iter().filter_map(|point| place(axis, &point.name)).collect();
     let doubles = places.len() > 2 && places.windows(2).all(|pair| pair[0] > 0.0 && pair[1] >= 1.9 * pair[0]);
@@ -90,7 +90,7 @@ pub(super) fn scale(axis: &Axis) -> SweepAxis {
     }
 }
 
-/// What readers call an axis.
+/// The title of an axis for readers.
 pub(super) fn title(axis: &Axis) -> String {
     let option = axis.points.first().and_then(|point| point.settings.first()).map_or("", |one| one.option.as_str());
     match (kind(axis), option) {
@@ -103,7 +103,7 @@ pub(super) fn title(axis: &Axis) -> String {
     }
 }
 
-/// Lines that go into one picture.
+/// Lines shown in one picture.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Panel {
     /// The setting that all of its lines share and other panels do not; empty when there is one
@@ -112,7 +112,7 @@ pub(super) struct Panel {
     pub(super) lines: Vec<Line>,
 }
 
-/// One line: configurations that differ in the axis along which it runs only.
+/// One line: configurations that differ only in the axis along which it runs.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Line {
     pub(super) name: String,
@@ -120,13 +120,13 @@ pub(super) struct Line {
     pub(super) configurations: Vec<usize>,
 }
 
-/// The most lines in one picture; more are hard to tell apart.
+/// Most lines in one picture; more are hard to distinguish.
 const MOST_LINES: usize = 6;
-/// The most pictures of one kind; the tables have everything.
+/// Most pictures of one kind; the tables contain everything.
 pub(super) const MOST_PANELS: usize = 4;
 
-/// The lines along an axis of the design, in panels. The compared axis stays within a panel as long
-/// as it can, so that what is compared is seen together.
+/// The lines along an axis of the design, in panels. The compared axis stays within a panel if
+/// possible, so that the compared lines are seen together.
 pub(super) fn panels(outcome: &Outcome<'_>, along: &[usize]) -> Vec<Panel> {
     let mut within: Vec<usize> = outcome.varied_axes().into_iter().filter(|axis| !along.contains(axis)).collect();
     let mut across: Vec<usize> = Vec::new();

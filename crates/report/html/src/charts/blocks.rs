@@ -22,7 +22,7 @@ fn used(material: &Material<'_>) -> Vec<(usize, &'static str)> {
     material.sides().into_iter().map(place).collect()
 }
 
-/// The part of requests that was merged, a bar for each configuration.
+/// The share of requests that were merged, a bar for each configuration.
 pub(super) fn merges(gallery: &mut Gallery, shape: &Shape<'_>) {
     let material = &shape.material;
     for (side, name) in used(material) {

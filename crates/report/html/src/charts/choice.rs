@@ -1,8 +1,8 @@
 //! Which figures a study gets: one table of rules.
 //!
-//! A rule looks at what the study varies and what its trials measured, and draws, or does not
-//! apply. Rules do not know each other; those that would show the same twice ask the same questions
-//! of the axes.
+//! A rule checks what the study varies and what its trials measured, and then draws or does not
+//! apply. Rules are independent; those that would show the same thing twice check the same
+//! properties of the axes.
 
 use super::axes::Kind;
 use super::shape::Shape;
@@ -15,9 +15,9 @@ struct Rule {
     title: &'static str,
     /// How to read them.
     note: &'static str,
-    /// Whether the study has what it takes.
+    /// Whether the study has the required data.
     applies: fn(&Shape<'_>) -> bool,
-    /// Draws.
+    /// Draws the figures.
     draw: fn(&mut Gallery, &Shape<'_>),
 }
 

@@ -1,8 +1,8 @@
-//! Block devices over one run: each with columns of `iostat -x` over time and, where its requests
-//! were traced, their times and sizes.
+//! Block devices over one run: columns of `iostat -x` over time and, if requests were traced, their
+//! times and sizes.
 //!
 //! `iolab_iostat` defines the columns. An interval without a request has no mean time and no mean
-//! size: nothing is drawn there.
+//! size: nothing is drawn for it.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use super::Gallery;
 use super::distributions::spectrum_of;
 use super::over_time::{least_ns, middle};
 
-/// The devices that files lie on, and those that they are made of.
+/// The devices that hold the files, and the devices below those.
 pub(crate) fn device_galleries(devices: &[DeviceSeries]) -> [Gallery; 2] {
     let is_part = |one: &DeviceSeries| devices.iter().any(|other| other.parts.contains(&one.name));
     let (mut wholes, mut parts) = (Gallery::new("device-"), Gallery::new("part-"));
@@ -77,7 +77,7 @@ fn over_time(gallery: &mut Gallery, device: &DeviceSeries) {
         let point = |pair: &[iolab_recording::DeviceSample]| {
             let value = (column.value)(&DeviceActivity::between(&pair[0], &pair[1]), iolab_iostat::DataUnit::Kilobytes)
                 * factor;
-            // A mean of no requests is nothing, not zero.
+            // The mean of no requests is unknown, not zero.
             (middle(pair[0].at_ns, pair[1].at_ns), if is_mean && value == 0.0 { f64::NAN } else { value })
         };
         let points: Vec<(f64, f64)> = looks().map(point).collect();
@@ -131,10 +131,10 @@ fn by_size(sizes: &SparseHistogram) -> BTreeMap<u64, u64> {
     all
 }
 
-/// The most parts of a bar; more are hard to tell apart.
+/// Most parts of a bar; more are hard to distinguish.
 const MOST_SIZES: usize = 7;
 
-/// A bar for each direction; all sizes that are not among the most frequent share the last part.
+/// A bar for each direction; sizes that are not among the most frequent share the last part.
 fn shares(heading: Heading, sizes: &[(&str, BTreeMap<u64, u64>)]) -> Stacked {
     let mut together: BTreeMap<u64, u64> = BTreeMap::new();
     for (size, count) in sizes.iter().flat_map(|(_, all)| all) {
@@ -175,7 +175,7 @@ mod tests {
         all.to_sparse()
     }
 
-    /// Busy in every other tenth of a second: a hundred reads of 4 KiB that take 1 ms each.
+    /// Busy in every other tenth of a second, with a hundred reads of 4 KiB that take 1 ms each.
     fn device(name: &str, parts: &[&str]) -> DeviceSeries {
         let look = |place: u64| {
             let reads = 100 * place.div_ceil(2);

@@ -1,7 +1,7 @@
 //! Figures of whole distributions: percentile spectra and deciles.
 //!
-//! Percentiles of several trials come from the sum of their histograms; an average of percentiles
-//! would be no percentile of anything.
+//! Percentiles of several trials come from the sum of their histograms: an average of percentiles
+//! is not a percentile of anything.
 
 use iolab_charts::{DecileSeries, Deciles, Estimate, Heading, Spacing, Spectrum, SpectrumPoint, SpectrumSeries};
 use iolab_histogram::SparseHistogram;
@@ -14,16 +14,16 @@ use super::shape::Shape;
 use super::sweeps::sides;
 use super::values::{Material, capital, side_words};
 
-/// The number of points in a spectrum between one nine and the next.
+/// Points of a spectrum from one nine to the next.
 const POINTS_OF_A_NINE: u32 = 8;
-/// Nines at most: no run has samples for more.
+/// Most nines: no run has samples for more.
 const MOST_NINES: u32 = 8;
 
 /// The spectrum of one distribution, as far as its samples reach.
 pub(crate) fn spectrum_of(name: &str, latencies: &SparseHistogram) -> SpectrumSeries {
     let percentiles = (0..=POINTS_OF_A_NINE * MOST_NINES).map(|step| {
         let rarity = 10_f64.powf(f64::from(step) / f64::from(POINTS_OF_A_NINE));
-        // As many digits as tell it from its neighbours.
+        // As many digits as distinguish it from its neighbours.
         let digits = 10_f64.powi(1 + (step / POINTS_OF_A_NINE) as i32);
         (100.0 * (1.0 - 1.0 / rarity) * digits).round() / digits
     });
@@ -48,7 +48,7 @@ pub(super) fn spectra(gallery: &mut Gallery, shape: &Shape<'_>) {
             all.push((titled(&format!("Latency{} by percentile", side_words(side)), &panel), series.collect()));
         }
     }
-    // Spectra of one study have one scale: they are read against each other.
+    // All spectra of a study have the same scale, because readers compare them.
     let beside: Vec<SpectrumSeries> = all.iter().flat_map(|(_, series)| series).cloned().collect();
     for (title, series) in all.into_iter().filter(|(_, series)| !series.is_empty()) {
         let heading = Heading::new(&gallery.id("spectrum"), &title);
@@ -109,7 +109,8 @@ fn tenths(material: &Material<'_>, side: FigureDirection, configuration: usize) 
     tenths
 }
 
-/// The panels that are drawn: all if they are few, else from the first to the last.
+/// The panels that are drawn: all if there are few, otherwise a selection from the first to the
+/// last.
 fn chosen(material: &Material<'_>) -> Vec<Panel> {
     let all = panels(&material.outcome, &[]);
     let last = all.len().saturating_sub(1);

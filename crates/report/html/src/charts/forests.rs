@@ -39,7 +39,7 @@ pub(crate) fn forest(outcome: &Outcome<'_>, number: usize, prefix: &str) -> iola
     forest.draw()
 }
 
-/// What a verdict means.
+/// The class of a verdict.
 fn meaning(verdict: Verdict, judged: bool) -> Meaning {
     match verdict {
         Verdict::Better if judged => Meaning::Better,
@@ -62,7 +62,7 @@ pub(crate) fn forest_of_rows(rows: &[&ComparisonRow], zone: f64, number: usize) 
             Basis::Nothing => Estimate::of(ratio.estimate),
             _ => Estimate::within(ratio.estimate, ratio.low, ratio.high),
         };
-        // Only sides that were measured side by side have ratios of their own.
+        // Only sides that were measured side by side have ratios for each pair.
         let pairs = row.baseline.iter().zip(&row.candidate).filter(|_| row.basis == Basis::Blocks);
         let ratios: Vec<f64> = pairs.map(|(baseline, candidate)| candidate / baseline).collect();
         let name = row.name();
@@ -82,7 +82,7 @@ pub(crate) fn forest_of_rows(rows: &[&ComparisonRow], zone: f64, number: usize) 
     (!drawn.is_empty()).then(|| Forest { heading, rows: drawn, zone, below, above }.draw())
 }
 
-/// The ratio in each block that has both.
+/// The ratio in each block that has both values.
 fn block_ratios(outcome: &Outcome<'_>, figure: usize, contrast: &Contrast) -> Vec<f64> {
     let values = |number: usize| outcome.row(figure, number).map(|row| row.values.as_slice()).unwrap_or_default();
     let pairs = values(contrast.baseline).iter().zip(values(contrast.candidate));

@@ -1,5 +1,5 @@
-//! Figures of one recording: its distribution, its history over time with what block layer and host
-//! did meanwhile, its heat map.
+//! Figures of one recording: its distribution, its history over time with the activity of block
+//! layer and host, its heat map.
 
 use iolab_aggregate::{IntervalFigures, figures, interval_figures, summed_series};
 use iolab_charts::{
@@ -129,7 +129,8 @@ fn merged(intervals: &[IntervalFigures<'_>]) -> Vec<LatencyHistory> {
         iolab_plan::Direction::ALL.map(|direction| LatencyHistory { name: direction.name(), moments: Vec::new() });
     for interval in intervals {
         let moments = &mut all[interval.direction.index()].moments;
-        // Intervals of several jobs end together, but the first of each begins when the job does.
+        // Intervals of several jobs end together, but the first interval of each begins with the
+        // job.
         let end_ns = interval.start_ns + interval.length_ns;
         match moments.iter_mut().find(|moment| moment.start_ns + moment.length_ns == end_ns) {
             Some(moment) => {
@@ -235,7 +236,7 @@ pub(super) fn least_ns(times_ns: impl Iterator<Item = u64> + Clone) -> u64 {
     (gaps.max().unwrap_or(0) / 2).max(1)
 }
 
-/// What a counter gained.
+/// The increase of a counter.
 fn gain(later: u64, earlier: u64) -> f64 {
     later.saturating_sub(earlier) as f64
 }
@@ -268,7 +269,7 @@ fn host_panel(host: &[HostSample]) -> Panel {
     }
 }
 
-/// The end of the ramp, where all workers have the same.
+/// The end of the ramp, if it is the same for all workers.
 fn marks(recording: &Recording) -> Vec<TimeMark> {
     let mut ends: Vec<u64> = recording
         .plan
@@ -283,8 +284,8 @@ fn marks(recording: &Recording) -> Vec<TimeMark> {
 }
 
 /// A heat map for each direction. The first and the last interval may be shorter than the others:
-/// they are drawn as wide, so that all lie on one raster. What came in less than half an interval
-/// at the end belongs to the one before, so that it does not look like a collapse.
+/// they are drawn with the same width, so that all lie on one grid. A final part shorter than half
+/// an interval is added to the one before, so that it does not look like a collapse.
 fn heat_maps(gallery: &mut Gallery, intervals: &[IntervalFigures<'_>], of: &str) {
     for LatencyHistory { name, mut moments } in merged(intervals) {
         let grid_ns = moments.iter().map(|moment| moment.length_ns).max().unwrap_or(0);

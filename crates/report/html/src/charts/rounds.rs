@@ -58,8 +58,8 @@ fn estimate(interval: Interval) -> Estimate {
     Estimate::within(interval.estimate, interval.low, interval.high)
 }
 
-/// The rounds of each preconditioning, and the window that was judged. `before` names what it was
-/// done before.
+/// The rounds of each preconditioning, and the window that was judged. `before` names what it
+/// preceded.
 pub(crate) fn round_figures(gallery: &mut Gallery, outcome: &Outcome<'_>, before: &dyn Fn(Before) -> String) {
     let all = &outcome.analysis.preconditioned;
     // A single round has no picture: the table of preconditionings has its figures.
@@ -84,8 +84,7 @@ pub(crate) fn round_figures(gallery: &mut Gallery, outcome: &Outcome<'_>, before
     }
 }
 
-/// The window that was steady, otherwise the last one, so that a reader sees what kept it from
-/// being steady.
+/// The window that was steady, otherwise the last one, which shows why it was not.
 pub(crate) fn window(done: &Preconditioned) -> Option<Window> {
     let (range_share, slope_share) = match done.verdict? {
         SteadyState::Reached { start, end, mean, range, slope, line } => {
@@ -155,8 +154,7 @@ mod tests {
         }
     }
 
-    /// Titles and descriptions of the figures, and the rounds that stand in the table as those of
-    /// the window.
+    /// Titles and descriptions of the figures, and the rounds of the window listed in the table.
     fn shown(preconditioned: Vec<Preconditioned>) -> Vec<(String, String, Vec<String>)> {
         let analysis = Analysis { preconditioned, ..study().2 };
         let figures = drawn(&analysis, |gallery, outcome| {
@@ -184,8 +182,7 @@ mod tests {
         let [(_, description, window)] = &shown(vec![rounds_of(&falling)])[..] else { panic!("one figure") };
         assert!(description.contains("given up"), "{description}");
         assert_eq!(window[..], ["21", "22", "23", "24", "25"]);
-        // Before the first window is full there is none to show, and nothing to draw of a single
-        // round.
+        // Before the first window is full there is none to show; a single round is not drawn.
         let [(_, description, window)] = &shown(vec![rounds_of(&[Some(9.0), None, Some(8.0)])])[..] else {
             panic!("one figure")
         };

@@ -1,4 +1,4 @@
-//! What a study varies and measures: this decides which figures it gets.
+//! What a study varies and measures, which determines its figures.
 
 use iolab_study::{Axis, Measure};
 
@@ -12,7 +12,7 @@ pub(crate) struct Shape<'a> {
 }
 
 impl<'a> Shape<'a> {
-    /// Axes that vary, with their numbers in the design.
+    /// Axes with more than one point, with their numbers in the design.
     pub(super) fn axes(&self) -> Vec<(usize, &'a Axis)> {
         let outcome = self.material.outcome;
         let named = |axis: usize| Some((axis, axes::axis(outcome.study, &outcome.design.axes[axis])?));

@@ -19,7 +19,7 @@ pub(super) fn latency_load(gallery: &mut Gallery, shape: &Shape<'_>) {
     for side in sides(material) {
         for panel in panels(&material.outcome, &[number]).iter().take(MOST_PANELS) {
             let several = panel.lines.len() > 1;
-            // A picture with one line shows several percentiles of it, one with several lines shows
+            // A picture with one line shows several percentiles of it; one with several lines shows
             // one percentile of each.
             let percents: &[f64] = if several { &[99.0] } else { &[50.0, 99.0, 99.9] };
             let curve = |line: &Line, percent: f64| {
@@ -55,7 +55,7 @@ pub(super) fn latency_load(gallery: &mut Gallery, shape: &Shape<'_>) {
     }
 }
 
-/// Reads and writes where there are both, else everything.
+/// Reads and writes if there are both, otherwise everything.
 pub(super) fn sides(material: &Material<'_>) -> Vec<FigureDirection> {
     match material.sides() {
         both if both.len() == 2 => both,
@@ -67,7 +67,7 @@ fn titled(title: &str, panel: &Panel) -> String {
     if panel.name.is_empty() { title.to_owned() } else { format!("{title}; {}", panel.name) }
 }
 
-/// Bandwidth and IOPS over the block size, with the highest values of the study as the roof.
+/// Bandwidth and IOPS over the block size, with the highest values of the study as the roofline.
 pub(super) fn block_sizes(gallery: &mut Gallery, shape: &Shape<'_>) {
     let Some((number, axis)) = shape.of(Kind::BlockSize) else { return };
     let material = &shape.material;
@@ -99,18 +99,18 @@ pub(super) fn block_sizes(gallery: &mut Gallery, shape: &Shape<'_>) {
     }
 }
 
-/// Every figure along every axis of numbers.
+/// Every figure along every numeric axis.
 pub(super) fn lines(gallery: &mut Gallery, shape: &Shape<'_>) {
     let material = &shape.material;
     for (number, axis) in shape.numeric() {
         for figure in material.figures().iter().filter(|figure| material.is_known(figure)) {
             let is_speed = matches!(figure.measure, Measure::Bandwidth | Measure::Iops);
-            // Speed over block size has a figure of its own, with the roof.
+            // Speed over block size has its own figure with the roofline.
             if is_speed && axes::kind(axis) == Kind::BlockSize {
                 continue;
             }
             let panels = panels(&material.outcome, &[number]);
-            // Panels of one figure are read against each other.
+            // Readers compare the panels of one figure.
             let shown =
                 panels.iter().take(MOST_PANELS).flat_map(|panel| &panel.lines).flat_map(|line| &line.configurations);
             let beside: Vec<f64> = match panels.len() {
@@ -148,7 +148,7 @@ fn all_of(estimate: &Estimate) -> Vec<f64> {
     estimate.value.into_iter().chain(limits.into_iter().flatten()).chain(estimate.trials.iter().copied()).collect()
 }
 
-/// The two axes of the matrices: depth and jobs where both vary, else the first two.
+/// The two axes of the matrices: depth and jobs if both vary, otherwise the first two.
 pub(super) fn crossed<'a>(shape: &Shape<'a>) -> Option<[(usize, &'a Axis); 2]> {
     match (shape.of(Kind::Jobs), shape.of(Kind::Depth), shape.axes().as_slice()) {
         (Some(jobs), Some(depth), _) => Some([jobs, depth]),
@@ -157,7 +157,7 @@ pub(super) fn crossed<'a>(shape: &Shape<'a>) -> Option<[(usize, &'a Axis); 2]> {
     }
 }
 
-/// One value for each two points of two axes.
+/// One value for each pair of points of two axes.
 pub(super) fn matrices(gallery: &mut Gallery, shape: &Shape<'_>) {
     let Some([(jobs, jobs_axis), (depth, depth_axis)]) = crossed(shape) else { return };
     let material = &shape.material;
@@ -197,7 +197,7 @@ pub(super) fn matrices(gallery: &mut Gallery, shape: &Shape<'_>) {
     }
 }
 
-/// A panel as one line each, with the panel's name in theirs.
+/// One line for each member of a panel, with the panel's name in its own.
 fn single_lines(panel: &Panel) -> Vec<Line> {
     let named = |line: &Line| {
         let parts = [panel.name.as_str(), line.name.as_str()];
@@ -208,7 +208,7 @@ fn single_lines(panel: &Panel) -> Vec<Line> {
     panel.lines.iter().map(named).collect()
 }
 
-/// Every figure by name: the compared axis in colours, everything else in groups.
+/// Every figure by name: the compared axis as colours, everything else as groups.
 pub(super) fn groups(gallery: &mut Gallery, shape: &Shape<'_>) {
     let material = &shape.material;
     let outcome = &material.outcome;
@@ -218,7 +218,7 @@ pub(super) fn groups(gallery: &mut Gallery, shape: &Shape<'_>) {
         |common: &[(String, String)]| common.iter().map(|(_, point)| point.as_str()).collect::<Vec<_>>().join(", ");
     let titles = contests[0].common.iter().map(|(axis, _)| axis.as_str()).collect::<Vec<_>>().join(", ");
     let points = outcome.points(compared);
-    // Without other axes, each point is a group by itself, so that its name stands below it.
+    // Without other axes, each point is a group by itself, so that its name is printed below it.
     let alone = contests.len() == 1;
     for figure in material.figures().iter().filter(|figure| material.is_known(figure)) {
         let of = |members: &[usize], point: &str| {

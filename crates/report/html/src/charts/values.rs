@@ -1,8 +1,8 @@
 //! Estimates of any figure of any configuration.
 //!
-//! A figure of the study comes from its analysis; others, such as the reads of a study that asks
-//! for both directions together, come from the trials in the same way: a value for each, and the
-//! median with its interval.
+//! A figure of the study comes from its analysis. Others, such as the reads of a study that asks
+//! for both directions together, are computed from the trials in the same way: a value for each,
+//! and the median with its interval.
 
 use iolab_aggregate::Throughput;
 use iolab_charts::{AxisMeasure as Shown, AxisUnit, Estimate, Spacing};
@@ -27,7 +27,7 @@ impl<'a> Material<'a> {
         self.digests.iter().filter(move |digest| digest.planned.configuration == configuration)
     }
 
-    /// What is known of a figure of a configuration.
+    /// The estimate of a figure for a configuration.
     pub(super) fn estimate(&self, figure: &Figure, configuration: usize) -> Estimate {
         let known = self.outcome.analysis.figures.iter().position(|own| own == figure);
         let values: Vec<f64> = match known.and_then(|number| self.outcome.row(number, configuration)) {
@@ -40,7 +40,7 @@ impl<'a> Material<'a> {
         }
     }
 
-    /// Directions in which anything was done: reads, writes.
+    /// Directions with any operations: reads, writes.
     pub(super) fn sides(&self) -> Vec<FigureDirection> {
         let is_used = |side: &FigureDirection| {
             self.digests.iter().any(|digest| directions(digest, *side).iter().any(|one| one.done.ios > 0))
@@ -48,8 +48,8 @@ impl<'a> Material<'a> {
         [FigureDirection::Read, FigureDirection::Write].into_iter().filter(is_used).collect()
     }
 
-    /// A figure of all operations as one of each direction, where there are two: a sum would hide
-    /// which of them changed.
+    /// Splits a figure of all operations by direction if there are two: a sum would hide which of
+    /// them changed.
     pub(super) fn apart(&self, figure: &Figure) -> Vec<Figure> {
         let of_directions = matches!(
             figure.measure,
@@ -63,7 +63,7 @@ impl<'a> Material<'a> {
         }
     }
 
-    /// The figures of the study, directions apart, each once.
+    /// The figures of the study, split by direction, without duplicates.
     pub(super) fn figures(&self) -> Vec<Figure> {
         let mut figures: Vec<Figure> = Vec::new();
         for figure in self.outcome.analysis.figures.iter().flat_map(|figure| self.apart(figure)) {
@@ -150,7 +150,7 @@ fn value(digest: &Digest, figure: &Figure) -> Option<f64> {
     figure.value(&Reduced { digest, side: figure.side })
 }
 
-/// The measure on an axis of values. Axes of latencies are logarithmic, because factors matter.
+/// The axis of a figure. Axes of latencies are logarithmic, because factors matter.
 pub(super) fn measure(figure: &Figure) -> Shown {
     let unit = match figure.unit() {
         "ns" => AxisUnit::Nanoseconds,
@@ -167,7 +167,7 @@ pub(super) fn measure(figure: &Figure) -> Shown {
     Shown { name: format!("{}{unit_word}", short(figure)), unit, spacing }
 }
 
-/// What a figure is called in titles.
+/// The short name of a figure for titles.
 pub(super) fn short(figure: &Figure) -> String {
     let of = side_words(figure.side);
     match &figure.measure {
@@ -198,7 +198,7 @@ pub(super) fn titled(figure: &Figure) -> String {
     }
 }
 
-/// A title begins with a capital letter, unless it is the name of a percentile.
+/// Capitalises a title, unless it begins with the name of a percentile.
 pub(super) fn capital(text: &str) -> String {
     let mut letters = text.chars();
     if text.starts_with('p') && text[1..].starts_with(|second: char| second.is_ascii_digit()) {

@@ -1,4 +1,4 @@
-//! The tables and objects to the last byte, as iostat prints them for the same counters.
+//! Compares tables and objects, byte for byte, with what iostat prints for the same counters.
 
 use iolab_recording::{DeviceCounters, DeviceSample};
 

@@ -6,7 +6,7 @@ use iolab_plan::PercentilePlan;
 
 use super::writer::Writer;
 
-/// A direction without I/O is written in full, as zeros.
+/// Writes a direction; one without I/O is written completely, as zeros.
 pub(super) fn write_direction(writer: &mut Writer, figures: &DirectionFigures, of: &PercentilePlan, plus: bool) {
     let bytes_per_second = figures.bytes_per_second() as u64;
     writer.object(figures.name, |writer| {
@@ -42,8 +42,8 @@ pub(super) fn write_direction(writer: &mut Writer, figures: &DirectionFigures, o
     });
 }
 
-/// Moments, then the percentiles and (for `json+`) buckets if wanted and there is anything to
-/// count.
+/// Writes moments, then percentiles and (for `json+`) buckets if they are wanted and there are
+/// samples.
 pub(super) fn write_latency(
     writer: &mut Writer,
     key: &str,

@@ -1,5 +1,5 @@
-//! Writes JSON in the given order, in the layout of fio: two blanks per level, ` : ` after keys,
-//! floats with six decimals. Keys are written as given; the caller does not repeat them.
+//! Writes JSON in the given order, in the layout of fio: two spaces per level, ` : ` after keys,
+//! floats with six decimals. Keys are written as given; the caller must not repeat them.
 
 use std::fmt::{Display, Write};
 
@@ -27,14 +27,14 @@ impl Writer {
         self.number(key, quoted);
     }
 
-    /// Anything whose text is a JSON value.
+    /// Writes a value whose text is valid JSON.
     pub(super) fn number(&mut self, key: &str, value: impl Display) {
         self.key(key);
         let _ = write!(self.text, "{value}");
     }
 
     pub(super) fn float(&mut self, key: &str, value: f64) {
-        // JSON has no way to write the others.
+        // JSON cannot represent the others.
         let value = if value.is_finite() { value } else { 0.0 };
         self.number(key, format_args!("{value:.6}"));
     }
@@ -59,7 +59,7 @@ impl Writer {
         self.close(']');
     }
 
-    /// An array of whole numbers, each on a line of its own.
+    /// An array of integers, each on its own line.
     pub(super) fn numbers(&mut self, key: &str, items: impl Iterator<Item = u64>) {
         self.key(key);
         self.open('[');
@@ -75,7 +75,7 @@ impl Writer {
         let _ = write!(self.text, "{} : ", quoted(key));
     }
 
-    /// Begins the next member on a line of its own.
+    /// Begins the next member on a new line.
     fn next(&mut self) {
         self.text.push_str(if self.empty { "\n" } else { ",\n" });
         self.empty = false;

@@ -6,11 +6,11 @@ use std::fmt::Write;
 use iolab_iostat::{DataUnit, DeviceActivity, EXTENDED};
 use iolab_recording::{DeviceSeries, Recording};
 
-/// Nothing when the machine was not looked at.
+/// Writes nothing when the machine was not observed.
 pub(super) fn write(text: &mut String, recording: &Recording) {
     let devices: Vec<&DeviceSeries> = recording.observations.iter().flat_map(|seen| &seen.devices).collect();
     let told = |device: &&DeviceSeries| match recording.has_several_hosts() {
-        // What a device did is compared with the workers of its own host.
+        // A device is compared with the workers of its own host.
         true => line(device, &recording.device_name(device.host, &device.name), &recording.of_host(device.host)),
         false => line(device, &device.name, recording),
     };
@@ -53,9 +53,8 @@ fn line(device: &DeviceSeries, name: &str, recording: &Recording) -> Option<Stri
     Some(text + "\n")
 }
 
-/// The device's bytes of those that the application moved. Only the application's measured part is
-/// known, the device's bytes are of the whole run: with a ramp they have nothing to do with each
-/// other.
+/// The device's bytes over those that the application transferred. For the application only the
+/// measured part is known, for the device the whole run: with a ramp they are not comparable.
 fn ratio(device_bytes: u64, direction: usize, recording: &Recording) -> Option<f64> {
     if recording.plan.workers.iter().any(|worker| worker.limits.ramp_ns > 0) {
         return None;

@@ -8,7 +8,7 @@ use iolab_plan::MeasurementPlan;
 use super::latency::{write_percentiles, write_summary};
 use crate::number::NumberStyle;
 
-/// Nothing for a direction without I/O.
+/// Writes nothing for a direction without I/O.
 pub(super) fn write_direction(text: &mut String, figures: &DirectionFigures, measurement: &MeasurementPlan) {
     if figures.ios == 0 {
         return;
@@ -31,7 +31,7 @@ pub(super) fn write_direction(text: &mut String, figures: &DirectionFigures, mea
         ("clat", &figures.clat, percentiles.clat),
         ("lat", &figures.lat, percentiles.lat),
         ("resp", &figures.response, true),
-        // That all of them are 0 is said by the summary.
+        // The summary says when all of them are 0.
         ("wait", &figures.backlog_wait, figures.backlog_wait.max > 0),
         ("late", &figures.generator_late, figures.generator_late.max > 0),
     ];
@@ -58,7 +58,7 @@ fn write_bandwidth(text: &mut String, figures: &DirectionFigures, style: NumberS
     if samples == 0 {
         return;
     }
-    // The series is in KiB/s; show it in KiB/s or kB/s, a step larger once that is past a million.
+    // The series is in KiB/s; show it in KiB/s or kB/s, or one prefix larger above a million.
     let step = if style.binary { 1024.0 } else { 1000.0 };
     let mut factor = if style.binary { 1.0 } else { 1.024 } * if style.bits { 8.0 } else { 1.0 };
     let large = mean * factor > step * step;

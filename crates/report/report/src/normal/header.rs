@@ -1,4 +1,4 @@
-//! The lines before the run: one per job, the version, how many processes and threads.
+//! The lines before the run: one per job, the version, and the number of processes and threads.
 
 use std::fmt::Write;
 
@@ -7,7 +7,8 @@ use iolab_text::counted;
 
 use crate::number::NumberStyle;
 
-/// What fio prints before it starts the jobs of `plan`. A job's clones are one line and one `...`.
+/// What fio prints before it starts the jobs of `plan`. The clones of a job are one line and one
+/// `...`.
 pub fn normal_header(plan: &Plan) -> String {
     let mut text = String::new();
     let mut lines: Vec<(u32, String)> = Vec::new();
@@ -33,7 +34,7 @@ fn job_line(worker: &WorkerPlan) -> String {
     let workload = &worker.workload;
     let range = |sizes: &BlockSizes| format!("{}-{}", style.bytes(sizes.min()), style.bytes(sizes.max()));
     let [read, write, trim] = workload.block_sizes.each_ref().map(range);
-    // With bs_is_seq_rand the first two sizes are those of sequential and of random operations.
+    // With bs_is_seq_rand, the first two sizes are those of sequential and random operations.
     let last = if workload.sizes_by_randomness { "bs_is_seq_rand".to_owned() } else { format!("(T) {trim}") };
     format!(
         "{}: (g={}): rw={}, bs=(R) {read}, (W) {write}, {last}, ioengine={}, iodepth={}",

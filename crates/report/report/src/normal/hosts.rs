@@ -1,4 +1,4 @@
-//! The hosts of a run of several: what they are, and how well their clocks agree.
+//! The hosts of a run of several, and how well their clocks agree.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use iolab_recording::Recording;
 use iolab_text::counted;
 use iolab_units::rounded_ns;
 
-/// Nothing for a run of one host.
+/// Writes nothing for a run of one host.
 pub(super) fn write(text: &mut String, recording: &Recording) {
     if !recording.has_several_hosts() {
         return;

@@ -37,7 +37,7 @@ pub(super) fn write_job(text: &mut String, job: &JobFigures<'_>, date: &str) {
     write_shares(text, "     submit    ", BATCHES, &job.submit);
     write_shares(text, "     complete  ", BATCHES, &job.complete);
     write_counts(text, job);
-    // iolab has no latency_target: the line keeps its place with the values fio shows without one.
+    // iolab has no latency_target: print the values that fio shows without one.
     let depth = job.plan.queue.asked_depth;
     let _ = writeln!(text, "     latency   : target=0, window=0, percentile=100.00%, depth={depth}");
     if job.errors.shown {
@@ -48,7 +48,7 @@ pub(super) fn write_job(text: &mut String, job: &JobFigures<'_>, date: &str) {
     write_steady(text, job);
 }
 
-/// fio's line, with its second bandwidth in bytes (fio shows that of the first in thousands).
+/// fio's line, with its second bandwidth computed from bytes (fio computes it from KiB).
 fn write_steady(text: &mut String, job: &JobFigures<'_>) {
     let Some(steady) = &job.steady else { return };
     let style = NumberStyle::of(&job.plan.measurement);
@@ -80,7 +80,8 @@ fn write_title(text: &mut String, job: &JobFigures<'_>, date: &str) {
     let _ = writeln!(text, ": pid={}: {date}", job.pid);
 }
 
-/// Each file of a job that counts them; nothing for others. Latencies are completion latencies.
+/// Each file of a job with statistics per file; nothing for others. Latencies are completion
+/// latencies.
 fn write_files(text: &mut String, job: &JobFigures<'_>) {
     if job.files.is_empty() {
         return;
@@ -104,14 +105,14 @@ fn write_files(text: &mut String, job: &JobFigures<'_>) {
     }
 }
 
-/// How the times of a trace were kept; nothing for other loads.
+/// How well a replay kept the times of its trace; nothing for other loads.
 fn write_drift(text: &mut String, job: &JobFigures<'_>) {
     if let Some(drift) = &job.drift {
         let _ = writeln!(text, "  replay       : {}", drift.line());
     }
 }
 
-/// How the schedule of a paced load was kept; nothing for other loads.
+/// How well a paced load kept its schedule; nothing for other loads.
 fn write_schedule(text: &mut String, job: &JobFigures<'_>) {
     let Some(schedule) = &job.schedule else { return };
     let ms = |ns: u64| ns as f64 / 1e6;
@@ -130,7 +131,7 @@ fn write_schedule(text: &mut String, job: &JobFigures<'_>) {
     }
 }
 
-/// What the tool itself cost; nothing for runs that were not calibrated.
+/// The tool's own cost; nothing for runs that were not calibrated.
 fn write_overheads(text: &mut String, job: &JobFigures<'_>) {
     for overhead in &job.overheads {
         let _ = writeln!(text, "  overhead     : {}", overhead.line());
@@ -151,7 +152,7 @@ fn write_bands(text: &mut String, bands: &Bands) {
 
 fn write_band_lines(text: &mut String, unit: &str, names: &[String], shares: &[f64]) {
     let shown = names.iter().zip(shares).filter(|(_, share)| **share > 0.0);
-    // What happened at all shows: never 0.00 %.
+    // Anything that occurred is visible: never 0.00 %.
     let items: Vec<String> = shown.map(|(name, share)| format!("{name}={:3.2}%", share.max(0.01))).collect();
     for line in items.chunks(5) {
         let _ = writeln!(text, "  lat ({unit})   : {}", line.join(", "));
@@ -175,7 +176,7 @@ fn write_shares(text: &mut String, title: &str, names: [&str; 7], shares: &Depth
 }
 
 fn write_counts(text: &mut String, job: &JobFigures<'_>) {
-    // `mixed` alone stands in the place of reads, as in fio.
+    // As in fio, `mixed` takes the place of reads.
     let of = |count: fn(&iolab_aggregate::DirectionFigures) -> u64| {
         let mut counts = [0_u64; 3];
         job.directions.iter().enumerate().for_each(|(place, figures)| counts[place] = count(figures));
@@ -191,8 +192,7 @@ fn write_counts(text: &mut String, job: &JobFigures<'_>) {
     );
 }
 
-/// What the system calls `errno`, except EILSEQ, which in I/O reports means that data did not
-/// verify.
+/// The system's text for `errno`; but EILSEQ in I/O reports means that data did not verify.
 fn errno_text(errno: i32) -> String {
     const EILSEQ: i32 = 84;
     if errno == EILSEQ {

@@ -1,7 +1,7 @@
 //! Latency lines and percentile tables.
 //!
-//! The unit is chosen as fio does: microseconds or milliseconds only where no shown value loses its
-//! meaning.
+//! The unit is chosen as in fio: microseconds or milliseconds only if no printed value becomes
+//! meaningless.
 
 use std::fmt::Write;
 
@@ -9,9 +9,9 @@ use iolab_histogram::SparseHistogram;
 
 use crate::number::{Unit, scaled};
 
-/// Characters a line of percentiles may have after its margin.
+/// Characters of a line of percentiles after its margin.
 const TABLE_WIDTH: usize = 73;
-/// Digits of a latency's minimum and maximum.
+/// Significant figures of a latency's minimum and maximum.
 const EXTREME_FIGURES: u32 = 6;
 
 /// `    clat (usec): min=…, max=…, avg=…, stdev=…`; nothing for an empty histogram.
@@ -38,7 +38,7 @@ pub(super) fn write_summary(text: &mut String, name: &str, histogram: &SparseHis
     );
 }
 
-/// The table of percentiles `list`, as many to a line as fit; nothing for an empty histogram or
+/// The table of percentiles `list`, as many per line as fit; nothing for an empty histogram or
 /// list.
 pub(super) fn write_percentiles(text: &mut String, name: &str, histogram: &SparseHistogram, list: &[f64]) {
     if histogram.is_empty() || list.is_empty() {
@@ -61,7 +61,7 @@ pub(super) fn write_percentiles(text: &mut String, name: &str, histogram: &Spars
         .iter()
         .zip(&values)
         .map(|(percent, value)| {
-            // Rounded up as fio does, but never past the maximum that stands a few lines above.
+            // Rounded up as in fio, but never beyond the maximum printed a few lines above.
             let rounded_up = value.div_ceil(divisor).min(histogram.max / divisor);
             format!(" {percent:width$.decimals$}th=[{rounded_up:value_width$}]", width = decimals + 3)
         })

@@ -31,7 +31,7 @@ pub(super) fn write_group(text: &mut String, group: &RunStatus<'_>) {
     }
 }
 
-/// Nothing when there are no devices.
+/// Writes nothing when there are no devices.
 pub(super) fn write_devices(text: &mut String, devices: &[DeviceFigures]) {
     if devices.is_empty() {
         return;

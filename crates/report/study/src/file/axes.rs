@@ -41,7 +41,7 @@ pub(super) enum Values {
     Rows(Vec<Vec<Scalar>>),
 }
 
-/// The axis of a table.
+/// Converts a table to an axis.
 pub(super) fn axis(table: &AxisTable) -> Result<Axis, StudyError> {
     let (options, points) = match (&table.option, &table.options, &table.values) {
         (Some(option), None, Some(Values::Range(range))) => (vec![option.clone()], single(option, expand(range)?)),
@@ -125,7 +125,7 @@ pub(super) struct DeviceTable {
 }
 
 impl DeviceTable {
-    /// The form, as far as it can be judged without a device.
+    /// The form, as far as it can be checked without a device.
     pub(super) fn read(&self, text: &str) -> Result<DeviceForm, StudyError> {
         let axes: Result<Vec<Axis>, StudyError> =
             self.axis.iter().map(|table| placed(text, table, axis(table.get_ref()))).collect();

@@ -1,11 +1,12 @@
-//! Where a study file sets an option to a value, so that a message about the value names its line.
+//! Finds where a study file sets an option to a value, so that a message about the value names its
+//! line.
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::TextPlace;
 
-/// The place of `option`'s `value` in the text of a study file: of the value itself where it is
+/// The place of `option`'s `value` in the text of a study file: of the value itself if it is
 /// written out, of the range that it comes from, or, with `at_option`, of the option's name. `None`
 /// when the study does not set it.
 pub fn place_of(text: &str, option: &str, value: &str, at_option: bool) -> Option<TextPlace> {

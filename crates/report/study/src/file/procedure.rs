@@ -20,17 +20,17 @@ pub(super) enum Blocks {
     Word(String),
 }
 
-/// Unless told.
+/// The default.
 pub(super) const BLOCKS: u32 = 7;
-/// Where `blocks = "auto"` ends, whatever the intervals.
+/// The maximum with `blocks = "auto"`, whatever the intervals.
 const MOST_BLOCKS: u32 = 30;
-/// Where it begins to look: fewer tell too little of how trials stray.
+/// The first check with `blocks = "auto"`: fewer blocks show too little of how trials vary.
 const FIRST_LOOK: u32 = 5;
-/// How narrow it wants intervals, as a share of the estimate.
+/// Intervals should be no wider than this, as a share of the estimate.
 const HALF_WIDTH: f64 = 0.10;
 
 impl Blocks {
-    /// The most blocks, and when fewer are enough.
+    /// The maximum number of blocks, and when fewer are enough.
     pub(super) fn read(
         blocks: Option<&Blocks>,
         half_width: Option<&Scalar>,
@@ -99,7 +99,7 @@ impl Default for Preconditioning {
 }
 
 impl Preconditioning {
-    /// Reads the short form: `snia`, `fill`, `none`, or the name of a job file.
+    /// Parses the short form: `snia`, `fill`, `none`, or the name of a job file.
     ///
     /// # Errors
     /// A word that is none of them.
@@ -186,7 +186,7 @@ pub(super) struct LadderTable {
     maximum_iops: Option<f64>,
 }
 
-/// A level above this is a slip of the pen.
+/// A level above this is treated as a mistake.
 const MOST_PERCENT: f64 = 1000.0;
 
 impl LadderTable {

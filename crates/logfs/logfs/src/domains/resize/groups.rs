@@ -1,5 +1,5 @@
-//! Which top-level names have to stay together: those that share an inode, or content in one
-//! cluster.
+//! Determines which top-level names have to stay together: those that share an inode, or whose
+//! content shares a cluster.
 
 use std::collections::BTreeMap;
 
@@ -8,23 +8,23 @@ use crate::extents::Place;
 use crate::record::InodeId;
 use crate::recovery::Loaded;
 
-/// What an inode weighs beside its content, bytes: what it takes in a checkpoint and in memory.
+/// The weight of an inode beside its content, bytes: its size in a checkpoint and in memory.
 const INODE_BYTES: u64 = 256;
 
-/// Groups of inodes, each with the domain that it goes to.
+/// Groups of inodes, each with its new domain.
 #[derive(Debug)]
 pub(super) struct Groups {
-    /// Of every inode but the root.
+    /// The group of every inode except the root.
     pub(super) of: BTreeMap<InodeId, usize>,
     /// The new domain of each group.
     pub(super) goal: Vec<u32>,
-    /// What each takes in a checkpoint, bytes, its name at top level included.
+    /// The size of each in a checkpoint, bytes, including its top-level name.
     pub(super) cost: BTreeMap<InodeId, u64>,
-    /// Which group has content in a cluster.
+    /// The group that has content in a cluster.
     pub(super) clusters: BTreeMap<u32, usize>,
 }
 
-/// Sets that are joined one by one.
+/// Disjoint sets (union-find).
 #[derive(Debug, Default)]
 struct Sets(Vec<usize>);
 
@@ -80,7 +80,7 @@ impl Groups {
     }
 }
 
-/// Gives every inode of a domain the set of the top-level name that leads to it.
+/// Puts every inode of a domain into the set of the top-level name that leads to it.
 fn walk(domain: &Loaded, sets: &mut Sets, of: &mut BTreeMap<InodeId, usize>) -> Result<(), Error> {
     let tree = &domain.tree;
     let names = |inode| tree.get(inode).and_then(|node| node.names()).into_iter().flat_map(|names| names.iter());
@@ -100,8 +100,8 @@ fn walk(domain: &Loaded, sets: &mut Sets, of: &mut BTreeMap<InodeId, usize>) -> 
     }
 }
 
-/// Heaviest first, each group stays where it is while that is no fuller than the mean, or goes
-/// where there is least.
+/// Heaviest first: a group stays in its domain while that is not fuller than the mean; otherwise it
+/// goes to the least full one.
 fn assign(
     loaded: &[Loaded],
     of: &BTreeMap<InodeId, usize>,

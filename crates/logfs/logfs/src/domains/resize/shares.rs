@@ -1,20 +1,19 @@
-//! Which clusters the new domains own: those with their content, some for their logs, and a fair
-//! share of the rest.
+//! Determines which clusters the new domains own: those with their content, some for their logs,
+//! and a fair share of the rest.
 
 use super::super::owners::Owners;
 use super::groups::Groups;
 use crate::clusters::{ClusterTable, Role};
 use crate::{Error, Layout};
 
-/// No domain.
+/// Stands for no owner.
 const NOBODY: u32 = u32::MAX;
 
 #[derive(Debug)]
 pub(super) struct Shares {
     /// The new map.
     pub(super) owners: Owners,
-    /// Clusters that nothing uses before the switch, by the domain whose new log may be written to
-    /// them.
+    /// Clusters that nothing uses before the switch, with the domain whose new log may use them.
     pub(super) for_logs: Owners,
 }
 
@@ -22,7 +21,7 @@ pub(super) struct Shares {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Use {
     Content(u32),
-    /// Not used by the old generation.
+    /// Not in use.
     Free,
     /// In an old log: free after the switch.
     OldLog,
@@ -49,7 +48,7 @@ impl Shares {
         let quotas = quotas(layout, domains, &uses, groups)?;
         let mut each = vec![NOBODY; uses.len()];
         let mut for_logs = each.clone();
-        // The logs come first: they need what is free now.
+        // The logs come first: only they need clusters that are free before the switch.
         let mut free = (0..uses.len()).filter(|at| uses[*at] == Use::Free);
         for (quota, domain) in quotas.iter().zip(0..) {
             for _ in 0..quota.log {
@@ -72,16 +71,16 @@ impl Shares {
     }
 }
 
-/// What a domain gets of the clusters without content.
+/// A domain's share of the clusters without content.
 #[derive(Debug, Clone, Copy)]
 struct Quota {
-    /// For its first log, at once.
+    /// Clusters for its first log.
     log: u32,
-    /// In all.
+    /// All clusters, `log` included.
     rest: u32,
 }
 
-/// As equal as content allows, and to each what it needs at least.
+/// As equal as the content allows, with at least what each domain needs.
 fn quotas(layout: &Layout, domains: u32, uses: &[Use], groups: &Groups) -> Result<Vec<Quota>, Error> {
     let fair = uses.len() as u32 / domains;
     let mut log = vec![0_u64; domains as usize];
@@ -92,18 +91,17 @@ fn quotas(layout: &Layout, domains: u32, uses: &[Use], groups: &Groups) -> Resul
     let mut quotas: Vec<(Quota, u32)> = Vec::new();
     for (cost_bytes, domain) in log.into_iter().zip(0..) {
         let content = uses.iter().filter(|used| **used == Use::Content(domain)).count() as u32;
-        // A frame may leave as much of its cluster unused as the next group is long.
+        // The end of a cluster may stay unused when the next group does not fit.
         let cost_bytes = cost_bytes + u64::from(content) * layout.sum_bytes();
         let clusters_for =
             |checkpoints| (checkpoints * cost_bytes * 5 / 4 / u64::from(layout.cluster_bytes)) as u32 + 2;
         let least = share.least_clusters() + 3 * clusters_for(1);
-        // Two checkpoints, one behind the other, and the cluster where the log goes on.
+        // Two consecutive checkpoints, and the cluster where the log continues.
         quotas.push((Quota { log: clusters_for(2) + 1, rest: fair.saturating_sub(content).max(least) }, least));
     }
     let rest = uses.iter().filter(|used| !matches!(used, Use::Content(_))).count() as u32;
     let mut too_much = quotas.iter().map(|(quota, _)| quota.rest).sum::<u32>().saturating_sub(rest);
-    // Whoever has more than it needs gives some of it to those whose content has filled their
-    // share.
+    // Domains with more than they need give some of it to those whose content exceeds their share.
     for (quota, least) in &mut quotas {
         let given = too_much.min(quota.rest - *least);
         quota.rest -= given;

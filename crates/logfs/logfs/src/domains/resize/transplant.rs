@@ -1,4 +1,4 @@
-//! The trees of the new domains, made of those of the old ones.
+//! Builds the trees of the new domains from those of the old ones.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +10,12 @@ use crate::tree::Tree;
 pub(super) struct Plan {
     pub(super) trees: Vec<Tree>,
     pub(super) moved_inodes: u64,
-    /// Above that of every frame of the old generation.
+    /// Higher than the epoch of any frame of the old generation.
     pub(super) epoch: u64,
 }
 
 /// Takes the old trees apart. Inodes that stay in their domain keep their numbers; the others get
-/// numbers that no domain has ever given.
+/// numbers that no domain has ever used.
 pub(super) fn transplant(loaded: Vec<Loaded>, groups: &Groups, domains: u32) -> Plan {
     let serial = |domain: &Loaded| domain.tree.serial - (InodeId::first(domain.layout.domain).0 - 1);
     let highest = loaded.iter().map(serial).max().unwrap_or(1);

@@ -1,9 +1,10 @@
-//! Frames that had been durable and are not there any more: where the log goes on behind them, and
-//! what that means.
+//! Frames that had been durable and are missing: where the log continues after them, and what is
+//! lost.
 //!
-//! A frame knows how many changes came before it. When as many are known before the gap, nothing is
-//! lost: what is missing was a part of a checkpoint, which is not needed when reading began before
-//! it. Otherwise changes are lost, and what comes behind is taken as far as it makes sense.
+//! A frame contains the number of changes before it. If as many are known before the gap, nothing
+//! is lost: the missing frames were part of a checkpoint that is not needed, because reading began
+//! at an earlier one. Otherwise changes are lost, and what follows is applied as far as it makes
+//! sense.
 
 use std::collections::HashSet;
 
@@ -16,17 +17,17 @@ use crate::tree::Delta;
 
 #[derive(Debug, Default)]
 pub(in crate::recovery) struct Gaps {
-    /// What is lost, for people.
+    /// Descriptions of what is lost.
     pub(in crate::recovery) loss: Vec<String>,
-    /// From which frame on changes are missing that are presupposed.
+    /// The first frame whose changes build on missing ones.
     lossy_from: Option<u64>,
-    /// Inodes and clusters that got content since.
+    /// Inodes and clusters that got content since then.
     pub(in crate::recovery) young: HashSet<(InodeId, u32)>,
-    /// How often the whole disk was searched.
+    /// Number of searches of the whole disk.
     searches: u32,
 }
 
-/// Most searches of the whole disk: damage that asks for more was made on purpose.
+/// Most searches of the whole disk: damage that needs more was made on purpose.
 const MOST_SEARCHES: u32 = 8;
 
 impl Gaps {
@@ -37,8 +38,8 @@ impl Gaps {
 }
 
 impl Walk<'_> {
-    /// The next frame that is there behind a place where one is missing, and its place: nothing at
-    /// the end of the log.
+    /// The next frame after a place where one is missing, and its place; `None` at the end of the
+    /// log.
     pub(in crate::recovery) async fn behind_gap(
         &mut self,
         place: FramePlace,
@@ -60,7 +61,7 @@ impl Walk<'_> {
         };
         let Some((at, found)) = found else { return Ok(None) };
         if place.sequence > self.durable.max(found.header.flushed) {
-            // What a crash leaves.
+            // A gap as left by a crash.
             return Ok(None);
         }
         self.durable = self.durable.max(found.header.flushed);
@@ -83,7 +84,7 @@ impl Walk<'_> {
         self.gaps.lossy_from.get_or_insert(behind.max(first));
     }
 
-    /// The first frame with a higher sequence, from an offset of a cluster on.
+    /// The first frame with at least this sequence, from an offset of a cluster on.
     async fn later_in(
         &mut self,
         cluster: u32,
@@ -102,8 +103,8 @@ impl Walk<'_> {
         Ok(self.frame_at(place, epoch).await?.map(|found| (place, found)))
     }
 
-    /// The frame with the lowest higher sequence, wherever it is: a whole cluster of the log cannot
-    /// be read, or not be found.
+    /// The frame with the lowest sequence from this one on, anywhere on the disk. Needed when a
+    /// whole cluster of the log cannot be read, or not be found.
     async fn later_anywhere(&mut self, sequence: u64, epoch: u64) -> Result<Option<(FramePlace, Found)>, Error> {
         let mut best: Option<(FramePlace, Found)> = None;
         for cluster in 1..self.layout.clusters - 1 {
@@ -118,7 +119,7 @@ impl Walk<'_> {
         Ok(best)
     }
 
-    /// From the first frame behind a lossy gap on, what contradicts is passed over.
+    /// From the first frame after a lossy gap on, records that contradict others are skipped.
     pub(in crate::recovery) fn cross_gap(&mut self, sequence: u64) {
         if self.gaps.lossy_from.is_some_and(|from| sequence >= from) {
             self.tree.tolerant = true;
@@ -129,7 +130,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Notes which inodes got content in which clusters behind a lossy gap.
+    /// Notes which inodes got content in which clusters after a lossy gap.
     pub(in crate::recovery) fn note_young(&mut self) {
         if !self.tree.tolerant {
             return;
@@ -137,7 +138,7 @@ impl Walk<'_> {
         for delta in &self.deltas {
             let Delta::Placed { inode, stretch } = delta else { continue };
             let last = self.layout.locate(stretch.place.saturating_add(stretch.length - 1)).0;
-            // No stretch is longer than a cluster, unless somebody made it so.
+            // No stretch crosses a cluster boundary unless it was forged.
             let clusters = (self.layout.locate(stretch.place).0..=last).take(2);
             self.gaps.young.extend(clusters.map(|cluster| (*inode, cluster)));
         }

@@ -1,7 +1,8 @@
-//! Where requests of other threads come in: a queue with a bell, and the driver that listens to the
-//! bell and to the disk.
+//! Receives requests of other threads: a queue with an eventfd, and the driver that waits for the
+//! eventfd and for the disk.
 //!
-//! Posting takes a lock for a moment, and rings only when the thread is about to sleep or asleep.
+//! Posting takes a lock for a moment, and signals the eventfd only when the thread is asleep or
+//! about to sleep.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::rc::Rc;
@@ -13,10 +14,10 @@ use iolab_logfs::{Disk, LocalVolume};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::io::Errno;
 
-/// Something to be done on the thread of the file system.
+/// Work for the thread of the file system.
 pub(crate) type Job = Box<dyn FnOnce(&Inside) + Send>;
 
-/// What jobs find on that thread.
+/// What jobs can use on that thread.
 pub(crate) struct Inside {
     pub(crate) fs: LocalVolume,
     pub(crate) spawner: Spawner,
@@ -25,19 +26,19 @@ pub(crate) struct Inside {
 }
 
 impl Inside {
-    /// Ends the service once this turn is over.
+    /// Ends the service after this turn.
     pub(crate) fn close(&self) {
         self.closed.set(true);
         self.changed.notify();
     }
 }
 
-/// Jobs on their way to the thread.
+/// Jobs queued for the thread.
 pub(crate) struct Queue {
-    /// `None` when nobody will ever take them.
+    /// `None` when the thread has ended.
     jobs: Mutex<Option<Vec<Job>>>,
     is_asleep: AtomicBool,
-    bell: OwnedFd,
+    wake_fd: OwnedFd,
 }
 
 impl std::fmt::Debug for Queue {
@@ -48,23 +49,23 @@ impl std::fmt::Debug for Queue {
 
 impl Queue {
     pub(crate) fn new() -> Result<Queue, Errno> {
-        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        Ok(Queue { jobs: Mutex::new(Some(Vec::new())), is_asleep: AtomicBool::new(false), bell })
+        let wake_fd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        Ok(Queue { jobs: Mutex::new(Some(Vec::new())), is_asleep: AtomicBool::new(false), wake_fd })
     }
 
     fn jobs(&self) -> MutexGuard<'_, Option<Vec<Job>>> {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hands a job over; it is dropped when the thread has ended.
+    /// Queues a job; it is dropped when the thread has ended.
     pub(crate) fn post(&self, job: Job) {
         if let Some(jobs) = self.jobs().as_mut() {
             jobs.push(job);
         }
-        // The thread says that it will sleep before it looks for jobs the last time.
+        // The thread sets this flag before its last look at the queue.
         if self.is_asleep.swap(false, Ordering::SeqCst) {
-            // An eventfd takes 2^64 - 2 rings before it refuses one, and is then readable anyhow.
-            let _rung = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
+            // An eventfd overflows only at 2^64 - 1, and is readable anyway.
+            let _signalled = rustix::io::write(&self.wake_fd, &1_u64.to_ne_bytes());
         }
     }
 
@@ -79,7 +80,7 @@ impl Queue {
     }
 }
 
-/// Lets go of all who wait, when the thread ends.
+/// Drops all waiting jobs when the thread ends.
 pub(crate) struct Closing(pub(crate) Arc<Queue>);
 
 impl Drop for Closing {
@@ -89,33 +90,33 @@ impl Drop for Closing {
     }
 }
 
-/// What waits for the world on behalf of the thread.
-pub(crate) struct Doorway {
+/// Waits for the disk and for requests on behalf of the thread.
+pub(crate) struct RequestDriver {
     disk: Disk,
-    disk_bell: Option<OwnedFd>,
+    disk_wake: Option<OwnedFd>,
     queue: Arc<Queue>,
     inside: Inside,
     batch: Vec<Job>,
 }
 
-impl Doorway {
-    pub(crate) fn new(disk: Disk, queue: Arc<Queue>, fs: LocalVolume, spawner: Spawner) -> Doorway {
-        let disk_bell = disk.waking();
+impl RequestDriver {
+    pub(crate) fn new(disk: Disk, queue: Arc<Queue>, fs: LocalVolume, spawner: Spawner) -> RequestDriver {
+        let disk_wake = disk.waking();
         let inside = Inside { fs, spawner, closed: Rc::default(), changed: Rc::default() };
-        Doorway { disk, disk_bell, queue, inside, batch: Vec::new() }
+        RequestDriver { disk, disk_wake, queue, inside, batch: Vec::new() }
     }
 
     pub(crate) fn fs(&self) -> LocalVolume {
         self.inside.fs.clone()
     }
 
-    /// Waits until a job has closed it.
+    /// Waits until a job has called [`Inside::close`].
     pub(crate) fn closed(&self) -> impl Future<Output = ()> + use<> {
         let (closed, changed) = (Rc::clone(&self.inside.closed), Rc::clone(&self.inside.changed));
         async move { changed.until(|_| closed.get().then_some(())).await }
     }
 
-    /// Starts what was asked for; whether that was anything.
+    /// Starts the queued jobs; returns whether there were any.
     fn take_in(&mut self) -> bool {
         self.queue.take(&mut self.batch);
         let is_some = !self.batch.is_empty();
@@ -123,34 +124,31 @@ impl Doorway {
         is_some
     }
 
-    /// Until somebody rings or the disk has something.
+    /// Sleeps until a request arrives or the disk has something.
     fn sleep(&mut self) {
-        match &self.disk_bell {
-            // A disk that cannot be listened to is waited for alone: what is asked meanwhile waits,
+        match &self.disk_wake {
+            // A disk that cannot be polled is waited for alone: requests that arrive meanwhile wait
             // too.
             None if self.disk.under_way() > 0 => {
                 self.disk.turn(true);
             }
-            disk_bell => {
-                let bells = [Some(&self.queue.bell), disk_bell.as_ref()];
-                let mut bells: Vec<PollFd<'_>> = bells
-                    .into_iter()
-                    .flatten()
-                    .map(|bell| PollFd::from_borrowed_fd(bell.as_fd(), PollFlags::IN))
-                    .collect();
-                // A signal ends it early, which does no harm.
-                let _interrupted = poll(&mut bells, None);
+            disk_wake => {
+                let fds = [Some(&self.queue.wake_fd), disk_wake.as_ref()];
+                let mut fds: Vec<PollFd<'_>> =
+                    fds.into_iter().flatten().map(|fd| PollFd::from_borrowed_fd(fd.as_fd(), PollFlags::IN)).collect();
+                // A signal may end it early, which is harmless.
+                let _interrupted = poll(&mut fds, None);
             }
         }
     }
 }
 
-impl Driver for Doorway {
+impl Driver for RequestDriver {
     fn turn(&mut self, wait: bool) -> bool {
         let before = self.disk.under_way();
         let is_asked = self.take_in();
         self.disk.turn(false);
-        // What has completed has woken somebody: there is nothing to wait for.
+        // What has completed has woken a task: do not wait.
         if !wait || is_asked || self.disk.under_way() < before {
             return true;
         }
@@ -159,8 +157,8 @@ impl Driver for Doorway {
             self.sleep();
         }
         if !self.queue.is_asleep.swap(false, Ordering::SeqCst) {
-            // Somebody rings, or will in a moment: that would only wake us once too often.
-            let _silent = rustix::io::read(&self.queue.bell, &mut [0_u8; 8]);
+            // Another thread signals, or is about to: consume it, to avoid one needless wake-up.
+            let _consumed = rustix::io::read(&self.queue.wake_fd, &mut [0_u8; 8]);
         }
         self.take_in();
         self.disk.turn(false);
