@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use crate::allocation::Stream;
 use crate::cleaning::{Budget, ClusterUse, Policy, threshold_reached};
+use crate::disk::Urgency;
 use crate::extents::Place;
 use crate::instance::{Instance, Phase, State, step_aside};
 use crate::space::{FOR_CLEANING, Need};
@@ -107,7 +108,9 @@ async fn pass(instance: &Instance) -> Result<bool, Error> {
     if victims.is_empty() {
         return Ok(false);
     }
-    let result = move_out(instance, &victims).await;
+    // Operations wait for an urgent pass.
+    let urgency = if urgent { Urgency::User } else { Urgency::Background };
+    let result = move_out(instance, &instance.disk.at(urgency), &victims).await;
     let ticket = {
         let mut state = instance.state.borrow_mut();
         let ticket = state.log.last_ticket;

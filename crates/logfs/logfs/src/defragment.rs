@@ -11,6 +11,7 @@ pub(crate) mod automatic;
 use crate::allocation::Stream;
 use crate::cleaner::{Moving, record_sums, relocate, write_slots};
 use crate::clusters::Piece;
+use crate::disk::Urgency;
 use crate::extents::{ExtentMap, Place};
 use crate::instance::{State, step_aside};
 use crate::record::InodeId;
@@ -136,7 +137,9 @@ impl Defragmentation {
         let mut content = Vec::with_capacity(length as usize);
         let mut result = self.read(parts, &mut content).await;
         if result.is_ok() {
-            result = write_slots(instance, &slots, &content).await.map_err(Error::from);
+            result = write_slots(instance, &instance.disk.at(Urgency::Background), &slots, &content)
+                .await
+                .map_err(Error::from);
             result = result.and_then(|()| record_sums(instance, &slots, &content));
         }
         for some in parts.chunks(AT_ONCE) {
@@ -152,13 +155,13 @@ impl Defragmentation {
 
     async fn read(&self, parts: &[Moving], content: &mut Vec<u8>) -> Result<(), Error> {
         let instance = &self.fs.0;
-        let block = u64::from(instance.layout.block_bytes);
+        let (block, disk) = (u64::from(instance.layout.block_bytes), instance.disk.at(Urgency::Background));
         let reads: Vec<_> = parts
             .iter()
             .map(|part| {
                 let start = part.from - part.from % block;
                 let end = instance.layout.blocks(part.from + part.piece.length);
-                (part, instance.disk.read(start, (end - start) as usize))
+                (part, disk.read(start, (end - start) as usize))
             })
             .collect();
         let mut result = Ok(());

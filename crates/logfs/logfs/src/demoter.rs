@@ -11,6 +11,7 @@ use crate::Error;
 use crate::allocation::Stream;
 use crate::cleaner::{Moving, record_sums, relocate, write_slots};
 use crate::clusters::Piece;
+use crate::disk::Urgency;
 use crate::extents::Place;
 use crate::instance::{DEMOTION_SIXTEENTHS, Instance, Phase, State, step_aside};
 use crate::record::{INLINE, InodeId};
@@ -71,7 +72,8 @@ async fn pass(instance: &Instance) -> Result<(), Error> {
             .take(Stream::Moved, length, &mut state.clusters, &instance.layout, state.log.last_ticket)
             .ok_or(Error::NoSpace)?
     };
-    let written = write_slots(instance, &slots, &content).await.map_err(Error::from);
+    let written =
+        write_slots(instance, &instance.disk.at(Urgency::Background), &slots, &content).await.map_err(Error::from);
     let mut result = written.and_then(|()| record_sums(instance, &slots, &content));
     for some in moving.chunks(AT_ONCE) {
         result = result.and_then(|()| {

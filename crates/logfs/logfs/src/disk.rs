@@ -1,4 +1,10 @@
-//! A block device as futures.
+//! A block device as futures, and the order in which its requests are sent.
+//!
+//! ```text
+//!  log frames, flushes ─────────────────────▶ ┐ first, when the device has no room
+//!  operations of users, urgent cleaning ────▶ ├ device
+//!  background: cleaning, defragmentation ───▶ ┘ one at a time while others are in flight
+//! ```
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -8,7 +14,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-use iolab_disk::{Action, BlockDevice, Buffer, DeviceError, DiskCompletion, DiskRequest, Geometry};
+use iolab_disk::{Action, BlockDevice, Buffer, DeviceError, DiskCompletion, DiskRequest, Divided, Geometry};
 use iolab_executor::Driver;
 
 /// A device, and the tasks that wait for its requests. Clones are the same device; pass one to
@@ -17,6 +23,21 @@ use iolab_executor::Driver;
 pub struct Disk {
     inner: Rc<RefCell<Inner>>,
     geometry: Geometry,
+    urgency: Urgency,
+}
+
+/// The largest background request, bytes: a request of a user waits for one at most.
+const BACKGROUND_BYTES: usize = 256 << 10;
+
+/// How urgent the requests of a handle are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Urgency {
+    /// Frames of the log and flushes: every sync waits for them.
+    Log,
+    /// Operations of users, and what they wait for.
+    User,
+    /// What nobody waits for: one request at a time while requests of others are in flight.
+    Background,
 }
 
 struct Inner {
@@ -25,15 +46,20 @@ struct Inner {
     places: Vec<Place>,
     free: Vec<usize>,
     under_way: usize,
-    /// Requests that the device had no room for.
-    backlog: VecDeque<DiskRequest>,
+    /// Requests in the device or in the backlog, by [`Urgency`].
+    sent: [usize; 3],
+    /// Requests that the device had no room for, by [`Urgency`].
+    backlog: [VecDeque<DiskRequest>; 3],
+    /// Background requests that are held back.
+    held_back: VecDeque<DiskRequest>,
     done: Vec<DiskCompletion>,
 }
 
 /// Where a request's completion waits for the task that made it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Place {
     completion: Option<DiskCompletion>,
+    urgency: Urgency,
     /// Waker of the task that waits, or waited here last: usually the same task.
     waker: Option<Waker>,
     is_waited_for: bool,
@@ -116,6 +142,24 @@ impl Drop for Transfer {
     }
 }
 
+/// A read in pieces.
+pub(crate) struct PiecewiseRead {
+    divided: Divided,
+    reads: Vec<Transfer>,
+}
+
+impl PiecewiseRead {
+    /// Waits for all pieces.
+    pub(crate) async fn done(self) -> Result<Buffer, DeviceError> {
+        let mut result = Ok(());
+        for read in self.reads {
+            result = result.and(read.await.map(drop));
+        }
+        // A device that lost a piece has said so.
+        result.and(self.divided.rejoin().ok_or(DeviceError::Failed(5)))
+    }
+}
+
 impl Disk {
     /// Wraps a device, which from now on is used through futures only.
     pub fn new(device: impl BlockDevice + 'static) -> Disk {
@@ -125,10 +169,17 @@ impl Disk {
             places: Vec::new(),
             free: Vec::new(),
             under_way: 0,
-            backlog: VecDeque::new(),
+            sent: [0; 3],
+            backlog: Default::default(),
+            held_back: VecDeque::new(),
             done: Vec::new(),
         };
-        Disk { inner: Rc::new(RefCell::new(inner)), geometry }
+        Disk { inner: Rc::new(RefCell::new(inner)), geometry, urgency: Urgency::User }
+    }
+
+    /// A handle to the same device, for requests of this urgency.
+    pub(crate) fn at(&self, urgency: Urgency) -> Disk {
+        Disk { urgency, ..self.clone() }
     }
 
     /// Size and block size of the device.
@@ -156,6 +207,25 @@ impl Disk {
         self.read_into(at, Buffer::zeroed(length))
     }
 
+    /// The largest request that this handle should make, bytes.
+    pub(crate) fn piece_bytes(&self) -> usize {
+        if self.urgency == Urgency::Background { BACKGROUND_BYTES } else { usize::MAX }
+    }
+
+    /// Starts to read, in pieces of at most [`Disk::piece_bytes`].
+    pub(crate) fn read_in_pieces(&self, at: u64, length: usize) -> PiecewiseRead {
+        let mut divided = Divided::new(Buffer::zeroed(length));
+        let mut reads = Vec::new();
+        let mut start = 0;
+        while start < length {
+            let piece = divided.take(self.piece_bytes());
+            let next = start + piece.len();
+            reads.push(self.read_into(at + start as u64, piece));
+            start = next;
+        }
+        PiecewiseRead { divided, reads }
+    }
+
     /// Fills a buffer.
     pub(crate) fn read_into(&self, at: u64, buffer: Buffer) -> Transfer {
         self.start(Action::Read { at, buffer })
@@ -175,26 +245,58 @@ impl Disk {
 
     fn start(&self, action: Action) -> Transfer {
         let mut inner = self.inner.borrow_mut();
+        let urgency = self.urgency;
         let place = inner.free.pop().unwrap_or_else(|| {
-            inner.places.push(Place::default());
+            inner.places.push(Place {
+                completion: None,
+                urgency,
+                waker: None,
+                is_waited_for: false,
+                is_abandoned: false,
+            });
             inner.places.len() - 1
         });
+        inner.places[place].urgency = urgency;
         inner.under_way += 1;
         let request = DiskRequest { tag: place as u64, action };
-        // Requests in the backlog go first.
-        let later = if inner.backlog.is_empty() { inner.device.submit(request).err() } else { Some(request) };
-        inner.backlog.extend(later);
+        if urgency == Urgency::Background && (!inner.held_back.is_empty() || inner.holds_back()) {
+            inner.held_back.push_back(request);
+        } else {
+            inner.send(urgency, request);
+        }
         Transfer { inner: Rc::clone(&self.inner), place, is_over: false }
     }
 }
 
 impl Inner {
-    fn submit_backlog(&mut self) {
-        while let Some(request) = self.backlog.pop_front() {
-            if let Err(refused) = self.device.submit(request) {
-                self.backlog.push_front(refused);
-                return;
+    /// Whether another background request has to wait.
+    fn holds_back(&self) -> bool {
+        let [log, user, background] = self.sent;
+        background > 0 && log + user > 0
+    }
+
+    fn send(&mut self, urgency: Urgency, request: DiskRequest) {
+        self.sent[urgency as usize] += 1;
+        // Requests in the backlog that are as urgent go first.
+        let is_first = self.backlog[..=urgency as usize].iter().all(VecDeque::is_empty);
+        let later = if is_first { self.device.submit(request).err() } else { Some(request) };
+        self.backlog[urgency as usize].extend(later);
+    }
+
+    /// Sends what had to wait, as far as the device has room and the order allows.
+    fn submit_waiting(&mut self) {
+        for urgency in 0..self.backlog.len() {
+            while let Some(request) = self.backlog[urgency].pop_front() {
+                if let Err(refused) = self.device.submit(request) {
+                    self.backlog[urgency].push_front(refused);
+                    return;
+                }
             }
+        }
+        while !self.holds_back()
+            && let Some(request) = self.held_back.pop_front()
+        {
+            self.send(Urgency::Background, request);
         }
     }
 
@@ -203,6 +305,7 @@ impl Inner {
         let number = completion.tag as usize;
         let Some(place) = self.places.get_mut(number) else { return };
         self.under_way -= 1;
+        self.sent[place.urgency as usize] -= 1;
         if std::mem::take(&mut place.is_abandoned) {
             self.free.push(number);
             return;
@@ -215,7 +318,7 @@ impl Inner {
 impl Driver for Disk {
     fn turn(&mut self, wait: bool) -> bool {
         let mut inner = self.inner.borrow_mut();
-        inner.submit_backlog();
+        inner.submit_waiting();
         let under_way = inner.under_way > 0;
         let mut done = std::mem::take(&mut inner.done);
         inner.device.reap(wait && under_way, &mut done);
@@ -223,7 +326,96 @@ impl Driver for Disk {
             inner.deliver(completion);
         }
         inner.done = done;
-        inner.submit_backlog();
+        inner.submit_waiting();
         under_way
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iolab_disk::ActionKind;
+
+    /// A device that takes a number of requests, and completes them when told, in the order that
+    /// they came.
+    #[derive(Clone)]
+    struct Slow(Rc<RefCell<Vec<DiskRequest>>>, usize);
+
+    impl BlockDevice for Slow {
+        fn geometry(&self) -> Geometry {
+            Geometry { size_bytes: 1 << 20, block_bytes: 512 }
+        }
+
+        fn submit(&mut self, request: DiskRequest) -> Result<(), DiskRequest> {
+            let mut taken = self.0.borrow_mut();
+            if taken.len() == self.1 {
+                return Err(request);
+            }
+            taken.push(request);
+            Ok(())
+        }
+
+        fn reap(&mut self, _wait: bool, done: &mut Vec<DiskCompletion>) {
+            let mut taken = self.0.borrow_mut();
+            if !taken.is_empty() {
+                let DiskRequest { tag, action } = taken.remove(0);
+                done.push(DiskCompletion { tag, buffer: action.into_buffer(), result: Ok(()) });
+            }
+        }
+    }
+
+    fn places(device: &Slow) -> Vec<u64> {
+        let place = |request: &DiskRequest| match request.action {
+            Action::Read { at, .. } | Action::Write { at, .. } => at,
+            _ => panic!("{:?}", ActionKind::Flush),
+        };
+        device.0.borrow().iter().map(place).collect()
+    }
+
+    #[test]
+    fn one_background_request_at_a_time_is_sent_beside_others() {
+        let device = Slow(Rc::default(), 64);
+        let mut disk = Disk::new(device.clone());
+        let background = disk.at(Urgency::Background);
+        let user = disk.read(1 << 12, 512);
+        let moved: Vec<Transfer> = (2..5).map(|at| background.read(at << 12, 512)).collect();
+        assert_eq!(places(&device), [1 << 12, 2 << 12]);
+        // The user's request is done: nothing holds the others back.
+        disk.turn(false);
+        assert_eq!(places(&device), [2 << 12, 3 << 12, 4 << 12]);
+        // A new one of the user waits for none that is not sent yet.
+        let held_back = background.read(9 << 12, 512);
+        let later = disk.read(6 << 12, 512);
+        let more = background.read(7 << 12, 512);
+        assert_eq!(places(&device), [2 << 12, 3 << 12, 4 << 12, 9 << 12, 6 << 12]);
+        for _ in 0..4 {
+            disk.turn(false);
+        }
+        assert_eq!(places(&device), [6 << 12, 7 << 12], "one is always sent: background work goes on");
+        drop((user, moved, held_back, later, more));
+    }
+
+    #[test]
+    fn the_log_comes_first_when_the_device_is_full() {
+        let device = Slow(Rc::default(), 1);
+        let mut disk = Disk::new(device.clone());
+        let bulk: Vec<Transfer> = (1..4).map(|at| disk.write(at << 12, Buffer::zeroed(512))).collect();
+        let frame = disk.at(Urgency::Log).write(9 << 12, Buffer::zeroed(512));
+        disk.turn(false);
+        assert_eq!(places(&device), [9 << 12]);
+        disk.turn(false);
+        assert_eq!(places(&device), [2 << 12]);
+        drop((bulk, frame));
+    }
+
+    #[test]
+    fn background_transfers_are_cut_into_pieces() {
+        let device = Slow(Rc::default(), 64);
+        let disk = Disk::new(device.clone());
+        let whole = disk.read_in_pieces(0, 3 * BACKGROUND_BYTES);
+        assert_eq!(places(&device).len(), 1);
+        let background = disk.at(Urgency::Background).read_in_pieces(0, 3 * BACKGROUND_BYTES - 512);
+        assert_eq!((background.reads.len(), places(&device).len()), (3, 2));
+        drop((whole, background));
     }
 }

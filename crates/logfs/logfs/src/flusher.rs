@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use iolab_disk::DeviceError;
 
-use crate::disk::Transfer;
+use crate::disk::{Transfer, Urgency};
 use crate::instance::{Instance, Phase, State, step_aside};
 
 /// The work of one turn.
@@ -46,7 +46,7 @@ async fn take_turn(instance: &Instance, turn: Turn) -> Result<(), DeviceError> {
         };
         let Some(frame) = composed else { break };
         instance.state.borrow_mut().activity.frames += 1;
-        writes.push(instance.disk.write(frame.place, frame.buffer));
+        writes.push(instance.disk.at(Urgency::Log).write(frame.place, frame.buffer));
         // Making a frame takes a while: let operations run in between.
         step_aside().await;
     }
@@ -78,7 +78,7 @@ pub(crate) async fn run_flushes(instance: Rc<Instance>) {
             state.flushing = true;
             state.log.written
         };
-        if let Err(error) = instance.disk.flush().await {
+        if let Err(error) = instance.disk.at(Urgency::Log).flush().await {
             instance.fail(error);
             break;
         }

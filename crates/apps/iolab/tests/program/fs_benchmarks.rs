@@ -271,12 +271,12 @@ fn jobs_of_io_tester_that_cannot_be_are_refused_with_their_line() {
     fs::create_dir(lab.path("folder")).unwrap();
     lab.file("letter", "dear reader");
     lab.file("conf.yaml", JOBS);
-    lab.file("shares.yaml", "- name: a\n  type: cpu\n  shards: all\n  shard_info:\n    shares: 10\n");
+    lab.file("class.yaml", "- name: a\n  type: cpu\n  shards: all\n  shard_info:\n    class: fast\n");
     lab.file("huge.yaml", "- { name: a, type: append, shards: all, data_size: 1024TB }\n");
     for (line, code, said) in [
         ("io-tester none.yaml folder", 2, "none.yaml: No such file"),
         ("io-tester letter folder", 2, "letter:1: expected a list of jobs"),
-        ("io-tester shares.yaml folder", 2, "shares.yaml:5: shares is not supported: a shard's thread"),
+        ("io-tester class.yaml folder", 2, "class.yaml:5: class is not supported: a job is a class of its own"),
         ("io-tester conf.yaml folder --domains 1", 2, "conf.yaml:6: burn names shard 1, but there are 1"),
         ("io-tester conf.yaml folder --only over,none", 2, "--only=none: conf.yaml has no such job"),
         ("io-tester conf.yaml folder --duration 0", 2, "some time is needed"),

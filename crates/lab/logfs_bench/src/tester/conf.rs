@@ -97,6 +97,8 @@ pub struct Job {
     pub pace: ArrivalPacing,
     /// It ends after this many requests.
     pub limit: Option<u64>,
+    /// Its weight among the jobs of a shard; without any, requests are sent as they come.
+    pub shares: Option<u32>,
     /// Bytes of a request.
     pub request_bytes: u64,
     /// How long a request of [`JobKind::Cpu`] takes, ns.
@@ -116,7 +118,7 @@ const MOST_DATA_BYTES: u64 = 1 << 50;
 const MOST_REQUEST_BYTES: u64 = 64 << 20;
 
 const NO_SCHEDULER: Option<&str> =
-    Some("a shard's thread sends the requests of all its jobs as they come, without a scheduler");
+    Some("a job is a class of its own, weighted by `shares`, and has no limit of bandwidth but `rps`");
 const NO_UNLINK: &str = "all files stay open until the run ends, so removing one would free nothing";
 const ONE_BUFFER: Option<&str> = Some("a request always has one buffer");
 
@@ -140,7 +142,7 @@ const SHARD_INFO: &[Known] = &[
     ("think_time", None),
     ("think_after", None),
     ("execution_time", None),
-    ("shares", NO_SCHEDULER),
+    ("shares", None),
     ("class", NO_SCHEDULER),
     ("bandwidth", NO_SCHEDULER),
     ("vectorized", ONE_BUFFER),
@@ -224,6 +226,7 @@ fn job(node: &Node) -> Result<Job, ConfError> {
         parallel: info.number("parallelism", (1, 4096))?.unwrap_or(1) as usize,
         pace: pace(&info, &options)?,
         limit: info.number("limit", (1, u64::MAX))?,
+        shares: info.number("shares", (1, 100_000))?.map(|shares| shares as u32),
         request_bytes: request_bytes(&info)?,
         execution_ns: info.duration("execution_time")?.unwrap_or(1_000_000),
     };

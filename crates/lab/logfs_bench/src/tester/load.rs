@@ -6,6 +6,9 @@
 //! the measured part, as in Seastar. Every shard has a thread of its own, and all begin at the same
 //! moment.
 
+mod fair_queue;
+mod shard_job;
+
 use std::cell::{Cell, RefCell};
 use std::pin::pin;
 use std::rc::Rc;
@@ -14,11 +17,13 @@ use std::sync::Arc;
 use iolab_clock::Clock;
 use iolab_executor::Spawner;
 
-use super::{ArrivalPacing, Job, JobKind, JobResult, TesterConf, TesterResult};
+use super::{ArrivalPacing, JobKind, JobResult, TesterConf, TesterResult};
+use crate::BenchError;
 use crate::gate::{Gate, pass};
 use crate::random::Random;
 use crate::store::{BenchTarget, Load, Shape, Span, Stage, Store, run_on};
-use crate::{BenchError, Class};
+use fair_queue::FairQueue;
+use shard_job::{ShardJob, shard_jobs};
 
 /// How long, and on how many shards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,8 +38,6 @@ pub struct TesterOptions {
 
 /// How files are written before the run.
 const PIECE_BYTES: u64 = 256 << 10;
-/// Shares of the data of a job are rounded up to this, as Seastar does.
-const FILE_UNIT_BYTES: u64 = 1 << 20;
 const MOST_WORKERS: usize = 4096;
 const MOST_BUFFER_BYTES: u64 = 1 << 30;
 
@@ -95,100 +98,6 @@ fn refuse_what_is_too_large(target: &BenchTarget, shards: &[Vec<ShardJob>]) -> R
     Ok(())
 }
 
-/// Every job of a shard.
-fn shard_jobs(
-    conf: &TesterConf,
-    options: &TesterOptions,
-    shard: u32,
-    seeds: &mut Random,
-) -> Result<Vec<ShardJob>, BenchError> {
-    let (mut shard_jobs, mut files, mut first_worker) = (Vec::new(), 0, 0);
-    for (place, job) in conf.jobs.iter().enumerate().filter(|(_, job)| job.shards.has(shard)) {
-        let has_file = job.kind != JobKind::Cpu;
-        let share = job.data_bytes.map_or(1 << 30, |bytes| bytes.div_ceil(u64::from(options.shards.max(1))));
-        let size = if has_file { share.next_multiple_of(FILE_UNIT_BYTES) } else { 0 };
-        if has_file && job.request_bytes > size {
-            let (name, line, request) = (&job.name, job.line, job.request_bytes);
-            let text = format!("line {line}: {name}: a request has {request} bytes, but the file has only {size}");
-            return Err(BenchError::Unfit(text));
-        }
-        let progress = Progress { random: Random::new(seeds.next()), next: 0, sent: 0, class: Class::new(&job.name) };
-        let shard_job = ShardJob {
-            place,
-            shard,
-            job: job.clone(),
-            file: has_file.then_some(files),
-            size,
-            first_worker,
-            progress: RefCell::new(progress),
-            ended_ns: Cell::new(0),
-        };
-        files += usize::from(has_file);
-        first_worker += shard_job.workers();
-        shard_jobs.push(shard_job);
-    }
-    Ok(shard_jobs)
-}
-
-/// A job on one shard.
-struct ShardJob {
-    place: usize,
-    shard: u32,
-    job: Job,
-    file: Option<usize>,
-    size: u64,
-    first_worker: usize,
-    progress: RefCell<Progress>,
-    ended_ns: Cell<u64>,
-}
-
-/// Where a job is.
-struct Progress {
-    random: Random,
-    /// Offset of the next request, of jobs that go through their files.
-    next: u64,
-    sent: u64,
-    class: Class,
-}
-
-impl ShardJob {
-    fn workers(&self) -> usize {
-        self.job.parallel * self.batch()
-    }
-
-    fn batch(&self) -> usize {
-        match self.job.pace {
-            ArrivalPacing::Open { batch, .. } => batch,
-            ArrivalPacing::Closed { .. } => 1,
-        }
-    }
-
-    fn result(&self, begun_ns: u64) -> JobResult {
-        let class = std::mem::take(&mut self.progress.borrow_mut().class);
-        JobResult::new(self.shard, self.place, class, self.ended_ns.get().saturating_sub(begun_ns))
-    }
-
-    /// Takes one request of those that may be sent.
-    fn claim(&self) -> bool {
-        let mut progress = self.progress.borrow_mut();
-        let allowed = self.job.limit.is_none_or(|limit| progress.sent < limit);
-        progress.sent += u64::from(allowed);
-        allowed
-    }
-
-    /// Offset of the next request.
-    fn position(&self) -> u64 {
-        let (progress, length) = (&mut *self.progress.borrow_mut(), self.job.request_bytes);
-        let at = match self.job.kind {
-            JobKind::RandRead | JobKind::RandWrite => return progress.random.below(self.size / length) * length,
-            JobKind::SeqRead | JobKind::SeqWrite if progress.next + length > self.size => 0,
-            _ => progress.next,
-        };
-        progress.next = at + length;
-        at
-    }
-}
-
 struct TesterLoad {
     shard_jobs: Vec<ShardJob>,
     duration_ns: u64,
@@ -199,7 +108,9 @@ impl Load for TesterLoad {
 
     async fn run<S: Store + 'static>(self, store: Rc<S>, stage: Stage) -> Result<Vec<JobResult>, BenchError> {
         let Stage { clock, spawner, gate } = stage;
+        let shares: Vec<Option<u32>> = self.shard_jobs.iter().map(|shard_job| shard_job.job.shares).collect();
         let common = Rc::new(Common {
+            queue: FairQueue::new(&shares),
             shard_jobs: self.shard_jobs,
             clock: clock.clone(),
             begun_ns: Cell::new(0),
@@ -244,6 +155,8 @@ impl Load for TesterLoad {
 /// What all workers share.
 struct Common {
     shard_jobs: Vec<ShardJob>,
+    /// Where jobs have shares.
+    queue: Option<FairQueue>,
     clock: Clock,
     begun_ns: Cell<u64>,
     stop_ns: Cell<u64>,
@@ -361,6 +274,10 @@ impl<S: Store + 'static> Worker<S> {
             return pass().await;
         };
         let length = shard_job.job.request_bytes;
+        let admitted = match &common.queue {
+            Some(queue) => Some(queue.admit(self.shard_job, length).await),
+            None => None,
+        };
         let span = Span { file, offset: shard_job.position(), length, worker: shard_job.first_worker + number };
         let mut has_waited = false;
         let result = {
@@ -377,6 +294,7 @@ impl<S: Store + 'static> Worker<S> {
             })
             .await
         };
+        drop(admitted);
         match result {
             Ok(()) => shard_job.progress.borrow_mut().class.add(length, common.clock.now_ns().saturating_sub(from_ns)),
             Err(error) => self.fail(error),

@@ -12,7 +12,7 @@ use crate::allocation::{Slot, Stream};
 use crate::checksum::crc32c;
 use crate::cleaning::{ClusterUse, reading_plan};
 use crate::clusters::Piece;
-use crate::disk::Transfer;
+use crate::disk::{Disk, Transfer};
 use crate::instance::{Instance, step_aside};
 use crate::record::{INLINE, Record, Relocate};
 use crate::space::Need;
@@ -32,7 +32,7 @@ pub(crate) struct Moving {
 }
 
 /// Moves live content out of pinned clusters.
-pub(super) async fn move_out(instance: &Instance, victims: &[ClusterUse]) -> Result<(), Error> {
+pub(super) async fn move_out(instance: &Instance, disk: &Disk, victims: &[ClusterUse]) -> Result<(), Error> {
     let (mut moving, mut ends) = (Vec::new(), Vec::new());
     for victim in victims {
         list_live(instance, victim.cluster, &mut moving);
@@ -43,7 +43,7 @@ pub(super) async fn move_out(instance: &Instance, victims: &[ClusterUse]) -> Res
     let mut content = vec![0; length];
     let mut first = 0;
     for (victim, end) in victims.iter().zip(ends) {
-        read_live(instance, victim.cluster, &mut moving[first..end], &mut content).await?;
+        read_live(instance, disk, victim.cluster, &mut moving[first..end], &mut content).await?;
         first = end;
     }
     moving.retain(|part| part.at != NOWHERE);
@@ -61,7 +61,7 @@ pub(super) async fn move_out(instance: &Instance, victims: &[ClusterUse]) -> Res
     };
     // Another task took the last clusters; the next pass starts from the new state.
     let Ok(slots) = slots else { return Ok(()) };
-    let mut result = write_slots(instance, &slots, &content).await.map_err(Error::from);
+    let mut result = write_slots(instance, disk, &slots, &content).await.map_err(Error::from);
     let mut rest = &content[..];
     for slot in &slots {
         let (part, more) = rest.split_at(slot.1 as usize);
@@ -111,7 +111,13 @@ fn group_by_file(moving: &mut [Moving]) -> usize {
 }
 
 /// Reads the pieces of a cluster, in the order of the list, to their places in `content`.
-async fn read_live(instance: &Instance, cluster: u32, parts: &mut [Moving], content: &mut [u8]) -> Result<(), Error> {
+async fn read_live(
+    instance: &Instance,
+    disk: &Disk,
+    cluster: u32,
+    parts: &mut [Moving],
+    content: &mut [u8],
+) -> Result<(), Error> {
     let layout = &instance.layout;
     let start = layout.start_of(cluster);
     let within = |part: &Moving| ((part.from - start) as usize, (part.from - start + part.piece.length) as usize);
@@ -119,12 +125,12 @@ async fn read_live(instance: &Instance, cluster: u32, parts: &mut [Moving], cont
     let plan = reading_plan(&wanted, layout.block_bytes, instance.cleaning.reading.request_bytes());
     let reads: Vec<_> = plan
         .iter()
-        .map(|(from, to)| (*from, instance.disk.read(start + u64::from(*from), (to - from) as usize)))
+        .map(|(from, to)| (*from, disk.read_in_pieces(start + u64::from(*from), (to - from) as usize)))
         .collect();
     let mut buffers = Vec::new();
     let mut result = Ok(());
     for (from, read) in reads {
-        match read.await {
+        match read.done().await {
             Ok(buffer) => buffers.push((from as usize, buffer)),
             Err(error) => result = Err(error),
         }
@@ -155,7 +161,12 @@ async fn read_live(instance: &Instance, cluster: u32, parts: &mut [Moving], cont
 }
 
 /// Writes `content` to the slots, in order.
-pub(crate) async fn write_slots(instance: &Instance, slots: &[Slot], content: &[u8]) -> Result<(), DeviceError> {
+pub(crate) async fn write_slots(
+    instance: &Instance,
+    disk: &Disk,
+    slots: &[Slot],
+    content: &[u8],
+) -> Result<(), DeviceError> {
     let block = instance.layout.block_bytes as usize;
     let mut rest = content;
     let mut writes = VecDeque::new();
@@ -163,15 +174,19 @@ pub(crate) async fn write_slots(instance: &Instance, slots: &[Slot], content: &[
     for (place, length) in slots {
         let (part, more) = rest.split_at(*length as usize);
         rest = more;
-        if result.is_err() {
-            break;
+        let mut at = *place;
+        for piece in part.chunks(disk.piece_bytes()) {
+            if result.is_err() {
+                break;
+            }
+            if writes.len() == WRITES
+                && let Some(write) = writes.pop_front()
+            {
+                result = wait_for(write).await;
+            }
+            writes.push_back(disk.write(at, Buffer::padded(piece, block)));
+            at += piece.len() as u64;
         }
-        if writes.len() == WRITES
-            && let Some(write) = writes.pop_front()
-        {
-            result = wait_for(write).await;
-        }
-        writes.push_back(instance.disk.write(*place, Buffer::padded(part, block)));
     }
     // Wait for every write, also after one has failed: the clusters stay pinned as long as the
     // device may write to them.

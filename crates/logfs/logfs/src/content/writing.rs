@@ -150,7 +150,7 @@ impl LogFs {
             return instance.commit(&[record]).map(drop);
         }
         let slots = self.find_room(inode, offset, length).await?;
-        let written = write_slots(instance, &slots, content).await;
+        let written = write_slots(instance, &instance.disk, &slots, content).await;
         self.record(inode, offset, &slots, proofs(&slots, content, instance.layout.block_bytes), written)
     }
 

@@ -37,6 +37,7 @@ fn what_has_a_meaning_is_understood() {
         parallel: 10,
         pace: ArrivalPacing::Closed { think_ns: 0, think_after_ns: 0 },
         limit: Some(1000),
+        shares: None,
         request_bytes: 256 << 10,
         execution_ns: 1_000_000,
     };
@@ -58,7 +59,7 @@ fn with(more: &str) -> String {
 #[test]
 fn keys_are_refused_on_their_lines() {
     for (more, line, said) in [
-        ("  shard_info:\n    parallelism: 1\n    shares: 10", 6, "shares is not supported: a shard's thread"),
+        ("  shard_info:\n    parallelism: 1\n    shares: 0", 6, "shares"),
         ("  shard_info:\n    class: a", 5, "class is not supported"),
         ("  shard_info: { bandwidth: 1MB }", 4, "bandwidth is not supported"),
         ("  shard_info: { iov_count: 4 }", 4, "iov_count is not supported: a request always has one buffer"),
