@@ -6,7 +6,7 @@ use iolab_logfs::{AttributeChange, Error, InodeId, SetCondition};
 
 use crate::attributes::joined;
 use crate::names::one_name;
-use crate::world::{Answer, World, built};
+use crate::server::{Answer, Server, built};
 
 /// A change of attributes.
 #[derive(Debug)]
@@ -46,16 +46,16 @@ impl Change {
         Ok(Change { inode: InodeId(message.header.node), size, strip: wants(set::KILL_SUIDGID), beside_size, change })
     }
 
-    pub(crate) async fn perform(self, world: World) -> Answer {
-        self.apply(&world).await.map_err(|error| error.errno())?;
-        let told = world.attributes(self.inode).await.map_err(|error| error.errno())?;
-        Ok(built(|body| told.attr_out(body)))
+    pub(crate) async fn perform(self, server: Server) -> Answer {
+        self.apply(&server).await.map_err(|error| error.errno())?;
+        let known = server.attributes(self.inode).await.map_err(|error| error.errno())?;
+        Ok(built(|body| known.attr_out(body)))
     }
 
-    async fn apply(&self, world: &World) -> Result<(), Error> {
-        let fs = &world.fs;
+    async fn apply(&self, server: &Server) -> Result<(), Error> {
+        let fs = &server.fs;
         if self.strip {
-            world.strip_privileges(self.inode).await?;
+            server.strip_privileges(self.inode).await?;
         }
         if let Some(size) = self.size {
             fs.truncate(self.inode, size).await?;
@@ -94,16 +94,16 @@ impl SetAttribute {
         Ok(SetAttribute { inode, name: name.to_vec(), value: value.to_vec(), setting })
     }
 
-    pub(crate) async fn perform(self, world: World) -> Answer {
+    pub(crate) async fn perform(self, server: Server) -> Answer {
         let SetAttribute { inode, name, value, setting } = self;
-        let set = world.fs.set_extended(inode, &name, &value, setting).await;
+        let set = server.fs.set_extended(inode, &name, &value, setting).await;
         set.map(|()| Vec::new()).map_err(|error| error.errno())
     }
 }
 
 /// REMOVEXATTR.
-pub(crate) async fn remove_attribute(world: World, inode: InodeId, name: Vec<u8>) -> Answer {
-    world.fs.remove_extended(inode, &name).await.map(|()| Vec::new()).map_err(|error| error.errno())
+pub(crate) async fn remove_attribute(server: Server, inode: InodeId, name: Vec<u8>) -> Answer {
+    server.fs.remove_extended(inode, &name).await.map(|()| Vec::new()).map_err(|error| error.errno())
 }
 
 #[cfg(test)]
