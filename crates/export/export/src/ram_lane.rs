@@ -39,8 +39,8 @@ impl RamLane {
         RamLane { disk: disk.clone(), size, buffers, done, looks_wanted: 0, looks: 0 }
     }
 
-    /// As before, with completions that appear only at the last of this number of polls, or when
-    /// the caller waits for them.
+    /// Lets completions appear only at the last of this number of polls, or when the caller waits
+    /// for them.
     pub fn shown_after(mut self, looks: u32) -> RamLane {
         self.looks_wanted = looks;
         self

@@ -6,7 +6,7 @@
 
 use iolab_logfs::{AttributeChange, Error, InodeId, InodeKind, LocalVolume};
 
-use crate::world::World;
+use crate::server::Server;
 
 /// The attribute that says who may do what.
 pub(crate) const ACCESS: &[u8] = b"system.posix_acl_access";
@@ -45,8 +45,8 @@ pub(crate) fn is_acl(name: &[u8]) -> bool {
 
 /// Refuses attributes of the system (xattr(7)) that are not kept: all but access control lists, and
 /// those, too, on a mount without them.
-pub(crate) fn refuse_unknown(world: &World, name: &[u8]) -> Result<(), i32> {
-    let is_kept = !name.starts_with(b"system.") || (world.acl && is_acl(name));
+pub(crate) fn refuse_unknown(server: &Server, name: &[u8]) -> Result<(), i32> {
+    let is_kept = !name.starts_with(b"system.") || (server.acl && is_acl(name));
     if is_kept { Ok(()) } else { Err(libc::EOPNOTSUPP) }
 }
 
@@ -134,16 +134,16 @@ pub(crate) struct Inherited {
 /// A directory with a default list takes the place of the umask (acl(5), "Object creation and
 /// default ACLs").
 pub(crate) async fn inherit(
-    world: &World,
+    server: &Server,
     directory: InodeId,
     kind: InodeKind,
     mode: u16,
     umask: u32,
 ) -> Result<(u16, Inherited), Error> {
-    if kind == InodeKind::Symlink || !world.acl {
+    if kind == InodeKind::Symlink || !server.acl {
         return Ok((mode, Inherited::default()));
     }
-    let given = match iolab_logfs::Volume::extended(&world.fs, directory, DEFAULT).await {
+    let given = match iolab_logfs::Volume::extended(&server.fs, directory, DEFAULT).await {
         Ok(bytes) => Acl::parse(&bytes),
         Err(Error::NoAttribute) => None,
         Err(error) => return Err(error),

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn an_inode_is_told_in_the_bytes_that_the_kernel_reads() {
+    fn an_inode_is_encoded_in_the_bytes_that_the_kernel_reads() {
         let attributes = Attributes {
             kind: InodeKind::CharacterDevice,
             mode: 0o640,
@@ -156,17 +156,17 @@ mod tests {
             changed_ns: 5_000_000_006,
             born_ns: 7_000_000_008,
         };
-        let told = KnownAttributes { inode: InodeId(0x1_0002), attributes, stored_bytes: 4097, device: 0x1234_5678 };
+        let known = KnownAttributes { inode: InodeId(0x1_0002), attributes, stored_bytes: 4097, device: 0x1234_5678 };
         let mut bytes = [0xee_u8; 300];
-        assert_eq!(told.entry_out(Body::new(&mut bytes)).length(), Some(128), "struct fuse_entry_out");
+        assert_eq!(known.entry_out(Body::new(&mut bytes)).length(), Some(128), "struct fuse_entry_out");
         let word = |bytes: &[u8], at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
         assert_eq!([word(&bytes, 0), word(&bytes, 8), word(&bytes, 40)], [0x1_0002, 0, 0x1_0002]);
         assert_eq!([word(&bytes, 48), word(&bytes, 56)], [5000, 9], "attr.size, attr.blocks");
         assert_eq!([64, 72, 80, 88, 92, 96].map(|at| word(&bytes, at)), [1, 3, 5, 2, 4, 6], "times");
         assert_eq!(word(&bytes, 100), libc::S_IFCHR | 0o640, "attr.mode");
         assert_eq!([104, 108, 112, 116].map(|at| word(&bytes, at)), [3, 1000, 100, 0x1234_5678]);
-        assert_eq!(told.attr_out(Body::new(&mut bytes)).length(), Some(104), "struct fuse_attr_out");
-        assert_eq!(told.statx_out(Body::new(&mut bytes)).length(), Some(288), "struct fuse_statx_out");
+        assert_eq!(known.attr_out(Body::new(&mut bytes)).length(), Some(104), "struct fuse_attr_out");
+        assert_eq!(known.statx_out(Body::new(&mut bytes)).length(), Some(288), "struct fuse_statx_out");
         assert_eq!([word(&bytes, 32), word(&bytes, 48)], [0xfff, 3], "mask, links");
         assert_eq!([96, 112, 128, 144].map(|at| word(&bytes, at)), [1, 7, 5, 3], "access, birth, status, content");
         assert_eq!([word(&bytes, 160), word(&bytes, 164)], [0x456, 0x12378], "major, minor");

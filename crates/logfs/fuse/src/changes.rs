@@ -7,7 +7,7 @@ use iolab_logfs::{AttributeChange, Error, InodeId, SetCondition};
 use crate::acl;
 use crate::attributes::joined;
 use crate::names::one_name;
-use crate::world::{Answer, World, built};
+use crate::server::{Answer, Server, built};
 
 /// A change of attributes.
 #[derive(Debug)]
@@ -47,16 +47,16 @@ impl Change {
         Ok(Change { inode: InodeId(message.header.node), size, strip: wants(set::KILL_SUIDGID), beside_size, change })
     }
 
-    pub(crate) async fn perform(self, world: World) -> Answer {
-        self.apply(&world).await.map_err(|error| error.errno())?;
-        let told = world.attributes(self.inode).await.map_err(|error| error.errno())?;
-        Ok(built(|body| told.attr_out(body)))
+    pub(crate) async fn perform(self, server: Server) -> Answer {
+        self.apply(&server).await.map_err(|error| error.errno())?;
+        let known = server.attributes(self.inode).await.map_err(|error| error.errno())?;
+        Ok(built(|body| known.attr_out(body)))
     }
 
-    async fn apply(&self, world: &World) -> Result<(), Error> {
-        let fs = &world.fs;
+    async fn apply(&self, server: &Server) -> Result<(), Error> {
+        let fs = &server.fs;
         if self.strip {
-            world.strip_privileges(self.inode).await?;
+            server.strip_privileges(self.inode).await?;
         }
         if let Some(size) = self.size {
             fs.truncate(self.inode, size).await?;
@@ -80,11 +80,11 @@ pub(crate) struct SetAttribute {
 }
 
 impl SetAttribute {
-    pub(crate) fn parse(world: &World, message: &Message) -> Result<SetAttribute, i32> {
+    pub(crate) fn parse(server: &Server, message: &Message) -> Result<SetAttribute, i32> {
         let (args, tail) = (message.args(), message.tail());
         let (Some(size), Some(flags)) = (u32_at(args, 0), u32_at(args, 4)) else { return Err(libc::EINVAL) };
         let name = one_name(tail)?;
-        acl::refuse_unknown(world, name)?;
+        acl::refuse_unknown(server, name)?;
         let value = tail.get(name.len() + 1..).and_then(|rest| rest.get(..size as usize)).ok_or(libc::EINVAL)?;
         let setting = match flags as i32 {
             libc::XATTR_CREATE => SetCondition::Create,
@@ -96,19 +96,19 @@ impl SetAttribute {
         Ok(SetAttribute { inode, name: name.to_vec(), value: value.to_vec(), setting, caller })
     }
 
-    pub(crate) async fn perform(self, world: World) -> Answer {
+    pub(crate) async fn perform(self, server: Server) -> Answer {
         let SetAttribute { inode, name, value, setting, caller } = self;
         let set = match acl::is_acl(&name) {
-            true => acl::set(&world.fs, inode, &name, &value, caller).await,
-            false => world.fs.set_extended(inode, &name, &value, setting).await,
+            true => acl::set(&server.fs, inode, &name, &value, caller).await,
+            false => server.fs.set_extended(inode, &name, &value, setting).await,
         };
         set.map(|()| Vec::new()).map_err(|error| error.errno())
     }
 }
 
 /// REMOVEXATTR.
-pub(crate) async fn remove_attribute(world: World, inode: InodeId, name: Vec<u8>) -> Answer {
-    world.fs.remove_extended(inode, &name).await.map(|()| Vec::new()).map_err(|error| error.errno())
+pub(crate) async fn remove_attribute(server: Server, inode: InodeId, name: Vec<u8>) -> Answer {
+    server.fs.remove_extended(inode, &name).await.map(|()| Vec::new()).map_err(|error| error.errno())
 }
 
 #[cfg(test)]

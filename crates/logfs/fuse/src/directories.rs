@@ -63,9 +63,9 @@ impl Directories {
         let mut used = 0;
         let mut at = listing.offset;
         while let Some(entry) = handle.entry(fs, listing.directory, at)? {
-            let told = if listing.plus && at >= 2 { KnownAttributes::of(fs, entry.inode).ok() } else { None };
-            let Some(length) = put(&entry, at + 1, listing.plus, told, &mut room[used..]) else { break };
-            if told.is_some() {
+            let known = if listing.plus && at >= 2 { KnownAttributes::of(fs, entry.inode).ok() } else { None };
+            let Some(length) = put(&entry, at + 1, listing.plus, known, &mut room[used..]) else { break };
+            if known.is_some() {
                 nodes.remember(fs, entry.inode)?;
             }
             used += length;
@@ -101,12 +101,12 @@ fn put(
     entry: &DirectoryEntry,
     cookie: u64,
     plus: bool,
-    told: Option<KnownAttributes>,
+    known: Option<KnownAttributes>,
     room: &mut [u8],
 ) -> Option<usize> {
     let body = Body::new(room);
-    let body = match told {
-        Some(told) => told.entry_out(body),
+    let body = match known {
+        Some(known) => known.entry_out(body),
         // Without a node the kernel looks the entry up when it needs it, and notices when it is
         // gone.
         None if plus => body.zeroes(128),

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use crate::world::Answer;
+use crate::server::Answer;
 
 /// A reply and the slot it belongs to.
 #[derive(Debug)]

@@ -11,8 +11,8 @@ use iolab_fuse::channel::Message;
 use iolab_logfs::{InodeId, LocalVolume};
 
 use crate::quick;
+use crate::server::{Answer, Server};
 use crate::slow::{self, Start};
-use crate::world::{Answer, World};
 
 /// Room for replies without a given length: `struct fuse_statx_out`, the target of a link.
 const USUAL_ROOM: usize = 4096;
@@ -32,7 +32,7 @@ fn payload_of(message: &Message, payload: &[u8]) -> Vec<u8> {
 /// The reply of the thread that serves the inode.
 pub(crate) fn forwarded(fs: LocalVolume, message: &Message, payload: &[u8]) -> impl Future<Output = Answer> + 'static {
     let (inode, message, payload) = (InodeId(message.header.node), message.clone(), payload_of(message, payload));
-    let answer = async move |there: Rc<World>| Ok(answer(&there, &message, payload).await);
+    let answer = async move |there: Rc<Server>| Ok(answer(&there, &message, payload).await);
     async move { fs.beside(inode, answer).await.map_err(|error| error.errno())? }
 }
 
@@ -46,13 +46,13 @@ impl Start for Awaited {
     }
 }
 
-async fn answer(world: &World, message: &Message, mut payload: Vec<u8>) -> Answer {
-    if let Some(quick) = quick::answer(world, message, &mut payload) {
+async fn answer(server: &Server, message: &Message, mut payload: Vec<u8>) -> Answer {
+    if let Some(quick) = quick::answer(server, message, &mut payload) {
         payload.truncate(quick?);
         return Ok(payload);
     }
     let awaited = Awaited::default();
-    slow::start(&awaited, world, message, &payload)?;
+    slow::start(&awaited, server, message, &payload)?;
     let task = awaited.0.take();
     match task {
         Some(task) => task.await,

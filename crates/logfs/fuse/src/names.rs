@@ -6,7 +6,7 @@ use iolab_logfs::{InodeId, InodeKind, Occupied, Owner};
 
 use crate::acl;
 use crate::attributes::{kind_of, negative_entry};
-use crate::world::{Answer, World, built, open_out};
+use crate::server::{Answer, Server, built, open_out};
 
 /// `RENAME_NOREPLACE` and `RENAME_EXCHANGE` of linux/fs.h.
 const NO_REPLACE: u32 = 1;
@@ -43,7 +43,7 @@ pub(crate) struct New {
 
 impl New {
     /// The arguments of MKNOD, MKDIR, SYMLINK, CREATE and TMPFILE.
-    pub(crate) fn parse(world: &World, message: &Message) -> Result<New, i32> {
+    pub(crate) fn parse(server: &Server, message: &Message) -> Result<New, i32> {
         let (header, args, tail) = (message.header, message.args(), message.tail());
         let word = |at| u32_at(args, at).ok_or(libc::EINVAL);
         let (mut device, mut target) = (0, Vec::new());
@@ -61,7 +61,7 @@ impl New {
         };
         let kind = kind_of(mode).ok_or(libc::EINVAL)?;
         let directory = InodeId(header.node);
-        let parent = world.fs.stat(directory).map_err(|error| error.errno())?;
+        let parent = server.fs.stat(directory).map_err(|error| error.errno())?;
         let mut owner = Owner { mode: (mode & 0o7777) as u16, uid: header.uid, gid: header.gid };
         // In a directory with the set-group-id bit, new inodes get its group, and new directories
         // also the bit (inode(7)).
@@ -75,11 +75,11 @@ impl New {
         Ok(New { directory, name, kind, device, owner, umask, target, is_unnamed, opened })
     }
 
-    pub(crate) async fn make(self, world: World) -> Answer {
+    pub(crate) async fn make(self, server: Server) -> Answer {
         let New { directory, name, kind, device, mut owner, umask, target, is_unnamed, opened } = self;
-        let fs = &world.fs;
+        let fs = &server.fs;
         let (mode, inherited) =
-            acl::inherit(&world, directory, kind, owner.mode, umask).await.map_err(|error| error.errno())?;
+            acl::inherit(&server, directory, kind, owner.mode, umask).await.map_err(|error| error.errno())?;
         owner.mode = mode;
         let made = match kind {
             InodeKind::File if is_unnamed => fs.create_unnamed(directory, owner).await,
@@ -90,10 +90,10 @@ impl New {
         };
         let inode = made.map_err(|error| error.errno())?;
         inherited.give(fs, inode).await.map_err(|error| error.errno())?;
-        let entry = world.entry_anywhere(inode, opened).await;
+        let entry = server.entry_anywhere(inode, opened).await;
         if is_unnamed {
             // From now on the kernel holds it.
-            world.fs.clone().into_volume().release(inode).await;
+            server.fs.clone().into_volume().release(inode).await;
         }
         let mut answer = entry?;
         if opened.is_some() {
@@ -104,19 +104,19 @@ impl New {
 }
 
 /// LINK.
-pub(crate) async fn link(world: World, directory: InodeId, inode: InodeId, name: Vec<u8>) -> Answer {
-    world.fs.link(inode, directory, &name).await.map_err(|error| match error {
+pub(crate) async fn link(server: Server, directory: InodeId, inode: InodeId, name: Vec<u8>) -> Answer {
+    server.fs.link(inode, directory, &name).await.map_err(|error| match error {
         // link(2): a directory cannot have a second name.
         iolab_logfs::Error::IsDirectory => libc::EPERM,
         error => error.errno(),
     })?;
-    world.entry_anywhere(inode, None).await
+    server.entry_anywhere(inode, None).await
 }
 
 /// LOOKUP of an inode of another thread.
-pub(crate) async fn look_up(world: World, found: Option<InodeId>) -> Answer {
+pub(crate) async fn look_up(server: Server, found: Option<InodeId>) -> Answer {
     match found {
-        Some(inode) => world.entry_anywhere(inode, None).await,
+        Some(inode) => server.entry_anywhere(inode, None).await,
         None => Ok(built(negative_entry)),
     }
 }
@@ -128,10 +128,10 @@ pub(crate) fn parse_link(message: &Message) -> Result<(InodeId, Vec<u8>), i32> {
 }
 
 /// UNLINK and RMDIR.
-pub(crate) async fn remove(world: World, directory: InodeId, name: Vec<u8>, is_directory: bool) -> Answer {
+pub(crate) async fn remove(server: Server, directory: InodeId, name: Vec<u8>, is_directory: bool) -> Answer {
     let removed = match is_directory {
-        true => world.fs.remove_directory(directory, &name).await,
-        false => world.fs.unlink(directory, &name).await,
+        true => server.fs.remove_directory(directory, &name).await,
+        false => server.fs.unlink(directory, &name).await,
     };
     removed.map(|()| Vec::new()).map_err(|error| error.errno())
 }
@@ -161,9 +161,9 @@ impl Move {
         Ok(Move { from: (InodeId(message.header.node), old), to: (directory, new), occupied })
     }
 
-    pub(crate) async fn perform(self, world: World) -> Answer {
+    pub(crate) async fn perform(self, server: Server) -> Answer {
         let Move { from, to, occupied } = self;
-        let moved = world.fs.rename((from.0, &from.1), (to.0, &to.1), occupied).await;
+        let moved = server.fs.rename((from.0, &from.1), (to.0, &to.1), occupied).await;
         moved.map(|()| Vec::new()).map_err(|error| error.errno())
     }
 }

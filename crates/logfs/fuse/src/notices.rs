@@ -9,7 +9,7 @@
 //! ```text
 //!  task ── notice ──▶ thread ── write(/dev/fuse) ──▶ kernel drops pages, waits for those being read
 //!    ▲                  │
-//!    └─ waker, eventfd ─┘       or the timer, after PATIENCE_SECONDS
+//!    └─ waker, eventfd ─┘       or the timer, after TIMEOUT_SECONDS
 //! ```
 //!
 //! The kernel waits for pages that are being read or written, and this file system's own thread
@@ -40,7 +40,7 @@ use crate::MountError;
 const INVALIDATE_INODE: i32 = 2;
 /// How long a reply waits for the kernel, seconds: longer than any page takes on a busy machine,
 /// because a program that gets its reply too early may read old bytes.
-const PATIENCE_SECONDS: i64 = 5;
+const TIMEOUT_SECONDS: i64 = 5;
 /// An offset that selects the attributes only (`fuse_reverse_inval_inode`).
 const ATTRIBUTES_ALONE: i64 = -1;
 
@@ -85,53 +85,53 @@ pub(crate) struct Notices {
     /// Sends to the thread; `None` before the connection exists.
     sender: Option<Sender<Notice>>,
     next_ticket: u64,
-    /// Notices that have not been counted from `told` yet.
+    /// Notices that have not been counted from `sent_fd` yet.
     under_way: u64,
     /// Readable when the thread has sent notices.
-    told: OwnedFd,
+    sent_fd: OwnedFd,
     /// A timer that expires when a task has waited long enough.
-    patience: OwnedFd,
+    timeout_fd: OwnedFd,
 }
 
 impl Notices {
     pub(crate) fn new() -> Result<Notices, MountError> {
-        let told = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC);
-        let told = told.map_err(|error| MountError::System("eventfd", error.into()))?;
-        let patience = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC);
-        let patience = patience.map_err(|error| MountError::System("timerfd_create", error.into()))?;
-        Ok(Notices { shared: Shared(Arc::default()), sender: None, next_ticket: 0, under_way: 0, told, patience })
+        let sent_fd = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC);
+        let sent_fd = sent_fd.map_err(|error| MountError::System("eventfd", error.into()))?;
+        let timeout_fd = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC);
+        let timeout_fd = timeout_fd.map_err(|error| MountError::System("timerfd_create", error.into()))?;
+        Ok(Notices { shared: Shared(Arc::default()), sender: None, next_ticket: 0, under_way: 0, sent_fd, timeout_fd })
     }
 
     /// Readable when [`Notices::look`] has something to do.
     pub(crate) fn wakes(&self) -> [BorrowedFd<'_>; 2] {
-        [self.told.as_fd(), self.patience.as_fd()]
+        [self.sent_fd.as_fd(), self.timeout_fd.as_fd()]
     }
 
     /// Starts the thread, which ends when this value is dropped.
     pub(crate) fn begin(&mut self, connection: &Channel) -> Result<(), MountError> {
         let duplicate = |fd: &OwnedFd| fd.try_clone().map_err(|error| MountError::System("dup", error));
-        let (channel_of_thread, told) = (Channel { fd: duplicate(&connection.fd)? }, duplicate(&self.told)?);
+        let (channel_of_thread, sent_fd) = (Channel { fd: duplicate(&connection.fd)? }, duplicate(&self.sent_fd)?);
         let (sender, receiver) = channel();
         let shared = self.shared.clone();
         let thread = std::thread::Builder::new().name("notices".to_owned());
-        let started = thread.spawn(move || tell(&channel_of_thread, &receiver, &shared, &told));
+        let started = thread.spawn(move || send_notices(&channel_of_thread, &receiver, &shared, &sent_fd));
         started.map_err(|error| MountError::System("starting a thread", error))?;
         self.sender = Some(sender);
         Ok(())
     }
 
     /// Content in the page cache is outdated.
-    pub(crate) fn content_changed(&mut self, inode: InodeId, offset: u64, length: u64) -> Told {
+    pub(crate) fn content_changed(&mut self, inode: InodeId, offset: u64, length: u64) -> NoticeSent {
         let signed = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
         self.send(inode, signed(offset), signed(length))
     }
 
     /// Mode, owner or attributes are outdated.
-    pub(crate) fn attributes_changed(&mut self, inode: InodeId) -> Told {
+    pub(crate) fn attributes_changed(&mut self, inode: InodeId) -> NoticeSent {
         self.send(inode, ATTRIBUTES_ALONE, 0)
     }
 
-    fn send(&mut self, inode: InodeId, offset: i64, length: i64) -> Told {
+    fn send(&mut self, inode: InodeId, offset: i64, length: i64) -> NoticeSent {
         let ticket = self.next_ticket;
         self.next_ticket += 1;
         self.shared.waiting().insert(ticket, None);
@@ -139,19 +139,19 @@ impl Notices {
         if self.sender.as_ref().is_some_and(|sender| sender.send(notice).is_ok()) {
             self.under_way += 1;
             if self.under_way == 1 {
-                self.set_timer(PATIENCE_SECONDS);
+                self.set_timer(TIMEOUT_SECONDS);
             }
         } else {
             self.shared.finish(ticket);
         }
-        Told { ticket, shared: self.shared.clone() }
+        NoticeSent { ticket, shared: self.shared.clone() }
     }
 
     /// Zero seconds disarm the timer.
     fn set_timer(&self, seconds: i64) {
         let never = Timespec { tv_sec: 0, tv_nsec: 0 };
         let once = Itimerspec { it_interval: never, it_value: Timespec { tv_sec: seconds, tv_nsec: 0 } };
-        let set = timerfd_settime(&self.patience, TimerfdTimerFlags::empty(), &once);
+        let set = timerfd_settime(&self.timeout_fd, TimerfdTimerFlags::empty(), &once);
         assert!(set.is_ok(), "a timer of its own can be set");
     }
 
@@ -161,19 +161,19 @@ impl Notices {
             return;
         }
         let mut count = [0; 8];
-        if rustix::io::read(&self.told, &mut count).is_ok() {
+        if rustix::io::read(&self.sent_fd, &mut count).is_ok() {
             self.under_way -= u64::from_ne_bytes(count);
             // Without a notice in flight the timer must not expire: nothing would read it.
-            self.set_timer(if self.under_way > 0 { PATIENCE_SECONDS } else { 0 });
-        } else if rustix::io::read(&self.patience, &mut [0; 8]).is_ok() {
+            self.set_timer(if self.under_way > 0 { TIMEOUT_SECONDS } else { 0 });
+        } else if rustix::io::read(&self.timeout_fd, &mut [0; 8]).is_ok() {
             self.shared.finish_all();
-            self.set_timer(PATIENCE_SECONDS);
+            self.set_timer(TIMEOUT_SECONDS);
         }
     }
 }
 
 /// The thread: sends one notice after the other, until the sender is gone.
-fn tell(channel: &Channel, notices: &Receiver<Notice>, shared: &Shared, told: &OwnedFd) {
+fn send_notices(channel: &Channel, notices: &Receiver<Notice>, shared: &Shared, sent_fd: &OwnedFd) {
     for Notice { ticket, inode, offset, length } in notices {
         let mut body = [0; 24];
         let filled = Body::new(&mut body).u64(inode.0).u64(offset as u64).u64(length as u64).length();
@@ -183,18 +183,18 @@ fn tell(channel: &Channel, notices: &Receiver<Notice>, shared: &Shared, told: &O
         let _ = channel.notify(INVALIDATE_INODE, &body);
         shared.finish(ticket);
         // EAGAIN: the counter is full, and readable.
-        let _ = rustix::io::write(told, &1u64.to_ne_bytes());
+        let _ = rustix::io::write(sent_fd, &1u64.to_ne_bytes());
     }
 }
 
 /// Ready when the kernel has been notified, or after the timeout.
 #[derive(Debug)]
-pub(crate) struct Told {
+pub(crate) struct NoticeSent {
     ticket: u64,
     shared: Shared,
 }
 
-impl Future for Told {
+impl Future for NoticeSent {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
@@ -224,13 +224,13 @@ mod tests {
     #[test]
     fn a_notice_is_what_the_kernel_reads() {
         let (mut notices, kernel) = begun();
-        let told = notices.content_changed(InodeId(7), 4096, 8192);
+        let sent = notices.content_changed(InodeId(7), 4096, 8192);
         let mut bytes = [0; 64];
         assert_eq!(rustix::io::read(&kernel, &mut bytes), Ok(40));
         assert_eq!(bytes[..16], [40, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], "fuse_out_header");
         assert_eq!(bytes[16..24], 7u64.to_ne_bytes());
         assert_eq!(bytes[24..40], [4096u64.to_ne_bytes(), 8192u64.to_ne_bytes()].concat()[..]);
-        while told.shared.waiting().contains_key(&told.ticket) {
+        while sent.shared.waiting().contains_key(&sent.ticket) {
             std::thread::yield_now();
         }
         drop(notices.attributes_changed(InodeId(9)));
@@ -239,28 +239,28 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_longer_than_patience() {
+    fn no_task_waits_longer_than_the_timeout() {
         // A thread that never sends: a queue that nothing reads takes its place.
         let mut notices = Notices::new().unwrap();
         let (sender, kept) = channel();
         notices.sender = Some(sender);
-        let told = notices.content_changed(InodeId(7), 0, 1);
-        assert!(notices.shared.waiting().contains_key(&told.ticket));
+        let sent = notices.content_changed(InodeId(7), 0, 1);
+        assert!(notices.shared.waiting().contains_key(&sent.ticket));
         notices.look();
-        assert!(notices.shared.waiting().contains_key(&told.ticket), "before its time");
+        assert!(notices.shared.waiting().contains_key(&sent.ticket), "before its time");
         let soon = Timespec { tv_sec: 0, tv_nsec: 1 };
         let once = Itimerspec { it_interval: Timespec { tv_sec: 0, tv_nsec: 0 }, it_value: soon };
-        timerfd_settime(&notices.patience, TimerfdTimerFlags::empty(), &once).unwrap();
-        let mut fds = [rustix::event::PollFd::new(&notices.patience, rustix::event::PollFlags::IN)];
+        timerfd_settime(&notices.timeout_fd, TimerfdTimerFlags::empty(), &once).unwrap();
+        let mut fds = [rustix::event::PollFd::new(&notices.timeout_fd, rustix::event::PollFlags::IN)];
         assert_eq!(rustix::event::poll(&mut fds, None), Ok(1));
         notices.look();
-        assert_eq!(Executor::new(ReadyOrder::Fair).run(&mut Nothing, told), Ok(()));
+        assert_eq!(Executor::new(ReadyOrder::Fair).run(&mut Nothing, sent), Ok(()));
         drop(kept);
     }
 
     #[test]
     fn without_a_connection_there_is_nothing_to_wait_for() {
-        let told = Notices::new().unwrap().attributes_changed(InodeId(1));
-        assert_eq!(Executor::new(ReadyOrder::Fair).run(&mut Nothing, told), Ok(()));
+        let sent = Notices::new().unwrap().attributes_changed(InodeId(1));
+        assert_eq!(Executor::new(ReadyOrder::Fair).run(&mut Nothing, sent), Ok(()));
     }
 }

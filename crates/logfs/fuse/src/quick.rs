@@ -10,7 +10,7 @@ use crate::acl;
 use crate::attributes::{KnownAttributes, negative_entry};
 use crate::directories::Listing;
 use crate::names::one_name;
-use crate::world::{World, open_out};
+use crate::server::{Server, open_out};
 
 /// Length of the reply in the payload, or an errno.
 pub(crate) type Quick = Result<usize, i32>;
@@ -19,29 +19,33 @@ pub(crate) type Quick = Result<usize, i32>;
 pub(crate) const NAME_BYTES: usize = 255;
 
 /// Replies to a message if that is possible from memory.
-pub(crate) fn answer(world: &World, message: &Message, payload: &mut [u8]) -> Option<Quick> {
+pub(crate) fn answer(server: &Server, message: &Message, payload: &mut [u8]) -> Option<Quick> {
     let (inode, args) = (InodeId(message.header.node), message.args());
-    if world.must_ask_others(message.header.opcode, inode) {
+    if server.must_ask_others(message.header.opcode, inode) {
         return None;
     }
     Some(match message.header.opcode {
-        opcode::LOOKUP => return lookup(world, inode, message.tail(), payload).transpose(),
-        opcode::GETATTR => told(&world.fs, inode).and_then(|told| fitted(told.attr_out(Body::new(payload)))),
-        opcode::STATX => told(&world.fs, inode).and_then(|told| fitted(told.statx_out(Body::new(payload)))),
-        opcode::READLINK => world.fs.read_link(inode).map_err(errno).and_then(|target| copied(&target, payload)),
-        opcode::OPEN => open(world, inode, args, payload),
-        opcode::OPENDIR => open_directory(world, inode, payload),
+        opcode::LOOKUP => return lookup(server, inode, message.tail(), payload).transpose(),
+        opcode::GETATTR => {
+            known_attributes(&server.fs, inode).and_then(|known| fitted(known.attr_out(Body::new(payload))))
+        }
+        opcode::STATX => {
+            known_attributes(&server.fs, inode).and_then(|known| fitted(known.statx_out(Body::new(payload))))
+        }
+        opcode::READLINK => server.fs.read_link(inode).map_err(errno).and_then(|target| copied(&target, payload)),
+        opcode::OPEN => open(server, inode, args, payload),
+        opcode::OPENDIR => open_directory(server, inode, payload),
         code @ (opcode::READDIR | opcode::READDIRPLUS) => {
-            list(world, inode, code == opcode::READDIRPLUS, args, payload)
+            list(server, inode, code == opcode::READDIRPLUS, args, payload)
         }
         opcode::RELEASEDIR => {
-            world.directories.borrow_mut().close(u64_at(args, 0).unwrap_or_default());
+            server.directories.borrow_mut().close(u64_at(args, 0).unwrap_or_default());
             Ok(0)
         }
-        opcode::STATFS => fitted(statistics(&world.fs.space(), Body::new(payload))),
-        opcode::LSEEK => seek(&world.fs, inode, args, payload),
-        opcode::GETXATTR => attribute(world, inode, message, payload),
-        opcode::LISTXATTR => attribute_names(&world.fs, inode, args, payload),
+        opcode::STATFS => fitted(statistics(&server.fs.space(), Body::new(payload))),
+        opcode::LSEEK => seek(&server.fs, inode, args, payload),
+        opcode::GETXATTR => attribute(server, inode, message, payload),
+        opcode::LISTXATTR => attribute_names(&server.fs, inode, args, payload),
         // The kernel checks modes by itself (mount option default_permissions).
         opcode::ACCESS | opcode::FLUSH | opcode::RELEASE | opcode::DESTROY => Ok(0),
         _ => return None,
@@ -49,17 +53,17 @@ pub(crate) fn answer(world: &World, message: &Message, payload: &mut [u8]) -> Op
 }
 
 /// Processes requests that have no reply, such as FORGET; returns true for those.
-pub(crate) fn is_silent(world: &World, message: &Message, spawner: &Spawner) -> bool {
+pub(crate) fn is_silent(server: &Server, message: &Message, spawner: &Spawner) -> bool {
     let args = message.args();
     match message.header.opcode {
         opcode::FORGET => {
-            world.forget(InodeId(message.header.node), u64_at(args, 0).unwrap_or_default(), spawner);
+            server.forget(InodeId(message.header.node), u64_at(args, 0).unwrap_or_default(), spawner);
         }
         opcode::BATCH_FORGET => {
             let count = u32_at(args, 0).unwrap_or_default() as usize;
             for one in args.get(8..).unwrap_or_default().chunks_exact(16).take(count) {
                 let (Some(inode), Some(times)) = (u64_at(one, 0), u64_at(one, 8)) else { continue };
-                world.forget(InodeId(inode), times, spawner);
+                server.forget(InodeId(inode), times, spawner);
             }
         }
         // Operations are not aborted half-way: a request in progress is completed.
@@ -82,60 +86,60 @@ fn copied(bytes: &[u8], payload: &mut [u8]) -> Quick {
     Ok(bytes.len())
 }
 
-fn told(fs: &LocalVolume, inode: InodeId) -> Result<KnownAttributes, i32> {
+fn known_attributes(fs: &LocalVolume, inode: InodeId) -> Result<KnownAttributes, i32> {
     KnownAttributes::of(fs, inode).map_err(errno)
 }
 
 /// `None` when the inode that is found belongs to another thread.
-fn lookup(world: &World, directory: InodeId, tail: &[u8], payload: &mut [u8]) -> Result<Option<usize>, i32> {
-    match find(world, directory, tail)? {
-        Some(inode) if !world.is_here(inode) => Ok(None),
-        Some(inode) => copied(&world.entry(inode)?, payload).map(Some),
+fn lookup(server: &Server, directory: InodeId, tail: &[u8], payload: &mut [u8]) -> Result<Option<usize>, i32> {
+    match find(server, directory, tail)? {
+        Some(inode) if !server.is_here(inode) => Ok(None),
+        Some(inode) => copied(&server.entry(inode)?, payload).map(Some),
         None => fitted(negative_entry(Body::new(payload))).map(Some),
     }
 }
 
 /// The inode of a name, or `None`.
-pub(crate) fn find(world: &World, directory: InodeId, tail: &[u8]) -> Result<Option<InodeId>, i32> {
+pub(crate) fn find(server: &Server, directory: InodeId, tail: &[u8]) -> Result<Option<InodeId>, i32> {
     let name = one_name(tail)?;
     if name.len() > NAME_BYTES {
         return Err(libc::ENAMETOOLONG);
     }
     // A file handle (open_by_handle_at(2)) is looked up as the node itself.
-    let found = if name == b"." { Ok(directory) } else { world.fs.lookup(directory, name).map(|entry| entry.inode) };
+    let found = if name == b"." { Ok(directory) } else { server.fs.lookup(directory, name).map(|entry| entry.inode) };
     match found {
         Ok(inode) => Ok(Some(inode)),
-        Err(Error::NotFound) if name != b"." && world.fs.stat(directory).is_ok() => Ok(None),
+        Err(Error::NotFound) if name != b"." && server.fs.stat(directory).is_ok() => Ok(None),
         Err(Error::NotFound) => Err(libc::ESTALE),
         Err(error) => Err(errno(error)),
     }
 }
 
 /// The cache stays valid from one open to the next, and a close has nothing to report.
-fn open(world: &World, inode: InodeId, args: &[u8], payload: &mut [u8]) -> Quick {
-    if world.fs.stat(inode).map_err(errno)?.kind == InodeKind::Directory {
+fn open(server: &Server, inode: InodeId, args: &[u8], payload: &mut [u8]) -> Quick {
+    if server.fs.stat(inode).map_err(errno)?.kind == InodeKind::Directory {
         return Err(libc::EISDIR);
     }
-    world.nodes.borrow_mut().opened(inode, u32_at(args, 0).ok_or(libc::EINVAL)?);
+    server.nodes.borrow_mut().opened(inode, u32_at(args, 0).ok_or(libc::EINVAL)?);
     fitted(open_out(Body::new(payload)))
 }
 
-fn open_directory(world: &World, inode: InodeId, payload: &mut [u8]) -> Quick {
-    if world.fs.stat(inode).map_err(errno)?.kind != InodeKind::Directory {
+fn open_directory(server: &Server, inode: InodeId, payload: &mut [u8]) -> Quick {
+    if server.fs.stat(inode).map_err(errno)?.kind != InodeKind::Directory {
         return Err(libc::ENOTDIR);
     }
-    let handle = world.directories.borrow_mut().open();
+    let handle = server.directories.borrow_mut().open();
     fitted(Body::new(payload).u64(handle).u32(0).u32(0))
 }
 
-fn list(world: &World, directory: InodeId, plus: bool, args: &[u8], payload: &mut [u8]) -> Quick {
+fn list(server: &Server, directory: InodeId, plus: bool, args: &[u8], payload: &mut [u8]) -> Quick {
     let TransferArgs { offset, size } = TransferArgs::parse(args).ok_or(libc::EINVAL)?;
     let handle = u64_at(args, 0).ok_or(libc::EINVAL)?;
     let room = payload.len().min(size as usize);
     let listing = Listing { directory, handle, offset, plus };
-    let mut nodes = world.nodes.borrow_mut();
-    let mut directories = world.directories.borrow_mut();
-    directories.list(&world.fs, &mut nodes, listing, &mut payload[..room]).map_err(errno)
+    let mut nodes = server.nodes.borrow_mut();
+    let mut directories = server.directories.borrow_mut();
+    directories.list(&server.fs, &mut nodes, listing, &mut payload[..room]).map_err(errno)
 }
 
 /// `struct fuse_kstatfs`.
@@ -160,10 +164,10 @@ fn seek(fs: &LocalVolume, inode: InodeId, args: &[u8], payload: &mut [u8]) -> Qu
     fitted(Body::new(payload).u64(at))
 }
 
-fn attribute(world: &World, inode: InodeId, message: &Message, payload: &mut [u8]) -> Quick {
+fn attribute(server: &Server, inode: InodeId, message: &Message, payload: &mut [u8]) -> Quick {
     let name = one_name(message.tail())?;
-    acl::refuse_unknown(world, name)?;
-    let value = world.fs.extended(inode, name).map_err(errno)?;
+    acl::refuse_unknown(server, name)?;
+    let value = server.fs.extended(inode, name).map_err(errno)?;
     sized(&value, message.args(), payload)
 }
 

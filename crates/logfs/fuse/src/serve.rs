@@ -18,8 +18,8 @@ use iolab_fuse::{
     Ending, FuseEvent, FuseTransport, Observer, Service, Unmounter, UringSwitch, classic, permitted, uring,
 };
 
+use crate::resources::{Mountable, SessionResources};
 use crate::session::Session;
-use crate::supplies::{Mountable, Supplies};
 use crate::wake_event::WakeEvent;
 use crate::{MountError, Options};
 
@@ -45,8 +45,8 @@ pub(crate) struct MountThread<'a> {
 pub fn serve(what: Mountable, options: &Options, stop: &Stop, observer: Observer) -> Result<(), MountError> {
     let options = &permit(options, &observer);
     let thread = MountThread { share: Share { thread: 0, threads: 1 }, wake: None, halt: None };
-    let supplies = Supplies::new(options, thread.share)?;
-    let mut session = Session::new(what, supplies, None);
+    let resources = SessionResources::new(options, thread.share)?;
+    let mut session = Session::new(what, resources, None);
     let served = connect(&mut session, options, stop, &observer, &thread, &|_, _| Ok(()));
     session.report(&observer);
     let closed = session.close(None);
@@ -113,7 +113,7 @@ pub(crate) fn serve_connected(
     stop: Option<(&Stop, &mut Unmounter)>,
     serving: impl FnOnce(),
 ) -> Result<(), MountError> {
-    session.world.notices.borrow_mut().begin(channel)?;
+    session.server.notices.borrow_mut().begin(channel)?;
     let wakes = session.wakes()?;
     let messages = thread.wake.iter().map(|event| event.as_fd());
     let wakes: Vec<BorrowedFd<'_>> = wakes.iter().map(AsFd::as_fd).chain(messages).collect();

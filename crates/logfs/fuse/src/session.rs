@@ -14,16 +14,16 @@ use crate::MountError;
 use crate::finished::{Finished, Outbox};
 use crate::forwarding::forwarded;
 use crate::quick;
+use crate::resources::{Mountable, SessionResources, duplicate};
+use crate::server::Server;
 use crate::slow::{self, Start, Starter};
-use crate::supplies::{Mountable, Supplies, duplicate};
 use crate::syncing::Commit;
 use crate::wake_event::WakeEvent;
-use crate::world::World;
 
 /// A file system being served.
 #[derive(Debug)]
 pub(crate) struct Session {
-    pub(crate) world: World,
+    pub(crate) server: Server,
     executor: Executor,
     spawner: Spawner,
     disk: Disk,
@@ -37,27 +37,27 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    pub(crate) fn new(what: Mountable, supplies: Supplies, wake: Option<Arc<WakeEvent>>) -> Session {
+    pub(crate) fn new(what: Mountable, resources: SessionResources, wake: Option<Arc<WakeEvent>>) -> Session {
         let Mountable { fs, disk, executor, clock } = what;
-        let Supplies { pool, commit, acl, notices } = supplies;
-        let world = World::new(fs, clock, acl, notices);
-        if world.fs.is_shared() {
-            world.fs.keep(Rc::new(world.clone()));
+        let SessionResources { pool, commit, acl, notices } = resources;
+        let server = Server::new(fs, clock, acl, notices);
+        if server.fs.is_shared() {
+            server.fs.keep(Rc::new(server.clone()));
         }
         let (spawner, wakes) = (executor.spawner(), disk.waking().is_some());
-        Session { world, executor, spawner, disk, wakes, pool, outbox: Outbox::default(), commit, wake }
+        Session { server, executor, spawner, disk, wakes, pool, outbox: Outbox::default(), commit, wake }
     }
 
     /// Descriptors that become readable when there is something to do.
     pub(crate) fn wakes(&self) -> Result<Vec<OwnedFd>, MountError> {
-        let notices = self.world.notices.borrow();
+        let notices = self.server.notices.borrow();
         let own = [self.commit.as_fd()].into_iter().chain(notices.wakes()).map(duplicate);
         own.chain(self.disk.waking().map(Ok)).collect()
     }
 
     /// Reports errors of the device.
     pub(crate) fn report(&self, observer: &Observer) {
-        let activity = self.world.fs.activity();
+        let activity = self.server.fs.activity();
         if activity.content_errors + activity.bad_checkpoints > 0 {
             let (reads, checkpoints) = (activity.content_errors, activity.bad_checkpoints);
             let text = format!(
@@ -72,7 +72,7 @@ impl Session {
     /// Finishes what is in progress, and closes the file system, on all threads if `driver` has
     /// others to wait for.
     pub(crate) fn close(mut self, driver: Option<&mut CoreDriver>) -> Result<(), MountError> {
-        let volume = self.world.fs.clone().into_volume();
+        let volume = self.server.fs.clone().into_volume();
         volume.keep_nothing();
         let closing = volume.close();
         let closed = match driver {
@@ -84,7 +84,7 @@ impl Session {
 
     /// Serves the other threads until one of them has closed the file system.
     pub(crate) fn serve_others(mut self, driver: &mut CoreDriver) -> Result<(), MountError> {
-        let volume = self.world.fs.clone().into_volume();
+        let volume = self.server.fs.clone().into_volume();
         let closed = self.executor.run(driver, volume.closed());
         volume.keep_nothing();
         closed.map_err(|_stalled| MountError::Stalled)
@@ -110,17 +110,17 @@ impl Service for Session {
     fn take(&mut self, slot: u16, message: &Message) -> Taken {
         let unique = message.header.unique;
         let payload = self.pool.slot_mut(usize::from(slot));
-        if quick::is_silent(&self.world, message, &self.spawner) {
+        if quick::is_silent(&self.server, message, &self.spawner) {
             return Taken::Silence;
         }
         let starter = Starter { spawner: &self.spawner, outbox: &self.outbox, slot, unique };
         let inode = InodeId(message.header.node);
-        if !self.world.fs.serves(inode) && message.header.node != 0 {
-            starter.start(forwarded(self.world.fs.clone(), message, payload));
+        if !self.server.fs.serves(inode) && message.header.node != 0 {
+            starter.start(forwarded(self.server.fs.clone(), message, payload));
             return Taken::Started;
         }
-        let answer = quick::answer(&self.world, message, payload)
-            .or_else(|| slow::start(&starter, &self.world, message, payload).err().map(Err));
+        let answer = quick::answer(&self.server, message, payload)
+            .or_else(|| slow::start(&starter, &self.server, message, payload).err().map(Err));
         match answer {
             None => Taken::Started,
             Some(Ok(body_bytes)) => Taken::Reply(Reply { slot, unique, error: 0, body_bytes }),
@@ -132,10 +132,10 @@ impl Service for Session {
         if let Some(event) = &self.wake {
             event.clear();
         }
-        self.world.notices.borrow_mut().look();
+        self.server.notices.borrow_mut().look();
         self.executor.run_ready(&mut self.disk);
-        if self.commit.look(&self.world.fs) {
-            let fs = self.world.fs.clone();
+        if self.commit.look(&self.server.fs) {
+            let fs = self.server.fs.clone();
             // The next change or sync reports the failure.
             self.spawner.spawn(async move { drop(fs.sync().await) });
             self.executor.run_ready(&mut self.disk);

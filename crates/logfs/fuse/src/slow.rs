@@ -12,9 +12,9 @@ use crate::changes::{Change, SetAttribute, remove_attribute};
 use crate::finished::{Finished, Outbox};
 use crate::names::{Move, New, link, look_up, one_name, parse_link, remove};
 use crate::quick::{find, statistics};
+use crate::server::{Answer, Server, built};
 use crate::syncing::{sync_all, sync_file};
 use crate::transfers::{Allocate, Copy, Write, read};
-use crate::world::{Answer, World, built};
 
 /// Bit of `fsync_flags` for fdatasync(2) (`FUSE_FSYNC_FDATASYNC`).
 const DATA_ONLY: u32 = 1;
@@ -43,46 +43,46 @@ impl Start for Starter<'_> {
 }
 
 /// Starts the task for a message, or returns an errno.
-pub(crate) fn start(starter: &impl Start, world: &World, message: &Message, payload: &[u8]) -> Result<(), i32> {
-    let (inode, args, world) = (InodeId(message.header.node), message.args(), world.clone());
+pub(crate) fn start(starter: &impl Start, server: &Server, message: &Message, payload: &[u8]) -> Result<(), i32> {
+    let (inode, args, server) = (InodeId(message.header.node), message.args(), server.clone());
     match message.header.opcode {
         opcode::READ => {
             let args = TransferArgs::parse(args).filter(|args| args.size as usize <= payload.len());
-            starter.start(read(world, inode, args.ok_or(libc::EINVAL)?));
+            starter.start(read(server, inode, args.ok_or(libc::EINVAL)?));
         }
-        opcode::WRITE => starter.start(Write::parse(message, payload)?.perform(world)),
+        opcode::WRITE => starter.start(Write::parse(message, payload)?.perform(server)),
         opcode::FSYNC | opcode::FSYNCDIR => {
             let flags = u32_at(args, 8).ok_or(libc::EINVAL)?;
-            starter.start(sync_file(world, inode, flags & DATA_ONLY != 0));
+            starter.start(sync_file(server, inode, flags & DATA_ONLY != 0));
         }
-        opcode::LOOKUP => starter.start(look_up(world.clone(), find(&world, inode, message.tail())?)),
-        opcode::GETATTR => starter.start(attributes(world, inode, |told, body| told.attr_out(body))),
-        opcode::STATX => starter.start(attributes(world, inode, |told, body| told.statx_out(body))),
-        opcode::STATFS => starter.start(space(world)),
-        opcode::SYNCFS => starter.start(sync_all(world)),
+        opcode::LOOKUP => starter.start(look_up(server.clone(), find(&server, inode, message.tail())?)),
+        opcode::GETATTR => starter.start(attributes(server, inode, |known, body| known.attr_out(body))),
+        opcode::STATX => starter.start(attributes(server, inode, |known, body| known.statx_out(body))),
+        opcode::STATFS => starter.start(space(server)),
+        opcode::SYNCFS => starter.start(sync_all(server)),
         opcode::SETATTR => {
-            let now_ns = world.clock.unix_ns();
-            starter.start(Change::parse(message, now_ns)?.perform(world));
+            let now_ns = server.clock.unix_ns();
+            starter.start(Change::parse(message, now_ns)?.perform(server));
         }
         opcode::CREATE | opcode::TMPFILE | opcode::MKNOD | opcode::MKDIR | opcode::SYMLINK => {
-            starter.start(New::parse(&world, message)?.make(world));
+            starter.start(New::parse(&server, message)?.make(server));
         }
         opcode::LINK => {
             let (linked, name) = parse_link(message)?;
-            starter.start(link(world, inode, linked, name));
+            starter.start(link(server, inode, linked, name));
         }
         code @ (opcode::UNLINK | opcode::RMDIR) => {
             let name = one_name(message.tail())?.to_vec();
-            starter.start(remove(world, inode, name, code == opcode::RMDIR));
+            starter.start(remove(server, inode, name, code == opcode::RMDIR));
         }
-        opcode::RENAME | opcode::RENAME2 => starter.start(Move::parse(message)?.perform(world)),
-        opcode::SETXATTR => starter.start(SetAttribute::parse(&world, message)?.perform(world)),
+        opcode::RENAME | opcode::RENAME2 => starter.start(Move::parse(message)?.perform(server)),
+        opcode::SETXATTR => starter.start(SetAttribute::parse(&server, message)?.perform(server)),
         opcode::REMOVEXATTR => {
             let name = one_name(message.tail())?.to_vec();
-            starter.start(remove_attribute(world, inode, name));
+            starter.start(remove_attribute(server, inode, name));
         }
-        opcode::FALLOCATE => starter.start(Allocate::parse(message)?.perform(world)),
-        opcode::COPY_FILE_RANGE => starter.start(Copy::parse(message)?.perform(world)),
+        opcode::FALLOCATE => starter.start(Allocate::parse(message)?.perform(server)),
+        opcode::COPY_FILE_RANGE => starter.start(Copy::parse(message)?.perform(server)),
         // The kernel remembers this reply and does not ask again.
         _ => return Err(libc::ENOSYS),
     }
@@ -91,16 +91,16 @@ pub(crate) fn start(starter: &impl Start, world: &World, message: &Message, payl
 
 /// GETATTR and STATX of an inode that several threads share.
 async fn attributes(
-    world: World,
+    server: Server,
     inode: InodeId,
     put: impl for<'a> Fn(&KnownAttributes, Body<'a>) -> Body<'a>,
 ) -> Answer {
-    let told = world.attributes(inode).await.map_err(|error| error.errno())?;
-    Ok(built(|body| put(&told, body)))
+    let known = server.attributes(inode).await.map_err(|error| error.errno())?;
+    Ok(built(|body| put(&known, body)))
 }
 
 /// STATFS over several threads.
-async fn space(world: World) -> Answer {
-    let space = world.fs.clone().into_volume().space().await.map_err(|error| error.errno())?;
+async fn space(server: Server) -> Answer {
+    let space = server.fs.clone().into_volume().space().await.map_err(|error| error.errno())?;
     Ok(built(|body| statistics(&space, body)))
 }

@@ -8,17 +8,17 @@ use rustix::time::{
 };
 
 use crate::MountError;
-use crate::world::{Answer, World, sync_errno};
+use crate::server::{Answer, Server, sync_errno};
 
 /// FSYNC and FSYNCDIR.
-pub(crate) async fn sync_file(world: World, inode: InodeId, data_only: bool) -> Answer {
-    let synced = if data_only { world.fs.fdatasync(inode).await } else { world.fs.fsync(inode).await };
+pub(crate) async fn sync_file(server: Server, inode: InodeId, data_only: bool) -> Answer {
+    let synced = if data_only { server.fs.fdatasync(inode).await } else { server.fs.fsync(inode).await };
     synced.map(|()| Vec::new()).map_err(|error| sync_errno(&error))
 }
 
 /// SYNCFS.
-pub(crate) async fn sync_all(world: World) -> Answer {
-    world.fs.sync().await.map(|()| Vec::new()).map_err(|error| sync_errno(&error))
+pub(crate) async fn sync_all(server: Server) -> Answer {
+    server.fs.sync().await.map(|()| Vec::new()).map_err(|error| sync_errno(&error))
 }
 
 /// A timer that expires some time after the first change that is not durable.

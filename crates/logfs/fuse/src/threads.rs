@@ -20,9 +20,9 @@ use iolab_fuse::uring::Share;
 use iolab_fuse::{FuseTransport, Observer, possible_cpus};
 use iolab_logfs::{CoreDriver, CoreSetup, core_setups};
 
+use crate::resources::{Mountable, SessionResources, duplicate};
 use crate::serve::{MountThread, connect, permit, serve_connected};
 use crate::session::Session;
-use crate::supplies::{Mountable, Supplies, duplicate};
 use crate::wake_event::WakeEvent;
 use crate::{MountError, Options};
 
@@ -161,9 +161,9 @@ impl ThreadedMount<'_> {
         let wake = Arc::new(WakeEvent::new()?);
         let waker = Arc::clone(&wake);
         setup.call_on_messages(move || waker.wake());
-        let supplies = Supplies::new(self.options, share)?;
+        let resources = SessionResources::new(self.options, share)?;
         let (what, driver) = (self.open)(setup)?;
-        Ok((Session::new(what, supplies, Some(Arc::clone(&wake))), driver, wake))
+        Ok((Session::new(what, resources, Some(Arc::clone(&wake))), driver, wake))
     }
 }
 

@@ -5,7 +5,7 @@ use iolab_fuse::channel::Message;
 use iolab_logfs::{Error, InodeId, LocalVolume};
 
 use crate::nodes::is_direct;
-use crate::world::{Answer, World, built};
+use crate::server::{Answer, Server, built};
 
 /// `FUSE_WRITE_KILL_SUIDGID`.
 const STRIP: u32 = 1 << 2;
@@ -17,8 +17,8 @@ const COPIED_AT_ONCE: usize = 1 << 20;
 const MOST_COPIED: u64 = 64 << 20;
 
 /// READ.
-pub(crate) async fn read(world: World, inode: InodeId, args: TransferArgs) -> Answer {
-    let bytes = world.fs.read(inode, args.offset, args.size as usize).await;
+pub(crate) async fn read(server: Server, inode: InodeId, args: TransferArgs) -> Answer {
+    let bytes = server.fs.read(inode, args.offset, args.size as usize).await;
     bytes.map_err(|error| error.errno())
 }
 
@@ -45,21 +45,21 @@ impl Write {
         Ok(Write { inode, offset, content, strip: flags & STRIP != 0, direct })
     }
 
-    pub(crate) async fn perform(self, world: World) -> Answer {
+    pub(crate) async fn perform(self, server: Server) -> Answer {
         let length = self.content.len() as u64;
-        self.apply(&world).await.map_err(|error| error.errno())?;
-        if self.direct && world.nodes.borrow().may_be_cached(self.inode) {
-            let told = world.notices.borrow_mut().content_changed(self.inode, self.offset, length);
-            told.await;
+        self.apply(&server).await.map_err(|error| error.errno())?;
+        if self.direct && server.nodes.borrow().may_be_cached(self.inode) {
+            let sent = server.notices.borrow_mut().content_changed(self.inode, self.offset, length);
+            sent.await;
         }
         Ok(write_out(length))
     }
 
-    async fn apply(&self, world: &World) -> Result<(), Error> {
+    async fn apply(&self, server: &Server) -> Result<(), Error> {
         if self.strip {
-            world.strip_privileges(self.inode).await?;
+            server.strip_privileges(self.inode).await?;
         }
-        world.fs.write(self.inode, self.offset, &self.content).await
+        server.fs.write(self.inode, self.offset, &self.content).await
     }
 }
 
@@ -92,13 +92,13 @@ impl Allocate {
     /// Punches a hole. Modes that would reserve space are refused: a log writes every block to a
     /// new place, so that a reserved block helps no later write, and claiming otherwise would let a
     /// program rely on space that is not there. Programs then write zeroes (posix_fallocate(3)).
-    pub(crate) async fn perform(self, world: World) -> Answer {
+    pub(crate) async fn perform(self, server: Server) -> Answer {
         let Allocate { inode, offset, length, mode, strip } = self;
         if mode != libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE {
             return Err(libc::EOPNOTSUPP);
         }
-        let punched = match world.fs.punch(inode, offset, length).await {
-            Ok(()) if strip => world.strip_privileges(inode).await,
+        let punched = match server.fs.punch(inode, offset, length).await {
+            Ok(()) if strip => server.strip_privileges(inode).await,
             other => other,
         };
         punched.map(|()| Vec::new()).map_err(|error| error.errno())
@@ -126,10 +126,10 @@ impl Copy {
         })
     }
 
-    pub(crate) async fn perform(self, world: World) -> Answer {
-        let fs = &world.fs;
+    pub(crate) async fn perform(self, server: Server) -> Answer {
+        let fs = &server.fs;
         if self.strip {
-            world.strip_privileges(self.to.0).await.map_err(|error| error.errno())?;
+            server.strip_privileges(self.to.0).await.map_err(|error| error.errno())?;
         }
         let mut done = 0;
         while done < self.length {

@@ -1,6 +1,6 @@
-// The functions that the C++ part calls, implemented in src/abi.rs and its folder. They return 0, a count, or a negative
-// errno(3); iolab_logfs_message then returns the message for the calling thread. Names are bytes with a length; they are
-// not kept after the call.
+// The functions that the C++ part calls, implemented in src/abi.rs and its folder. They return 0, a
+// count, or a negative errno(3); iolab_logfs_message then returns the message for the calling
+// thread. Names are bytes with a length; they are not kept after the call.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
-// Gives programs a LogfsFileSystem: through the scheme `logfs:` in the registry of RocksDB, which is registered when this
-// library is loaded (linked, preloaded or by dlopen), or through an environment for the C interface.
+// Gives programs a LogfsFileSystem: through the scheme `logfs:` in the registry of RocksDB, which
+// is registered when this library is loaded (linked, preloaded or by dlopen), or through an
+// environment for the C interface.
 #include <rocksdb/env.h>
 #include <rocksdb/utilities/object_registry.h>
 
@@ -21,8 +22,8 @@ const bool is_registered = [] {
   return true;
 }();
 
-// The C interface keeps an environment in this structure (db/c.cc: `rep`, `is_default`; the same from version 5 to 10), and
-// reads the first field when an environment is set in options.
+// The C interface keeps an environment in this structure (db/c.cc: `rep`, `is_default`; the same
+// from version 5 to 10), and reads the first field when an environment is set in options.
 struct CEnv {
   rocksdb::Env* env;
   bool is_default;

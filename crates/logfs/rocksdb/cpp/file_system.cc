@@ -1,5 +1,5 @@
-// A FileSystem of RocksDB whose files are in an image of logfs. Operations on names call the C functions; files are in
-// files.cc. Paths begin at the root of the image, with or without a slash.
+// A FileSystem of RocksDB whose files are in an image of logfs. Operations on names call the C
+// functions; files are in files.cc. Paths begin at the root of the image, with or without a slash.
 #include "file_system.h"
 
 namespace iolab {

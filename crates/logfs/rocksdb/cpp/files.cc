@@ -1,4 +1,5 @@
-// Files of a LogfsFileSystem. They wait only in the C functions, and their only state is a position.
+// Files of a LogfsFileSystem. They wait only in the C functions, and their only state is a
+// position.
 #include "files.h"
 
 #include <cerrno>
@@ -121,8 +122,8 @@ class WritableFile : public rocksdb::FSWritableFile {
 
   IOStatus Close(const IOOptions&, IODebugContext*) override { return handle_->Close(); }
 
-  // For files of the kernel this passes bytes to its cache, where they survive the process. There is no such cache here:
-  // see the crate's documentation.
+  // For files of the kernel this passes bytes to its cache, where they survive the process. There
+  // is no such cache here: see the crate's documentation.
   IOStatus Flush(const IOOptions&, IODebugContext*) override { return IOStatus::OK(); }
 
   IOStatus Sync(const IOOptions&, IODebugContext*) override {

@@ -15,17 +15,17 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::io::Errno;
 
 /// Work for the thread of the file system.
-pub(crate) type Job = Box<dyn FnOnce(&Inside) + Send>;
+pub(crate) type Request = Box<dyn FnOnce(&RequestContext) + Send>;
 
-/// What jobs can use on that thread.
-pub(crate) struct Inside {
+/// What requests can use on that thread.
+pub(crate) struct RequestContext {
     pub(crate) fs: LocalVolume,
     pub(crate) spawner: Spawner,
     closed: Rc<std::cell::Cell<bool>>,
     changed: Rc<Notify>,
 }
 
-impl Inside {
+impl RequestContext {
     /// Ends the service after this turn.
     pub(crate) fn close(&self) {
         self.closed.set(true);
@@ -33,10 +33,10 @@ impl Inside {
     }
 }
 
-/// Jobs queued for the thread.
+/// Requests queued for the thread.
 pub(crate) struct Queue {
     /// `None` when the thread has ended.
-    jobs: Mutex<Option<Vec<Job>>>,
+    requests: Mutex<Option<Vec<Request>>>,
     is_asleep: AtomicBool,
     wake_fd: OwnedFd,
 }
@@ -50,17 +50,17 @@ impl std::fmt::Debug for Queue {
 impl Queue {
     pub(crate) fn new() -> Result<Queue, Errno> {
         let wake_fd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        Ok(Queue { jobs: Mutex::new(Some(Vec::new())), is_asleep: AtomicBool::new(false), wake_fd })
+        Ok(Queue { requests: Mutex::new(Some(Vec::new())), is_asleep: AtomicBool::new(false), wake_fd })
     }
 
-    fn jobs(&self) -> MutexGuard<'_, Option<Vec<Job>>> {
-        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+    fn requests(&self) -> MutexGuard<'_, Option<Vec<Request>>> {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Queues a job; it is dropped when the thread has ended.
-    pub(crate) fn post(&self, job: Job) {
-        if let Some(jobs) = self.jobs().as_mut() {
-            jobs.push(job);
+    /// Queues a request; it is dropped when the thread has ended.
+    pub(crate) fn post(&self, request: Request) {
+        if let Some(requests) = self.requests().as_mut() {
+            requests.push(request);
         }
         // The thread sets this flag before its last look at the queue.
         if self.is_asleep.swap(false, Ordering::SeqCst) {
@@ -70,22 +70,22 @@ impl Queue {
     }
 
     fn is_empty(&self) -> bool {
-        self.jobs().as_ref().is_none_or(Vec::is_empty)
+        self.requests().as_ref().is_none_or(Vec::is_empty)
     }
 
-    fn take(&self, into: &mut Vec<Job>) {
-        if let Some(jobs) = self.jobs().as_mut() {
-            std::mem::swap(jobs, into);
+    fn take(&self, into: &mut Vec<Request>) {
+        if let Some(requests) = self.requests().as_mut() {
+            std::mem::swap(requests, into);
         }
     }
 }
 
-/// Drops all waiting jobs when the thread ends.
+/// Drops all waiting requests when the thread ends.
 pub(crate) struct Closing(pub(crate) Arc<Queue>);
 
 impl Drop for Closing {
     fn drop(&mut self) {
-        let refused = self.0.jobs().take();
+        let refused = self.0.requests().take();
         drop(refused);
     }
 }
@@ -95,32 +95,32 @@ pub(crate) struct RequestDriver {
     disk: Disk,
     disk_wake: Option<OwnedFd>,
     queue: Arc<Queue>,
-    inside: Inside,
-    batch: Vec<Job>,
+    context: RequestContext,
+    batch: Vec<Request>,
 }
 
 impl RequestDriver {
     pub(crate) fn new(disk: Disk, queue: Arc<Queue>, fs: LocalVolume, spawner: Spawner) -> RequestDriver {
         let disk_wake = disk.waking();
-        let inside = Inside { fs, spawner, closed: Rc::default(), changed: Rc::default() };
-        RequestDriver { disk, disk_wake, queue, inside, batch: Vec::new() }
+        let context = RequestContext { fs, spawner, closed: Rc::default(), changed: Rc::default() };
+        RequestDriver { disk, disk_wake, queue, context, batch: Vec::new() }
     }
 
     pub(crate) fn fs(&self) -> LocalVolume {
-        self.inside.fs.clone()
+        self.context.fs.clone()
     }
 
-    /// Waits until a job has called [`Inside::close`].
+    /// Waits until a request has called [`RequestContext::close`].
     pub(crate) fn closed(&self) -> impl Future<Output = ()> + use<> {
-        let (closed, changed) = (Rc::clone(&self.inside.closed), Rc::clone(&self.inside.changed));
+        let (closed, changed) = (Rc::clone(&self.context.closed), Rc::clone(&self.context.changed));
         async move { changed.until(|_| closed.get().then_some(())).await }
     }
 
-    /// Starts the queued jobs; returns whether there were any.
+    /// Starts the queued requests; returns whether there were any.
     fn take_in(&mut self) -> bool {
         self.queue.take(&mut self.batch);
         let is_some = !self.batch.is_empty();
-        self.batch.drain(..).for_each(|job| job(&self.inside));
+        self.batch.drain(..).for_each(|request| request(&self.context));
         is_some
     }
 

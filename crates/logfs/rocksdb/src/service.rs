@@ -10,7 +10,7 @@ use iolab_executor::{Executor, ReadyOrder};
 use iolab_image::{ImageAccess, ImageError, Lock};
 use iolab_logfs::{Disk, Error, Layout, LocalVolume, OpenOptions, Placement, Runtime, open_volume};
 
-use crate::requests::{Closing, Job, Queue, RequestDriver};
+use crate::requests::{Closing, Queue, Request, RequestDriver};
 use crate::{CallFailure, Location};
 
 /// A file system on a thread of its own, with its image locked. Dropping this closes it.
@@ -34,22 +34,22 @@ impl Service {
         };
         let queue = Arc::new(Queue::new().map_err(|errno| io("making an eventfd")(errno.into()))?);
         let (opened, has_opened) = sync_channel(1);
-        let (inside, place) = (Arc::clone(&queue), location.clone());
+        let (queue_of_thread, place) = (Arc::clone(&queue), location.clone());
         let thread = std::thread::Builder::new().name("logfs".to_owned()).spawn(move || {
             let _lock = lock;
             // Whoever waits when this thread ends, for any reason, gets an error.
-            let _closing = Closing(Arc::clone(&inside));
-            let mut room = match open(&place, &inside) {
-                Ok((room, layout)) => {
+            let _closing = Closing(Arc::clone(&queue_of_thread));
+            let mut service = match open(&place, &queue_of_thread) {
+                Ok((service, layout)) => {
                     let _gone = opened.send(Ok(layout));
-                    room
+                    service
                 }
                 Err(failure) => {
                     let _gone = opened.send(Err(failure));
                     return Ok(());
                 }
             };
-            room.serve()
+            service.serve()
         });
         let thread = thread.map_err(io("starting a thread"))?;
         let layout = has_opened.recv().unwrap_or_else(|_| Err(CallFailure::of(b"the image", &Error::Closed)))?;
@@ -70,10 +70,10 @@ impl Service {
         work: impl AsyncFnOnce(LocalVolume) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
         let (answer, answered) = sync_channel(1);
-        self.queue.post(Box::new(move |inside| {
-            let fs = inside.fs.clone();
+        self.queue.post(Box::new(move |context| {
+            let fs = context.fs.clone();
             // The caller waits for the result, unless its thread has been killed.
-            inside.spawner.spawn(async move { drop(answer.send(work(fs).await)) });
+            context.spawner.spawn(async move { drop(answer.send(work(fs).await)) });
         }));
         answered.recv().unwrap_or(Err(Error::Closed))
     }
@@ -86,10 +86,10 @@ impl Service {
     {
         let (answer, answered) = channel();
         let mut answers: Vec<Result<T, Error>> = works.iter().map(|_| Err(Error::Closed)).collect();
-        self.queue.post(Box::new(move |inside| {
+        self.queue.post(Box::new(move |context| {
             for (number, work) in works.into_iter().enumerate() {
-                let (fs, answer) = (inside.fs.clone(), answer.clone());
-                inside.spawner.spawn(async move { drop(answer.send((number, work(fs).await))) });
+                let (fs, answer) = (context.fs.clone(), answer.clone());
+                context.spawner.spawn(async move { drop(answer.send((number, work(fs).await))) });
             }
         }));
         // Ends when every task has ended, or the thread.
@@ -101,7 +101,7 @@ impl Service {
 
     /// Runs some work with the file system later, if it is still open then.
     pub(crate) fn tell(&self, work: impl FnOnce(&LocalVolume) + Send + 'static) {
-        self.queue.post(Box::new(move |inside| work(&inside.fs)));
+        self.queue.post(Box::new(move |context| work(&context.fs)));
     }
 
     /// Closes the file system, and waits until it is closed.
@@ -111,7 +111,7 @@ impl Service {
     pub(crate) fn close(&self) -> Result<(), Error> {
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(thread) = thread else { return Ok(()) };
-        let close: Job = Box::new(|inside| inside.close());
+        let close: Request = Box::new(|context| context.close());
         self.queue.post(close);
         thread.join().unwrap_or(Err(Error::Closed))
     }

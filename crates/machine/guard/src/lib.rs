@@ -3,8 +3,8 @@
 //!
 //! ```text
 //! path ─ opening ─▶ open file ─ guard ─▶ may be changed? ─▶ the same open file, for the job
-//!        no link that         by identity, mark,
-//!        nobody asked for     content, use
+//!        no unwanted          by identity, mark,
+//!        links                content, use
 //! ```
 //!
 //! Names do not matter here. What matters is the open file or device ([`Identity`]), the mark that

@@ -38,8 +38,8 @@ impl System {
         Some(quotas.collect())
     }
 
-    /// Quota and period in the form of `cpu.max`. A quota of -1 means none, and does not parse as an
-    /// unsigned number.
+    /// Quota and period in the form of `cpu.max`. A quota of -1 means none, and does not parse as
+    /// an unsigned number.
     fn quota_text(&self, group: &CpuGroup, folder: &Path) -> Option<String> {
         let read = |name: &str| std::fs::read_to_string(folder.join(name)).ok();
         if group.is_unified {

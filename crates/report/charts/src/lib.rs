@@ -24,6 +24,7 @@
 //! This crate reads no files or clocks, writes no scripts, and does no statistics: confidence
 //! intervals are part of its input.
 
+mod captions;
 mod chart;
 mod data;
 mod figure;
@@ -31,7 +32,6 @@ mod gradient;
 mod plot;
 mod points;
 mod scale;
-mod seeing;
 mod series;
 mod sheet;
 mod svg;

@@ -33,7 +33,7 @@ impl Locking {
     }
 
     /// Whether slots wait for another exporter, so that the lock has to be polled. A slot that
-    /// waits for one of its own exporter is released when that finishes.
+    /// waits for another slot of its own exporter is released when that finishes.
     #[inline]
     pub(super) fn is_waiting(&self) -> bool {
         match self {

@@ -107,7 +107,7 @@ impl<W> std::fmt::Debug for MessageSender<W> {
 
 impl<W> MessageSender<W> {
     /// # Errors
-    /// [`Error::Closed`] if nobody will ever receive it.
+    /// [`Error::Closed`] if the receiver is gone.
     pub(super) fn send(&self, message: Message<W>) -> Result<(), Error> {
         self.messages.send(message).map_err(|_| Error::Closed)?;
         // Pairs with the fence in `next`: the receiver sees the message, or this sees the receiver.

@@ -5,11 +5,11 @@
 //! CACM 52(4), 2009).
 
 use super::{MOST_SERIES, NO_DATA, note_left_out, ranging};
+use crate::captions::{Spot, extremes};
 use crate::data::{cells, say, sound};
 use crate::plot::{Frame, gutter};
 use crate::points::{Point, explanations};
 use crate::scale::{Scale, Span};
-use crate::seeing::{Spot, extremes};
 use crate::series::{Look, Style};
 use crate::sheet::{Entry, Sheet};
 use crate::{AxisMeasure, AxisUnit, Datum, DrawnChart, Estimate, Heading, Spacing, Table};

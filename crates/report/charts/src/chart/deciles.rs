@@ -1,7 +1,7 @@
 //! Latency by decile, ten to a hundred percent, with several loads next to each other.
 
 use super::groups::{GroupSeries, Groups};
-use crate::seeing::times;
+use crate::captions::times;
 use crate::{AxisMeasure, AxisUnit, DrawnChart, Estimate, Heading, Spacing};
 
 /// Latency at each tenth of the operations.

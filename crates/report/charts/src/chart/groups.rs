@@ -5,11 +5,11 @@
 //! marker. A bar on a logarithmic axis would have no baseline: there, all values are markers.
 
 use super::{MOST_SERIES, NO_DATA, counted, note_left_out, ranging};
+use crate::captions::{Spot, extremes};
 use crate::data::{TRIAL_COLUMNS, cells, say, trial_cells};
 use crate::plot::{Frame, Plot, gutter};
 use crate::points::explanations;
 use crate::scale::{Scale, Span};
-use crate::seeing::{Spot, extremes};
 use crate::series::{Look, Style, missing};
 use crate::sheet::{Entry, Sheet};
 use crate::svg::Rect;

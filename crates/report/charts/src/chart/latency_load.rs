@@ -5,11 +5,11 @@
 //! closed: a cautionary tale", NSDI 2006.
 
 use super::{MOST_SERIES, NO_DATA, counted, note_left_out, ranging};
+use crate::captions::times;
 use crate::data::{cells, say};
 use crate::plot::{Frame, Mark, gutter};
 use crate::points::{Point, explanations};
 use crate::scale::{Scale, Span};
-use crate::seeing::times;
 use crate::series::{Look, Style};
 use crate::sheet::{Entry, Sheet};
 use crate::{AxisUnit, Datum, DrawnChart, Estimate, Heading, Spacing, Table};

@@ -2,9 +2,9 @@
 //! depth.
 
 use super::{NO_DATA, ranging};
+use crate::captions::{Spot, extremes};
 use crate::data::{cells, say};
 use crate::scale::Span;
-use crate::seeing::{Spot, extremes};
 use crate::sheet::{LINE, MARGIN, Sheet, WIDTH};
 use crate::svg::{Anchor, Rect, escaped, px};
 use crate::text::{Face, fit, width};

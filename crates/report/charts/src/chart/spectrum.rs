@@ -4,11 +4,11 @@
 //! The form is known from HdrHistogram's plots (Tene).
 
 use super::{MOST_SERIES, NO_DATA, note_left_out, ranging};
+use crate::captions::times;
 use crate::data::{cells, say};
 use crate::plot::{Frame, gutter};
 use crate::points::Point;
 use crate::scale::{Scale, Span, Tick};
-use crate::seeing::times;
 use crate::series::{Look, Style};
 use crate::sheet::{Entry, Sheet};
 use crate::{AxisUnit, Datum, DrawnChart, Estimate, Heading, Spacing, Table};

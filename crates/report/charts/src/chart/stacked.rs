@@ -2,9 +2,9 @@
 //! size.
 
 use super::{MOST_SERIES, NO_DATA, note_left_out};
+use crate::captions::{Spot, extremes};
 use crate::data::{cells, say};
 use crate::scale::{Scale, Span, Tick};
-use crate::seeing::{Spot, extremes};
 use crate::series::Look;
 use crate::sheet::{Entry, LINE, MARGIN, Sheet, WIDTH};
 use crate::svg::{Anchor, Path, Rect};

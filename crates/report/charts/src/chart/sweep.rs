@@ -1,11 +1,11 @@
 //! One measure over a swept axis: write share, jobs, depth, block size, or named choices.
 
 use super::{MOST_SERIES, NO_DATA, note_left_out, ranging};
+use crate::captions::{Spot, extremes};
 use crate::data::{TRIAL_COLUMNS, cells, say, trial_cells};
 use crate::plot::{Frame, gutter};
 use crate::points::{Point, explanations};
 use crate::scale::{Scale, Span};
-use crate::seeing::{Spot, extremes};
 use crate::series::{Look, Style};
 use crate::sheet::{Entry, Sheet};
 use crate::{AxisMeasure, AxisUnit, Datum, DrawnChart, Estimate, Heading, Spacing, Table};

@@ -2,10 +2,10 @@
 //! of the block layer and the host.
 
 use super::{MOST_SERIES, NO_DATA, counted, note_left_out, ranging};
+use crate::captions::middle;
 use crate::data::sound;
 use crate::plot::{Frame, Mark, Plot, gutter};
 use crate::scale::{Scale, Span};
-use crate::seeing::middle;
 use crate::series::{Look, Style};
 use crate::sheet::{Entry, Sheet};
 use crate::svg::Rect;

@@ -8,7 +8,7 @@ use crate::extents::Place;
 use crate::record::InodeId;
 use crate::recovery::Loaded;
 
-/// The weight of an inode beside its content, bytes: its size in a checkpoint and in memory.
+/// The weight of an inode without its content, bytes: its size in a checkpoint and in memory.
 const INODE_BYTES: u64 = 256;
 
 /// Groups of inodes, each with its new domain.

@@ -20,7 +20,7 @@ pub(crate) type Answer = Result<Vec<u8>, i32>;
 /// The file system and what the kernel knows of it. Each of several threads has its own, for the
 /// domains that it serves.
 #[derive(Debug, Clone)]
-pub(crate) struct World {
+pub(crate) struct Server {
     pub(crate) fs: LocalVolume,
     pub(crate) clock: Clock,
     /// Whether access control lists are kept.
@@ -30,10 +30,10 @@ pub(crate) struct World {
     pub(crate) notices: Rc<RefCell<Notices>>,
 }
 
-impl World {
-    pub(crate) fn new(fs: LocalVolume, clock: Clock, acl: bool, notices: Notices) -> World {
+impl Server {
+    pub(crate) fn new(fs: LocalVolume, clock: Clock, acl: bool, notices: Notices) -> Server {
         let notices = Rc::new(RefCell::new(notices));
-        World { fs, clock, acl, nodes: Rc::default(), directories: Rc::default(), notices }
+        Server { fs, clock, acl, nodes: Rc::default(), directories: Rc::default(), notices }
     }
 
     /// Whether this thread alone can answer for an inode. Each domain has a part of the root
@@ -56,15 +56,18 @@ impl World {
     /// attributes.
     pub(crate) async fn strip_privileges(&self, inode: InodeId) -> Result<(), Error> {
         if !self.fs.serves(inode) {
-            return self.fs.beside(inode, async move |there: Rc<World>| there.strip_privileges_here(inode).await).await;
+            return self
+                .fs
+                .beside(inode, async move |there: Rc<Server>| there.strip_privileges_here(inode).await)
+                .await;
         }
         self.strip_privileges_here(inode).await
     }
 
     async fn strip_privileges_here(&self, inode: InodeId) -> Result<(), Error> {
         if strip_privileges(&self.fs, inode).await? {
-            let told = self.notices.borrow_mut().attributes_changed(inode);
-            told.await;
+            let sent = self.notices.borrow_mut().attributes_changed(inode);
+            sent.await;
         }
         Ok(())
     }
@@ -80,29 +83,29 @@ impl World {
 
     /// `struct fuse_entry_out` of an inode; counts as a lookup by the kernel.
     pub(crate) fn entry(&self, inode: InodeId) -> Answer {
-        let told = KnownAttributes::of(&self.fs, inode).map_err(|error| error.errno())?;
-        self.remember(inode, &told)
+        let known = KnownAttributes::of(&self.fs, inode).map_err(|error| error.errno())?;
+        self.remember(inode, &known)
     }
 
-    fn remember(&self, inode: InodeId, told: &KnownAttributes) -> Answer {
+    fn remember(&self, inode: InodeId, known: &KnownAttributes) -> Answer {
         self.nodes.borrow_mut().remember(&self.fs, inode).map_err(|error| error.errno())?;
-        Ok(built(|body| told.entry_out(body)))
+        Ok(built(|body| known.entry_out(body)))
     }
 
-    /// As [`World::entry`] for an inode on any thread; also notes that it was opened with these
+    /// As [`Server::entry`] for an inode on any thread; also notes that it was opened with these
     /// flags of open(2).
     pub(crate) async fn entry_anywhere(&self, inode: InodeId, opened: Option<u32>) -> Answer {
         if self.fs.serves(inode) {
             return self.entry_opened(inode, opened).await;
         }
-        let entry = async move |there: Rc<World>| Ok(there.entry_opened(inode, opened).await);
+        let entry = async move |there: Rc<Server>| Ok(there.entry_opened(inode, opened).await);
         self.fs.beside(inode, entry).await.map_err(|error| error.errno())?
     }
 
     /// Runs on the thread of the inode's domain; for the root directory on that of the first.
     async fn entry_opened(&self, inode: InodeId, opened: Option<u32>) -> Answer {
-        let told = self.attributes(inode).await.map_err(|error| error.errno())?;
-        let entry = self.remember(inode, &told)?;
+        let known = self.attributes(inode).await.map_err(|error| error.errno())?;
+        let entry = self.remember(inode, &known)?;
         if let Some(open_flags) = opened {
             self.nodes.borrow_mut().opened(inode, open_flags);
         }
@@ -116,7 +119,7 @@ impl World {
             return;
         }
         let fs = self.fs.clone();
-        let forget = async move |there: Rc<World>| {
+        let forget = async move |there: Rc<Server>| {
             there.nodes.borrow_mut().forget(&there.fs, inode, times);
             Ok(())
         };

@@ -30,7 +30,7 @@ pub struct Mountable {
 }
 
 /// System resources of a session.
-pub(crate) struct Supplies {
+pub(crate) struct SessionResources {
     pub(crate) pool: SlotPool,
     pub(crate) commit: Commit,
     /// Whether access control lists are kept.
@@ -38,10 +38,10 @@ pub(crate) struct Supplies {
     pub(crate) notices: Notices,
 }
 
-impl Supplies {
-    pub(crate) fn new(options: &Options, share: Share) -> Result<Supplies, MountError> {
+impl SessionResources {
+    pub(crate) fn new(options: &Options, share: Share) -> Result<SessionResources, MountError> {
         let (pool, commit) = (pool(options, share)?, Commit::new(options.commit_seconds)?);
-        Ok(Supplies { pool, commit, acl: options.acl, notices: Notices::new()? })
+        Ok(SessionResources { pool, commit, acl: options.acl, notices: Notices::new()? })
     }
 }
 
