@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicU64;
 
 use iolab_activity::{Console, Failure, FailureKind, ProgressUnit, watched};
 use iolab_clock::Clock;
-use iolab_image::{Image, ImageAccess, Objection, make_file, objections};
-use iolab_logfs::{CleaningDefaults, Layout, MkfsOptions};
+use iolab_image::{Image, ImageAccess, ImageError, Objection, make_file, objections};
+use iolab_logfs::{CleaningDefaults, Layout, MkfsOptions, Volume};
 
 use crate::FsError;
 use crate::facts::{cleaning_text, hex, size_text};
@@ -53,7 +53,8 @@ pub fn make_image(request: &MakeRequest<'_>, console: &dyn Console) -> Result<St
         let _gone = std::fs::remove_file(path);
     }
     let layout = made?;
-    Ok(if request.json { as_json(path, &layout) } else { as_text(path, &layout) })
+    let available = available_bytes(path)?;
+    Ok(if request.json { as_json(path, &layout, available) } else { as_text(path, &layout, available) })
 }
 
 fn make(request: &MakeRequest<'_>) -> Result<Layout, FsError> {
@@ -75,6 +76,16 @@ fn make(request: &MakeRequest<'_>) -> Result<Layout, FsError> {
         let mistaken = matches!(error, iolab_logfs::Error::Unusable(_));
         FsError::from(if mistaken { Failure::mistake(message) } else { Failure::failed(message) })
     })
+}
+
+/// Bytes that can be written to the new file system. An image that is only read stays as it is.
+fn available_bytes(path: &Path) -> Result<u64, FsError> {
+    Image::open(path, ImageAccess::Read)?.with_fs(async |fs: &Volume| Ok::<_, FsError>(space_of(path, fs).await?))
+}
+
+async fn space_of(path: &Path, fs: &Volume) -> Result<u64, ImageError> {
+    let wrong = |source| ImageError::FileSystem { path: path.to_owned(), source };
+    Ok(fs.space().await.map_err(wrong)?.available_bytes)
 }
 
 /// Refuses to overwrite data unless `force`, and always refuses a target in use.
@@ -117,24 +128,33 @@ pub(crate) fn random_id() -> Result<[u8; 16], Failure> {
     read.map(|()| id).map_err(|error| Failure::failed(format!("/dev/urandom: {error}; set an ID with --id")))
 }
 
-fn as_text(path: &Path, layout: &Layout) -> String {
+fn as_text(path: &Path, layout: &Layout, available: u64) -> String {
     let (cluster, block) = (u64::from(layout.cluster_bytes), u64::from(layout.block_bytes));
+    let total = u64::from(layout.clusters) * cluster;
+    // Reserves are counted in clusters.
+    let is_coarse = available < total / 8 * 7;
+    let advice = if is_coarse { "; smaller clusters would reserve less for the log and cleaning" } else { "" };
     format!(
         "{}: created a logfs file system of {}\nid        {}\nclusters  {} of {}\nblocks    {}\nsmall     writes up \
-        to {} bytes go to the metadata log\ndomains   {}\n{}",
+        to {} bytes go to the metadata log\ndomains   {}\nspace     {} can be written{advice}\n{}",
         path.display(),
-        size_text(u64::from(layout.clusters) * cluster),
+        size_text(total),
         hex(&layout.id),
         layout.clusters,
         size_text(cluster),
         size_text(block),
         layout.small_max_bytes,
         layout.domains,
+        size_text(available),
         cleaning_text(layout).map(|text| format!("cleaning  {text}\n")).unwrap_or_default(),
     )
 }
 
-fn as_json(path: &Path, layout: &Layout) -> String {
-    let value = serde_json::json!({ "image": path.to_string_lossy(), "layout": crate::info::layout_json(layout) });
+fn as_json(path: &Path, layout: &Layout, available: u64) -> String {
+    let value = serde_json::json!({
+        "image": path.to_string_lossy(),
+        "layout": crate::info::layout_json(layout),
+        "available_bytes": available,
+    });
     format!("{value:#}\n")
 }
