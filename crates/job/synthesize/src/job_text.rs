@@ -11,7 +11,7 @@ use iolab_trace::Role;
 use iolab_units::{format_bytes as size_text, rounded_ns};
 
 use crate::model::seconds;
-use crate::{Pace, PlacePattern, ProgramModel, Proportion, Section, SyncRule};
+use crate::{Pace, PlacePattern, ProcessorLoad, ProgramModel, Proportion, Section, SyncRule};
 
 /// From this share of growing writes on, files begin empty.
 const GROWS: f64 = 0.05;
@@ -36,7 +36,7 @@ pub fn job_text(model: &ProgramModel, request: &JobTextRequest<'_>) -> String {
     for section in &model.sections {
         let is_leader = leader == Some(section.name.as_str());
         let follows = model.leader().filter(|_| !is_leader);
-        text += &section_text(section, follows);
+        text += &section_text(section, follows, model.load().and_then(ProcessorLoad::ran_share));
         if is_leader {
             text += &commits(model, section);
         }
@@ -74,6 +74,7 @@ fn head(model: &ProgramModel, request: &JobTextRequest<'_>) -> String {
     } else {
         text += "# The trace does not say what tracing cost: the time between operations is as it was seen.\n";
     }
+    text += &model.load().map(ProcessorLoad::comment).unwrap_or_default();
     text += "# Limits in brackets are at 95 %. Lines with #iolab: are comments to fio and options to iolab.\n\n";
     let _ = write!(
         text,
@@ -88,7 +89,7 @@ fn plain(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { '?' } else { letter }).collect()
 }
 
-fn section_text(section: &Section, follows: Option<&Section>) -> String {
+fn section_text(section: &Section, follows: Option<&Section>, ran_share: Option<f64>) -> String {
     let seen = &section.seen;
     let [reads, writes] = &seen.transfers;
     let mut text = format!(
@@ -123,7 +124,7 @@ fn section_text(section: &Section, follows: Option<&Section>) -> String {
     sizes(&mut text, section);
     files(&mut text, section);
     syncs(&mut text, section);
-    pace(&mut text, section, follows);
+    pace(&mut text, section, follows, ran_share);
     text
 }
 
@@ -299,7 +300,7 @@ fn syncs(text: &mut String, section: &Section) {
     }
 }
 
-fn pace(text: &mut String, section: &Section, follows: Option<&Section>) {
+fn pace(text: &mut String, section: &Section, follows: Option<&Section>, ran_share: Option<f64>) {
     if let Some(leader) = follows {
         let jobs = f64::from(section.jobs);
         let every = leader.transfers_per_s / section.transfers_per_s.max(1e-9) * jobs;
@@ -346,6 +347,14 @@ fn pace(text: &mut String, section: &Section, follows: Option<&Section>) {
                     text,
                     "# assumed: it {rest}. fio sleeps, since its spinning is not to be relied on.\n#iolab: thinktime_spin={spin_us}us"
                 );
+                if let Some(ran) = ran_share {
+                    let work_us = (spin_us as f64 * ran).round().max(1.0);
+                    let _ = writeln!(
+                        text,
+                        "# ends when it has had a processor for as long as program and clients had in such a time\n\
+                         #iolab: thinktime_work={work_us}us"
+                    );
+                }
             }
         }
     }

@@ -111,6 +111,48 @@ struct Think {
     burst_begun_ns: u64,
     busy_until_ns: u64,
     until_ns: u64,
+    /// Processor time of this thread at which the computing of the pause ends; `None` where it ends
+    /// by the clock, or has ended.
+    work_until_ns: Option<u64>,
+    /// Processor time of this thread until now, ns.
+    processor_ns: fn() -> u64,
+}
+
+impl Think {
+    fn of(plan: ThinkPlan) -> Think {
+        Think {
+            plan,
+            counted: 0,
+            burst_begun_ns: 0,
+            busy_until_ns: 0,
+            until_ns: 0,
+            work_until_ns: None,
+            processor_ns: iolab_clock::thread_processor_ns,
+        }
+    }
+
+    fn pause(&mut self, now_ns: u64) {
+        let ThinkPlan { pause_ns, spin_ns, work_ns, .. } = self.plan;
+        self.counted = 0;
+        self.busy_until_ns = now_ns + spin_ns;
+        self.until_ns = now_ns + pause_ns;
+        self.burst_begun_ns = self.until_ns;
+        self.work_until_ns = (work_ns > 0).then(|| (self.processor_ns)() + work_ns);
+    }
+
+    /// Where computing ends by processor time: waits as long as it lasts if the thread has a
+    /// processor from now on, and then for the rest of the pause.
+    fn work_on(&mut self, now_ns: u64) {
+        let Some(work_until_ns) = self.work_until_ns else { return };
+        let left_ns = work_until_ns.saturating_sub((self.processor_ns)());
+        self.busy_until_ns = now_ns + left_ns;
+        self.until_ns = self.busy_until_ns;
+        if left_ns == 0 {
+            self.until_ns += self.plan.pause_ns.saturating_sub(self.plan.spin_ns);
+            self.work_until_ns = None;
+        }
+        self.burst_begun_ns = self.until_ns;
+    }
 }
 
 impl Paced {
@@ -118,7 +160,6 @@ impl Paced {
     pub(crate) fn new(plan: &PacingPlan, arrivals: Option<Schedule>, depth: usize) -> Paced {
         let common = arrivals.is_some();
         let rate = |direction| Schedule::of_rate(plan, direction);
-        let think = |plan| Think { plan, counted: 0, burst_begun_ns: 0, busy_until_ns: 0, until_ns: 0 };
         Paced {
             schedules: if common { [arrivals, None, None] } else { [rate(0), rate(1), rate(2)] },
             common,
@@ -126,7 +167,7 @@ impl Paced {
             ideal: IdealGenerator::new(depth),
             sendable_ns: vec![0; depth].into_boxed_slice(),
             keeping: Keeping::default(),
-            think: plan.think.clone().map(think),
+            think: plan.think.clone().map(Think::of),
             ignore_think_time: plan.ignore_think_time,
             following: None,
         }
@@ -207,16 +248,17 @@ impl Pacer for Paced {
         self.latest_ns = now_ns;
         if let Some(think) = &mut self.think {
             think.burst_begun_ns = now_ns;
-            (think.counted, think.busy_until_ns, think.until_ns) = (0, 0, 0);
+            (think.counted, think.busy_until_ns, think.until_ns, think.work_until_ns) = (0, 0, 0, None);
         }
         self.keeping.start(now_ns, Standing::default());
     }
 
     fn release(&mut self, op: &Op, now_ns: u64) -> Release {
-        if let Some(think) = &self.think
-            && now_ns < think.until_ns
-        {
-            return Release::Wait(think.until_ns);
+        if let Some(think) = &mut self.think {
+            think.work_on(now_ns);
+            if now_ns < think.until_ns {
+                return Release::Wait(think.until_ns);
+            }
         }
         let held_ns = self.held_until_ns();
         if let Some(following) = &mut self.following {
@@ -293,10 +335,7 @@ impl Paced {
         if !by_time && !by_count {
             return;
         }
-        think.counted = 0;
-        think.busy_until_ns = now_ns + think.plan.spin_ns;
-        think.until_ns = now_ns + think.plan.pause_ns;
-        think.burst_begun_ns = think.until_ns;
+        think.pause(now_ns);
         if self.ignore_think_time {
             for schedule in self.schedules.iter_mut().flatten() {
                 schedule.postpone(think.plan.pause_ns);
@@ -374,7 +413,7 @@ pub(crate) mod tests {
 
     #[test]
     fn think_time_follows_every_block_of_completions() {
-        let think = ThinkPlan { pause_ns: 50, spin_ns: 30, blocks: 2, trigger: ThinkTrigger::Complete, io_time_ns: 0 };
+        let think = ThinkPlan { pause_ns: 50, spin_ns: 30, work_ns: 0, blocks: 2, trigger: ThinkTrigger::Complete, io_time_ns: 0 };
         let mut pacer = pacer(&PacingPlan { think: Some(think), ..plan() });
         pacer.completed(&slot(10), 10);
         assert_eq!(pacer.release(&read(), 10), Release::Now);
@@ -386,8 +425,26 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn a_pause_may_end_by_processor_time() {
+        std::thread_local!(static USED: std::cell::Cell<u64> = const { std::cell::Cell::new(1000) });
+        let think =
+            ThinkPlan { pause_ns: 50, spin_ns: 30, work_ns: 25, blocks: 1, trigger: ThinkTrigger::Complete, io_time_ns: 0 };
+        let mut pacer = pacer(&PacingPlan { think: Some(think), ..plan() });
+        pacer.think.as_mut().unwrap().processor_ns = || USED.get();
+        pacer.completed(&slot(10), 10);
+        assert_eq!(pacer.release(&read(), 10), Release::Wait(35));
+        assert_eq!(pacer.busy_until_ns(), 35);
+        // Another thread had the processor for half of the time.
+        USED.set(1012);
+        assert_eq!(pacer.release(&read(), 35), Release::Wait(35 + 13));
+        USED.set(1030);
+        assert_eq!(pacer.release(&read(), 60), Release::Wait(80), "the work is done, the rest is slept");
+        assert_eq!(pacer.release(&read(), 80), Release::Now);
+    }
+
+    #[test]
     fn nothing_is_intended_during_think_time() {
-        let think = ThinkPlan { pause_ns: 50, spin_ns: 0, blocks: 1, trigger: ThinkTrigger::Complete, io_time_ns: 0 };
+        let think = ThinkPlan { pause_ns: 50, spin_ns: 0, work_ns: 0, blocks: 1, trigger: ThinkTrigger::Complete, io_time_ns: 0 };
         let mut pacer = pacer(&PacingPlan { rate_iops: [1_000_000_000, 0, 0], think: Some(think), ..plan() });
         pacer.released(&read(), 0, 0);
         pacer.completed(&slot(10), 10);
