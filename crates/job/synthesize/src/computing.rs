@@ -143,9 +143,10 @@ pub struct Computing {
 
 impl Computing {
     /// What was computed beside the think time of the sections.
-    pub(crate) fn of(load: &ProcessorLoad, sections: &[Section]) -> Computing {
+    /// `leader` is the section whose syncs are the commits: the others follow it, and do not think.
+    pub(crate) fn of(load: &ProcessorLoad, sections: &[Section], leader: Option<&Section>) -> Computing {
         let ran = load.ran_share().unwrap_or(1.0);
-        let thinking: f64 = sections.iter().map(thinks).sum::<f64>() * ran;
+        let thinking = leader.map_or_else(|| sections.iter().map(thinks).sum::<f64>(), thinks) * ran;
         let threads = sections.iter().map(|section| section.threads).max().unwrap_or(1);
         Computing { load: load.clone(), thinking, jobs: threads.max(load.processors as u32) }
     }
@@ -272,11 +273,14 @@ mod tests {
     fn the_load_is_that_of_the_stretch() {
         let all = load(false, 0.9, 4.5).unwrap();
         assert_eq!((all.busy, all.processors, all.of_program(), all.disturbance()), (3.0, 4.0, 3.0, None));
-        let computing = Computing::of(&all, &[]);
+        let computing = Computing::of(&all, &[], None);
         assert_eq!((computing.jobs, computing.burst_us(), computing.load_percent()), (4, 100.0, 75.0));
         assert!(computing.section_text().contains("cpu_busy=75\n") && !computing.section_text().contains("by=run"));
         assert_eq!(load(false, 2.2, 2.7).unwrap().busy, 3.0, "the samples around it");
-        assert!(!Computing::of(&load(false, 0.0, 1.5).unwrap(), &[]).is_worth_a_section(), "nothing was computed");
+        assert!(
+            !Computing::of(&load(false, 0.0, 1.5).unwrap(), &[], None).is_worth_a_section(),
+            "nothing was computed"
+        );
         assert_eq!(load(false, 5.5, 6.0), None, "no samples");
         assert_eq!(ProcessorLoad::of(&End::default(), TraceStretch { from_ns: 0, until_ns: 1 }), None);
     }
@@ -286,9 +290,12 @@ mod tests {
         let apart = load(true, 0.9, 4.5).unwrap();
         assert_eq!((apart.of_program(), apart.shares.unwrap().others, apart.ran_share()), (2.0, 1.0, Some(0.75)));
         assert!(apart.disturbance().unwrap().starts_with("other programs used 1.00 of 4 processors"));
-        let text = Computing::of(&apart, &[]).section_text();
+        let text = Computing::of(&apart, &[], None).section_text();
         assert!(text.contains("#iolab: cpu_busy=50\n#iolab: cpu_busy_by=run\n"), "{text}");
-        let idle = Computing::of(&load(true, 0.0, 1.5).unwrap(), &[]).section_text();
-        assert!(idle.starts_with("\n# No section that computes: program and clients kept 0.00 of 4 processors"), "{idle}");
+        let idle = Computing::of(&load(true, 0.0, 1.5).unwrap(), &[], None).section_text();
+        assert!(
+            idle.starts_with("\n# No section that computes: program and clients kept 0.00 of 4 processors"),
+            "{idle}"
+        );
     }
 }

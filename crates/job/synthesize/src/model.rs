@@ -107,7 +107,7 @@ impl ProgramModel {
             (syncs > 0).then_some(commits as f64 / syncs as f64)
         });
         let load = second.reader().end().and_then(|end| ProcessorLoad::of(end, stretch));
-        let computing = load.map(|load| Computing::of(&load, &sections));
+        let computing = load.map(|load| Computing::of(&load, &sections, leader_of(&sections)));
         let told_stretch = request.stretch.is_some();
         Ok(ProgramModel {
             facts,
@@ -130,8 +130,12 @@ impl ProgramModel {
 
     /// The section whose syncs are the program's commits, if there is one.
     pub fn leader(&self) -> Option<&Section> {
-        self.sections.first().filter(|first| first.seen.all_syncs() * 10 >= first.seen.all_transfers())
+        leader_of(&self.sections)
     }
+}
+
+fn leader_of(sections: &[Section]) -> Option<&Section> {
+    sections.first().filter(|first| first.seen.all_syncs() * 10 >= first.seen.all_transfers())
 }
 
 /// ns as seconds.

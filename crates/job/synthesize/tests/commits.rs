@@ -1,7 +1,10 @@
 //! Traces of programs whose doing is known become the job that says so.
 
 use iolab_synthesize::{JobTextRequest, ModelRequest, PlacePattern, ProgramModel, RoleRules, SyncRule, job_text};
-use iolab_trace::{Call, End, Facts, File, Flags, Operation, Ordered, Reader, Role, Thread, Writer};
+use iolab_trace::{
+    Call, End, Facts, File, Flags, Operation, Ordered, ProcessorSample, ProcessorShares, ProgramBeside, Reader, Role,
+    Thread, Writer,
+};
 
 const WINDOW: usize = 64;
 const COST_NS: u64 = 10_000;
@@ -49,7 +52,11 @@ impl Program {
     }
 
     fn model(self, request: &ModelRequest) -> ProgramModel {
-        let end = End { elapsed_ns: self.now_ns, ..End::default() };
+        self.model_to(request, End::default())
+    }
+
+    fn model_to(self, request: &ModelRequest, end: End) -> ProgramModel {
+        let end = End { elapsed_ns: self.now_ns, ..end };
         let bytes = self.writer.finish(end).unwrap();
         let read = || Ordered::new(Reader::new(bytes.as_slice()).unwrap(), WINDOW);
         ProgramModel::of(&mut read(), &mut read(), request).unwrap()
@@ -118,6 +125,49 @@ fn a_server_that_commits() {
     let every = said.lines().find_map(|line| line.strip_prefix("#iolab: follow=log:")).unwrap();
     assert!((every.parse::<f64>().unwrap() - 4.0).abs() < 0.05, "{every}");
     assert!(!said.contains("numjobs"), "{said}");
+}
+
+/// A server that ran for four fifths of the time that it could have, and its clients, kept 0.9 of
+/// two processors busy; other programs kept a whole one.
+#[test]
+fn a_server_beside_other_programs() {
+    let second = 1_000_000_000_u64;
+    let sample = |at: u64| ProcessorSample {
+        time_ns: at * second,
+        busy_ns: at * second * 19 / 10,
+        idle_ns: at * second / 10,
+        switches: 10_000 * at,
+        shares: Some(ProcessorShares {
+            program_ns: at * second / 2,
+            clients_ns: at * second * 4 / 10,
+            ran_ns: 8 * at,
+            waited_ns: 2 * at,
+            ..ProcessorShares::default()
+        }),
+    };
+    let program = server();
+    let last = program.now_ns / second + 1;
+    let beside = vec![ProgramBeside { name: "cc".into(), used_ns: last * second }];
+    let end = End { processors: (0..=last).map(sample).collect(), beside, ..End::default() };
+    let model = program.model_to(&ModelRequest::default(), end);
+    let said = text(&model);
+    let number = |before: &str| -> u64 {
+        let line =
+            said.lines().find_map(|line| line.strip_prefix(before)).unwrap_or_else(|| panic!("{before}: {said}"));
+        line.trim_end_matches("us").parse().unwrap()
+    };
+    let (spin_us, work_us) = (number("#iolab: thinktime_spin="), number("#iolab: thinktime_work="));
+    assert!(work_us.abs_diff(spin_us * 8 / 10) <= 1, "{work_us} of {spin_us}");
+    assert_eq!(number("#iolab: cpu_busy="), 45);
+    for line in [
+        "#iolab: cpu_busy_by=run",
+        "# Of 2 processors, 0.50 worked for the program, 0.40 for its clients, 0.00 for the kernel, 0.00 for the tracer, 1.00 for others.",
+    ] {
+        assert!(said.lines().any(|one| one == line), "{line} in\n{said}");
+    }
+    assert!(said.contains("# NOT TO BE RELIED ON: other programs (cc) used 1.00 of 2 processors"), "{said}");
+    let alone = text(&server().model(&ModelRequest::default()));
+    assert!(!alone.contains("thinktime_work") && !alone.contains("RELIED") && !alone.contains("cpuio"), "{alone}");
 }
 
 #[test]

@@ -95,8 +95,7 @@ impl Validation {
         self.job_blocks = job.blocks.clone();
         self.application_blocks = application.to_vec();
         let others: Vec<f64> = job.blocks.iter().filter_map(|block| block.others).collect();
-        if let (Some(middle), Some(most)) =
-            (iolab_statistics::median(&others), others.iter().copied().reduce(f64::max))
+        if let (Some(middle), Some(most)) = (iolab_statistics::median(&others), others.iter().copied().reduce(f64::max))
             && most >= DISTURBING
         {
             self.notes.push(format!(

@@ -413,7 +413,14 @@ pub(crate) mod tests {
 
     #[test]
     fn think_time_follows_every_block_of_completions() {
-        let think = ThinkPlan { pause_ns: 50, spin_ns: 30, work_ns: 0, blocks: 2, trigger: ThinkTrigger::Complete, io_time_ns: 0 };
+        let think = ThinkPlan {
+            pause_ns: 50,
+            spin_ns: 30,
+            work_ns: 0,
+            blocks: 2,
+            trigger: ThinkTrigger::Complete,
+            io_time_ns: 0,
+        };
         let mut pacer = pacer(&PacingPlan { think: Some(think), ..plan() });
         pacer.completed(&slot(10), 10);
         assert_eq!(pacer.release(&read(), 10), Release::Now);
@@ -427,8 +434,14 @@ pub(crate) mod tests {
     #[test]
     fn a_pause_may_end_by_processor_time() {
         std::thread_local!(static USED: std::cell::Cell<u64> = const { std::cell::Cell::new(1000) });
-        let think =
-            ThinkPlan { pause_ns: 50, spin_ns: 30, work_ns: 25, blocks: 1, trigger: ThinkTrigger::Complete, io_time_ns: 0 };
+        let think = ThinkPlan {
+            pause_ns: 50,
+            spin_ns: 30,
+            work_ns: 25,
+            blocks: 1,
+            trigger: ThinkTrigger::Complete,
+            io_time_ns: 0,
+        };
         let mut pacer = pacer(&PacingPlan { think: Some(think), ..plan() });
         pacer.think.as_mut().unwrap().processor_ns = || USED.get();
         pacer.completed(&slot(10), 10);
@@ -444,7 +457,14 @@ pub(crate) mod tests {
 
     #[test]
     fn nothing_is_intended_during_think_time() {
-        let think = ThinkPlan { pause_ns: 50, spin_ns: 0, work_ns: 0, blocks: 1, trigger: ThinkTrigger::Complete, io_time_ns: 0 };
+        let think = ThinkPlan {
+            pause_ns: 50,
+            spin_ns: 0,
+            work_ns: 0,
+            blocks: 1,
+            trigger: ThinkTrigger::Complete,
+            io_time_ns: 0,
+        };
         let mut pacer = pacer(&PacingPlan { rate_iops: [1_000_000_000, 0, 0], think: Some(think), ..plan() });
         pacer.released(&read(), 0, 0);
         pacer.completed(&slot(10), 10);

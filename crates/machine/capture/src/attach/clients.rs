@@ -81,7 +81,12 @@ fn tcp_ends(system: &System, program: &BTreeSet<i32>, own: &HashSet<u64>) -> Has
 
 /// The other ends of Unix sockets.
 fn unix_ends(own: &HashSet<u64>) -> HashSet<u64> {
-    ask_for_peers().unwrap_or_default().into_iter().filter(|(socket, _)| own.contains(socket)).map(|(_, end)| end).collect()
+    ask_for_peers()
+        .unwrap_or_default()
+        .into_iter()
+        .filter(|(socket, _)| own.contains(socket))
+        .map(|(_, end)| end)
+        .collect()
 }
 
 /// All connected Unix sockets of this network namespace, each with its other end.

@@ -155,7 +155,8 @@ mod tests {
     fn work_is_of_the_program_its_children_the_kernel_and_others() {
         const KERNEL: u64 = 0x0020_0000;
         let mut programs = Programs::of(&[100], true);
-        let first = [(100, "server", 1, 0, 50), (101, "part", 100, 0, 10), (2, "kworker", 0, KERNEL, 7), (9, "cc", 1, 0, 3)];
+        let first =
+            [(100, "server", 1, 0, 50), (101, "part", 100, 0, 10), (2, "kworker", 0, KERNEL, 7), (9, "cc", 1, 0, 3)];
         let (_fixture, one) = system(&first);
         assert_eq!(programs.look(&one), ProcessorShares::default(), "what was before does not count");
         // A child has come, one has gone, and a program beside has worked.
