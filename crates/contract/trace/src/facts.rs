@@ -166,9 +166,11 @@ pub struct ProcessorShares {
 }
 
 impl ProcessorShares {
-    /// From this share of all processors on, other programs have changed what was seen: calls and
-    /// the time between them are longer than without.
+    /// From this share of all processors on, other programs may have changed what was seen.
     pub const DISTURBING: f64 = 0.1;
+    /// From this share on of the time that program and clients could have run, waiting for a
+    /// processor matters.
+    const WAITING: f64 = 0.1;
 
     /// What came since an earlier sample.
     pub fn since(self, before: ProcessorShares) -> ProcessorShares {
@@ -188,6 +190,13 @@ impl ProcessorShares {
         [self.program_ns, self.clients_ns, self.kernel_ns, self.tracer_ns]
             .into_iter()
             .fold(busy_ns, |left, part| left.saturating_sub(part))
+    }
+
+    /// Whether other programs made calls and the time between them longer: of all the processors'
+    /// time, so much was worked.
+    pub fn is_disturbed(self, busy_ns: u64, all_ns: u64) -> bool {
+        let others = self.others_ns(busy_ns) as f64 >= ProcessorShares::DISTURBING * all_ns as f64;
+        others && self.ran_share().is_none_or(|ran| 1.0 - ran >= ProcessorShares::WAITING)
     }
 
     /// The share of the time that program and clients ran of the time that they could have run;
@@ -248,5 +257,22 @@ impl End {
         let all = all_read.saturating_add(all_written);
         let seen = seen_read.min(all_read).saturating_add(seen_written.min(all_written));
         (all > 0).then(|| (all - seen) as f64 / all as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn others_disturb_who_has_to_wait_for_a_processor() {
+        let shares = |others: u64, waited_ns: u64| {
+            let ran_ns = if waited_ns == u64::MAX { 0 } else { 100 };
+            ProcessorShares { program_ns: 90 - others, ran_ns, waited_ns, ..ProcessorShares::default() }
+        };
+        for (others, waited_ns, is_disturbed) in [(20, 30, true), (20, 5, false), (5, 30, false), (20, u64::MAX, true)]
+        {
+            assert_eq!(shares(others, waited_ns).is_disturbed(90, 100), is_disturbed, "{others} {waited_ns}");
+        }
     }
 }

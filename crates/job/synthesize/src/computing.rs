@@ -45,6 +45,8 @@ pub struct LoadShares {
     pub tracer: f64,
     /// Anything else.
     pub others: f64,
+    /// Whether that made calls and the time between them longer.
+    pub are_disturbed: bool,
     /// The share of the time that program and clients ran of the time that they could have run;
     /// `None` where the kernel does not count it.
     pub ran: Option<f64>,
@@ -70,6 +72,7 @@ impl ProcessorLoad {
                 kernel: of_all(did.kernel_ns),
                 tracer: of_all(did.tracer_ns),
                 others: of_all(did.others_ns(busy_ns)),
+                are_disturbed: did.is_disturbed(busy_ns, all_ns as u64),
                 ran: did.ran_share(),
             }
         });
@@ -95,8 +98,7 @@ impl ProcessorLoad {
 
     /// What is to be said where other programs worked so much that they changed what was seen.
     pub fn disturbance(&self) -> Option<String> {
-        let disturbing = ProcessorShares::DISTURBING * self.processors;
-        let others = self.shares.map(|shares| shares.others).filter(|others| *others >= disturbing)?;
+        let others = self.shares.filter(|shares| shares.are_disturbed)?.others;
         let names = if self.beside.is_empty() { String::new() } else { format!(" ({})", self.beside.join(", ")) };
         Some(format!(
             "other programs{names} used {others:.2} of {} while the program was traced: syncs and the time between \

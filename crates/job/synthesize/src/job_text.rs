@@ -61,12 +61,13 @@ fn head(model: &ProgramModel, request: &JobTextRequest<'_>) -> String {
         let _ = write!(text, ", of {}", plain(program));
     }
     let (from, until) = (seconds(model.stretch.from_ns), seconds(model.stretch.until_ns));
+    let whole = seconds(model.span.length_ns());
+    let digits = if whole < 10.0 { 3 } else { 1 };
     let why = if model.told_stretch { "as told" } else { "the longest stretch in which it worked steadily" };
     let _ = writeln!(
         text,
-        ".\n# Observed: {} from {from:.1} s to {until:.1} s of {:.1} s ({why}).",
+        ".\n# Observed: {} from {from:.digits$} s to {until:.digits$} s of {whole:.digits$} s ({why}).",
         counted(model.operations, "operation"),
-        seconds(model.span.length_ns())
     );
     if model.call_cost_ns > 0.0 {
         let cost = rounded_ns(model.call_cost_ns);
@@ -239,7 +240,8 @@ fn files(text: &mut String, section: &Section) {
     let _ =
         writeln!(text, "# files: {}, {} in all", section.seen.files.len(), rounded_bytes(section.size_bytes as f64));
     if section.files > 1 {
-        let _ = writeln!(text, "nrfiles={}\nfile_service_type=random", section.files);
+        let order = if section.pattern == PlacePattern::Sequential { "sequential" } else { "random" };
+        let _ = writeln!(text, "nrfiles={}\nfile_service_type={order}", section.files);
     }
     let _ = writeln!(text, "size={}", size_text(size));
     let reads = &section.seen.transfers[0];

@@ -202,6 +202,32 @@ fn threads_side_by_side_and_places_again() {
     assert!(model.leader().is_none(), "nothing is synced");
 }
 
+/// `cp` asks to copy as much as there may be, and once more to see the end of the file.
+#[test]
+fn a_copy_has_the_sizes_that_were_moved() {
+    const FILE_BYTES: u64 = 3_000_000;
+    let mut program = Program::new(&[("/from/1", FILE_BYTES), ("/from/2", FILE_BYTES), ("/to/1", 0), ("/to/2", 0)], 1);
+    for file in 0..2 {
+        for moved in [FILE_BYTES, 0] {
+            program.now_ns += COST_NS;
+            for (call, file) in [(Call::CopyRead, file), (Call::CopyWrite, file + 2)] {
+                let offset = Some(FILE_BYTES - moved);
+                let (time_ns, flags) = (program.now_ns, Flags::default());
+                let (length, result) = (1 << 58, moved as i64);
+                let duration_ns = 1_000_000;
+                let one = Operation { time_ns, duration_ns, thread: 0, call, file, offset, length, result, flags };
+                program.writer.operation(&one).unwrap();
+            }
+            program.now_ns += 1_000_000;
+        }
+    }
+    let said = text(&program.model(&ModelRequest::default()));
+    for line in ["[other_read]", "rw=read", "[other_write]", "rw=write", "size=5860k", "file_service_type=sequential"] {
+        assert!(said.lines().any(|one| one == line), "{line} in\n{said}");
+    }
+    assert_eq!(said.lines().filter(|line| *line == "bs=3000000").count(), 2, "{said}");
+}
+
 #[test]
 fn a_trace_without_storage_is_refused() {
     let mut program = Program::new(&[("/a", 0)], 1);

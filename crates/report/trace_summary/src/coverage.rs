@@ -4,7 +4,7 @@
 use std::io::Read;
 
 use iolab_text::{counted, grouped, rounded_bytes};
-use iolab_trace::{DeviceBytes, End, ProcessorShares, Reader};
+use iolab_trace::{DeviceBytes, End, Reader};
 
 /// Lines about a trace that was read to its end.
 pub fn coverage<R: Read>(reader: &Reader<R>, operations: u64) -> String {
@@ -74,8 +74,11 @@ fn processors(end: &End) -> String {
     let of = |ns: u64| percent(ns as f64 / all_ns as f64);
     let names: Vec<&str> = end.beside.iter().map(|one| one.name.as_str()).collect();
     let names = if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) };
-    let is_disturbed = did.others_ns(busy_ns) as f64 >= ProcessorShares::DISTURBING * all_ns as f64;
-    let so = if is_disturbed { "\ndisturbed: those others made calls and the time between them longer" } else { "" };
+    let so = if did.is_disturbed(busy_ns, all_ns) {
+        "\ndisturbed: those others made calls and the time between them longer"
+    } else {
+        ""
+    };
     format!(
         "processors: {} of their time for the program, {} for its clients, {} for the kernel, {} for this capture, {} for \
          other programs{names}{so}\n",
@@ -104,7 +107,7 @@ fn percent(share: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use iolab_trace::{Facts, ProcessorSample, ProgramBeside, Writer};
+    use iolab_trace::{Facts, ProcessorSample, ProcessorShares, ProgramBeside, Writer};
 
     use super::*;
 

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Read};
 
 use iolab_histogram::Histogram;
-use iolab_trace::{Effect, Flags, Operation, Reader};
+use iolab_trace::{Effect, Flags, Operation, Reader, Role};
 
 /// Slots of time; the length doubles when an operation is beyond.
 const SLOTS: usize = 320;
@@ -95,8 +95,10 @@ impl Picture {
             Effect::Sync => 2,
             Effect::Other => return,
         };
-        let is_storage = reader.files().get(operation.file as usize).is_some_and(|file| file.kind.is_storage());
-        if !is_storage || operation.has_failed() {
+        let Some(file) = reader.files().get(operation.file as usize).filter(|file| file.kind.is_storage()) else {
+            return;
+        };
+        if operation.has_failed() || operation.moved_nothing() {
             return;
         }
         let slot = self.slot(operation.time_ns);
@@ -115,7 +117,8 @@ impl Picture {
         }
         if kind < 2 {
             *self.sizes[kind].entry(operation.bytes()).or_default() += 1;
-            if let Some(offset) = operation.offset {
+            // Where libraries are read says nothing of what the program does.
+            if let Some(offset) = operation.offset.filter(|_| file.role != Role::Program) {
                 self.place(operation.file, slot as u32, offset);
             }
         }

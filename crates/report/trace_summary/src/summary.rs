@@ -94,7 +94,11 @@ impl Summary {
         if !operation.flags.has(Flags::END_UNSEEN) {
             call.durations.add(operation.duration_ns);
         }
-        call.lengths.add(operation.length);
+        // What was moved, where something was to be: more may have been asked for than there is.
+        if !operation.moved_nothing() {
+            let moves = operation.call.moves_data();
+            call.lengths.add(if moves { operation.bytes() } else { operation.length });
+        }
         let is_sync = operation.call.effect() == Effect::Sync;
         let of_storage = reader.files().get(operation.file as usize).is_some_and(|file| file.kind.is_storage());
         let thread = entry(&mut self.threads, operation.thread);
