@@ -90,10 +90,14 @@ impl ProcessorLoad {
         self.shares.map_or(self.busy, |shares| shares.program + shares.clients)
     }
 
-    /// The share of the time between operations in which the program computes, where it is not
-    /// busy with other files: the rest, it waits for a processor.
-    pub fn ran_share(&self) -> Option<f64> {
-        self.shares?.ran
+    /// The share of the time between operations that the program would take without other programs.
+    ///
+    /// Who waits for a processor waits for whoever has it: for others as often as they had one. What
+    /// threads of the program wait for each other stays, because the job's section that computes is
+    /// not in the way of its reads and writes as often as they were.
+    pub fn undisturbed_share(&self) -> Option<f64> {
+        let shares = self.shares?;
+        Some(1.0 - (1.0 - shares.ran?) * (shares.others / self.busy.max(f64::MIN_POSITIVE)).clamp(0.0, 1.0))
     }
 
     /// What is to be said where other programs worked so much that they changed what was seen.
@@ -147,8 +151,8 @@ impl Computing {
     /// What was computed beside the think time of the sections.
     /// `leader` is the section whose syncs are the commits: the others follow it, and do not think.
     pub(crate) fn of(load: &ProcessorLoad, sections: &[Section], leader: Option<&Section>) -> Computing {
-        let ran = load.ran_share().unwrap_or(1.0);
-        let thinking = leader.map_or_else(|| sections.iter().map(thinks).sum::<f64>(), thinks) * ran;
+        let undisturbed = load.undisturbed_share().unwrap_or(1.0);
+        let thinking = leader.map_or_else(|| sections.iter().map(thinks).sum::<f64>(), thinks) * undisturbed;
         let threads = sections.iter().map(|section| section.threads).max().unwrap_or(1);
         Computing { load: load.clone(), thinking, jobs: threads.max(load.processors as u32) }
     }
@@ -290,7 +294,8 @@ mod tests {
     #[test]
     fn what_others_computed_is_not_the_programs() {
         let apart = load(true, 0.9, 4.5).unwrap();
-        assert_eq!((apart.of_program(), apart.shares.unwrap().others, apart.ran_share()), (2.0, 1.0, Some(0.75)));
+        assert_eq!((apart.of_program(), apart.shares.unwrap().others), (2.0, 1.0));
+        assert!((apart.undisturbed_share().unwrap() - (1.0 - 0.25 / 3.0)).abs() < 1e-9, "a third of a quarter");
         assert!(apart.disturbance().unwrap().starts_with("other programs used 1.00 of 4 processors"));
         let text = Computing::of(&apart, &[], None).section_text();
         assert!(text.contains("#iolab: cpu_busy=50\n#iolab: cpu_busy_by=run\n"), "{text}");

@@ -36,7 +36,7 @@ pub fn job_text(model: &ProgramModel, request: &JobTextRequest<'_>) -> String {
     for section in &model.sections {
         let is_leader = leader == Some(section.name.as_str());
         let follows = model.leader().filter(|_| !is_leader);
-        text += &section_text(section, follows, model.load().and_then(ProcessorLoad::ran_share));
+        text += &section_text(section, follows, model.load().and_then(ProcessorLoad::undisturbed_share));
         if is_leader {
             text += &commits(model, section);
         }
@@ -90,7 +90,7 @@ fn plain(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { '?' } else { letter }).collect()
 }
 
-fn section_text(section: &Section, follows: Option<&Section>, ran_share: Option<f64>) -> String {
+fn section_text(section: &Section, follows: Option<&Section>, undisturbed: Option<f64>) -> String {
     let seen = &section.seen;
     let [reads, writes] = &seen.transfers;
     let mut text = format!(
@@ -125,7 +125,7 @@ fn section_text(section: &Section, follows: Option<&Section>, ran_share: Option<
     sizes(&mut text, section);
     files(&mut text, section);
     syncs(&mut text, section);
-    pace(&mut text, section, follows, ran_share);
+    pace(&mut text, section, follows, undisturbed);
     text
 }
 
@@ -302,7 +302,7 @@ fn syncs(text: &mut String, section: &Section) {
     }
 }
 
-fn pace(text: &mut String, section: &Section, follows: Option<&Section>, ran_share: Option<f64>) {
+fn pace(text: &mut String, section: &Section, follows: Option<&Section>, undisturbed: Option<f64>) {
     if let Some(leader) = follows {
         let jobs = f64::from(section.jobs);
         let every = leader.transfers_per_s / section.transfers_per_s.max(1e-9) * jobs;
@@ -349,11 +349,11 @@ fn pace(text: &mut String, section: &Section, follows: Option<&Section>, ran_sha
                     text,
                     "# assumed: it {rest}. fio sleeps, since its spinning is not to be relied on.\n#iolab: thinktime_spin={spin_us}us"
                 );
-                if let Some(ran) = ran_share {
-                    let work_us = (spin_us as f64 * ran).round().max(1.0);
+                if let Some(undisturbed) = undisturbed {
+                    let work_us = (spin_us as f64 * undisturbed).round().max(1.0);
                     let _ = writeln!(
                         text,
-                        "# ends when it has had a processor for as long as program and clients had in such a time\n\
+                        "# ends when it has had a processor for as long as this takes without the work of other programs\n\
                          #iolab: thinktime_work={work_us}us"
                     );
                 }

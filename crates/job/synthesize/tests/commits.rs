@@ -157,7 +157,8 @@ fn a_server_beside_other_programs() {
         line.trim_end_matches("us").parse().unwrap()
     };
     let (spin_us, work_us) = (number("#iolab: thinktime_spin="), number("#iolab: thinktime_work="));
-    assert!(work_us.abs_diff(spin_us * 8 / 10) <= 1, "{work_us} of {spin_us}");
+    // It waited for a fifth of the time, for others in 1.0 of 1.9 times.
+    assert!(work_us.abs_diff(spin_us * 17 / 19) <= 1, "{work_us} of {spin_us}");
     assert_eq!(number("#iolab: cpu_busy="), 45);
     for line in [
         "#iolab: cpu_busy_by=run",
