@@ -10,9 +10,10 @@ pub(crate) mod ideal;
 pub(crate) mod keeping;
 pub(crate) mod schedule;
 pub(crate) mod serialize;
+mod think;
 
 use iolab_engine::Op;
-use iolab_plan::{PacingPlan, ThinkPlan, ThinkTrigger};
+use iolab_plan::{PacingPlan, ThinkTrigger};
 use iolab_recording::ScheduleRecording;
 
 use crate::hot_loop::slots::Slot;
@@ -20,6 +21,7 @@ use crate::pacing::following::{Following, Held};
 use crate::pacing::ideal::IdealGenerator;
 use crate::pacing::keeping::{Keeping, Standing};
 use crate::pacing::schedule::Schedule;
+use crate::pacing::think::Think;
 
 /// The pacer's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,58 +105,6 @@ pub(crate) struct Paced {
     following: Option<Following>,
 }
 
-/// Think time: counts operations, then pauses for a while.
-#[derive(Debug)]
-struct Think {
-    plan: ThinkPlan,
-    counted: u32,
-    burst_begun_ns: u64,
-    busy_until_ns: u64,
-    until_ns: u64,
-    /// Processor time of this thread at which the computing of the pause ends; `None` where it ends
-    /// by the clock, or has ended.
-    work_until_ns: Option<u64>,
-    /// Processor time of this thread until now, ns.
-    processor_ns: fn() -> u64,
-}
-
-impl Think {
-    fn of(plan: ThinkPlan) -> Think {
-        Think {
-            plan,
-            counted: 0,
-            burst_begun_ns: 0,
-            busy_until_ns: 0,
-            until_ns: 0,
-            work_until_ns: None,
-            processor_ns: iolab_clock::thread_processor_ns,
-        }
-    }
-
-    fn pause(&mut self, now_ns: u64) {
-        let ThinkPlan { pause_ns, spin_ns, work_ns, .. } = self.plan;
-        self.counted = 0;
-        self.busy_until_ns = now_ns + spin_ns;
-        self.until_ns = now_ns + pause_ns;
-        self.burst_begun_ns = self.until_ns;
-        self.work_until_ns = (work_ns > 0).then(|| (self.processor_ns)() + work_ns);
-    }
-
-    /// Where computing ends by processor time: waits as long as it lasts if the thread has a
-    /// processor from now on, and then for the rest of the pause.
-    fn work_on(&mut self, now_ns: u64) {
-        let Some(work_until_ns) = self.work_until_ns else { return };
-        let left_ns = work_until_ns.saturating_sub((self.processor_ns)());
-        self.busy_until_ns = now_ns + left_ns;
-        self.until_ns = self.busy_until_ns;
-        if left_ns == 0 {
-            self.until_ns += self.plan.pause_ns.saturating_sub(self.plan.spin_ns);
-            self.work_until_ns = None;
-        }
-        self.burst_begun_ns = self.until_ns;
-    }
-}
-
 impl Paced {
     /// A pacer for a queue of `depth`; `arrivals` replace the plan's rates.
     pub(crate) fn new(plan: &PacingPlan, arrivals: Option<Schedule>, depth: usize) -> Paced {
@@ -186,7 +136,7 @@ impl Paced {
     /// Nothing is intended before this: the latest operation, and the end of the think time.
     #[inline]
     fn held_until_ns(&self) -> u64 {
-        self.latest_ns.max(self.think.as_ref().map_or(0, |think| think.until_ns))
+        self.latest_ns.max(self.think.as_ref().map_or(0, Think::until_ns))
     }
 
     #[inline]
@@ -247,17 +197,16 @@ impl Pacer for Paced {
         }
         self.latest_ns = now_ns;
         if let Some(think) = &mut self.think {
-            think.burst_begun_ns = now_ns;
-            (think.counted, think.busy_until_ns, think.until_ns, think.work_until_ns) = (0, 0, 0, None);
+            think.start(now_ns);
         }
         self.keeping.start(now_ns, Standing::default());
     }
 
     fn release(&mut self, op: &Op, now_ns: u64) -> Release {
         if let Some(think) = &mut self.think {
-            think.work_on(now_ns);
-            if now_ns < think.until_ns {
-                return Release::Wait(think.until_ns);
+            let until_ns = think.held_until_ns(now_ns);
+            if now_ns < until_ns {
+                return Release::Wait(until_ns);
             }
         }
         let held_ns = self.held_until_ns();
@@ -317,7 +266,7 @@ impl Pacer for Paced {
     }
 
     fn busy_until_ns(&self) -> u64 {
-        self.think.as_ref().map_or(0, |think| think.busy_until_ns)
+        self.think.as_ref().map_or(0, Think::busy_until_ns)
     }
 
     fn paced(&mut self) -> Option<&mut Paced> {
@@ -327,18 +276,10 @@ impl Pacer for Paced {
 
 impl Paced {
     fn think_after(&mut self, trigger: ThinkTrigger, now_ns: u64) {
-        let Some(think) = self.think.as_mut().filter(|think| think.plan.trigger == trigger) else { return };
-        think.counted += 1;
-        let io_time_ns = think.plan.io_time_ns;
-        let by_time = io_time_ns > 0 && now_ns.saturating_sub(think.burst_begun_ns) >= io_time_ns;
-        let by_count = io_time_ns == 0 && think.counted >= think.plan.blocks.max(1);
-        if !by_time && !by_count {
-            return;
-        }
-        think.pause(now_ns);
+        let Some(pause_ns) = self.think.as_mut().and_then(|think| think.after(trigger, now_ns)) else { return };
         if self.ignore_think_time {
             for schedule in self.schedules.iter_mut().flatten() {
-                schedule.postpone(think.plan.pause_ns);
+                schedule.postpone(pause_ns);
             }
         }
     }
@@ -348,7 +289,7 @@ impl Paced {
 pub(crate) mod tests {
     use super::*;
     use iolab_engine::OpKind;
-    use iolab_plan::WorkerPlan;
+    use iolab_plan::{ThinkPlan, WorkerPlan};
 
     pub(crate) fn plan() -> PacingPlan {
         let text = include_str!("../../../contract/recording/tests/worker_plan.json");
@@ -429,30 +370,6 @@ pub(crate) mod tests {
         assert_eq!(pacer.release(&read(), 70), Release::Now);
         assert_eq!(pacer.busy_until_ns(), 50, "30 of the 50 ns are spent computing");
         assert_eq!(pacer.recording(70), None, "think time alone is no schedule");
-    }
-
-    #[test]
-    fn a_pause_may_end_by_processor_time() {
-        std::thread_local!(static USED: std::cell::Cell<u64> = const { std::cell::Cell::new(1000) });
-        let think = ThinkPlan {
-            pause_ns: 50,
-            spin_ns: 30,
-            work_ns: 25,
-            blocks: 1,
-            trigger: ThinkTrigger::Complete,
-            io_time_ns: 0,
-        };
-        let mut pacer = pacer(&PacingPlan { think: Some(think), ..plan() });
-        pacer.think.as_mut().unwrap().processor_ns = || USED.get();
-        pacer.completed(&slot(10), 10);
-        assert_eq!(pacer.release(&read(), 10), Release::Wait(35));
-        assert_eq!(pacer.busy_until_ns(), 35);
-        // Another thread had the processor for half of the time.
-        USED.set(1012);
-        assert_eq!(pacer.release(&read(), 35), Release::Wait(35 + 13));
-        USED.set(1030);
-        assert_eq!(pacer.release(&read(), 60), Release::Wait(80), "the work is done, the rest is slept");
-        assert_eq!(pacer.release(&read(), 80), Release::Now);
     }
 
     #[test]
