@@ -1,6 +1,6 @@
 //! One operation of a trace.
 
-use crate::Call;
+use crate::{Call, Effect};
 
 /// The file of an operation that has none (`sync`).
 pub const NO_FILE: u32 = u32::MAX;
@@ -39,9 +39,9 @@ impl Operation {
         if self.call.moves_data() { u64::try_from(self.result).unwrap_or(0) } else { 0 }
     }
 
-    /// Whether it was to move data and moved none: it failed, or read at the end of a file.
+    /// Whether it was to read or write and moved no byte: it failed, or read at the end of a file.
     pub fn moved_nothing(&self) -> bool {
-        self.call.moves_data() && self.bytes() == 0
+        matches!(self.call.effect(), Effect::Read | Effect::Write) && self.bytes() == 0
     }
 
     /// Whether the kernel said no.

@@ -63,7 +63,11 @@ fn head(model: &ProgramModel, request: &JobTextRequest<'_>) -> String {
     let (from, until) = (seconds(model.stretch.from_ns), seconds(model.stretch.until_ns));
     let whole = seconds(model.span.length_ns());
     let digits = if whole < 10.0 { 3 } else { 1 };
-    let why = if model.told_stretch { "as told" } else { "the longest stretch in which it worked steadily" };
+    let why = match () {
+        () if model.told_stretch => "as told",
+        () if model.stretch == model.span => "all of it",
+        () => "the longest stretch in which it worked steadily",
+    };
     let _ = writeln!(
         text,
         ".\n# Observed: {} from {from:.digits$} s to {until:.digits$} s of {whole:.digits$} s ({why}).",
@@ -145,13 +149,16 @@ fn workers(text: &mut String, section: &Section) {
 fn pattern(text: &mut String, section: &Section) {
     let [reads, writes] = &section.seen.transfers;
     let places = if writes.count >= reads.count { &writes.places } else { &reads.places };
-    let _ = writeln!(
-        text,
-        "# begin where the one before ended: {}; within it: {}; at its beginning: {}",
-        places.share(places.onward).text(),
-        places.share(places.tail).text(),
-        places.share(places.again).text()
-    );
+    let _ = match places.followers {
+        0 => writeln!(text, "# each file in one go"),
+        _ => writeln!(
+            text,
+            "# begin where the one before ended: {}; within it: {}; at its beginning: {}",
+            places.share(places.onward).text(),
+            places.share(places.tail).text(),
+            places.share(places.again).text()
+        ),
+    };
     let sequential = section.word;
     match &section.pattern {
         PlacePattern::Sequential => {

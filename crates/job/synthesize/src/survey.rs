@@ -16,6 +16,8 @@ use crate::roles::{Deeds, RoleRules};
 /// A slot of the activity, ns; doubled when there are too many slots.
 const SLOT_NS: u64 = 100_000_000;
 const MOST_SLOTS: usize = 1 << 14;
+/// A trace shorter than this is one stretch, ns.
+const SHORT_NS: u64 = 2_000_000_000;
 /// A slot belongs to the stretch if it has this share of a busy slot's activity.
 const ACTIVE_SHARE: f64 = 0.25;
 /// Up to this number of quiet slots do not end a period of activity.
@@ -261,6 +263,10 @@ impl Survey {
     /// The stretch in which the program did its work.
     pub fn busy_stretch(&self) -> Option<TraceStretch> {
         let whole = self.span()?;
+        if whole.length_ns() < SHORT_NS {
+            // A command that does its work and ends: a stall of the disk is no other kind of work.
+            return Some(whole);
+        }
         let sum = |which: usize| self.slots.iter().map(|slot| slot[which]).sum::<u64>();
         let which = usize::from(sum(0) * 100 < sum(1) * SYNCS_PERCENT);
         let mut busy: Vec<u64> = self.slots.iter().map(|slot| slot[which]).filter(|count| *count > 0).collect();

@@ -223,6 +223,7 @@ fn a_copy_has_the_sizes_that_were_moved() {
         }
     }
     let said = text(&program.model(&ModelRequest::default()));
+    assert!(said.contains(" s (all of it).") && said.contains("# each file in one go\n"), "{said}");
     for line in ["[other_read]", "rw=read", "[other_write]", "rw=write", "size=5860k", "file_service_type=sequential"] {
         assert!(said.lines().any(|one| one == line), "{line} in\n{said}");
     }

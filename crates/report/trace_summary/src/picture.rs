@@ -108,7 +108,9 @@ impl Picture {
         if kind == 2 {
             one.longest_sync_ns = one.longest_sync_ns.max(operation.duration_ns);
         }
-        self.spread(operation);
+        if !operation.call.is_second_side() {
+            self.spread(operation);
+        }
         if !operation.flags.has(Flags::END_UNSEEN) {
             self.durations[kind].add(operation.duration_ns);
         }

@@ -104,7 +104,9 @@ impl Summary {
         let thread = entry(&mut self.threads, operation.thread);
         thread.count += 1;
         thread.syncs += u64::from(is_sync);
-        thread.busy_ns = thread.busy_ns.saturating_add(operation.duration_ns);
+        if !operation.call.is_second_side() {
+            thread.busy_ns = thread.busy_ns.saturating_add(operation.duration_ns);
+        }
         if of_storage {
             thread.bytes = thread.bytes.saturating_add(operation.bytes());
         }
