@@ -1,4 +1,6 @@
 //! libFuzzer binary of the target `blktrace`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| iolab_fuzz::targets::run("blktrace", input));
+use iolab_fuzz::targets;
+
+libfuzzer_sys::fuzz_target!(init: targets::write_start("blktrace"), |input: &[u8]| targets::run("blktrace", input));

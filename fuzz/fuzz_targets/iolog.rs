@@ -1,4 +1,6 @@
 //! libFuzzer binary of the target `iolog`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| iolab_fuzz::targets::run("iolog", input));
+use iolab_fuzz::targets;
+
+libfuzzer_sys::fuzz_target!(init: targets::write_start("iolog"), |input: &[u8]| targets::run("iolog", input));

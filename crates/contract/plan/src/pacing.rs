@@ -61,12 +61,19 @@ pub struct ThinkPlan {
     pub pause_ns: u64,
     /// How much of it is spent spinning, ns.
     pub spin_ns: u64,
+    /// The processor time that ends the spinning, ns; 0: `spin_ns` of the clock end it.
+    #[serde(default, skip_serializing_if = "no_work")]
+    pub work_ns: u64,
     /// Operations between pauses.
     pub blocks: u32,
     /// Which operations count.
     pub trigger: ThinkTrigger,
     /// Pause after this much time of I/O instead, ns; 0: count operations only.
     pub io_time_ns: u64,
+}
+
+fn no_work(work_ns: &u64) -> bool {
+    *work_ns == 0
 }
 
 /// `thinktime_blocks_type`.

@@ -108,6 +108,12 @@ calls! {
 }
 
 impl Call {
+    /// Whether it is the other side of the operation before it: one call moves data from a file to
+    /// another, and both have its duration.
+    pub fn is_second_side(self) -> bool {
+        matches!(self, Call::CopyWrite | Call::SendfileWrite | Call::SpliceWrite)
+    }
+
     /// Whether it moves data: its result is a count of bytes.
     pub fn moves_data(self) -> bool {
         matches!(self.effect(), Effect::Read | Effect::Write | Effect::Discard)

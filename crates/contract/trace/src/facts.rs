@@ -142,6 +142,77 @@ pub struct ProcessorSample {
     pub idle_ns: u64,
     /// How often they had gone from one thread to another.
     pub switches: u64,
+    /// For whom they had worked; absent where nobody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shares: Option<ProcessorShares>,
+}
+
+/// For whom the processors had worked since the trace began, ns. What is left of their work was for
+/// other programs, for interrupts, and for processes that ended between two samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ProcessorShares {
+    /// The traced processes.
+    pub program_ns: u64,
+    /// Processes of this machine with a socket whose other end a traced process has.
+    pub clients_ns: u64,
+    /// Threads of the kernel.
+    pub kernel_ns: u64,
+    /// What made the trace.
+    pub tracer_ns: u64,
+    /// How long threads of the traced processes and of their clients ran.
+    pub ran_ns: u64,
+    /// How long they could have run, but waited for a processor.
+    pub waited_ns: u64,
+}
+
+impl ProcessorShares {
+    /// From this share of all processors on, other programs may have changed what was seen.
+    pub const DISTURBING: f64 = 0.1;
+    /// From this share on of the time that program and clients could have run, waiting for a
+    /// processor matters.
+    const WAITING: f64 = 0.1;
+
+    /// What came since an earlier sample.
+    pub fn since(self, before: ProcessorShares) -> ProcessorShares {
+        let less = |of: fn(&ProcessorShares) -> u64| of(&self).saturating_sub(of(&before));
+        ProcessorShares {
+            program_ns: less(|one| one.program_ns),
+            clients_ns: less(|one| one.clients_ns),
+            kernel_ns: less(|one| one.kernel_ns),
+            tracer_ns: less(|one| one.tracer_ns),
+            ran_ns: less(|one| one.ran_ns),
+            waited_ns: less(|one| one.waited_ns),
+        }
+    }
+
+    /// Of this much work of all processors, ns, what was for none of these.
+    pub fn others_ns(self, busy_ns: u64) -> u64 {
+        [self.program_ns, self.clients_ns, self.kernel_ns, self.tracer_ns]
+            .into_iter()
+            .fold(busy_ns, |left, part| left.saturating_sub(part))
+    }
+
+    /// Whether other programs made calls and the time between them longer: of all the processors'
+    /// time, so much was worked.
+    pub fn is_disturbed(self, busy_ns: u64, all_ns: u64) -> bool {
+        let others = self.others_ns(busy_ns) as f64 >= ProcessorShares::DISTURBING * all_ns as f64;
+        others && self.ran_share().is_none_or(|ran| 1.0 - ran >= ProcessorShares::WAITING)
+    }
+
+    /// The share of the time that program and clients ran of the time that they could have run;
+    /// `None` where the kernel does not count it, or nothing ran.
+    pub fn ran_share(self) -> Option<f64> {
+        (self.ran_ns > 0).then(|| self.ran_ns as f64 / (self.ran_ns as f64 + self.waited_ns as f64))
+    }
+}
+
+/// A program that is neither traced nor a client of what is, and worked meanwhile.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ProgramBeside {
+    /// The name of its processes.
+    pub name: String,
+    /// Their processor time, ns.
+    pub used_ns: u64,
 }
 
 /// The last thing in the file of a whole trace.
@@ -165,6 +236,10 @@ pub struct End {
     /// nobody looked, or tracing itself kept them busy.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub processors: Vec<ProcessorSample>,
+    /// The programs beside that worked most, most first; empty where nobody looked, or names are
+    /// hidden.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<ProgramBeside>,
     /// What is not in the trace.
     #[serde(default)]
     pub unseen: Vec<Unseen>,
@@ -182,5 +257,22 @@ impl End {
         let all = all_read.saturating_add(all_written);
         let seen = seen_read.min(all_read).saturating_add(seen_written.min(all_written));
         (all > 0).then(|| (all - seen) as f64 / all as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn others_disturb_who_has_to_wait_for_a_processor() {
+        let shares = |others: u64, waited_ns: u64| {
+            let ran_ns = if waited_ns == u64::MAX { 0 } else { 100 };
+            ProcessorShares { program_ns: 90 - others, ran_ns, waited_ns, ..ProcessorShares::default() }
+        };
+        for (others, waited_ns, is_disturbed) in [(20, 30, true), (20, 5, false), (5, 30, false), (20, u64::MAX, true)]
+        {
+            assert_eq!(shares(others, waited_ns).is_disturbed(90, 100), is_disturbed, "{others} {waited_ns}");
+        }
     }
 }

@@ -25,7 +25,9 @@ mod role;
 mod writer;
 
 pub use call::{Call, Effect};
-pub use facts::{DeviceBytes, End, Facts, File, FileKind, ProcessorSample, Thread, Unseen};
+pub use facts::{
+    DeviceBytes, End, Facts, File, FileKind, ProcessorSample, ProcessorShares, ProgramBeside, Thread, Unseen,
+};
 pub use frame::{MARK, forged};
 pub use operation::{Flags, NO_FILE, Operation};
 pub use ordered::Ordered;

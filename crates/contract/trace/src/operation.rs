@@ -1,6 +1,6 @@
 //! One operation of a trace.
 
-use crate::Call;
+use crate::{Call, Effect};
 
 /// The file of an operation that has none (`sync`).
 pub const NO_FILE: u32 = u32::MAX;
@@ -24,7 +24,8 @@ pub struct Operation {
     /// Where it began in the file, bytes; `None` where that is not known or means nothing. Of
     /// `lseek`, where the position was set.
     pub offset: Option<u64>,
-    /// The bytes that were asked for.
+    /// The bytes that were asked for, which may be far more than there are: a program that copies a
+    /// file may ask for 2^63 - 1.
     pub length: u64,
     /// Bytes moved, or 0; an error as its negative number (errno(3)).
     pub result: i64,
@@ -36,6 +37,11 @@ impl Operation {
     /// Bytes that were moved.
     pub fn bytes(&self) -> u64 {
         if self.call.moves_data() { u64::try_from(self.result).unwrap_or(0) } else { 0 }
+    }
+
+    /// Whether it was to read or write and moved no byte: it failed, or read at the end of a file.
+    pub fn moved_nothing(&self) -> bool {
+        matches!(self.call.effect(), Effect::Read | Effect::Write) && self.bytes() == 0
     }
 
     /// Whether the kernel said no.

@@ -132,11 +132,14 @@ fn follow(job: &Job<'_>) -> Option<FollowPlan> {
 fn think(job: &Job<'_>) -> Option<ThinkPlan> {
     let pause_ns = job.time_ns("thinktime");
     let spin_ns = job.time_ns("thinktime_spin");
+    let work_ns = job.time_ns("thinktime_work");
     let blocks = job.count("thinktime_blocks").max(1);
     let issue = job.word("thinktime_blocks_type") == "issue";
     let io_time_ns = job.time_ns("thinktime_iotime");
     if pause_ns == 0 {
-        for name in ["thinktime_spin", "thinktime_blocks", "thinktime_blocks_type", "thinktime_iotime"] {
+        for name in
+            ["thinktime_spin", "thinktime_work", "thinktime_blocks", "thinktime_blocks_type", "thinktime_iotime"]
+        {
             if job.has(name) {
                 job.warn(name, format!("{name} has no effect without thinktime"), "");
             }
@@ -146,6 +149,10 @@ fn think(job: &Job<'_>) -> Option<ThinkPlan> {
     if spin_ns > pause_ns {
         job.warn("thinktime_spin", "thinktime_spin is longer than thinktime, so thinktime is used", "");
     }
+    if work_ns > 0 && spin_ns == 0 {
+        job.warn("thinktime_work", "thinktime_work has no effect without thinktime_spin", "");
+    }
+    let work_ns = if spin_ns == 0 { 0 } else { work_ns };
     let trigger = if issue { ThinkTrigger::Issue } else { ThinkTrigger::Complete };
-    Some(ThinkPlan { pause_ns, spin_ns: spin_ns.min(pause_ns), blocks, trigger, io_time_ns })
+    Some(ThinkPlan { pause_ns, spin_ns: spin_ns.min(pause_ns), work_ns, blocks, trigger, io_time_ns })
 }

@@ -25,6 +25,7 @@ const JOBS: &[&str] = &[
     "size=10% filename=/data/big rw=randread offset=1% norandommap",
     "size=1m rw=read runtime=60 thinktime=1ms steadystate_duration=10 cpus_allowed=0-1 mem=shmhuge",
     "size=1m rw=read write_lat_log=l write_bw_log=l write_iops_log=l write_hist_log=l log_hist_msec=1s log_avg_msec=100",
+    "size=1m rw=read thinktime=1ms thinktime_spin=500us",
     "size=1m rw=read rate_iops=100 arrivals_repeat=0",
     "size=1m rw=read arrivals=trace",
     "read_iolog=trace.log",

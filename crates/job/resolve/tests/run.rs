@@ -145,6 +145,9 @@ fn pace() {
     let think = think.expect("given");
     assert_eq!((think.pause_ns, think.spin_ns, think.blocks), (100_000, 100_000, 4));
     assert_eq!(think.trigger, ThinkTrigger::Issue);
+    let work = |text: &str| worker(text).pacing.think.expect("given").work_ns;
+    assert_eq!(work("size=1m thinktime=100 thinktime_spin=80 thinktime_work=70"), 70_000);
+    assert_eq!(work("size=1m thinktime=100 thinktime_work=70"), 0, "nothing spins");
     let cases = [
         ("size=1m rate=1m rate_iops=100", "cannot be combined"),
         ("size=1m rate=1m rate_min=2m", "more than rate"),

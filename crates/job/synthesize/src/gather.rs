@@ -139,12 +139,14 @@ pub(crate) fn gather<R: Read>(
         seen += 1;
         let is_storage = file.is_some_and(|file| file.kind.is_storage()) && operation.file != NO_FILE;
         let role = survey.roles.get(operation.file as usize).copied().unwrap_or_default();
-        let is_known = !matches!(operation.call.effect(), Effect::Other | Effect::Discard) && !operation.has_failed();
+        let is_known = !matches!(operation.call.effect(), Effect::Other | Effect::Discard)
+            && !operation.has_failed()
+            && !operation.moved_nothing();
         let is_kept = is_storage && is_known && role != Role::Program;
         if is_kept {
-            let class = survey.class(role, operation.thread);
+            let class = survey.class(role, operation.thread, operation.file);
             let gathered = all.entry((role, class)).or_default();
-            let lane = if class == ThreadClass::Serial { 0 } else { operation.thread };
+            let lane = if class.takes_turns() { 0 } else { operation.thread };
             gathered.gap(lane, &operation, traced_call_ns, lately.get(&operation.thread));
             gathered.add(lane, &operation, grown.unwrap_or(false));
         }
@@ -192,12 +194,12 @@ impl Gathered {
                 let transfers = &mut self.transfers[usize::from(is_write)];
                 transfers.count += 1;
                 transfers.bytes += operation.bytes();
-                *transfers.sizes.entry(operation.length.max(1)).or_default() += 1;
+                *transfers.sizes.entry(operation.bytes()).or_default() += 1;
                 if has_end {
                     transfers.durations.add(operation.duration_ns);
                 }
                 if let Some(offset) = operation.offset {
-                    transfers.places.add(operation.file, offset, operation.bytes(), operation.length);
+                    transfers.places.add(operation.file, offset, operation.bytes(), operation.bytes());
                     let end = self.files.entry(operation.file).or_default();
                     *end = (offset + operation.bytes()).max(*end);
                 }

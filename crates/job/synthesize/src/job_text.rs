@@ -11,7 +11,7 @@ use iolab_trace::Role;
 use iolab_units::{format_bytes as size_text, rounded_ns};
 
 use crate::model::seconds;
-use crate::{Pace, PlacePattern, ProgramModel, Proportion, Section, SyncRule};
+use crate::{Pace, PlacePattern, ProcessorLoad, ProgramModel, Proportion, Section, SyncRule};
 
 /// From this share of growing writes on, files begin empty.
 const GROWS: f64 = 0.05;
@@ -36,7 +36,7 @@ pub fn job_text(model: &ProgramModel, request: &JobTextRequest<'_>) -> String {
     for section in &model.sections {
         let is_leader = leader == Some(section.name.as_str());
         let follows = model.leader().filter(|_| !is_leader);
-        text += &section_text(section, follows);
+        text += &section_text(section, follows, model.load().and_then(ProcessorLoad::undisturbed_share));
         if is_leader {
             text += &commits(model, section);
         }
@@ -61,12 +61,17 @@ fn head(model: &ProgramModel, request: &JobTextRequest<'_>) -> String {
         let _ = write!(text, ", of {}", plain(program));
     }
     let (from, until) = (seconds(model.stretch.from_ns), seconds(model.stretch.until_ns));
-    let why = if model.told_stretch { "as told" } else { "the longest stretch in which it worked steadily" };
+    let whole = seconds(model.span.length_ns());
+    let digits = if whole < 10.0 { 3 } else { 1 };
+    let why = match () {
+        () if model.told_stretch => "as told",
+        () if model.stretch == model.span => "all of it",
+        () => "the longest stretch in which it worked steadily",
+    };
     let _ = writeln!(
         text,
-        ".\n# Observed: {} from {from:.1} s to {until:.1} s of {:.1} s ({why}).",
+        ".\n# Observed: {} from {from:.digits$} s to {until:.digits$} s of {whole:.digits$} s ({why}).",
         counted(model.operations, "operation"),
-        seconds(model.span.length_ns())
     );
     if model.call_cost_ns > 0.0 {
         let cost = rounded_ns(model.call_cost_ns);
@@ -74,6 +79,7 @@ fn head(model: &ProgramModel, request: &JobTextRequest<'_>) -> String {
     } else {
         text += "# The trace does not say what tracing cost: the time between operations is as it was seen.\n";
     }
+    text += &model.load().map(ProcessorLoad::comment).unwrap_or_default();
     text += "# Limits in brackets are at 95 %. Lines with #iolab: are comments to fio and options to iolab.\n\n";
     let _ = write!(
         text,
@@ -88,7 +94,7 @@ fn plain(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { '?' } else { letter }).collect()
 }
 
-fn section_text(section: &Section, follows: Option<&Section>) -> String {
+fn section_text(section: &Section, follows: Option<&Section>, undisturbed: Option<f64>) -> String {
     let seen = &section.seen;
     let [reads, writes] = &seen.transfers;
     let mut text = format!(
@@ -123,7 +129,7 @@ fn section_text(section: &Section, follows: Option<&Section>) -> String {
     sizes(&mut text, section);
     files(&mut text, section);
     syncs(&mut text, section);
-    pace(&mut text, section, follows);
+    pace(&mut text, section, follows, undisturbed);
     text
 }
 
@@ -143,13 +149,16 @@ fn workers(text: &mut String, section: &Section) {
 fn pattern(text: &mut String, section: &Section) {
     let [reads, writes] = &section.seen.transfers;
     let places = if writes.count >= reads.count { &writes.places } else { &reads.places };
-    let _ = writeln!(
-        text,
-        "# begin where the one before ended: {}; within it: {}; at its beginning: {}",
-        places.share(places.onward).text(),
-        places.share(places.tail).text(),
-        places.share(places.again).text()
-    );
+    let _ = match places.followers {
+        0 => writeln!(text, "# each file in one go"),
+        _ => writeln!(
+            text,
+            "# begin where the one before ended: {}; within it: {}; at its beginning: {}",
+            places.share(places.onward).text(),
+            places.share(places.tail).text(),
+            places.share(places.again).text()
+        ),
+    };
     let sequential = section.word;
     match &section.pattern {
         PlacePattern::Sequential => {
@@ -238,7 +247,8 @@ fn files(text: &mut String, section: &Section) {
     let _ =
         writeln!(text, "# files: {}, {} in all", section.seen.files.len(), rounded_bytes(section.size_bytes as f64));
     if section.files > 1 {
-        let _ = writeln!(text, "nrfiles={}\nfile_service_type=random", section.files);
+        let order = if section.pattern == PlacePattern::Sequential { "sequential" } else { "random" };
+        let _ = writeln!(text, "nrfiles={}\nfile_service_type={order}", section.files);
     }
     let _ = writeln!(text, "size={}", size_text(size));
     let reads = &section.seen.transfers[0];
@@ -299,7 +309,7 @@ fn syncs(text: &mut String, section: &Section) {
     }
 }
 
-fn pace(text: &mut String, section: &Section, follows: Option<&Section>) {
+fn pace(text: &mut String, section: &Section, follows: Option<&Section>, undisturbed: Option<f64>) {
     if let Some(leader) = follows {
         let jobs = f64::from(section.jobs);
         let every = leader.transfers_per_s / section.transfers_per_s.max(1e-9) * jobs;
@@ -346,6 +356,14 @@ fn pace(text: &mut String, section: &Section, follows: Option<&Section>) {
                     text,
                     "# assumed: it {rest}. fio sleeps, since its spinning is not to be relied on.\n#iolab: thinktime_spin={spin_us}us"
                 );
+                if let Some(undisturbed) = undisturbed {
+                    let work_us = (spin_us as f64 * undisturbed).round().max(1.0);
+                    let _ = writeln!(
+                        text,
+                        "# ends when it has had a processor for as long as this takes without the work of other programs\n\
+                         #iolab: thinktime_work={work_us}us"
+                    );
+                }
             }
         }
     }

@@ -22,7 +22,7 @@ mod roles;
 mod section;
 mod survey;
 
-pub use computing::Computing;
+pub use computing::{Computing, LoadShares, ProcessorLoad};
 pub use estimate::{Proportion, Typical};
 pub use gather::Gathered;
 pub use job_text::{JobTextRequest, job_text};

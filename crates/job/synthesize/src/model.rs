@@ -6,7 +6,7 @@ use iolab_trace::{Facts, Ordered, Role};
 
 use crate::gather::gather;
 use crate::section::Source;
-use crate::{Computing, RoleRules, Section, Survey, TraceStretch};
+use crate::{Computing, ProcessorLoad, RoleRules, Section, Survey, TraceStretch};
 
 /// A section with less than this share of the transfers, of the bytes and of the syncs is left out.
 const LEAST_SHARE: f64 = 0.01;
@@ -52,7 +52,8 @@ pub struct ProgramModel {
     pub sections: Vec<Section>,
     /// What was too little for a section.
     pub left_out: Vec<Section>,
-    /// What else kept the processors busy.
+    /// What was computed beside all that; absent where the trace does not say what the processors
+    /// did.
     pub computing: Option<Computing>,
     /// Commits for each sync of the first section, where the user told the commits.
     pub commits_per_sync: Option<f64>,
@@ -105,7 +106,8 @@ impl ProgramModel {
             let syncs = survey.syncs_of(first.role);
             (syncs > 0).then_some(commits as f64 / syncs as f64)
         });
-        let computing = second.reader().end().and_then(|end| Computing::of(end, stretch, &sections));
+        let load = second.reader().end().and_then(|end| ProcessorLoad::of(end, stretch));
+        let computing = load.map(|load| Computing::of(&load, &sections, leader_of(&sections)));
         let told_stretch = request.stretch.is_some();
         Ok(ProgramModel {
             facts,
@@ -121,10 +123,19 @@ impl ProgramModel {
         })
     }
 
+    /// What the processors did meanwhile.
+    pub fn load(&self) -> Option<&ProcessorLoad> {
+        self.computing.as_ref().map(|computing| &computing.load)
+    }
+
     /// The section whose syncs are the program's commits, if there is one.
     pub fn leader(&self) -> Option<&Section> {
-        self.sections.first().filter(|first| first.seen.all_syncs() * 10 >= first.seen.all_transfers())
+        leader_of(&self.sections)
     }
+}
+
+fn leader_of(sections: &[Section]) -> Option<&Section> {
+    sections.first().filter(|first| first.seen.all_syncs() * 10 >= first.seen.all_transfers())
 }
 
 /// ns as seconds.

@@ -37,6 +37,8 @@ pub struct RolesError(String);
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Deeds {
     pub(crate) reads: u64,
+    /// Reads that begin where the last one ended, or within it; the first one of a file does.
+    pub(crate) reads_onward: u64,
     pub(crate) writes: u64,
     pub(crate) syncs: u64,
     /// Writes that begin where the last one ended, or within it.
@@ -67,11 +69,11 @@ impl RoleRules {
 }
 
 fn by_deeds(deeds: &Deeds) -> Role {
-    let Deeds { reads, writes, syncs, onward, emptied } = *deeds;
+    let Deeds { reads, reads_onward, writes, syncs, onward, emptied } = *deeds;
     match () {
         () if writes > 0 && syncs * 100 >= writes * LOG_SYNCS_PERCENT && onward * 10 >= writes * 7 => Role::Log,
         () if emptied && syncs == 0 && writes > 0 => Role::Temporary,
-        () if reads + writes > 0 && onward * 2 < writes.max(1) => Role::Table,
+        () if (onward + reads_onward) * 2 < reads + writes => Role::Table,
         () => Role::Other,
     }
 }

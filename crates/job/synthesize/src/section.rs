@@ -150,8 +150,8 @@ impl Section {
         let pattern = pattern(if writes.count >= reads.count { &writes.places } else { &reads.places });
         let kind = match class {
             ThreadClass::Serial => "",
-            ThreadClass::Readers => "_read",
-            ThreadClass::Writers => "_write",
+            ThreadClass::Readers | ThreadClass::SerialReads => "_read",
+            ThreadClass::Writers | ThreadClass::SerialWrites => "_write",
             ThreadClass::Mixed => "_mixed",
         };
         Section {
@@ -160,7 +160,7 @@ impl Section {
             class,
             threads,
             word: word(reads.count, writes.count),
-            jobs: if class == ThreadClass::Serial { 1 } else { threads },
+            jobs: if class.takes_turns() { 1 } else { threads },
             engine: engine.0,
             depth,
             direct: Proportion { count: seen.direct, of: transfers }.value() > MOSTLY,
@@ -226,6 +226,10 @@ fn sync_rule(seen: &Gathered) -> SyncRule {
 }
 
 fn pattern(places: &Places) -> PlacePattern {
+    if places.followers == 0 {
+        // Each file in one go.
+        return PlacePattern::Sequential;
+    }
     let share = |count: u64| places.share(count).value();
     let tail = places.usual_tail().unwrap_or(0);
     // A tail as long as all there was is the same place again, and moves only if some write is

@@ -16,6 +16,8 @@ use crate::roles::{Deeds, RoleRules};
 /// A slot of the activity, ns; doubled when there are too many slots.
 const SLOT_NS: u64 = 100_000_000;
 const MOST_SLOTS: usize = 1 << 14;
+/// A trace shorter than this is one stretch, ns.
+const SHORT_NS: u64 = 2_000_000_000;
 /// A slot belongs to the stretch if it has this share of a busy slot's activity.
 const ACTIVE_SHARE: f64 = 0.25;
 /// Up to this number of quiet slots do not end a period of activity.
@@ -54,6 +56,10 @@ impl TraceStretch {
 pub enum ThreadClass {
     /// One at a time, whichever thread it is.
     Serial,
+    /// The same, on files that are only read, of a role that others of its files are written in.
+    SerialReads,
+    /// The same, on files that are only written.
+    SerialWrites,
     /// Threads that mostly read.
     Readers,
     /// Threads that mostly write.
@@ -62,14 +68,21 @@ pub enum ThreadClass {
     Mixed,
 }
 
+impl ThreadClass {
+    /// Whether operations come one at a time, so that one worker does them all.
+    pub(crate) fn takes_turns(self) -> bool {
+        matches!(self, ThreadClass::Serial | ThreadClass::SerialReads | ThreadClass::SerialWrites)
+    }
+}
+
 /// What the first reading found.
 #[derive(Debug, Default)]
 pub struct Survey {
     slots: Vec<[u64; 2]>,
     slot_ns: u64,
     deeds: Vec<Deeds>,
-    /// End of the last write, by file.
-    write_ends: HashMap<u32, (u64, u64)>,
+    /// Begin and end of the last read and of the last write, by file.
+    ends: HashMap<(u32, bool), (u64, u64)>,
     /// Reads and writes, by file and thread.
     uses: HashMap<(u32, u32), [u64; 2]>,
     /// By file: threads' overlap is judged by role, which is known at the end only.
@@ -121,6 +134,9 @@ impl Survey {
         if file == NO_FILE || !is_storage {
             return;
         }
+        if operation.moved_nothing() {
+            return;
+        }
         if self.deeds.len() <= file as usize {
             self.deeds.resize(file as usize + 1, Deeds::default());
         }
@@ -128,14 +144,20 @@ impl Survey {
         let effect = operation.call.effect();
         let is_durable = operation.flags.has(Flags::DATA_SYNC) || operation.flags.has(Flags::FILE_SYNC);
         match effect {
-            Effect::Read => deeds.reads += 1,
-            Effect::Write => {
-                deeds.writes += 1;
-                deeds.syncs += u64::from(is_durable);
-                if let Some(offset) = operation.offset {
-                    let (begin, end) = self.write_ends.get(&file).copied().unwrap_or((offset, offset));
-                    deeds.onward += u64::from(begin <= offset && offset <= end);
-                    self.write_ends.insert(file, (offset, offset + operation.bytes()));
+            Effect::Read | Effect::Write => {
+                let is_write = effect == Effect::Write;
+                let onward = operation.offset.is_some_and(|offset| {
+                    let last = (offset, offset + operation.bytes());
+                    let (begin, end) = self.ends.insert((file, is_write), last).unwrap_or((offset, offset));
+                    begin <= offset && offset <= end
+                });
+                if is_write {
+                    deeds.writes += 1;
+                    deeds.syncs += u64::from(is_durable);
+                    deeds.onward += u64::from(onward);
+                } else {
+                    deeds.reads += 1;
+                    deeds.reads_onward += u64::from(onward);
                 }
             }
             Effect::Sync => deeds.syncs += u64::from(operation.call != Call::SyncFileRange),
@@ -194,9 +216,18 @@ impl Survey {
     }
 
     /// The class of a thread on files of a role.
-    pub(crate) fn class(&self, role: Role, thread: u32) -> ThreadClass {
+    pub(crate) fn class(&self, role: Role, thread: u32, file: u32) -> ThreadClass {
         if self.serial.get(&role).copied().unwrap_or(true) {
-            return ThreadClass::Serial;
+            // A program of no known kind may read some files and write others: a copy is no mix of
+            // reads and writes on the same files.
+            let Some(deeds) = self.deeds.get(file as usize).filter(|_| role == Role::Other) else {
+                return ThreadClass::Serial;
+            };
+            return match (deeds.reads, deeds.writes) {
+                (_, 0) => ThreadClass::SerialReads,
+                (0, _) => ThreadClass::SerialWrites,
+                _ => ThreadClass::Serial,
+            };
         }
         self.classes.get(&(role, thread)).copied().unwrap_or(ThreadClass::Mixed)
     }
@@ -232,6 +263,10 @@ impl Survey {
     /// The stretch in which the program did its work.
     pub fn busy_stretch(&self) -> Option<TraceStretch> {
         let whole = self.span()?;
+        if whole.length_ns() < SHORT_NS {
+            // A command that does its work and ends: a stall of the disk is no other kind of work.
+            return Some(whole);
+        }
         let sum = |which: usize| self.slots.iter().map(|slot| slot[which]).sum::<u64>();
         let which = usize::from(sum(0) * 100 < sum(1) * SYNCS_PERCENT);
         let mut busy: Vec<u64> = self.slots.iter().map(|slot| slot[which]).filter(|count| *count > 0).collect();

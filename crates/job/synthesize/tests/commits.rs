@@ -1,7 +1,10 @@
 //! Traces of programs whose doing is known become the job that says so.
 
 use iolab_synthesize::{JobTextRequest, ModelRequest, PlacePattern, ProgramModel, RoleRules, SyncRule, job_text};
-use iolab_trace::{Call, End, Facts, File, Flags, Operation, Ordered, Reader, Role, Thread, Writer};
+use iolab_trace::{
+    Call, End, Facts, File, Flags, Operation, Ordered, ProcessorSample, ProcessorShares, ProgramBeside, Reader, Role,
+    Thread, Writer,
+};
 
 const WINDOW: usize = 64;
 const COST_NS: u64 = 10_000;
@@ -49,7 +52,11 @@ impl Program {
     }
 
     fn model(self, request: &ModelRequest) -> ProgramModel {
-        let end = End { elapsed_ns: self.now_ns, ..End::default() };
+        self.model_to(request, End::default())
+    }
+
+    fn model_to(self, request: &ModelRequest, end: End) -> ProgramModel {
+        let end = End { elapsed_ns: self.now_ns, ..end };
         let bytes = self.writer.finish(end).unwrap();
         let read = || Ordered::new(Reader::new(bytes.as_slice()).unwrap(), WINDOW);
         ProgramModel::of(&mut read(), &mut read(), request).unwrap()
@@ -120,6 +127,50 @@ fn a_server_that_commits() {
     assert!(!said.contains("numjobs"), "{said}");
 }
 
+/// A server that ran for four fifths of the time that it could have, and its clients, kept 0.9 of
+/// two processors busy; other programs kept a whole one.
+#[test]
+fn a_server_beside_other_programs() {
+    let second = 1_000_000_000_u64;
+    let sample = |at: u64| ProcessorSample {
+        time_ns: at * second,
+        busy_ns: at * second * 19 / 10,
+        idle_ns: at * second / 10,
+        switches: 10_000 * at,
+        shares: Some(ProcessorShares {
+            program_ns: at * second / 2,
+            clients_ns: at * second * 4 / 10,
+            ran_ns: 8 * at,
+            waited_ns: 2 * at,
+            ..ProcessorShares::default()
+        }),
+    };
+    let program = server();
+    let last = program.now_ns / second + 1;
+    let beside = vec![ProgramBeside { name: "cc".into(), used_ns: last * second }];
+    let end = End { processors: (0..=last).map(sample).collect(), beside, ..End::default() };
+    let model = program.model_to(&ModelRequest::default(), end);
+    let said = text(&model);
+    let number = |before: &str| -> u64 {
+        let line =
+            said.lines().find_map(|line| line.strip_prefix(before)).unwrap_or_else(|| panic!("{before}: {said}"));
+        line.trim_end_matches("us").parse().unwrap()
+    };
+    let (spin_us, work_us) = (number("#iolab: thinktime_spin="), number("#iolab: thinktime_work="));
+    // It waited for a fifth of the time, for others in 1.0 of 1.9 times.
+    assert!(work_us.abs_diff(spin_us * 17 / 19) <= 1, "{work_us} of {spin_us}");
+    assert_eq!(number("#iolab: cpu_busy="), 45);
+    for line in [
+        "#iolab: cpu_busy_by=run",
+        "# Of 2 processors, 0.50 worked for the program, 0.40 for its clients, 0.00 for the kernel, 0.00 for the tracer, 1.00 for others.",
+    ] {
+        assert!(said.lines().any(|one| one == line), "{line} in\n{said}");
+    }
+    assert!(said.contains("# NOT TO BE RELIED ON: other programs (cc) used 1.00 of 2 processors"), "{said}");
+    let alone = text(&server().model(&ModelRequest::default()));
+    assert!(!alone.contains("thinktime_work") && !alone.contains("RELIED") && !alone.contains("cpuio"), "{alone}");
+}
+
 #[test]
 fn threads_side_by_side_and_places_again() {
     let mut program = Program::new(&[("/db/base/5/1", 64 << 20), ("/x/own", 4096)], 4);
@@ -150,6 +201,33 @@ fn threads_side_by_side_and_places_again() {
         assert!(said.lines().any(|one| one == line), "{line} in\n{said}");
     }
     assert!(model.leader().is_none(), "nothing is synced");
+}
+
+/// `cp` asks to copy as much as there may be, and once more to see the end of the file.
+#[test]
+fn a_copy_has_the_sizes_that_were_moved() {
+    const FILE_BYTES: u64 = 3_000_000;
+    let mut program = Program::new(&[("/from/1", FILE_BYTES), ("/from/2", FILE_BYTES), ("/to/1", 0), ("/to/2", 0)], 1);
+    for file in 0..2 {
+        for moved in [FILE_BYTES, 0] {
+            program.now_ns += COST_NS;
+            for (call, file) in [(Call::CopyRead, file), (Call::CopyWrite, file + 2)] {
+                let offset = Some(FILE_BYTES - moved);
+                let (time_ns, flags) = (program.now_ns, Flags::default());
+                let (length, result) = (1 << 58, moved as i64);
+                let duration_ns = 1_000_000;
+                let one = Operation { time_ns, duration_ns, thread: 0, call, file, offset, length, result, flags };
+                program.writer.operation(&one).unwrap();
+            }
+            program.now_ns += 1_000_000;
+        }
+    }
+    let said = text(&program.model(&ModelRequest::default()));
+    assert!(said.contains(" s (all of it).") && said.contains("# each file in one go\n"), "{said}");
+    for line in ["[other_read]", "rw=read", "[other_write]", "rw=write", "size=5860k", "file_service_type=sequential"] {
+        assert!(said.lines().any(|one| one == line), "{line} in\n{said}");
+    }
+    assert_eq!(said.lines().filter(|line| *line == "bs=3000000").count(), 2, "{said}");
 }
 
 #[test]

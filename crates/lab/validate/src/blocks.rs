@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use iolab_activity::Failure;
 use iolab_clock::Clock;
 use iolab_histogram::SparseHistogram;
-use iolab_observe::{DeviceSampler, System};
+use iolab_observe::{CpuActivity, DeviceSampler, System};
 use iolab_pipeline::{Pipeline, Planned};
 use iolab_plan::{Direction, WorkerPlan};
 use iolab_recording::{DeviceUse, Recording, WorkerOutcome};
@@ -58,6 +58,35 @@ pub struct Block {
     pub commits_per_s: f64,
     /// The devices meanwhile.
     pub device: DeviceRates,
+    /// The share of the processors' time that programs beside the job used; not known of the
+    /// application, whose server is a program beside.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub others: Option<f64>,
+}
+
+/// What the processors had done at a moment, and how much of it for this process with all that it
+/// made, and for the kernel.
+#[derive(Debug, Clone, Copy)]
+struct Worked {
+    all: CpuActivity,
+    known_ns: u64,
+}
+
+impl Worked {
+    fn until_now(system: &System) -> Option<Worked> {
+        let own = std::process::id() as i32;
+        let known = system.processes().into_iter().filter(|one| one.is_kernel || one.id == own);
+        let known_ns = known.map(|one| one.used_ns + if one.id == own { one.children_ns } else { 0 }).sum();
+        Some(Worked { all: system.cpu_activity()?, known_ns })
+    }
+
+    /// The share of the time since then that other programs used.
+    fn others_until(self, now: Worked) -> Option<f64> {
+        let all = now.all.since(self.all);
+        let others_ns = all.busy_ns.saturating_sub(now.known_ns.saturating_sub(self.known_ns));
+        let all_ns = all.busy_ns + all.idle_ns;
+        (all_ns > 0).then(|| others_ns as f64 / all_ns as f64)
+    }
 }
 
 /// All blocks of the job.
@@ -96,22 +125,26 @@ pub fn take_turns(
     let planned = pipeline.plan_words(request.words)?;
     let paths: Vec<PathBuf> =
         planned.plan.workers.iter().flat_map(|worker| &worker.files).map(|file| PathBuf::from(&file.path)).collect();
+    let system = System::live();
     let (mut runs, mut observed) = (JobRuns::default(), Vec::new());
     for block in 0..request.blocks {
         // Who comes first changes, so that a trend helps neither.
         for turn in 0..2 {
             let label = format!("block {} of {}", block + 1, request.blocks);
             if (turn + block) % 2 == 1 {
+                let before = Worked::until_now(&system);
                 let recording = run(pipeline, &planned, &format!("{label}: the job"))?;
                 if recording.interrupted {
                     return Ok(None);
                 }
-                runs.add(&recording);
+                let others = before.zip(Worked::until_now(&system)).and_then(|(before, now)| before.others_until(now));
+                runs.add(&recording, others);
             } else if let Some(application) = request.application {
                 pipeline.console.status(&format!("{label}: the application"));
-                let sampler = DeviceSampler::start(&System::live(), &paths, clock.now_ns());
+                let sampler = DeviceSampler::start(&system, &paths, clock.now_ns());
                 let (commits_per_s, _) = application.run(&clock)?;
-                observed.push(Block { commits_per_s, device: DeviceRates::of(&sampler.finish(clock.now_ns())) });
+                let device = DeviceRates::of(&sampler.finish(clock.now_ns()));
+                observed.push(Block { commits_per_s, device, others: None });
             }
         }
     }
@@ -140,7 +173,7 @@ fn run(pipeline: &Pipeline<'_>, planned: &Planned, label: &str) -> Result<Record
 }
 
 impl JobRuns {
-    fn add(&mut self, recording: &Recording) {
+    fn add(&mut self, recording: &Recording, others: Option<f64>) {
         let is_told = |plan: &WorkerPlan| plan.measurement.commits_per_sync.is_some();
         let any_told = recording.plan.workers.iter().any(is_told);
         let mut commits_per_s = 0.0;
@@ -159,6 +192,23 @@ impl JobRuns {
             transfers_per_s += per_s(worker.directions.iter().map(|direction| direction.ios).sum());
         }
         let rate = if commits_per_s > 0.0 { commits_per_s } else { transfers_per_s };
-        self.blocks.push(Block { commits_per_s: rate, device: DeviceRates::of(&recording.devices) });
+        self.blocks.push(Block { commits_per_s: rate, device: DeviceRates::of(&recording.devices), others });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_others_worked_is_what_is_left() {
+        let worked = |busy_ns: u64, idle_ns: u64, known_ns: u64| Worked {
+            all: CpuActivity { busy_ns, idle_ns, switches: 0 },
+            known_ns,
+        };
+        let before = worked(100, 100, 50);
+        assert_eq!(before.others_until(worked(160, 140, 90)), Some(0.2));
+        assert_eq!(before.others_until(worked(160, 140, 190)), Some(0.0), "ticks are coarse");
+        assert_eq!(before.others_until(before), None);
     }
 }

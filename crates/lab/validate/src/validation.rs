@@ -9,6 +9,8 @@ use serde::Serialize;
 use crate::{Block, Fingerprint, JobRuns, kolmogorov_smirnov};
 
 const CONFIDENCE: f64 = 0.95;
+/// From this share of the processors' time on, other programs have changed what was measured.
+const DISTURBING: f64 = iolab_trace::ProcessorShares::DISTURBING;
 /// A prediction this near is a good one.
 const NEAR: f64 = 0.15;
 
@@ -92,6 +94,17 @@ impl Validation {
         self.prediction = Prediction::of(&rates(&job.blocks), &rates(application)).or(self.prediction);
         self.job_blocks = job.blocks.clone();
         self.application_blocks = application.to_vec();
+        let others: Vec<f64> = job.blocks.iter().filter_map(|block| block.others).collect();
+        if let (Some(middle), Some(most)) = (iolab_statistics::median(&others), others.iter().copied().reduce(f64::max))
+            && most >= DISTURBING
+        {
+            self.notes.push(format!(
+                "other programs used {} of the processors' time while the job ran, {} in the worst block: rates are of a \
+                 busy machine, and differ from block to block",
+                percent(middle),
+                percent(most)
+            ));
+        }
         type DeviceFigure = (&'static str, fn(&Block) -> f64, fn(f64) -> String);
         let figures: [DeviceFigure; 4] = [
             ("device writes/s", |block| block.device.writes_per_s, |value| format!("{value:.0}")),

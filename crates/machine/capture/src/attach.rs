@@ -11,10 +11,12 @@
 //! are tracked from then on. Records for which a ring had no room are counted and reported in the
 //! trace.
 
+mod clients;
 mod family;
 mod followed;
 mod number_filter;
 mod processors;
+mod programs;
 mod watched;
 
 use std::io::{self, Write};
@@ -31,6 +33,7 @@ use family::{family, threads_of};
 use followed::{Event, Followed, What};
 use number_filter::number_filter;
 use processors::Processors;
+use programs::Programs;
 use watched::Watched;
 
 /// Time between two passes over the rings, ns.
@@ -138,7 +141,7 @@ pub fn attach(request: AttachRequest<'_>) -> Result<Attached, AttachError> {
     })?;
     let mut reading = Reading { points, events: Vec::new(), ready: Vec::new(), lost: 0 };
     let interrupts = INTERRUPTS.load(std::sync::atomic::Ordering::Relaxed);
-    let mut processors = Processors::new();
+    let mut processors = Processors::new(Programs::of(&processes, request.children));
     loop {
         let now_ns = clock.now_ns();
         reading.read_all(&mut rings, &mut followed);
@@ -159,6 +162,10 @@ pub fn attach(request: AttachRequest<'_>) -> Result<Attached, AttachError> {
     // No more records are taken: what the program does from here on is after the end of the
     // capture.
     reading.hand_over(u64::MAX, &mut [], &mut followed);
+    let (samples, mut beside) = processors.into_samples();
+    if request.anonymous {
+        beside.clear();
+    }
     let (ended, counted) = (watched.have_ended(), watched.counted());
     let mut unseen = followed.finish();
     if reading.lost > 0 {
@@ -169,7 +176,8 @@ pub fn attach(request: AttachRequest<'_>) -> Result<Attached, AttachError> {
         elapsed_ns: clock.now_ns().saturating_sub(start_ns),
         operations: 0,
         devices: Vec::new(),
-        processors: processors.into_samples(),
+        processors: samples,
+        beside,
         read_bytes: counted.map(|counted| (counted.read, recorder.seen.read)),
         written_bytes: counted.map(|counted| (counted.written, recorder.seen.written)),
         unseen,

@@ -102,6 +102,7 @@ pub fn capture(request: CaptureRequest<'_>) -> Result<Captured, CaptureError> {
         devices: Vec::new(),
         // The tracer keeps them busy itself.
         processors: Vec::new(),
+        beside: Vec::new(),
         unseen: ended.unseen,
         outcome: outcome(ended.status, ended.signal, ended.gave_up),
     };

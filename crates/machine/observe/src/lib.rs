@@ -1,5 +1,5 @@
 //! What is known of the machine without measuring it: host facts, the block devices below a path
-//! with their counters, and properties of paths.
+//! with their counters, processes with their processor time, and properties of paths.
 //!
 //! Everything is read from `/proc`, `/sys` and ordinary system calls through [`System`], whose root
 //! can be a fixture tree. What cannot be read is reported as absent, never as an error that stops a
@@ -15,6 +15,7 @@ mod host;
 mod machine;
 mod mounts;
 mod names;
+mod processes;
 mod sampling;
 mod system;
 mod throttling;
@@ -29,6 +30,7 @@ pub use file_id::FileId;
 pub use host::{locked_memory_limit, page_bytes};
 pub use machine::{CpuActivity, CpuTicks};
 pub use mounts::{MountEntry, Swap};
+pub use processes::{ProcessTime, RunAndWait, descendants};
 pub use sampling::Sampler;
 pub use system::System;
 #[cfg(feature = "fixtures")]

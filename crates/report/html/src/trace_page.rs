@@ -96,11 +96,18 @@ fn over_time(picture: &Picture) -> Timeline {
     let counts = ["reads", "writes", "syncs"].iter().enumerate();
     let counts = counts.map(|(kind, name)| series(name, points(&|slot| slot.counts[kind] as f64 / seconds))).collect();
     let panel = |measure: AxisMeasure, series: Vec<TimeSeries>| Panel { measure, series };
+    let has_syncs = picture.slots.iter().any(|slot| slot.counts[2] > 0);
+    let longest_sync = has_syncs.then(|| {
+        panel(
+            AxisMeasure::linear("longest sync", AxisUnit::Nanoseconds),
+            vec![series("syncs", points(&|slot| slot.longest_sync_ns as f64))],
+        )
+    });
     Timeline {
         heading: Heading::new("over-time", "Operations over time"),
         latency: Spacing::Log,
         latencies: Vec::new(),
-        panels: vec![
+        panels: [
             panel(AxisMeasure::linear("operations", AxisUnit::PerSecond), counts),
             panel(
                 AxisMeasure::linear("bytes", AxisUnit::BytesPerSecond),
@@ -110,11 +117,10 @@ fn over_time(picture: &Picture) -> Timeline {
                 AxisMeasure::linear("going on", AxisUnit::Count),
                 vec![series("operations", points(&|slot| slot.busy_ns as f64 / picture.slot_ns as f64))],
             ),
-            panel(
-                AxisMeasure::linear("longest sync", AxisUnit::Nanoseconds),
-                vec![series("syncs", points(&|slot| slot.longest_sync_ns as f64))],
-            ),
-        ],
+        ]
+        .into_iter()
+        .chain(longest_sync)
+        .collect(),
         marks: Vec::new(),
     }
 }

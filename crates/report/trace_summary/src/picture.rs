@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Read};
 
 use iolab_histogram::Histogram;
-use iolab_trace::{Effect, Flags, Operation, Reader};
+use iolab_trace::{Effect, Flags, Operation, Reader, Role};
 
 /// Number of time slots; their length doubles when an operation is beyond the last.
 const SLOTS: usize = 320;
@@ -96,8 +96,10 @@ impl Picture {
             Effect::Sync => 2,
             Effect::Other => return,
         };
-        let is_storage = reader.files().get(operation.file as usize).is_some_and(|file| file.kind.is_storage());
-        if !is_storage || operation.has_failed() {
+        let Some(file) = reader.files().get(operation.file as usize).filter(|file| file.kind.is_storage()) else {
+            return;
+        };
+        if operation.has_failed() || operation.moved_nothing() {
             return;
         }
         let slot = self.slot(operation.time_ns);
@@ -107,7 +109,9 @@ impl Picture {
         if kind == 2 {
             one.longest_sync_ns = one.longest_sync_ns.max(operation.duration_ns);
         }
-        self.spread(operation);
+        if !operation.call.is_second_side() {
+            self.spread(operation);
+        }
         if !operation.flags.has(Flags::END_UNSEEN) {
             self.durations[kind].add(operation.duration_ns);
         }
@@ -116,7 +120,8 @@ impl Picture {
         }
         if kind < 2 {
             *self.sizes[kind].entry(operation.bytes()).or_default() += 1;
-            if let Some(offset) = operation.offset {
+            // Where libraries are read says nothing of what the program does.
+            if let Some(offset) = operation.offset.filter(|_| file.role != Role::Program) {
                 self.place(operation.file, slot as u32, offset);
             }
         }

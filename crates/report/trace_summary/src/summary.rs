@@ -94,13 +94,19 @@ impl Summary {
         if !operation.flags.has(Flags::END_UNSEEN) {
             call.durations.add(operation.duration_ns);
         }
-        call.lengths.add(operation.length);
+        // What was moved, where something was to be: more may have been asked for than there is.
+        if !operation.moved_nothing() {
+            let moves = operation.call.moves_data();
+            call.lengths.add(if moves { operation.bytes() } else { operation.length });
+        }
         let is_sync = operation.call.effect() == Effect::Sync;
         let of_storage = reader.files().get(operation.file as usize).is_some_and(|file| file.kind.is_storage());
         let thread = entry(&mut self.threads, operation.thread);
         thread.count += 1;
         thread.syncs += u64::from(is_sync);
-        thread.busy_ns = thread.busy_ns.saturating_add(operation.duration_ns);
+        if !operation.call.is_second_side() {
+            thread.busy_ns = thread.busy_ns.saturating_add(operation.duration_ns);
+        }
         if of_storage {
             thread.bytes = thread.bytes.saturating_add(operation.bytes());
         }

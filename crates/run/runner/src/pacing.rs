@@ -10,9 +10,10 @@ pub(crate) mod ideal;
 pub(crate) mod keeping;
 pub(crate) mod schedule;
 pub(crate) mod serialize;
+mod think;
 
 use iolab_engine::Op;
-use iolab_plan::{PacingPlan, ThinkPlan, ThinkTrigger};
+use iolab_plan::{PacingPlan, ThinkTrigger};
 use iolab_recording::ScheduleRecording;
 
 use crate::hot_loop::slots::Slot;
@@ -20,6 +21,7 @@ use crate::pacing::following::{Following, Held};
 use crate::pacing::ideal::IdealGenerator;
 use crate::pacing::keeping::{Keeping, Standing};
 use crate::pacing::schedule::Schedule;
+use crate::pacing::think::Think;
 
 /// The pacer's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,22 +105,11 @@ pub(crate) struct Paced {
     following: Option<Following>,
 }
 
-/// Think time: counts operations, then pauses for a while.
-#[derive(Debug)]
-struct Think {
-    plan: ThinkPlan,
-    counted: u32,
-    burst_begun_ns: u64,
-    busy_until_ns: u64,
-    until_ns: u64,
-}
-
 impl Paced {
     /// A pacer for a queue of `depth`; `arrivals` replace the plan's rates.
     pub(crate) fn new(plan: &PacingPlan, arrivals: Option<Schedule>, depth: usize) -> Paced {
         let common = arrivals.is_some();
         let rate = |direction| Schedule::of_rate(plan, direction);
-        let think = |plan| Think { plan, counted: 0, burst_begun_ns: 0, busy_until_ns: 0, until_ns: 0 };
         Paced {
             schedules: if common { [arrivals, None, None] } else { [rate(0), rate(1), rate(2)] },
             common,
@@ -126,7 +117,7 @@ impl Paced {
             ideal: IdealGenerator::new(depth),
             sendable_ns: vec![0; depth].into_boxed_slice(),
             keeping: Keeping::default(),
-            think: plan.think.clone().map(think),
+            think: plan.think.clone().map(Think::of),
             ignore_think_time: plan.ignore_think_time,
             following: None,
         }
@@ -145,7 +136,7 @@ impl Paced {
     /// Nothing is intended before this: the latest operation, and the end of the think time.
     #[inline]
     fn held_until_ns(&self) -> u64 {
-        self.latest_ns.max(self.think.as_ref().map_or(0, |think| think.until_ns))
+        self.latest_ns.max(self.think.as_ref().map_or(0, Think::until_ns))
     }
 
     #[inline]
@@ -206,17 +197,17 @@ impl Pacer for Paced {
         }
         self.latest_ns = now_ns;
         if let Some(think) = &mut self.think {
-            think.burst_begun_ns = now_ns;
-            (think.counted, think.busy_until_ns, think.until_ns) = (0, 0, 0);
+            think.start(now_ns);
         }
         self.keeping.start(now_ns, Standing::default());
     }
 
     fn release(&mut self, op: &Op, now_ns: u64) -> Release {
-        if let Some(think) = &self.think
-            && now_ns < think.until_ns
-        {
-            return Release::Wait(think.until_ns);
+        if let Some(think) = &mut self.think {
+            let until_ns = think.held_until_ns(now_ns);
+            if now_ns < until_ns {
+                return Release::Wait(until_ns);
+            }
         }
         let held_ns = self.held_until_ns();
         if let Some(following) = &mut self.following {
@@ -275,7 +266,7 @@ impl Pacer for Paced {
     }
 
     fn busy_until_ns(&self) -> u64 {
-        self.think.as_ref().map_or(0, |think| think.busy_until_ns)
+        self.think.as_ref().map_or(0, Think::busy_until_ns)
     }
 
     fn paced(&mut self) -> Option<&mut Paced> {
@@ -285,21 +276,10 @@ impl Pacer for Paced {
 
 impl Paced {
     fn think_after(&mut self, trigger: ThinkTrigger, now_ns: u64) {
-        let Some(think) = self.think.as_mut().filter(|think| think.plan.trigger == trigger) else { return };
-        think.counted += 1;
-        let io_time_ns = think.plan.io_time_ns;
-        let by_time = io_time_ns > 0 && now_ns.saturating_sub(think.burst_begun_ns) >= io_time_ns;
-        let by_count = io_time_ns == 0 && think.counted >= think.plan.blocks.max(1);
-        if !by_time && !by_count {
-            return;
-        }
-        think.counted = 0;
-        think.busy_until_ns = now_ns + think.plan.spin_ns;
-        think.until_ns = now_ns + think.plan.pause_ns;
-        think.burst_begun_ns = think.until_ns;
+        let Some(pause_ns) = self.think.as_mut().and_then(|think| think.after(trigger, now_ns)) else { return };
         if self.ignore_think_time {
             for schedule in self.schedules.iter_mut().flatten() {
-                schedule.postpone(think.plan.pause_ns);
+                schedule.postpone(pause_ns);
             }
         }
     }
@@ -309,7 +289,7 @@ impl Paced {
 pub(crate) mod tests {
     use super::*;
     use iolab_engine::OpKind;
-    use iolab_plan::WorkerPlan;
+    use iolab_plan::{ThinkPlan, WorkerPlan};
 
     pub(crate) fn plan() -> PacingPlan {
         let text = include_str!("../../../contract/recording/tests/worker_plan.json");
@@ -374,7 +354,14 @@ pub(crate) mod tests {
 
     #[test]
     fn think_time_follows_every_block_of_completions() {
-        let think = ThinkPlan { pause_ns: 50, spin_ns: 30, blocks: 2, trigger: ThinkTrigger::Complete, io_time_ns: 0 };
+        let think = ThinkPlan {
+            pause_ns: 50,
+            spin_ns: 30,
+            work_ns: 0,
+            blocks: 2,
+            trigger: ThinkTrigger::Complete,
+            io_time_ns: 0,
+        };
         let mut pacer = pacer(&PacingPlan { think: Some(think), ..plan() });
         pacer.completed(&slot(10), 10);
         assert_eq!(pacer.release(&read(), 10), Release::Now);
@@ -387,7 +374,14 @@ pub(crate) mod tests {
 
     #[test]
     fn nothing_is_intended_during_think_time() {
-        let think = ThinkPlan { pause_ns: 50, spin_ns: 0, blocks: 1, trigger: ThinkTrigger::Complete, io_time_ns: 0 };
+        let think = ThinkPlan {
+            pause_ns: 50,
+            spin_ns: 0,
+            work_ns: 0,
+            blocks: 1,
+            trigger: ThinkTrigger::Complete,
+            io_time_ns: 0,
+        };
         let mut pacer = pacer(&PacingPlan { rate_iops: [1_000_000_000, 0, 0], think: Some(think), ..plan() });
         pacer.released(&read(), 0, 0);
         pacer.completed(&slot(10), 10);

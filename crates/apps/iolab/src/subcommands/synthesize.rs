@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use iolab_bounded_read::JOB_FILE;
 use iolab_outputs::OutputKind;
-use iolab_synthesize::{JobTextRequest, ModelRequest, ProgramModel, RoleRules, TraceStretch, job_text};
+use iolab_synthesize::{JobTextRequest, ModelRequest, ProcessorLoad, ProgramModel, RoleRules, TraceStretch, job_text};
 use iolab_trace::Ordered;
 
 use super::capture::trace_file::{open, unreadable};
 use crate::exit::ExitFailure;
 use crate::outputs;
-use crate::printing::print;
+use crate::printing::{complain_for_people, print};
 
 /// Operations that may end during one of them before the order is lost.
 const WINDOW: usize = 1 << 14;
@@ -71,6 +71,9 @@ pub(crate) fn main(arguments: &SynthesizeArguments) -> Result<u8, ExitFailure> {
     let name = arguments.trace.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let said = JobTextRequest { trace: &name, directory: &arguments.directory, runtime_s: arguments.runtime };
     let text = job_text(&model, &said);
+    if let Some(disturbance) = model.load().and_then(ProcessorLoad::disturbance) {
+        complain_for_people(&format!("iolab: synthesize: {disturbance}\n"));
+    }
     let Some(path) = &arguments.output else {
         print(&text)?;
         return Ok(0);

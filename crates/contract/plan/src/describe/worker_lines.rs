@@ -220,7 +220,11 @@ fn pacing(worker: &WorkerPlan, lines: &mut Vec<Line>) {
             0 => format!("{} ({})", counted(think.blocks.into(), "operation"), variant(think.trigger)),
             ns => format!("{} of I/O", time_ns(ns)),
         };
-        format!("{} ({} spinning) after {after}", time_ns(think.pause_ns), time_ns(think.spin_ns))
+        let work = match think.work_ns {
+            0 => String::new(),
+            ns => format!(", until {} of processor time are used", time_ns(ns)),
+        };
+        format!("{} ({} spinning{work}) after {after}", time_ns(think.pause_ns), time_ns(think.spin_ns))
     });
     add(
         lines,

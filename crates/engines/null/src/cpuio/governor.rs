@@ -1,4 +1,5 @@
-//! Keeps all CPUs as busy as asked (`cpu_busy`), whatever else runs.
+//! Keeps CPUs as busy as asked (`cpu_busy`): all that runs on the machine together, or the
+//! processes of this run (`cpu_busy_by`).
 
 use iolab_observe::{CpuActivity, System};
 use iolab_options::Settings;
@@ -7,6 +8,9 @@ use iolab_options::Settings;
 const LOOK_EVERY_NS: u64 = 250_000_000;
 /// Least load, percent: what is multiplied must not become 0.
 const LEAST_LOAD: f64 = 0.1;
+/// Where only this run counts, a job uses at most this many times its `cpuload`: more would take
+/// from other programs what the run cannot get beside them.
+const MOST_OF_OWN: f64 = 1.25;
 
 /// The load of one job, which follows what the CPUs do.
 #[derive(Debug)]
@@ -14,10 +18,21 @@ pub(crate) struct Governor {
     system: System,
     /// Share of the time in which CPUs are to be busy.
     target: f64,
+    /// The process that began this run; `None` where all that runs counts.
+    run: Option<i32>,
     /// Share of one CPU that this job uses, percent.
     load: f64,
-    before: Option<CpuActivity>,
+    most: f64,
+    before: Option<Look>,
     look_at_ns: u64,
+}
+
+/// What had been done until a look.
+#[derive(Debug, Clone, Copy)]
+struct Look {
+    all: CpuActivity,
+    /// Processor time of the run.
+    run_ns: u64,
 }
 
 impl Governor {
@@ -25,8 +40,10 @@ impl Governor {
     pub(crate) fn from_options(options: &Settings) -> Option<Governor> {
         let percent = options.integer("cpu_busy")?;
         let load = options.integer("cpuload").unwrap_or(1) as f64;
-        let (system, before) = (System::live(), None);
-        Some(Governor { system, target: percent as f64 / 100.0, load, before, look_at_ns: 0 })
+        let system = System::live();
+        let run = (options.choice("cpu_busy_by") == Some("run")).then(|| run_of(&system));
+        let most = if run.is_some() { (load * MOST_OF_OWN).min(100.0) } else { 100.0 };
+        Some(Governor { system, target: percent as f64 / 100.0, run, load, most, before: None, look_at_ns: 0 })
     }
 
     /// The load from now on, percent, if it is time to look again.
@@ -35,30 +52,53 @@ impl Governor {
             return None;
         }
         self.look_at_ns = now_ns.saturating_add(LOOK_EVERY_NS);
-        let now = self.system.cpu_activity()?;
-        let share = self.before.replace(now).and_then(|before| now.since(before).busy_share())?;
-        self.load = adjusted(self.load, share, self.target);
+        let run_ns = self.run.map_or(0, |process| used_by_run(&self.system, process));
+        let now = Look { all: self.system.cpu_activity()?, run_ns };
+        let before = self.before.replace(now)?;
+        let all = now.all.since(before.all);
+        let share = match self.run {
+            None => all.busy_share()?,
+            Some(_) => now.run_ns.saturating_sub(before.run_ns) as f64 / (all.busy_ns + all.idle_ns).max(1) as f64,
+        };
+        self.load = adjusted(self.load, share, self.target, self.most);
         Some(self.load)
     }
+}
+
+/// The process that began the run which this worker is part of: the one that forked it, or this
+/// one where workers are threads.
+fn run_of(system: &System) -> i32 {
+    let own = std::process::id() as i32;
+    let parent = system.process_time(own).map_or(own, |process| process.parent);
+    let program = |process: i32| std::fs::read_link(system.path(&format!("proc/{process}/exe"))).ok();
+    if program(own).is_some() && program(parent) == program(own) { parent } else { own }
+}
+
+/// Processor time of a process and of those that it has made, ns.
+fn used_by_run(system: &System, process: i32) -> u64 {
+    let made = system.read(&format!("proc/{process}/task/{process}/children")).unwrap_or_default();
+    let made = made.split_ascii_whitespace().filter_map(|word| word.parse().ok());
+    made.chain([process]).filter_map(|one| system.process_time(one)).map(|one| one.used_ns).sum()
 }
 
 /// The next load, percent. Each job changes its own by the factor that all the work would have to
 /// change by. However many there are, their sum does not overshoot; and the less of all work is
 /// theirs, the more looks they need.
-fn adjusted(load: f64, share: f64, target: f64) -> f64 {
-    (load * target / share.max(0.01)).clamp(LEAST_LOAD, 100.0)
+fn adjusted(load: f64, share: f64, target: f64, most: f64) -> f64 {
+    (load * target / share.max(0.01)).clamp(LEAST_LOAD, most)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use iolab_observe::Fixture;
 
     /// Jobs beside a program that is busy for `other` CPUs of two: how busy all are after 5 s.
     fn settles(jobs: f64, other: f64, target: f64) -> f64 {
         let mut load = 10.0;
         let share = |load: f64| ((other + jobs * load / 100.0) / 2.0).min(1.0);
         for _ in 0..20 {
-            load = adjusted(load, share(load), target);
+            load = adjusted(load, share(load), target, 100.0);
         }
         share(load)
     }
@@ -75,11 +115,41 @@ mod tests {
 
     #[test]
     fn it_looks_four_times_a_second() {
-        let mut governor = Governor { system: System::live(), target: 0.5, load: 10.0, before: None, look_at_ns: 0 };
+        let (system, before) = (System::live(), None);
+        let mut governor = Governor { system, target: 0.5, run: None, load: 10.0, most: 100.0, before, look_at_ns: 0 };
         assert_eq!(governor.look(1_000), None, "the first look has nothing to compare with");
         assert!(governor.before.is_some());
         assert_eq!(governor.look(2_000), None);
         std::thread::sleep(std::time::Duration::from_millis(30));
         assert!(governor.look(1_000 + LOOK_EVERY_NS).is_some_and(|load| load > 0.0));
+    }
+
+    /// A machine of two CPUs after `ticks` of work of each process: the run's two, and another.
+    fn machine(run: u64, worker: u64, other: u64, idle: u64) -> (Fixture, System) {
+        let mut fixture = Fixture::new();
+        for (id, ticks) in [(7, run), (8, worker), (9, other)] {
+            let text = format!("{id} (x) S 1 1 1 0 -1 0 0 0 0 0 {ticks} 0 0 0 20 0 1 0 5 1 1");
+            fixture.file(&format!("proc/{id}/stat"), &text);
+        }
+        fixture.file("proc/7/task/7/children", "8 ");
+        fixture.file("proc/stat", &format!("cpu {} 0 0 {idle} 0 0 0 0 0 0\nctxt 1\n", run + worker + other));
+        let system = fixture.system();
+        (fixture, system)
+    }
+
+    #[test]
+    fn where_only_the_run_counts_others_change_nothing_and_there_is_a_limit() {
+        let (first, system) = machine(10, 10, 10, 10);
+        let (run, before) = (Some(7), None);
+        let mut governor = Governor { system, target: 0.4, run, load: 20.0, most: 25.0, before, look_at_ns: 0 };
+        assert_eq!(governor.look(0), None);
+        // The run has used 40 of 100 ticks, whatever the other did.
+        let (second, system) = machine(20, 40, 50, 30);
+        governor.system = system;
+        assert_eq!(governor.look(LOOK_EVERY_NS), Some(20.0));
+        let (third, system) = machine(25, 55, 100, 60);
+        governor.system = system;
+        assert_eq!(governor.look(2 * LOOK_EVERY_NS), Some(25.0), "20 of 100 ask for twice as much");
+        drop((first, second, third));
     }
 }

@@ -39,6 +39,20 @@ pub const CPUIO_OPTIONS: &[OptionEntry] = &[
         ..OptionEntry::BLANK
     },
     OptionEntry {
+        name: "cpu_busy_by",
+        category: Category::Engine,
+        kind: ValueKind::Choice(&[
+            Choice { name: "all", aliases: &[], summary: "Whatever runs on the machine" },
+            Choice { name: "run", aliases: &[], summary: "The processes of this run only" },
+        ]),
+        default: DefaultValue::Text("all"),
+        summary: "Whose work counts for cpu_busy",
+        details: "With `run`, other programs do not change what the run computes: they slow it down, as they would             slow down the program that it stands for. A job then uses at most a quarter more than cpuload. iolab only:             fio does not have this option.",
+        accepts: &[("all", "all"), ("run", "run")],
+        rejects: &["program", "1"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
         name: "cpumode",
         category: Category::Engine,
         kind: ValueKind::Choice(&[

@@ -122,6 +122,17 @@ pub(super) const TABLE: &[OptionEntry] = &[
         ..OptionEntry::BLANK
     },
     OptionEntry {
+        name: "thinktime_work",
+        category: Category::Rate,
+        kind: ValueKind::Time { unit: TimeUnit::Microseconds },
+        default: DefaultValue::Text("0"),
+        summary: "Processor time that ends the spinning of a pause, microseconds",
+        details: "The spinning of `thinktime_spin` ends when the worker has used this much processor time, instead of when its time is over. So a pause gets longer where the worker waits for a processor, as that of a program does which computes in it. 0 ends it by the clock. iolab only: fio does not have this option; a job file for both has it in a line `#iolab: thinktime_work=90us`.",
+        accepts: &[("90", "90us")],
+        rejects: &["x"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
         name: "thinktime_blocks",
         category: Category::Rate,
         kind: ValueKind::Integer { min: 1, max: u32::MAX as i64 },

@@ -1,7 +1,9 @@
 //! What the processors do while a program is watched.
 
 use iolab_observe::System;
-use iolab_trace::ProcessorSample;
+use iolab_trace::{ProcessorSample, ProgramBeside};
+
+use super::programs::Programs;
 
 /// Between two samples at first, ns.
 const EVERY_NS: u64 = 1_000_000_000;
@@ -11,14 +13,15 @@ const MOST_SAMPLES: usize = 1024;
 /// Samples, from the beginning of a capture.
 pub(super) struct Processors {
     system: System,
+    programs: Programs,
     samples: Vec<ProcessorSample>,
     every_ns: u64,
     next_ns: u64,
 }
 
 impl Processors {
-    pub(super) fn new() -> Processors {
-        Processors { system: System::live(), samples: Vec::new(), every_ns: EVERY_NS, next_ns: 0 }
+    pub(super) fn new(programs: Programs) -> Processors {
+        Processors { system: System::live(), programs, samples: Vec::new(), every_ns: EVERY_NS, next_ns: 0 }
     }
 
     /// Takes a sample, if it is time or the last chance.
@@ -29,7 +32,8 @@ impl Processors {
         self.next_ns = time_ns.saturating_add(self.every_ns);
         if let Some(now) = self.system.cpu_activity() {
             let (busy_ns, idle_ns, switches) = (now.busy_ns, now.idle_ns, now.switches);
-            self.add(ProcessorSample { time_ns, busy_ns, idle_ns, switches });
+            let shares = Some(self.programs.look(&self.system));
+            self.add(ProcessorSample { time_ns, busy_ns, idle_ns, switches, shares });
         }
     }
 
@@ -45,8 +49,9 @@ impl Processors {
         self.samples.push(sample);
     }
 
-    pub(super) fn into_samples(self) -> Vec<ProcessorSample> {
-        self.samples
+    /// The samples, and the programs beside that worked most.
+    pub(super) fn into_samples(self) -> (Vec<ProcessorSample>, Vec<ProgramBeside>) {
+        (self.samples, self.programs.beside())
     }
 }
 
@@ -56,14 +61,14 @@ mod tests {
 
     #[test]
     fn samples_come_every_second_and_at_the_end_and_are_bounded() {
-        let mut processors = Processors::new();
+        let mut processors = Processors::new(Programs::of(&[std::process::id() as i32], false));
         for time_ns in (0..=2_500_000_000).step_by(5_000_000) {
             processors.look(time_ns, time_ns == 2_500_000_000);
         }
         let times: Vec<u64> = processors.samples.iter().map(|sample| sample.time_ns / 1_000_000).collect();
         assert_eq!(times, [0, 1000, 2000, 2500]);
 
-        let mut processors = Processors::new();
+        let mut processors = Processors::new(Programs::of(&[std::process::id() as i32], false));
         for second in 0..5000 {
             let time_ns = second * EVERY_NS;
             if time_ns >= processors.next_ns {
@@ -71,7 +76,7 @@ mod tests {
                 processors.add(ProcessorSample { time_ns, ..ProcessorSample::default() });
             }
         }
-        let samples = processors.into_samples();
+        let samples = processors.into_samples().0;
         assert!(samples.len() <= MOST_SAMPLES && samples.len() > MOST_SAMPLES / 2, "{}", samples.len());
         assert_eq!(samples[0].time_ns, 0);
         assert!(samples.is_sorted_by_key(|sample| sample.time_ns));
