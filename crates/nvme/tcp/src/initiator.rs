@@ -14,6 +14,7 @@
 //! [`TcpTargetAddress::reconnect_ns`] says.
 
 mod address;
+mod authenticate;
 mod discover;
 mod guesses;
 mod in_flight;

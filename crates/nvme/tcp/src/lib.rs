@@ -4,9 +4,10 @@
 //! the driver's transport to any NVMe/TCP target, without a kernel module. [`discover`] asks a
 //! target what it has. The bytes of both are made and read by `iolab-nvme-fabrics`.
 //!
-//! Deliberately not here: TLS, authentication (DH-HMAC-CHAP).
+//! Deliberately not here: TLS.
 #![forbid(unsafe_code)]
 
+mod entropy;
 mod inbox;
 mod initiator;
 mod outbox;
@@ -14,6 +15,6 @@ mod target;
 
 pub use initiator::{DiscoverError, Tcp, TcpQueue, TcpTargetAddress, discover};
 pub use target::{
-    ConnectionStatistics, Counted, HostStatistics, LinkFault, LinkFaultError, LinkFaultKind, SocketLoop, TargetError,
-    TargetOptions, TcpTarget,
+    ConnectionStatistics, Counted, HostStatistics, LinkFault, LinkFaultError, LinkFaultKind, SocketLoop, TargetAuthentication,
+    TargetError, TargetOptions, TcpTarget,
 };

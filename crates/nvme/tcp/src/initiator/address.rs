@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use iolab_nvme_authentication::HostSecrets;
 use iolab_nvme_fabrics::{Digests, QualifiedName};
 
 /// A subsystem of a target, and the host that wants it.
@@ -15,6 +16,9 @@ pub struct TcpTargetAddress {
     pub host: QualifiedName,
     /// The host's identifier.
     pub host_id: [u8; 16],
+    /// With what host and controller prove who they are, if the target asks for it, or there is a
+    /// secret of the controller.
+    pub secrets: Option<HostSecrets>,
     /// Digests to ask for; the target may grant fewer.
     pub digests: Digests,
     /// After so long without a word of the host, the target ends the controller; 0 for never.
@@ -34,6 +38,7 @@ impl TcpTargetAddress {
             subsystem,
             host,
             host_id,
+            secrets: None,
             digests: Digests::default(),
             keep_alive_ms: 5000,
             connect_ns: 5_000_000_000,

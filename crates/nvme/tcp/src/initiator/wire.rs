@@ -5,9 +5,9 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use iolab_nvme_driver::DriverError;
-use iolab_nvme_fabrics::{Connect, Framing, Pdu, PduError, Sender, connect_data, connect_entry};
+use iolab_nvme_fabrics::{Connect, DataRange, Framing, Pdu, PduError, Sender, connect_data, connect_entry};
 use iolab_nvme_spec::fabrics::tcp::IcResp;
-use iolab_nvme_spec::fabrics::{ConnectStatus, RESERVED_CONTROLLER_ID};
+use iolab_nvme_spec::fabrics::{ConnectAnswer, ConnectStatus, RESERVED_CONTROLLER_ID};
 use iolab_nvme_spec::{CompletionEntry, Status};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -90,7 +90,9 @@ impl Wire {
         if !answer.status().is_success() {
             return Err(refused(link, answer.status(), answer.dw0()));
         }
-        Ok((wire, answer.dw0() as u16))
+        let answer = ConnectAnswer(answer.dw0());
+        wire.authenticate_if_wanted(link, answer)?;
+        Ok((wire, answer.controller()))
     }
 
     /// Takes what the controller has agreed to.
@@ -128,18 +130,29 @@ impl Wire {
 
     /// Sends what waits, and waits for a PDU without data.
     fn await_pdu(&mut self, link: &Link, deadline_ns: u64) -> Result<Pdu, DriverError> {
+        match self.await_whole(link, deadline_ns)? {
+            (pdu, range) if range.bytes == 0 => {
+                self.inbox.consume(range.end());
+                Ok(pdu)
+            }
+            _ => Err(unexpected("data that nobody asked for")),
+        }
+    }
+
+    /// Sends what waits, and waits until a PDU is in the inbox with all of its data.
+    pub(super) fn await_whole(&mut self, link: &Link, deadline_ns: u64) -> Result<(Pdu, DataRange), DriverError> {
         loop {
             self.out.send(&self.socket).map_err(|error| broken("sending", &error))?;
             match self.framing.next(self.inbox.unread(), Sender::Controller) {
                 Ok(Some((Pdu::Terminate { status, .. }, _))) => {
                     return Err(unexpected(&format!("a termination request: {status}")));
                 }
-                Ok(Some((pdu, range))) if range.bytes == 0 => {
-                    self.inbox.consume(range.end());
-                    return Ok(pdu);
+                // More than fits would never come whole.
+                Ok(Some((_, range))) if range.end() > ADMIN_INBOX_BYTES => {
+                    return Err(unexpected("more data than was asked for"));
                 }
-                Ok(Some(_)) => return Err(unexpected("data that nobody asked for")),
-                Ok(None) => {}
+                Ok(Some((pdu, range))) if range.end() <= self.inbox.unread().len() => return Ok((pdu, range)),
+                Ok(_) => {}
                 Err(error) => return Err(self.refuse(&error)),
             }
             let now_ns = link.clock.now_ns();
@@ -164,7 +177,7 @@ impl Wire {
     }
 }
 
-fn unexpected(what: &str) -> DriverError {
+pub(super) fn unexpected(what: &str) -> DriverError {
     DriverError::Disconnected(format!("the target sent {what}"))
 }
 
@@ -182,7 +195,6 @@ fn refused(link: &Link, status: Status, result: u32) -> DriverError {
             let place = if result >> 16 & 1 != 0 { "data" } else { "command" };
             format!("it does not accept byte {} of the {place} of Connect", result & 0xffff)
         }
-        ConnectStatus::AUTHENTICATION_REQUIRED => "it wants authentication, which this transport does not have".into(),
         status => format!("Connect failed: {status}"),
     };
     DriverError::Refused(format!("{}: {why}", address.at))
