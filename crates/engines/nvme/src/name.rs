@@ -224,7 +224,8 @@ mod tests {
         let pcie = |address: &str| DevicePlace::Pcie(address.into());
         let tcp = |port, subsystem: Option<&str>, digests| {
             let (address, subsystem) = ("127.0.0.1".to_owned(), subsystem.map(str::to_owned));
-            DevicePlace::Tcp(TcpPlace { address, port, subsystem, host: None, digests })
+            let (secret, controller_secret) = (None, None);
+            DevicePlace::Tcp(TcpPlace { address, port, subsystem, host: None, digests, secret, controller_secret })
         };
         let embedded = |pairs: &[(&str, &str)]| {
             DevicePlace::Embedded(pairs.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect())
@@ -269,6 +270,8 @@ mod tests {
             ("trtype=TCP trsvcid=4420", "needs traddr="),
             ("trtype=TCP traddr=a trsvcid=http", "not a TCP port"),
             ("trtype=TCP traddr=a digest=sha", "none of none, header, data, both"),
+            ("trtype=TCP traddr=a dhchap_secret=DHHC-1:00:AAAA:", "dhchap_secret names a file"),
+            ("trtype=TCP traddr=a dhchap_ctrl_secret=/a", "needs dhchap_secret"),
             ("trtype=TCP traddr=a size=1G", "size cannot be used with trtype=TCP"),
             ("trtype=VFIOUSER", "the path of the server's socket"),
             ("trtype=VFIOUSER traddr=fast", "the path of the server's socket"),

@@ -4,7 +4,9 @@ use std::fmt;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
 
+use iolab_bounded_read::{SECRETS, read_text};
 use iolab_clock::Clock;
+use iolab_nvme_authentication::{HostSecrets, Secret, SecretError};
 use iolab_nvme_driver::{Controller, ControllerOptions, DriverError};
 use iolab_nvme_fabrics::{Digests, DiscoveryRecord, QualifiedName, QualifiedNameError};
 use iolab_nvme_spec::fabrics::SubsystemType;
@@ -30,6 +32,10 @@ pub struct TcpPlace {
     pub host: Option<String>,
     /// Digests of headers and of data.
     pub digests: (bool, bool),
+    /// The file with this host's secret.
+    pub secret: Option<String>,
+    /// The file with the subsystem's secret.
+    pub controller_secret: Option<String>,
 }
 
 /// Why the words of a place are none.
@@ -44,8 +50,16 @@ pub enum PlaceError {
     /// Not a word for digests.
     #[error("digest={0} is none of none, header, data, both")]
     Digest(String),
+    /// A secret where the name of a file belongs.
+    #[error(
+        "{0} names a file: a secret itself would be kept with the device's name in every recording (iolab nvme gen-dhchap-key --output FILE makes one)"
+    )]
+    Secret(String),
+    /// The subsystem is to prove who it is to nobody.
+    #[error("dhchap_ctrl_secret needs dhchap_secret, the secret of this host")]
+    OneSided,
     /// A key that this transport does not have.
-    #[error("{0} cannot be used with trtype=TCP, which has adrfam, traddr, trsvcid, subnqn, hostnqn, digest and ns")]
+    #[error("{0} cannot be used with trtype=TCP, which has adrfam, traddr, trsvcid, subnqn, hostnqn, digest, dhchap_secret, dhchap_ctrl_secret and ns")]
     Key(String),
 }
 
@@ -63,6 +77,14 @@ pub enum TcpError {
     /// A name of a subsystem or host.
     #[error(transparent)]
     Name(#[from] QualifiedNameError),
+    /// A file with a secret.
+    #[error("{path}: {reason}")]
+    Secret {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// Asking the target what it has.
     #[error(transparent)]
     Discover(#[from] DiscoverError),
@@ -86,7 +108,15 @@ impl TcpPlace {
     /// `ns`.
     pub(crate) fn of(address: Option<String>, pairs: &[(String, String)]) -> Result<TcpPlace, PlaceError> {
         let address = address.ok_or(PlaceError::NoAddress)?;
-        let mut place = TcpPlace { address, port: PORT, subsystem: None, host: None, digests: (false, false) };
+        let mut place = TcpPlace {
+            address,
+            port: PORT,
+            subsystem: None,
+            host: None,
+            digests: (false, false),
+            secret: None,
+            controller_secret: None,
+        };
         for (key, value) in pairs {
             match key.as_str() {
                 "trsvcid" => place.port = value.parse().map_err(|_| PlaceError::Port(value.clone()))?,
@@ -101,8 +131,18 @@ impl TcpPlace {
                         _ => return Err(PlaceError::Digest(value.clone())),
                     }
                 }
+                "dhchap_secret" | "dhchap_ctrl_secret" => {
+                    if value.starts_with("DHHC-") {
+                        return Err(PlaceError::Secret(key.clone()));
+                    }
+                    let is_own = key == "dhchap_secret";
+                    *(if is_own { &mut place.secret } else { &mut place.controller_secret }) = Some(value.clone());
+                }
                 _ => return Err(PlaceError::Key(key.clone())),
             }
+        }
+        if place.controller_secret.is_some() && place.secret.is_none() {
+            return Err(PlaceError::OneSided);
         }
         Ok(place)
     }
@@ -120,6 +160,10 @@ impl TcpPlace {
         let subsystem = QualifiedName::new(self.subsystem.as_deref().unwrap_or(iolab_nvme_fabrics::DISCOVERY_NAME))?;
         let mut target = TcpTargetAddress::new(at, subsystem, host, this_host_id());
         target.digests = Digests { header: self.digests.0, data: self.digests.1 };
+        if let Some(path) = &self.secret {
+            let controller = self.controller_secret.as_deref().map(secret_in).transpose()?;
+            target.secrets = Some(HostSecrets { host: secret_in(path)?, controller });
+        }
         Ok(target)
     }
 
@@ -159,12 +203,25 @@ impl fmt::Display for TcpPlace {
             write!(out, " hostnqn={host}")?;
         }
         match self.digests {
-            (false, false) => Ok(()),
-            (true, false) => out.write_str(" digest=header"),
-            (false, true) => out.write_str(" digest=data"),
-            (true, true) => out.write_str(" digest=both"),
+            (false, false) => {}
+            (true, false) => out.write_str(" digest=header")?,
+            (false, true) => out.write_str(" digest=data")?,
+            (true, true) => out.write_str(" digest=both")?,
         }
+        for (key, path) in [("dhchap_secret", &self.secret), ("dhchap_ctrl_secret", &self.controller_secret)] {
+            if let Some(path) = path {
+                write!(out, " {key}={path}")?;
+            }
+        }
+        Ok(())
     }
+}
+
+/// The secret in a file.
+fn secret_in(path: &str) -> Result<Secret, TcpError> {
+    let failed = |reason: String| TcpError::Secret { path: path.to_owned(), reason };
+    let text = read_text(Path::new(path), SECRETS).map_err(|error| failed(error.to_string()))?;
+    text.parse().map_err(|error: SecretError| failed(error.to_string()))
 }
 
 /// The name of this machine as a host: what nvme-cli has given it, or one that stays the same.

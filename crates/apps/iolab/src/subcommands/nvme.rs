@@ -1,5 +1,7 @@
 //! `iolab nvme`: what NVMe devices say of themselves, and whose they are.
 
+mod key;
+
 use std::fmt::Write;
 
 use iolab_clock::Clock;
@@ -26,6 +28,9 @@ pub(crate) fn main(action: &NvmeAction) -> Result<u8, ExitFailure> {
         NvmeAction::Discover { target } => discover(target)?,
         NvmeAction::Smart { device } => smart(device)?,
         NvmeAction::Hello { device, allow_destroy } => hello(device, *allow_destroy)?,
+        NvmeAction::GenDhchapKey { hmac, key_length, secret, output } => {
+            key::make(*hmac, *key_length, secret.as_deref(), output.as_deref())?
+        }
         NvmeAction::Bind { address, restore, force } => bind(address, *restore, *force)?,
     };
     output::print(&text)?;

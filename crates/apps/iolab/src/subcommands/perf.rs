@@ -85,15 +85,18 @@ fn devices(arguments: &PerfArguments) -> Vec<String> {
         (false, true) => Some("data"),
         (true, true) => Some("both"),
     };
-    let with_digest = |name: &String| match digest {
-        Some(digest) if is_tcp(name) => format!("{name} digest:{digest}"),
-        _ => name.clone(),
-    };
-    let transports = arguments.transports.iter().map(with_digest);
+    let mut more = digest.map(|digest| format!(" digest:{digest}")).unwrap_or_default();
+    for (key, path) in [("dhchap_secret", &arguments.dhchap_key), ("dhchap_ctrl_secret", &arguments.dhchap_ctrlr_key)] {
+        if let Some(path) = path {
+            more += &format!(" {key}:{}", path.display());
+        }
+    }
+    let with_more = |name: &String| if is_tcp(name) { format!("{name}{more}") } else { name.clone() };
+    let transports = arguments.transports.iter().map(with_more);
     transports.chain(arguments.paths.iter().cloned()).map(|name| name.replace(':', "\\:")).collect()
 }
 
-/// Digests are the only thing here that belongs to one transport.
+/// Digests and secrets belong to one transport.
 fn is_tcp(name: &str) -> bool {
     name.split_whitespace().any(|word| {
         let pair = word.split_once([':', '=']);
