@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use iolab_clock::Clock;
+use iolab_nvme_association::draw_entropy;
 use iolab_nvme_authentication::ControllerExchange;
 use iolab_nvme_fabrics::{Connect, ConnectRefusal, DISCOVERY_NAME, DiscoveryRecord, QualifiedName};
 use iolab_nvme_spec::Status;
@@ -16,7 +17,6 @@ use super::TargetOptions;
 use super::link_fault::LinkFaults;
 use super::tally::Tallies;
 use super::transfers::Budget;
-use crate::entropy::draw_entropy;
 
 /// Offsets of fields in the data of Connect (Fabrics, section 3.3).
 mod place {

@@ -12,7 +12,8 @@ use iolab_nvme_fabrics::{Digests, Framing, Pdu, Sender, authentication_receive, 
 use iolab_nvme_spec::fabrics::{ConnectAnswer, ConnectStatus};
 use iolab_nvme_spec::registers::Register;
 use iolab_nvme_spec::{CompletionEntry, Status, SubmissionEntry};
-use iolab_nvme_tcp::{SocketLoop, TargetAuthentication, TargetOptions, Tcp, TcpTarget, TcpTargetAddress, discover};
+use iolab_nvme_association::{TargetAddress, discover};
+use iolab_nvme_tcp::{SocketLoop, TargetAuthentication, TargetOptions, Tcp, TcpTarget};
 
 use crate::hostile::opening;
 use crate::rig::{Rig, address, connect, drive, name, options, serve};
@@ -35,11 +36,11 @@ fn serving(authentication: TargetAuthentication, sockets: SocketLoop) -> TcpTarg
     serve(&drive("size=1M"), TargetOptions { authentication: Some(authentication), sockets, ..options() })
 }
 
-fn host(target: &TcpTarget, secrets: Option<HostSecrets>) -> TcpTargetAddress {
-    TcpTargetAddress { secrets, ..address(target.address(), Digests::default()) }
+fn host(target: &TcpTarget, secrets: Option<HostSecrets>) -> TargetAddress {
+    TargetAddress { secrets, ..address(target.address(), Digests::default()) }
 }
 
-fn refusal(address: TcpTargetAddress) -> String {
+fn refusal(address: TargetAddress) -> String {
     match connect(address) {
         Err(error @ DriverError::Refused(_)) => error.to_string(),
         other => panic!("{:?}", other.map(drop)),
@@ -88,7 +89,7 @@ fn whoever_cannot_prove_who_it_is_is_refused_with_the_reason() {
     // The same host with the right one.
     assert_eq!(Rig::new(host(&target, Some(secrets(1, None)))).write(0, 1), CommandOutcome::Done);
     // What a target has is no secret.
-    assert_eq!(discover(host(&target, None), &Clock::monotonic()).unwrap().len(), 1);
+    assert_eq!(discover(host(&target, None), &Clock::monotonic(), Tcp::connect).unwrap().len(), 1);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! A subsystem behind TCP: its words in a device name, and how it is opened.
+//! A subsystem behind a network, by TCP or RDMA: its words in a device name, and how it is opened.
 
 use std::fmt;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -6,22 +6,47 @@ use std::path::Path;
 
 use iolab_bounded_read::{SECRETS, read_text};
 use iolab_clock::Clock;
+use iolab_nvme_association::{DiscoverError, TargetAddress, discover};
 use iolab_nvme_authentication::{HostSecrets, Secret, SecretError};
 use iolab_nvme_driver::{Controller, ControllerOptions, DriverError};
 use iolab_nvme_fabrics::{Digests, DiscoveryRecord, QualifiedName, QualifiedNameError};
 use iolab_nvme_spec::fabrics::SubsystemType;
-use iolab_nvme_tcp::{DiscoverError, Tcp, TcpTargetAddress, discover};
+use iolab_nvme_rdma::Rdma;
+use iolab_nvme_tcp::Tcp;
 
-/// Where NVMe/TCP targets listen unless somebody says otherwise (IANA: nvme).
+use crate::any_transport::AnyController;
+
+/// Where NVMe targets listen unless somebody says otherwise (IANA: nvme).
 const PORT: u16 = 4420;
 /// Where nvme-cli keeps the name of this host.
 const HOST_NAME_FILE: &str = "/etc/nvme/hostnqn";
 /// Where the system keeps its own identifier (machine-id(5)).
 const MACHINE_ID_FILE: &str = "/etc/machine-id";
 
-/// A subsystem behind TCP, as a device name describes it.
+/// What carries commands to a subsystem.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Fabric {
+    /// NVMe/TCP.
+    Tcp,
+    /// NVMe over RDMA.
+    Rdma,
+}
+
+impl Fabric {
+    /// As `trtype=` has it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Fabric::Tcp => "TCP",
+            Fabric::Rdma => "RDMA",
+        }
+    }
+}
+
+/// A subsystem behind a network, as a device name describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct TcpPlace {
+pub struct FabricPlace {
+    /// What carries commands.
+    pub fabric: Fabric,
     /// Name or address of the machine.
     pub address: String,
     /// Its port.
@@ -42,10 +67,10 @@ pub struct TcpPlace {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlaceError {
     /// No address.
-    #[error("trtype=TCP needs traddr=, the name or address of the target's machine")]
-    NoAddress,
+    #[error("trtype={0} needs traddr=, the name or address of the target's machine")]
+    NoAddress(&'static str),
     /// Not a port.
-    #[error("trsvcid={0} is not a TCP port")]
+    #[error("trsvcid={0} is not a port")]
     Port(String),
     /// Not a word for digests.
     #[error("digest={0} is none of none, header, data, both")]
@@ -59,13 +84,21 @@ pub enum PlaceError {
     #[error("dhchap_ctrl_secret needs dhchap_secret, the secret of this host")]
     OneSided,
     /// A key that this transport does not have.
-    #[error("{0} cannot be used with trtype=TCP, which has adrfam, traddr, trsvcid, subnqn, hostnqn, digest, dhchap_secret, dhchap_ctrl_secret and ns")]
-    Key(String),
+    #[error(
+        "{key} cannot be used with trtype={fabric}, which has adrfam, traddr, trsvcid, subnqn, hostnqn, dhchap_secret, dhchap_ctrl_secret and ns{}",
+        if *.fabric == "TCP" { ", and digest" } else { "" }
+    )]
+    Key {
+        /// The key.
+        key: String,
+        /// The transport.
+        fabric: &'static str,
+    },
 }
 
-/// Why a subsystem behind TCP cannot be used.
+/// Why a subsystem behind a network cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum TcpError {
+pub enum FabricError {
     /// Its machine.
     #[error("{address}: {reason}")]
     Resolve {
@@ -103,12 +136,17 @@ pub enum TcpError {
     Driver(#[from] DriverError),
 }
 
-impl TcpPlace {
+impl FabricPlace {
     /// Reads the words of a name that are left without `trtype`, `traddr`, `adrfam`, `priority` and
     /// `ns`.
-    pub(crate) fn of(address: Option<String>, pairs: &[(String, String)]) -> Result<TcpPlace, PlaceError> {
-        let address = address.ok_or(PlaceError::NoAddress)?;
-        let mut place = TcpPlace {
+    pub(crate) fn of(
+        fabric: Fabric,
+        address: Option<String>,
+        pairs: &[(String, String)],
+    ) -> Result<FabricPlace, PlaceError> {
+        let address = address.ok_or(PlaceError::NoAddress(fabric.word()))?;
+        let mut place = FabricPlace {
+            fabric,
             address,
             port: PORT,
             subsystem: None,
@@ -122,7 +160,7 @@ impl TcpPlace {
                 "trsvcid" => place.port = value.parse().map_err(|_| PlaceError::Port(value.clone()))?,
                 "subnqn" => place.subsystem = Some(value.clone()),
                 "hostnqn" => place.host = Some(value.clone()),
-                "digest" => {
+                "digest" if fabric == Fabric::Tcp => {
                     place.digests = match value.to_ascii_lowercase().as_str() {
                         "none" => (false, false),
                         "header" => (true, false),
@@ -138,7 +176,7 @@ impl TcpPlace {
                     let is_own = key == "dhchap_secret";
                     *(if is_own { &mut place.secret } else { &mut place.controller_secret }) = Some(value.clone());
                 }
-                _ => return Err(PlaceError::Key(key.clone())),
+                _ => return Err(PlaceError::Key { key: key.clone(), fabric: fabric.word() }),
             }
         }
         if place.controller_secret.is_some() && place.secret.is_none() {
@@ -148,8 +186,8 @@ impl TcpPlace {
     }
 
     /// The target, and who asks. Its subsystem is the one named, or nothing yet.
-    fn target(&self) -> Result<TcpTargetAddress, TcpError> {
-        let failed = |reason: String| TcpError::Resolve { address: self.address.clone(), reason };
+    fn target(&self) -> Result<TargetAddress, FabricError> {
+        let failed = |reason: String| FabricError::Resolve { address: self.address.clone(), reason };
         let mut found =
             (self.address.as_str(), self.port).to_socket_addrs().map_err(|error| failed(error.to_string()))?;
         let at = found.next().ok_or_else(|| failed("no such machine".to_owned()))?;
@@ -158,7 +196,7 @@ impl TcpPlace {
             None => this_host()?,
         };
         let subsystem = QualifiedName::new(self.subsystem.as_deref().unwrap_or(iolab_nvme_fabrics::DISCOVERY_NAME))?;
-        let mut target = TcpTargetAddress::new(at, subsystem, host, this_host_id());
+        let mut target = TargetAddress::new(at, subsystem, host, this_host_id());
         target.digests = Digests { header: self.digests.0, data: self.digests.1 };
         if let Some(path) = &self.secret {
             let controller = self.controller_secret.as_deref().map(secret_in).transpose()?;
@@ -168,34 +206,54 @@ impl TcpPlace {
     }
 
     /// What the target has for this host.
-    pub fn discover(&self, clock: &Clock) -> Result<Vec<DiscoveryRecord>, TcpError> {
-        Ok(discover(self.target()?, clock)?)
+    pub fn discover(&self, clock: &Clock) -> Result<Vec<DiscoveryRecord>, FabricError> {
+        Ok(self.ask(self.target()?, clock)?)
     }
 
-    /// A new controller.
-    pub(crate) fn open(&self, clock: &Clock) -> Result<Controller<Tcp>, TcpError> {
+    fn ask(&self, target: TargetAddress, clock: &Clock) -> Result<Vec<DiscoveryRecord>, DiscoverError> {
+        match self.fabric {
+            Fabric::Tcp => discover(target, clock, Tcp::connect),
+            Fabric::Rdma => discover(target, clock, Rdma::connect),
+        }
+    }
+
+    /// The target with its subsystem: the one named, or the only one.
+    fn subsystem(&self, clock: &Clock) -> Result<TargetAddress, FabricError> {
         let mut target = self.target()?;
         if self.subsystem.is_none() {
-            let found = discover(target.clone(), clock)?;
+            let found = self.ask(target.clone(), clock)?;
             let mut names: Vec<_> = found.into_iter().filter(|one| one.kind == SubsystemType::NVM).collect();
             names.dedup_by(|one, other| one.subsystem == other.subsystem);
             match names.as_slice() {
                 [only] => target.subsystem = only.subsystem.clone(),
                 _ => {
                     let list: Vec<&str> = names.iter().map(|one| one.subsystem.as_str()).collect();
-                    return Err(TcpError::Subsystems { at: target.at, count: names.len(), list: list.join(", ") });
+                    return Err(FabricError::Subsystems { at: target.at, count: names.len(), list: list.join(", ") });
                 }
             }
         }
-        let tcp = Tcp::connect(target, clock)?;
-        Ok(Controller::connect(tcp, clock.clone(), ControllerOptions::default())?)
+        Ok(target)
+    }
+
+    /// A new controller.
+    pub(crate) fn open(&self, clock: &Clock) -> Result<AnyController, FabricError> {
+        let target = self.subsystem(clock)?;
+        let options = ControllerOptions::default();
+        Ok(match self.fabric {
+            Fabric::Tcp => {
+                AnyController::Tcp(Controller::connect(Tcp::connect(target, clock)?, clock.clone(), options)?)
+            }
+            Fabric::Rdma => {
+                AnyController::Rdma(Controller::connect(Rdma::connect(target, clock)?, clock.clone(), options)?)
+            }
+        })
     }
 }
 
-impl fmt::Display for TcpPlace {
+impl fmt::Display for FabricPlace {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let family = if self.address.contains(':') { "IPv6" } else { "IPv4" };
-        write!(out, "trtype=TCP adrfam={family} traddr={} trsvcid={}", self.address, self.port)?;
+        write!(out, "trtype={} adrfam={family} traddr={} trsvcid={}", self.fabric.word(), self.address, self.port)?;
         if let Some(subsystem) = &self.subsystem {
             write!(out, " subnqn={subsystem}")?;
         }
@@ -218,8 +276,8 @@ impl fmt::Display for TcpPlace {
 }
 
 /// The secret in a file.
-fn secret_in(path: &str) -> Result<Secret, TcpError> {
-    let failed = |reason: String| TcpError::Secret { path: path.to_owned(), reason };
+fn secret_in(path: &str) -> Result<Secret, FabricError> {
+    let failed = |reason: String| FabricError::Secret { path: path.to_owned(), reason };
     let text = read_text(Path::new(path), SECRETS).map_err(|error| failed(error.to_string()))?;
     text.parse().map_err(|error: SecretError| failed(error.to_string()))
 }

@@ -6,7 +6,10 @@ use iolab_nvme_authentication::{ENTROPY_BYTES, Entropy};
 use rustix::rand::{GetRandomFlags, getrandom};
 
 /// As much as one side of one authentication needs.
-pub(crate) fn draw_entropy() -> io::Result<Entropy> {
+///
+/// # Errors
+/// The kernel has none.
+pub fn draw_entropy() -> io::Result<Entropy> {
     let mut bytes = [0; ENTROPY_BYTES];
     // So few bytes come whole (getrandom(2)).
     let drawn = getrandom(&mut bytes[..], GetRandomFlags::empty())?;
