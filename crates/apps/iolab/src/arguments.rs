@@ -196,6 +196,21 @@ pub(crate) enum NvmeAction {
         #[arg(long)]
         allow_destroy: bool,
     },
+    /// Make a secret for DH-HMAC-CHAP, as nvme-cli writes them
+    GenDhchapKey {
+        /// Hash that makes the key of the secret: 0 none, 1 SHA-256, 2 SHA-384, 3 SHA-512
+        #[arg(short = 'm', long, default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=3))]
+        hmac: u8,
+        /// Bytes: 32, 48 or 64; by default those of the hash, or 32
+        #[arg(short = 'l', long, value_name = "BYTES")]
+        key_length: Option<usize>,
+        /// The secret itself, as hexadecimal digits, instead of random bytes
+        #[arg(short = 's', long, value_name = "HEX")]
+        secret: Option<String>,
+        /// Write it to this new file, which only its owner may read
+        #[arg(short = 'o', long, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
     /// Bind a controller to vfio-pci, or back to the kernel's driver with --restore
     Bind {
         /// PCI address, such as `0000:06:00.0`
@@ -261,6 +276,12 @@ pub(crate) struct PerfArguments {
     /// NVMe/TCP: data digests
     #[arg(short = 'I', long)]
     pub(crate) enable_tcp_ddgst: bool,
+    /// NVMe/TCP: file with the secret by which this host proves who it is (DH-HMAC-CHAP)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) dhchap_key: Option<PathBuf>,
+    /// NVMe/TCP: file with the secret by which the controller has to prove who it is
+    #[arg(long, value_name = "FILE", requires = "dhchap_key")]
+    pub(crate) dhchap_ctrlr_key: Option<PathBuf>,
     /// Count errors of operations and go on
     #[arg(short = 'Q', long, num_args = 0..=1, default_missing_value = "1", value_name = "N")]
     pub(crate) continue_on_error: Option<u32>,

@@ -34,11 +34,13 @@ pub const ARRIVALS: Limit = Limit::mib("a file of arrivals", 512);
 pub const DEVICE_ENTRY: Limit = Limit::mib("an entry of the device catalogue", 1);
 /// A JSON configuration of SPDK.
 pub const SPDK_CONFIGURATION: Limit = Limit::mib("a configuration of SPDK", 4);
+/// Secrets of NVMe hosts and subsystems.
+pub const SECRETS: Limit = Limit::mib("a file of secrets", 1);
 /// What a trial wrote to its standard error.
 pub const LOG: Limit = Limit::mib("a log of a trial", 16);
 
 /// All of them.
-pub const LIMITS: [Limit; 10] = [
+pub const LIMITS: [Limit; 11] = [
     JOB_FILE,
     RECORDING,
     FIO_REPORT,
@@ -48,6 +50,7 @@ pub const LIMITS: [Limit; 10] = [
     ARRIVALS,
     DEVICE_ENTRY,
     SPDK_CONFIGURATION,
+    SECRETS,
     LOG,
 ];
 

@@ -8,6 +8,7 @@ use iolab_nvme_driver::{
     Completion, Controller, ControllerFacts, DataWindow, DriverError, Namespace, QueueOptions, QueuePair, Submit,
 };
 use iolab_nvme_spec::log::{AnaState, LogPage};
+use iolab_nvme_rdma::Rdma;
 use iolab_nvme_tcp::Tcp;
 
 /// Does the same with whichever it is.
@@ -16,6 +17,7 @@ macro_rules! each {
         match $any {
             $kind::Pcie($one) => $what,
             $kind::Tcp($one) => $what,
+            $kind::Rdma($one) => $what,
         }
     };
 }
@@ -27,6 +29,8 @@ pub enum AnyController {
     Pcie(Controller),
     /// Behind TCP.
     Tcp(Controller<Tcp>),
+    /// Behind RDMA.
+    Rdma(Controller<Rdma>),
 }
 
 impl AnyController {
@@ -75,14 +79,21 @@ impl AnyController {
         match self {
             AnyController::Pcie(controller) => controller.queue_pair(options).map(AnyPair::Pcie),
             AnyController::Tcp(controller) => {
-                // Targets often take fewer entries than a drive: what does not fit waits.
-                let most = controller.facts().capabilities.max_queue_entries();
-                let wanted = if options.entries == 0 { u32::from(options.slots) + 1 } else { options.entries };
-                let entries = wanted.clamp(2, most.max(2));
-                controller.queue_pair(QueueOptions { entries, ..options }).map(|pair| AnyPair::Tcp(Box::new(pair)))
+                let options = for_fabric(controller.facts(), options);
+                controller.queue_pair(options).map(|pair| AnyPair::Tcp(Box::new(pair)))
+            }
+            AnyController::Rdma(controller) => {
+                let options = for_fabric(controller.facts(), options);
+                controller.queue_pair(options).map(|pair| AnyPair::Rdma(Box::new(pair)))
             }
         }
     }
+}
+
+/// Targets often take fewer entries than a drive: what does not fit waits.
+fn for_fabric(facts: &ControllerFacts, options: QueueOptions) -> QueueOptions {
+    let wanted = if options.entries == 0 { u32::from(options.slots) + 1 } else { options.entries };
+    QueueOptions { entries: wanted.clamp(2, facts.capabilities.max_queue_entries().max(2)), ..options }
 }
 
 /// A pair of queues.
@@ -93,6 +104,8 @@ pub enum AnyPair {
     Pcie(QueuePair),
     /// A connection.
     Tcp(Box<QueuePair<Tcp>>),
+    /// A connection by RDMA.
+    Rdma(Box<QueuePair<Rdma>>),
 }
 
 impl AnyPair {

@@ -197,7 +197,7 @@ impl NvmeLane {
 fn gone_note(name: &DeviceName) -> String {
     let why = match name.place {
         DevicePlace::Served(_) | DevicePlace::VfioUser(_) => "its server has ended or was killed",
-        DevicePlace::Tcp(_) => "its target has ended, or the network is down",
+        DevicePlace::Fabric(_) => "its target has ended, or the network is down",
         _ => "its registers do not respond, or it could not be reset",
     };
     format!("{name}: the device is gone: {why}")

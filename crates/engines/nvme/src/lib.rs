@@ -13,6 +13,7 @@
 
 mod any_transport;
 mod errno;
+mod fabric_place;
 mod first_bytes;
 mod inline_device;
 mod lane;
@@ -23,7 +24,6 @@ mod opened;
 mod options;
 mod overwrite;
 mod socket_place;
-mod tcp_place;
 #[cfg(test)]
 mod tests;
 
@@ -42,7 +42,7 @@ pub use media_file::{DriveError, MediaError, allow_media, check_media, make_driv
 pub use name::{DeviceName, DevicePlace, NameError};
 pub use opened::{NvmeDeviceError, Opened, open, open_inline};
 pub use socket_place::{FolderError, make_socket_folder, socket_of};
-pub use tcp_place::{PlaceError, TcpError, TcpPlace};
+pub use fabric_place::{Fabric, FabricError, FabricPlace, PlaceError};
 
 /// The engine.
 #[derive(Debug, Clone, Copy)]

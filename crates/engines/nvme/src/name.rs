@@ -13,7 +13,7 @@
 
 use std::fmt;
 
-use crate::tcp_place::{PlaceError, TcpPlace};
+use crate::fabric_place::{Fabric, FabricPlace, PlaceError};
 
 /// A device and a namespace of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,8 +31,8 @@ pub enum DevicePlace {
     Pcie(String),
     /// Served by another process, under this name or at the path of this socket.
     Served(String),
-    /// Behind TCP.
-    Tcp(TcpPlace),
+    /// Behind a network.
+    Fabric(FabricPlace),
     /// Served by another process through vfio-user, at the path of this socket, or of the folder
     /// that SPDK keeps it in.
     VfioUser(String),
@@ -59,7 +59,7 @@ pub enum NameError {
     },
     /// No transport, or an unknown one.
     #[error(
-        "unknown transport trtype={given}: use PCIe for a real device, TCP for one on the network, VFIOUSER for one behind a vfio-user socket, VIRT for a virtual one"
+        "unknown transport trtype={given}: use PCIe for a real device, TCP or RDMA for one on the network, VFIOUSER for one behind a vfio-user socket, VIRT for a virtual one"
     )]
     Transport {
         /// What stood there.
@@ -67,7 +67,7 @@ pub enum NameError {
     },
     /// Words that do not describe a target.
     #[error(transparent)]
-    Tcp(#[from] PlaceError),
+    Place(#[from] PlaceError),
     /// An invalid PCI address.
     #[error("traddr={given} is not a PCI address (write domain.bus.device.function, for example 0000.06.00.0)")]
     Address {
@@ -139,7 +139,8 @@ impl DeviceName {
             take("trsvcid");
         }
         let place = match (transport_name.as_str(), address) {
-            ("TCP", address) => DevicePlace::Tcp(TcpPlace::of(address, &pairs)?),
+            ("TCP", address) => DevicePlace::Fabric(FabricPlace::of(Fabric::Tcp, address, &pairs)?),
+            ("RDMA", address) => DevicePlace::Fabric(FabricPlace::of(Fabric::Rdma, address, &pairs)?),
             ("PCIE", address) => pcie(address.unwrap_or_default(), &pairs)?,
             ("VFIOUSER", address) => vfio_user(address, &pairs)?,
             ("VIRT", Some(name)) => served(name, &pairs)?,
@@ -204,7 +205,7 @@ impl fmt::Display for DeviceName {
         match &self.place {
             DevicePlace::Pcie(address) => write!(out, "trtype=PCIe traddr={}", address.replace(':', "."))?,
             DevicePlace::Served(name) => write!(out, "trtype=VIRT traddr={name}")?,
-            DevicePlace::Tcp(place) => write!(out, "{place}")?,
+            DevicePlace::Fabric(place) => write!(out, "{place}")?,
             DevicePlace::VfioUser(path) => write!(out, "trtype=VFIOUSER traddr={path}")?,
             DevicePlace::Embedded(parameters) => {
                 write!(out, "trtype=VIRT")?;
@@ -222,10 +223,19 @@ mod tests {
     #[test]
     fn names_are_read_and_printed() {
         let pcie = |address: &str| DevicePlace::Pcie(address.into());
-        let tcp = |port, subsystem: Option<&str>, digests| {
-            let (address, subsystem) = ("127.0.0.1".to_owned(), subsystem.map(str::to_owned));
-            DevicePlace::Tcp(TcpPlace { address, port, subsystem, host: None, digests })
+        let on_network = |fabric, port, subsystem: Option<&str>, digests, secret: Option<&str>| {
+            DevicePlace::Fabric(FabricPlace {
+                fabric,
+                address: "127.0.0.1".to_owned(),
+                port,
+                subsystem: subsystem.map(str::to_owned),
+                host: None,
+                digests,
+                secret: secret.map(str::to_owned),
+                controller_secret: None,
+            })
         };
+        let tcp = |port, subsystem: Option<&str>, digests| on_network(Fabric::Tcp, port, subsystem, digests, None);
         let embedded = |pairs: &[(&str, &str)]| {
             DevicePlace::Embedded(pairs.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect())
         };
@@ -243,6 +253,11 @@ mod tests {
                 2,
             ),
             ("trtype:TCP traddr:127.0.0.1 digest:both", tcp(4420, None, (true, true)), 1),
+            (
+                "trtype=RDMA adrfam=IPv4 traddr=127.0.0.1 trsvcid=4421 dhchap_secret=/etc/secret",
+                on_network(Fabric::Rdma, 4421, None, (false, false), Some("/etc/secret")),
+                1,
+            ),
             ("trtype:VFIOUSER traddr:/run/fast.sock", DevicePlace::VfioUser("/run/fast.sock".into()), 1),
             ("trtype=vfiouser traddr=./a.sock trsvcid=0 ns=2", DevicePlace::VfioUser("./a.sock".into()), 2),
             ("trtype=VIRT", embedded(&[]), 1),
@@ -265,10 +280,13 @@ mod tests {
         let cases = [
             ("", "unknown transport trtype=:"),
             ("traddr=0000.06.00.0", "unknown transport"),
-            ("trtype=RDMA traddr=1.2.3.4", "unknown transport trtype=RDMA"),
+            ("trtype=FC traddr=1.2.3.4", "unknown transport trtype=FC"),
+            ("trtype=RDMA traddr=1.2.3.4 digest=both", "digest cannot be used with trtype=RDMA"),
             ("trtype=TCP trsvcid=4420", "needs traddr="),
-            ("trtype=TCP traddr=a trsvcid=http", "not a TCP port"),
+            ("trtype=TCP traddr=a trsvcid=http", "not a port"),
             ("trtype=TCP traddr=a digest=sha", "none of none, header, data, both"),
+            ("trtype=TCP traddr=a dhchap_secret=DHHC-1:00:AAAA:", "dhchap_secret names a file"),
+            ("trtype=TCP traddr=a dhchap_ctrl_secret=/a", "needs dhchap_secret"),
             ("trtype=TCP traddr=a size=1G", "size cannot be used with trtype=TCP"),
             ("trtype=VFIOUSER", "the path of the server's socket"),
             ("trtype=VFIOUSER traddr=fast", "the path of the server's socket"),

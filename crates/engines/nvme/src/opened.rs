@@ -13,7 +13,7 @@ use iolab_device_link::{Link, LinkError};
 use iolab_engine::DeviceFacts;
 use iolab_nvme_driver::{Controller, ControllerOptions, DriverError, Namespace};
 use iolab_nvme_spec::log::AnaState;
-use iolab_nvme_tcp::DiscoverError;
+use iolab_nvme_association::DiscoverError;
 use iolab_vfio::{AddressError, PciAddress, VfioDevice, VfioError};
 use iolab_vfio_user::{VfioUser, VfioUserError};
 use iolab_virtual_ssd::{Config, ConfigError, Embedded, EmbeddedError, Subsystem};
@@ -24,7 +24,7 @@ use crate::inline_device::InlineDevice;
 use crate::media_file::{DriveError, MediaError, make_drive};
 use crate::name::{DeviceName, DevicePlace, NameError};
 use crate::socket_place::{FolderError, socket_of};
-use crate::tcp_place::TcpError;
+use crate::fabric_place::FabricError;
 
 /// An enabled controller.
 #[derive(Debug, Clone)]
@@ -103,7 +103,7 @@ pub enum NvmeDeviceError {
     },
     /// A target behind TCP.
     #[error(transparent)]
-    Tcp(#[from] TcpError),
+    Fabric(#[from] FabricError),
     /// The controller.
     #[error(transparent)]
     Driver(#[from] DriverError),
@@ -149,11 +149,11 @@ impl NvmeDeviceError {
             | NvmeDeviceError::Address(_)
             | NvmeDeviceError::Config(_)
             | NvmeDeviceError::Namespace { .. } => Some(libc::EINVAL),
-            NvmeDeviceError::Driver(error) | NvmeDeviceError::Tcp(TcpError::Driver(error)) => {
+            NvmeDeviceError::Driver(error) | NvmeDeviceError::Fabric(FabricError::Driver(error)) => {
                 Some(errno::of_error(error))
             }
-            NvmeDeviceError::Tcp(TcpError::Discover(DiscoverError::Driver(error))) => Some(errno::of_error(error)),
-            NvmeDeviceError::Tcp(_) => Some(libc::ENODEV),
+            NvmeDeviceError::Fabric(FabricError::Discover(DiscoverError::Driver(error))) => Some(errno::of_error(error)),
+            NvmeDeviceError::Fabric(_) => Some(libc::ENODEV),
             NvmeDeviceError::Link { .. } | NvmeDeviceError::VfioUser { .. } => Some(libc::ENODEV),
             NvmeDeviceError::Media(MediaError::Refused { .. }) | NvmeDeviceError::Folder(_) => Some(libc::EPERM),
             NvmeDeviceError::Media(MediaError::System { source, .. }) => source.raw_os_error(),
@@ -190,7 +190,7 @@ pub fn open(name: &DeviceName) -> Result<Opened, NvmeDeviceError> {
             open_devices.controllers.insert(name.place.clone(), opened.clone());
             Ok(opened)
         }),
-        DevicePlace::Tcp(_) => with_open_devices(|open_devices| {
+        DevicePlace::Fabric(_) => with_open_devices(|open_devices| {
             let kept = open_devices.controllers.get(&name.place);
             if let Some(opened) = kept.filter(|opened| !opened.controller.is_given_up()) {
                 return Ok(opened.clone());
@@ -229,10 +229,10 @@ pub fn open_inline(drive: &Arc<Subsystem>, clock: &Clock) -> Result<Opened, Nvme
 }
 
 /// The same, for a look before a run. Connections do not survive the fork of a worker, so a
-/// controller behind TCP is one of its own, which is gone with what is returned.
+/// controller behind a network is one of its own, which is gone with what is returned.
 pub(crate) fn open_apart(name: &DeviceName) -> Result<Opened, NvmeDeviceError> {
     match &name.place {
-        DevicePlace::Tcp(place) => Ok(Opened { controller: AnyController::Tcp(place.open(&clock())?), inline: None }),
+        DevicePlace::Fabric(place) => Ok(Opened { controller: place.open(&clock())?, inline: None }),
         _ => open(name),
     }
 }

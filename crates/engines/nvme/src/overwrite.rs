@@ -15,7 +15,7 @@ use crate::{DeviceName, DevicePlace, first_bytes};
 /// refuse the name itself.
 pub(super) fn refusal(name: &Path, job: &str, allowed: &[PathBuf]) -> Option<String> {
     let device = DeviceName::parse(&name.to_string_lossy()).ok()?;
-    if !matches!(device.place, DevicePlace::Pcie(_) | DevicePlace::Tcp(_) | DevicePlace::VfioUser(_))
+    if !matches!(device.place, DevicePlace::Pcie(_) | DevicePlace::Fabric(_) | DevicePlace::VfioUser(_))
         || is_allowed(&device, allowed)
     {
         return None;

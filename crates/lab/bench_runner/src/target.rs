@@ -116,7 +116,7 @@ impl Target {
             DevicePlace::Embedded(_) => "virtual SSD inside this program",
             DevicePlace::Served(_) => "served virtual SSD",
             DevicePlace::VfioUser(_) => "NVMe device behind vfio-user, driven from user space",
-            DevicePlace::Tcp(_) => "NVMe device behind TCP, driven from user space",
+            DevicePlace::Fabric(_) => "NVMe device behind a network, driven from user space",
             DevicePlace::Pcie(_) => "NVMe device, driven from user space",
         };
         let size_bytes = request.size_bytes.map_or(facts.size_bytes, |bytes| bytes.min(facts.size_bytes));

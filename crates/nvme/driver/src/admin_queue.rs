@@ -65,20 +65,20 @@ impl AdminQueue {
     }
 
     /// Sends a command; `None` while every slot is taken. With data it gets a page, to which `data`
-    /// is copied before.
+    /// is copied before, and of which it moves so many bytes.
     pub(crate) fn send<Q: TransportQueue>(
         &mut self,
         queue: &mut Q,
         mut entry: SubmissionEntry,
-        data: Option<&[u8]>,
+        data: Option<(&[u8], usize)>,
     ) -> Option<Ticket> {
         let slot = (0..COMMAND_SLOTS).find(|slot| self.slots[*slot] == SlotState::Free)?;
         let room = queue.room()?;
-        if let Some(data) = data {
+        if let Some((data, bytes)) = data {
             let mut page = [0; ADMIN_DATA_BYTES];
             page[..data.len()].copy_from_slice(data);
             queue.write_slot(slot as u16, &page);
-            let window = queue.slot_window(slot as u16, ADMIN_DATA_BYTES as u32);
+            let window = queue.slot_window(slot as u16, moved_bytes(bytes));
             let pointer = queue.data_pointer(slot as u16, window.address, window.bytes.into());
             let Ok(pointer) = pointer else { unreachable!("a page of the queue's own is aligned") };
             pointer.put_into(&mut entry.words);
@@ -169,4 +169,10 @@ impl AdminQueue {
     pub(crate) fn cid(&self, ticket: Ticket) -> u16 {
         self.cids[ticket.slot]
     }
+}
+
+/// What a data pointer names: data of commands is counted in dwords, and some targets refuse a
+/// pointer to more than what the command moves.
+fn moved_bytes(bytes: usize) -> u32 {
+    bytes.next_multiple_of(4).min(ADMIN_DATA_BYTES) as u32
 }

@@ -1,7 +1,7 @@
 //! Connect and the other commands of the fabric, made and read (Fabrics, section 3).
 
 use iolab_nvme_spec::fabrics::{
-    ConnectCommand, ConnectData, ConnectStatus, DisconnectCommand, FabricsType, PropertyGet, PropertySet,
+    AUTHENTICATION_PROTOCOL, AUTHENTICATION_SPECIFIC, AuthenticationCommand, ConnectCommand, ConnectData, ConnectStatus, DisconnectCommand, FabricsType, PropertyGet, PropertySet,
 };
 use iolab_nvme_spec::le::{U16, U32, U64};
 use iolab_nvme_spec::registers::Register;
@@ -142,6 +142,30 @@ pub fn property_set(register: Register, value: u32, cid: u16) -> SubmissionEntry
     of_bytes(command.as_bytes())
 }
 
+/// The entry of an Authentication Send command with its message in the capsule.
+pub fn authentication_send(bytes: u32, cid: u16) -> SubmissionEntry {
+    let sgl = SglDescriptor::new(SglType::DATA_BLOCK, SglSubtype::OFFSET, 0, bytes);
+    authentication(FabricsType::AUTHENTICATION_SEND, sgl, bytes, cid)
+}
+
+/// The entry of an Authentication Receive command for at most so many bytes.
+pub fn authentication_receive(bytes: u32, cid: u16) -> SubmissionEntry {
+    authentication(FabricsType::AUTHENTICATION_RECEIVE, SglDescriptor::transport(bytes), bytes, cid)
+}
+
+fn authentication(kind: FabricsType, sgl: SglDescriptor, bytes: u32, cid: u16) -> SubmissionEntry {
+    let mut command = AuthenticationCommand::new_zeroed();
+    command.opcode = AdminOpcode::FABRICS.0;
+    command.psdt = SGL_FLAG;
+    command.cid = U16::new(cid);
+    command.fctype = kind.0;
+    command.sgl1.copy_from_slice(sgl.as_bytes());
+    (command.spsp0, command.spsp1) = (AUTHENTICATION_SPECIFIC, AUTHENTICATION_SPECIFIC);
+    command.secp = AUTHENTICATION_PROTOCOL;
+    command.length = U32::new(bytes);
+    of_bytes(command.as_bytes())
+}
+
 /// The entry of a Disconnect command.
 pub fn disconnect_entry(cid: u16) -> SubmissionEntry {
     let mut command = DisconnectCommand::new_zeroed();
@@ -191,6 +215,11 @@ mod tests {
         );
         assert_eq!(FabricsCommand::of(&disconnect_entry(1)), Some(FabricsCommand::Disconnect));
         assert_eq!(FabricsCommand::of(&SubmissionEntry::new(0x06, 1)), None);
+        let (send, receive) = (authentication_send(72, 1), authentication_receive(4096, 1));
+        assert_eq!(FabricsCommand::of(&send), Some(FabricsCommand::AuthenticationSend { bytes: Some(72) }));
+        assert_eq!(FabricsCommand::of(&receive), Some(FabricsCommand::AuthenticationReceive { bytes: Some(4096) }));
+        let other = send.with_cdw(10, 0);
+        assert_eq!(FabricsCommand::of(&other), Some(FabricsCommand::AuthenticationSend { bytes: None }));
     }
 
     #[test]

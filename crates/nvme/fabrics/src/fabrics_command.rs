@@ -1,6 +1,8 @@
 //! What a command with opcode 7Fh asks for (Fabrics, section 3).
 
-use iolab_nvme_spec::fabrics::{FabricsType, PropertyGet, PropertySet};
+use iolab_nvme_spec::fabrics::{
+    AUTHENTICATION_PROTOCOL, AUTHENTICATION_SPECIFIC, AuthenticationCommand, FabricsType, PropertyGet, PropertySet,
+};
 use iolab_nvme_spec::registers::Register;
 use iolab_nvme_spec::{AdminOpcode, FromBytes, IntoBytes, SubmissionEntry};
 
@@ -27,8 +29,16 @@ pub enum FabricsCommand {
     },
     /// Disconnect.
     Disconnect,
-    /// Authentication Send or Receive.
-    Authentication,
+    /// Authentication Send.
+    AuthenticationSend {
+        /// Bytes of its message; `None` for messages of another protocol.
+        bytes: Option<u32>,
+    },
+    /// Authentication Receive.
+    AuthenticationReceive {
+        /// Bytes that there is room for; `None` for messages of another protocol.
+        bytes: Option<u32>,
+    },
     /// A type that this version of the specification does not have.
     Unknown(FabricsType),
 }
@@ -46,7 +56,10 @@ impl FabricsCommand {
         match kind {
             FabricsType::CONNECT => FabricsCommand::Connect,
             FabricsType::DISCONNECT => FabricsCommand::Disconnect,
-            FabricsType::AUTHENTICATION_SEND | FabricsType::AUTHENTICATION_RECEIVE => FabricsCommand::Authentication,
+            FabricsType::AUTHENTICATION_SEND => FabricsCommand::AuthenticationSend { bytes: message_bytes(bytes) },
+            FabricsType::AUTHENTICATION_RECEIVE => {
+                FabricsCommand::AuthenticationReceive { bytes: message_bytes(bytes) }
+            }
             FabricsType::PROPERTY_GET => match PropertyGet::read_from_bytes(bytes) {
                 Ok(get) => {
                     FabricsCommand::PropertyGet { register: Register(get.ofst.get()), is_wide: get.attrib & 7 == 1 }
@@ -64,4 +77,12 @@ impl FabricsCommand {
             _ => FabricsCommand::Unknown(kind),
         }
     }
+}
+
+/// The length that an authentication command says.
+fn message_bytes(bytes: &[u8]) -> Option<u32> {
+    let command = AuthenticationCommand::read_from_bytes(bytes).ok()?;
+    let is_known = command.secp == AUTHENTICATION_PROTOCOL
+        && (command.spsp0, command.spsp1) == (AUTHENTICATION_SPECIFIC, AUTHENTICATION_SPECIFIC);
+    is_known.then_some(command.length.get())
 }

@@ -22,7 +22,10 @@ mod fabrics_command;
 mod framing;
 mod name;
 
-pub use connect::{Connect, ConnectRefusal, connect_data, connect_entry, disconnect_entry, property_get, property_set};
+pub use connect::{
+    Connect, ConnectRefusal, authentication_receive, authentication_send, connect_data, connect_entry,
+    disconnect_entry, property_get, property_set,
+};
 pub use digest::{RunningDigest, crc32c};
 pub use discovery::{DISCOVERY_RECORD_BYTES, DiscoveryError, DiscoveryRecord, log_page, read_log_page};
 pub use encode::{DataPart, MOST_HEADER_BYTES};

@@ -1,11 +1,13 @@
 //! NVMe over Fabrics: commands of its own, discovery, and the PDUs of NVMe/TCP.
 
+mod authentication;
 mod connect;
 mod discovery;
 mod property;
 pub mod tcp;
 
-pub use connect::{ConnectCommand, ConnectData, ConnectStatus, DisconnectCommand, RESERVED_CONTROLLER_ID};
+pub use authentication::{AUTHENTICATION_PROTOCOL, AUTHENTICATION_SPECIFIC, AuthenticationCommand};
+pub use connect::{ConnectAnswer, ConnectCommand, ConnectData, ConnectStatus, DisconnectCommand, RESERVED_CONTROLLER_ID};
 pub use discovery::{DISCOVERY_NQN, DiscoveryEntry, DiscoveryHeader, SubsystemType, TransportType};
 pub use property::{PropertyGet, PropertySet};
 

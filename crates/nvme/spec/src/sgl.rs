@@ -83,6 +83,14 @@ impl SglDescriptor {
         SglDescriptor::new(SglType::TRANSPORT_DATA_BLOCK, SglSubtype::TRANSPORT, 0, length)
     }
 
+    /// Data at an address of the host, which the controller reaches with this key (Fabrics, section
+    /// 2.3): the length has three bytes, the key four.
+    #[inline]
+    pub const fn keyed(address: u64, length: u32, key: u32) -> SglDescriptor {
+        let identifier = (SglType::KEYED_DATA_BLOCK.0 << 4 | SglSubtype::ADDRESS.0) as u64;
+        SglDescriptor { words: [address, length as u64 & 0xff_ffff | (key as u64) << 24 | identifier << 56] }
+    }
+
     /// Address or offset.
     #[inline]
     pub const fn address(&self) -> u64 {

@@ -11,21 +11,17 @@
 //!
 //! Guarantees: a target that answers nonsense, or nothing, or closes a connection is a typed error
 //! after bounded time. A broken connection is made again with growing pauses, for as long as
-//! [`TcpTargetAddress::reconnect_ns`] says.
+//! [`TargetAddress::reconnect_ns`](iolab_nvme_association::TargetAddress::reconnect_ns) says.
 
-mod address;
-mod discover;
+mod authenticate;
 mod guesses;
 mod in_flight;
 mod keep_alive;
-mod link;
 mod queue;
 mod receive;
 mod scatter;
 mod transport;
 mod wire;
 
-pub use address::TcpTargetAddress;
-pub use discover::{DiscoverError, discover};
 pub use queue::TcpQueue;
 pub use transport::Tcp;

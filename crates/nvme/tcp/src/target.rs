@@ -11,10 +11,11 @@
 //! Guarantees: whatever a host sends, it costs no more memory than [`TargetOptions`] allows, and
 //! disturbs no other host. A PDU that breaks a rule is answered with a termination request. A host
 //! that is gone, silent for longer than its keep alive timer, or never connects a queue loses its
-//! connections. Deliberately not here: authentication, TLS.
+//! connections. Deliberately not here: TLS.
 
 mod admin_role;
 mod arriving;
+mod authenticating_role;
 mod carried;
 mod connecting;
 mod connection;
@@ -31,6 +32,7 @@ mod tally;
 mod transfers;
 mod window;
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -39,6 +41,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use iolab_clock::Clock;
+use iolab_nvme_authentication::{HostSecrets, Preferences};
 use iolab_nvme_fabrics::{Digests, QualifiedName};
 use iolab_virtual_ssd::Subsystem;
 
@@ -78,6 +81,17 @@ impl std::fmt::Display for SocketLoop {
     }
 }
 
+/// How hosts prove who they are, and the subsystem who it is.
+#[derive(Debug, Clone, Default)]
+pub struct TargetAuthentication {
+    /// Secrets of hosts by their names.
+    pub of_hosts: BTreeMap<QualifiedName, HostSecrets>,
+    /// Secrets of all others; without it they are refused.
+    pub of_others: Option<HostSecrets>,
+    /// What it is done with.
+    pub preferences: Preferences,
+}
+
 /// How a subsystem is served.
 #[derive(Debug, Clone)]
 pub struct TargetOptions {
@@ -85,6 +99,8 @@ pub struct TargetOptions {
     pub name: QualifiedName,
     /// Hosts that may use it; empty for all.
     pub hosts: Vec<QualifiedName>,
+    /// What hosts have to prove; `None` takes their word for who they are.
+    pub authentication: Option<TargetAuthentication>,
     /// Digests that hosts may ask for.
     pub digests: Digests,
     /// Threads that serve connections; at least one.
@@ -114,6 +130,7 @@ impl TargetOptions {
         TargetOptions {
             name,
             hosts: Vec::new(),
+            authentication: None,
             digests: Digests { header: true, data: true },
             pollers: 1,
             cpus: Vec::new(),

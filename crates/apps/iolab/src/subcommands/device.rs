@@ -2,6 +2,7 @@
 
 mod arguments;
 mod attach;
+mod authentication;
 mod hosts;
 mod listen;
 mod serve;

@@ -1,5 +1,7 @@
 //! `iolab nvme`: what NVMe devices say of themselves, and whose they are.
 
+mod key;
+
 use std::fmt::Write;
 
 use iolab_clock::Clock;
@@ -26,6 +28,9 @@ pub(crate) fn main(action: &NvmeAction) -> Result<u8, ExitFailure> {
         NvmeAction::Discover { target } => discover(target)?,
         NvmeAction::Smart { device } => smart(device)?,
         NvmeAction::Hello { device, allow_destroy } => hello(device, *allow_destroy)?,
+        NvmeAction::GenDhchapKey { hmac, key_length, secret, output } => {
+            key::make(*hmac, *key_length, secret.as_deref(), output.as_deref())?
+        }
         NvmeAction::Bind { address, restore, force } => bind(address, *restore, *force)?,
     };
     output::print(&text)?;
@@ -137,8 +142,8 @@ fn discover(target: &str) -> Result<String, ExitFailure> {
     };
     let mistake = |what: String| ExitFailure::mistake(format!("iolab: {target}: {what}"));
     let name = DeviceName::parse(&text).map_err(|error| mistake(error.to_string()))?;
-    let DevicePlace::Tcp(place) = &name.place else {
-        return Err(mistake("only targets behind TCP can be asked".into()));
+    let DevicePlace::Fabric(place) = &name.place else {
+        return Err(mistake("only targets behind TCP or RDMA can be asked".into()));
     };
     let records = place.discover(&Clock::best().0).map_err(|error| trouble(target, &error.into()))?;
     let mut text = String::new();
@@ -194,7 +199,7 @@ fn smart_text(log: &HealthLog) -> String {
 /// SPDK's hello_world, kind to what is on the device.
 fn hello(device: &str, allowed: bool) -> Result<String, ExitFailure> {
     let name = named(device)?;
-    if matches!(name.place, DevicePlace::Pcie(_) | DevicePlace::Tcp(_)) && !allowed {
+    if matches!(name.place, DevicePlace::Pcie(_) | DevicePlace::Fabric(_)) && !allowed {
         let why = "it writes to the first block of a real device and then restores it";
         return Err(ExitFailure::refused(format!("iolab: hello: {why}; add --allow-destroy if you want that")));
     }

@@ -85,19 +85,27 @@ fn devices(arguments: &PerfArguments) -> Vec<String> {
         (false, true) => Some("data"),
         (true, true) => Some("both"),
     };
-    let with_digest = |name: &String| match digest {
-        Some(digest) if is_tcp(name) => format!("{name} digest:{digest}"),
+    let digest = digest.map(|digest| format!(" digest:{digest}")).unwrap_or_default();
+    let mut secrets = String::new();
+    for (key, path) in [("dhchap_secret", &arguments.dhchap_key), ("dhchap_ctrl_secret", &arguments.dhchap_ctrlr_key)] {
+        if let Some(path) = path {
+            secrets += &format!(" {key}:{}", path.display());
+        }
+    }
+    let with_more = |name: &String| match transport(name).as_deref() {
+        Some("tcp") => format!("{name}{digest}{secrets}"),
+        Some("rdma") => format!("{name}{secrets}"),
         _ => name.clone(),
     };
-    let transports = arguments.transports.iter().map(with_digest);
+    let transports = arguments.transports.iter().map(with_more);
     transports.chain(arguments.paths.iter().cloned()).map(|name| name.replace(':', "\\:")).collect()
 }
 
-/// Digests are the only thing here that belongs to one transport.
-fn is_tcp(name: &str) -> bool {
-    name.split_whitespace().any(|word| {
-        let pair = word.split_once([':', '=']);
-        pair.is_some_and(|(key, value)| key.eq_ignore_ascii_case("trtype") && value.eq_ignore_ascii_case("tcp"))
+/// The transport of a device, in small letters.
+fn transport(name: &str) -> Option<String> {
+    name.split_whitespace().find_map(|word| {
+        let (key, value) = word.split_once([':', '='])?;
+        key.eq_ignore_ascii_case("trtype").then(|| value.to_ascii_lowercase())
     })
 }
 

@@ -62,6 +62,33 @@ pub struct ConnectData {
 
 const _: () = assert!(size_of::<ConnectData>() == 1024);
 
+/// Dword 0 of the answer to a Connect that succeeded (Fabrics, section 3.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConnectAnswer(pub u32);
+
+impl ConnectAnswer {
+    /// The controller's identifier.
+    pub const fn controller(self) -> u16 {
+        self.0 as u16
+    }
+
+    /// AUTHREQ, ATR: the host has to authenticate on this queue before all else.
+    pub const fn wants_authentication(self) -> bool {
+        self.0 & 1 << 17 != 0
+    }
+
+    /// AUTHREQ, ASCR: and to secure the channel with what comes of it.
+    pub const fn wants_secure_channel(self) -> bool {
+        self.0 & 1 << 18 != 0
+    }
+
+    /// With ATR.
+    #[must_use]
+    pub const fn with_authentication(self) -> ConnectAnswer {
+        ConnectAnswer(self.0 | 1 << 17)
+    }
+}
+
 /// Disconnect command (Fabrics, section 3.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]

@@ -6,7 +6,8 @@ use iolab_clock::Clock;
 use iolab_memory::SharedBytes;
 use iolab_nvme_driver::{Controller, ControllerOptions, DataWindow, Namespace, QueueOptions, QueuePair, Submit};
 use iolab_nvme_fabrics::QualifiedName;
-use iolab_nvme_tcp::{SocketLoop, TargetOptions, Tcp, TcpTarget, TcpTargetAddress};
+use iolab_nvme_association::TargetAddress;
+use iolab_nvme_tcp::{SocketLoop, TargetOptions, Tcp, TcpTarget};
 use iolab_virtual_ssd::{Config, Subsystem};
 
 use crate::{BLOCK_BYTES, Figures, bind, median};
@@ -43,7 +44,7 @@ fn rig(clock: &Clock, load: Load, spin_ns: u64) -> Rig {
     (options.sockets, options.spin_ns) = (load.sockets, spin_ns);
     let target = TcpTarget::serve(&drive, "127.0.0.1:0".parse().expect("an address"), clock, options);
     let target = target.expect("a target");
-    let address = TcpTargetAddress::new(target.address(), name.clone(), name, [1; 16]);
+    let address = TargetAddress::new(target.address(), name.clone(), name, [1; 16]);
     let tcp = Tcp::connect(address, clock).expect("a connection");
     let controller = Controller::connect(tcp, clock.clone(), ControllerOptions::default()).expect("a controller");
     let namespace = controller.namespace(1).expect("a namespace");

@@ -10,11 +10,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use iolab_nvme_association::Association;
 use iolab_nvme_fabrics::Framing;
 use iolab_nvme_spec::sgl::SglDescriptor;
 use iolab_nvme_spec::{AdminOpcode, SubmissionEntry};
 
-use super::link::Link;
 use super::queue::KEEP_ALIVE_CID;
 
 /// The socket of an admin queue.
@@ -66,7 +66,7 @@ pub(super) struct KeepAlive {
 
 impl KeepAlive {
     /// Sends a command several times within the time that the target was told.
-    pub(super) fn start(link: &Arc<Link>, turns: &Arc<Turns>) -> std::io::Result<KeepAlive> {
+    pub(super) fn start(link: &Arc<Association>, turns: &Arc<Turns>) -> std::io::Result<KeepAlive> {
         let mut keep_alive = KeepAlive { turns: Arc::clone(turns), thread: None };
         if link.address.keep_alive_ms > 0 {
             let period = Duration::from_millis(u64::from(link.address.keep_alive_ms / 3).max(1));
@@ -78,7 +78,7 @@ impl KeepAlive {
     }
 }
 
-fn run(link: &Link, turns: &Turns, period: Duration) {
+fn run(link: &Association, turns: &Turns, period: Duration) {
     let mut line = turns.lock();
     while !line.has_ended {
         line = turns.ended.wait_timeout(line, period).unwrap_or_else(PoisonError::into_inner).0;

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use iolab_nvme_association::Association;
 use iolab_nvme_driver::{
     AdminCommands, Completions, DataPointerWords, DataWindow, DriverError, QueueLife, Refusal, ResetCause, SlotMemory,
     Submission,
@@ -15,7 +16,6 @@ use iolab_pci_device::{DmaBuffer, DmaMapper, DmaTable, HostMemory};
 use super::guesses::Scatter;
 use super::in_flight::{IDLE, InFlight, NOTHING};
 use super::keep_alive::Turns;
-use super::link::Link;
 use super::receive::{Incoming, insertable};
 
 use super::wire::{ADMIN_CAPSULE_DATA, Wanted, Wire, wait_readable};
@@ -34,7 +34,7 @@ const SGL: u64 = 1 << 14;
 #[derive(Debug)]
 pub struct TcpQueue {
     pub(super) id: u16,
-    pub(super) link: Arc<Link>,
+    pub(super) link: Arc<Association>,
     pub(super) wire: Option<Wire>,
     /// The generation of the link that the connection is of.
     generation: u32,
@@ -65,7 +65,7 @@ impl TcpQueue {
     pub(super) fn new(
         id: u16,
         (entries, slots): (u32, u16),
-        link: &Arc<Link>,
+        link: &Arc<Association>,
         memory: &DmaTable,
     ) -> Result<TcpQueue, DriverError> {
         let mut memory = memory.clone();
@@ -170,11 +170,6 @@ impl TcpQueue {
             let Some(wire) = &self.wire else { return Err(self.link.broken()) };
             wait_readable(&wire.socket, Duration::from_nanos(deadline_ns.saturating_sub(now_ns)));
         }
-    }
-
-    /// Whether the connection is there.
-    pub(super) fn is_connected(&self) -> bool {
-        self.wire.is_some()
     }
 
     /// Waits for something to come, at most for so long.

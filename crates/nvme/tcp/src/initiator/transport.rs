@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use iolab_clock::Clock;
 use iolab_memory::SharedBytes;
+use iolab_nvme_association::{Association, TargetAddress};
 use iolab_nvme_driver::{
     ADMIN_DATA_SLOTS, Connection, ControllerSetup, DriverError, QueueLife, QueueRequest, Transport,
 };
@@ -14,9 +15,7 @@ use iolab_nvme_spec::registers::{Capabilities, ControllerConfiguration, Controll
 use iolab_nvme_spec::{CompletionEntry, SubmissionEntry};
 use iolab_pci_device::{DmaMapper, DmaTable, MapError};
 
-use super::address::TcpTargetAddress;
 use super::keep_alive::{KeepAlive, Turns};
-use super::link::Link;
 use super::queue::{PROPERTY_CID, TcpQueue};
 
 /// Entries of the admin queue: what the specification asks for at least (Fabrics, section 5.3).
@@ -32,7 +31,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// A way to a controller over TCP.
 #[derive(Debug)]
 pub struct Tcp {
-    link: Arc<Link>,
+    link: Arc<Association>,
     memory: DmaTable,
     admin: TcpQueue,
     turns: Arc<Turns>,
@@ -46,8 +45,8 @@ impl Tcp {
     ///
     /// # Errors
     /// A target that cannot be reached, does not answer as one, or refuses.
-    pub fn connect(address: TcpTargetAddress, clock: &Clock) -> Result<Tcp, DriverError> {
-        let link = Arc::new(Link::new(address, clock.clone()));
+    pub fn connect(address: TargetAddress, clock: &Clock) -> Result<Tcp, DriverError> {
+        let link = Arc::new(Association::new(address, clock.clone()));
         let memory = DmaTable::new();
         let admin = TcpQueue::new(0, (ADMIN_ENTRIES, ADMIN_DATA_SLOTS + EVENT_SLOTS), &link, &memory)?;
         let turns = Arc::new(Turns::default());
@@ -73,11 +72,6 @@ impl Tcp {
             return Err(DriverError::Unsupported(format!("it refuses a property: {}", answer.status())));
         }
         Ok(answer)
-    }
-
-    /// The admin queue, for whoever speaks to a controller that is no I/O controller.
-    pub(super) fn admin_queue(&mut self) -> &mut TcpQueue {
-        &mut self.admin
     }
 }
 

@@ -4,14 +4,14 @@ use std::io;
 use std::net::TcpStream;
 use std::time::Duration;
 
+use iolab_nvme_association::{Association, refused};
 use iolab_nvme_driver::DriverError;
-use iolab_nvme_fabrics::{Connect, Framing, Pdu, PduError, Sender, connect_data, connect_entry};
+use iolab_nvme_fabrics::{Connect, DataRange, Framing, Pdu, PduError, Sender, connect_data, connect_entry};
 use iolab_nvme_spec::fabrics::tcp::IcResp;
-use iolab_nvme_spec::fabrics::{ConnectStatus, RESERVED_CONTROLLER_ID};
-use iolab_nvme_spec::{CompletionEntry, Status};
+use iolab_nvme_spec::fabrics::{ConnectAnswer, ConnectStatus, RESERVED_CONTROLLER_ID};
+use iolab_nvme_spec::CompletionEntry;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::link::Link;
 use crate::inbox::{Found, Inbox};
 use crate::outbox::Outbox;
 
@@ -54,7 +54,7 @@ fn broken(what: &str, error: &io::Error) -> DriverError {
 
 impl Wire {
     /// Connects a queue. Also returns the controller's identifier.
-    pub(super) fn connect(link: &Link, wanted: Wanted) -> Result<(Wire, u16), DriverError> {
+    pub(super) fn connect(link: &Association, wanted: Wanted) -> Result<(Wire, u16), DriverError> {
         let address = &link.address;
         let to = format!("connecting to {}", address.at);
         let timeout = Duration::from_nanos(address.connect_ns);
@@ -90,11 +90,13 @@ impl Wire {
         if !answer.status().is_success() {
             return Err(refused(link, answer.status(), answer.dw0()));
         }
-        Ok((wire, answer.dw0() as u16))
+        let answer = ConnectAnswer(answer.dw0());
+        wire.authenticate_if_wanted(link, answer)?;
+        Ok((wire, answer.controller()))
     }
 
     /// Takes what the controller has agreed to.
-    fn agree(&mut self, link: &Link, answer: &IcResp) -> Result<(), DriverError> {
+    fn agree(&mut self, link: &Association, answer: &IcResp) -> Result<(), DriverError> {
         let wanted = link.address.digests.bits();
         if answer.pfv.get() != 0 || answer.dgst & !wanted != 0 || answer.cpda > 31 {
             return Err(unexpected("an ICResp that does not fit the ICReq"));
@@ -113,7 +115,7 @@ impl Wire {
         Ok(())
     }
 
-    fn ask(&mut self, link: &Link, connect: &Connect) -> Result<CompletionEntry, DriverError> {
+    fn ask(&mut self, link: &Association, connect: &Connect) -> Result<CompletionEntry, DriverError> {
         let data = connect_data(connect);
         self.framing.command_header(self.out.bytes(), &connect_entry(connect, 0).words, data.len());
         let start = self.out.bytes().len();
@@ -127,19 +129,30 @@ impl Wire {
     }
 
     /// Sends what waits, and waits for a PDU without data.
-    fn await_pdu(&mut self, link: &Link, deadline_ns: u64) -> Result<Pdu, DriverError> {
+    fn await_pdu(&mut self, link: &Association, deadline_ns: u64) -> Result<Pdu, DriverError> {
+        match self.await_whole(link, deadline_ns)? {
+            (pdu, range) if range.bytes == 0 => {
+                self.inbox.consume(range.end());
+                Ok(pdu)
+            }
+            _ => Err(unexpected("data that nobody asked for")),
+        }
+    }
+
+    /// Sends what waits, and waits until a PDU is in the inbox with all of its data.
+    pub(super) fn await_whole(&mut self, link: &Association, deadline_ns: u64) -> Result<(Pdu, DataRange), DriverError> {
         loop {
             self.out.send(&self.socket).map_err(|error| broken("sending", &error))?;
             match self.framing.next(self.inbox.unread(), Sender::Controller) {
                 Ok(Some((Pdu::Terminate { status, .. }, _))) => {
                     return Err(unexpected(&format!("a termination request: {status}")));
                 }
-                Ok(Some((pdu, range))) if range.bytes == 0 => {
-                    self.inbox.consume(range.end());
-                    return Ok(pdu);
+                // More than fits would never come whole.
+                Ok(Some((_, range))) if range.end() > ADMIN_INBOX_BYTES => {
+                    return Err(unexpected("more data than was asked for"));
                 }
-                Ok(Some(_)) => return Err(unexpected("data that nobody asked for")),
-                Ok(None) => {}
+                Ok(Some((pdu, range))) if range.end() <= self.inbox.unread().len() => return Ok((pdu, range)),
+                Ok(_) => {}
                 Err(error) => return Err(self.refuse(&error)),
             }
             let now_ns = link.clock.now_ns();
@@ -164,26 +177,6 @@ impl Wire {
     }
 }
 
-fn unexpected(what: &str) -> DriverError {
+pub(super) fn unexpected(what: &str) -> DriverError {
     DriverError::Disconnected(format!("the target sent {what}"))
-}
-
-/// What a refused Connect means for a user.
-#[cold]
-fn refused(link: &Link, status: Status, result: u32) -> DriverError {
-    let address = &link.address;
-    let why = match status.code() {
-        ConnectStatus::INVALID_HOST => format!("it does not admit host {}", address.host),
-        ConnectStatus::CONTROLLER_BUSY => return DriverError::Disconnected("the target has no controller free".into()),
-        ConnectStatus::INVALID_PARAMETERS if result == 1 << 16 | 256 => {
-            format!("it has no subsystem {} (iolab nvme discover lists those it has)", address.subsystem)
-        }
-        ConnectStatus::INVALID_PARAMETERS => {
-            let place = if result >> 16 & 1 != 0 { "data" } else { "command" };
-            format!("it does not accept byte {} of the {place} of Connect", result & 0xffff)
-        }
-        ConnectStatus::AUTHENTICATION_REQUIRED => "it wants authentication, which this transport does not have".into(),
-        status => format!("Connect failed: {status}"),
-    };
-    DriverError::Refused(format!("{}: {why}", address.at))
 }

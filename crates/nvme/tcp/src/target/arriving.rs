@@ -43,11 +43,13 @@ impl Connection {
             let after = match &mut self.role {
                 Role::Io(role) => role.execute_gathered(gathered, now_ns),
                 Role::Admin(role) => role.execute_gathered(gathered, now_ns),
+                Role::Authenticating(role) => role.execute_gathered(gathered),
                 _ => After::GoOn,
             };
             if after == After::End {
                 return Err(End::Over);
             }
+            self.end_authentication();
         }
         Ok(true)
     }

@@ -1,10 +1,12 @@
 //! How a connection becomes a queue: Connect.
 
 use iolab_nvme_fabrics::{Connect, ConnectRefusal, DataRange, FabricsCommand, Framing};
+use iolab_nvme_spec::fabrics::ConnectAnswer;
 use iolab_nvme_spec::{CompletionEntry, Status, SubmissionEntry};
 use iolab_virtual_ssd::Answer;
 
 use super::admin_role::AdminRole;
+use super::authenticating_role::AuthenticatingRole;
 use super::connection::{Connection, End};
 use super::controllers::Target;
 use super::discovery_role::DiscoveryRole;
@@ -31,17 +33,25 @@ impl Connection {
         window.source = Source::Nowhere;
         let mut window = std::mem::replace(window, Window::new(0));
         let made = connect.and_then(|connect| {
+            let exchange = self.target.examine(&connect)?;
             let (role, controller) = self.make_role(&connect, &mut window)?;
-            Ok((role, controller, connect.host))
+            let (role, answer) = match exchange {
+                None => (role, ConnectAnswer(controller.into())),
+                Some(exchange) => {
+                    let role = Role::Authenticating(Box::new(AuthenticatingRole::new(role, exchange)));
+                    (role, ConnectAnswer(controller.into()).with_authentication())
+                }
+            };
+            Ok((role, answer, connect.host))
         });
         match made {
-            Ok((role, controller, host)) => {
+            Ok((role, answer, host)) => {
                 (self.role, self.since_ns) = (role, now_ns);
                 let peer = self.socket.peer_addr().ok();
                 if let Some((window, queue)) = self.role.parts() {
-                    queue.tally = Some(self.target.tallies.begin(&host, peer, (controller, queue.id)));
+                    queue.tally = Some(self.target.tallies.begin(&host, peer, (answer.controller(), queue.id)));
                     queue.advance();
-                    queue.answer(window, entry.cid(), Answer::success(controller.into()), When::NOW);
+                    queue.answer(window, entry.cid(), Answer::success(answer.0.into()), When::NOW);
                 }
             }
             Err(ConnectRefusal { status, result }) => {
@@ -51,6 +61,16 @@ impl Connection {
             }
         }
         Ok(After::GoOn)
+    }
+
+    /// A host that has proved who it is has its queue.
+    #[inline]
+    pub(super) fn end_authentication(&mut self) {
+        if let Role::Authenticating(role) = &mut self.role
+            && role.has_succeeded()
+        {
+            self.role = std::mem::replace(&mut role.queue, Role::Ended(Window::new(0)));
+        }
     }
 
     /// The role that a Connect asks for, and the identifier of its controller. Takes the window

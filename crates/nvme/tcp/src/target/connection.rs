@@ -18,6 +18,7 @@ use iolab_nvme_spec::{Status, SubmissionEntry};
 use iolab_sockets::Parcel;
 
 use super::admin_role::AdminRole;
+use super::authenticating_role::AuthenticatingRole;
 use super::controllers::Target;
 use super::io_role::{After, IoRole};
 use super::queue::{Arrival, Queue};
@@ -177,9 +178,11 @@ impl Connection {
     pub(super) fn tick(&mut self, now_ns: u64) -> Result<(), End> {
         let age_ns = now_ns.saturating_sub(self.since_ns);
         match &mut self.role {
-            Role::Fresh(_) | Role::Unconnected(_) if age_ns > HANDSHAKE_NS => return Err(End::Closed),
+            Role::Fresh(_) | Role::Unconnected(_) | Role::Authenticating(_) if age_ns > HANDSHAKE_NS => {
+                return Err(End::Closed);
+            }
             Role::Ended(_) if age_ns > FAREWELL_NS => return Err(End::Closed),
-            Role::Fresh(_) | Role::Unconnected(_) | Role::Ended(_) => {}
+            Role::Fresh(_) | Role::Unconnected(_) | Role::Authenticating(_) | Role::Ended(_) => {}
             Role::Admin(role) => {
                 role.report_events();
                 if role.has_expired(now_ns) || !role.is_current() {
@@ -305,7 +308,7 @@ impl Connection {
     #[inline]
     fn take(&mut self, pdu: Pdu, range: DataRange, now_ns: u64) -> Result<After, End> {
         match (pdu, &mut self.role) {
-            (Pdu::Command(entry), Role::Io(_) | Role::Admin(_) | Role::Discovery(_)) => {
+            (Pdu::Command(entry), Role::Io(_) | Role::Admin(_) | Role::Discovery(_) | Role::Authenticating(_)) => {
                 self.take_command(&entry, range, now_ns)
             }
             (Pdu::Command(entry), Role::Unconnected(_)) => self.connect(&entry, range, now_ns),
@@ -340,6 +343,7 @@ impl Connection {
         let gives_data = match &self.role {
             Role::Io(_) => IoRole::gives_data(entry),
             Role::Admin(_) => AdminRole::gives_data(entry),
+            Role::Authenticating(_) => AuthenticatingRole::gives_data(entry),
             _ => false,
         };
         let Some((window, queue)) = self.role.parts() else { return Ok(After::GoOn) };
@@ -354,6 +358,11 @@ impl Connection {
             (Ok(Arrival::Now), Role::Io(role)) => role.execute(entry, now_ns),
             (Ok(Arrival::Now), Role::Admin(role)) => role.execute(entry, now_ns),
             (Ok(Arrival::Now), Role::Discovery(role)) => role.execute(entry, now_ns),
+            (Ok(Arrival::Now), Role::Authenticating(role)) => {
+                let after = role.execute(entry);
+                self.end_authentication();
+                after
+            }
             (Ok(Arrival::Now), _) => After::GoOn,
             (Ok(Arrival::Asked(bytes)), role) => {
                 if let Some((window, queue)) = role.parts() {

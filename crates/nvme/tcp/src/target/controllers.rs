@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use iolab_clock::Clock;
+use iolab_nvme_association::draw_entropy;
+use iolab_nvme_authentication::ControllerExchange;
 use iolab_nvme_fabrics::{Connect, ConnectRefusal, DISCOVERY_NAME, DiscoveryRecord, QualifiedName};
 use iolab_nvme_spec::Status;
 use iolab_nvme_spec::fabrics::{ConnectStatus, RESERVED_CONTROLLER_ID, SubsystemType, TransportType};
@@ -123,6 +125,22 @@ impl Target {
     /// Whether a host may use the subsystem.
     fn admits(&self, host: &QualifiedName) -> bool {
         self.options.hosts.is_empty() || self.options.hosts.contains(host)
+    }
+
+    /// How a host that connects has to prove who it is; `None` if it has not to.
+    ///
+    /// # Errors
+    /// Nothing is known of the host, or there is no randomness.
+    pub(super) fn examine(&self, connect: &Connect) -> Result<Option<ControllerExchange>, ConnectRefusal> {
+        let Some(known) = &self.options.authentication else { return Ok(None) };
+        if Target::is_discovery(connect) || connect.subsystem != self.options.name {
+            return Ok(None);
+        }
+        let secrets = known.of_hosts.get(&connect.host).or(known.of_others.as_ref());
+        let secrets = secrets.ok_or(ConnectRefusal::because(ConnectStatus::INVALID_HOST))?;
+        let entropy = draw_entropy().map_err(|_| ConnectRefusal::because(Status::INTERNAL_ERROR))?;
+        let names = (connect.host.as_str(), connect.subsystem.as_str());
+        Ok(Some(ControllerExchange::new(secrets.clone(), names, &known.preferences, entropy)))
     }
 
     /// Whether a Connect is for the discovery subsystem.

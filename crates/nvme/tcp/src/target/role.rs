@@ -4,6 +4,7 @@ use iolab_nvme_spec::{Status, SubmissionEntry};
 use iolab_virtual_ssd::CommandError;
 
 use super::admin_role::AdminRole;
+use super::authenticating_role::AuthenticatingRole;
 use super::discovery_role::DiscoveryRole;
 use super::io_role::IoRole;
 use super::queue::Queue;
@@ -19,6 +20,8 @@ pub(super) enum Role {
     Admin(Box<AdminRole>),
     Io(Box<IoRole>),
     Discovery(Box<DiscoveryRole>),
+    /// A queue whose host has not proved yet who it is.
+    Authenticating(Box<AuthenticatingRole>),
     /// Its end was said; what comes is not looked at.
     Ended(Window),
 }
@@ -31,6 +34,7 @@ impl Role {
             Role::Fresh(window) | Role::Unconnected(window) | Role::Ended(window) => window,
             Role::Admin(role) => &mut role.window,
             Role::Discovery(role) => &mut role.window,
+            Role::Authenticating(role) => role.queue.window(),
         }
     }
 
@@ -46,6 +50,7 @@ impl Role {
             Role::Io(role) => Some(role.parts()),
             Role::Admin(role) => Some((&mut role.window, &mut role.queue)),
             Role::Discovery(role) => Some((&mut role.window, &mut role.queue)),
+            Role::Authenticating(role) => role.queue.parts(),
             _ => None,
         }
     }
@@ -62,6 +67,7 @@ pub(super) fn refuse(role: &mut Role, entry: &SubmissionEntry, status: Status) {
         Role::Io(role) => role.fail(entry, error),
         Role::Admin(role) => role.fail(entry, error),
         Role::Discovery(role) => role.fail(entry, status),
+        Role::Authenticating(role) => refuse(&mut role.queue, entry, status),
         _ => {}
     }
 }

@@ -84,7 +84,7 @@ fn spoil(bytes: &mut [u8], random: &mut SplitMix64) {
 
 /// A connected I/O host that has sent what is right so far: the handshake, and Connect to the admin
 /// queue.
-fn opening(digests: Digests) -> Vec<u8> {
+pub(crate) fn opening(digests: Digests) -> Vec<u8> {
     let mut bytes = Vec::new();
     Framing::ic_req(&mut bytes, digests);
     let connect = Connect {

@@ -7,7 +7,8 @@ use iolab_clock::Clock;
 use iolab_nvme_driver::{CommandOutcome, DriverError};
 use iolab_nvme_fabrics::Digests;
 use iolab_nvme_spec::fabrics::{SubsystemType, TransportType};
-use iolab_nvme_tcp::{TargetOptions, discover};
+use iolab_nvme_association::{TargetAddress, discover};
+use iolab_nvme_tcp::{TargetOptions, Tcp};
 
 use crate::rig::{Rig, address, connect, drive, name, options, serve};
 
@@ -17,7 +18,7 @@ fn discovery_lists_what_a_host_may_use() {
     let target = serve(&drive, TargetOptions { hosts: vec![name("host")], ..options() });
     for digests in [0, 3] {
         let address = address(target.address(), Digests::of_bits(digests));
-        let found = discover(address.clone(), &Clock::monotonic()).unwrap();
+        let found = discover(address.clone(), &Clock::monotonic(), Tcp::connect).unwrap();
         assert_eq!(found.len(), 1);
         let record = &found[0];
         assert_eq!((record.transport, record.kind), (TransportType::TCP, SubsystemType::NVM));
@@ -25,11 +26,11 @@ fn discovery_lists_what_a_host_may_use() {
         assert_eq!(record.service, target.address().port().to_string());
         let mut stranger = address;
         stranger.host = name("stranger");
-        assert_eq!(discover(stranger, &Clock::monotonic()).unwrap(), []);
+        assert_eq!(discover(stranger, &Clock::monotonic(), Tcp::connect).unwrap(), []);
     }
 }
 
-fn refusal(address: iolab_nvme_tcp::TcpTargetAddress) -> String {
+fn refusal(address: TargetAddress) -> String {
     match connect(address) {
         Err(error @ DriverError::Refused(_)) => error.to_string(),
         other => panic!("{:?}", other.map(drop)),

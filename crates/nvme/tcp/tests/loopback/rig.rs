@@ -10,7 +10,8 @@ use iolab_nvme_driver::{
     QueuePair, Submit,
 };
 use iolab_nvme_fabrics::{Digests, QualifiedName};
-use iolab_nvme_tcp::{TargetOptions, Tcp, TcpTarget, TcpTargetAddress};
+use iolab_nvme_association::TargetAddress;
+use iolab_nvme_tcp::{TargetOptions, Tcp, TcpTarget};
 use iolab_virtual_ssd::{Config, Subsystem};
 
 pub(crate) const DATA_BYTES: usize = 2 << 20;
@@ -36,13 +37,13 @@ pub(crate) fn serve_at(drive: &Arc<Subsystem>, options: TargetOptions, at: Socke
     TcpTarget::serve(drive, at, &Clock::monotonic(), options).unwrap()
 }
 
-pub(crate) fn address(at: SocketAddr, digests: Digests) -> TcpTargetAddress {
-    let mut address = TcpTargetAddress::new(at, name("drive"), name("host"), [7; 16]);
+pub(crate) fn address(at: SocketAddr, digests: Digests) -> TargetAddress {
+    let mut address = TargetAddress::new(at, name("drive"), name("host"), [7; 16]);
     address.digests = digests;
     address
 }
 
-pub(crate) fn connect(address: TcpTargetAddress) -> Result<Controller<Tcp>, DriverError> {
+pub(crate) fn connect(address: TargetAddress) -> Result<Controller<Tcp>, DriverError> {
     let clock = Clock::monotonic();
     let tcp = Tcp::connect(address, &clock)?;
     let options = ControllerOptions { admin_timeout_ns: 2 * SECOND, ..ControllerOptions::default() };
@@ -59,7 +60,7 @@ pub(crate) struct Rig {
 }
 
 impl Rig {
-    pub(crate) fn new(address: TcpTargetAddress) -> Rig {
+    pub(crate) fn new(address: TargetAddress) -> Rig {
         Rig::of(connect(address).unwrap(), 32)
     }
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Subcommand;
+use iolab_nvme_authentication::{DhGroup, HashFunction};
 use iolab_nvme_tcp::SocketLoop;
 
 /// What to do with virtual SSDs.
@@ -90,6 +91,8 @@ pub(crate) struct ServeArguments {
     /// without it, all
     #[arg(long, value_name = "NQN", value_delimiter = ',', requires = "listen")]
     pub(crate) hosts: Vec<String>,
+    #[command(flatten)]
+    pub(crate) authentication: AuthenticationArguments,
     /// How to wait for network sockets
     #[arg(long, default_value = "auto", value_parser = SocketLoop::WORDS, requires = "listen")]
     pub(crate) sockets: String,
@@ -122,6 +125,27 @@ pub(crate) struct ServeArguments {
     /// Allow overwriting this data file, although iolab did not create it
     #[arg(long, value_name = "FILE")]
     pub(crate) allow_destroy: Vec<PathBuf>,
+}
+
+/// What hosts on the network have to prove.
+#[derive(Debug, clap::Args)]
+pub(crate) struct AuthenticationArguments {
+    /// Let hosts prove by DH-HMAC-CHAP that they know this secret (`DHHC-1:…`), or the one in this file
+    #[arg(long, value_name = "SECRET|FILE", requires = "listen")]
+    pub(crate) dhchap_secret: Option<String>,
+    /// The secret with which the device proves to hosts who it is, or the file with it
+    #[arg(long, value_name = "SECRET|FILE", requires = "dhchap_secret")]
+    pub(crate) dhchap_ctrl_secret: Option<String>,
+    /// Hosts with secrets of their own: a file with a line for each, `NQN SECRET`, or `NQN SECRET SECRET` with
+    /// that of the device for this host
+    #[arg(long, value_name = "FILE", requires = "listen")]
+    pub(crate) dhchap_hosts: Option<PathBuf>,
+    /// Hash functions to take, the best first
+    #[arg(long, value_name = "HASH", value_delimiter = ',', value_parser = HashFunction::WORDS, requires = "listen")]
+    pub(crate) dhchap_hash: Vec<String>,
+    /// Diffie-Hellman groups to take, the best first
+    #[arg(long, value_name = "GROUP", value_delimiter = ',', value_parser = DhGroup::WORDS, requires = "listen")]
+    pub(crate) dhchap_dhgroup: Vec<String>,
 }
 
 /// How a device is shown to the kernel.

@@ -60,7 +60,7 @@ fn device_name(given: &str) -> Result<String, ExitFailure> {
 /// Whether trimmed blocks surely read as zeroes: those of the virtual SSD do; a real device may do
 /// as it likes.
 fn trims_to_zeroes(name: &str) -> bool {
-    DeviceName::parse(name).is_ok_and(|name| !matches!(name.place, DevicePlace::Pcie(_) | DevicePlace::Tcp(_)))
+    DeviceName::parse(name).is_ok_and(|name| !matches!(name.place, DevicePlace::Pcie(_) | DevicePlace::Fabric(_)))
 }
 
 /// A lane on the device and the slots it works on.

@@ -14,6 +14,7 @@ use iolab_vfio_user::VfioUserServer;
 use iolab_virtual_ssd::Subsystem;
 
 use super::arguments::ServeArguments;
+use super::authentication::authentication;
 use crate::exit::ExitFailure;
 
 /// Begins of the names of devices that were given none: of a domain that nobody has (RFC 2606).
@@ -54,6 +55,7 @@ pub(super) fn tcp(
     let own = arguments.nqn.clone().unwrap_or_else(|| format!("{NAME_BEGINS}{name}"));
     let mut options = TargetOptions::new(qualified(&own)?);
     options.hosts = arguments.hosts.iter().map(|host| qualified(host)).collect::<Result<_, _>>()?;
+    options.authentication = authentication(&arguments.authentication).map_err(mistake)?;
     options.pollers = usize::from(arguments.dispatchers);
     options.cpus.clone_from(&arguments.cpus);
     options.sockets = SocketLoop::of_word(&arguments.sockets).unwrap_or_default();
@@ -76,8 +78,9 @@ pub(super) fn tcp(
         let _ = writeln!(text, "at trtype=TCP traddr={} trsvcid={} subnqn={own}", at.ip(), at.port());
         targets.push(target);
     }
-    if arguments.hosts.is_empty() && targets.iter().any(|target| !target.address().ip().is_loopback()) {
-        *text += "every machine that reaches this address may read and write it (--hosts admits some only)\n";
+    let asks_nobody = arguments.hosts.is_empty() && options.authentication.is_none();
+    if asks_nobody && targets.iter().any(|target| !target.address().ip().is_loopback()) {
+        *text += "every machine that reaches this address may read and write it (--hosts admits some only, --dhchap-secret those who know a secret)\n";
     }
     Ok(targets)
 }

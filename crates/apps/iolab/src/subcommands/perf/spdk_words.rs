@@ -114,7 +114,7 @@ impl SpdkWords {
                 self.enable_ssd_latency_tracking,
                 "-l: a drive's own latency log is not read; -L prints the latencies seen here",
             ),
-            (self.tos.is_some(), "--tos is for RDMA, which iolab does not speak"),
+            (self.tos.is_some(), "--tos: the type of service of RDMA connections is the adapter's; omit it"),
             (self.vfio_vf_token.is_some(), "--vfio-vf-token: virtual functions with a token cannot be opened"),
         ];
         reasons.into_iter().find(|(given, _)| *given).map(|(_, reason)| reason.to_owned())

@@ -6,13 +6,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use iolab_clock::Clock;
 use iolab_nvme_driver::DriverError;
 
-use super::address::TcpTargetAddress;
+use crate::address::TargetAddress;
 
 /// The association of a host with a controller.
 #[derive(Debug)]
-pub(super) struct Link {
-    pub(super) address: TcpTargetAddress,
-    pub(super) clock: Clock,
+pub struct Association {
+    /// The controller's subsystem, and who uses it.
+    pub address: TargetAddress,
+    /// What time is told by.
+    pub clock: Clock,
     is_broken: AtomicBool,
     state: Mutex<State>,
     /// CNTLID.
@@ -29,9 +31,10 @@ struct State {
     reason: String,
 }
 
-impl Link {
-    pub(super) fn new(address: TcpTargetAddress, clock: Clock) -> Link {
-        Link {
+impl Association {
+    /// Nothing is connected yet.
+    pub fn new(address: TargetAddress, clock: Clock) -> Association {
+        Association {
             address,
             clock,
             is_broken: AtomicBool::new(false),
@@ -47,14 +50,14 @@ impl Link {
 
     /// Which connections are the current ones: what a new one is made in.
     #[cold]
-    pub(super) fn generation(&self) -> u32 {
+    pub fn generation(&self) -> u32 {
         self.state().generation
     }
 
     /// A connection of this generation broke. The first reason is kept. Connections of an earlier
     /// generation break because the controller was reset: that is no news.
     #[cold]
-    pub(super) fn report(&self, generation: u32, reason: &str) {
+    pub fn report(&self, generation: u32, reason: &str) {
         let mut state = self.state();
         if generation == state.generation && !self.is_broken.swap(true, Ordering::AcqRel) {
             reason.clone_into(&mut state.reason);
@@ -62,42 +65,46 @@ impl Link {
     }
 
     /// An error if any connection is broken.
-    pub(super) fn intact(&self) -> Result<(), DriverError> {
+    pub fn intact(&self) -> Result<(), DriverError> {
         if self.is_broken.load(Ordering::Acquire) { Err(self.broken()) } else { Ok(()) }
     }
 
     /// Why.
-    pub(super) fn broken(&self) -> DriverError {
+    pub fn broken(&self) -> DriverError {
         DriverError::Disconnected(self.state().reason.clone())
     }
 
     /// From here on, the connections there are break without news. Returns the generation of those
     /// that are made now.
-    pub(super) fn retire(&self) -> u32 {
+    pub fn retire(&self) -> u32 {
         let mut state = self.state();
         state.generation = state.generation.wrapping_add(1);
         state.generation
     }
 
     /// The connections are made anew.
-    pub(super) fn mend(&self) {
+    pub fn mend(&self) {
         self.retire();
         self.is_broken.store(false, Ordering::Release);
     }
 
-    pub(super) fn controller(&self) -> u16 {
+    /// The controller's identifier.
+    pub fn controller(&self) -> u16 {
         self.controller.load(Ordering::Acquire) as u16
     }
 
-    pub(super) fn set_controller(&self, controller: u16) {
+    /// The admin queue was connected to this controller.
+    pub fn set_controller(&self, controller: u16) {
         self.controller.store(controller.into(), Ordering::Release);
     }
 
-    pub(super) fn capsule_data(&self) -> u32 {
+    /// Bytes of data that the capsule of an I/O command takes.
+    pub fn capsule_data(&self) -> u32 {
         self.capsule_data.load(Ordering::Acquire)
     }
 
-    pub(super) fn set_capsule_data(&self, bytes: u32) {
+    /// The controller has told how many bytes it takes.
+    pub fn set_capsule_data(&self, bytes: u32) {
         self.capsule_data.store(bytes, Ordering::Release);
     }
 }
@@ -110,8 +117,8 @@ mod tests {
     #[test]
     fn a_connection_that_is_no_longer_used_breaks_nothing() {
         let name = || QualifiedName::new("nqn.2014-08.org.nvmexpress:any").unwrap();
-        let address = TcpTargetAddress::new("127.0.0.1:1".parse().unwrap(), name(), name(), [0; 16]);
-        let link = Link::new(address, Clock::simulated(0));
+        let address = TargetAddress::new("127.0.0.1:1".parse().unwrap(), name(), name(), [0; 16]);
+        let link = Association::new(address, Clock::simulated(0));
         let before = link.generation();
         link.report(before, "first");
         link.report(before, "second");

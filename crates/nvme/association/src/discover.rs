@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use iolab_clock::Clock;
-use iolab_nvme_driver::{Completions, Connection, DriverError, SlotMemory, Submission};
+use iolab_nvme_driver::{Completions, DriverError, SlotMemory, Submission, Transport};
 use iolab_nvme_fabrics::{
     DISCOVERY_NAME, DiscoveryError, DiscoveryRecord, QualifiedName, QualifiedNameError, read_log_page,
 };
@@ -11,8 +11,7 @@ use iolab_nvme_spec::command::LogDword10;
 use iolab_nvme_spec::registers::{ControllerConfiguration, ControllerStatus, Register};
 use iolab_nvme_spec::{AdminOpcode, Status, SubmissionEntry};
 
-use super::address::TcpTargetAddress;
-use super::transport::Tcp;
+use crate::address::TargetAddress;
 
 /// The Discovery log page (Fabrics, section 5.3).
 const DISCOVERY_PAGE: u8 = 0x70;
@@ -40,36 +39,44 @@ pub enum DiscoverError {
     Refused(Status),
 }
 
-/// The subsystems of the target at `address`, whose subsystem does not matter.
-pub fn discover(address: TcpTargetAddress, clock: &Clock) -> Result<Vec<DiscoveryRecord>, DiscoverError> {
+/// The subsystems of the target at `address`, whose subsystem does not matter. `connect` connects
+/// the admin queue over the fabric.
+///
+/// # Errors
+/// It cannot be reached, refuses, or does not answer as a discovery controller.
+pub fn discover<T: Transport>(
+    address: TargetAddress,
+    clock: &Clock,
+    connect: impl FnOnce(TargetAddress, &Clock) -> Result<T, DriverError>,
+) -> Result<Vec<DiscoveryRecord>, DiscoverError> {
     let patience_ns = address.connect_ns;
-    let address = TcpTargetAddress { subsystem: QualifiedName::new(DISCOVERY_NAME)?, ..address };
-    let mut tcp = Tcp::connect(address, clock)?;
+    let address = TargetAddress { subsystem: QualifiedName::new(DISCOVERY_NAME)?, ..address };
+    let mut fabric = connect(address, clock)?;
     let enabled = ControllerConfiguration(0).with_iosqes(6).with_iocqes(4).with_en(true);
-    tcp.set_property(Register::CC, enabled.0)?;
+    fabric.set_property(Register::CC, enabled.0)?;
     let deadline_ns = clock.now_ns().saturating_add(patience_ns);
-    while !ControllerStatus(tcp.property(Register::CSTS)?).rdy() {
+    while !ControllerStatus(fabric.property(Register::CSTS)?).rdy() {
         if clock.now_ns() > deadline_ns {
             let waited_ns = patience_ns;
             return Err(DriverError::NotReady { wanted: "ready", waited_ns }.into());
         }
         std::thread::sleep(Duration::from_millis(1));
     }
-    let mut page = read_part(&mut tcp, clock, 0, patience_ns)?;
+    let mut page = read_part(&mut fabric, clock, 0, patience_ns)?;
     let (promised, _) = read_log_page(&page)?;
     let whole = (promised.min(MOST_RECORDS) as usize + 1) * RECORD_BYTES;
     while page.len() < whole {
-        let part = read_part(&mut tcp, clock, page.len(), patience_ns)?;
+        let part = read_part(&mut fabric, clock, page.len(), patience_ns)?;
         page.extend_from_slice(&part);
     }
     Ok(read_log_page(&page)?.1)
 }
 
-fn read_part(tcp: &mut Tcp, clock: &Clock, offset: usize, patience_ns: u64) -> Result<Vec<u8>, DiscoverError> {
+fn read_part<T: Transport>(fabric: &mut T, clock: &Clock, offset: usize, patience_ns: u64) -> Result<Vec<u8>, DiscoverError> {
     let entry = SubmissionEntry::new(AdminOpcode::GET_LOG_PAGE.0, 0)
         .with_cdw(10, LogDword10(0).with_lid(DISCOVERY_PAGE).with_numdl((PART_BYTES / 4 - 1) as u16).0)
         .with_cdw(12, offset as u32);
-    let queue = tcp.admin_queue();
+    let queue = fabric.admin();
     let window = queue.slot_window(0, PART_BYTES as u32);
     let pointer = queue.data_pointer(0, window.address(), window.bytes().into());
     let mut entry = entry;
@@ -83,6 +90,7 @@ fn read_part(tcp: &mut Tcp, clock: &Clock, offset: usize, patience_ns: u64) -> R
     queue.flush();
     let deadline_ns = clock.now_ns().saturating_add(patience_ns);
     loop {
+        let queue = fabric.admin();
         if let Some(answer) = queue.peek() {
             queue.pop();
             let checked = queue.check(&answer);
@@ -94,10 +102,13 @@ fn read_part(tcp: &mut Tcp, clock: &Clock, offset: usize, patience_ns: u64) -> R
             queue.read_slot(0, &mut bytes);
             return Ok(bytes);
         }
-        if clock.now_ns() > deadline_ns || !queue.is_connected() {
+        if clock.now_ns() > deadline_ns {
             let what = "the discovery controller does not answer";
             return Err(DriverError::Disconnected(what.into()).into());
         }
-        queue.wait(Duration::from_millis(10));
+        // A connection that broke would not wait.
+        if !queue.sleep(Duration::from_millis(10))? {
+            fabric.property(Register::CSTS)?;
+        }
     }
 }

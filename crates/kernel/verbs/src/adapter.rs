@@ -1,0 +1,161 @@
+//! An adapter of this machine, and memory that it reaches.
+#![allow(unsafe_code, reason = "island: calls of verbs with their own objects")]
+
+use std::mem::MaybeUninit;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use iolab_memory::{MappingAccess, SharedBytes};
+
+use crate::abi::{
+    Context, DeviceAttr, IBV_ACCESS_LOCAL_WRITE, IBV_ACCESS_REMOTE_READ, IBV_ACCESS_REMOTE_WRITE, Mr, Pd,
+};
+use crate::error::VerbsError;
+use crate::event::Identifier;
+use crate::library::Libraries;
+
+/// An adapter.
+#[derive(Debug, Clone)]
+pub struct Adapter {
+    pub(crate) open: Arc<Open>,
+}
+
+/// What keeps an adapter open.
+#[derive(Debug)]
+pub(crate) struct Open {
+    /// The identifier that has opened it, and is used for nothing else.
+    anchor: Identifier,
+    pub(crate) domain: *mut Pd,
+    /// Reads of a peer that a queue pair answers at a time.
+    pub(crate) most_reads: u8,
+    /// Messages that a queue pair takes.
+    pub(crate) most_messages: u32,
+}
+
+// SAFETY: the libraries may be called from every thread; what is called here with a shared adapter
+// (registering, making queues) locks what it shares.
+unsafe impl Send for Open {}
+// SAFETY: as above.
+unsafe impl Sync for Open {}
+
+impl Open {
+    pub(crate) fn libraries(&self) -> &'static Libraries {
+        self.anchor.libraries
+    }
+
+    pub(crate) fn context(&self) -> *mut Context {
+        self.anchor.context()
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        // SAFETY: registrations and connections hold this object, so the domain is unused. The
+        // anchor keeps its adapter open until after this.
+        unsafe { (self.libraries().verbs.ibv_dealloc_pd)(self.domain) };
+    }
+}
+
+impl Adapter {
+    /// The adapter that reaches an address.
+    ///
+    /// # Errors
+    /// The libraries are missing, or no adapter reaches it.
+    pub fn towards(at: SocketAddr, timeout: Duration) -> Result<Adapter, VerbsError> {
+        let libraries = Libraries::get()?;
+        let anchor = Identifier::towards(libraries, at, timeout)?;
+        let mut attributes = MaybeUninit::<DeviceAttr>::zeroed();
+        // SAFETY: an open adapter, and room for the answer.
+        let asked = unsafe { (libraries.verbs.ibv_query_device)(anchor.context(), attributes.as_mut_ptr()) };
+        if asked != 0 {
+            return Err(VerbsError::last("asking an RDMA adapter what it can do"));
+        }
+        // SAFETY: numbers, which were zero before.
+        let attributes = unsafe { attributes.assume_init() };
+        // SAFETY: an open adapter.
+        let domain = unsafe { (libraries.verbs.ibv_alloc_pd)(anchor.context()) };
+        if domain.is_null() {
+            return Err(VerbsError::last("a protection domain"));
+        }
+        Ok(Adapter {
+            open: Arc::new(Open {
+                anchor,
+                domain,
+                most_reads: attributes.max_qp_rd_atom.clamp(0, 255) as u8,
+                most_messages: attributes.max_qp_wr.max(0) as u32,
+            }),
+        })
+    }
+
+    /// Messages that a connection can have on their way, in each direction.
+    pub fn most_messages(&self) -> u32 {
+        self.open.most_messages
+    }
+
+    /// Lets peers read and write memory, who know its key.
+    ///
+    /// # Errors
+    /// The kernel does not let so much be locked, or the adapter has no room for it.
+    pub fn register(&self, memory: &SharedBytes) -> Result<Registration, VerbsError> {
+        let access = match memory.access() {
+            MappingAccess::ReadWrite => IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ,
+            _ => IBV_ACCESS_REMOTE_READ,
+        };
+        // SAFETY: the memory is mapped for as long as the registration holds its window; nobody has
+        // a reference to it, so that a peer may change it at any time.
+        let registered = unsafe {
+            (self.open.libraries().verbs.ibv_reg_mr)(self.open.domain, memory.as_ptr().cast(), memory.len(), access)
+        };
+        if registered.is_null() {
+            let bytes = memory.len();
+            let what = format!(
+                "registering {bytes} bytes of memory (the limit for locked memory, `ulimit -l`, may be too low)"
+            );
+            return Err(VerbsError::last(what));
+        }
+        // SAFETY: the library answered with a registration, which stays until it is given back.
+        let (local_key, remote_key) = unsafe { ((*registered).lkey, (*registered).rkey) };
+        Ok(Registration { local_key, remote_key, registered, memory: memory.clone(), open: Arc::clone(&self.open) })
+    }
+}
+
+/// Memory that the adapter reaches.
+#[derive(Debug)]
+pub struct Registration {
+    pub(crate) local_key: u32,
+    remote_key: u32,
+    registered: *mut Mr,
+    memory: SharedBytes,
+    open: Arc<Open>,
+}
+
+// SAFETY: a registration is only given back, once; the rest is numbers.
+unsafe impl Send for Registration {}
+// SAFETY: as above.
+unsafe impl Sync for Registration {}
+
+impl Registration {
+    /// The key with which a peer reaches the memory.
+    pub fn remote_key(&self) -> u32 {
+        self.remote_key
+    }
+
+    /// The address of its first byte, for a peer.
+    pub fn address(&self) -> u64 {
+        self.memory.as_ptr() as u64
+    }
+
+    /// The memory.
+    pub fn memory(&self) -> &SharedBytes {
+        &self.memory
+    }
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        // SAFETY: a registration of this library that is given back once. It forbids the adapter to
+        // reach the memory, before the window is gone.
+        unsafe { (self.open.libraries().verbs.ibv_dereg_mr)(self.registered) };
+    }
+}

@@ -1,0 +1,442 @@
+//! A reliable connection to a peer: messages out of and into memory of its own.
+//!
+//! ```text
+//! send_memory     | message 0 | message 1 | …      begin_send(index, bytes) … post()
+//! receive_memory  | room 0    | room 1    | …      poll: Arrival::Message { room, bytes }, then give_back(room)
+//! ```
+#![allow(unsafe_code, reason = "island: calls of verbs with pointers into registered memory")]
+
+use std::ffi::{c_int, c_uint};
+use std::net::SocketAddr;
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+use std::time::Duration;
+
+use iolab_memory::SharedBytes;
+
+use crate::abi::{
+    CompChannel, ConnParam, Cq, IBV_QPT_RC, IBV_SEND_SIGNALED, IBV_WC_SUCCESS, IBV_WR_SEND, Qp, QpCap, QpInitAttr,
+    RecvWr, SendWr, Sge, Wc, cm_event,
+};
+use crate::adapter::{Adapter, Open, Registration};
+use crate::error::VerbsError;
+use crate::event::{Event, Identifier, wait_readable};
+use crate::library::Libraries;
+
+/// Completions that one call brings.
+const BATCH: usize = 32;
+/// What tells completions of receives from those of sends.
+const RECEIVE: u64 = 1 << 32;
+
+/// A connection that is wanted.
+#[derive(Debug, Clone)]
+pub struct ConnectRequest {
+    /// The peer.
+    pub at: SocketAddr,
+    /// What it is told with the request; at most 56 bytes.
+    pub private_data: Vec<u8>,
+    /// Messages that can be on their way to the peer, and bytes of each.
+    pub sends: (u16, usize),
+    /// Messages for which there is room here, and bytes of each.
+    pub receives: (u16, usize),
+    /// How long each step may take.
+    pub timeout: Duration,
+}
+
+/// What has come of a connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Arrival {
+    /// A message was sent, and its memory can be used again.
+    Sent {
+        /// Which.
+        index: u16,
+    },
+    /// A message is in this room.
+    Message {
+        /// Which.
+        room: u16,
+        /// Its length.
+        bytes: usize,
+    },
+    /// The connection has broken.
+    Broken(String),
+}
+
+/// Queues of completions, and what wakes a thread for them.
+#[derive(Debug)]
+struct Completions {
+    libraries: &'static Libraries,
+    channel: *mut CompChannel,
+    queue: *mut Cq,
+}
+
+impl Completions {
+    fn new(open: &Open, entries: u32) -> Result<Completions, VerbsError> {
+        let verbs = &open.libraries().verbs;
+        // SAFETY: an open adapter.
+        let channel = unsafe { (verbs.ibv_create_comp_channel)(open.context()) };
+        if channel.is_null() {
+            return Err(VerbsError::last("a channel of completions"));
+        }
+        let mut made = Completions { libraries: open.libraries(), channel, queue: std::ptr::null_mut() };
+        rustix::io::ioctl_fionbio(made.descriptor(), true)
+            .map_err(|error| VerbsError::failed("a channel of completions", error))?;
+        let entries = c_int::try_from(entries).unwrap_or(c_int::MAX);
+        // SAFETY: an open adapter, a channel of it, and no context of the caller's.
+        made.queue =
+            unsafe { (verbs.ibv_create_cq)(open.context(), entries, std::ptr::null_mut(), channel, 0) };
+        if made.queue.is_null() {
+            return Err(VerbsError::last(format!("a queue of {entries} completions")));
+        }
+        Ok(made)
+    }
+
+    fn descriptor(&self) -> BorrowedFd<'_> {
+        // SAFETY: the channel and its descriptor live as long as this object.
+        unsafe { BorrowedFd::borrow_raw((*self.channel).fd) }
+    }
+
+    /// Asks for a signal of the next completion.
+    fn arm(&self) {
+        // SAFETY: a queue of this library, whose context has the function.
+        unsafe { ((*(*self.queue).context).ops.req_notify_cq)(self.queue, 0) };
+    }
+
+    /// Takes signals that have come.
+    fn take_signals(&self) {
+        let (mut queue, mut context) = (std::ptr::null_mut(), std::ptr::null_mut());
+        // SAFETY: a channel of this library, which does not block, and places for the answer. Each
+        // signal is acknowledged at once, for which destroying the queue would wait.
+        unsafe {
+            while (self.libraries.verbs.ibv_get_cq_event)(self.channel, &raw mut queue, &raw mut context) == 0 {
+                (self.libraries.verbs.ibv_ack_cq_events)(queue, 1);
+            }
+        }
+    }
+}
+
+impl Drop for Completions {
+    fn drop(&mut self) {
+        // SAFETY: both are of this library; the queue pair is gone, and signals are acknowledged.
+        unsafe {
+            if !self.queue.is_null() {
+                (self.libraries.verbs.ibv_destroy_cq)(self.queue);
+            }
+            (self.libraries.verbs.ibv_destroy_comp_channel)(self.channel);
+        }
+    }
+}
+
+/// A connection.
+#[derive(Debug)]
+pub struct Endpoint {
+    // In the order in which they are given back: the queue pair is destroyed by `drop`.
+    completions: Completions,
+    identifier: Identifier,
+    sends: Messages,
+    receives: Messages,
+    /// Sends that were begun, by place in the next list.
+    begun: Vec<(u16, u32)>,
+    elements: Box<[Sge]>,
+    requests: Box<[SendWr]>,
+    private_data: Vec<u8>,
+    _adapter: Arc<Open>,
+}
+
+// SAFETY: the objects of the libraries may be used by any thread, one at a time.
+unsafe impl Send for Endpoint {}
+
+/// Memory for messages.
+#[derive(Debug)]
+struct Messages {
+    registration: Registration,
+    count: u16,
+    stride: usize,
+}
+
+impl Messages {
+    fn new(adapter: &Adapter, (count, bytes): (u16, usize)) -> Result<Messages, VerbsError> {
+        let stride = bytes.next_multiple_of(64);
+        let memory = SharedBytes::anonymous((usize::from(count) * stride).next_multiple_of(4096))
+            .map_err(|error| VerbsError::failed("memory for messages", error))?;
+        Ok(Messages { registration: adapter.register(&memory)?, count, stride })
+    }
+
+    /// The place of a message, which lies in the memory.
+    #[inline]
+    fn element(&self, index: u16, bytes: u32) -> Sge {
+        assert!(index < self.count && bytes as usize <= self.stride, "a message outside of its memory");
+        let addr = self.registration.address() + (usize::from(index) * self.stride) as u64;
+        Sge { addr, length: bytes, lkey: self.registration.local_key }
+    }
+}
+
+impl Adapter {
+    /// Connects to a peer.
+    ///
+    /// # Errors
+    /// It does not answer, or refuses; or there is no room for the queues.
+    pub fn connect(&self, request: &ConnectRequest) -> Result<Endpoint, VerbsError> {
+        let (libraries, timeout) = (self.open.libraries(), request.timeout);
+        let identifier = Identifier::towards(libraries, request.at, timeout)?;
+        if identifier.context() != self.open.context() {
+            return Err(VerbsError::failed(format!("connecting to {}", request.at), "another adapter reaches it now"));
+        }
+        identifier.resolve_route(timeout)?;
+        let (sends, receives) = (Messages::new(self, request.sends)?, Messages::new(self, request.receives)?);
+        let entries = u32::from(sends.count) + u32::from(receives.count);
+        let completions = Completions::new(&self.open, entries + 1)?;
+        let mut attributes = QpInitAttr {
+            qp_context: std::ptr::null_mut(),
+            send_cq: completions.queue,
+            recv_cq: completions.queue,
+            srq: std::ptr::null_mut(),
+            cap: QpCap {
+                max_send_wr: sends.count.into(),
+                max_recv_wr: receives.count.into(),
+                max_send_sge: 1,
+                max_recv_sge: 1,
+                max_inline_data: 0,
+            },
+            qp_type: IBV_QPT_RC,
+            sq_sig_all: 0,
+        };
+        // SAFETY: an identifier with a route, a domain and queues of its adapter; the attributes are
+        // read and written before the call returns.
+        let made = unsafe { (libraries.manager.rdma_create_qp)(identifier.id, self.open.domain, &raw mut attributes) };
+        if made != 0 {
+            return Err(VerbsError::last("a queue pair"));
+        }
+        let nothing = SendWr {
+            wr_id: 0,
+            next: std::ptr::null_mut(),
+            sg_list: std::ptr::null_mut(),
+            num_sge: 1,
+            opcode: IBV_WR_SEND,
+            send_flags: IBV_SEND_SIGNALED,
+            imm_data: 0,
+            wr: [0; 4],
+            qp_type: 0,
+            rest: [0; 6],
+        };
+        let mut endpoint = Endpoint {
+            begun: Vec::with_capacity(sends.count.into()),
+            elements: vec![Sge::default(); sends.count.into()].into(),
+            requests: vec![nothing; sends.count.into()].into(),
+            completions,
+            identifier,
+            sends,
+            receives,
+            private_data: Vec::new(),
+            _adapter: Arc::clone(&self.open),
+        };
+        for room in 0..endpoint.receives.count {
+            endpoint.give_back(room)?;
+        }
+        endpoint.establish(request, self.open.most_reads)?;
+        Ok(endpoint)
+    }
+}
+
+impl Endpoint {
+    fn establish(&mut self, request: &ConnectRequest, most_reads: u8) -> Result<(), VerbsError> {
+        let to = format!("connecting to {}", request.at);
+        let mut parameters = ConnParam {
+            private_data: request.private_data.as_ptr().cast(),
+            private_data_len: request.private_data.len().min(56) as u8,
+            responder_resources: most_reads,
+            initiator_depth: 0,
+            flow_control: 1,
+            retry_count: 7,
+            rnr_retry_count: 7,
+            srq: 0,
+            qp_num: 0,
+        };
+        let libraries = self.identifier.libraries;
+        // SAFETY: an identifier with a queue pair; the parameters are copied before the call returns.
+        if unsafe { (libraries.manager.rdma_connect)(self.identifier.id, &raw mut parameters) } != 0 {
+            return Err(VerbsError::last(to));
+        }
+        match self.identifier.next(request.timeout)? {
+            Some(Event { kind: cm_event::ESTABLISHED, private_data, .. }) => {
+                self.private_data = private_data;
+                Ok(())
+            }
+            Some(Event { kind: cm_event::REJECTED, status, private_data }) => {
+                Err(VerbsError::Refused { status, private_data })
+            }
+            Some(event) => Err(VerbsError::failed(to, libraries.event_text(event.kind))),
+            None => Err(VerbsError::failed(to, "no answer in time")),
+        }
+    }
+
+    /// What the peer has told with its consent.
+    pub fn private_data(&self) -> &[u8] {
+        &self.private_data
+    }
+
+    /// The memory of messages to send, each at its index times [`Endpoint::send_stride`].
+    #[inline]
+    pub fn send_memory(&self) -> &SharedBytes {
+        self.sends.registration.memory()
+    }
+
+    /// Bytes from one message to send to the next.
+    #[inline]
+    pub fn send_stride(&self) -> usize {
+        self.sends.stride
+    }
+
+    /// The key with which the peer may read the messages that are to be sent.
+    pub fn send_key(&self) -> u32 {
+        self.sends.registration.remote_key()
+    }
+
+    /// The memory of messages that have come, each at its room times
+    /// [`Endpoint::receive_stride`].
+    #[inline]
+    pub fn receive_memory(&self) -> &SharedBytes {
+        self.receives.registration.memory()
+    }
+
+    /// Bytes from one room to the next.
+    #[inline]
+    pub fn receive_stride(&self) -> usize {
+        self.receives.stride
+    }
+
+    fn pair(&self) -> *mut Qp {
+        // SAFETY: an identifier of this library.
+        unsafe { (*self.identifier.id).qp }
+    }
+
+    /// Begins to send a message, of which so many bytes are in its memory. It goes with
+    /// [`Endpoint::post`].
+    #[inline]
+    pub fn begin_send(&mut self, index: u16, bytes: u32) {
+        assert!(self.begun.len() < usize::from(self.sends.count), "more messages than there is memory for");
+        self.begun.push((index, bytes));
+    }
+
+    /// Sends what was begun.
+    ///
+    /// # Errors
+    /// The connection has broken.
+    #[inline]
+    pub fn post(&mut self) -> Result<(), VerbsError> {
+        if self.begun.is_empty() {
+            return Ok(());
+        }
+        let count = self.begun.len();
+        let (elements, first) = (self.elements.as_mut_ptr(), self.requests.as_mut_ptr());
+        for (place, (index, bytes)) in self.begun.drain(..).enumerate() {
+            let next = if place + 1 == count { std::ptr::null_mut() } else { first.wrapping_add(place + 1) };
+            // SAFETY: `begin_send` lets no more be begun than both lists have places.
+            unsafe {
+                elements.add(place).write(self.sends.element(index, bytes));
+                let request = &mut *first.add(place);
+                (request.wr_id, request.sg_list, request.next) = (index.into(), elements.add(place), next);
+            }
+        }
+        let mut bad = std::ptr::null_mut();
+        let pair = self.pair();
+        // SAFETY: a queue pair whose context has the function; the list lies in memory of this object
+        // and is read before the call returns; each element lies in registered memory that stays so.
+        let posted = unsafe { ((*(*pair).context).ops.post_send)(pair, first, &raw mut bad) };
+        if posted != 0 {
+            return Err(VerbsError::failed("sending", std::io::Error::from_raw_os_error(posted.abs())));
+        }
+        Ok(())
+    }
+
+    /// Gives a room back in which a message has come and was read.
+    ///
+    /// # Errors
+    /// The connection has broken.
+    #[inline]
+    pub fn give_back(&mut self, room: u16) -> Result<(), VerbsError> {
+        let mut element = self.receives.element(room, self.receives.stride as u32);
+        let mut request = RecvWr {
+            wr_id: RECEIVE | u64::from(room),
+            next: std::ptr::null_mut(),
+            sg_list: &raw mut element,
+            num_sge: 1,
+        };
+        let mut bad = std::ptr::null_mut();
+        let pair = self.pair();
+        // SAFETY: as in `post`; a message is written to registered memory to which nobody has a
+        // reference.
+        let posted = unsafe { ((*(*pair).context).ops.post_recv)(pair, &raw mut request, &raw mut bad) };
+        if posted != 0 {
+            return Err(VerbsError::failed("receiving", std::io::Error::from_raw_os_error(posted.abs())));
+        }
+        Ok(())
+    }
+
+    /// Calls `each` with what has come. Returns how many.
+    #[inline]
+    pub fn poll(&mut self, mut each: impl FnMut(&mut Endpoint, Arrival)) -> usize {
+        let mut found = [Wc::default(); BATCH];
+        let queue = self.completions.queue;
+        // SAFETY: a queue of this library whose context has the function, and room for so many.
+        let count = unsafe { ((*(*queue).context).ops.poll_cq)(queue, BATCH as c_int, found.as_mut_ptr()) };
+        let Ok(count) = usize::try_from(count) else {
+            each(self, Arrival::Broken("the queue of completions cannot be read".to_owned()));
+            return 1;
+        };
+        for one in &found[..count.min(BATCH)] {
+            let arrival = if one.status != IBV_WC_SUCCESS {
+                Arrival::Broken(self.failure(one.status))
+            } else if one.wr_id & RECEIVE != 0 {
+                let bytes = (one.byte_len as usize).min(self.receives.stride);
+                Arrival::Message { room: one.wr_id as u16, bytes }
+            } else {
+                Arrival::Sent { index: one.wr_id as u16 }
+            };
+            each(self, arrival);
+        }
+        count
+    }
+
+    #[cold]
+    fn failure(&self, status: c_uint) -> String {
+        self.identifier.libraries.status_text(status)
+    }
+
+    /// Why the connection has ended, if it has.
+    pub fn ended(&self) -> Option<String> {
+        match self.identifier.next(Duration::ZERO) {
+            Ok(None) => None,
+            Ok(Some(event)) if event.kind == cm_event::TIMEWAIT_EXIT => None,
+            Ok(Some(event)) => Some(self.identifier.libraries.event_text(event.kind)),
+            Err(error) => Some(error.to_string()),
+        }
+    }
+
+    /// Asks for a signal of the next completion. Whoever sleeps looks once more after this.
+    pub fn arm(&self) {
+        self.completions.take_signals();
+        self.completions.arm();
+    }
+
+    /// Sleeps until a completion comes for which [`Endpoint::arm`] has asked; `false` if none came
+    /// for so long.
+    pub fn sleep(&self, at_most: Duration) -> bool {
+        let came = wait_readable(self.completions.descriptor(), at_most);
+        self.completions.take_signals();
+        came
+    }
+}
+
+impl Drop for Endpoint {
+    fn drop(&mut self) {
+        // SAFETY: an identifier of this library. A connection that has ended already is no error.
+        // Without the queue pair the adapter reaches the memory of messages no more.
+        unsafe {
+            (self.identifier.libraries.manager.rdma_disconnect)(self.identifier.id);
+            if !self.pair().is_null() {
+                (self.identifier.libraries.manager.rdma_destroy_qp)(self.identifier.id);
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! The two libraries, loaded once for the process and never unloaded.
+#![allow(unsafe_code, reason = "island: dlopen, dlsym, and the types of foreign functions")]
+
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::sync::OnceLock;
+
+use crate::abi::{
+    CmEvent, CmId, CompChannel, ConnParam, Context, Cq, DeviceAttr, EventChannel, Mr, Pd, QpInitAttr,
+};
+use crate::error::VerbsError;
+
+macro_rules! functions {
+    ($name:ident, $what:literal, $file:literal: $($function:ident: fn($($argument:ty),*) $(-> $result:ty)?;)*) => {
+        #[doc = $what]
+        #[derive(Debug, Clone, Copy)]
+        pub(crate) struct $name {
+            $(pub(crate) $function: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
+        }
+
+        impl $name {
+            fn load() -> Result<$name, VerbsError> {
+                let library = concat!($file, "\0");
+                let missing = |why: String| VerbsError::NotInstalled { library: $file, why };
+                // SAFETY: the name is a C string. Loading runs the constructors of a library that
+                // the administrator of the machine has installed for this.
+                let handle = unsafe { libc::dlopen(library.as_ptr().cast(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+                if handle.is_null() {
+                    return Err(missing(loader_text()));
+                }
+                Ok($name {
+                    $($function: {
+                        let symbol = concat!(stringify!($function), "\0");
+                        // SAFETY: a handle of dlopen, and a C string.
+                        let address = unsafe { libc::dlsym(handle, symbol.as_ptr().cast()) };
+                        if address.is_null() {
+                            return Err(missing(format!("it has no function {}", stringify!($function))));
+                        }
+                        // SAFETY: the library exports this symbol as the function of that name, whose
+                        // type its header has declared so since version 1.
+                        unsafe {
+                            std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($argument),*) $(-> $result)?>(
+                                address,
+                            )
+                        }
+                    },)*
+                })
+            }
+        }
+    };
+}
+
+functions! {
+    Verbs, "Functions of `libibverbs`.", "libibverbs.so.1":
+    ibv_alloc_pd: fn(*mut Context) -> *mut Pd;
+    ibv_dealloc_pd: fn(*mut Pd) -> c_int;
+    ibv_reg_mr: fn(*mut Pd, *mut c_void, usize, c_int) -> *mut Mr;
+    ibv_dereg_mr: fn(*mut Mr) -> c_int;
+    ibv_create_comp_channel: fn(*mut Context) -> *mut CompChannel;
+    ibv_destroy_comp_channel: fn(*mut CompChannel) -> c_int;
+    ibv_create_cq: fn(*mut Context, c_int, *mut c_void, *mut CompChannel, c_int) -> *mut Cq;
+    ibv_destroy_cq: fn(*mut Cq) -> c_int;
+    ibv_get_cq_event: fn(*mut CompChannel, *mut *mut Cq, *mut *mut c_void) -> c_int;
+    ibv_ack_cq_events: fn(*mut Cq, c_uint);
+    ibv_query_device: fn(*mut Context, *mut DeviceAttr) -> c_int;
+    ibv_wc_status_str: fn(c_uint) -> *const c_char;
+}
+
+functions! {
+    Manager, "Functions of `librdmacm`.", "librdmacm.so.1":
+    rdma_create_event_channel: fn() -> *mut EventChannel;
+    rdma_destroy_event_channel: fn(*mut EventChannel);
+    rdma_create_id: fn(*mut EventChannel, *mut *mut CmId, *mut c_void, c_int) -> c_int;
+    rdma_destroy_id: fn(*mut CmId) -> c_int;
+    rdma_resolve_addr: fn(*mut CmId, *mut libc::sockaddr, *mut libc::sockaddr, c_int) -> c_int;
+    rdma_resolve_route: fn(*mut CmId, c_int) -> c_int;
+    rdma_create_qp: fn(*mut CmId, *mut Pd, *mut QpInitAttr) -> c_int;
+    rdma_destroy_qp: fn(*mut CmId);
+    rdma_connect: fn(*mut CmId, *mut ConnParam) -> c_int;
+    rdma_disconnect: fn(*mut CmId) -> c_int;
+    rdma_get_cm_event: fn(*mut EventChannel, *mut *mut CmEvent) -> c_int;
+    rdma_ack_cm_event: fn(*mut CmEvent) -> c_int;
+    rdma_event_str: fn(c_uint) -> *const c_char;
+}
+
+/// Both libraries.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Libraries {
+    pub(crate) verbs: Verbs,
+    pub(crate) manager: Manager,
+}
+
+impl Libraries {
+    /// The libraries, loaded on first use.
+    pub(crate) fn get() -> Result<&'static Libraries, VerbsError> {
+        static LIBRARIES: OnceLock<Result<Libraries, VerbsError>> = OnceLock::new();
+        let load = || Ok(Libraries { manager: Manager::load()?, verbs: Verbs::load()? });
+        LIBRARIES.get_or_init(load).as_ref().map_err(VerbsError::clone)
+    }
+
+    /// What a status of a completion means.
+    pub(crate) fn status_text(&self, status: c_uint) -> String {
+        // SAFETY: the function takes every number.
+        text_of(unsafe { (self.verbs.ibv_wc_status_str)(status) })
+    }
+
+    /// What an event of a connection means.
+    pub(crate) fn event_text(&self, event: c_uint) -> String {
+        // SAFETY: the function takes every number.
+        text_of(unsafe { (self.manager.rdma_event_str)(event) })
+    }
+}
+
+fn text_of(text: *const c_char) -> String {
+    if text.is_null() {
+        return "unknown".to_owned();
+    }
+    // SAFETY: the library's functions of names answer with constant C strings.
+    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+}
+
+fn loader_text() -> String {
+    // SAFETY: dlerror answers with a C string or null; it stays until the thread's next such call.
+    let text = unsafe { libc::dlerror() };
+    if text.is_null() { "no reason given".to_owned() } else { text_of(text) }
+}

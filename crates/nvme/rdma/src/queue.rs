@@ -1,0 +1,428 @@
+//! A queue over RDMA, as the driver's command side sees it.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use iolab_memory::SharedBytes;
+use iolab_nvme_association::Association;
+use iolab_nvme_driver::{
+    AdminCommands, Completions, DataPointerWords, DataWindow, DriverError, QueueLife, Refusal, ResetCause, SlotMemory,
+    Submission,
+};
+use iolab_nvme_spec::sgl::SglDescriptor;
+use iolab_nvme_spec::{AdminOpcode, CompletionEntry, SubmissionEntry};
+
+use crate::connect::{FOLLOW_BYTES, Wanted};
+use crate::connection_line::{COMMAND_BYTES, Line};
+use crate::keep_alive::Turns;
+use crate::regions::Regions;
+
+/// Identifiers of commands that this transport makes up itself on the admin queue, where the driver
+/// uses none whose lowest five bits are above 23.
+pub(crate) const PROPERTY_CID: u16 = 30;
+pub(crate) const KEEP_ALIVE_CID: u16 = 29;
+const CONNECT_CID: u16 = 28;
+/// Messages beyond those of the slots: of Connect and properties, and of Keep Alive.
+const MORE_MESSAGES: u16 = 2;
+/// Bytes of memory that each slot has.
+const SLOT_BYTES: usize = 4096;
+/// PSDT in word 0 of an entry: SGL.
+const SGL: u64 = 1 << 14;
+/// No command.
+const IDLE: u32 = u32::MAX;
+
+/// A command in flight: it has ended when it is answered, and its message can be used again.
+#[derive(Debug, Clone, Copy)]
+struct InFlight {
+    cid: u32,
+    is_sent: bool,
+    answer: Option<CompletionEntry>,
+}
+
+const NOTHING: InFlight = InFlight { cid: IDLE, is_sent: false, answer: None };
+
+/// A queue: one connection.
+#[derive(Debug)]
+pub struct RdmaQueue {
+    id: u16,
+    association: Arc<Association>,
+    /// The connection of an I/O queue.
+    own: Mutex<Option<Box<Line>>>,
+    /// With whom the admin queue shares its connection.
+    turns: Option<Arc<Turns>>,
+    /// The generation of the association that the connection is of.
+    generation: u32,
+    room: u32,
+    entries: u32,
+    slots: u16,
+    /// The most bytes of data in a capsule.
+    capsule_data: u32,
+    /// By slot.
+    in_flight: Box<[InFlight]>,
+    windows: Box<[DataWindow]>,
+    regions: Regions,
+    memory: (SharedBytes, u64),
+    arrived: VecDeque<CompletionEntry>,
+    /// The answer to a command with [`PROPERTY_CID`].
+    property: Option<CompletionEntry>,
+    popped: u32,
+}
+
+impl RdmaQueue {
+    pub(crate) fn new(
+        id: u16,
+        (entries, slots): (u32, u16),
+        association: &Arc<Association>,
+        regions: &Regions,
+        turns: Option<&Arc<Turns>>,
+    ) -> Result<RdmaQueue, DriverError> {
+        let table = usize::from(slots + 1).next_power_of_two();
+        let memory = SharedBytes::anonymous(usize::from(slots) * SLOT_BYTES)
+            .map_err(|error| DriverError::BadRequest(format!("memory for the slots of a queue: {error}")))?;
+        let address = regions.map(&memory)?;
+        Ok(RdmaQueue {
+            id,
+            association: Arc::clone(association),
+            own: Mutex::new(None),
+            turns: turns.map(Arc::clone),
+            generation: 0,
+            room: entries - 1,
+            entries,
+            slots,
+            capsule_data: 0,
+            in_flight: vec![NOTHING; table].into(),
+            windows: vec![DataWindow::EMPTY; table].into(),
+            regions: regions.clone(),
+            memory: (memory, address),
+            arrived: VecDeque::with_capacity(table),
+            property: None,
+            popped: 0,
+        })
+    }
+
+    /// Address of the memory of its slots.
+    pub(crate) fn memory_address(&self) -> u64 {
+        self.memory.1
+    }
+
+    /// Connects the queue. Returns the controller's identifier.
+    pub(crate) fn connect(&mut self) -> Result<u16, DriverError> {
+        self.disconnect();
+        self.generation = self.association.generation();
+        let messages = self.slots + MORE_MESSAGES;
+        let wanted =
+            Wanted { queue: self.id, entries: self.entries, messages, own: (self.slots, CONNECT_CID) };
+        let (line, controller) = Line::connect(self.regions.adapter(), &self.association, wanted)?;
+        // The capsules of an admin queue are commands alone.
+        self.capsule_data = if self.id == 0 { 0 } else { self.association.capsule_data().min(FOLLOW_BYTES as u32) };
+        let mut line = Box::new(line);
+        line.keep_alive.0 = self.slots + 1;
+        match &self.turns {
+            Some(turns) => turns.set_line(Some(line)),
+            None => *self.own.get_mut().unwrap_or_else(PoisonError::into_inner) = Some(line),
+        }
+        Ok(controller)
+    }
+
+    /// The controller closes all connections but this one of its admin queue.
+    pub(crate) fn outlive_others(&mut self) {
+        self.generation = self.association.retire();
+    }
+
+    /// Closes the connection.
+    pub(crate) fn disconnect(&mut self) {
+        match &self.turns {
+            Some(turns) => turns.set_line(None),
+            None => *self.own.get_mut().unwrap_or_else(PoisonError::into_inner) = None,
+        }
+    }
+
+    #[cold]
+    fn break_off(&mut self, reason: &str) {
+        self.association.report(self.generation, reason);
+        self.disconnect();
+    }
+
+    /// Does something with the connection, if there is one.
+    #[inline]
+    fn with_line<R>(&mut self, work: impl FnOnce(&mut Line) -> R) -> Option<R> {
+        match &self.turns {
+            None => self.own.get_mut().unwrap_or_else(PoisonError::into_inner).as_mut().map(|line| work(line)),
+            Some(turns) => turns.with(work),
+        }
+    }
+
+    /// Waits for something to come, at most for so long.
+    pub(crate) fn wait(&self, at_most: Duration) -> bool {
+        let waited = match &self.turns {
+            None => {
+                let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
+                own.as_mut().map(|line| line.wait(at_most))
+            }
+            Some(turns) => turns.with(|line| line.wait(at_most)),
+        };
+        waited.unwrap_or_default()
+    }
+
+    /// Takes what has come.
+    #[inline]
+    fn receive(&mut self) {
+        // Taken out, so that what has come can be noted here.
+        let came = self.with_line(|line| {
+            line.drain();
+            (std::mem::take(&mut line.sent), std::mem::take(&mut line.answers), line.broken.take())
+        });
+        let Some((mut sent, mut answers, broken)) = came else { return };
+        for index in sent.drain(..) {
+            if index < self.slots {
+                let flight = &mut self.in_flight[usize::from(index)];
+                flight.is_sent = true;
+                self.finish(index.into());
+            }
+        }
+        for entry in answers.drain(..) {
+            self.answered(entry);
+        }
+        // They keep their memory, unless something has come meanwhile.
+        let _ = self.with_line(|line| {
+            if line.sent.is_empty() && line.answers.is_empty() {
+                (line.sent, line.answers) = (sent, answers);
+            }
+        });
+        if let Some(reason) = broken {
+            self.break_off(&reason);
+        }
+    }
+
+    #[inline]
+    fn answered(&mut self, entry: CompletionEntry) {
+        let cid = entry.cid();
+        if self.id == 0 && cid == PROPERTY_CID {
+            self.property = Some(entry);
+            return;
+        }
+        if self.id == 0 && cid == KEEP_ALIVE_CID {
+            return;
+        }
+        let slot = usize::from(cid) & (self.in_flight.len() - 1);
+        let flight = &mut self.in_flight[slot];
+        if flight.cid == u32::from(cid) && flight.answer.is_none() {
+            flight.answer = Some(entry);
+            self.finish(slot);
+        } else {
+            // The driver finds what is wrong with it.
+            self.arrived.push_back(entry);
+        }
+    }
+
+    /// Hands a command back that has ended.
+    #[inline]
+    fn finish(&mut self, slot: usize) {
+        let flight = &mut self.in_flight[slot];
+        if let (Some(answer), true) = (flight.answer, flight.is_sent) {
+            *flight = NOTHING;
+            self.arrived.push_back(answer);
+        }
+    }
+
+    /// Executes a command without data that this transport makes up, on the admin queue.
+    pub(crate) fn exchange(&mut self, entry: &SubmissionEntry) -> Result<CompletionEntry, DriverError> {
+        self.property = None;
+        let entry = entry.with_sgl(SglDescriptor::keyed(0, 0, 0));
+        let message = self.slots;
+        let begun = self.with_line(|line| {
+            line.begin(message, &entry.words, 0);
+            line.post();
+        });
+        begun.ok_or_else(|| self.association.broken())?;
+        let clock = self.association.clock.clone();
+        let deadline_ns = clock.now_ns().saturating_add(self.association.address.connect_ns);
+        loop {
+            self.receive();
+            if let Some(answer) = self.property.take() {
+                return Ok(answer);
+            }
+            let left_ns = deadline_ns.saturating_sub(clock.now_ns());
+            if left_ns == 0 {
+                self.break_off("the target does not answer a property command in time");
+            }
+            if !self.is_connected() {
+                return Err(self.association.broken());
+            }
+            self.wait(Duration::from_nanos(left_ns));
+        }
+    }
+
+    fn is_connected(&mut self) -> bool {
+        match &self.turns {
+            Some(turns) => turns.is_connected(),
+            None => self.own.get_mut().unwrap_or_else(PoisonError::into_inner).is_some(),
+        }
+    }
+
+    /// The descriptor of a command's data, which follows it in its message where that is allowed.
+    /// `None` if its memory is not mapped.
+    #[inline]
+    fn describe(&mut self, slot: u16, gives_data: bool) -> Option<(SglDescriptor, usize)> {
+        let window = self.windows[usize::from(slot)];
+        let (address, bytes) = (window.address(), window.bytes());
+        let region = self.regions.find(address, bytes as usize)?;
+        if !gives_data || bytes > self.capsule_data {
+            return Some((SglDescriptor::keyed(address, bytes, region.remote_key()), 0));
+        }
+        let (memory, offset) = (region.memory().clone(), (address - region.address()) as usize);
+        self.with_line(|line| {
+            let place = line.place(slot) + COMMAND_BYTES;
+            memory.copy_to(offset, line.endpoint.send_memory(), place, bytes as usize);
+        });
+        Some((SglDescriptor::in_capsule(0, bytes), bytes as usize))
+    }
+}
+
+impl Drop for RdmaQueue {
+    fn drop(&mut self) {
+        self.disconnect();
+        // It was mapped by this queue, unless it was given back before.
+        let _ = self.regions.unmap(self.memory.1);
+    }
+}
+
+impl QueueLife for RdmaQueue {
+    fn id(&self) -> u16 {
+        self.id
+    }
+
+    fn create(&mut self, _: &dyn AdminCommands) -> Result<(), DriverError> {
+        self.association.intact()?;
+        self.connect().map(drop).inspect_err(|error| {
+            if matches!(error, DriverError::Disconnected(_)) {
+                self.association.report(self.generation, &error.to_string());
+            }
+        })
+    }
+
+    fn delete(&mut self, _: &dyn AdminCommands) -> Result<(), DriverError> {
+        // The controller forgets a queue with its connection.
+        self.disconnect();
+        Ok(())
+    }
+
+    fn delete_remains(&mut self, _: &dyn AdminCommands) {
+        self.disconnect();
+    }
+
+    fn restart(&mut self) {
+        self.room = self.entries - 1;
+        self.arrived.clear();
+        self.in_flight.fill(NOTHING);
+        if self.id != 0 {
+            self.disconnect();
+        }
+    }
+}
+
+impl Submission for RdmaQueue {
+    type Room = ();
+
+    #[inline]
+    fn room(&self) -> Option<()> {
+        (self.room > 0).then_some(())
+    }
+
+    #[inline]
+    fn push(&mut self, (): (), slot: u16, mut entry: [u64; 8]) {
+        self.room -= 1;
+        let (opcode, cid) = (entry[0] as u8, (entry[0] >> 16) as u16);
+        // Bit 0 of an opcode: the host gives data (Base, section 4.2).
+        let gives_data = opcode & 1 != 0 && opcode != AdminOpcode::FABRICS.0;
+        let described = match entry[4] {
+            0 => Some((SglDescriptor::keyed(0, 0, 0), 0)),
+            _ => self.describe(slot, gives_data),
+        };
+        let Some((descriptor, follow)) = described else {
+            return self.break_off("the memory of a command was unmapped");
+        };
+        [entry[3], entry[4]] = descriptor.words;
+        entry[0] |= SGL;
+        self.in_flight[usize::from(slot)] = InFlight { cid: cid.into(), ..NOTHING };
+        self.with_line(|line| line.begin(slot, &entry, follow));
+    }
+
+    #[inline]
+    fn flush(&mut self) {
+        self.with_line(Line::post);
+    }
+
+    fn close(&mut self) {
+        self.room = 0;
+    }
+
+    #[inline]
+    fn plain_data_pointer(&mut self, slot: u16, address: u64, bytes: u64) -> Option<DataPointerWords> {
+        *self.windows.get_mut(usize::from(slot))? = DataWindow::new(address, u32::try_from(bytes).ok()?);
+        Some(DataPointerWords { dptr: [0, bytes], flags: SGL })
+    }
+
+    fn data_pointer(&mut self, slot: u16, address: u64, bytes: u64) -> Result<DataPointerWords, Refusal> {
+        self.plain_data_pointer(slot, address, bytes).ok_or(Refusal::Length)
+    }
+
+    fn gathered_data_pointer(&mut self, slot: u16, parts: &[DataWindow]) -> Result<DataPointerWords, Refusal> {
+        // One place is all that a command has here.
+        match parts {
+            [whole] => self.data_pointer(slot, whole.address(), whole.bytes().into()),
+            _ => Err(Refusal::TooManyParts),
+        }
+    }
+}
+
+impl SlotMemory for RdmaQueue {
+    fn slot_window(&self, slot: u16, bytes: u32) -> DataWindow {
+        DataWindow::new(self.memory.1 + u64::from(slot) * SLOT_BYTES as u64, bytes)
+    }
+
+    fn write_slot(&mut self, slot: u16, from: &[u8]) {
+        self.memory.0.write(usize::from(slot) * SLOT_BYTES, from);
+    }
+
+    fn read_slot(&self, slot: u16, to: &mut [u8]) {
+        self.memory.0.read(usize::from(slot) * SLOT_BYTES, to);
+    }
+}
+
+impl Completions for RdmaQueue {
+    #[inline]
+    fn peek(&mut self) -> Option<CompletionEntry> {
+        if self.arrived.is_empty() {
+            self.receive();
+        }
+        self.arrived.front().copied()
+    }
+
+    #[inline]
+    fn pop(&mut self) {
+        self.arrived.pop_front();
+        self.popped = self.popped.wrapping_add(1);
+    }
+
+    #[inline]
+    fn check(&mut self, _: &CompletionEntry) -> Result<(), ResetCause> {
+        // A completion over a fabric names no queue, and its head is not needed: a command's entry
+        // is free when the command has ended.
+        self.room += 1;
+        Ok(())
+    }
+
+    fn consumed(&mut self, _: u32) {}
+
+    fn progress(&self) -> u32 {
+        self.popped
+    }
+
+    fn let_controller_work(&self, _: Duration) {}
+
+    fn sleep(&self, at_most: Duration) -> Result<bool, DriverError> {
+        Ok(self.wait(at_most))
+    }
+}
