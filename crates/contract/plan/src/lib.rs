@@ -29,7 +29,7 @@ pub use logs::{HistogramLogPlan, LogKind, LogPlan, LogWindow};
 pub use pacing::{FollowPlan, LimitPlan, PacingPlan, ThinkPlan, ThinkTrigger};
 pub use replay::{ReplayFile, ReplayPlan, ReplayRules, ReplayShare, ReplaySurvey, TraceIdentity};
 pub use steady::{SteadyMeasure, SteadyPlan};
-pub use verify::{VerifyBacklog, VerifyKind, VerifyPattern, VerifyPlan, VerifyTrim};
+pub use verify::{VerifyBacklog, VerifyKind, VerifyPattern, VerifyPlan, VerifyPolicy, VerifyTrim};
 pub use worker::{
     ClockChoice, ContinuableError, CpuPolicy, EnginePlan, ErrorPlan, ExitScope, MeasurementPlan, NumaPolicy,
     PercentilePlan, ProcessPlan, QueuePlan, UnifiedReporting, WorkerPlan,

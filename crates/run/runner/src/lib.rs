@@ -57,6 +57,7 @@ pub use registry::{EngineEntry, Engines};
 pub use run::{RunRequest, RunResult, run};
 pub use sampling::{ObservationSink, Sampling};
 pub use task::{Spools, Supply};
+pub use verification::state::{About as VerifiedFile, Kept as KeptState, read as read_verify_state};
 
 use iolab_plan::WorkerPlan;
 

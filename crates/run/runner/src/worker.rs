@@ -7,7 +7,7 @@ use iolab_engine::{Capabilities, Engine, FileUse, Lane, LaneRequest};
 use iolab_guard::{Guard, OpenMode, PathChange};
 use iolab_measure::{DetailedRecorder, Recorder};
 use iolab_memory::{Backing, PoolView, SlotPool};
-use iolab_plan::{BufferMemory, WorkerPlan};
+use iolab_plan::{BufferMemory, Reach, WorkerPlan};
 use iolab_process::{Usage, thread_id, thread_usage};
 use iolab_recording::{State, WorkerOutcome, WorkerRecording};
 use iolab_workload::{BufferFiller, OpStream, Source};
@@ -223,7 +223,7 @@ impl<L: Lane> Chosen for Measured<'_, '_, L> {
     fn go_verifying(self, recorder: DetailedRecorder, pacer: Paced) -> Result<Stop, Fatal> {
         let (plan, clock) = (self.task.plan, self.task.clock);
         let (Some(verify), Some(share)) = (&plan.verify, self.task.verify) else { return self.go(recorder, pacer) };
-        let mut verifier = Verifier::new(plan, verify, share, clock);
+        let mut verifier = Verifier::new(plan, verify, share, clock)?;
         let syncs = self.stage.syncs;
         let only = verify.only && writes(plan);
         let known = (share.loaded && (only || !writes(plan))).then(|| read_back::known(plan, share));
@@ -295,6 +295,10 @@ impl<L: Lane> Measured<'_, '_, L> {
         let flushed = stage.files.flush(&plan.layout);
         if plan.layout.end_fsync || plan.layout.fsync_on_close || plan.layout.end_syncfs {
             (end_ns, used) = (clock.now_ns(), thread_usage());
+            // Engines with devices of their own are not flushed by this.
+            if flushed.is_ok() && plan.engine.traits().reach == Reach::BlockLayer {
+                hot.checker.flushed();
+            }
         }
         let HotLoop { recorder, watch, trouble, lane, mut pacer, mut checker, .. } = hot;
         recording.verification = checker.finish();
@@ -346,7 +350,10 @@ fn all_passes<L: Lane, R: Recorder, P: Pacer, C: Checker>(
                 break;
             }
         }
-        if ended.0 != Stop::StreamOver || !pauses || !hot.watch.take_pass() {
+        for complaint in hot.checker.settle() {
+            hot.trouble.mismatch(complaint);
+        }
+        if ended.0 != Stop::StreamOver || !pauses || hot.trouble.is_fatal() || !hot.watch.take_pass() {
             break;
         }
         if plan.layout.unlink_each_loop {

@@ -7,6 +7,7 @@ use crate::number::NumberStyle;
 use iolab_aggregate::{
     Bands, DepthShares, JobFigures, MICROSECOND_BANDS, MILLISECOND_BANDS, NANOSECOND_BANDS, shown_tenths,
 };
+use iolab_recording::AftermathRecording;
 
 pub(super) fn write_job(text: &mut String, job: &JobFigures<'_>, date: &str) {
     write_title(text, job, date);
@@ -45,7 +46,34 @@ pub(super) fn write_job(text: &mut String, job: &JobFigures<'_>, date: &str) {
         let words = if first == 0 { "Success".to_owned() } else { errno_text(first) };
         let _ = writeln!(text, "     errors    : total={total}, first_error={first}/<{words}>");
     }
+    write_aftermath(text, job);
     write_steady(text, job);
+}
+
+/// What a loss of power has left, where that was judged.
+fn write_aftermath(text: &mut String, job: &JobFigures<'_>) {
+    let found = job.workers.iter().filter_map(|worker| worker.verification.as_ref());
+    let (mut sum, mut damaged, mut any) = (AftermathRecording::default(), 0, false);
+    for (found, aftermath) in found.filter_map(|found| Some((found, found.aftermath?))) {
+        any = true;
+        damaged += found.damaged;
+        for (sum, part) in sum.counts_mut().into_iter().zip(aftermath.counts()) {
+            *sum += part;
+        }
+    }
+    if !any {
+        return;
+    }
+    let _ = writeln!(
+        text,
+        "  blocks       : must be new={}, must not be older={}, may be either={}",
+        sum.must_be_new, sum.must_not_be_older, sum.may_be_either
+    );
+    let _ = writeln!(
+        text,
+        "     found     : newest={}, older={}, newer={}, zeroes={}, torn={}, anything={}, damaged={damaged}",
+        sum.newest, sum.older, sum.newer, sum.zeroes, sum.torn, sum.anything
+    );
 }
 
 /// fio's line, with its second bandwidth in bytes (fio shows that of the first in thousands).
