@@ -1,8 +1,7 @@
 //! Verification of written data: `verify` and what goes with it.
 
-use iolab_engine::FileUse;
 use iolab_jobfile::{DiagnosticSeverity, NumberRules, parse_value};
-use iolab_options::{Direction, Value, ValueKind};
+use iolab_options::{Direction, Reach, Value, ValueKind};
 use iolab_plan::{
     BlockSizes, FilePlan, VerifyBacklog, VerifyKind, VerifyPattern, VerifyPlan, VerifyPolicy, VerifyTrim, WorkerPlan, WorkloadPlan,
 };
@@ -121,7 +120,7 @@ fn can_be_verified(job: &Job<'_>, kind: VerifyKind, workload: &WorkloadPlan) -> 
         );
         return false;
     }
-    if can.files == FileUse::Nothing && kind != VerifyKind::Null {
+    if can.reach == Reach::Nothing && kind != VerifyKind::Null {
         let reason = format!("engine {} keeps no data, so nothing is verified", job.engine.name);
         job.refuse_unless_fio("verify", reason, "use verify=null, or an engine that keeps what is written");
         return false;

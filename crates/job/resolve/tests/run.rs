@@ -227,9 +227,9 @@ fn options_that_are_not_built_yet() {
     let text = section("size=1m flow=2");
     assert!(refusals(&text, |_| {})[0].reason.contains("flow is not supported yet"));
     assert!(resolved(&text, |request| request.mode = Mode::Fio).warnings[0].reason.contains("ignored"));
-    let text = section("size=1m verify=md5 verify_policy=fsynced");
+    let text = section("size=1m dedupe_percentage=20 dedupe_global=1");
     for mode in [Mode::Iolab, Mode::Fio] {
-        assert!(refusals(&text, |request| request.mode = mode)[0].reason.contains("verify"));
+        assert!(refusals(&text, |request| request.mode = mode)[0].reason.contains("dedupe_global"));
     }
     for accepted in ["size=1m verify=0 flow=0", "size=1m gtod_cpu=1"] {
         worker(accepted);

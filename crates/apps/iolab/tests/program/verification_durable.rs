@@ -81,11 +81,11 @@ fn a_copy_is_verified_and_what_a_short_file_lacks_is_missing() {
     let done = lab.run(["verify", STATE, "--file", "g:1"]).ended(1, "32 blocks that must be there are missing");
     assert!(done.errors().contains("the first at 131072"), "{}", done.errors());
     assert_eq!(std::fs::metadata(lab.path("g:1")).unwrap().len(), 128 << 10, "nothing was written");
-    lab.run(["verify", "g:1"]).ended(1, "not a state");
+    lab.run(["verify", "g:1"]).ended(2, "not a state");
     // A state without flushes cannot tell.
     let plain = WRITE.replace("verify_policy=durable\n", "");
     lab.job(&plain).ended(0, "");
-    lab.run(["verify", STATE]).ended(1, "does not know what was flushed");
+    lab.run(["verify", STATE]).ended(2, "does not know what was flushed");
 }
 
 #[test]
