@@ -50,6 +50,12 @@ pub struct WorkerRecording {
     /// How steady the rate was, when the worker judged that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady: Option<SteadyRecording>,
+    /// The queue depth that `latency_target` has come to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_depth: Option<u32>,
+    /// When it began by the clock that the job names, ns, if it names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_by_clock_ns: Option<u64>,
     /// What was verified, when anything was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verification: Option<VerificationRecording>,

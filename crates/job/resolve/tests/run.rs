@@ -224,8 +224,9 @@ fn engines() {
 
 #[test]
 fn options_that_are_not_built_yet() {
-    let text = section("size=1m flow=2");
-    assert!(refusals(&text, |_| {})[0].reason.contains("flow is not supported yet"));
+    let text = section("size=1m num_range=2 plids=1");
+    assert!(refusals(&text, |_| {}).iter().any(|finding| finding.reason.contains("plids is not supported yet")));
+    let text = section("size=1m plids=1");
     assert!(resolved(&text, |request| request.mode = Mode::Fio).warnings[0].reason.contains("ignored"));
     let text = section("size=1m dedupe_percentage=20 dedupe_global=1");
     for mode in [Mode::Iolab, Mode::Fio] {

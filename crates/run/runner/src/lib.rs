@@ -8,6 +8,7 @@
 mod alarm;
 mod attributes;
 mod calibration;
+mod cgroup;
 mod changes;
 mod choice;
 mod control;
@@ -22,6 +23,7 @@ mod launch;
 mod layout;
 mod noting;
 mod observer;
+mod offload;
 mod open_files;
 mod pacing;
 mod progress;

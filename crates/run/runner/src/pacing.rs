@@ -5,9 +5,11 @@
 //! (no coordinated omission: Tene, wrk2). An operation is not intended before the one that precedes
 //! it in the stream, nor during think time: waiting for those is what the job asks for.
 
+pub(crate) mod flow;
 pub(crate) mod following;
 pub(crate) mod ideal;
 pub(crate) mod keeping;
+pub(crate) mod latency_target;
 pub(crate) mod schedule;
 pub(crate) mod serialize;
 
@@ -53,6 +55,10 @@ pub(crate) trait Pacer {
     }
     /// The pacer itself, for work that is not done per operation; `None` if it keeps no account.
     fn paced(&mut self) -> Option<&mut Paced>;
+    /// The queue depth that `latency_target` has come to.
+    fn latency_depth(&self) -> Option<usize> {
+        None
+    }
 }
 
 /// No schedule: as fast as the queue allows.
@@ -293,6 +299,7 @@ impl Paced {
         if !by_time && !by_count {
             return;
         }
+        (0..think.plan.spin_cycles).for_each(|cycle| _ = std::hint::black_box(cycle));
         think.counted = 0;
         think.busy_until_ns = now_ns + think.plan.spin_ns;
         think.until_ns = now_ns + think.plan.pause_ns;
@@ -311,10 +318,18 @@ pub(crate) mod tests {
     use iolab_engine::OpKind;
     use iolab_plan::WorkerPlan;
 
-    pub(crate) fn plan() -> PacingPlan {
+    fn worker() -> WorkerPlan {
         let text = include_str!("../../../contract/recording/tests/worker_plan.json");
-        let plan = serde_json::from_str::<WorkerPlan>(text).expect("a worker's plan").pacing;
-        PacingPlan { seed: 7, ..plan }
+        serde_json::from_str::<WorkerPlan>(text).expect("a worker's plan")
+    }
+
+    pub(crate) fn plan() -> PacingPlan {
+        PacingPlan { seed: 7, ..worker().pacing }
+    }
+
+    pub(crate) fn worker_in_flow(id: u32, weight: u32) -> WorkerPlan {
+        let flow = Some(iolab_plan::FlowPlan { id, weight, sleep_ns: 0 });
+        WorkerPlan { pacing: PacingPlan { flow, ..plan() }, ..worker() }
     }
 
     fn read() -> Op {
@@ -374,7 +389,7 @@ pub(crate) mod tests {
 
     #[test]
     fn think_time_follows_every_block_of_completions() {
-        let think = ThinkPlan { pause_ns: 50, spin_ns: 30, blocks: 2, trigger: ThinkTrigger::Complete, io_time_ns: 0 };
+        let think = ThinkPlan { pause_ns: 50, spin_ns: 30, spin_cycles: 9, blocks: 2, trigger: ThinkTrigger::Complete, io_time_ns: 0 };
         let mut pacer = pacer(&PacingPlan { think: Some(think), ..plan() });
         pacer.completed(&slot(10), 10);
         assert_eq!(pacer.release(&read(), 10), Release::Now);
@@ -387,7 +402,7 @@ pub(crate) mod tests {
 
     #[test]
     fn nothing_is_intended_during_think_time() {
-        let think = ThinkPlan { pause_ns: 50, spin_ns: 0, blocks: 1, trigger: ThinkTrigger::Complete, io_time_ns: 0 };
+        let think = ThinkPlan { pause_ns: 50, spin_ns: 0, spin_cycles: 0, blocks: 1, trigger: ThinkTrigger::Complete, io_time_ns: 0 };
         let mut pacer = pacer(&PacingPlan { rate_iops: [1_000_000_000, 0, 0], think: Some(think), ..plan() });
         pacer.released(&read(), 0, 0);
         pacer.completed(&slot(10), 10);

@@ -14,6 +14,7 @@ use iolab_workload::{BufferFiller, OpStream, Source};
 use rustix::fs::OFlags;
 
 use crate::changes::{buffer_file, writes};
+use crate::cgroup::InCgroup;
 use crate::choice::{Chosen, Parts};
 use crate::control::{GATE_RUN, GATE_SET_UP, Order};
 use crate::given::{read_arrivals, supplied};
@@ -21,6 +22,7 @@ use crate::hot_loop::HotLoop;
 use crate::hot_loop::cached::CachedFiles;
 use crate::hot_loop::checker::{Checker, Unchecked};
 use crate::noting::Notes;
+use crate::offload::OffloadThreads;
 use crate::open_files::OpenFiles;
 use crate::pacing::following::Following;
 use crate::pacing::schedule::Schedule;
@@ -63,6 +65,14 @@ pub(crate) fn live<E: Engine>(task: &Task<'_>) -> WorkerRecording {
         return recording;
     }
     task.worker_control.set_state(State::SettingUp);
+    let in_cgroup = InCgroup::join(task.plan.process.cgroup.as_ref());
+    let _in_cgroup = match in_cgroup {
+        Ok(joined) => joined,
+        Err(Fatal { errno, message }) => {
+            recording.outcome = WorkerOutcome::Failed { errno, message };
+            return recording;
+        }
+    };
     let outcome = set_up::<E>(task).and_then(|mut stage| {
         recording.notes.append(&mut stage.notes);
         perform::<E>(task, stage, &mut recording)
@@ -155,6 +165,22 @@ fn perform<E: Engine>(task: &Task<'_>, mut stage: Stage, recording: &mut WorkerR
         };
         E::open(&request).map_err(|error| Fatal { errno: error.errno.unwrap_or(libc::EINVAL), message: error.message })
     };
+    if plan.queue.offload {
+        let threads = OffloadThreads::start::<E>(plan, &stage.files, stage.pool.view())?;
+        let open = |_: &OpenFiles, _: PoolView| threads.lane();
+        return on_lane(task, &mut stage, recording, &open);
+    }
+    on_lane(task, &mut stage, recording, &open)
+}
+
+/// The same, however lanes are opened.
+fn on_lane<L: Lane>(
+    task: &Task<'_>,
+    stage: &mut Stage,
+    recording: &mut WorkerRecording,
+    open: Reopen<'_, L>,
+) -> Result<Stop, Fatal> {
+    let plan = task.plan;
     let lane = open(&stage.files, stage.pool.view())?;
     stage.files.adopt_made(plan, task.guard);
     recording.notes.extend_from_slice(lane.notes());
@@ -164,8 +190,8 @@ fn perform<E: Engine>(task: &Task<'_>, mut stage: Stage, recording: &mut WorkerR
     }
     let origin_ns = task.worker_control.origin_ns();
     let (arrivals, following) = (stage.arrivals.take(), stage.following.take());
-    let measured = Measured { task, stage: &mut stage, recording, origin_ns, lane, open: &open };
-    choice::choose(task, arrivals, following, E::Lane::SYNCHRONOUS, origin_ns, measured)
+    let measured = Measured { task, stage, recording, origin_ns, lane, open };
+    choice::choose(task, arrivals, following, L::SYNCHRONOUS, origin_ns, measured)
 }
 
 /// What an order given before the first operation means.
@@ -270,6 +296,11 @@ impl<L: Lane> Measured<'_, '_, L> {
         let (plan, clock) = (task.plan, task.clock);
         let begun_ns = clock.now_ns();
         recording.started_ns = begun_ns.saturating_sub(origin_ns);
+        if plan.measurement.start_clock > 0 {
+            let time_ns = iolab_clock::kernel_time_ns(plan.measurement.start_clock);
+            recording.started_by_clock_ns =
+                Some(time_ns.map_err(|error| open_files::fatal("job_start_clock_id", &error))?);
+        }
         let mut watch = Watch::new(task.worker_control, plan, begun_ns);
         watch.deliver_to(task.mailbox, plan.number, recording.started_ns);
         if let Some(peers) = &task.peers {
@@ -302,6 +333,7 @@ impl<L: Lane> Measured<'_, '_, L> {
         }
         let HotLoop { recorder, watch, trouble, lane, mut pacer, mut checker, .. } = hot;
         recording.verification = checker.finish();
+        recording.latency_depth = pacer.latency_depth().map(|depth| depth as u32);
         if let Some(missing) = checker.lost() {
             recording.note_lost(&missing);
         }

@@ -40,5 +40,6 @@ pub use diagnosis::{BlockDamage, Interval, WantedContent};
 pub use durability::{Bound, Completed, bound_of};
 pub use generations::{Expected, GenerationMap, Word};
 pub use header::Header;
+pub use kind::checksum;
 pub use recipe::{Mismatch, Recipe, Why};
 pub use sources::{Beside, ReadBack, ReadKnown, simulate};

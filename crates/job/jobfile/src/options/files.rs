@@ -29,7 +29,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         ]),
         default: DefaultValue::Text("none"),
         summary: "Assume this kind of file instead of detecting it",
-        status: SupportStatus::NotYet,
+        status: SupportStatus::NoEffect("a file is of the kind that it is, which is detected"),
         accepts: &[("block", "block")],
         rejects: &["disk"],
         ..OptionEntry::BLANK
@@ -395,7 +395,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Files,
         kind: ValueKind::Text,
         summary: "I/O scheduler to set for the device",
-        status: SupportStatus::NotYet,
+        details: "As device.scheduler: set before the run, restored after it. Needs root.",
         accepts: &[("none", "none")],
         ..OptionEntry::BLANK
     },

@@ -220,7 +220,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Integer { min: 0, max: 15 },
         default: DefaultValue::Text("0"),
         summary: "Clock for the job's start time in reports",
-        status: SupportStatus::NotYet,
+        details: "The number of clock_gettime(2): 0 real time, 1 monotonic, 7 since boot.",
         accepts: &[("1", "1")],
         rejects: &["-1"],
         ..OptionEntry::BLANK

@@ -38,9 +38,16 @@ pub(super) fn write_job(text: &mut String, job: &JobFigures<'_>, date: &str) {
     write_shares(text, "     submit    ", BATCHES, &job.submit);
     write_shares(text, "     complete  ", BATCHES, &job.complete);
     write_counts(text, job);
-    // iolab has no latency_target: the line keeps its place with the values fio shows without one.
-    let depth = job.plan.queue.asked_depth;
-    let _ = writeln!(text, "     latency   : target=0, window=0, percentile=100.00%, depth={depth}");
+    let found = job.workers.iter().find_map(|worker| worker.latency_depth);
+    let depth = found.unwrap_or(job.plan.queue.asked_depth);
+    let (target_us, window_us, percentile) = match job.plan.pacing.latency_target {
+        Some(target) => (target.target_ns / 1000, target.window_ns / 1000, target.percentile),
+        None => (0, 0, 100.0),
+    };
+    let _ = writeln!(
+        text,
+        "     latency   : target={target_us}, window={window_us}, percentile={percentile:.2}%, depth={depth}"
+    );
     if job.errors.shown {
         let (total, first) = (job.errors.total, job.errors.first);
         let words = if first == 0 { "Success".to_owned() } else { errno_text(first) };
