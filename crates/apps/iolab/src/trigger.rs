@@ -3,8 +3,7 @@
 
 use std::path::PathBuf;
 
-use iolab_recording::{Event, Recording};
-use iolab_runner::{RunObserver, Wish};
+use iolab_runner::{Event, RunObserver, Wish};
 
 use crate::exit::ExitFailure;
 use crate::run_options::RunOptions;
@@ -28,16 +27,14 @@ impl<'a> Trigger<'a> {
         }
     }
 
-    /// The run is over: runs the command if the trigger has ended it. The run counts as complete
-    /// then.
+    /// The run is over: runs the command if the trigger has ended it.
     ///
     /// # Errors
     /// The command failed.
-    pub(crate) fn finish(self, run: &RunOptions, recording: &mut Recording) -> Result<(), ExitFailure> {
+    pub(crate) fn finish(self, run: &RunOptions) -> Result<(), ExitFailure> {
         if !self.has_fired {
             return Ok(());
         }
-        recording.interrupted = false;
         let Some(command) = &run.trigger else { return Ok(()) };
         let status = std::process::Command::new("/bin/sh").arg("-c").arg(command).status();
         match status {
@@ -60,7 +57,8 @@ impl RunObserver for Trigger<'_> {
                 // being removed.
                 let _ = std::fs::remove_file(file);
             }
-            iolab_process::kill(std::process::id() as i32, INTERRUPT);
+            self.inner.take(event);
+            return Wish::End;
         }
         self.inner.take(event)
     }
@@ -69,6 +67,3 @@ impl RunObserver for Trigger<'_> {
         self.inner.follows_intervals()
     }
 }
-
-/// SIGINT, which ends a run early with what it has.
-const INTERRUPT: i32 = 2;

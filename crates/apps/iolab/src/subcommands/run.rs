@@ -93,13 +93,7 @@ pub(crate) fn execute_as(
     let mut trigger = Trigger::new(run, &mut terminal);
     let ran = pipeline::run(planned, guard, stream, &mut trigger);
     let beside = beside.map(Beside::end);
-    let (ran, triggered) = match ran {
-        Ok((mut recording, spools)) => {
-            let triggered = trigger.finish(run, &mut recording);
-            (Ok((recording, spools)), triggered)
-        }
-        Err(failure) => (Err(failure), Ok(())),
-    };
+    let triggered = if ran.is_ok() { trigger.finish(run) } else { Ok(()) };
     terminal.finish();
     let (mut recording, spools) = ran?;
     recording.warnings.extend(beside);

@@ -44,7 +44,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         ]),
         default: DefaultValue::Text("none"),
         summary: "Lock each file during its operations",
-        status: SupportStatus::NotYet,
+        status: SupportStatus::Refused("files are not locked for single operations"),
         accepts: &[("none", "none")],
         rejects: &["shared"],
         ..OptionEntry::BLANK
@@ -223,7 +223,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Integer { min: 1, max: 256 },
         default: DefaultValue::Text("1"),
         summary: "Number of ranges in one discard command",
-        status: SupportStatus::NotYetChangesData,
+        status: SupportStatus::Refused("a discard has one range"),
         accepts: &[("8", "8")],
         rejects: &["0"],
         ..OptionEntry::BLANK

@@ -181,7 +181,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Write logs compressed",
-        status: SupportStatus::NotYet,
+        status: SupportStatus::Refused("logs are text"),
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK

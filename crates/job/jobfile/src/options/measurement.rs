@@ -231,7 +231,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Histogram of the errors of discarded blocks",
-        status: SupportStatus::NotYet,
+        status: SupportStatus::Refused("errors are not counted by block"),
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK

@@ -1,8 +1,10 @@
 //! `flow`: the workers of one flow do transfers in the ratio of their weights.
 //!
 //! A worker that has done as many rounds of its weight as the slowest of the others, and one more,
-//! waits. Only workers at work count: one that has ended holds nobody back, one that begins starts
-//! level with the slowest.
+//! waits. Only workers at work, or about to begin, count: one that has ended or has not begun its
+//! start delay holds nobody back, one that begins late starts level with the slowest. What a round
+//! may be ahead grows with the work done, to a sixty-fourth of it, so that fast workers need not
+//! look at each other for each transfer.
 
 use iolab_plan::WorkerPlan;
 use iolab_recording::State;
@@ -18,8 +20,8 @@ pub(crate) struct Flow<'a> {
     control: &'a Control,
     own: usize,
     weight: u64,
-    /// The others, with their weights.
-    others: Vec<(usize, u64)>,
+    /// The others, with their weights, and whether they begin when they are ready.
+    others: Vec<(usize, u64, bool)>,
     sleep_ns: u64,
     /// Transfers released so far, and what was added to start level.
     gone: u64,
@@ -32,7 +34,10 @@ impl<'a> Flow<'a> {
         let plan = workers[place].pacing.flow?;
         let weight_of = |worker: &WorkerPlan| worker.pacing.flow.filter(|flow| flow.id == plan.id);
         let others = (0..workers.len()).filter(|other| *other != place);
-        let others = others.filter_map(|other| Some((other, u64::from(weight_of(&workers[other])?.weight.max(1)))));
+        let others = others.filter_map(|other| {
+            let weight = u64::from(weight_of(&workers[other])?.weight.max(1));
+            Some((other, weight, workers[other].limits.start_delay_ns == 0))
+        });
         Some(Flow {
             control,
             own: place,
@@ -45,11 +50,15 @@ impl<'a> Flow<'a> {
     }
 
     fn at_work(&self) -> impl Iterator<Item = (u64, u64)> {
-        let is_at_work = |place: usize| matches!(self.control.state(place), State::Ramping | State::Running);
+        let is_at_work = |place: usize, begins: bool| match self.control.state(place) {
+            State::Ramping | State::Running => true,
+            State::SettingUp | State::Ready => begins,
+            _ => false,
+        };
         self.others
             .iter()
-            .filter(move |(place, _)| is_at_work(*place))
-            .map(|(place, weight)| (self.control.flowed(*place), *weight))
+            .filter(move |(place, _, begins)| is_at_work(*place, *begins))
+            .map(|(place, weight, _)| (self.control.flowed(*place), *weight))
     }
 
     /// Until when the next transfer waits; `None` if it may go.
@@ -59,7 +68,10 @@ impl<'a> Flow<'a> {
             self.gone = self.at_work().map(|(gone, weight)| gone * self.weight / weight).min().unwrap_or(0);
             self.control.set_flowed(self.own, self.gone);
         }
-        let is_ahead = self.at_work().any(|(gone, weight)| self.gone * weight > (gone + weight) * self.weight);
+        let is_ahead = self.at_work().any(|(gone, weight)| {
+            let rounds = 1 + gone / weight / 64;
+            self.gone * weight > (gone + rounds * weight) * self.weight
+        });
         is_ahead.then(|| now_ns + self.sleep_ns)
     }
 
