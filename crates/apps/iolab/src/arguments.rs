@@ -19,6 +19,7 @@ use crate::subcommands::replay::ReplayArguments;
 use crate::subcommands::study::StudyAction;
 use crate::subcommands::synthesize::SynthesizeArguments;
 use crate::subcommands::validate::ValidateArguments;
+use crate::subcommands::verify::VerifyArguments;
 use crate::subcommands::watch::WatchArguments;
 
 /// Measures storage: runs fio's job files, checks its own results, saves everything it measured.
@@ -67,6 +68,8 @@ pub(crate) enum Action {
     Validate(ValidateArguments),
     /// Replay a trace on files or devices, in its time and order
     Replay(ReplayArguments),
+    /// Check what a loss of power, or a kill, has left of verified data
+    Verify(VerifyArguments),
     /// Watch block devices: iostat's columns and more
     Watch(WatchArguments),
     /// Run one job with several settings and say which differences are real

@@ -36,6 +36,7 @@ pub(crate) fn dispatch(arguments: &[String]) -> ExitCode {
         Action::Synthesize(arguments) => subcommands::synthesize::main(&arguments),
         Action::Validate(arguments) => subcommands::validate::main(&arguments),
         Action::Replay(arguments) => subcommands::replay::main(&arguments),
+        Action::Verify(arguments) => subcommands::verify::main(&arguments),
         Action::Watch(arguments) => subcommands::watch::main(&arguments),
         Action::Study(action) => subcommands::study::main(&action),
         Action::Compare(arguments) => subcommands::compare::main(&arguments),

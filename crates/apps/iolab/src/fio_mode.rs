@@ -8,6 +8,7 @@ use iolab_resolve::Mode;
 
 use crate::exit::{self, ExitFailure, INTERRUPTED, REFUSED};
 use crate::pipeline::Planned;
+use crate::run_options::RunOptions;
 use crate::subcommands::run;
 use crate::{console, engine_registry, output, pipeline, run_options};
 
@@ -39,20 +40,22 @@ fn attempt(words: &[String]) -> Result<u8, ExitFailure> {
             "fio: --vary, --repeat, --ladder and --precondition make studies: use iolab run",
         ));
     }
+    if let Some(topic) = unknown_topic(&asked.run) {
+        // In fio, whoever asks for an option that there is not has not failed.
+        eprintln!("No such command: {topic}");
+        return Ok(0);
+    }
     if let Some(code) = run::answer_questions(&asked.run, run_options::FIO)? {
         return Ok(code);
     }
     asked.refuse_words_of_studies()?;
     if asked.line.files.is_empty() && !asked.line.defines_jobs() {
-        if asked.run.parse_only {
-            // Nothing was said that could be wrong.
-            return Ok(0);
-        }
-        eprintln!("No job(s) defined\n");
-        output::print_for_people(&run_options::usage(run_options::FIO, console::columns()))?;
-        return Ok(1);
+        return without_jobs(&asked.run);
     }
-    let planned = pipeline::plan(&asked, Mode::Fio)?;
+    let planned = match pipeline::plan_or_nothing(&asked)? {
+        Some(planned) => planned,
+        None => return without_jobs(&asked.run),
+    };
     let planned = Planned { warnings: said(planned.warnings), ..planned };
     run::show_warnings(&planned);
     if let Some(code) = run::without_running(&asked.run, &planned)? {
@@ -61,6 +64,22 @@ fn attempt(words: &[String]) -> Result<u8, ExitFailure> {
     let recording = run::execute(&planned, &asked.run, Mode::Fio)?;
     run::show_outcomes(&recording, "fio");
     Ok(exit_code(&recording))
+}
+
+/// Neither the command line nor a job file has a job.
+fn without_jobs(run: &RunOptions) -> Result<u8, ExitFailure> {
+    if run.parse_only {
+        // Nothing was said that could be wrong.
+        return Ok(0);
+    }
+    eprintln!("No job(s) defined\n");
+    output::print_for_people(&run_options::usage(run_options::FIO, console::columns()))?;
+    Ok(1)
+}
+
+/// What `--cmdhelp` is asked for and nobody knows.
+fn unknown_topic(run: &RunOptions) -> Option<&str> {
+    run.cmdhelp.as_deref().filter(|topic| *topic != "all" && iolab_jobfile::help::cmdhelp(topic).is_none())
 }
 
 /// The engines as fio lists them, one a line, for the scripts that look one up there.

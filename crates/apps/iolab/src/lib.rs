@@ -21,9 +21,11 @@ mod outputs;
 mod painted;
 mod pipeline;
 mod run_options;
+mod self_tests;
 mod snapshot_file;
 mod subcommands;
 mod terminal;
+mod trigger;
 
 use std::process::ExitCode;
 

@@ -32,6 +32,18 @@ pub(crate) fn plan(asked: &Asked, mode: Mode) -> Result<Planned, ExitFailure> {
     with_request(asked, mode, |request| Ok(pipeline().plan(request)?))
 }
 
+/// The same as fio: `None` when nothing defines a job. With `--parse-only`, the files and devices of
+/// this machine are not looked at.
+pub(crate) fn plan_or_nothing(asked: &Asked) -> Result<Option<Planned>, ExitFailure> {
+    with_request(asked, Mode::Fio, |request| {
+        let request = PlanRequest { imagines_files: asked.run.parse_only, ..*request };
+        if asked.run.sections.is_empty() && !pipeline().has_jobs(&request)? {
+            return Ok(None);
+        }
+        Ok(Some(pipeline().plan(&request)?))
+    })
+}
+
 /// Does something with what a command line asks to be planned.
 pub(crate) fn with_request<T>(asked: &Asked, mode: Mode, work: impl FnOnce(&PlanRequest<'_>) -> T) -> T {
     let run = &asked.run;
@@ -45,6 +57,7 @@ pub(crate) fn with_request<T>(asked: &Asked, mode: Mode, work: impl FnOnce(&Plan
         aux_path: run.aux_path.as_deref(),
         allowed: &allowed,
         keep_secrets: run.keep_secrets,
+        imagines_files: false,
     })
 }
 

@@ -23,4 +23,5 @@ pub(crate) mod run;
 pub(crate) mod study;
 pub(crate) mod synthesize;
 pub(crate) mod validate;
+pub(crate) mod verify;
 pub(crate) mod watch;

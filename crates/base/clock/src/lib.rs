@@ -133,6 +133,20 @@ impl Clock {
     }
 }
 
+/// The time of one of the kernel's clocks, by the number that clock_gettime(2) takes, ns.
+///
+/// # Errors
+/// There is no such clock.
+pub fn kernel_time_ns(clock: u32) -> std::io::Result<u64> {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let clock = libc::clockid_t::try_from(clock).map_err(std::io::Error::other)?;
+    // SAFETY: the call writes one timespec, which is ours.
+    if unsafe { libc::clock_gettime(clock, &raw mut time) } != 0 {
+        return Err(std::io::Error::last_os_error());
+    }
+    Ok(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}
+
 /// Processor time of the calling thread until now, ns (`CLOCK_THREAD_CPUTIME_ID`,
 /// clock_gettime(2)): not a time line, only differences within one thread mean anything.
 pub fn thread_processor_ns() -> u64 {

@@ -66,13 +66,12 @@ impl OptionEntry {
             kind,
             summary,
             category: Category::Process,
-            status: SupportStatus::NotYet,
+            status: SupportStatus::Refused("operations have no priorities of their own; prio is of all"),
             ..OptionEntry::BLANK
         }
     }
 
-    /// The rows of engines whose operations could have a priority of their own. They are read and
-    /// not honoured yet.
+    /// The rows of engines whose operations could have a priority of their own.
     pub const COMMAND_PRIORITIES: [OptionEntry; 4] = [
         OptionEntry::priority(
             "cmdprio_percentage",
@@ -286,9 +285,8 @@ pub enum SupportStatus {
     Supported,
     /// Accepted and without effect here, for the reason given.
     NoEffect(&'static str),
-    /// Known, not built yet; leaving it out changes neither what is written nor what is verified.
-    NotYet,
-    /// Known, not built yet; leaving it out would change what is written or verified, so a job that
-    /// sets it (to anything but its default) is refused in every mode.
-    NotYetChangesData,
+    /// Known, and not built, for the reason given; a job that sets it (to anything but its default)
+    /// is refused in every mode, because leaving it out would change what is written, verified,
+    /// measured or timed.
+    Refused(&'static str),
 }

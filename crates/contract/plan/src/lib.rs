@@ -26,13 +26,13 @@ pub use iolab_options::{
     Direction, Distribution, EngineTraits, PageCache, PerDirection, Percent, RateProcess, Reach, ZoneShare,
 };
 pub use logs::{HistogramLogPlan, LogKind, LogPlan, LogWindow};
-pub use pacing::{FollowPlan, LimitPlan, PacingPlan, ThinkPlan, ThinkTrigger};
+pub use pacing::{FlowPlan, FollowPlan, LatencyTargetPlan, LimitPlan, PacingPlan, ThinkPlan, ThinkTrigger};
 pub use replay::{ReplayFile, ReplayPlan, ReplayRules, ReplayShare, ReplaySurvey, TraceIdentity};
 pub use steady::{SteadyMeasure, SteadyPlan};
-pub use verify::{VerifyBacklog, VerifyKind, VerifyPattern, VerifyPlan, VerifyTrim};
+pub use verify::{VerifyBacklog, VerifyKind, VerifyPattern, VerifyPlan, VerifyPolicy, VerifyTrim};
 pub use worker::{
-    ClockChoice, ContinuableError, CpuPolicy, EnginePlan, ErrorPlan, ExitScope, MeasurementPlan, NumaPolicy,
-    PercentilePlan, ProcessPlan, QueuePlan, UnifiedReporting, WorkerPlan,
+    CgroupPlan, ClockChoice, ContinuableError, CpuPolicy, EnginePlan, ErrorPlan, ExitScope, MeasurementPlan,
+    NumaPolicy, PercentilePlan, ProcessPlan, QueuePlan, UnifiedReporting, WorkerPlan,
 };
 pub use workload::{
     BlockSizes, FileService, FileServiceKind, Pattern, RandomGenerator, RandomMap, Sequencer, StridePlan, SyncCadence,

@@ -28,6 +28,9 @@ pub struct LogPlan {
     pub issue_time: bool,
     /// Time stamps: ns since the run began, or since the Unix epoch.
     pub unix_epoch: bool,
+    /// Clock of those times (`clock_gettime(2)`'s number); 0 is the real time.
+    #[serde(default, skip_serializing_if = "is_real_time")]
+    pub epoch_clock: u32,
     /// One file per worker (`.N.log`), or one per job.
     pub per_job: bool,
 }
@@ -83,4 +86,8 @@ impl LogKind {
             LogKind::Iops => "iops",
         }
     }
+}
+
+fn is_real_time(clock: &u32) -> bool {
+    *clock == 0
 }

@@ -33,8 +33,38 @@ pub struct PacingPlan {
     /// The job whose operations the operations of this worker wait for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub follow: Option<FollowPlan>,
+    /// The flow that it shares with other workers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow: Option<FlowPlan>,
+    /// The latency that its queue depth is chosen by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_target: Option<LatencyTargetPlan>,
     /// Seed of Poisson gaps.
     pub seed: u64,
+}
+
+/// `flow`: transfers of the workers of one flow are in the ratio of their weights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FlowPlan {
+    /// Which flow.
+    pub id: u32,
+    /// Its weight, at least 1.
+    pub weight: u32,
+    /// How long it sleeps when it is ahead, ns.
+    pub sleep_ns: u64,
+}
+
+/// `latency_target`: the largest queue depth whose latencies are below a limit is searched.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct LatencyTargetPlan {
+    /// The limit, ns.
+    pub target_ns: u64,
+    /// How long each depth is tried, ns.
+    pub window_ns: u64,
+    /// Percent of the operations that have to be below the limit.
+    pub percentile: f64,
+    /// Go on at the depth that was found, instead of ending.
+    pub goes_on: bool,
 }
 
 /// `follow=JOB:N`: a transfer for each N that the workers of another job have completed.
@@ -62,8 +92,11 @@ pub struct ThinkPlan {
     /// How much of it is spent spinning, ns.
     pub spin_ns: u64,
     /// The processor time that ends the spinning, ns; 0: `spin_ns` of the clock end it.
-    #[serde(default, skip_serializing_if = "no_work")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub work_ns: u64,
+    /// Turns of a loop before each pause.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub spin_cycles: u64,
     /// Operations between pauses.
     pub blocks: u32,
     /// Which operations count.
@@ -72,8 +105,8 @@ pub struct ThinkPlan {
     pub io_time_ns: u64,
 }
 
-fn no_work(work_ns: &u64) -> bool {
-    *work_ns == 0
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// `thinktime_blocks_type`.
@@ -93,6 +126,9 @@ pub struct LimitPlan {
     pub start_delay_ns: u64,
     /// Not measured, ns from the start of I/O.
     pub ramp_ns: u64,
+    /// Bytes that are moved before it is measured.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub ramp_bytes: u64,
     /// Longest measured time, ns; `None`: no limit.
     pub runtime_ns: Option<u64>,
     /// Start over at the end of the files until the runtime is over.

@@ -23,6 +23,13 @@ pub struct VerifyPlan {
     /// Begin with what an earlier run has kept.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub state_load: bool,
+    /// The file that is loaded, whatever file it is of; otherwise the one that belongs to each
+    /// verified file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state_file: Option<String>,
+    /// Which writes a state answers for.
+    #[serde(default, skip_serializing_if = "VerifyPolicy::is_completed")]
+    pub policy: VerifyPolicy,
     /// Distance between headers, bytes.
     pub interval_bytes: u64,
     /// Where the header stands in its interval, bytes.
@@ -61,6 +68,8 @@ impl VerifyPlan {
             dump_folder: None,
             state_save: false,
             state_load: false,
+            state_file: None,
+            policy: VerifyPolicy::Completed,
             interval_bytes,
             header_offset_bytes: 0,
             partial: false,
@@ -73,6 +82,35 @@ impl VerifyPlan {
             checks_sequence: true,
             trim: None,
             seed: 0,
+        }
+    }
+}
+
+/// `verify_policy`: which writes a state answers for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum VerifyPolicy {
+    /// All that were complete: each block holds its last write.
+    #[default]
+    Completed,
+    /// The flushed ones: a block whose last write was flushed holds it; others are not checked.
+    Fsynced,
+    /// The flushed ones, and no block is older than its last flushed write.
+    Durable,
+}
+
+impl VerifyPolicy {
+    /// Whether nothing needs to be known of flushes.
+    pub fn is_completed(&self) -> bool {
+        *self == VerifyPolicy::Completed
+    }
+
+    /// The word of the option.
+    pub const fn name(self) -> &'static str {
+        match self {
+            VerifyPolicy::Completed => "completed",
+            VerifyPolicy::Fsynced => "fsynced",
+            VerifyPolicy::Durable => "durable",
         }
     }
 }

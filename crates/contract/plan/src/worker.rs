@@ -109,6 +109,9 @@ pub struct QueuePlan {
     /// Operations that overlap one in flight wait for it.
     #[serde(default)]
     pub serialize_overlap: bool,
+    /// Operations are submitted by threads of their own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub offload: bool,
     /// Refill only when the depth has dropped to this; `None`: at once.
     pub low_watermark: Option<u32>,
 }
@@ -155,6 +158,9 @@ pub struct MeasurementPlan {
     pub disk_util: bool,
     /// Where time stamps come from.
     pub clock: ClockChoice,
+    /// Clock of the start time in reports (`clock_gettime(2)`'s number); 0 is the real time.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub start_clock: u32,
     /// Measure the cost of the tool itself in this worker's configuration before the run.
     #[serde(default)]
     pub calibrate: bool,
@@ -236,8 +242,22 @@ pub struct ProcessPlan {
     pub exec_prerun: Option<String>,
     /// Command to run after it ended.
     pub exec_postrun: Option<String>,
+    /// The control group it runs in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cgroup: Option<CgroupPlan>,
     /// Name shown by `ps` (`comm`); the job's name if absent.
     pub comm: Option<String>,
+}
+
+/// `cgroup`, `cgroup_weight`, `cgroup_nodelete`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CgroupPlan {
+    /// Its name, below the root of the hierarchy.
+    pub name: String,
+    /// Its I/O weight.
+    pub weight: Option<u32>,
+    /// It is not removed at the end.
+    pub keep: bool,
 }
 
 /// `cpus_allowed_policy`.

@@ -50,6 +50,12 @@ pub struct WorkerRecording {
     /// How steady the rate was, when the worker judged that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady: Option<SteadyRecording>,
+    /// The queue depth that `latency_target` has come to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_depth: Option<u32>,
+    /// When it began by the clock that the job names, ns, if it names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_by_clock_ns: Option<u64>,
     /// What was verified, when anything was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verification: Option<VerificationRecording>,
@@ -73,6 +79,56 @@ pub struct VerificationRecording {
     /// The first of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub first: Vec<DamageRecording>,
+    /// What a loss of power has left, when that was judged (`verify_policy=durable`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aftermath: Option<AftermathRecording>,
+}
+
+/// Intervals after a loss of power: how many of each class were checked, and what the sound ones
+/// held.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AftermathRecording {
+    /// Their last write was flushed.
+    pub must_be_new: u64,
+    /// A write was flushed, and later ones were not.
+    pub must_not_be_older: u64,
+    /// No write was flushed.
+    pub may_be_either: u64,
+    /// Held the last write.
+    pub newest: u64,
+    /// Held an earlier write that was allowed.
+    pub older: u64,
+    /// Held a write that the state does not know, because it is older than the data.
+    pub newer: u64,
+    /// Held zeroes that were allowed.
+    pub zeroes: u64,
+    /// Held sectors of several writes that were allowed.
+    pub torn: u64,
+    /// Held something else, and were allowed to hold anything.
+    pub anything: u64,
+}
+
+impl AftermathRecording {
+    /// All counts, in the order of the fields.
+    pub fn counts(mut self) -> [u64; 9] {
+        self.counts_mut().map(|count| *count)
+    }
+
+    /// The same, to be changed.
+    pub fn counts_mut(&mut self) -> [&mut u64; 9] {
+        let AftermathRecording {
+            must_be_new,
+            must_not_be_older,
+            may_be_either,
+            newest,
+            older,
+            newer,
+            zeroes,
+            torn,
+            anything,
+        } = self;
+        [must_be_new, must_not_be_older, may_be_either, newest, older, newer, zeroes, torn, anything]
+    }
 }
 
 /// An interval that was not what it had to be.

@@ -38,7 +38,7 @@ pub(crate) static OPTIONS: [OptionEntry; 8] = [
         name: "initial_zone_reset",
         kind: ValueKind::Integer { min: 0, max: 1 },
         summary: "Reset all zones first",
-        status: SupportStatus::NotYetChangesData,
+        status: SupportStatus::Refused("zoned devices are not driven as such"),
         accepts: &[("0", "0"), ("1", "1")],
         rejects: &["2"],
         ..OptionEntry::BLANK
@@ -47,7 +47,7 @@ pub(crate) static OPTIONS: [OptionEntry; 8] = [
         name: "zone_append",
         kind: ValueKind::Integer { min: 0, max: 1 },
         summary: "Append to zones instead of writing",
-        status: SupportStatus::NotYetChangesData,
+        status: SupportStatus::Refused("zoned devices are not driven as such"),
         accepts: &[("0", "0"), ("1", "1")],
         rejects: &["2"],
         ..OptionEntry::BLANK

@@ -12,6 +12,9 @@ use crate::request::Mode;
 /// The settings by the kernel's names. As fio, none of these options exists.
 pub(crate) fn device_settings(job: &Job<'_>) -> BTreeMap<String, String> {
     let mut settings = BTreeMap::new();
+    if let Some(scheduler) = job.text("ioscheduler") {
+        settings.insert("scheduler".to_owned(), scheduler);
+    }
     for entry in job.request.options {
         let Some(name) = entry.name.strip_prefix(DEVICE_PREFIX) else { continue };
         let Some(setting) = job.setting(entry.name) else { continue };

@@ -1,5 +1,6 @@
 //! When the worker starts, when counting starts, and when it stops.
 
+use iolab_options::SizeSpec;
 use iolab_plan::LimitPlan;
 
 use crate::job::Job;
@@ -27,6 +28,7 @@ pub(crate) fn resolve(job: &Job<'_>, extents: &Extents) -> LimitPlan {
     LimitPlan {
         start_delay_ns: start_delay(job),
         ramp_ns: job.time_ns("ramp_time"),
+        ramp_bytes: ramp_bytes(job, extents),
         runtime_ns: runtime,
         time_based,
         loops,
@@ -34,6 +36,21 @@ pub(crate) fn resolve(job: &Job<'_>, extents: &Extents) -> LimitPlan {
         io_count,
         steady: crate::steady::resolve(job),
     }
+}
+
+/// `ramp_size`; a percentage is one of the bytes of a pass.
+fn ramp_bytes(job: &Job<'_>, extents: &Extents) -> u64 {
+    let bytes = match job.given_size("ramp_size") {
+        Some(SizeSpec::Bytes(bytes)) => bytes,
+        Some(SizeSpec::Percent(percent)) => {
+            (u128::from(extents.io_bytes) * u128::from(percent) / 100).min(u64::MAX.into()) as u64
+        }
+        _ => 0,
+    };
+    if bytes > 0 && job.time_ns("ramp_time") > 0 {
+        job.error("ramp_size", "ramp_size and ramp_time cannot be combined", "use only one of them");
+    }
+    bytes
 }
 
 /// `startdelay`; of a range, each worker draws its own.

@@ -25,6 +25,7 @@ pub(crate) fn resolve(job: &Job<'_>, job_name: &str) -> LogPlan {
         priority: job.on("log_prio"),
         issue_time: job.on("log_issue_time"),
         unix_epoch: job.on("log_alternate_epoch"),
+        epoch_clock: job.count("log_alternate_epoch_clock_id"),
         per_job: job.on("per_job_logs"),
     }
 }

@@ -39,6 +39,7 @@ pub(crate) fn resolve(job: &Job<'_>, limits: &LimitPlan) -> MeasurementPlan {
         clock: clock(job),
         commits_per_sync: job.given("commits_per_sync", readings::floats).and_then(|list| list.first().copied()),
         calibrate: job.given("calibrate", readings::flag).unwrap_or(job.request.mode == Mode::Iolab),
+        start_clock: job.count("job_start_clock_id"),
         kb_base: job.count("kb_base"),
         unit_base: job.count("unit_base"),
         significant_figures: job.count("significant_figures").clamp(1, 10),

@@ -4,12 +4,13 @@ use std::path::Path;
 
 use iolab_options::RateProcess;
 use iolab_plan::{
-    ArrivalsPlan, Direction, FollowPlan, PacingPlan, PerDirection, ThinkPlan, ThinkTrigger, WorkloadPlan,
-    arrivals_checksum, arrivals_period_ns, parse_arrivals,
+    ArrivalsPlan, Direction, FlowPlan, FollowPlan, LatencyTargetPlan, PacingPlan, PerDirection, ThinkPlan,
+    ThinkTrigger, WorkloadPlan, arrivals_checksum, arrivals_period_ns, parse_arrivals,
 };
 
 use crate::groups::job_name;
 use crate::job::Job;
+use crate::readings;
 use crate::seeds::{Purpose, derive};
 
 /// Resolves rates, floors and pauses.
@@ -53,6 +54,8 @@ pub(crate) fn resolve(job: &Job<'_>, workload: &WorkloadPlan) -> PacingPlan {
         ignore_think_time: job.on("rate_ignore_thinktime"),
         think: think(job),
         follow: follow(job),
+        flow: flow(job),
+        latency_target: latency_target(job),
         seed: derive(job, Purpose::Pacing),
     }
 }
@@ -129,6 +132,42 @@ fn follow(job: &Job<'_>) -> Option<FollowPlan> {
     Some(FollowPlan { job: name.to_owned(), every })
 }
 
+/// `flow`, `flow_id` and `flow_sleep`.
+fn flow(job: &Job<'_>) -> Option<FlowPlan> {
+    let (weight, id) = (job.integer("flow"), job.count("flow_id"));
+    let sleep_us = job.integer("flow_sleep");
+    if weight < 0 {
+        let reason = format!("flow={weight} is no weight: fio, too, has only weights above 0 since 3.20");
+        job.error("flow", reason, "give the jobs of a flow weights such as 1 and 8");
+    }
+    if weight == 0 {
+        for name in ["flow_id", "flow_sleep"].into_iter().filter(|name| job.has(name)) {
+            job.warn(name, format!("{name} has no effect without flow"), "");
+        }
+        return None;
+    }
+    Some(FlowPlan { id, weight: u32::try_from(weight).unwrap_or(1), sleep_ns: sleep_us.max(0) as u64 * 1000 })
+}
+
+/// `latency_target` and what goes with it.
+fn latency_target(job: &Job<'_>) -> Option<LatencyTargetPlan> {
+    let (target_ns, window_ns) = (job.time_ns("latency_target"), job.time_ns("latency_window"));
+    let percentile = job.value("latency_percentile", readings::floats).first().copied().unwrap_or(100.0);
+    let goes_on = job.on("latency_run");
+    if target_ns == 0 {
+        for name in ["latency_window", "latency_percentile", "latency_run"].into_iter().filter(|name| job.has(name)) {
+            job.warn(name, format!("{name} has no effect without latency_target"), "");
+        }
+        return None;
+    }
+    if window_ns == 0 {
+        let reason = "latency_window is how long each queue depth is tried: it cannot be 0";
+        job.error("latency_window", reason, "for example latency_window=1s");
+        return None;
+    }
+    Some(LatencyTargetPlan { target_ns, window_ns, percentile, goes_on })
+}
+
 fn think(job: &Job<'_>) -> Option<ThinkPlan> {
     let pause_ns = job.time_ns("thinktime");
     let spin_ns = job.time_ns("thinktime_spin");
@@ -136,7 +175,8 @@ fn think(job: &Job<'_>) -> Option<ThinkPlan> {
     let blocks = job.count("thinktime_blocks").max(1);
     let issue = job.word("thinktime_blocks_type") == "issue";
     let io_time_ns = job.time_ns("thinktime_iotime");
-    if pause_ns == 0 {
+    let spin_cycles = job.integer("thinkcycles").max(0) as u64;
+    if pause_ns == 0 && spin_cycles == 0 {
         for name in
             ["thinktime_spin", "thinktime_work", "thinktime_blocks", "thinktime_blocks_type", "thinktime_iotime"]
         {
@@ -154,5 +194,5 @@ fn think(job: &Job<'_>) -> Option<ThinkPlan> {
     }
     let work_ns = if spin_ns == 0 { 0 } else { work_ns };
     let trigger = if issue { ThinkTrigger::Issue } else { ThinkTrigger::Complete };
-    Some(ThinkPlan { pause_ns, spin_ns: spin_ns.min(pause_ns), work_ns, blocks, trigger, io_time_ns })
+    Some(ThinkPlan { pause_ns, spin_ns: spin_ns.min(pause_ns), work_ns, spin_cycles, blocks, trigger, io_time_ns })
 }

@@ -3,7 +3,7 @@
 use iolab_engine::FileUse;
 use iolab_jobfile::{NumberRules, parse_value};
 use iolab_options::{Value, ValueKind};
-use iolab_plan::{CpuPolicy, NumaPolicy, ProcessPlan};
+use iolab_plan::{CgroupPlan, CpuPolicy, NumaPolicy, ProcessPlan};
 
 use crate::job::{Job, split_suffix};
 use crate::readings;
@@ -25,8 +25,28 @@ pub(crate) fn resolve(job: &Job<'_>) -> ProcessPlan {
         gid: job.given("gid", readings::count),
         exec_prerun: job.text("exec_prerun"),
         exec_postrun: job.text("exec_postrun"),
+        cgroup: cgroup(job),
         comm: job.text("comm"),
     }
+}
+
+/// `cgroup` and what goes with it. A group has whole processes.
+fn cgroup(job: &Job<'_>) -> Option<CgroupPlan> {
+    let weight = Some(job.count("cgroup_weight")).filter(|weight| *weight > 0);
+    let keep = job.on("cgroup_nodelete");
+    let Some(name) = job.text("cgroup") else {
+        for name in ["cgroup_weight", "cgroup_nodelete"].into_iter().filter(|name| job.has(name)) {
+            job.warn(name, format!("{name} has no effect without cgroup"), "");
+        }
+        return None;
+    };
+    if job.on("thread") {
+        job.error("cgroup", "a thread cannot run in another control group than its process", "remove thread");
+    }
+    if name.split('/').any(|part| part == "..") {
+        job.error("cgroup", format!("cgroup={name} leaves the hierarchy"), "name a group without `..`");
+    }
+    Some(CgroupPlan { name, weight, keep })
 }
 
 fn nice(job: &Job<'_>) -> Option<i32> {

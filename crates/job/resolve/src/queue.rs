@@ -22,8 +22,13 @@ const MAX_DEPTH: i64 = 32_768;
 pub(crate) fn resolve(job: &Job<'_>, random: bool) -> QueuePlan {
     let asked_depth = asked(job);
     let synchronous = job.engine.capabilities.synchronous;
-    let depth = if synchronous { 1 } else { asked_depth };
-    if synchronous && asked_depth > 1 {
+    let offload = job.word("io_submit_mode") == "offload";
+    let depth = if synchronous && !offload { 1 } else { asked_depth };
+    if offload && (job.has("verify") && job.word("verify") != "none" || job.has("read_iolog")) {
+        let reason = "io_submit_mode=offload does not work together with verify or read_iolog";
+        job.error("io_submit_mode", reason, "use an asynchronous engine");
+    }
+    if depth < asked_depth {
         job.warn(
             "iodepth",
             format!(
@@ -49,6 +54,7 @@ pub(crate) fn resolve(job: &Job<'_>, random: bool) -> QueuePlan {
             Some(0) => Some(depth),
             Some(batch) => Some(batch.min(depth)),
         },
+        offload,
         serialize_overlap: job.on("serialize_overlap"),
         batch_complete_min: min,
         batch_complete_max: max,

@@ -1,14 +1,13 @@
 //! Options that the table knows but that are not, or not yet, honoured.
 //!
-//! Not built yet: an error that names the option, a warning when reading as fio; where leaving it
-//! out would change what is written or verified, an error always. Setting an option to what its
-//! absence means is fine.
+//! Where leaving it out would change what is written, verified, measured or timed, it is an error
+//! that names the option and the reason, as fio, too. Setting an option to what its absence means is
+//! fine.
 
 use iolab_jobfile::default_value;
 use iolab_options::{OptionEntry, Setting, Settings, SupportStatus, Value};
 
 use crate::job::Job;
-use crate::request::Mode;
 
 /// Checks every setting of the section, the engine's own included.
 pub(crate) fn check(job: &Job<'_>) {
@@ -28,18 +27,10 @@ fn check_one(job: &Job<'_>, entry: &OptionEntry, setting: &Setting) {
     match entry.status {
         SupportStatus::Supported | SupportStatus::NoEffect(_) => {}
         _ if means_default(entry, setting) => {}
-        SupportStatus::NotYet if job.request.mode == Mode::Fio => {
-            job.warn_always(name, format!("{name} is not supported yet and is ignored"), "");
-        }
-        SupportStatus::NotYet => job.error(
+        SupportStatus::Refused(reason) => job.error(
             name,
-            format!("{name} is not supported yet"),
-            "remove it; called as fio, iolab ignores it with a warning",
-        ),
-        SupportStatus::NotYetChangesData => job.error(
-            name,
-            format!("{name} is not supported yet; without it, the job would write or verify something else"),
-            "remove it if that is acceptable",
+            format!("{name} is not supported yet: {reason}"),
+            "remove it if the job means the same without it",
         ),
     }
 }

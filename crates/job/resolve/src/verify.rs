@@ -1,10 +1,10 @@
 //! Verification of written data: `verify` and what goes with it.
 
-use iolab_engine::FileUse;
 use iolab_jobfile::{DiagnosticSeverity, NumberRules, parse_value};
-use iolab_options::{Direction, Value, ValueKind};
+use iolab_options::{Direction, Reach, Value, ValueKind};
 use iolab_plan::{
-    BlockSizes, FilePlan, VerifyBacklog, VerifyKind, VerifyPattern, VerifyPlan, VerifyTrim, WorkerPlan, WorkloadPlan,
+    BlockSizes, FilePlan, VerifyBacklog, VerifyKind, VerifyPattern, VerifyPlan, VerifyPolicy, VerifyTrim, WorkerPlan,
+    WorkloadPlan,
 };
 
 use crate::findings::Findings;
@@ -37,20 +37,26 @@ pub(crate) fn resolve(job: &Job<'_>, workload: &WorkloadPlan, files: &[FilePlan]
         dump_folder: job.request.overrides.aux_path.clone(),
         state_save: job.on("verify_state_save"),
         state_load: job.on("verify_state_load"),
+        state_file: job.text("verify_state_file").map(|path| path.to_string()),
+        policy: policy(job),
         interval_bytes: 0,
         header_offset_bytes: asked.header_offset_bytes,
         partial: false,
         pattern: None,
         pattern_interval_bytes: job.bytes("verify_pattern_interval"),
         backlog: asked.backlog,
-        threads: 0,
-        thread_cpus: None,
+        threads: job.count("verify_async"),
+        thread_cpus: job.given("verify_async_cpus", readings::cpus),
         checks_seed: job.on("verify_header_seed"),
         checks_sequence: job.on("verify_write_sequence"),
         trim: asked.trim,
         seed: derive_for_all(job, Purpose::Verify),
     };
+    if plan.thread_cpus.is_some() && plan.threads == 0 {
+        job.warn_always("verify_async_cpus", "verify_async_cpus has no effect without verify_async", "");
+    }
     let kind = kind?;
+    judge_state(job, &plan, files);
     if !can_be_verified(job, kind, workload) {
         return None;
     }
@@ -74,6 +80,28 @@ pub(crate) fn resolve(job: &Job<'_>, workload: &WorkloadPlan, files: &[FilePlan]
     Some(VerifyPlan { interval_bytes, partial, pattern, kind, ..plan })
 }
 
+fn policy(job: &Job<'_>) -> VerifyPolicy {
+    match job.word("verify_policy").as_str() {
+        "fsynced" => VerifyPolicy::Fsynced,
+        "durable" => VerifyPolicy::Durable,
+        _ => VerifyPolicy::Completed,
+    }
+}
+
+fn judge_state(job: &Job<'_>, plan: &VerifyPlan, files: &[FilePlan]) {
+    if plan.state_file.is_some() && !plan.state_load {
+        job.warn_always("verify_state_file", "verify_state_file has no effect without verify_state_load", "");
+    }
+    if plan.state_file.is_some() && files.len() > 1 {
+        let reason = format!("verify_state_file is of one file, and the job has {}", files.len());
+        job.error("verify_state_file", reason, "give each file a job of its own");
+    }
+    if !plan.policy.is_completed() && !plan.state_load && !plan.state_save {
+        let reason = "verify_policy has no effect without verify_state_save or verify_state_load";
+        job.warn_always("verify_policy", reason, "add verify_state_save=1");
+    }
+}
+
 /// What the options say before they are judged.
 struct Asked {
     interval_bytes: Option<u64>,
@@ -93,7 +121,7 @@ fn can_be_verified(job: &Job<'_>, kind: VerifyKind, workload: &WorkloadPlan) -> 
         );
         return false;
     }
-    if can.files == FileUse::Nothing && kind != VerifyKind::Null {
+    if can.reach == Reach::Nothing && kind != VerifyKind::Null {
         let reason = format!("engine {} keeps no data, so nothing is verified", job.engine.name);
         job.refuse_unless_fio("verify", reason, "use verify=null, or an engine that keeps what is written");
         return false;

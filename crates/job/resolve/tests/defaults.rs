@@ -44,6 +44,13 @@ const JOBS: &[&str] = &[
     "size=1m rw=write verify=pattern",
     "size=1m rw=write verify=md5 trim_backlog=8",
     "size=1m rw=write verify=md5 trim_percentage=5",
+    "size=1m rw=write verify=md5 verify_async=2 verify_state_load=1",
+    "size=1m rw=write verify=md5 verify_state_save=1",
+    "size=1m rw=read flow=2",
+    "size=1m rw=read latency_target=1ms",
+    "size=1m rw=read cgroup=a",
+    "size=1m rw=read ioengine=psync iodepth=4",
+    "size=1m rw=read write_lat_log=l log_alternate_epoch=1",
 ];
 
 fn sections(options: &str) -> String {

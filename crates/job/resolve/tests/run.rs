@@ -227,14 +227,12 @@ fn engines() {
 
 #[test]
 fn options_that_are_not_built_yet() {
-    let text = section("size=1m flow=2");
-    assert!(refusals(&text, |_| {})[0].reason.contains("flow is not supported yet"));
-    assert!(resolved(&text, |request| request.mode = Mode::Fio).warnings[0].reason.contains("ignored"));
-    let text = section("size=1m verify=md5 verify_policy=fsynced");
+    let text = section("size=1m lockfile=exclusive");
     for mode in [Mode::Iolab, Mode::Fio] {
-        assert!(refusals(&text, |request| request.mode = mode)[0].reason.contains("verify"));
+        let refused = refusals(&text, |request| request.mode = mode);
+        assert!(refused[0].reason.contains("lockfile is not supported yet: files are not"), "{refused:?}");
     }
-    for accepted in ["size=1m verify=0 flow=0", "size=1m gtod_cpu=1"] {
+    for accepted in ["size=1m verify=0 flow=0", "size=1m gtod_cpu=1", "size=1m lockfile=none max_open_zones=4"] {
         worker(accepted);
     }
 }

@@ -83,8 +83,7 @@ impl Completions {
             .map_err(|error| VerbsError::failed("a channel of completions", error))?;
         let entries = c_int::try_from(entries).unwrap_or(c_int::MAX);
         // SAFETY: an open adapter, a channel of it, and no context of the caller's.
-        made.queue =
-            unsafe { (verbs.ibv_create_cq)(open.context(), entries, std::ptr::null_mut(), channel, 0) };
+        made.queue = unsafe { (verbs.ibv_create_cq)(open.context(), entries, std::ptr::null_mut(), channel, 0) };
         if made.queue.is_null() {
             return Err(VerbsError::last(format!("a queue of {entries} completions")));
         }

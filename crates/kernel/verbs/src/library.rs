@@ -4,9 +4,7 @@
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::OnceLock;
 
-use crate::abi::{
-    CmEvent, CmId, CompChannel, ConnParam, Context, Cq, DeviceAttr, EventChannel, Mr, Pd, QpInitAttr,
-};
+use crate::abi::{CmEvent, CmId, CompChannel, ConnParam, Context, Cq, DeviceAttr, EventChannel, Mr, Pd, QpInitAttr};
 use crate::error::VerbsError;
 
 macro_rules! functions {

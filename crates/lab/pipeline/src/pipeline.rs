@@ -15,7 +15,7 @@ use iolab_recording::{Recording, Redaction};
 use iolab_resolve::{Mode, Overrides};
 use iolab_runner::{Engines, RunError, RunObserver, RunRequest, Spools};
 
-use crate::surroundings::ThisMachine;
+use crate::surroundings::{ImaginedFiles, ThisMachine};
 use crate::{device_state, safety};
 
 /// What runs need of the program.
@@ -48,6 +48,8 @@ pub struct PlanRequest<'a> {
     pub allowed: &'a [PathBuf],
     /// Keep the values of environment variables in what is saved.
     pub keep_secrets: bool,
+    /// Take every file and device for one that is there and large enough, without looking.
+    pub imagines_files: bool,
 }
 
 impl<'a> PlanRequest<'a> {
@@ -62,6 +64,7 @@ impl<'a> PlanRequest<'a> {
             aux_path: None,
             allowed: &[],
             keep_secrets: false,
+            imagines_files: false,
         }
     }
 }
@@ -98,11 +101,12 @@ impl Pipeline<'_> {
         self.engines.entries().iter().for_each(|engine| (engine.allow_overwriting)(request.allowed));
         let jobs = self.parse(request, &here)?;
         let descriptions = self.engines.descriptions();
+        let imagined = ImaginedFiles(&here);
         let resolving = iolab_resolve::ResolveRequest {
             jobs: &jobs,
             options: iolab_jobfile::OPTIONS,
             engines: &descriptions,
-            machine: &here,
+            machine: if request.imagines_files { &imagined } else { &here },
             mode: request.mode,
             overrides: overrides(request),
         };
@@ -121,6 +125,14 @@ impl Pipeline<'_> {
                 Err(Failure::report(kind, iolab_jobfile::render(&errors, &jobs.sources, self.color)))
             }
         }
+    }
+
+    /// Whether the job files and the command line define a job.
+    ///
+    /// # Errors
+    /// What cannot be parsed.
+    pub fn has_jobs(&self, request: &PlanRequest<'_>) -> Result<bool, Failure> {
+        Ok(!self.parse(request, &ThisMachine::new(self.engines))?.jobs.is_empty())
     }
 
     /// Job options as words, or the name of a job file, to plan.

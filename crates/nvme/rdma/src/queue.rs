@@ -111,8 +111,7 @@ impl RdmaQueue {
         self.disconnect();
         self.generation = self.association.generation();
         let messages = self.slots + MORE_MESSAGES;
-        let wanted =
-            Wanted { queue: self.id, entries: self.entries, messages, own: (self.slots, CONNECT_CID) };
+        let wanted = Wanted { queue: self.id, entries: self.entries, messages, own: (self.slots, CONNECT_CID) };
         let (line, controller) = Line::connect(self.regions.adapter(), &self.association, wanted)?;
         // The capsules of an admin queue are commands alone.
         self.capsule_data = if self.id == 0 { 0 } else { self.association.capsule_data().min(FOLLOW_BYTES as u32) };

@@ -52,6 +52,8 @@ pub struct Config {
     pub lba_bytes: u64,
     /// What keeps the blocks.
     pub media: MediaKind,
+    /// What is written to a file is lost with the process unless it is flushed.
+    pub lossy: bool,
     /// What memory for blocks is made of.
     pub memory: MemoryPages,
     /// Zones, for a drive that is written in order.
@@ -83,6 +85,7 @@ impl Default for Config {
             namespaces: 1,
             lba_bytes: 512,
             media: MediaKind::Memory,
+            lossy: false,
             memory: MemoryPages::default(),
             zones: None,
             timing: no_time(),
@@ -149,6 +152,9 @@ impl Config {
         }
         if self.media_bytes() > isize::MAX as u64 {
             return Err(ConfigError::TooLarge { bytes: self.media_bytes() });
+        }
+        if self.lossy && self.media_file().is_none() {
+            return refuse("write_cache", "lossy needs media=file:PATH, which has what was flushed".to_owned());
         }
         self.check_age()?;
         self.zones.map_or(Ok(()), |zones| self.check_zones(zones))

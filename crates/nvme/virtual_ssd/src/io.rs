@@ -277,7 +277,8 @@ impl<D: DataWindow> Execution<'_, D> {
     #[inline(never)]
     fn copy_data(&mut self, direction: DataDirection, offset: u64, lba: u64) -> Result<(), CommandError> {
         let executor = &mut *self.executor;
-        let copy = Copy { direction, offset, lba };
+        let through = self.command.cdw(12) >> 30 & 1 != 0;
+        let copy = Copy { direction, offset, lba, through };
         if executor.defers_copies {
             executor.deferred = Some(copy);
             return Ok(());

@@ -16,6 +16,7 @@
 //! them knows).
 
 mod pages;
+mod write_cache;
 
 use std::fs::File;
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -26,6 +27,8 @@ use iolab_nvme_spec::Status;
 use rustix::fs::{FallocateFlags, fallocate};
 
 pub use pages::{HugePages, MemoryPages};
+
+use write_cache::WriteCache;
 
 use crate::ConfigError;
 use crate::command_error::CommandError;
@@ -60,6 +63,8 @@ pub(crate) struct Backing {
     space: FileSpace,
     /// Whether even reading a hole through the mapping takes room for it, as on tmpfs.
     reads_take_space: bool,
+    /// The blocks are in memory, and the file gets them later.
+    cache: Option<WriteCache>,
 }
 
 /// Where bytes can be read.
@@ -118,6 +123,8 @@ pub(crate) struct Copy {
     /// On the media.
     pub(crate) offset: u64,
     pub(crate) lba: u64,
+    /// What is written must not be lost afterwards (FUA).
+    pub(crate) through: bool,
 }
 
 impl Copy {
@@ -126,18 +133,20 @@ impl Copy {
     pub(crate) fn run<D: DataWindow>(self, media: &Media, data: &mut D) -> Result<(), CopyError> {
         match self.direction {
             DataDirection::ToHost => media.copy_to_host(self.offset, data),
-            DataDirection::FromHost => media.copy_from_host(self.offset, data),
+            DataDirection::FromHost => media.copy_from_host(self.offset, data, self.through),
         }
     }
 }
 
 impl Media {
-    /// Media of `bytes`: new, or in `file`, which its kind asks for.
+    /// Media of `bytes`: new, or in `file`, which its kind asks for; with a seed, in front of it a
+    /// write cache that forgets.
     pub(crate) fn open(
         kind: &MediaKind,
         file: Option<File>,
         bytes: u64,
         pages: MemoryPages,
+        cache_seed: Option<u64>,
     ) -> Result<Media, ConfigError> {
         let length = usize::try_from(bytes).map_err(|_| ConfigError::TooLarge { bytes })?;
         match kind {
@@ -153,12 +162,20 @@ impl Media {
                 let file = file.ok_or(ConfigError::Unopened)?;
                 lengthen(&file, bytes).map_err(refused)?;
                 let shared = file.try_clone().map_err(refused)?;
+                let space = FileSpace::new(file.try_clone().map_err(refused)?, bytes);
+                if let Some(seed) = cache_seed {
+                    let bytes = WriteCache::memory_of(&file, length).map_err(refused)?;
+                    let cache = Some(WriteCache::new(seed));
+                    return Ok(Media::Bytes {
+                        bytes,
+                        file: Some(Backing { file, space, reads_take_space: false, cache }),
+                    });
+                }
                 let mapped = SharedBytes::of_watched_file(shared.into(), 0, length, MappingAccess::ReadWrite)
                     .map_err(refused)?;
-                let space = FileSpace::new(file.try_clone().map_err(refused)?, bytes);
                 let reads_take_space =
                     rustix::fs::fstatfs(&file).map_err(|error| refused(error.into()))?.f_type == TMPFS;
-                Ok(Media::Bytes { bytes: mapped, file: Some(Backing { file, space, reads_take_space }) })
+                Ok(Media::Bytes { bytes: mapped, file: Some(Backing { file, space, reads_take_space, cache: None }) })
             }
         }
     }
@@ -195,13 +212,21 @@ impl Media {
 
     /// Copies from the host as much as its window has.
     #[inline]
-    fn copy_from_host<D: DataWindow>(&self, offset: u64, data: &mut D) -> Result<(), CopyError> {
+    fn copy_from_host<D: DataWindow>(&self, offset: u64, data: &mut D, through: bool) -> Result<(), CopyError> {
         let Media::Bytes { bytes, file } = self else { return Ok(()) };
         let total = data.len();
         let at = window(bytes, offset, total)?;
         let _room = claim(file, at, total)?;
         let copied = bytes.watched(at, total, || data.copy_to(bytes, at).map_err(CopyError::from));
-        copied.unwrap_or(Err(CopyError::NotWritten))
+        copied.unwrap_or(Err(CopyError::NotWritten))?;
+        changed(file, bytes, at, total)?;
+        match file.as_ref().filter(|_| through).and_then(|backing| backing.cache.as_ref().map(|cache| (backing, cache)))
+        {
+            Some((backing, cache)) => {
+                cache.write_through(&backing.file, bytes, at, total).map_err(|_| CopyError::NotWritten)
+            }
+            None => Ok(()),
+        }
     }
 
     /// Copies into `to`; `null` media gives zeroes.
@@ -234,7 +259,7 @@ impl Media {
             }
             Source::Copy(copy) => bytes.watched(to, length, || copy.copy_to(0, bytes, to, length))?,
         }
-        Ok(())
+        changed(file, bytes, to, length)
     }
 
     /// Makes `length` bytes read as zeroes, giving their pages back where that is possible.
@@ -248,6 +273,10 @@ impl Media {
                 bytes.discard(offset, length);
                 Ok(())
             }
+            Some(backing) if backing.cache.is_some() => {
+                bytes.discard(offset, length);
+                changed(file, bytes, offset, length)
+            }
             Some(backing) => backing.discard(bytes, offset, length),
         }
     }
@@ -255,6 +284,9 @@ impl Media {
     /// Makes what was written survive a loss of power, where the media can.
     pub(crate) fn flush(&self) -> Result<(), CopyError> {
         match self {
+            Media::Bytes { bytes, file: Some(Backing { file, cache: Some(cache), .. }) } => {
+                cache.flush(file, bytes).map_err(|_| CopyError::Media)
+            }
             // fdatasync(2) also writes the pages that were changed through a mapping.
             Media::Bytes { file: Some(backing), .. } => backing.file.sync_data().map_err(|_| CopyError::Media),
             _ => Ok(()),
@@ -313,6 +345,17 @@ fn readable<'a>(file: &'a Option<Backing>, offset: usize, length: usize) -> Resu
 fn claim(file: &Option<Backing>, offset: usize, length: usize) -> Result<Option<SpaceGuard<'_>>, CopyError> {
     let Some(backing) = file else { return Ok(None) };
     backing.space.reserve(offset as u64, length as u64).map(Some).map_err(|_| CopyError::Full)
+}
+
+/// Tells the write cache of a change, if there is one.
+#[inline]
+fn changed(file: &Option<Backing>, bytes: &SharedBytes, offset: usize, length: usize) -> Result<(), CopyError> {
+    match file {
+        Some(Backing { file, cache: Some(cache), .. }) => {
+            cache.changed(file, bytes, offset, length).map_err(|_| CopyError::NotWritten)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// `offset`, once it is known that `length` bytes fit behind it.

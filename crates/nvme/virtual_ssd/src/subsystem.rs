@@ -224,7 +224,7 @@ impl Subsystem {
 #[expect(clippy::type_complexity, reason = "two halves of one answer, taken apart at once")]
 fn open_media(config: &Config, file: Option<File>) -> Result<(Media, Option<(Arc<StateFile>, bool)>), ConfigError> {
     let MediaKind::File(path) = &config.media else {
-        return Ok((Media::open(&config.media, None, config.media_bytes(), config.memory)?, None));
+        return Ok((Media::open(&config.media, None, config.media_bytes(), config.memory, None)?, None));
     };
     let file = file.ok_or(ConfigError::Unopened)?;
     let metadata = file.metadata();
@@ -232,7 +232,13 @@ fn open_media(config: &Config, file: Option<File>) -> Result<(Media, Option<(Arc
     let origin = Origin { device: metadata.dev(), inode: metadata.ino(), is_new: metadata.len() == 0 };
     // The state first: where it does not fit, the data are not touched.
     let state = StateFile::open(&state_file::path_of(path), config, origin)?;
-    let media = Media::open(&config.media, Some(file), config.media_bytes(), config.memory);
+    let media = Media::open(
+        &config.media,
+        Some(file),
+        config.media_bytes(),
+        config.memory,
+        config.lossy.then_some(config.seed),
+    );
     if media.is_err() && !state.1 {
         // What was made for a drive that there is not.
         state.0.remove();

@@ -111,7 +111,7 @@ const EDGES: &[Edge] = &[
             reason: "there is no header".to_owned(),
             damage: "zeroes".to_owned(),
         };
-        let found = VerificationRecording { intervals: 64, damaged: 2, first: vec![block] };
+        let found = VerificationRecording { intervals: 64, damaged: 2, first: vec![block], aftermath: None };
         recording.workers[0].verification = Some(found);
     }),
     ("interrupted", "paced", |recording| recording.interrupted = true),

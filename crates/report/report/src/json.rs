@@ -81,7 +81,8 @@ fn write_job(writer: &mut Writer, job: &JobFigures<'_>, recording: &Recording, p
     if !job.hosts.is_empty() {
         writer.text("hostname", &job.hosts.join(", "));
     }
-    writer.number("job_start", (recording.started_unix_ns + job.started_ns) / 1_000_000);
+    let by_clock = job.workers.iter().find_map(|worker| worker.started_by_clock_ns);
+    writer.number("job_start", by_clock.unwrap_or(recording.started_unix_ns + job.started_ns) / 1_000_000);
     writer.number("error", job.reported_errno());
     writer.number("eta", 0);
     writer.number("elapsed", recording.elapsed_ns.div_ceil(1_000_000_000));
@@ -108,13 +109,15 @@ fn write_job(writer: &mut Writer, job: &JobFigures<'_>, recording: &Recording, p
         writer.number("total_err", job.errors.total);
         writer.number("first_error", job.errors.first);
     }
-    // iolab has no latency_target: these are the values of a job without one.
-    writer.number("latency_depth", job.plan.queue.asked_depth);
-    writer.number("latency_target", 0);
-    writer.number("latency_target_ns", 0);
-    writer.float("latency_percentile", 100.0);
-    writer.number("latency_window", 0);
-    writer.number("latency_window_us", 0);
+    let target = job.plan.pacing.latency_target;
+    let found = job.workers.iter().find_map(|worker| worker.latency_depth);
+    let [target_ns, window_ns] = target.map_or([0; 2], |target| [target.target_ns, target.window_ns]);
+    writer.number("latency_depth", found.unwrap_or(job.plan.queue.asked_depth));
+    writer.number("latency_target", target_ns / 1000);
+    writer.number("latency_target_ns", target_ns);
+    writer.float("latency_percentile", target.map_or(100.0, |target| target.percentile));
+    writer.number("latency_window", window_ns / 1000);
+    writer.number("latency_window_us", window_ns / 1000);
     if let Some(description) = &job.plan.description {
         writer.text("desc", description);
     }

@@ -20,7 +20,9 @@ use crate::hot_loop::checker::Checker;
 use crate::hot_loop::queue::Queue;
 use crate::hot_loop::slots::Slots;
 use crate::open_files;
+use crate::pacing::flow::Flow;
 use crate::pacing::following::Following;
+use crate::pacing::latency_target::LatencyTarget;
 use crate::pacing::schedule::Schedule;
 use crate::pacing::serialize::{Followed, Serialized};
 use crate::pacing::{Paced, Pacer, Unpaced};
@@ -73,7 +75,7 @@ pub(crate) fn choose<C: Chosen>(
         return chosen.go_verifying(detailed(task, tally, logged, synchronous, origin_ns)?, pacer);
     }
     let serialized = plan.queue.serialize_overlap && depth > 1;
-    let follows = plan.pacing.follow.is_some();
+    let follows = plan.pacing.follow.is_some() || plan.pacing.flow.is_some() || plan.pacing.latency_target.is_some();
     let notes = task.spools.operations.is_some();
     if serialized
         || follows
@@ -86,7 +88,9 @@ pub(crate) fn choose<C: Chosen>(
         let recorder = detailed(task, tally, logged, synchronous, origin_ns)?;
         if serialized || follows || notes {
             let followed = task.others.and_then(|all| Followed::of(all.control, all.workers, plan.number as usize));
-            let pacer = Serialized::new(pacer, serialized.then_some(depth), followed);
+            let flow = task.others.and_then(|all| Flow::of(all.control, all.workers, plan.number as usize));
+            let target = plan.pacing.latency_target.map(|target| LatencyTarget::new(target, depth));
+            let pacer = Serialized::new(pacer, serialized.then_some(depth), followed).held_back(flow, target);
             if notes { chosen.go_noting(recorder, pacer) } else { chosen.go(recorder, pacer) }
         } else if paced {
             chosen.go(recorder, pacer)
@@ -140,7 +144,12 @@ fn detailed(
     }
     if logged && let Some(spool) = &task.spools.logs {
         let file = spool.try_clone().map_err(|error| open_files::fatal("log spool", &error))?;
-        let unix_ns = task.clock.unix_ns().saturating_sub(task.clock.now_ns().saturating_sub(origin_ns));
+        let epoch_ns = match plan.logs.epoch_clock {
+            0 => task.clock.unix_ns(),
+            clock => iolab_clock::kernel_time_ns(clock)
+                .map_err(|error| open_files::fatal("log_alternate_epoch_clock_id", &error))?,
+        };
+        let unix_ns = epoch_ns.saturating_sub(task.clock.now_ns().saturating_sub(origin_ns));
         let add_ns = if plan.logs.unix_epoch { unix_ns } else { 0 };
         let smallest = plan.workload.block_sizes.iter().map(iolab_plan::BlockSizes::min).min().unwrap_or(0);
         recorder.log_to(&plan.logs, file, origin_ns, add_ns, smallest);

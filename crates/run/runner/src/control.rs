@@ -47,6 +47,8 @@ pub(crate) struct Cell {
     measured_ns: AtomicU64,
     snapshot_asked: AtomicU32,
     snapshot_answered: AtomicU32,
+    /// Transfers that were released within a flow.
+    flowed: AtomicU64,
 }
 
 /// Common to all: a word that changes whenever any worker's state does, and the start of the run.
@@ -117,6 +119,15 @@ impl Control {
             spin_loop();
         }
         read_all()
+    }
+
+    /// How far a worker is in its flow.
+    pub(crate) fn flowed(&self, worker: usize) -> u64 {
+        self.cells[worker].flowed.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_flowed(&self, worker: usize, transfers: u64) {
+        self.cells[worker].flowed.store(transfers, Ordering::Release);
     }
 
     /// The first operations may begin now: the origin of all run times.

@@ -8,6 +8,7 @@
 mod alarm;
 mod attributes;
 mod calibration;
+mod cgroup;
 mod changes;
 mod choice;
 mod control;
@@ -22,6 +23,7 @@ mod launch;
 mod layout;
 mod noting;
 mod observer;
+mod offload;
 mod open_files;
 mod pacing;
 mod progress;
@@ -57,6 +59,7 @@ pub use registry::{EngineEntry, Engines};
 pub use run::{RunRequest, RunResult, run};
 pub use sampling::{ObservationSink, Sampling};
 pub use task::{Spools, Supply};
+pub use verification::state::{About as VerifiedFile, Kept as KeptState, read as read_verify_state};
 
 use iolab_plan::WorkerPlan;
 

@@ -25,6 +25,9 @@ pub enum Wish {
     /// The recording of the run so far ([`Event::SoFar`]). Granted in return for
     /// [`Event::Progress`].
     SoFar,
+    /// The end of all workers, as if each had been told by another's `exitall`. Granted in return
+    /// for [`Event::Progress`].
+    End,
 }
 
 /// All who follow a run.

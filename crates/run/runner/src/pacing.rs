@@ -5,9 +5,11 @@
 //! (no coordinated omission: Tene, wrk2). An operation is not intended before the one that precedes
 //! it in the stream, nor during think time: waiting for those is what the job asks for.
 
+pub(crate) mod flow;
 pub(crate) mod following;
 pub(crate) mod ideal;
 pub(crate) mod keeping;
+pub(crate) mod latency_target;
 pub(crate) mod schedule;
 pub(crate) mod serialize;
 mod think;
@@ -55,6 +57,10 @@ pub(crate) trait Pacer {
     }
     /// The pacer itself, for work that is not done per operation; `None` if it keeps no account.
     fn paced(&mut self) -> Option<&mut Paced>;
+    /// The queue depth that `latency_target` has come to.
+    fn latency_depth(&self) -> Option<usize> {
+        None
+    }
 }
 
 /// No schedule: as fast as the queue allows.
@@ -291,10 +297,18 @@ pub(crate) mod tests {
     use iolab_engine::OpKind;
     use iolab_plan::{ThinkPlan, WorkerPlan};
 
-    pub(crate) fn plan() -> PacingPlan {
+    fn worker() -> WorkerPlan {
         let text = include_str!("../../../contract/recording/tests/worker_plan.json");
-        let plan = serde_json::from_str::<WorkerPlan>(text).expect("a worker's plan").pacing;
-        PacingPlan { seed: 7, ..plan }
+        serde_json::from_str::<WorkerPlan>(text).expect("a worker's plan")
+    }
+
+    pub(crate) fn plan() -> PacingPlan {
+        PacingPlan { seed: 7, ..worker().pacing }
+    }
+
+    pub(crate) fn worker_in_flow(id: u32, weight: u32) -> WorkerPlan {
+        let flow = Some(iolab_plan::FlowPlan { id, weight, sleep_ns: 0 });
+        WorkerPlan { pacing: PacingPlan { flow, ..plan() }, ..worker() }
     }
 
     fn read() -> Op {
@@ -358,6 +372,7 @@ pub(crate) mod tests {
             pause_ns: 50,
             spin_ns: 30,
             work_ns: 0,
+            spin_cycles: 9,
             blocks: 2,
             trigger: ThinkTrigger::Complete,
             io_time_ns: 0,
@@ -378,6 +393,7 @@ pub(crate) mod tests {
             pause_ns: 50,
             spin_ns: 0,
             work_ns: 0,
+            spin_cycles: 0,
             blocks: 1,
             trigger: ThinkTrigger::Complete,
             io_time_ns: 0,

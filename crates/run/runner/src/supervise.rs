@@ -100,7 +100,13 @@ impl<'a> Supervisor<'a> {
             if tick {
                 next_tick_ns = now_ns + TICK_NS;
                 followers.tell_intervals();
-                if self.tell_progress(now_ns, followers) == Wish::SoFar {
+                let wish = self.tell_progress(now_ns, followers);
+                if wish == Wish::End {
+                    (0..self.gates.len())
+                        .filter(|worker| !self.settled[*worker])
+                        .for_each(|worker| self.context.control.order(worker, Order::Finish));
+                }
+                if wish == Wish::SoFar {
                     followers.tell(&Event::SoFar(&self.snapshot()));
                 }
             }

@@ -5,6 +5,9 @@
 //! | --- | --- |
 //! | [`share`] | what the workers of a run share |
 //! | [`verifier`] | fills writes, checks reads, keeps the generations |
+//! | [`judge`] | judges what was read, in the worker or in threads beside it |
+//! | [`damages`] | what was checked and what was damaged |
+//! | [`flushes`] | what no flush covers yet |
 //! | [`state`] | what is known, kept in files between runs |
 //! | [`read_back`] | the reads after a pass of writes |
 //!
@@ -13,7 +16,10 @@
 //! outcome is recorded, so that a block is compared with its expected content or, if that is
 //! unknown, not checked at all.
 
+mod damages;
+mod flushes;
+mod judge;
 pub(crate) mod read_back;
 pub(crate) mod share;
-mod state;
+pub(crate) mod state;
 pub(crate) mod verifier;

@@ -18,6 +18,8 @@ use crate::steady::Steady;
 use crate::trouble::Trouble;
 
 const LOOK_EVERY_NS: u64 = 20_000_000;
+/// The same while bytes decide when the ramp ends.
+const LOOK_AT_BYTES_EVERY_NS: u64 = 1_000_000;
 
 /// Why a worker's loop ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +48,8 @@ pub(crate) struct Watch<'a> {
     worker_control: WorkerControl<'a>,
     next_ns: u64,
     ramp_until_ns: Option<u64>,
+    /// Bytes that end the ramp; 0 if time does.
+    ramp_bytes: u64,
     runtime_ns: Option<u64>,
     end_ns: u64,
     measuring_since_ns: u64,
@@ -71,11 +75,15 @@ impl<'a> Watch<'a> {
     /// A watch for I/O that begins at `now_ns`.
     pub(crate) fn new(worker_control: WorkerControl<'a>, plan: &WorkerPlan, now_ns: u64) -> Watch<'a> {
         let limits = &plan.limits;
-        let ramp_until_ns = (limits.ramp_ns > 0).then(|| now_ns + limits.ramp_ns);
+        let ramp_until_ns = match limits.ramp_bytes {
+            0 => (limits.ramp_ns > 0).then(|| now_ns + limits.ramp_ns),
+            _ => Some(u64::MAX),
+        };
         let mut watch = Watch {
             worker_control,
             next_ns: 0,
             ramp_until_ns,
+            ramp_bytes: limits.ramp_bytes,
             runtime_ns: limits.runtime_ns,
             end_ns: u64::MAX,
             measuring_since_ns: now_ns,
@@ -203,7 +211,7 @@ impl<'a> Watch<'a> {
         pacer: &mut impl Pacer,
     ) -> Option<Stop> {
         if let Some(until_ns) = self.ramp_until_ns
-            && now_ns >= until_ns
+            && (now_ns >= until_ns || self.ramp_bytes > 0 && moved_bytes(recorder) >= self.ramp_bytes)
         {
             recorder.start_measuring(now_ns);
             if let Some(paced) = pacer.paced() {
@@ -215,7 +223,9 @@ impl<'a> Watch<'a> {
             // Nothing has completed for a while, or the completions of now have ticked already.
             recorder.tick(now_ns);
         }
-        self.next_ns = (now_ns + LOOK_EVERY_NS).min(self.ramp_until_ns.unwrap_or(self.end_ns));
+        let by_bytes = self.ramp_bytes > 0 && !self.is_measuring();
+        let every_ns = if by_bytes { LOOK_AT_BYTES_EVERY_NS } else { LOOK_EVERY_NS };
+        self.next_ns = (now_ns + every_ns).min(self.ramp_until_ns.unwrap_or(self.end_ns));
         self.next_ns = self.next_ns.min(recorder.next_tick_ns());
         let mut is_steady = false;
         if let Some(limit) = recorder.exceeded() {
@@ -298,4 +308,9 @@ impl<'a> Watch<'a> {
     pub(crate) fn waited_in_vain(&mut self, now_ns: u64) {
         self.alarm.rang(now_ns);
     }
+}
+
+/// Bytes of all directions so far.
+fn moved_bytes(recorder: &mut impl Recorder) -> u64 {
+    recorder.tally().totals.bytes.iter().sum()
 }

@@ -7,12 +7,13 @@ use iolab_engine::{Capabilities, Engine, FileUse, Lane, LaneRequest};
 use iolab_guard::{Guard, OpenMode, PathChange};
 use iolab_measure::{DetailedRecorder, Recorder};
 use iolab_memory::{Backing, PoolView, SlotPool};
-use iolab_plan::{BufferMemory, WorkerPlan};
+use iolab_plan::{BufferMemory, Reach, WorkerPlan};
 use iolab_process::{Usage, thread_id, thread_usage};
 use iolab_recording::{State, WorkerOutcome, WorkerRecording};
 use iolab_workload::{BufferFiller, OpStream, Source};
 use rustix::fs::OFlags;
 
+use crate::cgroup::InCgroup;
 use crate::changes::{buffer_file, writes};
 use crate::choice::{Chosen, Parts};
 use crate::control::{GATE_RUN, GATE_SET_UP, Order};
@@ -21,6 +22,7 @@ use crate::hot_loop::HotLoop;
 use crate::hot_loop::cached::CachedFiles;
 use crate::hot_loop::checker::{Checker, Unchecked};
 use crate::noting::Notes;
+use crate::offload::OffloadThreads;
 use crate::open_files::OpenFiles;
 use crate::pacing::following::Following;
 use crate::pacing::schedule::Schedule;
@@ -63,6 +65,14 @@ pub(crate) fn live<E: Engine>(task: &Task<'_>) -> WorkerRecording {
         return recording;
     }
     task.worker_control.set_state(State::SettingUp);
+    let in_cgroup = InCgroup::join(task.plan.process.cgroup.as_ref());
+    let _in_cgroup = match in_cgroup {
+        Ok(joined) => joined,
+        Err(Fatal { errno, message }) => {
+            recording.outcome = WorkerOutcome::Failed { errno, message };
+            return recording;
+        }
+    };
     let outcome = set_up::<E>(task).and_then(|mut stage| {
         recording.notes.append(&mut stage.notes);
         perform::<E>(task, stage, &mut recording)
@@ -155,6 +165,22 @@ fn perform<E: Engine>(task: &Task<'_>, mut stage: Stage, recording: &mut WorkerR
         };
         E::open(&request).map_err(|error| Fatal { errno: error.errno.unwrap_or(libc::EINVAL), message: error.message })
     };
+    if plan.queue.offload {
+        let threads = OffloadThreads::start::<E>(plan, &stage.files, stage.pool.view())?;
+        let open = |_: &OpenFiles, _: PoolView| threads.lane();
+        return on_lane(task, &mut stage, recording, &open);
+    }
+    on_lane(task, &mut stage, recording, &open)
+}
+
+/// The same, however lanes are opened.
+fn on_lane<L: Lane>(
+    task: &Task<'_>,
+    stage: &mut Stage,
+    recording: &mut WorkerRecording,
+    open: Reopen<'_, L>,
+) -> Result<Stop, Fatal> {
+    let plan = task.plan;
     let lane = open(&stage.files, stage.pool.view())?;
     stage.files.adopt_made(plan, task.guard);
     recording.notes.extend_from_slice(lane.notes());
@@ -164,8 +190,8 @@ fn perform<E: Engine>(task: &Task<'_>, mut stage: Stage, recording: &mut WorkerR
     }
     let origin_ns = task.worker_control.origin_ns();
     let (arrivals, following) = (stage.arrivals.take(), stage.following.take());
-    let measured = Measured { task, stage: &mut stage, recording, origin_ns, lane, open: &open };
-    choice::choose(task, arrivals, following, E::Lane::SYNCHRONOUS, origin_ns, measured)
+    let measured = Measured { task, stage, recording, origin_ns, lane, open };
+    choice::choose(task, arrivals, following, L::SYNCHRONOUS, origin_ns, measured)
 }
 
 /// What an order given before the first operation means.
@@ -223,7 +249,7 @@ impl<L: Lane> Chosen for Measured<'_, '_, L> {
     fn go_verifying(self, recorder: DetailedRecorder, pacer: Paced) -> Result<Stop, Fatal> {
         let (plan, clock) = (self.task.plan, self.task.clock);
         let (Some(verify), Some(share)) = (&plan.verify, self.task.verify) else { return self.go(recorder, pacer) };
-        let mut verifier = Verifier::new(plan, verify, share, clock);
+        let mut verifier = Verifier::new(plan, verify, share, clock)?;
         let syncs = self.stage.syncs;
         let only = verify.only && writes(plan);
         let known = (share.loaded && (only || !writes(plan))).then(|| read_back::known(plan, share));
@@ -270,6 +296,11 @@ impl<L: Lane> Measured<'_, '_, L> {
         let (plan, clock) = (task.plan, task.clock);
         let begun_ns = clock.now_ns();
         recording.started_ns = begun_ns.saturating_sub(origin_ns);
+        if plan.measurement.start_clock > 0 {
+            let time_ns = iolab_clock::kernel_time_ns(plan.measurement.start_clock);
+            recording.started_by_clock_ns =
+                Some(time_ns.map_err(|error| open_files::fatal("job_start_clock_id", &error))?);
+        }
         let mut watch = Watch::new(task.worker_control, plan, begun_ns);
         watch.deliver_to(task.mailbox, plan.number, recording.started_ns);
         if let Some(peers) = &task.peers {
@@ -295,9 +326,14 @@ impl<L: Lane> Measured<'_, '_, L> {
         let flushed = stage.files.flush(&plan.layout);
         if plan.layout.end_fsync || plan.layout.fsync_on_close || plan.layout.end_syncfs {
             (end_ns, used) = (clock.now_ns(), thread_usage());
+            // Engines with devices of their own are not flushed by this.
+            if flushed.is_ok() && plan.engine.traits().reach == Reach::BlockLayer {
+                hot.checker.flushed();
+            }
         }
         let HotLoop { recorder, watch, trouble, lane, mut pacer, mut checker, .. } = hot;
         recording.verification = checker.finish();
+        recording.latency_depth = pacer.latency_depth().map(|depth| depth as u32);
         if let Some(missing) = checker.lost() {
             recording.note_lost(&missing);
         }
@@ -346,7 +382,10 @@ fn all_passes<L: Lane, R: Recorder, P: Pacer, C: Checker>(
                 break;
             }
         }
-        if ended.0 != Stop::StreamOver || !pauses || !hot.watch.take_pass() {
+        for complaint in hot.checker.settle() {
+            hot.trouble.mismatch(complaint);
+        }
+        if ended.0 != Stop::StreamOver || !pauses || hot.trouble.is_fatal() || !hot.watch.take_pass() {
             break;
         }
         if plan.layout.unlink_each_loop {

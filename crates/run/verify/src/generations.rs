@@ -20,12 +20,12 @@ use std::sync::atomic::{AtomicU16, Ordering};
 /// One interval's state.
 pub type Word = AtomicU16;
 
-const BUSY: u16 = 1 << 15;
+pub(crate) const BUSY: u16 = 1 << 15;
 const SEEN: u16 = 1 << 14;
 const STATE: u16 = SEEN - 1;
-const IN_DOUBT: u16 = 1 << 13;
-const DISCARDED: u16 = 1 << 12;
-const GENERATION: u16 = DISCARDED - 1;
+pub(crate) const IN_DOUBT: u16 = 1 << 13;
+pub(crate) const DISCARDED: u16 = 1 << 12;
+pub(crate) const GENERATION: u16 = DISCARDED - 1;
 
 /// What an interval must hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +43,10 @@ pub enum Expected {
 /// The intervals of one file.
 #[derive(Clone)]
 pub struct GenerationMap {
-    words: Arc<dyn AsRef<[Word]> + Send + Sync>,
+    pub(crate) words: Arc<dyn AsRef<[Word]> + Send + Sync>,
+    /// What a loss of power cannot take back, a word for each interval
+    /// ([`crate::durability`]).
+    pub(crate) durable: Option<Arc<dyn AsRef<[Word]> + Send + Sync>>,
     base_bytes: u64,
     interval_bytes: u64,
 }
@@ -51,7 +54,13 @@ pub struct GenerationMap {
 impl GenerationMap {
     /// The intervals of `interval_bytes` from `base_bytes` on, all unknown when the words are 0.
     pub fn new(words: Arc<dyn AsRef<[Word]> + Send + Sync>, base_bytes: u64, interval_bytes: u64) -> GenerationMap {
-        GenerationMap { words, base_bytes, interval_bytes: interval_bytes.max(1) }
+        GenerationMap { words, durable: None, base_bytes, interval_bytes: interval_bytes.max(1) }
+    }
+
+    /// With as many words more for what is durable.
+    pub fn with_durable(mut self, words: Arc<dyn AsRef<[Word]> + Send + Sync>) -> GenerationMap {
+        self.durable = Some(words);
+        self
     }
 
     /// Words that a range needs.
@@ -69,8 +78,7 @@ impl GenerationMap {
 
     #[inline]
     fn of(&self, range: &Range<usize>) -> &[Word] {
-        let words = (*self.words).as_ref();
-        &words[range.start.min(words.len())..range.end.min(words.len())]
+        within(&self.words, range)
     }
 
     /// Takes hold of all; false, holding none, when somebody holds one of them.
@@ -163,13 +171,32 @@ impl GenerationMap {
     /// Takes over what an earlier run has kept of these intervals, which begin at `offset`; who
     /// held one when it ended may or may not have changed it.
     pub fn take_over(&self, offset: u64, kept: &[u16]) {
-        let words = (*self.words).as_ref();
+        self.each_kept(&self.words, offset, kept, |kept| {
+            let doubt = if kept & BUSY != 0 { IN_DOUBT } else { 0 };
+            kept & STATE | doubt
+        });
+    }
+
+    /// The same of what is durable.
+    pub fn take_over_durable(&self, offset: u64, kept: &[u16]) {
+        if let Some(durable) = &self.durable {
+            self.each_kept(durable, offset, kept, |kept| kept);
+        }
+    }
+
+    fn each_kept(
+        &self,
+        words: &Arc<dyn AsRef<[Word]> + Send + Sync>,
+        offset: u64,
+        kept: &[u16],
+        taken: impl Fn(u16) -> u16,
+    ) {
+        let words = (**words).as_ref();
         for (number, kept) in (0..).zip(kept) {
             let at = offset + number * self.interval_bytes;
             let Some(distance) = at.checked_sub(self.base_bytes) else { continue };
             let Some(word) = words.get((distance / self.interval_bytes) as usize) else { continue };
-            let doubt = if kept & BUSY != 0 { IN_DOUBT } else { 0 };
-            word.store(kept & STATE | doubt, Ordering::Release);
+            word.store(taken(*kept), Ordering::Release);
         }
     }
 
@@ -194,6 +221,12 @@ impl std::fmt::Debug for GenerationMap {
         let words = (*self.words).as_ref().len();
         text.debug_struct("GenerationMap").field("words", &words).finish_non_exhaustive()
     }
+}
+
+#[inline]
+pub(crate) fn within<'a>(words: &'a Arc<dyn AsRef<[Word]> + Send + Sync>, range: &Range<usize>) -> &'a [Word] {
+    let words = (**words).as_ref();
+    &words[range.start.min(words.len())..range.end.min(words.len())]
 }
 
 fn release(word: &Word) {

@@ -58,6 +58,13 @@ fn put(bytes: &[u8], out: &mut [u8; LONGEST]) {
     out[..bytes.len()].copy_from_slice(bytes);
 }
 
+/// The checksum of one kind over bytes, in a field as long as the longest.
+pub fn checksum(kind: VerifyKind, bytes: &[u8]) -> [u8; LONGEST] {
+    let mut sum = [0; LONGEST];
+    digest(kind, [&[], bytes], &mut sum);
+    sum
+}
+
 #[inline]
 fn crc<const BYTES: usize>(algorithm: CrcAlgorithm, parts: [&[u8]; 2], out: &mut [u8; LONGEST]) {
     let sum = if parts[0].is_empty() {

@@ -16,13 +16,17 @@
 //! | `header.rs`, `kind.rs`, `content.rs`, `pattern.rs` | the parts of an interval |
 //! | `known_sums.rs` | the sums of plain content, without reading it |
 //! | `generations.rs` | what each interval must hold, shared between the workers of a file |
+//! | `durability.rs` | what a loss of power may have left of each interval |
+//! | `aftermath.rs` | whether an interval holds what it may hold then |
 //! | `diagnosis.rs` | what kind of corruption a block shows |
 //! | `sources.rs` | operations that read back, and that discard |
 //!
 //! Nothing here does I/O or reads a clock.
 
+mod aftermath;
 mod content;
 mod diagnosis;
+mod durability;
 mod generations;
 mod header;
 mod kind;
@@ -31,8 +35,11 @@ mod pattern;
 mod recipe;
 mod sources;
 
+pub use aftermath::Held;
 pub use diagnosis::{BlockDamage, Interval, WantedContent};
+pub use durability::{Bound, Completed, bound_of};
 pub use generations::{Expected, GenerationMap, Word};
 pub use header::Header;
+pub use kind::checksum;
 pub use recipe::{Mismatch, Recipe, Why};
 pub use sources::{Beside, ReadBack, ReadKnown, simulate};

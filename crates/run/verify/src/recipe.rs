@@ -264,8 +264,32 @@ impl Recipe {
         self.plain.fill(&origin_of(header), out);
     }
 
+    /// Whether blocks of this kind have headers.
+    pub(crate) fn has_headers(&self) -> bool {
+        self.header_bytes > 0
+    }
+
+    /// Where the header of an interval stands.
+    pub(crate) fn header_place(&self) -> std::ops::Range<usize> {
+        let from = self.plan.header_offset_bytes as usize;
+        from..from + self.header_bytes
+    }
+
+    /// The header that is there, if it is whole and of this kind.
+    pub(crate) fn header_of(&self, found: &[u8]) -> Option<Header> {
+        let header = found.get(self.header_place().start..).filter(|_| self.has_headers()).and_then(Header::get);
+        header.filter(|header| header.kind == self.plan.kind)
+    }
+
+    /// Fills an interval as whoever wrote the header would have, in another generation.
+    pub(crate) fn fill_as(&self, header: &Header, at: Interval, generation: u32, out: &mut [u8]) {
+        let mut writer = self.clone();
+        (writer.plan.seed, writer.run, writer.job) = (header.seed, header.run, header.job);
+        writer.fill(at, generation, header.sequence, header.time_ns, out);
+    }
+
     #[cold]
-    fn mismatch(&self, at: Interval, wanted: WantedContent, found: &[u8], why: Why) -> Box<Mismatch> {
+    pub(crate) fn mismatch(&self, at: Interval, wanted: WantedContent, found: &[u8], why: Why) -> Box<Mismatch> {
         let from = self.plan.header_offset_bytes as usize;
         let header = found.get(from..).filter(|_| self.header_bytes > 0).and_then(Header::get);
         let must = self.must_be(at, wanted, found);

@@ -91,7 +91,6 @@ const PROGRESS: &str = "a study always shows its progress";
 const SHORTEST_ETA_NS: u64 = 250_000_000;
 
 const NO_REMOTE: Support = Support::Missing("iolab runs jobs on this machine only");
-const NO_TRIGGER: Support = Support::Missing("iolab has no triggers");
 
 // The compiler counts assigning a field as reading it, so these build a new struct. (Appending to a
 // list reads it: lists have tests of their effect.)
@@ -173,11 +172,18 @@ pub(crate) static RUN_OPTIONS: &[RunOption] = &[
         .optional()
         .letter('i'),
     valued("max-jobs", "N", "Limit the number of workers", |run, text| {
-        Ok(RunOptions { max_jobs: Some(number(text, 1, u32::MAX)?), ..run })
+        // As in fio, 0 is no limit.
+        Ok(RunOptions { max_jobs: Some(number(text, 0, u32::MAX)?).filter(|most| *most > 0), ..run })
     })
     .letter('j')
     .not_in_study(EACH_TRIAL),
-    option("debug", "Print what happens inside", NO_DEBUG).with_value("LIST").letter('d'),
+    option(
+        "debug",
+        "Accepted for compatibility; prints nothing: `iolab plan` shows every value of a job",
+        Support::NothingToDo(|_| Ok(())),
+    )
+    .with_value("LIST")
+    .letter('d'),
     switch("warnings-fatal", "Treat warnings as errors", on!(warnings_fatal)).letter('w').not_in_study(EACH_TRIAL),
     valued("aux-path", "DIRECTORY", "Folder for logs with relative names", word!(aux_path))
         .letter('K')
@@ -194,10 +200,16 @@ pub(crate) static RUN_OPTIONS: &[RunOption] = &[
     option("idle-prof", "Measure CPU idleness", Support::Missing("iolab does not measure idleness"))
         .with_value("WHAT")
         .letter('I'),
-    option("trigger-file", "Run the trigger when this file appears", NO_TRIGGER).with_value("FILE").letter('W'),
-    option("trigger-timeout", "Run the trigger after this time", NO_TRIGGER).with_value("TIME").letter('B'),
-    option("trigger", "Command of the trigger", NO_TRIGGER).with_value("COMMAND").letter('H'),
-    option("trigger-remote", "Command of the trigger on servers", NO_TRIGGER).with_value("COMMAND").letter('J'),
+    valued("trigger-file", "FILE", "End the jobs and run the trigger when this file appears", word!(trigger_file))
+        .letter('W')
+        .not_in_study(EACH_TRIAL),
+    valued("trigger-timeout", "TIME", "End the jobs and run the trigger after this time", time!(trigger_timeout_ns))
+        .letter('B')
+        .not_in_study(EACH_TRIAL),
+    valued("trigger", "COMMAND", "Line of the shell that the trigger runs", word!(trigger))
+        .letter('H')
+        .not_in_study(EACH_TRIAL),
+    option("trigger-remote", "Command of the trigger on servers", NO_REMOTE).with_value("COMMAND").letter('J'),
     option("inflate-log", "Print a compressed log", Support::Missing("iolab does not compress logs"))
         .with_value("FILE")
         .letter('X'),
@@ -206,13 +218,9 @@ pub(crate) static RUN_OPTIONS: &[RunOption] = &[
     option("daemonize", "Serve in the background", NO_REMOTE).with_value("FILE").letter('D'),
     option("client", "Run the jobs on a server", NO_REMOTE).with_value("HOST").letter('C'),
     option("remote-config", "Job file on the server", NO_REMOTE).with_value("FILE").letter('R'),
-    option("cpuclock-test", "Test the processor's clock", NO_CLOCK_TEST).letter('T'),
-    option("crctest", "Measure checksums", Support::Missing("iolab does not measure checksums"))
-        .with_value("TYPE")
-        .optional()
-        .letter('G'),
-    option("memcpytest", "Measure copying of memory", Support::Missing("iolab does not measure memory copies"))
-        .with_value("TYPE")
+    switch("cpuclock-test", "Test the processor's clock", on!(cpuclock_test)).letter('T'),
+    valued("crctest", "TYPES", "Measure how fast checksums are: all, or these", word!(crctest)).optional().letter('G'),
+    valued("memcpytest", "TYPES", "Measure how fast memory is copied: all, or these", word!(memcpytest))
         .optional()
         .letter('M'),
     valued("allow-destroy", "TARGET", "Allow overwriting this device; may be repeated", |mut run, text| {
@@ -257,8 +265,6 @@ pub(crate) static RUN_OPTIONS: &[RunOption] = &[
     valued("folder", "FOLDER", "Folder for the trials of a study", of_study!(folder)),
 ];
 
-const NO_CLOCK_TEST: Support = Support::Missing("the clock is checked whenever it is used");
-const NO_DEBUG: Support = Support::Harmless("iolab has no debug output; `iolab plan` shows every value of a job");
 const NO_LATENCY_LOG: Support = Support::Harmless(
     "there is no latency log of all jobs together; the job option write_lat_log=PREFIX writes each job's",
 );

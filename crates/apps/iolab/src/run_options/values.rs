@@ -47,6 +47,18 @@ pub(crate) struct RunOptions {
     pub(crate) aux_path: Option<String>,
     /// `--bandwidth-log`: write aggregate bandwidth logs.
     pub(crate) bandwidth_log: bool,
+    /// `--trigger-file`: the jobs end and the trigger runs when it appears.
+    pub(crate) trigger_file: Option<String>,
+    /// `--trigger-timeout`, nanoseconds: the same after this time.
+    pub(crate) trigger_timeout_ns: Option<u64>,
+    /// `--trigger`: a line of the shell.
+    pub(crate) trigger: Option<String>,
+    /// `--cpuclock-test`.
+    pub(crate) cpuclock_test: bool,
+    /// `--crctest[=TYPES]`: empty when nothing was said.
+    pub(crate) crctest: Option<String>,
+    /// `--memcpytest[=TYPES]`: empty when nothing was said.
+    pub(crate) memcpytest: Option<String>,
     /// `--allow-destroy`, in order: devices that may be overwritten.
     pub(crate) allow_destroy: Vec<String>,
     /// `--record`: file for the recording.

@@ -28,7 +28,8 @@ use crate::printing::StandardError;
 use crate::run_options::{self, Asked, EtaWhen, Program, RunOptions};
 use crate::snapshot_file::SnapshotFile;
 use crate::terminal::{Display, StatusTo, Terminal};
-use crate::{console, output, outputs};
+use crate::trigger::Trigger;
+use crate::{console, output, outputs, self_tests};
 
 pub(crate) fn main(words: &[String]) -> Result<u8, ExitFailure> {
     let asked = take_apart(words, Mode::Iolab)?;
@@ -89,8 +90,10 @@ pub(crate) fn execute_as(
     let mut terminal = Terminal::new(plan, display, &mut show_snapshot);
     let stream = keeping.as_ref().and_then(Keeping::stream);
     let beside = run.beside.as_deref().map(Beside::start).transpose()?;
-    let ran = pipeline::run(planned, guard, stream, &mut terminal);
+    let mut trigger = Trigger::new(run, &mut terminal);
+    let ran = pipeline::run(planned, guard, stream, &mut trigger);
     let beside = beside.map(Beside::end);
+    let triggered = if ran.is_ok() { trigger.finish(run) } else { Ok(()) };
     terminal.finish();
     let (mut recording, spools) = ran?;
     recording.warnings.extend(beside);
@@ -105,6 +108,7 @@ pub(crate) fn execute_as(
     }
     let saved = kept?;
     printed?;
+    triggered?;
     if saved == log_files::Saved::CutShort {
         show_outcomes(&recording, if mode == Mode::Fio { "fio" } else { "iolab" });
         return Err(ExitFailure { code: INTERRUPTED, message: "iolab: interrupted while writing logs".to_owned() });
@@ -238,6 +242,14 @@ pub(crate) fn answer_questions(run: &RunOptions, program: Program) -> Result<Opt
         output::print(&super::explain::cmdhelp(topic)?)?;
     } else if let Some(topic) = &run.enghelp {
         output::print(&super::engines::enghelp(topic)?)?;
+    } else if let Some(kinds) = &run.crctest {
+        output::print(&self_tests::checksums(kinds)?)?;
+    } else if let Some(types) = &run.memcpytest {
+        output::print(&self_tests::copies(types)?)?;
+    } else if run.cpuclock_test {
+        let (text, code) = self_tests::clock();
+        output::print(&text)?;
+        return Ok(Some(code));
     } else {
         return Ok(None);
     }

@@ -87,12 +87,12 @@ fn options_of_little_meaning_here_are_accepted() {
 fn what_is_not_done_is_said_or_refused() {
     let folder = Folder::new();
     folder.write("one.fio", ONE);
-    for (option, advice) in [("--debug=io", "iolab plan"), ("--latency-log=l", "write_lat_log=PREFIX")] {
+    for (option, advice) in [("--latency-log=l", "write_lat_log=PREFIX")] {
         let finished = folder.fio(&["--minimal", option, "one.fio"]);
         assert_eq!((finished.code, finished.out.is_empty()), (0, false), "{option}: {}", finished.err);
         assert!(finished.err.contains("has no effect") && finished.err.contains(advice), "{}", finished.err);
     }
-    for option in ["--client=host", "--trigger-timeout=5", "--idle-prof=percpu"] {
+    for option in ["--client=host", "--trigger-remote=true", "--idle-prof=percpu"] {
         let finished = folder.fio(&[option, "one.fio"]);
         assert_eq!((finished.code, finished.out.as_str()), (1, ""), "{option}");
         assert!(finished.err.contains("is not supported yet"), "{}", finished.err);

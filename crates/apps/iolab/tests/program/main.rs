@@ -49,6 +49,7 @@ mod support;
 mod user_files;
 mod verification;
 mod verification_beside_fio;
+mod verification_durable;
 mod verification_state;
 mod watch_program;
 mod write_iolog;

@@ -150,7 +150,6 @@ fn refusals_say_why() {
         ("verify=sha512\nbs=64", "needs 128 bytes"),
         ("verify=md5\nverify_interval=1000", "does not divide"),
         ("verify=md5\nbs_unaligned=1", "bs_unaligned"),
-        ("verify=md5\nverify_policy=fsynced", "verify_policy is not supported yet"),
         ("verify=md5\nverify_state_load=1", "verify_state_load"),
         ("verify=md5\nioengine=cpuio\ncpuload=10", "moves no data"),
         ("verify=md5\nioengine=null", "keeps no data"),

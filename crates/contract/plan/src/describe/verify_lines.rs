@@ -4,8 +4,8 @@ use super::Line;
 use super::amounts::{bytes, or, yes};
 use iolab_text::every;
 
-use crate::WorkerPlan;
 use crate::describe::add;
+use crate::{VerifyPlan, WorkerPlan};
 
 pub(super) fn of(worker: &WorkerPlan, lines: &mut Vec<Line>) {
     let Some(verify) = &worker.verify else { return };
@@ -39,7 +39,21 @@ pub(super) fn of(worker: &WorkerPlan, lines: &mut Vec<Line>) {
             ("verify_dump", yes(verify.dump), &["verify_dump"]),
             ("verify_state_save", yes(verify.state_save), &["verify_state_save"]),
             ("verify_state_load", yes(verify.state_load), &["verify_state_load"]),
+            ("verify_state_file", or(verify.state_file.clone(), "none"), &["verify_state_file"]),
+            ("verify_policy", verify.policy.name().to_owned(), &["verify_policy"]),
+            ("verify_async", threads(verify), &["verify_async", "verify_async_cpus"]),
             ("verify seed", format!("{:#018x}", verify.seed), &["randseed"]),
         ],
     );
+}
+
+fn threads(verify: &VerifyPlan) -> String {
+    match (verify.threads, &verify.thread_cpus) {
+        (0, _) => "by the worker itself".to_owned(),
+        (threads, None) => iolab_text::counted(threads.into(), "thread"),
+        (threads, Some(cpus)) => {
+            let cpus: Vec<String> = cpus.iter().map(usize::to_string).collect();
+            format!("{} on CPUs {}", iolab_text::counted(threads.into(), "thread"), cpus.join(","))
+        }
+    }
 }

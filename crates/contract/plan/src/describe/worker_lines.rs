@@ -4,9 +4,9 @@ use iolab_options::Value;
 use iolab_text::{counted, every, exact_ns as time_ns};
 
 use super::amounts::{bytes, list, or, triple, variant, yes};
-use super::{Line, target_lines, verify_lines};
+use super::{Line, pace_lines, target_lines, verify_lines};
 use crate::describe::add;
-use crate::{BlockSizes, Distribution, SteadyPlan, WorkerPlan};
+use crate::{BlockSizes, Distribution, WorkerPlan};
 
 /// All lines of a worker, in chapters.
 pub(super) fn of(worker: &WorkerPlan) -> Vec<Line> {
@@ -16,8 +16,8 @@ pub(super) fn of(worker: &WorkerPlan) -> Vec<Line> {
     shape(worker, &mut lines);
     replay(worker, &mut lines);
     queue(worker, &mut lines);
-    pacing(worker, &mut lines);
-    limits(worker, &mut lines);
+    pace_lines::pacing(worker, &mut lines);
+    pace_lines::limits(worker, &mut lines);
     target_lines::files(worker, &mut lines);
     target_lines::layout(worker, &mut lines);
     target_lines::buffers(worker, &mut lines);
@@ -196,6 +196,7 @@ fn queue(worker: &WorkerPlan, lines: &mut Vec<Line>) {
             ("wait for at least", queue.batch_complete_min.to_string(), &["iodepth_batch_complete_min"]),
             ("collect at most", or(queue.batch_complete_max, "all available"), &["iodepth_batch_complete_max"]),
             ("serialize_overlap", yes(queue.serialize_overlap), &["serialize_overlap"]),
+            ("submits", if queue.offload { "helper threads" } else { "the worker" }.to_owned(), &["io_submit_mode"]),
             (
                 "refill",
                 or(queue.low_watermark.map(|low| format!("when {low} or fewer are in flight")), "at once"),
@@ -203,75 +204,6 @@ fn queue(worker: &WorkerPlan, lines: &mut Vec<Line>) {
             ),
         ],
     );
-}
-
-fn pacing(worker: &WorkerPlan, lines: &mut Vec<Line>) {
-    let pacing = &worker.pacing;
-    let rate = |unit: &'static str| {
-        move |rate: &u64| if *rate == 0 { "no limit".to_owned() } else { format!("{rate} {unit}") }
-    };
-    let arrivals = pacing.arrivals.as_ref().map(|arrivals| {
-        let then = if arrivals.repeat { "then again" } else { "then the job ends" };
-        format!("{} from {} in {}, {then}", arrivals.count, arrivals.path, time_ns(arrivals.last_ns))
-    });
-    let follow = pacing.follow.as_ref().map(|follow| format!("one for each {} of {}", follow.every, follow.job));
-    let think = pacing.think.as_ref().map(|think| {
-        let after = match think.io_time_ns {
-            0 => format!("{} ({})", counted(think.blocks.into(), "operation"), variant(think.trigger)),
-            ns => format!("{} of I/O", time_ns(ns)),
-        };
-        let work = match think.work_ns {
-            0 => String::new(),
-            ns => format!(", until {} of processor time are used", time_ns(ns)),
-        };
-        format!("{} ({} spinning{work}) after {after}", time_ns(think.pause_ns), time_ns(think.spin_ns))
-    });
-    add(
-        lines,
-        "pace",
-        vec![
-            ("rate", triple(&pacing.rate_bytes, rate("B/s")), &["rate"]),
-            ("rate_iops", triple(&pacing.rate_iops, rate("/s")), &["rate_iops"]),
-            ("arrivals", or(arrivals, "by rate"), &["arrivals", "arrivals_repeat"]),
-            ("rate_min", triple(&pacing.rate_min_bytes, rate("B/s")), &["rate_min"]),
-            ("rate_iops_min", triple(&pacing.rate_min_iops, rate("/s")), &["rate_iops_min"]),
-            ("rate_process", variant(pacing.process), &["rate_process"]),
-            ("rate_cycle", format!("{} ms", pacing.cycle_ms), &["rate_cycle"]),
-            ("rate_ignore_thinktime", yes(pacing.ignore_think_time), &["rate_ignore_thinktime"]),
-            ("thinktime", or(think, "none"), &["thinktime"]),
-            ("follow", or(follow, "nobody"), &["follow"]),
-            ("pace seed", format!("{:#018x}", pacing.seed), &["randseed", "randrepeat"]),
-        ],
-    );
-}
-
-fn limits(worker: &WorkerPlan, lines: &mut Vec<Line>) {
-    let limits = &worker.limits;
-    add(
-        lines,
-        "start and end",
-        vec![
-            ("startdelay", time_ns(limits.start_delay_ns), &["startdelay"]),
-            ("ramp_time", time_ns(limits.ramp_ns), &["ramp_time"]),
-            ("runtime", or(limits.runtime_ns.map(time_ns), "no limit"), &["runtime"]),
-            ("time_based", yes(limits.time_based), &["time_based"]),
-            ("loops", limits.loops.to_string(), &["loops"]),
-            ("bytes per pass", bytes(limits.io_bytes), &["size", "io_size", "filesize"]),
-            ("number_ios", or(limits.io_count, "no limit"), &["number_ios"]),
-            (
-                "steadystate",
-                or(limits.steady.map(|steady| steady_text(&steady)), "no"),
-                &["steadystate", "steadystate_duration", "steadystate_ramp_time", "steadystate_check_interval"],
-            ),
-        ],
-    );
-}
-
-fn steady_text(steady: &SteadyPlan) -> String {
-    let what = if steady.slope { "slope" } else { "deviation from the mean" };
-    let (name, limit, unit) = (steady.measure.name(), steady.limit, steady.unit());
-    let [window, interval, ramp] = [steady.window_ns(), steady.interval_ns, steady.ramp_ns].map(time_ns);
-    format!("{what} of {name} below {limit}{unit} over {window}, sampled every {interval}, after {ramp}")
 }
 
 fn measurement(worker: &WorkerPlan, lines: &mut Vec<Line>) {
@@ -304,6 +236,7 @@ fn measurement(worker: &WorkerPlan, lines: &mut Vec<Line>) {
             ("stats", yes(measured.stats), &["stats"]),
             ("disk_util", yes(measured.disk_util), &["disk_util"]),
             ("clocksource", variant(measured.clock), &["clocksource"]),
+            ("clock of the start", measured.start_clock.to_string(), &["job_start_clock_id"]),
             ("calibrate", yes(measured.calibrate), &["calibrate"]),
             ("commits_per_sync", or(measured.commits_per_sync, "not told"), &["commits_per_sync"]),
             ("kb_base", measured.kb_base.to_string(), &["kb_base"]),
@@ -344,6 +277,7 @@ fn logs(worker: &WorkerPlan, lines: &mut Vec<Line>) {
             ("log_prio", yes(logs.priority), &["log_prio"]),
             ("log_issue_time", yes(logs.issue_time), &["log_issue_time"]),
             ("log_unix_epoch", yes(logs.unix_epoch), &["log_unix_epoch", "log_alternate_epoch"]),
+            ("clock of those times", logs.epoch_clock.to_string(), &["log_alternate_epoch_clock_id"]),
             ("per_job_logs", yes(logs.per_job), &["per_job_logs"]),
         ],
     );
@@ -353,6 +287,10 @@ fn process(worker: &WorkerPlan, lines: &mut Vec<Line>) {
     let process = &worker.process;
     let nodes = process.numa_memory.as_ref().map(|policy| format!("{} {}", policy.mode, list(&policy.nodes)));
     let priority = process.io_priority.map(|(class, level, hint)| format!("class {class}, level {level}, hint {hint}"));
+    let cgroup = process.cgroup.as_ref().map(|group| {
+        let weight = group.weight.map(|weight| format!(", weight {weight}")).unwrap_or_default();
+        format!("{}{weight}{}", group.name, if group.keep { ", kept" } else { "" })
+    });
     add(
         lines,
         "process",
@@ -369,6 +307,7 @@ fn process(worker: &WorkerPlan, lines: &mut Vec<Line>) {
             ("gid", or(process.gid, "unchanged"), &["gid"]),
             ("exec_prerun", or(process.exec_prerun.clone(), "none"), &["exec_prerun"]),
             ("exec_postrun", or(process.exec_postrun.clone(), "none"), &["exec_postrun"]),
+            ("cgroup", or(cgroup, "unchanged"), &["cgroup", "cgroup_weight", "cgroup_nodelete"]),
             ("comm", or(process.comm.clone(), "the job's name"), &["comm"]),
         ],
     );

@@ -73,7 +73,7 @@ pub const CPUIO_OPTIONS: &[OptionEntry] = &[
         default: DefaultValue::Text("0"),
         summary: "End when all jobs that do I/O have ended",
         details: "The engine does not know about other jobs, so the runner handles this option.",
-        status: SupportStatus::NotYet,
+        status: SupportStatus::Refused("a job does not know which others do I/O: use exitall in those"),
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "soon"],
         ..OptionEntry::BLANK

@@ -84,7 +84,7 @@ pub(crate) static OPTIONS: [OptionEntry; 21] = [
         kind: ValueKind::Choice(&[choice("read", "Read"), choice("compare", "Compare")]),
         default: DefaultValue::Text("read"),
         summary: "Which command a read of the verification becomes",
-        status: SupportStatus::NotYetChangesData,
+        status: SupportStatus::Refused("reads of the verification are read commands"),
         accepts: &[("compare", "compare")],
         rejects: &["write"],
         ..OptionEntry::BLANK

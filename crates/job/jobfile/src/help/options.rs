@@ -75,8 +75,7 @@ pub(super) fn status_words(status: SupportStatus) -> Option<String> {
     match status {
         SupportStatus::Supported => None,
         SupportStatus::NoEffect(reason) => Some(format!("accepted, without effect: {reason}")),
-        SupportStatus::NotYet => Some("not supported yet".to_owned()),
-        SupportStatus::NotYetChangesData => Some("not supported yet; a job that needs it is refused".to_owned()),
+        SupportStatus::Refused(reason) => Some(format!("refused: {reason}")),
     }
 }
 

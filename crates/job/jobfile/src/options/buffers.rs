@@ -113,7 +113,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Share the working set between jobs",
-        status: SupportStatus::NotYetChangesData,
+        status: SupportStatus::Refused("each job has a working set of its own"),
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -156,7 +156,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Buffers,
         kind: ValueKind::Text,
         summary: "GPU whose memory holds the buffers",
-        status: SupportStatus::NotYet,
+        status: SupportStatus::NoEffect("it is for memory of graphics processors, which mem= refuses"),
         accepts: &[("0", "0")],
         ..OptionEntry::BLANK
     },

@@ -2,7 +2,7 @@
 //!
 //! One entry per option, with the texts that test it; see [`OptionEntry`].
 
-use iolab_options::{Category, Choice, DefaultValue, OptionEntry, SupportStatus, ValueKind};
+use iolab_options::{Category, Choice, DefaultValue, OptionEntry, ValueKind};
 
 pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
@@ -79,8 +79,8 @@ pub(super) const TABLE: &[OptionEntry] = &[
         ]),
         default: DefaultValue::Text("inline"),
         summary: "Which thread submits operations",
-        status: SupportStatus::NotYet,
-        accepts: &[("inline", "inline")],
+        details: "offload: threads, as many as iodepth, submit operations and wait for them, each one at a time; synchronous engines then have iodepth operations in flight.",
+        accepts: &[("inline", "inline"), ("offload", "offload")],
         rejects: &["async"],
         ..OptionEntry::BLANK
     },

@@ -29,7 +29,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         ]),
         default: DefaultValue::Text("none"),
         summary: "Assume this kind of file instead of detecting it",
-        status: SupportStatus::NotYet,
+        status: SupportStatus::NoEffect("a file is of the kind that it is, which is detected"),
         accepts: &[("block", "block")],
         rejects: &["disk"],
         ..OptionEntry::BLANK
@@ -44,7 +44,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         ]),
         default: DefaultValue::Text("none"),
         summary: "Lock each file during its operations",
-        status: SupportStatus::NotYet,
+        status: SupportStatus::Refused("files are not locked for single operations"),
         accepts: &[("none", "none")],
         rejects: &["shared"],
         ..OptionEntry::BLANK
@@ -223,7 +223,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Integer { min: 1, max: 256 },
         default: DefaultValue::Text("1"),
         summary: "Number of ranges in one discard command",
-        status: SupportStatus::NotYetChangesData,
+        status: SupportStatus::Refused("a discard has one range"),
         accepts: &[("8", "8")],
         rejects: &["0"],
         ..OptionEntry::BLANK
@@ -395,7 +395,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Files,
         kind: ValueKind::Text,
         summary: "I/O scheduler to set for the device",
-        status: SupportStatus::NotYet,
+        details: "As device.scheduler: set before the run, restored after it. Needs root.",
         accepts: &[("none", "none")],
         ..OptionEntry::BLANK
     },

@@ -120,7 +120,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         ]),
         summary: "Built-in workload of another benchmark",
         details: "A profile replaces the whole job, so the job means nothing without it.",
-        status: SupportStatus::NotYetChangesData,
+        status: SupportStatus::Refused("fio's profiles are not built in: write the jobs out, or use iolab bench"),
         accepts: &[("act", "act")],
         rejects: &["mine"],
         ..OptionEntry::BLANK

@@ -139,8 +139,8 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Integer { min: 0, max: 15 },
         default: DefaultValue::Text("0"),
         summary: "Clock for log_alternate_epoch",
-        status: SupportStatus::NotYet,
-        accepts: &[("0", "0")],
+        details: "The number of clock_gettime(2): 0 real time, 1 monotonic, 7 since boot.",
+        accepts: &[("1", "1")],
         rejects: &["-1"],
         ..OptionEntry::BLANK
     },
@@ -160,7 +160,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Logs,
         kind: ValueKind::Size,
         summary: "Compress logs in memory in pieces of this size",
-        status: SupportStatus::NotYet,
+        status: SupportStatus::NoEffect("logs are spooled to files while the run goes on and take no memory"),
         accepts: &[("64k", "64k")],
         rejects: &["x"],
         ..OptionEntry::BLANK
@@ -170,7 +170,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Logs,
         kind: ValueKind::CpuList,
         summary: "CPUs that compress logs",
-        status: SupportStatus::NotYet,
+        status: SupportStatus::NoEffect("logs are spooled to files while the run goes on and take no memory"),
         accepts: &[("0", "0")],
         rejects: &["x"],
         ..OptionEntry::BLANK
@@ -181,7 +181,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Write logs compressed",
-        status: SupportStatus::NotYet,
+        status: SupportStatus::Refused("logs are text"),
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK

@@ -220,7 +220,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Integer { min: 0, max: 15 },
         default: DefaultValue::Text("0"),
         summary: "Clock for the job's start time in reports",
-        status: SupportStatus::NotYet,
+        details: "The number of clock_gettime(2): 0 real time, 1 monotonic, 7 since boot.",
         accepts: &[("1", "1")],
         rejects: &["-1"],
         ..OptionEntry::BLANK
@@ -231,7 +231,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Histogram of the errors of discarded blocks",
-        status: SupportStatus::NotYet,
+        status: SupportStatus::Refused("errors are not counted by block"),
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK

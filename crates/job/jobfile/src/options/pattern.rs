@@ -153,7 +153,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Give each clone its own part of one random sequence",
-        status: SupportStatus::NotYet,
+        status: SupportStatus::Refused("each clone has a random sequence of its own"),
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -207,7 +207,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Precondition an SSD by writing in the order of its steady state",
-        status: SupportStatus::NotYetChangesData,
+        status: SupportStatus::Refused("drives are conditioned by --precondition of studies"),
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -218,7 +218,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Integer { min: 1, max: u32::MAX as i64 },
         default: DefaultValue::Text("100"),
         summary: "Number of regions of sprandom",
-        status: SupportStatus::NotYet,
+        status: SupportStatus::NoEffect("it is for sprandom, which is refused"),
         accepts: &[("50", "50")],
         rejects: &["0"],
         ..OptionEntry::BLANK
@@ -229,7 +229,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Floats { most: 1, min: 0.0, max: 1.0 },
         default: DefaultValue::Text("0.15"),
         summary: "Over-provisioning assumed by sprandom",
-        status: SupportStatus::NotYet,
+        status: SupportStatus::NoEffect("it is for sprandom, which is refused"),
         accepts: &[("0.07", "0.07")],
         rejects: &["2"],
         ..OptionEntry::BLANK
@@ -240,7 +240,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Size,
         default: DefaultValue::Text("0"),
         summary: "Cache size assumed by sprandom",
-        status: SupportStatus::NotYet,
+        status: SupportStatus::NoEffect("it is for sprandom, which is refused"),
         accepts: &[("1g", "1g")],
         rejects: &["x"],
         ..OptionEntry::BLANK

@@ -166,18 +166,19 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Process,
         kind: ValueKind::Text,
         summary: "Control group to run in",
-        status: SupportStatus::NotYet,
+        details: "A group of the unified hierarchy (/sys/fs/cgroup), made if it is missing and removed at the end if it was made.",
         accepts: &[("bulk", "bulk")],
         ..OptionEntry::BLANK
     },
     OptionEntry {
         name: "cgroup_weight",
         category: Category::Process,
-        kind: ValueKind::Integer { min: 100, max: 1000 },
+        kind: ValueKind::Integer { min: 0, max: 1000 },
+        default: DefaultValue::Text("0"),
         summary: "I/O weight of the control group",
-        status: SupportStatus::NotYet,
+        details: "It becomes io.weight of cgroup v2; 0 leaves it as it is.",
         accepts: &[("500", "500")],
-        rejects: &["99"],
+        rejects: &["1001"],
         ..OptionEntry::BLANK
     },
     OptionEntry {
@@ -186,7 +187,6 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Keep the control group after the job",
-        status: SupportStatus::NotYet,
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK

@@ -171,7 +171,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Integer { min: 0, max: i64::MAX },
         default: DefaultValue::Text("0"),
         summary: "Processor cycles to burn before each pause",
-        status: SupportStatus::NotYet,
+        details: "A pause without thinktime is only these. A cycle is one turn of an empty loop.",
         accepts: &[("1000", "1000")],
         rejects: &["-1"],
         ..OptionEntry::BLANK
@@ -191,7 +191,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Integer { min: -1_000_000, max: 1_000_000 },
         default: DefaultValue::Text("0"),
         summary: "Weight of this job within its flow",
-        status: SupportStatus::NotYet,
+        details: "The workers of one flow do reads, writes and trims in the ratio of their weights: one that is a round ahead waits. One that ends no longer counts, one that begins starts level with the slowest. 0: no flow.",
         accepts: &[("2", "2")],
         rejects: &["x"],
         ..OptionEntry::BLANK
@@ -202,7 +202,6 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Integer { min: 0, max: u32::MAX as i64 },
         default: DefaultValue::Text("0"),
         summary: "Which flow this job belongs to",
-        status: SupportStatus::NotYet,
         accepts: &[("1", "1")],
         rejects: &["x"],
         ..OptionEntry::BLANK
@@ -222,7 +221,6 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Integer { min: 0, max: u32::MAX as i64 },
         default: DefaultValue::Text("0"),
         summary: "Time to sleep when the flow holds the job back, microseconds",
-        status: SupportStatus::NotYet,
         accepts: &[("100", "100")],
         rejects: &["-1"],
         ..OptionEntry::BLANK
@@ -231,8 +229,9 @@ pub(super) const TABLE: &[OptionEntry] = &[
         name: "latency_target",
         category: Category::Rate,
         kind: ValueKind::Time { unit: TimeUnit::Microseconds },
+        default: DefaultValue::Text("0"),
         summary: "Find the largest queue depth whose latency stays below this, microseconds",
-        status: SupportStatus::NotYet,
+        details: "The depth is doubled from 1 as long as latency_percentile of the operations are below this in each latency_window, then narrowed down. Then the job ends, or goes on at that depth (latency_run). The whole run is reported, not only its last window as by fio. The depth found is latency_depth in JSON.",
         accepts: &[("10ms", "10ms")],
         rejects: &["x"],
         ..OptionEntry::BLANK
@@ -241,9 +240,9 @@ pub(super) const TABLE: &[OptionEntry] = &[
         name: "latency_window",
         category: Category::Rate,
         kind: ValueKind::Time { unit: TimeUnit::Microseconds },
+        default: DefaultValue::Text("1s"),
         summary: "Time over which the latency target is checked, microseconds",
-        status: SupportStatus::NotYet,
-        accepts: &[("1s", "1s")],
+        accepts: &[("2s", "2s")],
         rejects: &["x"],
         ..OptionEntry::BLANK
     },
@@ -253,7 +252,6 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Floats { most: 1, min: 0.0, max: 100.0 },
         default: DefaultValue::Text("100"),
         summary: "Percent of operations that must meet the latency target",
-        status: SupportStatus::NotYet,
         accepts: &[("99.9", "99.9")],
         rejects: &["101"],
         ..OptionEntry::BLANK
@@ -264,7 +262,6 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Keep adjusting the queue to the latency target",
-        status: SupportStatus::NotYet,
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK

@@ -106,7 +106,9 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Replay,
         kind: ValueKind::Text,
         summary: "File to merge traces into",
-        status: SupportStatus::NotYet,
+        status: SupportStatus::Refused(
+            "traces are not merged into a file; read_iolog takes several files of one trace",
+        ),
         accepts: &[("merged.bin", "merged.bin")],
         ..OptionEntry::BLANK
     },
@@ -115,7 +117,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Replay,
         kind: ValueKind::Floats { most: 1024, min: 0.0, max: 1_000_000.0 },
         summary: "Percent by which to stretch the time of each trace",
-        status: SupportStatus::NotYet,
+        status: SupportStatus::NoEffect("it is for merge_blktrace_file, which is refused"),
         accepts: &[("50:100", "50:100")],
         rejects: &["x"],
         ..OptionEntry::BLANK
@@ -125,7 +127,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Replay,
         kind: ValueKind::Floats { most: 1024, min: 0.0, max: 1_000_000.0 },
         summary: "Number of passes over each trace",
-        status: SupportStatus::NotYet,
+        status: SupportStatus::NoEffect("it is for merge_blktrace_file, which is refused"),
         accepts: &[("1:2", "1:2")],
         rejects: &["x"],
         ..OptionEntry::BLANK

@@ -2,7 +2,7 @@
 //!
 //! One entry per option, with the texts that test it; see [`OptionEntry`].
 
-use iolab_options::{Category, DefaultValue, OptionEntry, SupportStatus, TimeUnit, ValueKind};
+use iolab_options::{Category, DefaultValue, OptionEntry, TimeUnit, ValueKind};
 
 pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
@@ -53,7 +53,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Time,
         kind: ValueKind::SizeOrPercent,
         summary: "Warm-up: data to transfer before measuring",
-        status: SupportStatus::NotYet,
+        details: "Looked at every millisecond. Cannot be combined with ramp_time.",
         accepts: &[("1g", "1g")],
         rejects: &["x"],
         ..OptionEntry::BLANK

@@ -60,13 +60,14 @@ pub(super) const TABLE: &[OptionEntry] = &[
         name: "verify_policy",
         category: Category::Verify,
         kind: ValueKind::Choice(&[
-            Choice { name: "completed", aliases: &[], summary: "everything that completed" },
-            Choice { name: "fsynced", aliases: &[], summary: "only what was flushed" },
+            Choice { name: "completed", aliases: &[], summary: "all that were complete" },
+            Choice { name: "fsynced", aliases: &[], summary: "those whose flush was complete" },
+            Choice { name: "durable", aliases: &[], summary: "what a loss of power may leave" },
         ]),
         default: DefaultValue::Text("completed"),
-        summary: "Which writes are verified",
-        status: SupportStatus::NotYetChangesData,
-        accepts: &[("fsynced", "fsynced")],
+        summary: "Which writes verify_state_load checks",
+        details: "completed: each block must hold its last write. fsynced: the blocks whose last write was covered by a completed flush must hold it; no others are checked. durable: the same, and no block may be older than its last flushed write; what was not flushed may be old, new or torn between sectors. The run that saves the state must have fsynced or durable, too (either keeps both). A write is covered by an fsync or fdatasync of its file that was sent after it was complete, by sync=1 or sync=dsync, and by end_fsync, fsync_on_close and end_syncfs. `iolab verify STATE` checks by durable.",
+        accepts: &[("fsynced", "fsynced"), ("durable", "durable")],
         rejects: &["some"],
         ..OptionEntry::BLANK
     },
@@ -152,8 +153,8 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Verify,
         kind: ValueKind::Integer { min: 0, max: 1024 },
         default: DefaultValue::Text("0"),
-        summary: "Threads that verify beside the worker",
-        status: SupportStatus::NotYet,
+        summary: "Threads that verify beside the worker; 0: the worker itself",
+        details: "What was read is copied, and the operation is over; damage is counted when a thread has found it. The worker waits when all of them have enough to do.",
         accepts: &[("4", "4")],
         rejects: &["-1"],
         ..OptionEntry::BLANK
@@ -162,8 +163,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         name: "verify_async_cpus",
         category: Category::Verify,
         kind: ValueKind::CpuList,
-        summary: "CPUs of those threads",
-        status: SupportStatus::NotYet,
+        summary: "CPUs of the threads of verify_async",
         accepts: &[("0-3", "0-3")],
         rejects: &["x"],
         ..OptionEntry::BLANK
@@ -208,6 +208,15 @@ pub(super) const TABLE: &[OptionEntry] = &[
         details: "Reads the files that verify_state_save has made, from the folder of --aux-path or the working directory. A job that only reads, or that has verify_only, reads each block that the state knows, once, by ascending offset, and must find its last write; blocks that were being written when the run ended are not checked. A job that writes goes on from there. The verified files must have the same names, and the jobs the same verify and intervals.",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "verify_state_file",
+        category: Category::Verify,
+        kind: ValueKind::Text,
+        summary: "The state that verify_state_load loads",
+        details: "For a copy of the verified file under another name, or a state that was moved. Without it, the state of each verified file is loaded by its name. Only jobs on one file can have it.",
+        accepts: &[("states/local-f-verify.state", "states/local-f-verify.state")],
         ..OptionEntry::BLANK
     },
     OptionEntry {

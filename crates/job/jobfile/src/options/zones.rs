@@ -45,7 +45,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Size,
         default: DefaultValue::Text("0"),
         summary: "Usable size of a zone",
-        status: SupportStatus::NotYet,
+        status: SupportStatus::NoEffect("it is for zonemode=zbd, which is refused"),
         accepts: &[("128m", "128m")],
         rejects: &["x"],
         ..OptionEntry::BLANK
@@ -67,7 +67,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Allow reads beyond a zone's write pointer",
-        status: SupportStatus::NotYet,
+        status: SupportStatus::NoEffect("it is for zonemode=zbd, which is refused"),
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -78,7 +78,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Integer { min: 0, max: u32::MAX as i64 },
         default: DefaultValue::Text("0"),
         summary: "Maximum number of open zones, over all jobs",
-        status: SupportStatus::NotYet,
+        status: SupportStatus::NoEffect("it is for zonemode=zbd, which is refused"),
         accepts: &[("16", "16")],
         rejects: &["-1"],
         ..OptionEntry::BLANK
@@ -89,7 +89,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Integer { min: 0, max: u32::MAX as i64 },
         default: DefaultValue::Text("0"),
         summary: "Maximum number of open zones, per job",
-        status: SupportStatus::NotYet,
+        status: SupportStatus::NoEffect("it is for zonemode=zbd, which is refused"),
         accepts: &[("4", "4")],
         rejects: &["-1"],
         ..OptionEntry::BLANK
@@ -100,7 +100,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Ignore the device's own limits of open zones",
-        status: SupportStatus::NotYet,
+        status: SupportStatus::NoEffect("it is for zonemode=zbd, which is refused"),
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -110,7 +110,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Zones,
         kind: ValueKind::Floats { most: 1, min: 0.0, max: 1.0 },
         summary: "Share of written blocks from which zones are reset",
-        status: SupportStatus::NotYet,
+        status: SupportStatus::NoEffect("it is for zonemode=zbd, which is refused"),
         accepts: &[("0.5", "0.5")],
         rejects: &["2"],
         ..OptionEntry::BLANK
@@ -120,7 +120,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Zones,
         kind: ValueKind::Floats { most: 1, min: 0.0, max: 1.0 },
         summary: "How often a zone is reset beyond the threshold",
-        status: SupportStatus::NotYet,
+        status: SupportStatus::NoEffect("it is for zonemode=zbd, which is refused"),
         accepts: &[("0.1", "0.1")],
         rejects: &["2"],
         ..OptionEntry::BLANK
@@ -131,7 +131,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Resynchronise the write pointer after a failed write",
-        status: SupportStatus::NotYet,
+        status: SupportStatus::NoEffect("it is for zonemode=zbd, which is refused"),
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -142,7 +142,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Fill the rest of a zone with a smaller write",
-        status: SupportStatus::NotYet,
+        status: SupportStatus::NoEffect("it is for zonemode=zbd, which is refused"),
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -153,7 +153,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Use flexible data placement",
-        status: SupportStatus::NotYet,
+        status: SupportStatus::Refused("writes carry no placement identifiers"),
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -169,7 +169,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         ]),
         default: DefaultValue::Text("none"),
         summary: "Kind of data placement",
-        status: SupportStatus::NotYet,
+        status: SupportStatus::Refused("writes carry no placement identifiers"),
         accepts: &[("fdp", "fdp")],
         rejects: &["tapes"],
         ..OptionEntry::BLANK
@@ -185,7 +185,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         ]),
         default: DefaultValue::Text("roundrobin"),
         summary: "How the placement identifier is chosen",
-        status: SupportStatus::NotYet,
+        status: SupportStatus::NoEffect("it is for dataplacement, which is refused"),
         accepts: &[("random", "random")],
         rejects: &["best"],
         ..OptionEntry::BLANK
@@ -196,7 +196,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Zones,
         kind: ValueKind::CpuList,
         summary: "Placement identifiers to use",
-        status: SupportStatus::NotYet,
+        status: SupportStatus::NoEffect("it is for dataplacement, which is refused"),
         accepts: &[("0,2-4", "0,2-4")],
         rejects: &["x"],
         ..OptionEntry::BLANK
@@ -206,7 +206,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Zones,
         kind: ValueKind::Text,
         summary: "File that maps offsets to placement identifiers",
-        status: SupportStatus::NotYet,
+        status: SupportStatus::NoEffect("it is for dataplacement, which is refused"),
         accepts: &[("scheme.txt", "scheme.txt")],
         ..OptionEntry::BLANK
     },

@@ -130,7 +130,7 @@ static RING_OPTIONS: [OptionEntry; 4] = [
         name: "uncached",
         kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
-        status: SupportStatus::NotYet,
+        status: SupportStatus::Refused("for tests"),
         ..OptionEntry::BLANK
     },
 ];

@@ -66,6 +66,7 @@ impl Config {
             ("namespaces", self.namespaces.to_string(), ""),
             ("lba", self.lba_bytes.to_string(), "bytes"),
             ("media", media, ""),
+            ("write_cache", if self.lossy { "lossy" } else { "kept" }.to_owned(), ""),
             ("huge_pages", self.memory.huge.to_string(), ""),
             ("populate", if self.memory.populate { "yes" } else { "no" }.to_owned(), ""),
             ("age", self.age.to_string(), ""),

@@ -65,6 +65,20 @@ pub const KEYS: &[Key] = &[
         },
     },
     Key {
+        name: "write_cache",
+        values: "kept|lossy",
+        help: "with media=file: lossy keeps writes in memory until a flush or FUA; killing the process loses them, as a \
+            loss of power would, but for some that are written back in any order, whole or torn",
+        set: |config, key, text| {
+            config.lossy = match text {
+                "lossy" => true,
+                "kept" => false,
+                _ => return Err(ConfigError::BadValue { key, reason: format!("`{text}` is not kept or lossy") }),
+            };
+            Ok(())
+        },
+    },
+    Key {
         name: "huge_pages",
         values: "auto|on|off",
         help: "huge pages for media=ram: on, off, or auto (on if populate=yes and they fit into half of the free \

@@ -60,19 +60,19 @@ impl DataWindow for Host {
 /// Media in a file, which is made where there is none.
 fn in_file(path: &Path, bytes: u64) -> Result<Media, ConfigError> {
     let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).unwrap();
-    Media::open(&MediaKind::File(path.to_owned()), Some(file), bytes, MemoryPages::default())
+    Media::open(&MediaKind::File(path.to_owned()), Some(file), bytes, MemoryPages::default(), None)
 }
 
 #[test]
 fn what_is_written_is_read_and_discarded() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("media");
-    let memory = Media::open(&MediaKind::Memory, None, 1 << 20, MemoryPages::default());
+    let memory = Media::open(&MediaKind::Memory, None, 1 << 20, MemoryPages::default(), None);
     for (kind, media) in [("memory", memory), ("file", in_file(&path, 1 << 20))] {
         let media = media.unwrap();
         let mut host = Host::new(4608);
         host.buffer.fill(0, 8192, 7);
-        media.copy_from_host(512, &mut host).unwrap();
+        media.copy_from_host(512, &mut host, false).unwrap();
         media.copy_within(512, 100_000, 4608).unwrap();
         let mut seen = vec![0; 4608];
         media.read(100_000, &mut seen).unwrap();
@@ -86,7 +86,7 @@ fn what_is_written_is_read_and_discarded() {
         assert_eq!(media.copy_to_host((1 << 20) - 512, &mut host), Err(CopyError::Media));
         host.is_reachable = false;
         assert_eq!(media.copy_to_host(0, &mut host), Err(CopyError::Host));
-        assert_eq!(media.copy_from_host(0, &mut host), Err(CopyError::Host));
+        assert_eq!(media.copy_from_host(0, &mut host, false), Err(CopyError::Host));
         assert_eq!(media.discard(u64::MAX, 2), Err(CopyError::Media));
     }
     let again = in_file(&path, 1 << 20).unwrap();
@@ -100,7 +100,7 @@ fn media_that_cannot_be_opened_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let refused = |file: File, bytes| {
         let kind = MediaKind::File(folder.path().to_owned());
-        Media::open(&kind, Some(file), bytes, MemoryPages::default()).unwrap_err().to_string()
+        Media::open(&kind, Some(file), bytes, MemoryPages::default(), None).unwrap_err().to_string()
     };
     let said = refused(File::open(folder.path()).unwrap(), 4096);
     assert!(said.contains("regular file"), "{said}");
@@ -114,16 +114,16 @@ fn what_is_cut_off_the_file_is_lost_and_the_rest_is_there() {
     let path = folder.path().join("media");
     let media = in_file(&path, 1 << 20).unwrap();
     let mut host = Host::new(4096);
-    media.copy_from_host(0, &mut host).unwrap();
+    media.copy_from_host(0, &mut host, false).unwrap();
     OpenOptions::new().write(true).open(&path).unwrap().set_len(64 << 10).unwrap();
     let mut bytes = vec![0; 4096];
     let lost = Err(CopyError::Lost);
     assert_eq!(media.copy_to_host(512 << 10, &mut host), lost);
-    assert_eq!(media.copy_from_host(512 << 10, &mut host), Err(CopyError::NotWritten));
+    assert_eq!(media.copy_from_host(512 << 10, &mut host, false), Err(CopyError::NotWritten));
     assert_eq!(media.read(512 << 10, &mut bytes), lost);
     assert_eq!(media.copy_within(0, 512 << 10, 4096), lost);
     assert_eq!(media.copy_within(512 << 10, 0, 4096), lost);
     assert_eq!(media.discard((512 << 10) + 512, 512), lost);
     assert_eq!(media.read(0, &mut bytes), Ok(()));
-    assert_eq!(media.copy_from_host(60 << 10, &mut host), Ok(()));
+    assert_eq!(media.copy_from_host(60 << 10, &mut host, false), Ok(()));
 }

@@ -7,6 +7,7 @@ use crate::number::NumberStyle;
 use iolab_aggregate::{
     Bands, DepthShares, JobFigures, MICROSECOND_BANDS, MILLISECOND_BANDS, NANOSECOND_BANDS, shown_tenths,
 };
+use iolab_recording::AftermathRecording;
 
 pub(super) fn write_job(text: &mut String, job: &JobFigures<'_>, date: &str) {
     write_title(text, job, date);
@@ -37,15 +38,49 @@ pub(super) fn write_job(text: &mut String, job: &JobFigures<'_>, date: &str) {
     write_shares(text, "     submit    ", BATCHES, &job.submit);
     write_shares(text, "     complete  ", BATCHES, &job.complete);
     write_counts(text, job);
-    // iolab has no latency_target: print the values that fio shows without one.
-    let depth = job.plan.queue.asked_depth;
-    let _ = writeln!(text, "     latency   : target=0, window=0, percentile=100.00%, depth={depth}");
+    let found = job.workers.iter().find_map(|worker| worker.latency_depth);
+    let depth = found.unwrap_or(job.plan.queue.asked_depth);
+    let (target_us, window_us, percentile) = match job.plan.pacing.latency_target {
+        Some(target) => (target.target_ns / 1000, target.window_ns / 1000, target.percentile),
+        None => (0, 0, 100.0),
+    };
+    let _ = writeln!(
+        text,
+        "     latency   : target={target_us}, window={window_us}, percentile={percentile:.2}%, depth={depth}"
+    );
     if job.errors.shown {
         let (total, first) = (job.errors.total, job.errors.first);
         let words = if first == 0 { "Success".to_owned() } else { errno_text(first) };
         let _ = writeln!(text, "     errors    : total={total}, first_error={first}/<{words}>");
     }
+    write_aftermath(text, job);
     write_steady(text, job);
+}
+
+/// What a loss of power has left, where that was judged.
+fn write_aftermath(text: &mut String, job: &JobFigures<'_>) {
+    let found = job.workers.iter().filter_map(|worker| worker.verification.as_ref());
+    let (mut sum, mut damaged, mut any) = (AftermathRecording::default(), 0, false);
+    for (found, aftermath) in found.filter_map(|found| Some((found, found.aftermath?))) {
+        any = true;
+        damaged += found.damaged;
+        for (sum, part) in sum.counts_mut().into_iter().zip(aftermath.counts()) {
+            *sum += part;
+        }
+    }
+    if !any {
+        return;
+    }
+    let _ = writeln!(
+        text,
+        "  blocks       : must be new={}, must not be older={}, may be either={}",
+        sum.must_be_new, sum.must_not_be_older, sum.may_be_either
+    );
+    let _ = writeln!(
+        text,
+        "     found     : newest={}, older={}, newer={}, zeroes={}, torn={}, anything={}, damaged={damaged}",
+        sum.newest, sum.older, sum.newer, sum.zeroes, sum.torn, sum.anything
+    );
 }
 
 /// fio's line, with its second bandwidth computed from bytes (fio computes it from KiB).

@@ -46,6 +46,15 @@ pub(crate) trait Checker {
         None
     }
 
+    /// A pass is over: waits for checks that are still under way, and describes what they have
+    /// found wrong.
+    fn settle(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// All files have been flushed at the end.
+    fn flushed(&mut self) {}
+
     /// The job is over: returns what it had to keep and could not, in a sentence.
     fn lost(&mut self) -> Option<String> {
         None

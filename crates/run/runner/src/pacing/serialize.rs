@@ -1,5 +1,6 @@
 //! `serialize_overlap`: an operation waits while another one on the same bytes of the same file is
-//! in flight. `follow`: a transfer waits until another job has reached the same point.
+//! in flight. `follow`: a transfer waits until another job has reached the same point. `flow` and
+//! `latency_target`: it waits as [`Flow`] and [`LatencyTarget`] say.
 //!
 //! A pacer around the job's own pacer, so that jobs that do not ask for it pay nothing.
 
@@ -9,6 +10,8 @@ use iolab_recording::State;
 
 use crate::control::Control;
 use crate::hot_loop::slots::Slot;
+use crate::pacing::flow::Flow;
+use crate::pacing::latency_target::LatencyTarget;
 use crate::pacing::{Paced, Pacer, Release};
 
 /// How often to check the progress of the followed job, ns.
@@ -21,6 +24,8 @@ pub(crate) struct Serialized<'a, P> {
     serializes: bool,
     in_flight: Vec<Range>,
     followed: Option<Followed<'a>>,
+    flow: Option<Flow<'a>>,
+    target: Option<LatencyTarget>,
 }
 
 /// The workers that one worker follows.
@@ -77,7 +82,13 @@ impl<'a, P> Serialized<'a, P> {
     /// Around `inner`, for at most `depth` operations in flight where overlapping ones wait.
     pub(crate) fn new(inner: P, depth: Option<usize>, followed: Option<Followed<'a>>) -> Serialized<'a, P> {
         let in_flight = Vec::with_capacity(depth.unwrap_or(0));
-        Serialized { inner, serializes: depth.is_some(), in_flight, followed }
+        Serialized { inner, serializes: depth.is_some(), in_flight, followed, flow: None, target: None }
+    }
+
+    /// Within a flow, or in search of a depth.
+    pub(crate) fn held_back(mut self, flow: Option<Flow<'a>>, target: Option<LatencyTarget>) -> Serialized<'a, P> {
+        (self.flow, self.target) = (flow, target);
+        self
     }
 }
 
@@ -98,6 +109,19 @@ impl<P: Pacer> Pacer for Serialized<'_, P> {
                 Some(true) => {}
             }
         }
+        if let Some(target) = self.target.as_ref().filter(|_| !op.kind.is_sync()) {
+            if target.is_over() {
+                return Release::Over;
+            }
+            if !target.has_room() {
+                return Release::Wait(u64::MAX);
+            }
+        }
+        if !op.kind.is_sync()
+            && let Some(until_ns) = self.flow.as_mut().and_then(|flow| flow.holds_until_ns(now_ns))
+        {
+            return Release::Wait(until_ns);
+        }
         let wanted = Range::of(op);
         if !op.kind.is_sync() && self.in_flight.iter().any(|range| range.overlaps(&wanted)) {
             // Until a completion frees the bytes: the loop collects meanwhile and asks again.
@@ -113,6 +137,12 @@ impl<P: Pacer> Pacer for Serialized<'_, P> {
             }
             if let Some(followed) = &mut self.followed {
                 followed.gone += 1;
+            }
+            if let Some(flow) = &mut self.flow {
+                flow.goes();
+            }
+            if let Some(target) = &mut self.target {
+                target.sent();
             }
         }
         self.inner.released(op, intended_ns, begun_ns);
@@ -130,6 +160,9 @@ impl<P: Pacer> Pacer for Serialized<'_, P> {
         {
             self.in_flight.swap_remove(position);
         }
+        if let Some(target) = self.target.as_mut().filter(|_| !slot.op.kind.is_sync()) {
+            target.completed(now_ns.saturating_sub(slot.begun_ns), now_ns);
+        }
         self.inner.completed(slot, now_ns)
     }
 
@@ -139,6 +172,10 @@ impl<P: Pacer> Pacer for Serialized<'_, P> {
 
     fn paced(&mut self) -> Option<&mut Paced> {
         self.inner.paced()
+    }
+
+    fn latency_depth(&self) -> Option<usize> {
+        self.target.as_ref().map(LatencyTarget::depth)
     }
 }
 

@@ -78,7 +78,8 @@ impl Think {
         if !by_time && !by_count {
             return None;
         }
-        let ThinkPlan { pause_ns, spin_ns, work_ns, .. } = self.plan;
+        let ThinkPlan { pause_ns, spin_ns, work_ns, spin_cycles, .. } = self.plan;
+        (0..spin_cycles).for_each(|cycle| _ = std::hint::black_box(cycle));
         self.counted = 0;
         self.busy_until_ns = now_ns + spin_ns;
         self.until_ns = now_ns + pause_ns;

@@ -2,18 +2,20 @@
 //! taken over by a later run (`verify_state_load`).
 //!
 //! ```text
-//!  0     "iolab verify state 1\n"
-//!        "interval_bytes=N\n" "start_bytes=N\n" "seed=N\n" (or "seed=\n": several)
-//!        "path=" and the name of the verified file, to the first zero byte
+//!  0     "iolab verify state 2\n"
+//!        lines NAME=VALUE, see [`About`]; the last one is "path=" and the name of the verified
+//!        file, to the first zero byte
 //!  8192  two bytes for each interval, in the order of bytes of the machine
+//!        with durable=1, as many again: what is durable
 //! ```
 //!
 //! The file is mapped while the run goes on. An interval is marked before a write is sent and gets
 //! its new generation when the write has succeeded: whenever the processes die, a marked one may
-//! hold the old or the new data, and all others are as the file says. Nothing is flushed: after a
-//! crash of the machine the file may be older than the data.
+//! hold the old or the new data, and all others are as the file says. What a flush covers becomes
+//! durable when the flush has succeeded. Nothing is flushed: after a crash of the machine the file
+//! may be older than the data, and then it claims less.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read};
 use std::os::fd::AsFd;
@@ -22,28 +24,57 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use iolab_memory::SharedRegion;
-use iolab_verify::Word;
+use iolab_verify::{Bound, Word, bound_of};
 
-const MAGIC: &str = "iolab verify state 1\n";
+const MAGIC: &str = "iolab verify state 2\n";
 const HEAD_BYTES: usize = 8192;
 /// Words in front of those of the intervals.
 pub(crate) const HEAD_WORDS: usize = HEAD_BYTES / size_of::<Word>();
 
 /// What a state is of.
-pub(crate) struct About<'a> {
-    pub(crate) path: &'a Path,
-    pub(crate) interval_bytes: u64,
-    pub(crate) start_bytes: u64,
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct About {
+    /// The verified file.
+    pub path: PathBuf,
+    /// Bytes of an interval.
+    pub interval_bytes: u64,
+    /// Where the first interval begins, bytes.
+    pub start_bytes: u64,
+    /// Where the verified part of the file ends, bytes.
+    pub end_bytes: u64,
     /// The seed of all jobs, if they have the same.
-    pub(crate) seed: Option<u64>,
+    pub seed: Option<u64>,
+    /// When the runs began that wrote it, ns since 1970, the last one last.
+    pub runs: Vec<u64>,
+    /// Whether it knows what is durable.
+    pub durable: bool,
+    /// The options that whoever reads the file needs: engine, verification, content.
+    pub options: Vec<String>,
 }
 
 /// What an earlier run has kept.
-#[derive(Debug)]
-pub(crate) struct Kept {
-    pub(crate) start_bytes: u64,
-    pub(crate) seed: Option<u64>,
-    pub(crate) words: Vec<u16>,
+#[derive(Debug, Clone)]
+pub struct Kept {
+    /// What it is of.
+    pub about: About,
+    /// A word for each interval.
+    pub words: Vec<u16>,
+    /// A word for each interval about what is durable; none if that is not known.
+    pub durable: Vec<u16>,
+}
+
+impl Kept {
+    /// What a loss of power may have left of each interval: where it begins, its length, and what it
+    /// may hold.
+    pub fn bounds(&self) -> impl Iterator<Item = (u64, u64, Bound)> {
+        let durable = self.durable.iter().copied().chain(std::iter::repeat(0));
+        let about = &self.about;
+        self.words.iter().zip(durable).zip(0..).map(move |((word, durable), number)| {
+            let offset = about.start_bytes + number * about.interval_bytes;
+            let length = about.interval_bytes.min(about.end_bytes.saturating_sub(offset));
+            (offset, length, bound_of(*word, durable))
+        })
+    }
 }
 
 /// The name of the state of a verified file: another one for each in `taken`, which it joins.
@@ -77,16 +108,10 @@ fn of_state(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("the state {}: {error}", path.display()))
 }
 
-/// Makes a state for so many intervals, all unknown.
-pub(crate) fn create(path: &Path, about: &About<'_>, words: usize) -> io::Result<(SharedRegion<Word>, Draft)> {
+/// Makes a state for so many words, all unknown.
+pub(crate) fn create(path: &Path, about: &About, words: usize) -> io::Result<(SharedRegion<Word>, Draft)> {
     let said = |error: io::Error| of_state(path, &error);
-    let seed = about.seed.map(|seed| seed.to_string()).unwrap_or_default();
-    let mut head = format!(
-        "{MAGIC}interval_bytes={}\nstart_bytes={}\nseed={seed}\npath=",
-        about.interval_bytes, about.start_bytes
-    )
-    .into_bytes();
-    head.extend(about.path.as_os_str().as_bytes());
+    let head = head_of(about);
     if head.len() >= HEAD_BYTES {
         return Err(said(ErrorKind::InvalidFilename.into()));
     }
@@ -123,12 +148,12 @@ fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)
 }
 
-/// Reads a state of `verified`, which must have intervals of `interval_bytes` that line up with
-/// those from `start_bytes` on.
-pub(crate) fn load(path: &Path, verified: &Path, interval_bytes: u64, start_bytes: u64) -> io::Result<Kept> {
-    let wrong = |reason: String| {
-        io::Error::new(ErrorKind::InvalidData, format!("verify_state_load: {}: {reason}", path.display()))
-    };
+/// Reads a state.
+///
+/// # Errors
+/// It is not there, or no state.
+pub fn read(path: &Path) -> io::Result<Kept> {
+    let wrong = |reason: String| io::Error::new(ErrorKind::InvalidData, format!("{}: {reason}", path.display()));
     let mut file = open(path).map_err(|error| {
         wrong(format!(
             "{error}; a run with verify_state_save=1 makes it, in the working directory or that of --aux-path"
@@ -142,8 +167,33 @@ pub(crate) fn load(path: &Path, verified: &Path, interval_bytes: u64, start_byte
     let is_whole = file.read_exact(&mut head).is_ok();
     let about = if is_whole { parse(&head) } else { None };
     let about = about.ok_or_else(|| wrong("it is not a state that verify_state_save has made".into()))?;
-    if about.path != verified {
-        return Err(wrong(format!("it is of {}, not of {}", about.path.display(), verified.display())));
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).map_err(|error| wrong(error.to_string()))?;
+    let mut words: Vec<u16> = bytes.chunks_exact(2).map(|pair| u16::from_ne_bytes([pair[0], pair[1]])).collect();
+    let durable = if about.durable { words.split_off(words.len() / 2) } else { Vec::new() };
+    Ok(Kept { about, words, durable })
+}
+
+/// Reads a state of `verified` (any file's, if that is not said), which must have intervals of
+/// `interval_bytes` that line up with those from `start_bytes` on.
+pub(crate) fn load(
+    path: &Path,
+    verified: Option<&Path>,
+    interval_bytes: u64,
+    start_bytes: u64,
+    durable: bool,
+) -> io::Result<Kept> {
+    let kept = read(path).map_err(|error| io::Error::new(error.kind(), format!("verify_state_load: {error}")))?;
+    let wrong = |reason: String| {
+        io::Error::new(ErrorKind::InvalidData, format!("verify_state_load: {}: {reason}", path.display()))
+    };
+    let about = &kept.about;
+    if let Some(verified) = verified.filter(|verified| about.path != **verified) {
+        return Err(wrong(format!(
+            "it is of {}, not of {}; verify_state_file loads it all the same",
+            about.path.display(),
+            verified.display()
+        )));
     }
     if about.interval_bytes != interval_bytes || about.start_bytes % interval_bytes != start_bytes % interval_bytes {
         let (had, starts) = (about.interval_bytes, about.start_bytes);
@@ -151,69 +201,64 @@ pub(crate) fn load(path: &Path, verified: &Path, interval_bytes: u64, start_byte
             "its intervals have {had} bytes from {starts} on, those of the job {interval_bytes} from {start_bytes} on; give both the same verify_interval and offset"
         )));
     }
-    let mut words = Vec::new();
-    file.read_to_end(&mut words).map_err(|error| wrong(error.to_string()))?;
-    let words = words.chunks_exact(2).map(|pair| u16::from_ne_bytes([pair[0], pair[1]])).collect();
-    Ok(Kept { start_bytes: about.start_bytes, seed: about.seed, words })
+    if durable && !about.durable {
+        return Err(wrong(
+            "it does not know what was flushed; the run that saves it needs verify_policy=durable, too".to_owned(),
+        ));
+    }
+    Ok(kept)
 }
 
-fn parse(head: &[u8]) -> Option<About<'_>> {
+fn head_of(about: &About) -> Vec<u8> {
+    let runs: Vec<String> = about.runs.iter().map(u64::to_string).collect();
+    let mut head = format!(
+        "{MAGIC}interval_bytes={}\nstart_bytes={}\nend_bytes={}\nseed={}\nruns={}\ndurable={}\n",
+        about.interval_bytes,
+        about.start_bytes,
+        about.end_bytes,
+        about.seed.map(|seed| seed.to_string()).unwrap_or_default(),
+        runs.join(","),
+        u8::from(about.durable)
+    );
+    for option in about.options.iter().filter(|option| !option.contains(['\n', '\0'])) {
+        head.push_str(&format!("option={option}\n"));
+    }
+    head.push_str("path=");
+    let mut head = head.into_bytes();
+    head.extend(about.path.as_os_str().as_bytes());
+    head
+}
+
+fn parse(head: &[u8]) -> Option<About> {
     let end = head.iter().position(|byte| *byte == 0)?;
-    let mut lines = head[..end].strip_prefix(MAGIC.as_bytes())?.splitn(4, |byte| *byte == b'\n');
-    let mut value = |name: &str| lines.next()?.strip_prefix(name.as_bytes())?.strip_prefix(b"=");
-    let number = |digits: &[u8]| std::str::from_utf8(digits).ok()?.parse::<u64>().ok();
-    let interval_bytes = number(value("interval_bytes")?)?;
-    let start_bytes = number(value("start_bytes")?)?;
-    let seed = number(value("seed")?);
-    let path = Path::new(std::ffi::OsStr::from_bytes(value("path")?));
-    Some(About { path, interval_bytes, start_bytes, seed })
+    let mut rest = head[..end].strip_prefix(MAGIC.as_bytes())?;
+    let mut fields = BTreeMap::new();
+    let mut options = Vec::new();
+    let path = loop {
+        if let Some(path) = rest.strip_prefix(b"path=") {
+            break PathBuf::from(std::ffi::OsStr::from_bytes(path));
+        }
+        let end = rest.iter().position(|byte| *byte == b'\n')?;
+        let (name, value) = std::str::from_utf8(&rest[..end]).ok()?.split_once('=')?;
+        match name {
+            "option" => options.push(value.to_owned()),
+            _ => _ = fields.insert(name, value),
+        }
+        rest = &rest[end + 1..];
+    };
+    let number = |name: &str| fields.get(name)?.parse::<u64>().ok();
+    let runs: Option<Vec<u64>> = fields.get("runs")?.split(',').map(|run| run.parse().ok()).collect();
+    Some(About {
+        path,
+        interval_bytes: number("interval_bytes").filter(|bytes| *bytes > 0)?,
+        start_bytes: number("start_bytes")?,
+        end_bytes: number("end_bytes")?,
+        seed: number("seed"),
+        runs: runs?,
+        durable: number("durable")? == 1,
+        options,
+    })
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::sync::atomic::Ordering;
-
-    #[test]
-    fn a_state_is_read_as_it_was_kept_and_nothing_else_is_taken_for_one() {
-        let folder = std::env::temp_dir().join(format!("iolab-verify-state-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let (path, verified) = (folder.join("state"), Path::new("data\nwith a line"));
-        for seed in [None, Some(7)] {
-            let about = About { path: verified, interval_bytes: 512, start_bytes: 1024, seed };
-            let (region, draft) = create(&path, &about, 3).unwrap();
-            draft.publish().unwrap();
-            assert_eq!(region.len(), HEAD_WORDS + 3);
-            region[HEAD_WORDS + 1].store(0x8003, Ordering::Relaxed);
-            let kept = load(&path, verified, 512, 0).unwrap();
-            assert_eq!((kept.start_bytes, kept.seed, &kept.words[..]), (1024, seed, &[0, 0x8003, 0][..]));
-        }
-        for (other, interval_bytes, start_bytes) in
-            [("data", 512, 0), ("data\nwith a line", 1024, 0), ("data\nwith a line", 512, 8)]
-        {
-            assert!(load(&path, Path::new(other), interval_bytes, start_bytes).is_err(), "{other} {start_bytes}");
-        }
-        let about = About { path: verified, interval_bytes: 512, start_bytes: 0, seed: None };
-        // A run that is killed before its state is complete leaves the older one.
-        drop(create(&path, &about, 9).unwrap());
-        assert_eq!(load(&path, verified, 512, 0).unwrap().words.len(), 3);
-        create(&path, &about, 9).unwrap().1.publish().unwrap();
-        assert_eq!(load(&path, verified, 512, 0).unwrap().words.len(), 9);
-        for foreign in [&b""[..], b"somebody's own", &MAGIC.as_bytes()[1..]] {
-            std::fs::write(&path, foreign).unwrap();
-            assert!(create(&path, &about, 1).is_err());
-            assert_eq!(std::fs::read(&path).unwrap(), foreign);
-            assert!(load(&path, verified, 512, 0).is_err());
-        }
-        std::fs::write(&path, MAGIC).unwrap();
-        assert!(load(&path, verified, 512, 0).is_err(), "cut off");
-        std::fs::remove_dir_all(&folder).unwrap();
-    }
-
-    #[test]
-    fn files_of_one_name_have_states_of_their_own() {
-        let mut taken = BTreeSet::new();
-        let names = ["a/f", "b/f", "g"].map(|path| free_name(Path::new(path), &mut taken));
-        assert_eq!(names, ["local-f-verify.state", "local-f.2-verify.state", "local-g-verify.state"]);
-    }
-}
+mod tests;

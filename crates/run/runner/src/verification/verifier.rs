@@ -1,22 +1,20 @@
 //! The checker of a job that verifies.
 
-use std::fs::OpenOptions;
-use std::io::Write;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use iolab_clock::Clock;
 use iolab_engine::{Op, OpKind};
-use iolab_plan::{Direction, VerifyPlan, WorkerPlan};
-use iolab_recording::{DamageRecording, VerificationRecording};
-use iolab_verify::{Expected, GenerationMap, Interval, Mismatch, Recipe, WantedContent};
+use iolab_plan::{Direction, FileSync, Reach, VerifyPlan, VerifyPolicy, WorkerPlan};
+use iolab_recording::VerificationRecording;
+use iolab_verify::{Bound, Expected, GenerationMap, Interval, Recipe, WantedContent};
 
 use crate::hot_loop::checker::Checker;
+use crate::trouble::Fatal;
+use crate::verification::damages::Damages;
+use crate::verification::flushes::Unflushed;
+use crate::verification::judge::{Demand, Judge, JudgeThreads, ReadCopy};
 use crate::verification::share::VerifyShare;
-
-/// The largest number of mismatches kept with all details.
-const MOST_KEPT: usize = 100;
 
 /// How reads are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +30,8 @@ enum Phase {
 pub(crate) struct Verifier<'a> {
     worker: &'a WorkerPlan,
     plan: &'a VerifyPlan,
-    recipe: Recipe,
+    judge: Judge,
+    threads: Option<JudgeThreads>,
     maps: Arc<[GenerationMap]>,
     clock: &'a Clock,
     /// Offset from the clock's time to the time since 1970.
@@ -44,6 +43,10 @@ pub(crate) struct Verifier<'a> {
     /// Whether the expectation of `verify_only`, or of a loaded state, is exactly what the last run
     /// left.
     simulated: Option<bool>,
+    /// What an earlier run left is judged by what was durable.
+    policy: VerifyPolicy,
+    /// What no flush covers yet, if that is of interest.
+    unflushed: Option<Unflushed>,
     /// Intervals that are locked for an operation that is not yet submitted.
     pending: Option<Held>,
     slots: Box<[InSlot]>,
@@ -51,8 +54,9 @@ pub(crate) struct Verifier<'a> {
     /// Writes sent in this pass.
     writes: u64,
     complaints: Vec<(u16, String)>,
-    found: VerificationRecording,
-    dumped: usize,
+    /// What threads have found of earlier reads.
+    late: Vec<String>,
+    damages: Damages<'a>,
 }
 
 /// The intervals of an operation that changes them.
@@ -68,6 +72,8 @@ struct InSlot {
     held: Option<Held>,
     /// The content of each interval when a read was sent; `None` while it was being changed.
     looks: Vec<Option<(u16, Expected)>>,
+    /// Of a flush: what it covers.
+    mark: u64,
 }
 
 impl<'a> Verifier<'a> {
@@ -77,13 +83,26 @@ impl<'a> Verifier<'a> {
         plan: &'a VerifyPlan,
         share: &VerifyShare,
         clock: &'a Clock,
-    ) -> Verifier<'a> {
+    ) -> Result<Verifier<'a>, Fatal> {
         let mut checked = plan.clone();
         checked.checks_seed &= share.one_seed;
         let most = worker.buffers.slot_bytes.div_ceil(plan.interval_bytes.max(1)) as usize + 1;
         let slot = InSlot { looks: Vec::with_capacity(most), ..InSlot::default() };
-        Verifier {
+        let judge = Judge {
             recipe: Recipe::new(&checked, &worker.buffers, worker.number, share.run),
+            runs: share.runs.iter().copied().chain([share.run]).collect(),
+        };
+        let read_bytes = worker.buffers.slot_bytes as usize;
+        let threads = (plan.threads > 0)
+            .then(|| JudgeThreads::start(plan.threads, plan.thread_cpus.as_deref(), &judge, read_bytes))
+            .transpose()?;
+        let syncs = worker.layout.sync != FileSync::None && worker.engine.traits().reach == Reach::BlockLayer;
+        let is_kept = share.maps.iter().any(GenerationMap::knows_durable);
+        Ok(Verifier {
+            judge,
+            threads,
+            policy: if share.loaded { plan.policy } else { VerifyPolicy::Completed },
+            unflushed: is_kept.then(|| Unflushed::new(syncs)),
             maps: Arc::clone(&share.maps),
             unix_ns: clock.unix_ns().saturating_sub(clock.now_ns()),
             clock,
@@ -97,11 +116,11 @@ impl<'a> Verifier<'a> {
             sequence: 0,
             writes: 0,
             complaints: Vec::new(),
-            found: VerificationRecording::default(),
-            dumped: 0,
+            late: Vec::new(),
+            damages: Damages::new(worker, plan),
             worker,
             plan,
-        }
+        })
     }
 
     pub(crate) fn maps(&self) -> Arc<[GenerationMap]> {
@@ -165,25 +184,25 @@ impl<'a> Verifier<'a> {
         }
     }
 
+    /// What an interval that was read must hold; `None` if it is not to be checked.
+    #[inline]
+    fn demand(&self, file: u32, interval: usize, expected: Expected) -> Option<Demand> {
+        let bound = || self.maps[file as usize].bound(interval);
+        match self.policy {
+            VerifyPolicy::Completed => self.wanted(expected).map(Demand::Content),
+            VerifyPolicy::Fsynced => match bound() {
+                Bound::MustBeNew { discarded: true, .. } => Some(Demand::Content(WantedContent::Zeroes)),
+                Bound::MustBeNew { generation, .. } => {
+                    Some(Demand::Content(WantedContent::EarlierRun(u32::from(generation))))
+                }
+                _ => None,
+            },
+            VerifyPolicy::Durable => Some(Demand::Aftermath(bound())).filter(|_| bound() != Bound::Unknown),
+        }
+    }
+
     #[cold]
-    fn mismatch(&mut self, slot: u16, mismatch: &Mismatch, found: &[u8]) {
-        let path = &self.worker.files[mismatch.interval.file as usize].path;
-        let kind = self.plan.kind.name();
-        let mut text = format!("{kind}: verify failed at file {}, {mismatch}", path.display());
-        if self.plan.dump && self.dumped < MOST_KEPT {
-            self.dumped += 1;
-            text.push_str(&self.dump(path, mismatch, found));
-        }
-        self.found.damaged += 1;
-        if self.found.first.len() < MOST_KEPT {
-            self.found.first.push(DamageRecording {
-                file: path.display().to_string(),
-                offset: mismatch.interval.offset,
-                length: mismatch.length,
-                reason: mismatch.why.to_string(),
-                damage: mismatch.damage.to_string(),
-            });
-        }
+    fn complain(&mut self, slot: u16, text: String) {
         match self.complaints.iter_mut().find(|complaint| complaint.0 == slot) {
             Some(complaint) => {
                 complaint.1.push_str("; ");
@@ -193,35 +212,45 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// Saves the block and its expected content; returns a sentence about it.
-    fn dump(&self, path: &Path, mismatch: &Mismatch, found: &[u8]) -> String {
-        let name = path.file_name().map_or_else(|| "data".into(), |name| name.to_string_lossy().into_owned());
-        let folder = self.plan.dump_folder.as_ref().map_or_else(PathBuf::new, PathBuf::from);
-        let place = |what: &str| folder.join(format!("{name}.{}.{what}", mismatch.interval.offset));
-        let mut text = String::new();
-        let expected = self.recipe.must_be(mismatch.interval, mismatch.wanted, found);
-        for (what, bytes) in [("received", Some(found)), ("expected", expected.as_deref())] {
-            let Some(bytes) = bytes else { continue };
-            match keep(&place(what), bytes) {
-                Ok(path) => text.push_str(&format!("; {what} data dumped as {}", path.display())),
-                Err(error) => text.push_str(&format!("; {what} data cannot be dumped: {error}")),
+    /// Takes what threads have found meanwhile; with `waits`, of the next read that they have.
+    fn take_answers(&mut self, mut waits: bool) {
+        let Some(threads) = &mut self.threads else { return };
+        while let Some(read) = threads.next(std::mem::take(&mut waits)) {
+            for (demand, answer, bytes) in read.answers() {
+                match answer {
+                    Ok(held) => self.damages.checked(demand, *held),
+                    Err(mismatch) => {
+                        self.damages.checked(demand, None);
+                        self.late.push(self.damages.mismatch(&self.judge.recipe, mismatch, bytes));
+                    }
+                }
             }
+            threads.give_back(read);
         }
-        text
     }
-}
 
-/// Writes a new file; if the name is taken, under another one.
-fn keep(path: &Path, bytes: &[u8]) -> std::io::Result<PathBuf> {
-    for number in 1.. {
-        let path = if number == 1 { path.to_path_buf() } else { path.with_added_extension(number.to_string()) };
-        match OpenOptions::new().write(true).create_new(true).open(&path) {
-            Ok(mut file) => return file.write_all(bytes).map(|()| path),
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && number < 1000 => {}
-            Err(error) => return Err(error),
+    /// A place for a read that threads are to examine, if there are any.
+    fn place_for_copy(&mut self) -> Option<ReadCopy> {
+        self.threads.as_ref()?;
+        self.take_answers(false);
+        loop {
+            if let Some(free) = self.threads.as_mut()?.free() {
+                return Some(free);
+            }
+            self.take_answers(true);
         }
     }
-    Err(std::io::ErrorKind::AlreadyExists.into())
+
+    /// An operation that changes intervals is complete.
+    #[inline]
+    fn note_completed(&mut self, file: u32, range: Range<usize>, is_write: bool) {
+        let Some(unflushed) = &mut self.unflushed else { return };
+        let map = &self.maps[file as usize];
+        for interval in range {
+            map.limit_distance(interval);
+            unflushed.note(map.completed(file, interval), is_write, map);
+        }
+    }
 }
 
 impl Checker for Verifier<'_> {
@@ -257,10 +286,10 @@ impl Checker for Verifier<'_> {
             OpKind::Write => {
                 let time_ns = self.clock.now_ns() + self.unix_ns;
                 let mut offset = op.offset;
-                let step = self.recipe.interval_bytes() as usize;
+                let step = self.judge.recipe.interval_bytes() as usize;
                 for (piece, interval) in buffer.chunks_mut(step).zip(range) {
                     let generation = map.next(interval);
-                    self.recipe.fill(Interval { file, offset }, generation, self.sequence, time_ns, piece);
+                    self.judge.recipe.fill(Interval { file, offset }, generation, self.sequence, time_ns, piece);
                     offset += piece.len() as u64;
                 }
             }
@@ -269,6 +298,7 @@ impl Checker for Verifier<'_> {
                 looks.clear();
                 looks.extend(range.map(|interval| map.look(interval)));
             }
+            OpKind::Trim if self.unflushed.is_some() => map.will_discard(&range),
             _ => {}
         }
     }
@@ -283,6 +313,11 @@ impl Checker for Verifier<'_> {
                 self.writes += 1;
             }
             OpKind::Trim => slot.held = self.pending.take(),
+            OpKind::Sync | OpKind::DataSync => {
+                if let Some(unflushed) = &self.unflushed {
+                    slot.mark = unflushed.mark();
+                }
+            }
             _ => {}
         }
     }
@@ -291,18 +326,19 @@ impl Checker for Verifier<'_> {
     fn check(&mut self, read: &Op, bytes: &[u8]) -> Result<(), i32> {
         let Held { file, range } = self.held_by(read);
         let start = read.offset - u64::from(read.buffer_offset);
-        let step = self.recipe.interval_bytes();
+        let step = self.judge.recipe.interval_bytes();
         let first = self.maps[file as usize].offset_of(range.start);
         if first != start {
             // It begins within an interval.
             return Ok(());
         }
-        let mut wrong = false;
-        let (mut offset, mut checked) = (start, 0);
+        let mut offset = start;
         if self.waits && self.phase == Phase::Load {
             // It need not be read again at the end.
             self.maps[file as usize].see(&range);
         }
+        let mut copy = self.place_for_copy();
+        let mut wrong = false;
         for (index, (piece, interval)) in bytes.chunks(step as usize).zip(range).enumerate() {
             let at = Interval { file, offset };
             offset += piece.len() as u64;
@@ -310,31 +346,53 @@ impl Checker for Verifier<'_> {
             let now = self.maps[file as usize].look(interval);
             // Another worker has changed it meanwhile, and verifies it.
             let Some((_, expected)) = before.filter(|_| before == now) else { continue };
-            let Some(wanted) = self.wanted(expected) else { continue };
-            checked += 1;
-            if let Err(mismatch) = self.recipe.check(at, wanted, piece) {
-                wrong = true;
-                self.mismatch(read.slot, &mismatch, piece);
+            let Some(demand) = self.demand(file, interval, expected) else { continue };
+            if let Some(copy) = &mut copy {
+                copy.add(at, demand, piece);
+                continue;
+            }
+            match self.judge.examine(at, demand, piece) {
+                Ok(held) => self.damages.checked(demand, held),
+                Err(mismatch) => {
+                    wrong = true;
+                    self.damages.checked(demand, None);
+                    let text = self.damages.mismatch(&self.judge.recipe, &mismatch, piece);
+                    self.complain(read.slot, text);
+                }
             }
         }
-        self.found.intervals += checked;
+        if let Some((threads, copy)) = self.threads.as_mut().zip(copy) {
+            threads.examine(copy);
+        }
+        // What was found of earlier reads is told with this one.
+        for text in std::mem::take(&mut self.late) {
+            wrong = true;
+            self.complain(read.slot, text);
+        }
         if wrong { Err(libc::EILSEQ) } else { Ok(()) }
     }
 
     #[inline]
     fn done(&mut self, op: &Op, succeeded: bool) {
         let slot = &mut self.slots[usize::from(op.slot)];
+        if matches!(op.kind, OpKind::Sync | OpKind::DataSync) {
+            if let Some(unflushed) = &mut self.unflushed {
+                unflushed.flushed(op.file, slot.mark, succeeded, &self.maps[op.file as usize]);
+            }
+            return;
+        }
         let Some(Held { file, range }) = slot.held.take() else { return };
         let map = &self.maps[file as usize];
         match op.kind {
-            _ if !succeeded => map.in_doubt(&range),
+            _ if !succeeded => return map.in_doubt(&range),
             OpKind::Trim => map.discarded(&range),
             _ => {
                 let bytes = u64::from(op.buffer_offset) + u64::from(op.length);
-                let last = bytes % self.recipe.interval_bytes();
-                map.written(&range, last > 0 && !self.recipe.fits(last));
+                let last = bytes % self.judge.recipe.interval_bytes();
+                map.written(&range, last > 0 && !self.judge.recipe.fits(last));
             }
         }
+        self.note_completed(file, range, op.kind == OpKind::Write);
     }
 
     fn complaint(&mut self, slot: u32) -> Option<String> {
@@ -344,7 +402,20 @@ impl Checker for Verifier<'_> {
 
     fn finish(&mut self) -> Option<VerificationRecording> {
         self.let_go();
-        Some(std::mem::take(&mut self.found))
+        Some(self.damages.take())
+    }
+
+    fn settle(&mut self) -> Vec<String> {
+        while self.threads.as_ref().is_some_and(JudgeThreads::is_busy) {
+            self.take_answers(true);
+        }
+        std::mem::take(&mut self.late)
+    }
+
+    fn flushed(&mut self) {
+        if let Some(unflushed) = &mut self.unflushed {
+            unflushed.all_flushed(&self.maps);
+        }
     }
 }
 

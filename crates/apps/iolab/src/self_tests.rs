@@ -1,0 +1,89 @@
+//! What fio measures of the machine and of itself, without a job: checksums (`--crctest`), copies of
+//! memory (`--memcpytest`), the processor's clock (`--cpuclock-test`).
+
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+use iolab_clock::Clock;
+use iolab_plan::VerifyKind;
+
+use crate::exit::ExitFailure;
+
+/// Bytes of one checksum, as in fio.
+const BLOCK: usize = 128 << 10;
+/// How long each kind is measured.
+const FOR: Duration = Duration::from_millis(100);
+
+/// A line for each kind of checksum; `kinds` is a list, empty for all.
+///
+/// # Errors
+/// A kind that there is not, and those that there are.
+pub(crate) fn checksums(kinds: &str) -> Result<String, ExitFailure> {
+    let known: Vec<VerifyKind> = VerifyKind::ALL.iter().copied().filter(|kind| kind.digest_bytes() > 0).collect();
+    let names: Vec<&str> = known.iter().map(|kind| kind.name()).collect();
+    let chosen = chosen("hash", &names, kinds)?;
+    let block: Vec<u8> = (0..BLOCK).map(|at| (at * 31 >> 3) as u8).collect();
+    let mut text = String::new();
+    for kind in known.iter().filter(|kind| chosen.contains(&kind.name())) {
+        let rate = mib_per_second(BLOCK, || _ = std::hint::black_box(iolab_verify::checksum(*kind, &block)));
+        let _ = writeln!(text, "{:<12}\t{rate:8.2} MiB/sec", format!("{}:", kind.name()));
+    }
+    Ok(text)
+}
+
+/// A line for each size of copies.
+///
+/// # Errors
+/// A way of copying that there is not.
+pub(crate) fn copies(types: &str) -> Result<String, ExitFailure> {
+    chosen("type", &["memcpy"], types)?;
+    let mut text = "memcpy\n".to_owned();
+    for shift in (3..=19).step_by(2) {
+        let bytes = 1 << shift;
+        let (from, mut to) = (vec![1_u8; bytes], vec![0_u8; bytes]);
+        let rate = mib_per_second(bytes, || std::hint::black_box(&mut to).copy_from_slice(std::hint::black_box(&from)));
+        let _ = writeln!(text, "\t{bytes:7} bytes:\t{rate:8.2} MiB/sec");
+    }
+    Ok(text)
+}
+
+/// Whether the processor's clock can be trusted, and the code to exit with.
+pub(crate) fn clock() -> (String, u8) {
+    let (clock, unfit) = Clock::best();
+    match unfit {
+        None => (format!("cpuclock-test: {} can be used\n", clock.name()), 0),
+        Some(reason) => (format!("cpuclock-test: {reason}; {} is used instead\n", clock.name()), 1),
+    }
+}
+
+fn chosen<'a>(what: &str, known: &[&'a str], list: &str) -> Result<Vec<&'a str>, ExitFailure> {
+    if list.is_empty() || list == "all" {
+        return Ok(known.to_vec());
+    }
+    let find = |name: &str| known.iter().copied().find(|known| *known == name);
+    let unknown =
+        |name: &str| ExitFailure::mistake(format!("iolab: unknown {what} `{name}`; there are {}", known.join(", ")));
+    list.split([',', ':']).map(|name| find(name).ok_or_else(|| unknown(name))).collect()
+}
+
+fn mib_per_second(bytes: usize, mut work: impl FnMut()) -> f64 {
+    work();
+    let (begun, mut times) = (Instant::now(), 0_u64);
+    while begun.elapsed() < FOR {
+        (0..16).for_each(|_| work());
+        times += 16;
+    }
+    times as f64 * bytes as f64 / begun.elapsed().as_secs_f64() / f64::from(1 << 20)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_chosen_by_name() {
+        assert_eq!(checksums("crc32c,md5").unwrap().lines().count(), 2);
+        assert!(checksums("md4").unwrap_err().message.contains("sha3-512"));
+        assert!(copies("memmove").is_err());
+    }
+}

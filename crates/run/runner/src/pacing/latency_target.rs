@@ -1,0 +1,139 @@
+//! `latency_target`: the largest queue depth whose latencies stay below a limit.
+//!
+//! ```text
+//!  depth 1, 2, 4, … until one fails (or the whole queue is used), then the middle between the
+//!  largest that was good and the smallest that was not, until they are neighbours
+//! ```
+//!
+//! Each depth is tried for a window. A window is bad as soon as more operations were slow than the
+//! percentile allows of those that it may still have.
+
+use iolab_plan::LatencyTargetPlan;
+
+/// The search of one worker.
+#[derive(Debug)]
+pub(crate) struct LatencyTarget {
+    plan: LatencyTargetPlan,
+    most: usize,
+    depth: usize,
+    /// The largest depth that was good, and the smallest that was not.
+    good: usize,
+    bad: Option<usize>,
+    in_flight: usize,
+    operations: u64,
+    slow: u64,
+    window_begun_ns: Option<u64>,
+    is_settled: bool,
+}
+
+impl LatencyTarget {
+    /// For a queue of `most` operations.
+    pub(crate) fn new(plan: LatencyTargetPlan, most: usize) -> LatencyTarget {
+        LatencyTarget {
+            plan,
+            most: most.max(1),
+            depth: 1,
+            good: 0,
+            bad: None,
+            in_flight: 0,
+            operations: 0,
+            slow: 0,
+            window_begun_ns: None,
+            is_settled: false,
+        }
+    }
+
+    /// Whether one more operation may be sent now.
+    pub(crate) fn has_room(&self) -> bool {
+        self.in_flight < self.depth
+    }
+
+    /// Whether the job is over.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_settled && !self.plan.goes_on
+    }
+
+    /// The depth that is used now.
+    pub(crate) fn depth(&self) -> usize {
+        self.depth
+    }
+
+    pub(crate) fn sent(&mut self) {
+        self.in_flight += 1;
+    }
+
+    pub(crate) fn completed(&mut self, latency_ns: u64, now_ns: u64) {
+        self.in_flight = self.in_flight.saturating_sub(1);
+        let begun_ns = *self.window_begun_ns.get_or_insert(now_ns);
+        self.operations += 1;
+        self.slow += u64::from(latency_ns > self.plan.target_ns);
+        let allowed = (100.0 - self.plan.percentile).max(0.0) / 100.0;
+        let is_over = now_ns.saturating_sub(begun_ns) >= self.plan.window_ns;
+        if is_over {
+            let is_good = self.slow as f64 <= self.operations as f64 * allowed;
+            self.judge(is_good, now_ns);
+        } else if allowed == 0.0 && self.slow > 0 {
+            self.judge(false, now_ns);
+        }
+    }
+
+    fn judge(&mut self, is_good: bool, now_ns: u64) {
+        (self.operations, self.slow, self.window_begun_ns) = (0, 0, Some(now_ns));
+        if self.is_settled {
+            if !is_good && self.depth > 1 {
+                // What was good is not good any more: the search begins below it.
+                (self.bad, self.good, self.is_settled) = (Some(self.depth), 0, false);
+                self.depth /= 2;
+            }
+            return;
+        }
+        if is_good {
+            self.good = self.depth;
+        } else {
+            self.bad = Some(self.depth);
+        }
+        let next = match self.bad {
+            None => (self.depth * 2).min(self.most),
+            Some(bad) => usize::midpoint(self.good, bad),
+        };
+        if next <= self.good {
+            // Where not even one at a time is fast enough, it stays at one.
+            self.depth = self.good.max(1);
+            self.is_settled = true;
+        } else {
+            self.depth = next;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs a device whose latency is `each_ns` times the depth; the depth that is found.
+    fn found(each_ns: u64, most: usize, percentile: f64) -> usize {
+        let plan = LatencyTargetPlan { target_ns: 10_000, window_ns: 1_000_000, percentile, goes_on: false };
+        let (mut target, mut now_ns) = (LatencyTarget::new(plan, most), 0);
+        for _ in 0..1_000_000 {
+            if target.is_over() {
+                return target.depth();
+            }
+            target.sent();
+            now_ns += each_ns;
+            target.completed(each_ns * target.depth() as u64, now_ns);
+        }
+        panic!("the search does not end");
+    }
+
+    #[test]
+    fn the_largest_depth_below_the_limit_is_found() {
+        for percentile in [100.0, 99.0] {
+            assert_eq!(found(1_000, 64, percentile), 10);
+            assert_eq!(found(3_000, 64, percentile), 3);
+            assert_eq!(found(100, 64, percentile), 64, "the whole queue");
+            assert_eq!(found(100, 48, percentile), 48);
+            assert_eq!(found(20_000, 64, percentile), 1, "never fast enough");
+            assert_eq!(found(1_000, 1, percentile), 1);
+        }
+    }
+}

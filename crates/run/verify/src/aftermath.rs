@@ -1,0 +1,188 @@
+//! Whether an interval holds what a loss of power may have left of it.
+//!
+//! A block that was not flushed may be torn: each of its sectors is of one of the writes that may
+//! be there. That is told from damage by making the content of each of them again.
+
+use crate::content::SECTOR;
+use crate::diagnosis::{Interval, WantedContent};
+use crate::durability::Bound;
+use crate::header::Header;
+use crate::recipe::{Mismatch, Recipe, Why};
+
+/// More writes than these are not tried for the sectors of a torn block.
+const MOST_TRIED: usize = 256;
+
+/// What an interval holds that is as it may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Held {
+    /// The last write.
+    Newest,
+    /// An earlier write that may be there.
+    Older,
+    /// A write that the kept state does not know: the state is older than the data.
+    Newer,
+    /// Zeroes of a discard.
+    Discarded,
+    /// Sectors of several writes that may be there.
+    Torn,
+    /// What was there before, or a torn block: nothing is known of it.
+    Earlier,
+}
+
+impl Recipe {
+    /// Judges an interval after a loss of power. `runs`: when the runs began whose writes the bound
+    /// counts, ns since 1970.
+    ///
+    /// # Errors
+    /// It holds what it must not hold.
+    pub fn check_after_crash(
+        &self,
+        at: Interval,
+        bound: Bound,
+        runs: &[u64],
+        found: &[u8],
+    ) -> Result<Held, Box<Mismatch>> {
+        if bound.admits_zeroes() && found.iter().all(|byte| *byte == 0) {
+            return Ok(Held::Discarded);
+        }
+        if let Bound::MustBeNew { discarded: true, .. } = bound
+            && self.header_of(found).is_none()
+        {
+            return self.check(at, WantedContent::Zeroes, found).map(|()| Held::Discarded);
+        }
+        let newest = match bound {
+            Bound::Unknown => return Ok(Held::Earlier),
+            Bound::MustBeNew { generation, .. } => generation,
+            Bound::MustNotBeOlder { newest, .. } | Bound::MayBeEither { newest } => newest,
+        };
+        if !self.has_headers() {
+            // Every write of a pattern is alike.
+            return match self.check(at, WantedContent::EarlierRun(u32::from(newest)), found) {
+                Ok(()) => Ok(Held::Newest),
+                Err(_) if matches!(bound, Bound::MayBeEither { .. }) => Ok(Held::Earlier),
+                Err(mismatch) => Err(mismatch),
+            };
+        }
+        let header = self.header_of(found).filter(|header| header.offset == at.offset && runs.contains(&header.run));
+        let generation = header.map(|header| header.generation).filter(|generation| bound.admits(*generation));
+        if let Some(generation) = generation
+            && self.check(at, WantedContent::EarlierRun(generation), found).is_ok()
+        {
+            return Ok(if generation == u32::from(newest) {
+                Held::Newest
+            } else if bound.generations().any(|known| known == generation) || matches!(bound, Bound::MayBeEither { .. })
+            {
+                Held::Older
+            } else {
+                Held::Newer
+            });
+        }
+        match bound {
+            Bound::MayBeEither { .. } => Ok(Held::Earlier),
+            Bound::MustNotBeOlder { .. }
+                if header.is_some_and(|header| self.is_torn(at, bound, &header, runs, found)) =>
+            {
+                Ok(Held::Torn)
+            }
+            _ => Err(self.mismatch_after_crash(at, u32::from(newest), runs, found)),
+        }
+    }
+
+    #[cold]
+    fn mismatch_after_crash(&self, at: Interval, newest: u32, runs: &[u64], found: &[u8]) -> Box<Mismatch> {
+        let wanted = WantedContent::EarlierRun(newest);
+        match self.check(at, wanted, found) {
+            Err(mismatch) => mismatch,
+            // All but the run is right: the block was there before.
+            Ok(()) => {
+                let run = self.header_of(found).map_or(0, |header| header.run);
+                self.mismatch(
+                    at,
+                    wanted,
+                    found,
+                    Why::Field { name: "run", wanted: runs.last().copied().unwrap_or(0), found: run },
+                )
+            }
+        }
+    }
+
+    /// Whether each sector is of a write that may be there.
+    fn is_torn(&self, at: Interval, bound: Bound, header: &Header, runs: &[u64], found: &[u8]) -> bool {
+        let (mut left, mut made) = (vec![true; found.len().div_ceil(SECTOR)], vec![0; found.len()]);
+        let place = self.header_place();
+        let writes = bound.generations().flat_map(|generation| runs.iter().map(move |run| (generation, *run)));
+        for (generation, run) in writes.take(MOST_TRIED) {
+            self.fill_as(&Header { run, ..*header }, at, generation, &mut made);
+            // The header is whole, and its write is one that may be there.
+            if let (Some(to), Some(from)) = (made.get_mut(place.clone()), found.get(place.clone())) {
+                to.copy_from_slice(from);
+            }
+            let sectors = found.chunks(SECTOR).zip(made.chunks(SECTOR));
+            left.iter_mut().zip(sectors).for_each(|(left, (found, made))| *left &= found != made);
+        }
+        !left.contains(&true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use iolab_plan::{BufferContent, BufferPlan, VerifyKind, VerifyPlan};
+
+    use super::*;
+
+    const RUN: u64 = 500;
+
+    fn recipe() -> Recipe {
+        Recipe::new(&VerifyPlan::new(VerifyKind::Crc32c, 4096), &BufferPlan::new(4096, BufferContent::Random), 0, RUN)
+    }
+
+    fn block(generation: u32) -> Vec<u8> {
+        let mut bytes = vec![0; 4096];
+        recipe().fill(Interval { file: 0, offset: 8192 }, generation, 7, 9, &mut bytes);
+        bytes
+    }
+
+    #[test]
+    fn a_block_holds_what_it_may_hold_or_is_damaged() {
+        let at = Interval { file: 0, offset: 8192 };
+        let judge =
+            |bound, bytes: &[u8]| recipe().check_after_crash(at, bound, &[RUN - 9, RUN], bytes).map_err(|bad| bad.why);
+        let new = Bound::MustBeNew { generation: 3, discarded: false };
+        let not_older = Bound::MustNotBeOlder { oldest: 2, newest: 4, zeroes: false };
+        let either = Bound::MayBeEither { newest: 4 };
+        let zeroes = vec![0; 4096];
+        let mut flipped = block(3);
+        flipped[2000] ^= 1;
+        for (bound, bytes, wanted) in [
+            (new, &block(3), Some(Held::Newest)),
+            (new, &block(2), None),
+            (new, &block(4), Some(Held::Newer)),
+            (new, &zeroes, None),
+            (new, &flipped, None),
+            (not_older, &block(4), Some(Held::Newest)),
+            (not_older, &block(3), Some(Held::Older)),
+            (not_older, &block(2), Some(Held::Older)),
+            (not_older, &block(1), None),
+            (not_older, &block(5), Some(Held::Newer)),
+            (not_older, &flipped, None),
+            (not_older, &zeroes, None),
+            (either, &block(4), Some(Held::Newest)),
+            (either, &block(1), Some(Held::Older)),
+            (either, &zeroes, Some(Held::Discarded)),
+            (either, &flipped, Some(Held::Earlier)),
+            (Bound::MustBeNew { generation: 3, discarded: true }, &zeroes, Some(Held::Discarded)),
+            (Bound::MustBeNew { generation: 3, discarded: true }, &block(2), None),
+        ] {
+            assert_eq!(judge(bound, bytes).ok(), wanted, "{bound:?}");
+        }
+        // A block of an earlier run, of a generation that would be right.
+        let late = recipe().check_after_crash(at, new, &[RUN + 1], &block(3));
+        assert!(matches!(late.unwrap_err().why, Why::Field { name: "run", .. }));
+        // Sectors of two writes that may be there, and of one that may not.
+        for (first, second, wanted) in [(4, 2, true), (2, 3, true), (4, 1, false), (1, 4, false)] {
+            let torn = [&block(first)[..1536], &block(second)[1536..]].concat();
+            assert_eq!(judge(not_older, &torn).ok(), wanted.then_some(Held::Torn), "{first} {second}");
+            assert!(judge(new, &torn).is_err());
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! What a loss of power may have left of each interval: what was flushed, and what came later.
+//!
+//! Beside each word of a [`GenerationMap`] stands one of what is durable:
+//!
+//! ```text
+//!  bit 13    a discard was sent since
+//!  bit 12    what is durable is a discard
+//!  bits 0-11 the generation that a completed flush covers; 0: none
+//! ```
+//!
+//! A write is covered when it was complete before the flush was sent. The words may be older than
+//! the data, if they had to outlive the loss of power themselves: then they claim less, and what is
+//! newer than they know is no damage. Generations are compared in a circle; where the durable one is
+//! too far behind, nothing is claimed.
+
+use std::ops::Range;
+use std::sync::atomic::Ordering;
+
+use crate::generations::{BUSY, DISCARDED, GENERATION, GenerationMap, IN_DOUBT, Word, within};
+
+/// A discard was sent since the durable generation.
+const DISCARDED_SINCE: u16 = 1 << 13;
+/// Farther behind, a generation is not told from a newer one.
+const FARTHEST: u16 = GENERATION / 2;
+
+/// What an interval may hold after a loss of power.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bound {
+    /// Nothing was ever written there.
+    Unknown,
+    /// Its last write is durable.
+    MustBeNew {
+        /// Its generation.
+        generation: u16,
+        /// It is a discard.
+        discarded: bool,
+    },
+    /// A write is durable, and there were later ones.
+    MustNotBeOlder {
+        /// The durable generation.
+        oldest: u16,
+        /// The generation of the last one.
+        newest: u16,
+        /// A discard may be what is there.
+        zeroes: bool,
+    },
+    /// Nothing written there was flushed: the new data, or whatever was there before.
+    MayBeEither {
+        /// The generation of the last write.
+        newest: u16,
+    },
+}
+
+impl Bound {
+    /// Whether this generation may be there.
+    pub fn admits(self, generation: u32) -> bool {
+        let Ok(generation) = u16::try_from(generation) else { return false };
+        match self {
+            Bound::Unknown | Bound::MayBeEither { .. } => true,
+            Bound::MustBeNew { generation: oldest, .. } | Bound::MustNotBeOlder { oldest, .. } => {
+                steps(oldest, generation) <= FARTHEST
+            }
+        }
+    }
+
+    /// Whether zeroes may be there.
+    pub fn admits_zeroes(self) -> bool {
+        match self {
+            Bound::Unknown | Bound::MayBeEither { .. } => true,
+            Bound::MustBeNew { discarded, .. } => discarded,
+            Bound::MustNotBeOlder { zeroes, .. } => zeroes,
+        }
+    }
+
+    /// The generations from the durable one to the newest one, which a torn block may be made of.
+    pub fn generations(self) -> impl Iterator<Item = u32> {
+        let (oldest, count) = match self {
+            Bound::MustNotBeOlder { oldest, newest, .. } => (oldest, steps(oldest, newest).saturating_add(1)),
+            _ => (1, 0),
+        };
+        (0..count).map(move |step| u32::from((oldest - 1 + step) % GENERATION + 1))
+    }
+
+    /// In words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Bound::Unknown => "unknown",
+            Bound::MustBeNew { .. } => "must be new",
+            Bound::MustNotBeOlder { .. } => "must not be older",
+            Bound::MayBeEither { .. } => "may be either",
+        }
+    }
+}
+
+/// What a write or discard left that the next flush makes durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Completed {
+    /// Number of the file in its worker.
+    pub file: u32,
+    /// Which interval.
+    pub interval: u32,
+    word: u16,
+}
+
+impl GenerationMap {
+    /// What an interval may hold after a loss of power, by words that were kept of it.
+    pub fn bound(&self, interval: usize) -> Bound {
+        let of =
+            |words| within(words, &(interval..interval + 1)).first().map_or(0, |word| word.load(Ordering::Acquire));
+        bound_of(of(&self.words), self.durable.as_ref().map_or(0, of))
+    }
+
+    /// What is to be noted of an interval whose write or discard has just succeeded.
+    #[inline]
+    pub fn completed(&self, file: u32, interval: usize) -> Completed {
+        let word =
+            within(&self.words, &(interval..interval + 1)).first().map_or(0, |word| word.load(Ordering::Acquire));
+        Completed { file, interval: interval as u32, word: word & (GENERATION | DISCARDED | IN_DOUBT) }
+    }
+
+    /// A flush that was sent after this has succeeded.
+    pub fn made_durable(&self, completed: Completed) {
+        let interval = completed.interval as usize;
+        let Some(durable) = self.durable_word(interval) else { return };
+        let generation = completed.word & GENERATION;
+        if generation == 0 || completed.word & IN_DOUBT != 0 {
+            return;
+        }
+        let now = self.completed(completed.file, interval).word & GENERATION;
+        let newer = |before: u16| {
+            let oldest = before & GENERATION;
+            if oldest > 0 && steps(oldest, generation) > FARTHEST {
+                return None; // another worker's flush has covered more
+            }
+            // Only what nothing came after can tell that no discard came after it.
+            let since = if now == generation { 0 } else { before & DISCARDED_SINCE };
+            Some(completed.word & (GENERATION | DISCARDED) | since)
+        };
+        // An error says that nothing is to be changed.
+        let _ = durable.fetch_update(Ordering::AcqRel, Ordering::Acquire, newer);
+    }
+
+    /// A discard of these is about to be sent.
+    pub fn will_discard(&self, range: &Range<usize>) {
+        if let Some(durable) = &self.durable {
+            within(durable, range).iter().for_each(|word| _ = word.fetch_or(DISCARDED_SINCE, Ordering::AcqRel));
+        }
+    }
+
+    /// Claims nothing of an interval whose durable generation is too far behind to be compared.
+    #[inline]
+    pub fn limit_distance(&self, interval: usize) {
+        let Some(durable) = self.durable_word(interval) else { return };
+        let oldest = durable.load(Ordering::Acquire) & GENERATION;
+        let newest = self.completed(0, interval).word & GENERATION;
+        if oldest > 0 && newest > 0 && steps(oldest, newest) >= FARTHEST - 1 {
+            durable.fetch_and(!GENERATION & !DISCARDED, Ordering::AcqRel);
+        }
+    }
+
+    fn durable_word(&self, interval: usize) -> Option<&Word> {
+        within(self.durable.as_ref()?, &(interval..interval + 1)).first()
+    }
+
+    /// Whether it has words of what is durable.
+    pub fn knows_durable(&self) -> bool {
+        self.durable.is_some()
+    }
+}
+
+/// What words that were kept say.
+pub fn bound_of(word: u16, durable: u16) -> Bound {
+    let (newest, oldest) = (word & GENERATION, durable & GENERATION);
+    let unsure = word & (BUSY | IN_DOUBT) != 0;
+    if newest == 0 && oldest == 0 {
+        return if unsure { Bound::MayBeEither { newest: 1 } } else { Bound::Unknown };
+    }
+    // What is being written may be there, too.
+    let newest = if unsure { newest % GENERATION + 1 } else { newest };
+    let discarded = durable & DISCARDED != 0;
+    if oldest == 0 {
+        Bound::MayBeEither { newest }
+    } else if oldest == newest {
+        Bound::MustBeNew { generation: oldest, discarded }
+    } else {
+        let since = durable & DISCARDED_SINCE != 0 || word & DISCARDED != 0;
+        Bound::MustNotBeOlder { oldest, newest, zeroes: discarded || since }
+    }
+}
+
+/// How many writes lie between two generations, going on from the first.
+#[inline]
+fn steps(from: u16, to: u16) -> u16 {
+    (to + GENERATION - from) % GENERATION
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    struct Plain(Vec<Word>);
+
+    impl AsRef<[Word]> for Plain {
+        fn as_ref(&self) -> &[Word] {
+            &self.0
+        }
+    }
+
+    fn map(words: usize) -> GenerationMap {
+        let plain = || Arc::new(Plain((0..words).map(|_| Word::new(0)).collect()));
+        GenerationMap::new(plain(), 0, 4096).with_durable(plain())
+    }
+
+    fn write(map: &GenerationMap, interval: usize) -> Completed {
+        let range = interval..interval + 1;
+        assert!(map.hold(&range));
+        map.written(&range, false);
+        map.limit_distance(interval);
+        map.completed(0, interval)
+    }
+
+    #[test]
+    fn a_flush_covers_what_was_complete_before_it_and_nothing_else() {
+        let map = map(2);
+        assert_eq!(map.bound(0), Bound::Unknown);
+        let first = write(&map, 0);
+        assert_eq!(map.bound(0), Bound::MayBeEither { newest: 1 });
+        map.made_durable(first);
+        assert_eq!(map.bound(0), Bound::MustBeNew { generation: 1, discarded: false });
+        let second = write(&map, 0);
+        let third = write(&map, 0);
+        assert_eq!(map.bound(0), Bound::MustNotBeOlder { oldest: 1, newest: 3, zeroes: false });
+        map.made_durable(second);
+        assert_eq!(map.bound(0), Bound::MustNotBeOlder { oldest: 2, newest: 3, zeroes: false });
+        assert_eq!(map.bound(0).generations().collect::<Vec<_>>(), [2, 3]);
+        assert!(!map.bound(0).admits(1) && map.bound(0).admits(2) && map.bound(0).admits(3));
+        map.made_durable(third);
+        map.made_durable(second);
+        assert_eq!(
+            map.bound(0),
+            Bound::MustBeNew { generation: 3, discarded: false },
+            "what came late changes nothing"
+        );
+        assert!(map.hold(&(0..1)));
+        assert_eq!(map.bound(0), Bound::MustNotBeOlder { oldest: 3, newest: 4, zeroes: false }, "one is in flight");
+        assert!(map.hold(&(1..2)));
+        assert_eq!(map.bound(1), Bound::MayBeEither { newest: 1 });
+    }
+
+    #[test]
+    fn a_discard_allows_zeroes_until_a_later_write_is_durable() {
+        let map = map(1);
+        let one = 0..1;
+        map.made_durable(write(&map, 0));
+        map.will_discard(&one);
+        assert!(map.hold(&one));
+        assert!(map.bound(0).admits_zeroes());
+        map.discarded(&one);
+        let discard = map.completed(0, 0);
+        let later = write(&map, 0);
+        assert!(map.bound(0).admits_zeroes() && map.bound(0).admits(1));
+        map.made_durable(discard);
+        assert!(map.bound(0).admits_zeroes() && !map.bound(0).admits(1));
+        map.made_durable(later);
+        assert_eq!(map.bound(0), Bound::MustBeNew { generation: 3, discarded: false });
+        assert!(!map.bound(0).admits_zeroes());
+    }
+
+    #[test]
+    fn generations_go_round_and_what_is_too_far_behind_claims_nothing() {
+        let map = map(1);
+        for _ in 0..3 {
+            for _ in 0..1500 {
+                map.made_durable(write(&map, 0));
+            }
+            let Bound::MustBeNew { generation, .. } = map.bound(0) else { panic!("{:?}", map.bound(0)) };
+            for _ in 0..1900 {
+                write(&map, 0);
+            }
+            let Bound::MustNotBeOlder { oldest, .. } = map.bound(0) else { panic!("{:?}", map.bound(0)) };
+            assert_eq!(oldest, generation);
+            for _ in 0..200 {
+                write(&map, 0);
+            }
+            assert!(matches!(map.bound(0), Bound::MayBeEither { .. }), "{:?}", map.bound(0));
+        }
+    }
+}
