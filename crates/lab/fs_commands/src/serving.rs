@@ -95,8 +95,8 @@ fn open_part(
     let volume = opened?.0.with_placement(Placement::LeastFull);
     if access == ImageAccess::Write && volume.serves(InodeId::ROOT) {
         let volume = volume.clone();
-        // It runs when the others serve their domains, too. If it fails, the copy is there as before,
-        // and the next who opens the image tries again.
+        // It runs when the others serve their domains, too. If it fails, the copy is there as
+        // before, and the next who opens the image tries again.
         spawner.spawn(async move { drop(remove_unfinished(&volume).await) });
     }
     let fs = LocalVolume::part(volume);

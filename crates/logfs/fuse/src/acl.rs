@@ -130,9 +130,9 @@ pub(crate) struct Inherited {
     default: Option<Vec<u8>>,
 }
 
-/// The mode of a new inode in `directory`, made with this mode and umask, and what else it inherits.
-/// A directory with a default list takes the place of the umask (acl(5), "Object creation and
-/// default ACLs").
+/// The mode of a new inode in `directory`, made with this mode and umask, and what else it
+/// inherits. A directory with a default list takes the place of the umask (acl(5), "Object creation
+/// and default ACLs").
 pub(crate) async fn inherit(
     server: &Server,
     directory: InodeId,
@@ -169,9 +169,9 @@ impl Inherited {
     }
 }
 
-/// Sets the list of an inode, and with an access list its mode, in one step. A caller that is not in
-/// the file's group loses set-group-id, as with chmod(2); further groups of the caller are not known
-/// here.
+/// Sets the list of an inode, and with an access list its mode, in one step. A caller that is not
+/// in the file's group loses set-group-id, as with chmod(2); further groups of the caller are not
+/// known here.
 pub(crate) async fn set(
     fs: &LocalVolume,
     inode: InodeId,

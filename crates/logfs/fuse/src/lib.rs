@@ -13,8 +13,8 @@
 //! because all changes come through it. [`serve()`] ends by closing the file system, so that
 //! everything is durable.
 //!
-//! What it deliberately does not do: `ioctl`, collapsing or inserting ranges, access times of reads.
-//! The promises are in `docs/logfs/durability.md`, the ways of use in `docs/logfs/mount.md`.
+//! What it deliberately does not do: `ioctl`, collapsing or inserting ranges, access times of
+//! reads. The promises are in `docs/logfs/durability.md`, the ways of use in `docs/logfs/mount.md`.
 
 mod acl;
 mod attributes;

@@ -2,9 +2,9 @@
 //!
 //! A move between directories of different domains is a copy, with all attributes, holes and hard
 //! links among the moved files; the source is removed when the copy is durable. Until then the copy
-//! has a temporary name: a move that fails changes nothing. After a crash the source is there, the copy,
-//! or both. Meanwhile an attribute of the root directory names the copy, so that whoever opens the
-//! image next removes one that is not complete ([`remove_unfinished`]).
+//! has a temporary name: a move that fails changes nothing. After a crash the source is there, the
+//! copy, or both. Meanwhile an attribute of the root directory names the copy, so that whoever
+//! opens the image next removes one that is not complete ([`remove_unfinished`]).
 
 use std::collections::HashMap;
 

@@ -37,8 +37,8 @@ impl Volume {
         self.with_owner(inode, async move |fs: LogFs| fs.set_extended(inode, &name, &value, setting).await).await
     }
 
-    /// As [`LogFs::set_extended_with_mode`]; of the root directory in two steps, because each domain
-    /// has its mode.
+    /// As [`LogFs::set_extended_with_mode`]; of the root directory in two steps, because each
+    /// domain has its mode.
     ///
     /// # Errors
     /// As [`LogFs::set_extended_with_mode`].

@@ -14,8 +14,8 @@ pub enum Occupied {
     Replace,
     /// Fails with [`Error::Exists`] (`RENAME_NOREPLACE`).
     Refuse,
-    /// Gives it to what had the other name (`RENAME_EXCHANGE`); [`Error::NotFound`] when the name is
-    /// free.
+    /// Gives it to what had the other name (`RENAME_EXCHANGE`); [`Error::NotFound`] when the name
+    /// is free.
     Exchange,
 }
 
