@@ -143,6 +143,9 @@ pub struct Computing {
     pub load: ProcessorLoad,
     /// Processors that the think time of the sections keeps busy.
     pub thinking: f64,
+    /// Operations that the leader has under way together: processors that its pauses and its calls
+    /// may have used. 0 without a leader.
+    pub lanes: u32,
     /// Threads of the load.
     pub jobs: u32,
 }
@@ -154,12 +157,16 @@ impl Computing {
         let undisturbed = load.undisturbed_share().unwrap_or(1.0);
         let thinking = leader.map_or_else(|| sections.iter().map(thinks).sum::<f64>(), thinks) * undisturbed;
         let threads = sections.iter().map(|section| section.threads).max().unwrap_or(1);
-        Computing { load: load.clone(), thinking, jobs: threads.max(load.processors as u32) }
+        let lanes = leader.map_or(0, |leader| leader.jobs);
+        Computing { load: load.clone(), thinking, lanes, jobs: threads.max(load.processors as u32) }
     }
 
     /// Whether it is so much that the job needs a section for it.
+    ///
+    /// A program with one client does one thing after the other: it computes in the pauses between
+    /// its calls, and in the calls. That takes one processor at most, and nothing runs beside.
     pub fn is_worth_a_section(&self) -> bool {
-        self.others() > LEAST_SHARE * self.load.processors
+        self.others() > LEAST_SHARE * self.load.processors && self.load.of_program() > f64::from(self.lanes)
     }
 
     /// Processors that worked for anything but the think time of the sections.
@@ -189,11 +196,12 @@ impl Computing {
             self.thinking
         );
         if !self.is_worth_a_section() {
-            let percent = LEAST_SHARE * 100.0;
-            return format!(
-                "\n# No section that computes: {kept}, and the rest, {:.2}, is at most {percent:.0} % of them.\n",
-                self.others()
-            );
+            let why = if self.others() > LEAST_SHARE * self.load.processors {
+                "and its calls may have used the rest".to_owned()
+            } else {
+                format!("and the rest is at most {:.0} % of them", LEAST_SHARE * 100.0)
+            };
+            return format!("\n# No section that computes: {kept}, {why}.\n");
         }
         let busy = (self.load.of_program() / self.load.processors * 100.0).round().clamp(1.0, 100.0) as u32;
         let load = self.load_percent().round() as u32;
