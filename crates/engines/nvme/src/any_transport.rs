@@ -7,8 +7,8 @@ use iolab_memory::SharedBytes;
 use iolab_nvme_driver::{
     Completion, Controller, ControllerFacts, DataWindow, DriverError, Namespace, QueueOptions, QueuePair, Submit,
 };
-use iolab_nvme_spec::log::{AnaState, LogPage};
 use iolab_nvme_rdma::Rdma;
+use iolab_nvme_spec::log::{AnaState, LogPage};
 use iolab_nvme_tcp::Tcp;
 
 /// Does the same with whichever it is.

@@ -83,7 +83,10 @@ impl BlockDevice {
         let flags = OFlags::NONBLOCK.bits() as i32;
         let file = OpenOptions::new().read(true).write(true).custom_flags(flags).open(path).map_err(failed)?;
         if !file.metadata().map_err(failed)?.file_type().is_block_device() {
-            return Err(failed(io::Error::new(ErrorKind::InvalidInput, "not a block device: use file:PATH for a file")));
+            return Err(failed(io::Error::new(
+                ErrorKind::InvalidInput,
+                "not a block device: use file:PATH for a file",
+            )));
         }
         admit_device(&file, path)?;
         lock(&file, path)?;
@@ -178,7 +181,10 @@ impl NvmeStore {
     fn open(text: &str) -> Result<NvmeStore, DriveError> {
         let name = DeviceName::parse(text).map_err(|error| unusable(text, error))?;
         if matches!(name.place, DevicePlace::Embedded(_)) {
-            return Err(unusable(text, "a virtual SSD inside this process cannot be served: create it and serve it by its name"));
+            return Err(unusable(
+                text,
+                "a virtual SSD inside this process cannot be served: create it and serve it by its name",
+            ));
         }
         if let Some(why) = overwrite::refusal(Path::new(text), "serve", &allowed(text)) {
             return Err(DriveError::Media(MediaError::Refused { path: text.to_owned(), why }));

@@ -10,8 +10,8 @@ use iolab_nvme_association::{DiscoverError, TargetAddress, discover};
 use iolab_nvme_authentication::{HostSecrets, Secret, SecretError};
 use iolab_nvme_driver::{Controller, ControllerOptions, DriverError};
 use iolab_nvme_fabrics::{Digests, DiscoveryRecord, QualifiedName, QualifiedNameError};
-use iolab_nvme_spec::fabrics::SubsystemType;
 use iolab_nvme_rdma::Rdma;
+use iolab_nvme_spec::fabrics::SubsystemType;
 use iolab_nvme_tcp::Tcp;
 
 use crate::any_transport::AnyController;

@@ -11,20 +11,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use iolab_clock::Clock;
 use iolab_device_link::{Link, LinkError};
 use iolab_engine::DeviceFacts;
+use iolab_nvme_association::DiscoverError;
 use iolab_nvme_driver::{Controller, ControllerOptions, DriverError, Namespace};
 use iolab_nvme_spec::log::AnaState;
-use iolab_nvme_association::DiscoverError;
 use iolab_vfio::{AddressError, PciAddress, VfioDevice, VfioError};
 use iolab_vfio_user::{VfioUser, VfioUserError};
 use iolab_virtual_ssd::{Config, ConfigError, Embedded, EmbeddedError, Subsystem};
 
 use crate::any_transport::AnyController;
 use crate::errno;
+use crate::fabric_place::FabricError;
 use crate::inline_device::InlineDevice;
 use crate::media_file::{DriveError, MediaError, make_drive};
 use crate::name::{DeviceName, DevicePlace, NameError};
 use crate::socket_place::{FolderError, socket_of};
-use crate::fabric_place::FabricError;
 
 /// An enabled controller.
 #[derive(Debug, Clone)]
@@ -152,7 +152,9 @@ impl NvmeDeviceError {
             NvmeDeviceError::Driver(error) | NvmeDeviceError::Fabric(FabricError::Driver(error)) => {
                 Some(errno::of_error(error))
             }
-            NvmeDeviceError::Fabric(FabricError::Discover(DiscoverError::Driver(error))) => Some(errno::of_error(error)),
+            NvmeDeviceError::Fabric(FabricError::Discover(DiscoverError::Driver(error))) => {
+                Some(errno::of_error(error))
+            }
             NvmeDeviceError::Fabric(_) => Some(libc::ENODEV),
             NvmeDeviceError::Link { .. } | NvmeDeviceError::VfioUser { .. } => Some(libc::ENODEV),
             NvmeDeviceError::Media(MediaError::Refused { .. }) | NvmeDeviceError::Folder(_) => Some(libc::EPERM),

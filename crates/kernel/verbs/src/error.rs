@@ -6,9 +6,7 @@ use std::io;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum VerbsError {
     /// A library is missing.
-    #[error(
-        "RDMA needs {library}: {why}; install it with: apt-get install librdmacm1 ibverbs-providers"
-    )]
+    #[error("RDMA needs {library}: {why}; install it with: apt-get install librdmacm1 ibverbs-providers")]
     NotInstalled {
         /// Its file.
         library: &'static str,

@@ -9,7 +9,7 @@ use std::time::Duration;
 use iolab_clock::Clock;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::abi::{CmEvent, CmId, Context, EventChannel, RDMA_PS_TCP, cm_event};
+use crate::abi::{CmEvent, CmId, EventChannel, RDMA_PS_TCP, VerbsContext, cm_event};
 use crate::error::VerbsError;
 use crate::library::Libraries;
 
@@ -86,9 +86,8 @@ impl Identifier {
         rustix::io::ioctl_fionbio(identifier.descriptor(), true)
             .map_err(|error| VerbsError::failed("a channel of events", error))?;
         // SAFETY: a channel of this library, and a place for the answer.
-        let made = unsafe {
-            (manager.rdma_create_id)(channel, &raw mut identifier.id, std::ptr::null_mut(), RDMA_PS_TCP)
-        };
+        let made =
+            unsafe { (manager.rdma_create_id)(channel, &raw mut identifier.id, std::ptr::null_mut(), RDMA_PS_TCP) };
         if made != 0 {
             return Err(VerbsError::last("an identifier of a connection"));
         }
@@ -96,12 +95,7 @@ impl Identifier {
         let timeout_ms = timeout.as_millis().min(i32::MAX as u128) as c_int;
         // SAFETY: an identifier of this library; the address is copied before the call returns.
         let resolved = unsafe {
-            (manager.rdma_resolve_addr)(
-                identifier.id,
-                std::ptr::null_mut(),
-                (&raw mut address).cast(),
-                timeout_ms,
-            )
+            (manager.rdma_resolve_addr)(identifier.id, std::ptr::null_mut(), (&raw mut address).cast(), timeout_ms)
         };
         if resolved != 0 {
             return Err(no_adapter(std::io::Error::last_os_error().to_string()));
@@ -131,7 +125,7 @@ impl Identifier {
     }
 
     /// The open adapter.
-    pub(crate) fn context(&self) -> *mut Context {
+    pub(crate) fn context(&self) -> *mut VerbsContext {
         // SAFETY: an identifier of this library, from rdma_create_id on.
         unsafe { (*self.id).verbs }
     }

@@ -59,7 +59,8 @@ pub fn authenticate_if_wanted(
     authenticate(line, secrets, names, &entropy).map_err(|error| match error {
         // Some targets close the connection before their answer has gone.
         LineError::Line(DriverError::Disconnected(what)) => {
-            let why = format!("{what}, while host {} was to prove who it is: perhaps its secret is wrong", address.host);
+            let why =
+                format!("{what}, while host {} was to prove who it is: perhaps its secret is wrong", address.host);
             DriverError::Disconnected(why)
         }
         LineError::Line(error) => error,

@@ -72,7 +72,12 @@ pub fn discover<T: Transport>(
     Ok(read_log_page(&page)?.1)
 }
 
-fn read_part<T: Transport>(fabric: &mut T, clock: &Clock, offset: usize, patience_ns: u64) -> Result<Vec<u8>, DiscoverError> {
+fn read_part<T: Transport>(
+    fabric: &mut T,
+    clock: &Clock,
+    offset: usize,
+    patience_ns: u64,
+) -> Result<Vec<u8>, DiscoverError> {
     let entry = SubmissionEntry::new(AdminOpcode::GET_LOG_PAGE.0, 0)
         .with_cdw(10, LogDword10(0).with_lid(DISCOVERY_PAGE).with_numdl((PART_BYTES / 4 - 1) as u16).0)
         .with_cdw(12, offset as u32);

@@ -186,8 +186,7 @@ impl ControllerExchange {
                 Some(shared.ok_or(AuthenticationFailure::PAYLOAD)?)
             }
         };
-        let asked =
-            Question::new(hash, (challenge, self.entropy.sequence()), shared.as_deref(), self.transaction);
+        let asked = Question::new(hash, (challenge, self.entropy.sequence()), shared.as_deref(), self.transaction);
         let role = Role::host(&self.host, &self.subsystem);
         if !asked.is_answered(&reply.response, &self.secrets.host, &role) {
             return Err(AuthenticationFailure::FAILED);

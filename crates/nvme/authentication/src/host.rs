@@ -48,9 +48,8 @@ impl<E: fmt::Display> fmt::Display for LineError<E> {
         match self {
             LineError::Line(error) => error.fmt(out),
             LineError::Controller(failure) => write!(out, "the controller refuses the authentication: {failure}"),
-            LineError::Impostor => out.write_str(
-                "the controller has not proved who it is: its secret is another than the one given for it",
-            ),
+            LineError::Impostor => out
+                .write_str("the controller has not proved who it is: its secret is another than the one given for it"),
             LineError::Nonsense(failure) => write!(out, "the authentication by the controller goes wrong: {failure}"),
         }
     }

@@ -255,12 +255,7 @@ mod tests {
         let bytes = challenge.write();
         assert_eq!(Challenge::read(&bytes), Some(challenge));
         let replies = [
-            Reply {
-                transaction: 9,
-                response: vec![1; 64],
-                challenge: Some((vec![2; 64], 5)),
-                public: vec![3; 1024],
-            },
+            Reply { transaction: 9, response: vec![1; 64], challenge: Some((vec![2; 64], 5)), public: vec![3; 1024] },
             Reply { transaction: 9, response: vec![1; 32], challenge: None, public: Vec::new() },
         ];
         for reply in replies {

@@ -48,8 +48,7 @@ pub enum SecretError {
 }
 
 /// The lengths of secrets with each transformation, by its identifier.
-const LENGTHS: [(&[usize], &str); 4] =
-    [(&[32, 48, 64], "32, 48 or 64"), (&[32], "32"), (&[48], "48"), (&[64], "64")];
+const LENGTHS: [(&[usize], &str); 4] = [(&[32, 48, 64], "32, 48 or 64"), (&[32], "32"), (&[48], "48"), (&[64], "64")];
 
 impl Secret {
     /// A secret out of random bytes, of which as many are used as the hash function has.

@@ -1,7 +1,8 @@
 //! Connect and the other commands of the fabric, made and read (Fabrics, section 3).
 
 use iolab_nvme_spec::fabrics::{
-    AUTHENTICATION_PROTOCOL, AUTHENTICATION_SPECIFIC, AuthenticationCommand, ConnectCommand, ConnectData, ConnectStatus, DisconnectCommand, FabricsType, PropertyGet, PropertySet,
+    AUTHENTICATION_PROTOCOL, AUTHENTICATION_SPECIFIC, AuthenticationCommand, ConnectCommand, ConnectData,
+    ConnectStatus, DisconnectCommand, FabricsType, PropertyGet, PropertySet,
 };
 use iolab_nvme_spec::le::{U16, U32, U64};
 use iolab_nvme_spec::registers::Register;

@@ -7,7 +7,9 @@ mod property;
 pub mod tcp;
 
 pub use authentication::{AUTHENTICATION_PROTOCOL, AUTHENTICATION_SPECIFIC, AuthenticationCommand};
-pub use connect::{ConnectAnswer, ConnectCommand, ConnectData, ConnectStatus, DisconnectCommand, RESERVED_CONTROLLER_ID};
+pub use connect::{
+    ConnectAnswer, ConnectCommand, ConnectData, ConnectStatus, DisconnectCommand, RESERVED_CONTROLLER_ID,
+};
 pub use discovery::{DISCOVERY_NQN, DiscoveryEntry, DiscoveryHeader, SubsystemType, TransportType};
 pub use property::{PropertyGet, PropertySet};
 

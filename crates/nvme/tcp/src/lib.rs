@@ -14,6 +14,6 @@ mod target;
 
 pub use initiator::{Tcp, TcpQueue};
 pub use target::{
-    ConnectionStatistics, Counted, HostStatistics, LinkFault, LinkFaultError, LinkFaultKind, SocketLoop, TargetAuthentication,
-    TargetError, TargetOptions, TcpTarget,
+    ConnectionStatistics, Counted, HostStatistics, LinkFault, LinkFaultError, LinkFaultKind, SocketLoop,
+    TargetAuthentication, TargetError, TargetOptions, TcpTarget,
 };

@@ -234,10 +234,7 @@ enum Opened {
 
 /// The media, and for those in a file the state beside it, and whether that was there before.
 #[expect(clippy::type_complexity, reason = "two halves of one answer, taken apart at once")]
-fn open_media(
-    config: &Config,
-    opened: Option<Opened>,
-) -> Result<(Media, Option<(Arc<StateFile>, bool)>), ConfigError> {
+fn open_media(config: &Config, opened: Option<Opened>) -> Result<(Media, Option<(Arc<StateFile>, bool)>), ConfigError> {
     let file = match opened {
         Some(Opened::Store(store)) => return Ok((Media::Elsewhere(store), None)),
         Some(Opened::File(file)) => Some(file),

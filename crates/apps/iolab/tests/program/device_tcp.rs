@@ -149,11 +149,16 @@ fn a_device_of_the_driver_is_served_to_hosts() {
     let identify = lab.run(["nvme", "identify", &served.device("")]).ended(0, "").printed();
     assert!(identify.contains("16m (4096 blocks of 4096 bytes)"), "{identify}");
     let job = |filename: &str, rw: &str| {
-        format!("[a]\nioengine=nvme\nfilename={filename}\nrw={rw}\nbsrange=4k-512k\nsize=8M\niodepth=8\nbuffer_pattern=0x5a\n")
+        format!(
+            "[a]\nioengine=nvme\nfilename={filename}\nrw={rw}\nbsrange=4k-512k\nsize=8M\niodepth=8\nbuffer_pattern=0x5a\n"
+        )
     };
     lab.file("write.fio", job(&served.device(""), "randwrite"));
     lab.run(["run", "write.fio"]).ended(0, "");
-    lab.file("trim.fio", job(&served.device(""), "trim").replace("bsrange=4k-512k", "bs=64k").replace("size=8M", "size=1M"));
+    lab.file(
+        "trim.fio",
+        job(&served.device(""), "trim").replace("bsrange=4k-512k", "bs=64k").replace("size=8M", "size=1M"),
+    );
     lab.run(["run", "trim.fio"]).ended(0, "");
     // What came by the network is on the device below: zeroes where it was trimmed.
     for (offset, size, pattern) in [("1M", "7M", "0x5a"), ("0", "1M", "0x00")] {
@@ -182,7 +187,8 @@ fn hosts_prove_that_they_know_their_secret() {
     }
     let path = |file: &str| lab.path(file).display().to_string();
     let (host, own, other) = (path("host.key"), path("device.key"), path("other.key"));
-    let words = ["--null", "64M", "--listen", "tcp://127.0.0.1:0", "--dhchap-secret", &host, "--dhchap-ctrl-secret", &own];
+    let words =
+        ["--null", "64M", "--listen", "tcp://127.0.0.1:0", "--dhchap-secret", &host, "--dhchap-ctrl-secret", &own];
     let served = Served::start(&lab, &words);
     let device = |more: String| served.device(&more);
     lab.run(["nvme", "identify", &device(String::new())]).ended(3, "add dhchap_secret=FILE");
@@ -193,9 +199,10 @@ fn hosts_prove_that_they_know_their_secret() {
     lab.run(["nvme", "identify", &impostor]).ended(3, "has not proved who it is");
     let perf = ["perf", "-q", "4", "-w", "randread", "-d", "100", "--dhchap-key", &host, "-r", &device(String::new())];
     lab.run(perf).ended(0, "");
-    // A secret itself is refused, and not shown.
+    // A secret itself is refused.
     let text = std::fs::read_to_string(&host).unwrap();
-    let said = lab.run(["nvme", "identify", &device(format!(" dhchap_secret={}", text.trim()))]).ended(2, "names a file");
+    let said =
+        lab.run(["nvme", "identify", &device(format!(" dhchap_secret={}", text.trim()))]).ended(2, "names a file");
     assert!(!said.complained().contains(&text[12..30]));
     served.end();
 }

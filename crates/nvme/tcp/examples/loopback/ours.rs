@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use iolab_clock::Clock;
 use iolab_memory::SharedBytes;
+use iolab_nvme_association::TargetAddress;
 use iolab_nvme_driver::{Controller, ControllerOptions, DataWindow, Namespace, QueueOptions, QueuePair, Submit};
 use iolab_nvme_fabrics::QualifiedName;
-use iolab_nvme_association::TargetAddress;
 use iolab_nvme_tcp::{SocketLoop, TargetOptions, Tcp, TcpTarget};
 use iolab_virtual_ssd::{Config, Subsystem};
 

@@ -3,9 +3,7 @@
 use iolab_nvme_association::{Association, authenticate_if_wanted, succeeded};
 use iolab_nvme_authentication::AuthenticationLine;
 use iolab_nvme_driver::DriverError;
-use iolab_nvme_fabrics::{
-    DataRange, Framing, Pdu, authentication_receive, authentication_send,
-};
+use iolab_nvme_fabrics::{DataRange, Framing, Pdu, authentication_receive, authentication_send};
 use iolab_nvme_spec::fabrics::ConnectAnswer;
 
 use super::wire::{Wire, unexpected};

@@ -7,9 +7,9 @@ use std::time::Duration;
 use iolab_nvme_association::{Association, refused};
 use iolab_nvme_driver::DriverError;
 use iolab_nvme_fabrics::{Connect, DataRange, Framing, Pdu, PduError, Sender, connect_data, connect_entry};
+use iolab_nvme_spec::CompletionEntry;
 use iolab_nvme_spec::fabrics::tcp::IcResp;
 use iolab_nvme_spec::fabrics::{ConnectAnswer, ConnectStatus, RESERVED_CONTROLLER_ID};
-use iolab_nvme_spec::CompletionEntry;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::inbox::{Found, Inbox};
@@ -140,7 +140,11 @@ impl Wire {
     }
 
     /// Sends what waits, and waits until a PDU is in the inbox with all of its data.
-    pub(super) fn await_whole(&mut self, link: &Association, deadline_ns: u64) -> Result<(Pdu, DataRange), DriverError> {
+    pub(super) fn await_whole(
+        &mut self,
+        link: &Association,
+        deadline_ns: u64,
+    ) -> Result<(Pdu, DataRange), DriverError> {
         loop {
             self.out.send(&self.socket).map_err(|error| broken("sending", &error))?;
             match self.framing.next(self.inbox.unread(), Sender::Controller) {

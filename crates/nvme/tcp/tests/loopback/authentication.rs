@@ -6,13 +6,13 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use iolab_clock::Clock;
+use iolab_nvme_association::{TargetAddress, discover};
 use iolab_nvme_authentication::{DhGroup, HashFunction, HostSecrets, Preferences, Secret};
 use iolab_nvme_driver::{CommandOutcome, Connection, DriverError};
 use iolab_nvme_fabrics::{Digests, Framing, Pdu, Sender, authentication_receive, authentication_send, property_get};
 use iolab_nvme_spec::fabrics::{ConnectAnswer, ConnectStatus};
 use iolab_nvme_spec::registers::Register;
 use iolab_nvme_spec::{CompletionEntry, Status, SubmissionEntry};
-use iolab_nvme_association::{TargetAddress, discover};
 use iolab_nvme_tcp::{SocketLoop, TargetAuthentication, TargetOptions, Tcp, TcpTarget};
 
 use crate::hostile::opening;
@@ -111,7 +111,8 @@ fn a_target_that_cannot_prove_who_it_is_is_not_used() {
 
 #[test]
 fn hosts_without_a_secret_of_their_own_have_the_one_of_all_others() {
-    let authentication = TargetAuthentication { of_others: Some(secrets(5, None)), ..of_host(secrets(1, None), DhGroup::Null) };
+    let authentication =
+        TargetAuthentication { of_others: Some(secrets(5, None)), ..of_host(secrets(1, None), DhGroup::Null) };
     let target = serving(authentication, SocketLoop::Auto);
     let mut other = host(&target, Some(secrets(5, None)));
     other.host = name("other");

@@ -4,10 +4,10 @@ use std::io::Read;
 use std::net::TcpStream;
 
 use iolab_clock::Clock;
+use iolab_nvme_association::{TargetAddress, discover};
 use iolab_nvme_driver::{CommandOutcome, DriverError};
 use iolab_nvme_fabrics::Digests;
 use iolab_nvme_spec::fabrics::{SubsystemType, TransportType};
-use iolab_nvme_association::{TargetAddress, discover};
 use iolab_nvme_tcp::{TargetOptions, Tcp};
 
 use crate::rig::{Rig, address, connect, drive, name, options, serve};

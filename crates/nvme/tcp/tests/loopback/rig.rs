@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use iolab_clock::Clock;
 use iolab_memory::SharedBytes;
+use iolab_nvme_association::TargetAddress;
 use iolab_nvme_driver::{
     CommandOutcome, Completion, Controller, ControllerOptions, DataWindow, DriverError, Namespace, QueueOptions,
     QueuePair, Submit,
 };
 use iolab_nvme_fabrics::{Digests, QualifiedName};
-use iolab_nvme_association::TargetAddress;
 use iolab_nvme_tcp::{TargetOptions, Tcp, TcpTarget};
 use iolab_virtual_ssd::{Config, Subsystem};
 

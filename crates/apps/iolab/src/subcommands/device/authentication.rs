@@ -16,7 +16,9 @@ pub(super) fn authentication(arguments: &AuthenticationArguments) -> Result<Opti
     if dhchap_secret.is_none() && dhchap_hosts.is_none() {
         return match dhchap_hash.is_empty() && dhchap_dhgroup.is_empty() {
             true => Ok(None),
-            false => Err("--dhchap-hash and --dhchap-dhgroup need secrets: --dhchap-secret or --dhchap-hosts".to_owned()),
+            false => {
+                Err("--dhchap-hash and --dhchap-dhgroup need secrets: --dhchap-secret or --dhchap-hosts".to_owned())
+            }
         };
     }
     let mut wanted = TargetAuthentication::default();

@@ -67,12 +67,14 @@ fn described(arguments: &ServeArguments) -> Result<(String, Config), ExitFailure
         (Some(name), ..) => (name.clone(), Catalogue::of_user()?.find(name)?.parameters),
         (None, Some(size), _) => ("null".to_owned(), vec![pair("size", size.clone()), pair("media", "null".into())]),
         (None, None, Some(target)) if is_device(&target) => {
-            let (bytes, block) = device_size(&target).map_err(|error| ExitFailure::failed(format!("iolab: {error}")))?;
+            let (bytes, block) =
+                device_size(&target).map_err(|error| ExitFailure::failed(format!("iolab: {error}")))?;
             let stem = target.rsplit('/').next().unwrap_or_default().split(' ').next().unwrap_or_default();
             let name = if target.contains("trtype") { "device" } else { stem };
             // Drives count in pages.
             let bytes = bytes / 4096 * 4096;
-            let of_device = [("size", bytes.to_string()), ("lba", block.to_string()), ("media", format!("device:{target}"))];
+            let of_device =
+                [("size", bytes.to_string()), ("lba", block.to_string()), ("media", format!("device:{target}"))];
             (name.to_owned(), of_device.map(|(key, value)| pair(key, value)).to_vec())
         }
         (None, None, Some(target)) => {
@@ -87,7 +89,9 @@ fn described(arguments: &ServeArguments) -> Result<(String, Config), ExitFailure
             let stem = path.file_stem().map_or("file".into(), |stem| stem.to_string_lossy().into_owned());
             (stem, vec![pair("size", bytes.to_string()), pair("media", format!("file:{}", path.display()))])
         }
-        (None, None, None) => return Err(ExitFailure::mistake("iolab: name a device, or use --null, --file or --device")),
+        (None, None, None) => {
+            return Err(ExitFailure::mistake("iolab: name a device, or use --null, --file or --device"));
+        }
     };
     let of_device = arguments.fault.iter().filter(|fault| !LinkFault::is_meant(fault));
     pairs.extend(of_device.map(|fault| pair("fault", fault.clone())));

@@ -19,7 +19,9 @@ pub(super) fn make(
     let mistake = |what: String| ExitFailure::mistake(format!("iolab: {what}"));
     let transform = HashFunction::of_identifier(hmac);
     let bytes = match given {
-        Some(digits) => of_hex(digits).ok_or_else(|| mistake("--secret takes pairs of hexadecimal digits".to_owned()))?,
+        Some(digits) => {
+            of_hex(digits).ok_or_else(|| mistake("--secret takes pairs of hexadecimal digits".to_owned()))?
+        }
         None => {
             let length = key_length.unwrap_or_else(|| transform.map_or(32, HashFunction::bytes));
             random(length.min(64)).map_err(|error| ExitFailure::failed(format!("iolab: no randomness: {error}")))?
