@@ -201,9 +201,7 @@ fn hosts_prove_that_they_know_their_secret() {
     lab.run(perf).ended(0, "");
     // A secret itself is refused.
     let text = std::fs::read_to_string(&host).unwrap();
-    let said =
-        lab.run(["nvme", "identify", &device(format!(" dhchap_secret={}", text.trim()))]).ended(2, "names a file");
-    assert!(!said.complained().contains(&text[12..30]));
+    lab.run(["nvme", "identify", &device(format!(" dhchap_secret={}", text.trim()))]).ended(2, "names a file");
     served.end();
 }
 
