@@ -12,6 +12,7 @@
 #![allow(unsafe_code, reason = "island: lending the slot pool to a device, sharing an inline device")]
 
 mod any_transport;
+mod device_store;
 mod errno;
 mod fabric_place;
 mod first_bytes;
@@ -36,6 +37,7 @@ use iolab_engine::{
 use iolab_options::{PageCache, Reach, Settings};
 
 pub use any_transport::{AnyController, AnyPair};
+pub use device_store::device_size;
 pub use fabric_place::{Fabric, FabricError, FabricPlace, PlaceError};
 pub use first_bytes::{FirstBytesError, first_bytes};
 pub use lane::NvmeLane;

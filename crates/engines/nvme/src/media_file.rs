@@ -13,11 +13,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use iolab_guard::{Identity, LayoutMark, layout_mark, mark_layout};
-use iolab_virtual_ssd::{Config, ConfigError, Subsystem, data_made_for, state_path};
+use iolab_virtual_ssd::{Config, ConfigError, MediaKind, Subsystem, data_made_for, state_path};
 use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 
-use crate::media_guard::{Objection, judge};
+use crate::device_store::drive_on;
+use crate::media_guard::{Objection, judge, judge_device};
 
 /// A file cannot hold the data of a device, or not be removed with it.
 #[derive(Debug, thiserror::Error)]
@@ -61,6 +62,9 @@ struct MediaFile {
 /// # Errors
 /// A file that may not be used, and whatever is wrong with the description.
 pub fn make_drive(config: Config) -> Result<Arc<Subsystem>, DriveError> {
+    if let MediaKind::Device(name) = &config.media {
+        return drive_on(&name.clone(), config);
+    }
     let Some(path) = config.media_file().map(Path::to_owned) else { return Ok(Subsystem::new(config)?) };
     let MediaFile { file, is_made } = open(&path)?;
     let made = file.metadata().ok().map(|metadata| Identity::of(&metadata)).filter(|_| is_made);
@@ -152,7 +156,21 @@ fn open_there(path: &Path, write: bool) -> io::Result<File> {
 }
 
 fn admit(file: &File, path: &Path) -> Result<(), MediaError> {
-    match judge(file, path) {
+    admit_judged(judge(file, path), file, path)
+}
+
+/// Whether a block device may hold data.
+pub(crate) fn admit_device(file: &File, path: &Path) -> Result<(), MediaError> {
+    admit_judged(judge_device(file, path), file, path)
+}
+
+/// Whether the user allows what stands by this name to be overwritten, be it a path or not.
+pub(crate) fn is_allowed_path(name: &Path) -> bool {
+    ALLOWED.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|allowed| allowed == name)
+}
+
+fn admit_judged(judged: Result<(), Objection>, file: &File, path: &Path) -> Result<(), MediaError> {
+    match judged {
         Ok(()) => Ok(()),
         Err(Objection::Foreign(_)) if is_allowed(file) => Ok(()),
         Err(Objection::Foreign(why)) => Err(refused(
@@ -171,7 +189,7 @@ fn is_allowed(file: &File) -> bool {
 }
 
 /// Keeps other processes of iolab away as long as the file is open.
-fn lock(file: &File, path: &Path) -> Result<(), MediaError> {
+pub(crate) fn lock(file: &File, path: &Path) -> Result<(), MediaError> {
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
         Err(Errno::WOULDBLOCK) => Err(refused(
             path,

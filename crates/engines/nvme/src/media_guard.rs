@@ -4,9 +4,10 @@
 //! as a mark. Deliberately not here: opening it, and what the user allows.
 
 use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
-use iolab_guard::{Danger, Guard, GuardRules, GuardedPath, PathChange};
+use iolab_guard::{Danger, Guard, GuardRules, GuardedPath, PathChange, SIGNATURE_BYTES, signatures};
 use iolab_virtual_ssd::{is_state, state_path};
 
 /// Why a file is refused.
@@ -29,6 +30,22 @@ pub(crate) fn judge(file: &File, path: &Path) -> Result<(), Objection> {
         }
         Err(error) => return Err(Objection::InUse(format!("cannot examine it: {error}"))),
     }
+    judge_use(file, path)
+}
+
+/// The same of a block device, where a file system or partitions are what would be lost.
+pub(crate) fn judge_device(file: &File, path: &Path) -> Result<(), Objection> {
+    judge_use(file, path)?;
+    let mut start = Vec::with_capacity(SIGNATURE_BYTES);
+    let read = file.take(SIGNATURE_BYTES as u64).read_to_end(&mut start);
+    read.map_err(|error| Objection::InUse(format!("cannot examine it: {error}")))?;
+    match signatures(&start) {
+        found if found.is_empty() => Ok(()),
+        found => Err(Objection::Foreign(format!("it holds {}", found.join(" and ")))),
+    }
+}
+
+fn judge_use(file: &File, path: &Path) -> Result<(), Objection> {
     let guard = Guard::live(GuardRules::default());
     for hazard in guard.hazards_of(&GuardedPath::named(path), &PathChange::OVERWRITES, file) {
         match hazard.danger {

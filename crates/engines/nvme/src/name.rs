@@ -134,7 +134,7 @@ impl DeviceName {
             take(key);
         }
         let transport_name = transport.to_ascii_uppercase();
-        if transport_name != "TCP" {
+        if !matches!(transport_name.as_str(), "TCP" | "RDMA") {
             // A port means something only on a network.
             take("trsvcid");
         }

@@ -12,7 +12,7 @@ macro_rules! places {
 
 fn main() -> std::io::Result<()> {
     let mut lines = Vec::new();
-    places!(lines, Context, "ibv_context": ops as "ops", ops.poll_cq as "ops.poll_cq", ops.req_notify_cq as "ops.req_notify_cq",
+    places!(lines, VerbsContext, "ibv_context": ops as "ops", ops.poll_cq as "ops.poll_cq", ops.req_notify_cq as "ops.req_notify_cq",
         ops.post_send as "ops.post_send", ops.post_recv as "ops.post_recv");
     places!(lines, Cq, "ibv_cq": context as "context");
     places!(lines, Qp, "ibv_qp": context as "context");

@@ -24,7 +24,7 @@ pub struct ContextOps {
 /// An open adapter.
 #[repr(C)]
 #[derive(Debug)]
-pub struct Context {
+pub struct VerbsContext {
     pub device: *mut c_void,
     pub ops: ContextOps,
 }
@@ -33,28 +33,28 @@ pub struct Context {
 #[repr(C)]
 #[derive(Debug)]
 pub struct Cq {
-    pub context: *mut Context,
+    pub context: *mut VerbsContext,
 }
 
 /// A queue pair.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Qp {
-    pub context: *mut Context,
+    pub context: *mut VerbsContext,
 }
 
 /// A protection domain.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Pd {
-    pub context: *mut Context,
+    pub context: *mut VerbsContext,
 }
 
 /// What tells of completions by a file descriptor.
 #[repr(C)]
 #[derive(Debug)]
 pub struct CompChannel {
-    pub context: *mut Context,
+    pub context: *mut VerbsContext,
     pub fd: c_int,
 }
 
@@ -62,7 +62,7 @@ pub struct CompChannel {
 #[repr(C)]
 #[derive(Debug)]
 pub struct Mr {
-    pub context: *mut Context,
+    pub context: *mut VerbsContext,
     pub pd: *mut Pd,
     pub addr: *mut c_void,
     pub length: usize,
@@ -178,7 +178,7 @@ pub struct DeviceAttr {
 #[repr(C)]
 #[derive(Debug)]
 pub struct CmId {
-    pub verbs: *mut Context,
+    pub verbs: *mut VerbsContext,
     pub channel: *mut EventChannel,
     pub context: *mut c_void,
     pub qp: *mut Qp,

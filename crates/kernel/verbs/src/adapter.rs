@@ -9,7 +9,7 @@ use std::time::Duration;
 use iolab_memory::{MappingAccess, SharedBytes};
 
 use crate::abi::{
-    Context, DeviceAttr, IBV_ACCESS_LOCAL_WRITE, IBV_ACCESS_REMOTE_READ, IBV_ACCESS_REMOTE_WRITE, Mr, Pd,
+    DeviceAttr, IBV_ACCESS_LOCAL_WRITE, IBV_ACCESS_REMOTE_READ, IBV_ACCESS_REMOTE_WRITE, Mr, Pd, VerbsContext,
 };
 use crate::error::VerbsError;
 use crate::event::Identifier;
@@ -44,7 +44,7 @@ impl Open {
         self.anchor.libraries
     }
 
-    pub(crate) fn context(&self) -> *mut Context {
+    pub(crate) fn context(&self) -> *mut VerbsContext {
         self.anchor.context()
     }
 }

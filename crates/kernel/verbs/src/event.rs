@@ -9,7 +9,7 @@ use std::time::Duration;
 use iolab_clock::Clock;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::abi::{CmEvent, CmId, Context, EventChannel, RDMA_PS_TCP, cm_event};
+use crate::abi::{CmEvent, CmId, EventChannel, RDMA_PS_TCP, VerbsContext, cm_event};
 use crate::error::VerbsError;
 use crate::library::Libraries;
 
@@ -125,7 +125,7 @@ impl Identifier {
     }
 
     /// The open adapter.
-    pub(crate) fn context(&self) -> *mut Context {
+    pub(crate) fn context(&self) -> *mut VerbsContext {
         // SAFETY: an identifier of this library, from rdma_create_id on.
         unsafe { (*self.id).verbs }
     }

@@ -19,6 +19,7 @@
 
 pub mod abi;
 mod adapter;
+mod completions;
 mod endpoint;
 mod error;
 mod event;

@@ -4,7 +4,9 @@
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::OnceLock;
 
-use crate::abi::{CmEvent, CmId, CompChannel, ConnParam, Context, Cq, DeviceAttr, EventChannel, Mr, Pd, QpInitAttr};
+use crate::abi::{
+    CmEvent, CmId, CompChannel, ConnParam, Cq, DeviceAttr, EventChannel, Mr, Pd, QpInitAttr, VerbsContext,
+};
 use crate::error::VerbsError;
 
 macro_rules! functions {
@@ -49,17 +51,17 @@ macro_rules! functions {
 
 functions! {
     Verbs, "Functions of `libibverbs`.", "libibverbs.so.1":
-    ibv_alloc_pd: fn(*mut Context) -> *mut Pd;
+    ibv_alloc_pd: fn(*mut VerbsContext) -> *mut Pd;
     ibv_dealloc_pd: fn(*mut Pd) -> c_int;
     ibv_reg_mr: fn(*mut Pd, *mut c_void, usize, c_int) -> *mut Mr;
     ibv_dereg_mr: fn(*mut Mr) -> c_int;
-    ibv_create_comp_channel: fn(*mut Context) -> *mut CompChannel;
+    ibv_create_comp_channel: fn(*mut VerbsContext) -> *mut CompChannel;
     ibv_destroy_comp_channel: fn(*mut CompChannel) -> c_int;
-    ibv_create_cq: fn(*mut Context, c_int, *mut c_void, *mut CompChannel, c_int) -> *mut Cq;
+    ibv_create_cq: fn(*mut VerbsContext, c_int, *mut c_void, *mut CompChannel, c_int) -> *mut Cq;
     ibv_destroy_cq: fn(*mut Cq) -> c_int;
     ibv_get_cq_event: fn(*mut CompChannel, *mut *mut Cq, *mut *mut c_void) -> c_int;
     ibv_ack_cq_events: fn(*mut Cq, c_uint);
-    ibv_query_device: fn(*mut Context, *mut DeviceAttr) -> c_int;
+    ibv_query_device: fn(*mut VerbsContext, *mut DeviceAttr) -> c_int;
     ibv_wc_status_str: fn(c_uint) -> *const c_char;
 }
 

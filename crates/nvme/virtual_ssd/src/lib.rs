@@ -64,7 +64,7 @@ pub use data_window::{DataDirection, DataWindow, Unreachable};
 pub use fault::{Fault, FaultError, FaultKind, FaultOperation, PlannedFaults, Stripe};
 pub use health::HealthTotals;
 pub use io::{ExecutionStep, IoExecutor};
-pub use media::{HugePages, MediaKind, MemoryPages};
+pub use media::{BlockStore, HugePages, MediaKind, MemoryPages};
 #[doc(hidden)]
 pub use pcie::hostile;
 pub use pcie::{

@@ -1,4 +1,4 @@
-//! Where the blocks are: memory, a file, or nowhere.
+//! Where the blocks are: memory, a file, another device, or nowhere.
 //!
 //! Guarantees: an access outside the media is an error, never a panic; memory that was never
 //! written or was discarded reads as zeroes and costs nothing. A file keeps its contents beyond the
@@ -15,17 +15,20 @@
 //! Deliberately not here: blocks, namespaces and time, and which files may be used (whoever opens
 //! them knows).
 
+mod elsewhere;
 mod pages;
 mod write_cache;
 
 use std::fs::File;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use iolab_memory::{Lost, MappingAccess, SharedBytes};
 use iolab_nvme_spec::Status;
 use rustix::fs::{FallocateFlags, fallocate};
 
+pub use elsewhere::BlockStore;
 pub use pages::{HugePages, MemoryPages};
 
 use write_cache::WriteCache;
@@ -44,6 +47,8 @@ pub enum MediaKind {
     Null,
     /// A sparse file.
     File(PathBuf),
+    /// Another device, by the name under which it is opened for this.
+    Device(String),
 }
 
 /// What holds the blocks.
@@ -51,6 +56,7 @@ pub enum MediaKind {
 pub(crate) enum Media {
     Null,
     Bytes { bytes: SharedBytes, file: Option<Backing> },
+    Elsewhere(Arc<dyn BlockStore>),
 }
 
 /// `TMPFS_MAGIC` of statfs(2).
@@ -151,6 +157,8 @@ impl Media {
         let length = usize::try_from(bytes).map_err(|_| ConfigError::TooLarge { bytes })?;
         match kind {
             MediaKind::Null => Ok(Media::Null),
+            // It is opened before, and given to the drive as it is.
+            MediaKind::Device(_) => Err(ConfigError::Unopened),
             MediaKind::Memory => {
                 let memory = pages
                     .take(length)
@@ -196,7 +204,9 @@ impl Media {
     /// Copies to the host as much as its window has.
     #[inline]
     fn copy_to_host<D: DataWindow>(&self, offset: u64, data: &mut D) -> Result<(), CopyError> {
-        let Media::Bytes { bytes, file } = self else { return Ok(()) };
+        let Media::Bytes { bytes, file } = self else {
+            return self.elsewhere(|store| elsewhere::copy_to_host(store, offset, data));
+        };
         let total = data.len();
         let mut at = window(bytes, offset, total)?;
         let source = readable(file, at, total)?;
@@ -213,7 +223,9 @@ impl Media {
     /// Copies from the host as much as its window has.
     #[inline]
     fn copy_from_host<D: DataWindow>(&self, offset: u64, data: &mut D, through: bool) -> Result<(), CopyError> {
-        let Media::Bytes { bytes, file } = self else { return Ok(()) };
+        let Media::Bytes { bytes, file } = self else {
+            return self.elsewhere(|store| elsewhere::copy_from_host(store, offset, data));
+        };
         let total = data.len();
         let at = window(bytes, offset, total)?;
         let _room = claim(file, at, total)?;
@@ -233,6 +245,7 @@ impl Media {
     pub(crate) fn read(&self, offset: u64, to: &mut [u8]) -> Result<(), CopyError> {
         match self {
             Media::Null => to.fill(0),
+            Media::Elsewhere(store) => elsewhere::read(&**store, offset, to)?,
             Media::Bytes { bytes, file } => {
                 let at = window(bytes, offset, to.len())?;
                 match readable(file, at, to.len())? {
@@ -246,7 +259,10 @@ impl Media {
 
     /// Copies `length` bytes within the media.
     pub(crate) fn copy_within(&self, from: u64, to: u64, length: u64) -> Result<(), CopyError> {
-        let Media::Bytes { bytes, file } = self else { return Ok(()) };
+        let Media::Bytes { bytes, file } = self else {
+            let length = usize::try_from(length).map_err(|_| CopyError::Media)?;
+            return self.elsewhere(|store| elsewhere::copy_within(store, from, to, length));
+        };
         let length = usize::try_from(length).map_err(|_| CopyError::Media)?;
         let (from, to) = (window(bytes, from, length)?, window(bytes, to, length)?);
         let source = readable(file, from, length)?;
@@ -264,7 +280,9 @@ impl Media {
 
     /// Makes `length` bytes read as zeroes, giving their pages back where that is possible.
     pub(crate) fn discard(&self, offset: u64, length: u64) -> Result<(), CopyError> {
-        let Media::Bytes { bytes, file } = self else { return Ok(()) };
+        let Media::Bytes { bytes, file } = self else {
+            return self.elsewhere(|store| elsewhere::discard(store, offset, length));
+        };
         let length = usize::try_from(length).map_err(|_| CopyError::Media)?;
         let offset = window(bytes, offset, length)?;
         match file {
@@ -289,6 +307,16 @@ impl Media {
             }
             // fdatasync(2) also writes the pages that were changed through a mapping.
             Media::Bytes { file: Some(backing), .. } => backing.file.sync_data().map_err(|_| CopyError::Media),
+            Media::Elsewhere(store) => elsewhere::flush(&**store),
+            _ => Ok(()),
+        }
+    }
+
+    /// Does it with the other device; nothing where nothing is kept.
+    #[cold]
+    fn elsewhere(&self, work: impl FnOnce(&dyn BlockStore) -> Result<(), CopyError>) -> Result<(), CopyError> {
+        match self {
+            Media::Elsewhere(store) => work(&**store),
             _ => Ok(()),
         }
     }

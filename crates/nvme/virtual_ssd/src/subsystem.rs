@@ -17,7 +17,7 @@ use crate::config::{Age, Config, ConfigError};
 use crate::controller_record::{ControllerRecord, Notice};
 use crate::fault::{Fault, FaultKind, FaultPoint, FaultState, PlannedFaults, Subject};
 use crate::health::{Health, HealthTotals};
-use crate::media::{CopyError, Media, MediaKind};
+use crate::media::{BlockStore, CopyError, Media, MediaKind};
 use crate::namespace::{MOST_CONTROLLERS, Namespace};
 use crate::state_file::{self, Origin, StateFile};
 use crate::timing::Timing;
@@ -46,12 +46,18 @@ impl Subsystem {
     /// Makes the drive that `config` describes, with its data in `file`: the one that its media
     /// names, opened for reading and writing by somebody who knows that it may be used.
     pub fn with_file(config: Config, file: File) -> Result<Arc<Subsystem>, ConfigError> {
-        Subsystem::make(config, Some(file))
+        Subsystem::make(config, Some(Opened::File(file)))
     }
 
-    fn make(config: Config, file: Option<File>) -> Result<Arc<Subsystem>, ConfigError> {
+    /// Makes the drive that `config` describes, with its data on another device, opened by somebody
+    /// who knows that it may be used.
+    pub fn with_store(config: Config, store: Arc<dyn BlockStore>) -> Result<Arc<Subsystem>, ConfigError> {
+        Subsystem::make(config, Some(Opened::Store(store)))
+    }
+
+    fn make(config: Config, opened: Option<Opened>) -> Result<Arc<Subsystem>, ConfigError> {
         config.check()?;
-        let (media, state) = open_media(&config, file)?;
+        let (media, state) = open_media(&config, opened)?;
         let shift = config.lba_shift();
         let namespace = |position: u32| {
             let zones = config.zones.map(|layout| {
@@ -220,9 +226,20 @@ impl Subsystem {
     }
 }
 
+/// What holds the data, opened by somebody else.
+enum Opened {
+    File(File),
+    Store(Arc<dyn BlockStore>),
+}
+
 /// The media, and for those in a file the state beside it, and whether that was there before.
 #[expect(clippy::type_complexity, reason = "two halves of one answer, taken apart at once")]
-fn open_media(config: &Config, file: Option<File>) -> Result<(Media, Option<(Arc<StateFile>, bool)>), ConfigError> {
+fn open_media(config: &Config, opened: Option<Opened>) -> Result<(Media, Option<(Arc<StateFile>, bool)>), ConfigError> {
+    let file = match opened {
+        Some(Opened::Store(store)) => return Ok((Media::Elsewhere(store), None)),
+        Some(Opened::File(file)) => Some(file),
+        None => None,
+    };
     let MediaKind::File(path) = &config.media else {
         return Ok((Media::open(&config.media, None, config.media_bytes(), config.memory, None)?, None));
     };

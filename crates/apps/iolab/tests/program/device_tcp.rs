@@ -136,3 +136,93 @@ fn a_file_is_served_as_it_is() {
     let bytes = std::fs::read(&path).unwrap();
     assert!(bytes[..1 << 20].iter().all(|byte| *byte == 0x5a) && bytes[1 << 20..].iter().all(|byte| *byte == 7));
 }
+
+#[test]
+fn a_device_of_the_driver_is_served_to_hosts() {
+    let lab = Lab::new();
+    let name = format!("test-through-{}", std::process::id());
+    lab.run(["device", "create", &name, "--size", "16M", "--model", "ideal", "lba=4096"]).ended(0, "");
+    let below = lab.start(["device", "serve", &name]);
+    below.until(|server| server.printed().contains("Press Ctrl-C"));
+    let device = format!("trtype=VIRT traddr={name}");
+    let served = Served::start(&lab, &["--device", &device, "--listen", "tcp://127.0.0.1:0"]);
+    let identify = lab.run(["nvme", "identify", &served.device("")]).ended(0, "").printed();
+    assert!(identify.contains("16m (4096 blocks of 4096 bytes)"), "{identify}");
+    let job = |filename: &str, rw: &str| {
+        format!(
+            "[a]\nioengine=nvme\nfilename={filename}\nrw={rw}\nbsrange=4k-512k\nsize=8M\niodepth=8\nbuffer_pattern=0x5a\n"
+        )
+    };
+    lab.file("write.fio", job(&served.device(""), "randwrite"));
+    lab.run(["run", "write.fio"]).ended(0, "");
+    lab.file(
+        "trim.fio",
+        job(&served.device(""), "trim").replace("bsrange=4k-512k", "bs=64k").replace("size=8M", "size=1M"),
+    );
+    lab.run(["run", "trim.fio"]).ended(0, "");
+    // What came by the network is on the device below: zeroes where it was trimmed.
+    for (offset, size, pattern) in [("1M", "7M", "0x5a"), ("0", "1M", "0x00")] {
+        let read = format!(
+            "[v]\nioengine=nvme\nfilename={device}\nrw=read\nbs=64k\noffset={offset}\nsize={size}\nverify=pattern\n\
+             verify_pattern={pattern}\nverify_only=1\n"
+        );
+        lab.file("verify.fio", read);
+        lab.run(["run", "verify.fio"]).ended(0, "");
+    }
+    served.end();
+    below.signal(SIGINT);
+    below.finish().ended(0, "");
+    lab.run(["device", "destroy", &name]).ended(0, "");
+    lab.run(["device", "serve", "--device", "trtype=VIRT size=1M", "--listen", "tcp://127.0.0.1:0"])
+        .ended(1, "inside this process");
+}
+
+#[test]
+fn hosts_prove_that_they_know_their_secret() {
+    let lab = Lab::new();
+    for (file, hmac) in [("host.key", "1"), ("device.key", "3"), ("other.key", "0")] {
+        let path = lab.path(file).display().to_string();
+        lab.run(["nvme", "gen-dhchap-key", "--hmac", hmac, "--output", &path]).ended(0, "");
+        lab.run(["nvme", "gen-dhchap-key", "--output", &path]).ended(1, "exists");
+    }
+    let path = |file: &str| lab.path(file).display().to_string();
+    let (host, own, other) = (path("host.key"), path("device.key"), path("other.key"));
+    let words =
+        ["--null", "64M", "--listen", "tcp://127.0.0.1:0", "--dhchap-secret", &host, "--dhchap-ctrl-secret", &own];
+    let served = Served::start(&lab, &words);
+    let device = |more: String| served.device(&more);
+    lab.run(["nvme", "identify", &device(String::new())]).ended(3, "add dhchap_secret=FILE");
+    lab.run(["nvme", "identify", &device(format!(" dhchap_secret={other}"))]).ended(3, "the secret does not match");
+    let mutual = device(format!(" dhchap_secret={host} dhchap_ctrl_secret={own}"));
+    lab.run(["nvme", "identify", &mutual]).ended(0, "");
+    let impostor = device(format!(" dhchap_secret={host} dhchap_ctrl_secret={other}"));
+    lab.run(["nvme", "identify", &impostor]).ended(3, "has not proved who it is");
+    let perf = ["perf", "-q", "4", "-w", "randread", "-d", "100", "--dhchap-key", &host, "-r", &device(String::new())];
+    lab.run(perf).ended(0, "");
+    // A secret itself is refused.
+    let text = std::fs::read_to_string(&host).unwrap();
+    lab.run(["nvme", "identify", &device(format!(" dhchap_secret={}", text.trim()))]).ended(2, "names a file");
+    served.end();
+}
+
+#[test]
+fn jobs_of_spdk_reach_a_device_by_an_attached_controller() {
+    let lab = Lab::new();
+    let path = lab.path("disk.img");
+    std::fs::write(&path, vec![0; 4 << 20]).unwrap();
+    let file = path.display().to_string();
+    let served = Served::start(&lab, &["--file", &file, "--listen", "tcp://127.0.0.1:0", "--allow-destroy", &file]);
+    let attach = format!(
+        r#"{{"method": "bdev_nvme_attach_controller", "params": {{"name": "Nvme0", "trtype": "TCP", "adrfam": "IPv4",
+            "traddr": "127.0.0.1", "trsvcid": "{}", "subnqn": "{}"}}}}"#,
+        served.port, served.subsystem
+    );
+    lab.file("bdev.json", format!(r#"{{"subsystems": [{{"subsystem": "bdev", "config": [{attach}]}}]}}"#));
+    let job = "[a]\nioengine=spdk_bdev\nspdk_conf=bdev.json\nfilename=Nvme0n1\nthread=1\nrw=randwrite\nbsrange=4k-64k\nsize=1M\n\
+        iodepth=8\nbuffer_pattern=0x5a\n";
+    lab.file("spdk.fio", job.to_owned());
+    lab.run(["run", "spdk.fio"]).ended(0, "");
+    served.end();
+    let bytes = std::fs::read(&path).unwrap();
+    assert!(bytes[..1 << 20].iter().all(|byte| *byte == 0x5a) && bytes[1 << 20..].iter().all(|byte| *byte == 0));
+}

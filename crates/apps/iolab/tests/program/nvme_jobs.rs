@@ -114,7 +114,7 @@ fn what_the_device_cannot_do_is_refused_before_the_run() {
         (job("trtype=VIRT model=idael", "bs=4k"), "ideal"),
         (job("trtype=VIRT siez=1G", "bs=4k"), "did you mean `size`?"),
         (job("trtype=VIRT size=64M ns=2", "bs=4k"), "its namespaces are 1"),
-        (job("trtype=RDMA traddr=1.2.3.4", "bs=4k"), "unknown transport trtype=RDMA"),
+        (job("trtype=FC traddr=1.2.3.4", "bs=4k"), "unknown transport trtype=FC"),
         (job("trtype=PCIe traddr=zz", "bs=4k"), "is not a PCI address"),
         (job("disk", "bs=4k"), "is not KEY=VALUE"),
         ("[a]\nioengine=nvme\nrw=read\nsize=1M\n".to_owned(), "needs the name of a device"),

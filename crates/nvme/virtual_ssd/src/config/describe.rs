@@ -49,7 +49,7 @@ impl Config {
     pub fn media_file(&self) -> Option<&Path> {
         match &self.media {
             MediaKind::File(path) => Some(path),
-            MediaKind::Memory | MediaKind::Null => None,
+            MediaKind::Memory | MediaKind::Null | MediaKind::Device(_) => None,
         }
     }
 
@@ -60,6 +60,7 @@ impl Config {
             MediaKind::Memory => "ram".to_owned(),
             MediaKind::Null => "null".to_owned(),
             MediaKind::File(path) => format!("file:{}", path.display()),
+            MediaKind::Device(name) => format!("device:{name}"),
         };
         let mut all = vec![
             ("size", self.size_bytes.to_string(), "bytes"),

@@ -57,8 +57,8 @@ pub const KEYS: &[Key] = &[
     },
     Key {
         name: "media",
-        values: "ram|null|file:PATH",
-        help: "where data is stored",
+        values: "ram|null|file:PATH|device:NAME",
+        help: "where data is stored: device: a block device, or an NVMe device as in job files",
         set: |config, key, text| {
             config.media = media(key, text)?;
             Ok(())
@@ -309,10 +309,11 @@ fn yes_no(key: &'static str, text: &str) -> Result<bool, ConfigError> {
 
 fn media(key: &'static str, text: &str) -> Result<MediaKind, ConfigError> {
     match text.split_once(':') {
+        Some(("device", name)) if !name.is_empty() => Ok(MediaKind::Device(name.to_owned())),
         Some(("file", path)) if !path.is_empty() => Ok(MediaKind::File(path.into())),
         None if text == "ram" => Ok(MediaKind::Memory),
         None if text == "null" => Ok(MediaKind::Null),
-        _ => Err(ConfigError::BadValue { key, reason: format!("`{text}` is not ram, null or file:PATH") }),
+        _ => Err(ConfigError::BadValue { key, reason: format!("`{text}` is not ram, null, file:PATH or device:NAME") }),
     }
 }
 

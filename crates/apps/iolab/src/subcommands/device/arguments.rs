@@ -80,7 +80,7 @@ pub(crate) struct DeviceParameters {
 #[derive(Debug, clap::Args)]
 pub(crate) struct ServeArguments {
     /// Device name
-    #[arg(required_unless_present_any = ["null", "file"])]
+    #[arg(required_unless_present_any = ["null", "file", "device"])]
     pub(crate) name: Option<String>,
     /// Also serve hosts on the network, by NVMe/TCP: `tcp://127.0.0.1:4420`, `tcp://[::]:4420`; or
     /// virtual machines and programs here, by vfio-user: `vfio-user:/run/fast.sock`; may be given
@@ -106,9 +106,13 @@ pub(crate) struct ServeArguments {
     /// Instead of a created device, serve one of this size that keeps nothing and answers at once
     #[arg(long, value_name = "SIZE", requires = "listen", conflicts_with = "name")]
     pub(crate) null: Option<String>,
-    /// Instead of a created device, serve this file, as it is
+    /// Instead of a created device, serve this file or block device, as it is
     #[arg(long, value_name = "PATH", requires = "listen", conflicts_with_all = ["name", "null"])]
     pub(crate) file: Option<PathBuf>,
+    /// Instead of a created device, serve an NVMe device that iolab drives, as job files name it
+    /// (`trtype=PCIe traddr=0000.06.00.0 ns=1`)
+    #[arg(long, value_name = "NAME", requires = "listen", conflicts_with_all = ["name", "null", "file"])]
+    pub(crate) device: Option<String>,
     /// CPUs for its threads; dispatchers come first
     #[arg(long, value_delimiter = ',')]
     pub(crate) cpus: Vec<usize>,
@@ -125,6 +129,13 @@ pub(crate) struct ServeArguments {
     /// Allow overwriting this data file, although iolab did not create it
     #[arg(long, value_name = "FILE")]
     pub(crate) allow_destroy: Vec<PathBuf>,
+}
+
+impl ServeArguments {
+    /// What is served instead of a created device.
+    pub(crate) fn target(&self) -> Option<String> {
+        self.device.clone().or_else(|| Some(self.file.as_ref()?.display().to_string()))
+    }
 }
 
 /// What hosts on the network have to prove.

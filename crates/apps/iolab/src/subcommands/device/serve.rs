@@ -8,7 +8,7 @@ use std::time::Duration;
 use iolab_clock::Clock;
 use iolab_device_catalogue::Catalogue;
 use iolab_device_link::{MoreStatistics, RunningDrive, ServeError, ServeOptions, Server};
-use iolab_engine_nvme::{DriveError, MediaError, allow_media, make_drive, make_socket_folder};
+use iolab_engine_nvme::{DriveError, MediaError, allow_media, device_size, make_drive, make_socket_folder};
 use iolab_nvme_tcp::{LinkFault, TcpTarget};
 use iolab_virtual_ssd::{Config, Subsystem};
 
@@ -63,12 +63,24 @@ pub(super) fn main(arguments: &ServeArguments) -> Result<u8, ExitFailure> {
 /// The device that is meant, and what it is called.
 fn described(arguments: &ServeArguments) -> Result<(String, Config), ExitFailure> {
     let pair = |key: &str, value: String| (key.to_owned(), value);
-    let (name, mut pairs) = match (&arguments.name, &arguments.null, &arguments.file) {
+    let (name, mut pairs) = match (&arguments.name, &arguments.null, arguments.target()) {
         (Some(name), ..) => (name.clone(), Catalogue::of_user()?.find(name)?.parameters),
         (None, Some(size), _) => ("null".to_owned(), vec![pair("size", size.clone()), pair("media", "null".into())]),
-        (None, None, Some(path)) => {
+        (None, None, Some(target)) if is_device(&target) => {
+            let (bytes, block) =
+                device_size(&target).map_err(|error| ExitFailure::failed(format!("iolab: {error}")))?;
+            let stem = target.rsplit('/').next().unwrap_or_default().split(' ').next().unwrap_or_default();
+            let name = if target.contains("trtype") { "device" } else { stem };
+            // Drives count in pages.
+            let bytes = bytes / 4096 * 4096;
+            let of_device =
+                [("size", bytes.to_string()), ("lba", block.to_string()), ("media", format!("device:{target}"))];
+            (name.to_owned(), of_device.map(|(key, value)| pair(key, value)).to_vec())
+        }
+        (None, None, Some(target)) => {
+            let path = PathBuf::from(&target);
             let wrong = |what: String| ExitFailure::mistake(format!("iolab: {}: {what}", path.display()));
-            let bytes = std::fs::metadata(path).map_err(|error| wrong(error.to_string()))?.len();
+            let bytes = std::fs::metadata(&path).map_err(|error| wrong(error.to_string()))?.len();
             if bytes == 0 || !bytes.is_multiple_of(4096) {
                 return Err(wrong(format!(
                     "it has {bytes} bytes; a device has a multiple of 4096, and more than none"
@@ -77,11 +89,20 @@ fn described(arguments: &ServeArguments) -> Result<(String, Config), ExitFailure
             let stem = path.file_stem().map_or("file".into(), |stem| stem.to_string_lossy().into_owned());
             (stem, vec![pair("size", bytes.to_string()), pair("media", format!("file:{}", path.display()))])
         }
-        (None, None, None) => return Err(ExitFailure::mistake("iolab: name a device, or use --null or --file")),
+        (None, None, None) => {
+            return Err(ExitFailure::mistake("iolab: name a device, or use --null, --file or --device"));
+        }
     };
     let of_device = arguments.fault.iter().filter(|fault| !LinkFault::is_meant(fault));
     pairs.extend(of_device.map(|fault| pair("fault", fault.clone())));
     Ok((name, super::config(&pairs)?))
+}
+
+/// Whether what is to be served is no file: a block device, or the name of an NVMe device.
+fn is_device(target: &str) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    let is_block = |metadata: std::fs::Metadata| metadata.file_type().is_block_device();
+    target.contains("trtype") || std::fs::metadata(target).is_ok_and(is_block)
 }
 
 /// The folder of the socket, unless the device is running already.
