@@ -1,5 +1,5 @@
-//! What fio measures of the machine and of itself, without a job: checksums (`--crctest`), copies of
-//! memory (`--memcpytest`), the processor's clock (`--cpuclock-test`).
+//! What fio measures of the machine and of itself, without a job: checksums (`--crctest`), copies
+//! of memory (`--memcpytest`), the processor's clock (`--cpuclock-test`).
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -61,9 +61,8 @@ fn chosen<'a>(what: &str, known: &[&'a str], list: &str) -> Result<Vec<&'a str>,
         return Ok(known.to_vec());
     }
     let find = |name: &str| known.iter().copied().find(|known| *known == name);
-    let unknown = |name: &str| {
-        ExitFailure::mistake(format!("iolab: unknown {what} `{name}`; there are {}", known.join(", ")))
-    };
+    let unknown =
+        |name: &str| ExitFailure::mistake(format!("iolab: unknown {what} `{name}`; there are {}", known.join(", ")));
     list.split([',', ':']).map(|name| find(name).ok_or_else(|| unknown(name))).collect()
 }
 

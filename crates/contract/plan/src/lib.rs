@@ -31,8 +31,8 @@ pub use replay::{ReplayFile, ReplayPlan, ReplayRules, ReplayShare, ReplaySurvey,
 pub use steady::{SteadyMeasure, SteadyPlan};
 pub use verify::{VerifyBacklog, VerifyKind, VerifyPattern, VerifyPlan, VerifyPolicy, VerifyTrim};
 pub use worker::{
-    CgroupPlan, ClockChoice, ContinuableError, CpuPolicy, EnginePlan, ErrorPlan, ExitScope, MeasurementPlan, NumaPolicy,
-    PercentilePlan, ProcessPlan, QueuePlan, UnifiedReporting, WorkerPlan,
+    CgroupPlan, ClockChoice, ContinuableError, CpuPolicy, EnginePlan, ErrorPlan, ExitScope, MeasurementPlan,
+    NumaPolicy, PercentilePlan, ProcessPlan, QueuePlan, UnifiedReporting, WorkerPlan,
 };
 pub use workload::{
     BlockSizes, FileService, FileServiceKind, Pattern, RandomGenerator, RandomMap, Sequencer, StridePlan, SyncCadence,

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use iolab_options::RateProcess;
 use iolab_plan::{
-    ArrivalsPlan, Direction, FlowPlan, FollowPlan, LatencyTargetPlan, PacingPlan, PerDirection, ThinkPlan, ThinkTrigger, WorkloadPlan,
-    arrivals_checksum, arrivals_period_ns, parse_arrivals,
+    ArrivalsPlan, Direction, FlowPlan, FollowPlan, LatencyTargetPlan, PacingPlan, PerDirection, ThinkPlan,
+    ThinkTrigger, WorkloadPlan, arrivals_checksum, arrivals_period_ns, parse_arrivals,
 };
 
 use crate::groups::job_name;

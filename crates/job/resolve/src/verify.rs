@@ -3,7 +3,8 @@
 use iolab_jobfile::{DiagnosticSeverity, NumberRules, parse_value};
 use iolab_options::{Direction, Reach, Value, ValueKind};
 use iolab_plan::{
-    BlockSizes, FilePlan, VerifyBacklog, VerifyKind, VerifyPattern, VerifyPlan, VerifyPolicy, VerifyTrim, WorkerPlan, WorkloadPlan,
+    BlockSizes, FilePlan, VerifyBacklog, VerifyKind, VerifyPattern, VerifyPlan, VerifyPolicy, VerifyTrim, WorkerPlan,
+    WorkloadPlan,
 };
 
 use crate::findings::Findings;

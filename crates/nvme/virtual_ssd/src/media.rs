@@ -220,7 +220,8 @@ impl Media {
         let copied = bytes.watched(at, total, || data.copy_to(bytes, at).map_err(CopyError::from));
         copied.unwrap_or(Err(CopyError::NotWritten))?;
         changed(file, bytes, at, total)?;
-        match file.as_ref().filter(|_| through).and_then(|backing| backing.cache.as_ref().map(|cache| (backing, cache))) {
+        match file.as_ref().filter(|_| through).and_then(|backing| backing.cache.as_ref().map(|cache| (backing, cache)))
+        {
             Some((backing, cache)) => {
                 cache.write_through(&backing.file, bytes, at, total).map_err(|_| CopyError::NotWritten)
             }

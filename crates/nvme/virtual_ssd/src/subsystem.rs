@@ -232,7 +232,13 @@ fn open_media(config: &Config, file: Option<File>) -> Result<(Media, Option<(Arc
     let origin = Origin { device: metadata.dev(), inode: metadata.ino(), is_new: metadata.len() == 0 };
     // The state first: where it does not fit, the data are not touched.
     let state = StateFile::open(&state_file::path_of(path), config, origin)?;
-    let media = Media::open(&config.media, Some(file), config.media_bytes(), config.memory, config.lossy.then_some(config.seed));
+    let media = Media::open(
+        &config.media,
+        Some(file),
+        config.media_bytes(),
+        config.memory,
+        config.lossy.then_some(config.seed),
+    );
     if media.is_err() && !state.1 {
         // What was made for a drive that there is not.
         state.0.remove();

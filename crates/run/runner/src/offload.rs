@@ -14,9 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use iolab_engine::{
-    Completion, Completions, Engine, Lane, LaneError, LaneRequest, Op, Submission, TargetFile, Wait,
-};
+use iolab_engine::{Completion, Completions, Engine, Lane, LaneError, LaneRequest, Op, Submission, TargetFile, Wait};
 use iolab_memory::PoolView;
 use iolab_options::Settings;
 use iolab_plan::WorkerPlan;

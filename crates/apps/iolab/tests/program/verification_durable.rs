@@ -9,8 +9,8 @@ const WRITE: &str = "[w]\nfilename=f\nrw=randwrite\nbs=4k\nsize=256k\nverify=crc
                      verify_state_save=1\nverify_policy=durable\n";
 const STATE: &str = "local-f-verify.state";
 
-/// A file with a state: all blocks are flushed in a first pass; in a second one, every other block is
-/// written again and half of those are flushed. Returns the file after the first pass.
+/// A file with a state: all blocks are flushed in a first pass; in a second one, every other block
+/// is written again and half of those are flushed. Returns the file after the first pass.
 fn written(lab: &Lab, more: &str) -> Vec<u8> {
     lab.job(&format!("{WRITE}end_fsync=1\n{more}")).ended(0, "");
     let old = std::fs::read(lab.path("f")).unwrap();
@@ -34,7 +34,9 @@ fn a_state_says_of_each_block_what_it_must_hold() {
 #[test]
 fn what_was_flushed_must_not_be_lost_and_what_was_not_may_be() {
     let lab = Lab::new();
-    for more in ["", "verify=md5\n", "verify=sha256\nbuffer_compress_percentage=50\n", "verify=meta\nverify_offset=64\n"] {
+    for more in
+        ["", "verify=md5\n", "verify=sha256\nbuffer_compress_percentage=50\n", "verify=meta\nverify_offset=64\n"]
+    {
         let old = written(&lab, more);
         let new = std::fs::read(lab.path("f")).unwrap();
         let file = std::fs::OpenOptions::new().write(true).open(lab.path("f")).unwrap();

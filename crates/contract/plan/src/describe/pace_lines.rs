@@ -28,7 +28,8 @@ pub(super) fn pacing(worker: &WorkerPlan, lines: &mut Vec<Line>) {
         };
         format!("{} ({} spinning{turns}) after {after}", time_ns(think.pause_ns), time_ns(think.spin_ns))
     });
-    let flow = pacing.flow.map(|flow| format!("{} in flow {}, sleeps {}", flow.weight, flow.id, time_ns(flow.sleep_ns)));
+    let flow =
+        pacing.flow.map(|flow| format!("{} in flow {}, sleeps {}", flow.weight, flow.id, time_ns(flow.sleep_ns)));
     let target = pacing.latency_target.map(|target| {
         let then = if target.goes_on { "goes on" } else { "ends" };
         let (limit, window) = (time_ns(target.target_ns), time_ns(target.window_ns));

@@ -4,8 +4,8 @@ use super::Line;
 use super::amounts::{bytes, or, yes};
 use iolab_text::every;
 
-use crate::{VerifyPlan, WorkerPlan};
 use crate::describe::add;
+use crate::{VerifyPlan, WorkerPlan};
 
 pub(super) fn of(worker: &WorkerPlan, lines: &mut Vec<Line>) {
     let Some(verify) = &worker.verify else { return };

@@ -106,7 +106,9 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Replay,
         kind: ValueKind::Text,
         summary: "File to merge traces into",
-        status: SupportStatus::Refused("traces are not merged into a file; read_iolog takes several files of one trace"),
+        status: SupportStatus::Refused(
+            "traces are not merged into a file; read_iolog takes several files of one trace",
+        ),
         accepts: &[("merged.bin", "merged.bin")],
         ..OptionEntry::BLANK
     },

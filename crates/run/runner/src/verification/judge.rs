@@ -11,7 +11,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use iolab_verify::{Bound, Held, Interval, Mismatch, Recipe, WantedContent};
+use iolab_verify::{CrashBound, Held, Interval, Mismatch, Recipe, WantedContent};
 
 use crate::open_files::fatal;
 use crate::trouble::Fatal;
@@ -25,7 +25,7 @@ pub(crate) enum Demand {
     /// This.
     Content(WantedContent),
     /// What a loss of power may have left.
-    Aftermath(Bound),
+    Aftermath(CrashBound),
 }
 
 /// Knows how intervals are made.

@@ -22,7 +22,8 @@ pub(crate) struct VerifyShare {
     pub(crate) one_seed: bool,
     /// An earlier run has left what they hold.
     pub(crate) loaded: bool,
-    /// When the runs began that wrote what they hold, the last one last; this run is not among them.
+    /// When the runs began that wrote what they hold, the last one last; this run is not among
+    /// them.
     pub(crate) runs: Arc<[u64]>,
     /// When the run began, ns since 1970.
     pub(crate) run: u64,
@@ -103,7 +104,8 @@ impl Common {
 
 /// Options of a job that say how its file is read and what its blocks hold.
 fn needed_options(plan: &Plan, worker: &WorkerPlan) -> Vec<String> {
-    const CONTENT: [&str; 4] = ["zero_buffers", "buffer_pattern", "buffer_compress_percentage", "buffer_compress_chunk"];
+    const CONTENT: [&str; 4] =
+        ["zero_buffers", "buffer_pattern", "buffer_compress_percentage", "buffer_compress_chunk"];
     const VERIFICATION: [&str; 6] = [
         "verify",
         "verify_offset",
