@@ -32,8 +32,8 @@ pub(crate) fn plan(asked: &Asked, mode: Mode) -> Result<Planned, ExitFailure> {
     with_request(asked, mode, |request| Ok(pipeline().plan(request)?))
 }
 
-/// The same as fio: `None` when nothing defines a job. With `--parse-only`, the files and devices of
-/// this machine are not looked at.
+/// The same as fio: `None` when nothing defines a job. With `--parse-only`, the files and devices
+/// of this machine are not looked at.
 pub(crate) fn plan_or_nothing(asked: &Asked) -> Result<Option<Planned>, ExitFailure> {
     with_request(asked, Mode::Fio, |request| {
         let request = PlanRequest { imagines_files: asked.run.parse_only, ..*request };

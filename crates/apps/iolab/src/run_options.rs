@@ -108,6 +108,21 @@ fn apply(option: &RunOption, setting: &ProgramSetting, run: &mut RunOptions, mod
     }
 }
 
+/// A row for each word of fio's command line: whether it works.
+pub(crate) fn compatibility_rows() -> String {
+    let of_fio = RUN_OPTIONS.iter().filter(|option| option.shape.letter.is_some() || option.shape.name == "minimal");
+    let row = |option: &RunOption| {
+        let (state, why) = match option.support {
+            Support::Full(_) => ("works", ""),
+            Support::NothingToDo(_) => ("accepted, nothing to do", option.summary),
+            Support::Harmless(reason) => ("a warning", reason),
+            Support::Missing(reason) => ("refused", reason),
+        };
+        format!("| `--{}` | {state} | {why} |\n", option.shape.name)
+    };
+    of_fio.map(row).collect()
+}
+
 /// Refuses what a study has no use for: it is not left out in silence.
 ///
 /// # Errors

@@ -1,8 +1,7 @@
-//! What fio measures of the machine and of itself, without a job: checksums (`--crctest`), copies of
-//! memory (`--memcpytest`), the processor's clock (`--cpuclock-test`).
+//! What fio measures of the machine and of itself, without a job: checksums (`--crctest`), copies
+//! of memory (`--memcpytest`), the processor's clock (`--cpuclock-test`).
 
 use std::fmt::Write as _;
-use std::time::{Duration, Instant};
 
 use iolab_clock::Clock;
 use iolab_plan::VerifyKind;
@@ -12,7 +11,7 @@ use crate::exit::ExitFailure;
 /// Bytes of one checksum, as in fio.
 const BLOCK: usize = 128 << 10;
 /// How long each kind is measured.
-const FOR: Duration = Duration::from_millis(100);
+const FOR_NS: u64 = 100_000_000;
 
 /// A line for each kind of checksum; `kinds` is a list, empty for all.
 ///
@@ -22,7 +21,7 @@ pub(crate) fn checksums(kinds: &str) -> Result<String, ExitFailure> {
     let known: Vec<VerifyKind> = VerifyKind::ALL.iter().copied().filter(|kind| kind.digest_bytes() > 0).collect();
     let names: Vec<&str> = known.iter().map(|kind| kind.name()).collect();
     let chosen = chosen("hash", &names, kinds)?;
-    let block: Vec<u8> = (0..BLOCK).map(|at| (at * 31 >> 3) as u8).collect();
+    let block: Vec<u8> = (0..BLOCK).map(|at| ((at * 31) >> 3) as u8).collect();
     let mut text = String::new();
     for kind in known.iter().filter(|kind| chosen.contains(&kind.name())) {
         let rate = mib_per_second(BLOCK, || _ = std::hint::black_box(iolab_verify::checksum(*kind, &block)));
@@ -68,12 +67,17 @@ fn chosen<'a>(what: &str, known: &[&'a str], list: &str) -> Result<Vec<&'a str>,
 
 fn mib_per_second(bytes: usize, mut work: impl FnMut()) -> f64 {
     work();
-    let (begun, mut times) = (Instant::now(), 0_u64);
-    while begun.elapsed() < FOR {
+    let clock = Clock::monotonic();
+    let (begun_ns, mut times) = (clock.now_ns(), 0_u64);
+    let took_ns = loop {
         (0..16).for_each(|_| work());
         times += 16;
-    }
-    times as f64 * bytes as f64 / begun.elapsed().as_secs_f64() / f64::from(1 << 20)
+        let took_ns = clock.now_ns().saturating_sub(begun_ns);
+        if took_ns >= FOR_NS {
+            break took_ns;
+        }
+    };
+    times as f64 * bytes as f64 / (took_ns as f64 / 1e9) / f64::from(1 << 20)
 }
 
 #[cfg(test)]

@@ -53,8 +53,8 @@ impl RunObserver for Trigger<'_> {
         {
             self.has_fired = true;
             if let Some(file) = &self.file {
-                // A file that stays would end the next run at once; whoever made it may keep it from
-                // being removed.
+                // A file that stays would end the next run at once; whoever made it may keep it
+                // from being removed.
                 let _ = std::fs::remove_file(file);
             }
             self.inner.take(event);

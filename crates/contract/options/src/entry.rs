@@ -25,6 +25,9 @@ pub struct OptionEntry {
     pub details: &'static str,
     /// How far iolab honours it.
     pub status: SupportStatus,
+    /// What it does otherwise than in fio, in a sentence without a full stop; empty if nothing, or
+    /// if fio does not have it.
+    pub differs: &'static str,
     /// `(text, canonical rendering)` pairs that must parse: the entry's own test.
     pub accepts: &'static [(&'static str, &'static str)],
     /// Texts that must be refused: the entry's own test.
@@ -42,6 +45,7 @@ impl OptionEntry {
         summary: "",
         details: "",
         status: SupportStatus::Supported,
+        differs: "",
         accepts: &[],
         rejects: &[],
     };

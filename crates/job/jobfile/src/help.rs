@@ -2,11 +2,13 @@
 //!
 //! Every function returns text and prints nothing.
 
+mod compatibility;
 mod engines;
 mod options;
 mod reference;
 mod showcmd;
 
+pub use compatibility::compatibility_table;
 pub use engines::{EngineHelp, enghelp};
 pub use options::{cmdhelp, cmdhelp_all, describe};
 pub use reference::reference_page;

@@ -57,7 +57,7 @@ pub(crate) fn layout(job: &Job<'_>, pattern: &Pattern) -> LayoutPlan {
         unlink: job.on("unlink"),
         unlink_each_loop: job.on("unlink_each_loop"),
         allow_mounted_write: job.on("allow_mounted_write"),
-        append: job.on("file_append"),
+        append: job.on("file_append") && pattern.directions.contains(&Direction::Write),
         fill_device: job.on("fill_device"),
         read_only: job.request.overrides.readonly,
         device_settings: crate::device_settings::device_settings(job),

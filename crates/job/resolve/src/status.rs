@@ -1,8 +1,8 @@
 //! Options that the table knows but that are not, or not yet, honoured.
 //!
 //! Where leaving it out would change what is written, verified, measured or timed, it is an error
-//! that names the option and the reason, as fio, too. Setting an option to what its absence means is
-//! fine.
+//! that names the option and the reason, as fio, too. Setting an option to what its absence means
+//! is fine.
 
 use iolab_jobfile::default_value;
 use iolab_options::{OptionEntry, Setting, Settings, SupportStatus, Value};

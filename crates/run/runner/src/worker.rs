@@ -1,20 +1,16 @@
 //! A worker's life: wait for its turn, set up, wait for the others, run, flush, close, deliver its
 //! recording.
 
-use std::fs::File;
-
-use iolab_engine::{Capabilities, Engine, FileUse, Lane, LaneRequest};
-use iolab_guard::{Guard, OpenMode, PathChange};
+use iolab_engine::{Engine, FileUse, Lane, LaneRequest};
 use iolab_measure::{DetailedRecorder, Recorder};
-use iolab_memory::{Backing, PoolView, SlotPool};
-use iolab_plan::{BufferMemory, Reach, WorkerPlan};
-use iolab_process::{Usage, thread_id, thread_usage};
+use iolab_memory::{PoolView, SlotPool};
+use iolab_plan::{Reach, WorkerPlan};
+use iolab_process::{thread_id, thread_usage};
 use iolab_recording::{State, WorkerOutcome, WorkerRecording};
 use iolab_workload::{BufferFiller, OpStream, Source};
-use rustix::fs::OFlags;
 
 use crate::cgroup::InCgroup;
-use crate::changes::{buffer_file, writes};
+use crate::changes::writes;
 use crate::choice::{Chosen, Parts};
 use crate::control::{GATE_RUN, GATE_SET_UP, Order};
 use crate::given::{read_arrivals, supplied};
@@ -33,7 +29,7 @@ use crate::trouble::Fatal;
 use crate::verification::read_back;
 use crate::verification::verifier::Verifier;
 use crate::watch::{Stop, Watch};
-use crate::{choice, cpu_use, open_files};
+use crate::{choice, closing, open_files, pool};
 
 /// Everything made before the first operation.
 struct Stage {
@@ -95,7 +91,7 @@ fn set_up<E: Engine>(task: &Task<'_>) -> Result<Stage, Fatal> {
         notes.extend(crate::attributes::run_command(command)?);
     }
     let files = OpenFiles::open(plan, &E::DESCRIPTION.capabilities, task.guard)?;
-    let mut pool = make_pool(plan, &E::DESCRIPTION.capabilities, task.guard)?;
+    let mut pool = pool::make_pool(plan, &E::DESCRIPTION.capabilities, task.guard)?;
     let mut filler = BufferFiller::new(&plan.buffers, plan.workload.buffer_seed);
     // Where neither a file nor a write ever looks into the buffers, their pages are left to the
     // kernel.
@@ -123,31 +119,6 @@ fn set_up<E: Engine>(task: &Task<'_>) -> Result<Stage, Fatal> {
         notes,
         notes_of_operations,
     })
-}
-
-fn make_pool(plan: &WorkerPlan, capabilities: &Capabilities, guard: &Guard) -> Result<SlotPool, Fatal> {
-    let backing = match &plan.buffers.memory {
-        // A device that another process serves has to map the buffers.
-        BufferMemory::Anonymous if capabilities.files == FileUse::Devices => Backing::Memfd,
-        BufferMemory::Anonymous => Backing::Anonymous,
-        BufferMemory::Shared => Backing::Shared,
-        BufferMemory::Huge { page_bytes } => Backing::HugePages { page_bytes: *page_bytes as usize },
-        BufferMemory::File { shared, .. } => {
-            Backing::File { file: open_buffer_file(plan, guard)?.into(), shared: *shared }
-        }
-    };
-    let slot_bytes = if capabilities.moves_data { plan.buffers.slot_bytes as usize } else { 1 };
-    SlotPool::new(plan.queue.depth as usize, slot_bytes, plan.buffers.offset_bytes as usize, &backing)
-        .map_err(|error| open_files::fatal(&error.message, &error.source))
-}
-
-fn open_buffer_file(plan: &WorkerPlan, guard: &Guard) -> Result<File, Fatal> {
-    let Some(target) = buffer_file(plan) else {
-        return Err(Fatal { errno: libc::EINVAL, message: "the buffers have no file".to_owned() });
-    };
-    let opening = OpenMode { flags: OFlags::RDWR, create: true, make_folders: false };
-    let opened = guard.open(&target, &PathChange::OVERWRITES, &opening);
-    opened.map_err(|refusal| open_files::refused(&format!("buffers in {}", target.path.display()), refusal))
 }
 
 /// From the open lane to the closed one.
@@ -346,7 +317,7 @@ impl<L: Lane> Measured<'_, '_, L> {
         let (fatal, errors, notes) = trouble.into_parts();
         recording.errors = errors;
         recording.notes.extend(notes);
-        close(recorder, &watch, end_ns, used, recording);
+        closing::close(recorder, &watch, end_ns, used, recording);
         if watch.is_measuring() {
             recording.schedule = pacer.paced().and_then(|paced| paced.recording(end_ns));
             recording.notes.extend(recording.saturation());
@@ -354,7 +325,7 @@ impl<L: Lane> Measured<'_, '_, L> {
         }
         let fed = pacer.paced().and_then(Paced::take_trouble);
         let fatal = fatal.or_else(|| fed.map(|message| Fatal { errno: libc::EIO, message }));
-        let tidied = finish_up(task, &stage.files, recording);
+        let tidied = closing::finish_up(task, &stage.files, recording);
         // What ended the job is what the user wants to hear of first.
         fatal.map_or(Ok(()), Err)?;
         flushed?;
@@ -411,27 +382,4 @@ fn all_passes<L: Lane, R: Recorder, P: Pacer, C: Checker>(
 /// Whether there is something to do between two passes.
 fn pauses_between_passes<C: Checker>(plan: &WorkerPlan) -> bool {
     plan.layout.unlink_each_loop || C::FILLS
-}
-
-fn close<R: Recorder>(mut recorder: R, watch: &Watch<'_>, end_ns: u64, used: Usage, recording: &mut WorkerRecording) {
-    let (from_ns, used_before) = watch.measured_from();
-    recorder.finish(end_ns);
-    recording.steady = watch.steady();
-    if watch.is_measuring() {
-        recording.runtime_ns = end_ns.saturating_sub(from_ns);
-        recorder.write_to(recording.runtime_ns, recording);
-        recording.cpu = cpu_use::between(&used_before, &used);
-    } else {
-        recording.notes.push("the job ended before ramp_time was over, so nothing was measured".to_owned());
-    }
-}
-
-fn finish_up(task: &Task<'_>, files: &OpenFiles, recording: &mut WorkerRecording) -> Result<(), Fatal> {
-    if task.plan.layout.unlink {
-        files.remove(task.plan, task.guard)?;
-    }
-    if let Some(command) = &task.plan.process.exec_postrun {
-        recording.notes.extend(crate::attributes::run_command(command)?);
-    }
-    Ok(())
 }

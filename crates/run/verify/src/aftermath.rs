@@ -5,7 +5,7 @@
 
 use crate::content::SECTOR;
 use crate::diagnosis::{Interval, WantedContent};
-use crate::durability::Bound;
+use crate::durability::CrashBound;
 use crate::header::Header;
 use crate::recipe::{Mismatch, Recipe, Why};
 
@@ -38,28 +38,28 @@ impl Recipe {
     pub fn check_after_crash(
         &self,
         at: Interval,
-        bound: Bound,
+        bound: CrashBound,
         runs: &[u64],
         found: &[u8],
     ) -> Result<Held, Box<Mismatch>> {
         if bound.admits_zeroes() && found.iter().all(|byte| *byte == 0) {
             return Ok(Held::Discarded);
         }
-        if let Bound::MustBeNew { discarded: true, .. } = bound
+        if let CrashBound::MustBeNew { discarded: true, .. } = bound
             && self.header_of(found).is_none()
         {
             return self.check(at, WantedContent::Zeroes, found).map(|()| Held::Discarded);
         }
         let newest = match bound {
-            Bound::Unknown => return Ok(Held::Earlier),
-            Bound::MustBeNew { generation, .. } => generation,
-            Bound::MustNotBeOlder { newest, .. } | Bound::MayBeEither { newest } => newest,
+            CrashBound::Unknown => return Ok(Held::Earlier),
+            CrashBound::MustBeNew { generation, .. } => generation,
+            CrashBound::MustNotBeOlder { newest, .. } | CrashBound::MayBeEither { newest } => newest,
         };
         if !self.has_headers() {
             // Every write of a pattern is alike.
             return match self.check(at, WantedContent::EarlierRun(u32::from(newest)), found) {
                 Ok(()) => Ok(Held::Newest),
-                Err(_) if matches!(bound, Bound::MayBeEither { .. }) => Ok(Held::Earlier),
+                Err(_) if matches!(bound, CrashBound::MayBeEither { .. }) => Ok(Held::Earlier),
                 Err(mismatch) => Err(mismatch),
             };
         }
@@ -70,7 +70,8 @@ impl Recipe {
         {
             return Ok(if generation == u32::from(newest) {
                 Held::Newest
-            } else if bound.generations().any(|known| known == generation) || matches!(bound, Bound::MayBeEither { .. })
+            } else if bound.generations().any(|known| known == generation)
+                || matches!(bound, CrashBound::MayBeEither { .. })
             {
                 Held::Older
             } else {
@@ -78,8 +79,8 @@ impl Recipe {
             });
         }
         match bound {
-            Bound::MayBeEither { .. } => Ok(Held::Earlier),
-            Bound::MustNotBeOlder { .. }
+            CrashBound::MayBeEither { .. } => Ok(Held::Earlier),
+            CrashBound::MustNotBeOlder { .. }
                 if header.is_some_and(|header| self.is_torn(at, bound, &header, runs, found)) =>
             {
                 Ok(Held::Torn)
@@ -107,7 +108,7 @@ impl Recipe {
     }
 
     /// Whether each sector is of a write that may be there.
-    fn is_torn(&self, at: Interval, bound: Bound, header: &Header, runs: &[u64], found: &[u8]) -> bool {
+    fn is_torn(&self, at: Interval, bound: CrashBound, header: &Header, runs: &[u64], found: &[u8]) -> bool {
         let (mut left, mut made) = (vec![true; found.len().div_ceil(SECTOR)], vec![0; found.len()]);
         let place = self.header_place();
         let writes = bound.generations().flat_map(|generation| runs.iter().map(move |run| (generation, *run)));
@@ -147,9 +148,9 @@ mod tests {
         let at = Interval { file: 0, offset: 8192 };
         let judge =
             |bound, bytes: &[u8]| recipe().check_after_crash(at, bound, &[RUN - 9, RUN], bytes).map_err(|bad| bad.why);
-        let new = Bound::MustBeNew { generation: 3, discarded: false };
-        let not_older = Bound::MustNotBeOlder { oldest: 2, newest: 4, zeroes: false };
-        let either = Bound::MayBeEither { newest: 4 };
+        let new = CrashBound::MustBeNew { generation: 3, discarded: false };
+        let not_older = CrashBound::MustNotBeOlder { oldest: 2, newest: 4, zeroes: false };
+        let either = CrashBound::MayBeEither { newest: 4 };
         let zeroes = vec![0; 4096];
         let mut flipped = block(3);
         flipped[2000] ^= 1;
@@ -170,8 +171,8 @@ mod tests {
             (either, &block(1), Some(Held::Older)),
             (either, &zeroes, Some(Held::Discarded)),
             (either, &flipped, Some(Held::Earlier)),
-            (Bound::MustBeNew { generation: 3, discarded: true }, &zeroes, Some(Held::Discarded)),
-            (Bound::MustBeNew { generation: 3, discarded: true }, &block(2), None),
+            (CrashBound::MustBeNew { generation: 3, discarded: true }, &zeroes, Some(Held::Discarded)),
+            (CrashBound::MustBeNew { generation: 3, discarded: true }, &block(2), None),
         ] {
             assert_eq!(judge(bound, bytes).ok(), wanted, "{bound:?}");
         }

@@ -10,8 +10,8 @@
 //!
 //! A write is covered when it was complete before the flush was sent. The words may be older than
 //! the data, if they had to outlive the loss of power themselves: then they claim less, and what is
-//! newer than they know is no damage. Generations are compared in a circle; where the durable one is
-//! too far behind, nothing is claimed.
+//! newer than they know is no damage. Generations are compared in a circle; where the durable one
+//! is too far behind, nothing is claimed.
 
 use std::ops::Range;
 use std::sync::atomic::Ordering;
@@ -25,7 +25,7 @@ const FARTHEST: u16 = GENERATION / 2;
 
 /// What an interval may hold after a loss of power.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Bound {
+pub enum CrashBound {
     /// Nothing was ever written there.
     Unknown,
     /// Its last write is durable.
@@ -51,13 +51,13 @@ pub enum Bound {
     },
 }
 
-impl Bound {
+impl CrashBound {
     /// Whether this generation may be there.
     pub fn admits(self, generation: u32) -> bool {
         let Ok(generation) = u16::try_from(generation) else { return false };
         match self {
-            Bound::Unknown | Bound::MayBeEither { .. } => true,
-            Bound::MustBeNew { generation: oldest, .. } | Bound::MustNotBeOlder { oldest, .. } => {
+            CrashBound::Unknown | CrashBound::MayBeEither { .. } => true,
+            CrashBound::MustBeNew { generation: oldest, .. } | CrashBound::MustNotBeOlder { oldest, .. } => {
                 steps(oldest, generation) <= FARTHEST
             }
         }
@@ -66,16 +66,16 @@ impl Bound {
     /// Whether zeroes may be there.
     pub fn admits_zeroes(self) -> bool {
         match self {
-            Bound::Unknown | Bound::MayBeEither { .. } => true,
-            Bound::MustBeNew { discarded, .. } => discarded,
-            Bound::MustNotBeOlder { zeroes, .. } => zeroes,
+            CrashBound::Unknown | CrashBound::MayBeEither { .. } => true,
+            CrashBound::MustBeNew { discarded, .. } => discarded,
+            CrashBound::MustNotBeOlder { zeroes, .. } => zeroes,
         }
     }
 
     /// The generations from the durable one to the newest one, which a torn block may be made of.
     pub fn generations(self) -> impl Iterator<Item = u32> {
         let (oldest, count) = match self {
-            Bound::MustNotBeOlder { oldest, newest, .. } => (oldest, steps(oldest, newest).saturating_add(1)),
+            CrashBound::MustNotBeOlder { oldest, newest, .. } => (oldest, steps(oldest, newest).saturating_add(1)),
             _ => (1, 0),
         };
         (0..count).map(move |step| u32::from((oldest - 1 + step) % GENERATION + 1))
@@ -84,10 +84,10 @@ impl Bound {
     /// In words.
     pub fn words(self) -> &'static str {
         match self {
-            Bound::Unknown => "unknown",
-            Bound::MustBeNew { .. } => "must be new",
-            Bound::MustNotBeOlder { .. } => "must not be older",
-            Bound::MayBeEither { .. } => "may be either",
+            CrashBound::Unknown => "unknown",
+            CrashBound::MustBeNew { .. } => "must be new",
+            CrashBound::MustNotBeOlder { .. } => "must not be older",
+            CrashBound::MayBeEither { .. } => "may be either",
         }
     }
 }
@@ -104,7 +104,7 @@ pub struct Completed {
 
 impl GenerationMap {
     /// What an interval may hold after a loss of power, by words that were kept of it.
-    pub fn bound(&self, interval: usize) -> Bound {
+    pub fn bound(&self, interval: usize) -> CrashBound {
         let of =
             |words| within(words, &(interval..interval + 1)).first().map_or(0, |word| word.load(Ordering::Acquire));
         bound_of(of(&self.words), self.durable.as_ref().map_or(0, of))
@@ -169,22 +169,22 @@ impl GenerationMap {
 }
 
 /// What words that were kept say.
-pub fn bound_of(word: u16, durable: u16) -> Bound {
+pub fn bound_of(word: u16, durable: u16) -> CrashBound {
     let (newest, oldest) = (word & GENERATION, durable & GENERATION);
     let unsure = word & (BUSY | IN_DOUBT) != 0;
     if newest == 0 && oldest == 0 {
-        return if unsure { Bound::MayBeEither { newest: 1 } } else { Bound::Unknown };
+        return if unsure { CrashBound::MayBeEither { newest: 1 } } else { CrashBound::Unknown };
     }
     // What is being written may be there, too.
     let newest = if unsure { newest % GENERATION + 1 } else { newest };
     let discarded = durable & DISCARDED != 0;
     if oldest == 0 {
-        Bound::MayBeEither { newest }
+        CrashBound::MayBeEither { newest }
     } else if oldest == newest {
-        Bound::MustBeNew { generation: oldest, discarded }
+        CrashBound::MustBeNew { generation: oldest, discarded }
     } else {
         let since = durable & DISCARDED_SINCE != 0 || word & DISCARDED != 0;
-        Bound::MustNotBeOlder { oldest, newest, zeroes: discarded || since }
+        CrashBound::MustNotBeOlder { oldest, newest, zeroes: discarded || since }
     }
 }
 
@@ -224,29 +224,33 @@ mod tests {
     #[test]
     fn a_flush_covers_what_was_complete_before_it_and_nothing_else() {
         let map = map(2);
-        assert_eq!(map.bound(0), Bound::Unknown);
+        assert_eq!(map.bound(0), CrashBound::Unknown);
         let first = write(&map, 0);
-        assert_eq!(map.bound(0), Bound::MayBeEither { newest: 1 });
+        assert_eq!(map.bound(0), CrashBound::MayBeEither { newest: 1 });
         map.made_durable(first);
-        assert_eq!(map.bound(0), Bound::MustBeNew { generation: 1, discarded: false });
+        assert_eq!(map.bound(0), CrashBound::MustBeNew { generation: 1, discarded: false });
         let second = write(&map, 0);
         let third = write(&map, 0);
-        assert_eq!(map.bound(0), Bound::MustNotBeOlder { oldest: 1, newest: 3, zeroes: false });
+        assert_eq!(map.bound(0), CrashBound::MustNotBeOlder { oldest: 1, newest: 3, zeroes: false });
         map.made_durable(second);
-        assert_eq!(map.bound(0), Bound::MustNotBeOlder { oldest: 2, newest: 3, zeroes: false });
+        assert_eq!(map.bound(0), CrashBound::MustNotBeOlder { oldest: 2, newest: 3, zeroes: false });
         assert_eq!(map.bound(0).generations().collect::<Vec<_>>(), [2, 3]);
         assert!(!map.bound(0).admits(1) && map.bound(0).admits(2) && map.bound(0).admits(3));
         map.made_durable(third);
         map.made_durable(second);
         assert_eq!(
             map.bound(0),
-            Bound::MustBeNew { generation: 3, discarded: false },
+            CrashBound::MustBeNew { generation: 3, discarded: false },
             "what came late changes nothing"
         );
         assert!(map.hold(&(0..1)));
-        assert_eq!(map.bound(0), Bound::MustNotBeOlder { oldest: 3, newest: 4, zeroes: false }, "one is in flight");
+        assert_eq!(
+            map.bound(0),
+            CrashBound::MustNotBeOlder { oldest: 3, newest: 4, zeroes: false },
+            "one is in flight"
+        );
         assert!(map.hold(&(1..2)));
-        assert_eq!(map.bound(1), Bound::MayBeEither { newest: 1 });
+        assert_eq!(map.bound(1), CrashBound::MayBeEither { newest: 1 });
     }
 
     #[test]
@@ -264,7 +268,7 @@ mod tests {
         map.made_durable(discard);
         assert!(map.bound(0).admits_zeroes() && !map.bound(0).admits(1));
         map.made_durable(later);
-        assert_eq!(map.bound(0), Bound::MustBeNew { generation: 3, discarded: false });
+        assert_eq!(map.bound(0), CrashBound::MustBeNew { generation: 3, discarded: false });
         assert!(!map.bound(0).admits_zeroes());
     }
 
@@ -275,16 +279,16 @@ mod tests {
             for _ in 0..1500 {
                 map.made_durable(write(&map, 0));
             }
-            let Bound::MustBeNew { generation, .. } = map.bound(0) else { panic!("{:?}", map.bound(0)) };
+            let CrashBound::MustBeNew { generation, .. } = map.bound(0) else { panic!("{:?}", map.bound(0)) };
             for _ in 0..1900 {
                 write(&map, 0);
             }
-            let Bound::MustNotBeOlder { oldest, .. } = map.bound(0) else { panic!("{:?}", map.bound(0)) };
+            let CrashBound::MustNotBeOlder { oldest, .. } = map.bound(0) else { panic!("{:?}", map.bound(0)) };
             assert_eq!(oldest, generation);
             for _ in 0..200 {
                 write(&map, 0);
             }
-            assert!(matches!(map.bound(0), Bound::MayBeEither { .. }), "{:?}", map.bound(0));
+            assert!(matches!(map.bound(0), CrashBound::MayBeEither { .. }), "{:?}", map.bound(0));
         }
     }
 }

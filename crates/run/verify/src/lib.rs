@@ -37,7 +37,7 @@ mod sources;
 
 pub use aftermath::Held;
 pub use diagnosis::{BlockDamage, Interval, WantedContent};
-pub use durability::{Bound, Completed, bound_of};
+pub use durability::{Completed, CrashBound, bound_of};
 pub use generations::{Expected, GenerationMap, Word};
 pub use header::Header;
 pub use kind::checksum;

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use iolab_options::SupportStatus;
 use iolab_outputs::{OutputKind, make_folder};
 
 use crate::exit::ExitFailure;
@@ -13,6 +14,7 @@ pub(crate) fn main(folder: &Path) -> Result<u8, ExitFailure> {
     let mut outputs = outputs::beside(true, []);
     let pages = [
         ("options.md", iolab_jobfile::help::reference_page()),
+        ("fio.md", fio_page()),
         ("columns.md", iolab_report::columns::reference_page()),
         ("block-columns.md", iolab_iostat::reference_page()),
         ("engines.md", engines_page()),
@@ -25,6 +27,44 @@ pub(crate) fn main(folder: &Path) -> Result<u8, ExitFailure> {
     Ok(0)
 }
 
+/// What of fio works here.
+fn fio_page() -> String {
+    let mut page = String::from(
+        "# What of fio works\n\nGenerated from the tables of options; do not edit. Differences in what is measured are in \
+         [beside fio](../beside-fio.md).\n\nNothing is left out in silence: an option that would change what is written, verified, \
+         measured or timed works, or the job is refused with the reason. What is *accepted, nothing to do* changes none of these.\n\n\
+         ## The command line\n\n| word | | why |\n| --- | --- | --- |\n",
+    );
+    page += &crate::run_options::compatibility_rows();
+    page += "\n## Job options\n\n";
+    page += &iolab_jobfile::help::compatibility_table();
+    page += "\n## Engines\n\n| engine | |\n| --- | --- |\n";
+    for engine in engine_registry::descriptions() {
+        page += &format!("| `{}` | {} |\n", engine.name, engine.summary);
+    }
+    for (name, why) in ABSENT_ENGINES {
+        page += &format!("| `{name}` | absent: {why} |\n");
+    }
+    page
+}
+
+/// Engines of fio that this program does not have, and why.
+const ABSENT_ENGINES: &[(&str, &str)] = &[
+    ("dev-dax, libpmem, mtd, pmemblk", "for kinds of memory that hardly a machine has"),
+    ("dfs, gfapi, libhdfs, nfs, rados, rbd", "remote systems by their own C libraries; mount them"),
+    ("e4defrag", "defragments ext4, which is no measurement"),
+    ("exec", "`exec_prerun`, `exec_postrun` and `--beside` run commands"),
+    ("external", "engines are built in; fio's have the layout of its own structures"),
+    ("http, libiscsi, nbd, rdma", "attach the device to the kernel, or use `nvme` over TCP"),
+    (
+        "libblkio, libcufile, libhipfile, libzbc, xnvme",
+        "need C libraries; `nvme`, `io_uring_cmd` reach the same drives",
+    ),
+    ("net, netsplice", "the network alone is not storage; `nvme` drives storage over TCP"),
+    ("page_fault", "no data moves; `mmap` reads and writes mapped files"),
+    ("sg, splice", "rarely used ways to the same devices"),
+];
+
 fn engines_page() -> String {
     let mut page = String::from("# I/O engines\n\nGenerated from the engines' own descriptions; do not edit.\n");
     for engine in engine_registry::descriptions() {
@@ -33,7 +73,12 @@ fn engines_page() -> String {
             page += "\n| option | default | meaning |\n| --- | --- | --- |\n";
         }
         for option in engine.options {
-            page += &format!("| `{}` | {} | {} |\n", option.name, option.default, option.summary);
+            let state = match option.status {
+                SupportStatus::Supported => String::new(),
+                SupportStatus::NoEffect(reason) => format!(" (nothing to do: {reason})"),
+                SupportStatus::Refused(reason) => format!(" (refused: {reason})"),
+            };
+            page += &format!("| `{}` | {} | {}{state} |\n", option.name, option.default, option.summary);
         }
     }
     page

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use iolab_resolve::Mode;
 use iolab_runner::{KeptState, read_verify_state};
 use iolab_text::counted;
-use iolab_verify::Bound;
+use iolab_verify::CrashBound;
 
 use crate::exit::{ExitFailure, FAILED};
 use crate::pipeline;
@@ -89,7 +89,7 @@ fn missing(kept: &KeptState, end_bytes: u64) -> Option<(u64, u64)> {
 fn list(kept: &KeptState) -> String {
     let mut text = format!("{:>16} {:>16}  {}\n", "offset", "bytes", kept.about.path.display());
     let mut ranges: Vec<(u64, u64, &str)> = Vec::new();
-    for (offset, length, bound) in kept.bounds().filter(|(.., bound)| *bound != Bound::Unknown) {
+    for (offset, length, bound) in kept.bounds().filter(|(.., bound)| *bound != CrashBound::Unknown) {
         match ranges.last_mut() {
             Some((from, bytes, words)) if *from + *bytes == offset && *words == bound.words() => *bytes += length,
             _ => ranges.push((offset, length, bound.words())),

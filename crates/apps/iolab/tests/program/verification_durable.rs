@@ -9,8 +9,8 @@ const WRITE: &str = "[w]\nfilename=f\nrw=randwrite\nbs=4k\nsize=256k\nverify=crc
                      verify_state_save=1\nverify_policy=durable\n";
 const STATE: &str = "local-f-verify.state";
 
-/// A file with a state: all blocks are flushed in a first pass; in a second one, every other block is
-/// written again and half of those are flushed. Returns the file after the first pass.
+/// A file with a state: all blocks are flushed in a first pass; in a second one, every other block
+/// is written again and half of those are flushed. Returns the file after the first pass.
 fn written(lab: &Lab, more: &str) -> Vec<u8> {
     lab.job(&format!("{WRITE}end_fsync=1\n{more}")).ended(0, "");
     let old = std::fs::read(lab.path("f")).unwrap();

@@ -13,6 +13,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         default: DefaultValue::Text("4096"),
         summary: "Block size of reads, writes and trims, bytes",
         details: "A value also applies to the directions after it, unless a comma ends it: `8k,32k,` leaves trims at the default.",
+        differs: "different sizes of a random mix: each direction covers the file once (fio: a pass ends early)",
         accepts: &[
             ("4k", "4k"),
             ("4kb", "4k"),
@@ -72,6 +73,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Switch,
         default: DefaultValue::Text("0"),
         summary: "Allow any size within bsrange",
+        differs: "not together with verify",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK

@@ -32,6 +32,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Bool,
         default: DefaultValue::Derived("1, and 0 with zero_buffers"),
         summary: "Change a few bytes of every block, so that no two are equal",
+        differs: "one word of each 512 bytes is changed (fio: two)",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -80,6 +81,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Integer { min: 0, max: 100 },
         default: DefaultValue::Text("0"),
         summary: "Percent of written buffers that repeat an earlier one",
+        differs: "same share; the first repetitions come from fewer contents in the working-set mode",
         accepts: &[("30", "30")],
         rejects: &["101"],
         ..OptionEntry::BLANK

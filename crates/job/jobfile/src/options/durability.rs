@@ -25,6 +25,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Integer { min: 0, max: u32::MAX as i64 },
         default: DefaultValue::Text("0"),
         summary: "fsync after this many writes; 0 never",
+        differs: "exactly every N writes (fio: more often in mixes and with several in flight)",
         accepts: &[("32", "32")],
         rejects: &["-1"],
         ..OptionEntry::BLANK
@@ -35,6 +36,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Integer { min: 0, max: u32::MAX as i64 },
         default: DefaultValue::Text("0"),
         summary: "fdatasync after this many writes; 0 never",
+        differs: "counted as syncs",
         accepts: &[("1", "1")],
         rejects: &["-1"],
         ..OptionEntry::BLANK
@@ -65,6 +67,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::SyncFileRange,
         summary: "Call sync_file_range with these steps after this many writes",
         details: "Steps are `wait_before`, `write` and `wait_after`.",
+        differs: "counted as syncs (fio: as short writes)",
         accepts: &[("wait_before,write:8", "wait_before,write:8")],
         rejects: &["write", "flush:8", "write:0"],
         ..OptionEntry::BLANK

@@ -22,6 +22,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         default: DefaultValue::Text("1"),
         summary: "Number of operations to keep in flight",
         details: "Synchronous engines always have one operation in flight, whatever iodepth says.",
+        differs: "at most 32768",
         accepts: &[("32", "32"), ("1k", "1024")],
         rejects: &["0", "-1", "5000000", "8q"],
         ..OptionEntry::BLANK
@@ -34,6 +35,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         default: DefaultValue::Derived("a quarter of iodepth, 1 to 16; as fio, 1 for sequential patterns"),
         summary: "Submit as soon as this many operations are queued",
         details: "0 means all of iodepth. By default, all free slots are submitted in one call once the device has as many operations as a batch holds, except for sequential patterns when called as fio.",
+        differs: "by default a quarter of the queue, in sequential jobs 1 as in fio",
         accepts: &[("16", "16")],
         rejects: &["-1"],
         ..OptionEntry::BLANK
@@ -56,6 +58,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Integer { min: 0, max: 1_048_576 },
         default: DefaultValue::Text("0"),
         summary: "Collect at most this many completions at once; 0 is all there are",
+        differs: "by default whatever is complete is collected (fio: 1)",
         accepts: &[("32", "32")],
         rejects: &["-1"],
         ..OptionEntry::BLANK
@@ -80,6 +83,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         default: DefaultValue::Text("inline"),
         summary: "Which thread submits operations",
         details: "offload: threads, as many as iodepth, submit operations and wait for them, each one at a time; synchronous engines then have iodepth operations in flight.",
+        differs: "a thread for each slot; together with verify or read_iolog it is refused",
         accepts: &[("inline", "inline"), ("offload", "offload")],
         rejects: &["async"],
         ..OptionEntry::BLANK

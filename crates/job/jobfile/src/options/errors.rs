@@ -48,6 +48,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Times { unit: TimeUnit::Microseconds },
         default: DefaultValue::Text("0"),
         summary: "End the job if an operation takes longer than this, microseconds",
+        differs: "the operation that is slower ends the job, with an error",
         accepts: &[("10ms", "10ms"), ("1s,2s", "1s,2s,2s")],
         rejects: &["x"],
         ..OptionEntry::BLANK

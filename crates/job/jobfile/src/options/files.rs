@@ -11,6 +11,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Text,
         summary: "Files or devices to use, separated by `:`",
         details: "Write `\\:` for a colon in a path. With several files, size is divided among them unless filesize is set. Some engines take other names here, such as the address of a controller.",
+        differs: "a file that no job of iolab made is not overwritten in iolab mode; called as fio, with a warning",
         accepts: &[
             ("/tmp/a", "/tmp/a"),
             ("a:b", "a:b"),
@@ -65,6 +66,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         default: DefaultValue::Text("$jobname.$jobnum.$filenum"),
         summary: "Pattern of generated file names",
         details: "`$jobname`, `$jobnum`, `$filenum` and `$clientuid` are replaced for each worker and file. Without `$jobnum`, clones share files.",
+        differs: "two jobs that share their files both write",
         accepts: &[("data.$filenum", "data.$filenum")],
         ..OptionEntry::BLANK
     },
@@ -84,6 +86,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Files,
         kind: ValueKind::Text,
         summary: "Use all files below this directory",
+        differs: "a job that only reads does not write the files it finds",
         accepts: &[("/usr/share", "/usr/share")],
         ..OptionEntry::BLANK
     },
@@ -182,6 +185,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         default: DefaultValue::Text("0"),
         summary: "First byte of each file to use",
         details: "A percentage of the file is rounded to a whole block, or to offset_align.",
+        differs: "with a percentage, too, a file is made as long as offset and size say (fio: as long as size)",
         accepts: &[("1m", "1m"), ("25%", "25%")],
         rejects: &["-4k", "200%"],
         ..OptionEntry::BLANK
@@ -203,6 +207,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         default: DefaultValue::Text("0"),
         summary: "Distance between the offsets of a job's clones",
         details: "Clone n starts at offset + n times this value, so clones can share a device without overlapping.",
+        differs: "clones are reported in the order 0, 1, 2, … (fio: 0, then from the last to the first)",
         accepts: &[("1g", "1g"), ("5%", "5%")],
         rejects: &["x"],
         ..OptionEntry::BLANK
@@ -396,6 +401,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Text,
         summary: "I/O scheduler to set for the device",
         details: "As device.scheduler: set before the run, restored after it. Needs root.",
+        differs: "restored after the run",
         accepts: &[("none", "none")],
         ..OptionEntry::BLANK
     },

@@ -41,6 +41,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         default: DefaultValue::Text("1"),
         summary: "Number of clones of the job; each is a worker of its own",
         details: "Clones share the job's name and reporting group; group_reporting sums them up.",
+        differs: "at most 65536",
         accepts: &[("4", "4"), ("(2*3)", "6")],
         rejects: &["0", "1.5", "four"],
         ..OptionEntry::BLANK

@@ -18,6 +18,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Logs,
         kind: ValueKind::Text,
         summary: "Log latencies into files with this prefix",
+        differs: "the last window of an averaged log is there; logs are written while the run goes on",
         accepts: &[("run", "run")],
         ..OptionEntry::BLANK
     },

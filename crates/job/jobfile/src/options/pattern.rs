@@ -16,6 +16,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         default: DefaultValue::Text("read"),
         summary: "Access pattern",
         details: "Random patterns take `:N`: N operations per random offset (rw_sequencer chooses how). Sequential patterns take `:BYTES`: a gap after every operation, which may be negative.",
+        differs: "trims of a regular file punch holes (fio: they fail); a run that skips begins anew at the end of the file",
         accepts: &[
             ("read", "read"),
             ("readwrite", "rw"),
@@ -123,6 +124,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         default: DefaultValue::Text("random"),
         summary: "Distribution of random offsets",
         details: "`zipf:THETA`, `pareto:POWER` and `normal:DEVIATION` take an optional `:CENTRE` from 0 to 1. `zoned:ACCESS/SIZE:…` sends a percentage of accesses to a percentage of the range, `zoned_abs` to a size in bytes. Every distribution except `random` turns off the map of visited blocks.",
+        differs: "normal without a centre is around the middle, as fio says of itself; sequence is refused",
         accepts: &[
             ("random", "random"),
             ("zipf:1.2", "zipf:1.2"),

@@ -167,6 +167,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Text,
         summary: "Control group to run in",
         details: "A group of the unified hierarchy (/sys/fs/cgroup), made if it is missing and removed at the end if it was made.",
+        differs: "of cgroup v2 only; not together with thread",
         accepts: &[("bulk", "bulk")],
         ..OptionEntry::BLANK
     },

@@ -12,6 +12,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         default: DefaultValue::Text("0"),
         summary: "Maximum bytes per second, for reads, writes and trims",
         details: "Response time is reported too: it counts from when the schedule wanted the operation, so a stall is not hidden.",
+        differs: "in a mix where only one direction has a rate, the mix is kept (fio: the other direction runs free)",
         accepts: &[("1m", "1m"), ("1m,500k", "1m,500k,500k"), (",500k", ",500k,500k"), ("500k,", "500k,,")],
         rejects: &["1q"],
         ..OptionEntry::BLANK
@@ -33,6 +34,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Integers { min: 0, max: i64::MAX },
         default: DefaultValue::Text("0"),
         summary: "Maximum operations per second, for reads, writes and trims",
+        differs: "in a mix where only one direction has a rate, the mix is kept (fio: the other direction runs free)",
         accepts: &[("1000", "1000"), ("1k,500", "1024,500,500")],
         rejects: &["-1"],
         ..OptionEntry::BLANK
@@ -43,6 +45,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Integers { min: 0, max: i64::MAX },
         default: DefaultValue::Text("0"),
         summary: "End the job if it does fewer operations per second than this",
+        differs: "a rate that is missed ends the job after the first cycle",
         accepts: &[("100", "100")],
         rejects: &["-1"],
         ..OptionEntry::BLANK
@@ -172,6 +175,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         default: DefaultValue::Text("0"),
         summary: "Processor cycles to burn before each pause",
         details: "A pause without thinktime is only these. A cycle is one turn of an empty loop.",
+        differs: "a cycle is a turn of a loop",
         accepts: &[("1000", "1000")],
         rejects: &["-1"],
         ..OptionEntry::BLANK
@@ -192,6 +196,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         default: DefaultValue::Text("0"),
         summary: "Weight of this job within its flow",
         details: "The workers of one flow do reads, writes and trims in the ratio of their weights: one that is a round ahead waits. One that ends no longer counts, one that begins starts level with the slowest. 0: no flow.",
+        differs: "by transfers, with a round of slack; there are no negative weights, as in fio since 3.20",
         accepts: &[("2", "2")],
         rejects: &["x"],
         ..OptionEntry::BLANK
@@ -232,6 +237,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         default: DefaultValue::Text("0"),
         summary: "Find the largest queue depth whose latency stays below this, microseconds",
         details: "The depth is doubled from 1 as long as latency_percentile of the operations are below this in each latency_window, then narrowed down. Then the job ends, or goes on at that depth (latency_run). The whole run is reported, not only its last window as by fio. The depth found is latency_depth in JSON.",
+        differs: "the whole run is reported (fio: its last window)",
         accepts: &[("10ms", "10ms")],
         rejects: &["x"],
         ..OptionEntry::BLANK

@@ -13,6 +13,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         default: DefaultValue::Text("0"),
         summary: "Maximum run time",
         details: "A bare number counts seconds; 0 is no limit.",
+        differs: "what was written is verified when the time is up, too",
         accepts: &[("60", "1m"), ("1.5s", "1.5s"), ("500ms", "500ms"), ("2h", "2h"), ("(5s+100)", "5.0001s")],
         rejects: &["-1", "5x", "soon"],
         ..OptionEntry::BLANK
@@ -23,6 +24,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Switch,
         default: DefaultValue::Text("0"),
         summary: "Start over at the end of the files until the runtime is over",
+        differs: "each pass is verified",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -54,6 +56,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::SizeOrPercent,
         summary: "Warm-up: data to transfer before measuring",
         details: "Looked at every millisecond. Cannot be combined with ramp_time.",
+        differs: "looked at every millisecond; not together with ramp_time",
         accepts: &[("1g", "1g")],
         rejects: &["x"],
         ..OptionEntry::BLANK

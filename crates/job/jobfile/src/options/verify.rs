@@ -32,6 +32,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         ]),
         default: DefaultValue::Text("none"),
         summary: "Verify written data with this method",
+        differs: "headers have another layout, so neither program verifies the files of the other, but for pattern; reads of mixes are checked, too; the whole file is read when damage is found",
         accepts: &[("0", "none"), ("md5", "md5"), ("crc32c-intel", "crc32c-intel")],
         rejects: &["md4"],
         ..OptionEntry::BLANK
@@ -52,6 +53,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Switch,
         default: DefaultValue::Text("0"),
         summary: "Verify what an earlier run wrote, without writing",
+        differs: "operations that are left out are not counted",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -155,6 +157,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         default: DefaultValue::Text("0"),
         summary: "Threads that verify beside the worker; 0: the worker itself",
         details: "What was read is copied, and the operation is over; damage is counted when a thread has found it. The worker waits when all of them have enough to do.",
+        differs: "damage is counted with a later read, or at the end of the pass",
         accepts: &[("4", "4")],
         rejects: &["-1"],
         ..OptionEntry::BLANK
@@ -206,6 +209,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         default: DefaultValue::Text("0"),
         summary: "Check what an earlier run has saved of its writes with verify_state_save",
         details: "Reads the files that verify_state_save has made, from the folder of --aux-path or the working directory. A job that only reads, or that has verify_only, reads each block that the state knows, once, by ascending offset, and must find its last write; blocks that were being written when the run ended are not checked. A job that writes goes on from there. The verified files must have the same names, and the jobs the same verify and intervals.",
+        differs: "it reads the states of iolab only",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -226,6 +230,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         default: DefaultValue::Text("0"),
         summary: "Keep in a file what each block must hold, for verify_state_load",
         details: "The file is local-FILE-verify.state, one for each verified file, in the folder of --aux-path or the working directory; jobs on one file share it. It is mapped into memory and true at every moment, so that it also serves after the run was killed; it is not meant to outlive a crash of the machine. It has two bytes for each block. An older state of the same name is replaced, any other file is not. In fio, states are saved unless this is 0; here they are saved when it is 1, and programs do not read each other's.",
+        differs: "saved when it is 1 (fio: unless it is 0); a state is of a file, not of a job",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK

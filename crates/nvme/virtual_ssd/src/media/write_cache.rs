@@ -5,8 +5,8 @@
 //!                    └─ now and then, some ─────────▶ file (whole, or the first half of it)
 //! ```
 //!
-//! Who kills the process has a loss of power: of what no completed Flush covers, the file has what was
-//! written back meanwhile, in any order, whole or torn, as the seed says, and nothing else.
+//! Who kills the process has a loss of power: of what no completed Flush covers, the file has what
+//! was written back meanwhile, in any order, whole or torn, as the seed says, and nothing else.
 
 use std::collections::BTreeSet;
 use std::fs::File;

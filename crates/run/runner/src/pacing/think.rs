@@ -97,7 +97,8 @@ mod tests {
     fn a_pause_may_end_by_processor_time() {
         std::thread_local!(static USED: std::cell::Cell<u64> = const { std::cell::Cell::new(1000) });
         let trigger = ThinkTrigger::Complete;
-        let plan = ThinkPlan { pause_ns: 50, spin_ns: 30, work_ns: 25, blocks: 1, trigger, io_time_ns: 0 };
+        let plan =
+            ThinkPlan { pause_ns: 50, spin_ns: 30, work_ns: 25, spin_cycles: 0, blocks: 1, trigger, io_time_ns: 0 };
         let mut think = Think { processor_ns: || USED.get(), ..Think::of(plan) };
         assert_eq!(think.after(ThinkTrigger::Issue, 9), None);
         assert_eq!(think.after(trigger, 10), Some(50));

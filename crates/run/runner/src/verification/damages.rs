@@ -1,5 +1,5 @@
-//! What was checked, and what was damaged: counted, described, and kept in files if the job asks for
-//! it (`verify_dump`).
+//! What was checked, and what was damaged: counted, described, and kept in files if the job asks
+//! for it (`verify_dump`).
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use iolab_plan::{VerifyPlan, WorkerPlan};
 use iolab_recording::{AftermathRecording, DamageRecording, VerificationRecording};
-use iolab_verify::{Bound, Held, Mismatch, Recipe};
+use iolab_verify::{CrashBound, Held, Mismatch, Recipe};
 
 use crate::verification::judge::Demand;
 
@@ -82,11 +82,11 @@ impl<'a> Damages<'a> {
     }
 }
 
-fn note(counts: &mut AftermathRecording, bound: Bound, held: Option<Held>) {
+fn note(counts: &mut AftermathRecording, bound: CrashBound, held: Option<Held>) {
     let class = match bound {
-        Bound::MustBeNew { .. } => &mut counts.must_be_new,
-        Bound::MustNotBeOlder { .. } => &mut counts.must_not_be_older,
-        Bound::MayBeEither { .. } | Bound::Unknown => &mut counts.may_be_either,
+        CrashBound::MustBeNew { .. } => &mut counts.must_be_new,
+        CrashBound::MustNotBeOlder { .. } => &mut counts.must_not_be_older,
+        CrashBound::MayBeEither { .. } | CrashBound::Unknown => &mut counts.may_be_either,
     };
     *class += 1;
     let Some(held) = held else { return };

@@ -1,7 +1,8 @@
 //! What a worker has written and no flush covers yet (`verify_policy=fsynced` and `durable`).
 //!
 //! A flush covers the writes and discards of its file that were complete when it was sent. When a
-//! flush fails, what it would have covered may be lost, whatever a later flush says: it is forgotten.
+//! flush fails, what it would have covered may be lost, whatever a later flush says: it is
+//! forgotten.
 
 use std::collections::VecDeque;
 
@@ -72,7 +73,7 @@ impl Unflushed {
 mod tests {
     use std::sync::Arc;
 
-    use iolab_verify::{Bound, Word};
+    use iolab_verify::{CrashBound, Word};
 
     use super::*;
 
@@ -95,7 +96,7 @@ mod tests {
     }
 
     fn is_durable(map: &GenerationMap, interval: usize) -> bool {
-        matches!(map.bound(interval), Bound::MustBeNew { .. })
+        matches!(map.bound(interval), CrashBound::MustBeNew { .. })
     }
 
     #[test]

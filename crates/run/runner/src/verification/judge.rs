@@ -11,7 +11,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use iolab_verify::{Bound, Held, Interval, Mismatch, Recipe, WantedContent};
+use iolab_verify::{CrashBound, Held, Interval, Mismatch, Recipe, WantedContent};
 
 use crate::open_files::fatal;
 use crate::trouble::Fatal;
@@ -25,7 +25,7 @@ pub(crate) enum Demand {
     /// This.
     Content(WantedContent),
     /// What a loss of power may have left.
-    Aftermath(Bound),
+    Aftermath(CrashBound),
 }
 
 /// Knows how intervals are made.
@@ -120,15 +120,10 @@ impl JudgeThreads {
             let (started, has_started) = sync_channel(1);
             let body = move || {
                 let placed = cpus.map_or(Ok(()), |cpus| iolab_process::set_cpus(&cpus));
-                let goes = placed.is_ok();
+                let is_placed = placed.is_ok();
                 let _ = started.send(placed);
-                while goes {
-                    let next = taken.lock().unwrap_or_else(PoisonError::into_inner).recv();
-                    let Ok(mut read) = next else { break };
-                    read.examine(&judge);
-                    if answers.send(read).is_err() {
-                        break;
-                    }
+                if is_placed {
+                    serve(&judge, &taken, &answers);
                 }
             };
             let thread = std::thread::Builder::new().name("verify".to_owned()).spawn(body);
@@ -188,6 +183,18 @@ impl Drop for JudgeThreads {
         for thread in self.threads.drain(..) {
             // One that panicked has answered nothing, which its reader has seen.
             let _ = thread.join();
+        }
+    }
+}
+
+/// A thread: one read after the other until nobody passes any on.
+fn serve(judge: &Judge, taken: &Mutex<Receiver<ReadCopy>>, answers: &SyncSender<ReadCopy>) {
+    loop {
+        let next = taken.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok(mut read) = next else { return };
+        read.examine(judge);
+        if answers.send(read).is_err() {
+            return;
         }
     }
 }

@@ -22,7 +22,8 @@ pub(crate) struct VerifyShare {
     pub(crate) one_seed: bool,
     /// An earlier run has left what they hold.
     pub(crate) loaded: bool,
-    /// When the runs began that wrote what they hold, the last one last; this run is not among them.
+    /// When the runs began that wrote what they hold, the last one last; this run is not among
+    /// them.
     pub(crate) runs: Arc<[u64]>,
     /// When the run began, ns since 1970.
     pub(crate) run: u64,

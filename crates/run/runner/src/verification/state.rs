@@ -24,7 +24,7 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use iolab_memory::SharedRegion;
-use iolab_verify::{Bound, Word, bound_of};
+use iolab_verify::{CrashBound, Word, bound_of};
 
 const MAGIC: &str = "iolab verify state 2\n";
 const HEAD_BYTES: usize = 8192;
@@ -64,9 +64,9 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// What a loss of power may have left of each interval: where it begins, its length, and what it
-    /// may hold.
-    pub fn bounds(&self) -> impl Iterator<Item = (u64, u64, Bound)> {
+    /// What a loss of power may have left of each interval: where it begins, its length, and what
+    /// it may hold.
+    pub fn bounds(&self) -> impl Iterator<Item = (u64, u64, CrashBound)> {
         let durable = self.durable.iter().copied().chain(std::iter::repeat(0));
         let about = &self.about;
         self.words.iter().zip(durable).zip(0..).map(move |((word, durable), number)| {

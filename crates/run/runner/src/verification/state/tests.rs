@@ -1,3 +1,5 @@
+//! States are read as they were kept, and nothing else is.
+
 use super::*;
 use std::sync::atomic::Ordering;
 
@@ -32,9 +34,9 @@ fn a_state_is_read_as_it_was_kept_and_nothing_else_is_taken_for_one() {
         let kept = load(&path, Some(Path::new(verified)), 512, 0, durable).unwrap();
         assert_eq!((&kept.about, &kept.words[..]), (&about, &[0, 0x8003, 0][..]));
         assert_eq!(kept.durable, if durable { vec![0, 3, 0] } else { vec![] });
-        let bounds: Vec<(u64, u64, Bound)> = kept.bounds().collect();
-        assert_eq!((bounds[0], bounds[2].1), ((1024, 512, Bound::Unknown), 452));
-        assert_eq!(matches!(bounds[1].2, Bound::MustNotBeOlder { oldest: 3, newest: 4, .. }), durable);
+        let bounds: Vec<(u64, u64, CrashBound)> = kept.bounds().collect();
+        assert_eq!((bounds[0], bounds[2].1), ((1024, 512, CrashBound::Unknown), 452));
+        assert_eq!(matches!(bounds[1].2, CrashBound::MustNotBeOlder { oldest: 3, newest: 4, .. }), durable);
     }
     let open =
         |verified: &str, interval, start, durable| load(&path, Some(Path::new(verified)), interval, start, durable);
