@@ -17,7 +17,7 @@ use iolab_virtual_ssd::{BlockStore, Config, Subsystem};
 use rustix::fs::{FallocateFlags, OFlags, fallocate};
 
 use crate::any_transport::AnyPair;
-use crate::media_file::{DriveError, MediaError, admit_device, is_allowed_path, lock};
+use crate::media_file::{DriveError, MediaError, admit_device, drive_in_file, is_allowed_path, lock};
 use crate::opened::{self, Opened};
 use crate::overwrite;
 use crate::{DeviceName, DevicePlace};
@@ -45,8 +45,20 @@ pub fn device_size(name: &str) -> Result<(u64, u32), DriveError> {
     Ok((bytes, block))
 }
 
+/// The drive that `config` describes, with its data in the file or on the device that it names, if
+/// it names one.
+///
+/// # Errors
+/// A file or device that may not be used, and whatever is wrong with the description.
+pub fn make_drive(config: Config) -> Result<Arc<Subsystem>, DriveError> {
+    match &config.media {
+        MediaKind::Device(name) => drive_on(&name.clone(), config),
+        _ => drive_in_file(config),
+    }
+}
+
 /// The drive with its data on the device of this name.
-pub(crate) fn drive_on(name: &str, config: Config) -> Result<Arc<Subsystem>, DriveError> {
+fn drive_on(name: &str, config: Config) -> Result<Arc<Subsystem>, DriveError> {
     let (bytes, block) = device_size(name)?;
     let wanted = config.size_bytes.saturating_mul(config.namespaces.into());
     if wanted > bytes {

@@ -17,7 +17,6 @@ use iolab_virtual_ssd::{Config, ConfigError, MediaKind, Subsystem, data_made_for
 use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 
-use crate::device_store::drive_on;
 use crate::media_guard::{Objection, judge, judge_device};
 
 /// A file cannot hold the data of a device, or not be removed with it.
@@ -58,13 +57,7 @@ struct MediaFile {
 }
 
 /// The drive that `config` describes, with its data in the file that it names, if it names one.
-///
-/// # Errors
-/// A file that may not be used, and whatever is wrong with the description.
-pub fn make_drive(config: Config) -> Result<Arc<Subsystem>, DriveError> {
-    if let MediaKind::Device(name) = &config.media {
-        return drive_on(&name.clone(), config);
-    }
+pub(crate) fn drive_in_file(config: Config) -> Result<Arc<Subsystem>, DriveError> {
     let Some(path) = config.media_file().map(Path::to_owned) else { return Ok(Subsystem::new(config)?) };
     let MediaFile { file, is_made } = open(&path)?;
     let made = file.metadata().ok().map(|metadata| Identity::of(&metadata)).filter(|_| is_made);

@@ -15,6 +15,7 @@
 //! Deliberately not here: blocks, namespaces and time, and which files may be used (whoever opens
 //! them knows).
 
+mod copy_error;
 mod elsewhere;
 mod pages;
 mod write_cache;
@@ -24,18 +25,17 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use iolab_memory::{Lost, MappingAccess, SharedBytes};
-use iolab_nvme_spec::Status;
+use iolab_memory::{MappingAccess, SharedBytes};
 use rustix::fs::{FallocateFlags, fallocate};
 
+pub(crate) use copy_error::CopyError;
 pub use elsewhere::BlockStore;
 pub use pages::{HugePages, MemoryPages};
 
 use write_cache::WriteCache;
 
 use crate::ConfigError;
-use crate::command_error::CommandError;
-use crate::data_window::{DataDirection, DataWindow, Unreachable};
+use crate::data_window::{DataDirection, DataWindow};
 use crate::file_space::{FileSpace, SpaceGuard};
 
 /// Which media to use.
@@ -79,47 +79,6 @@ enum Source<'a> {
     Mapping(Option<SpaceGuard<'a>>),
     /// In a copy, from its start on.
     Copy(SharedBytes),
-}
-
-/// An access to the media or to the host's memory did not work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CopyError {
-    /// The host has not mapped its side for that.
-    Host,
-    /// The media has no such bytes.
-    Media,
-    /// The media has no room for what was written.
-    Full,
-    /// The media had such bytes, and they are not there any more.
-    Lost,
-    /// The same, found by a write.
-    NotWritten,
-}
-
-impl From<Lost> for CopyError {
-    fn from(_: Lost) -> CopyError {
-        CopyError::Lost
-    }
-}
-
-impl CopyError {
-    /// What a command that met it answers, with the block it was about.
-    #[cold]
-    pub(crate) fn command_error(self, lba: u64) -> CommandError {
-        match self {
-            CopyError::Host => Unreachable.into(),
-            CopyError::Media => CommandError::permanent(Status::INTERNAL_ERROR).on_block(lba),
-            CopyError::Lost => CommandError::permanent(Status::UNRECOVERED_READ_ERROR).on_block(lba),
-            CopyError::NotWritten => CommandError::permanent(Status::WRITE_FAULT).on_block(lba),
-            CopyError::Full => CommandError::transient(Status::CAPACITY_EXCEEDED).on_block(lba),
-        }
-    }
-}
-
-impl From<Unreachable> for CopyError {
-    fn from(_: Unreachable) -> CopyError {
-        CopyError::Host
-    }
 }
 
 /// Data to copy between the media and the host.

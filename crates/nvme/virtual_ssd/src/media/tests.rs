@@ -4,6 +4,7 @@ use std::fs::OpenOptions;
 use std::path::Path;
 
 use super::*;
+use crate::Unreachable;
 use crate::command_error::CommandError;
 use iolab_nvme_spec::SubmissionEntry;
 

@@ -1,0 +1,48 @@
+//! Why content was not copied between host and media, and what that is to the host.
+
+use iolab_memory::Lost;
+use iolab_nvme_spec::Status;
+
+use crate::command_error::CommandError;
+use crate::data_window::Unreachable;
+
+/// An access to the media or to the host's memory did not work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CopyError {
+    /// The host has not mapped its side for that.
+    Host,
+    /// The media has no such bytes.
+    Media,
+    /// The media has no room for what was written.
+    Full,
+    /// The media had such bytes, and they are not there any more.
+    Lost,
+    /// The same, found by a write.
+    NotWritten,
+}
+
+impl From<Lost> for CopyError {
+    fn from(_: Lost) -> CopyError {
+        CopyError::Lost
+    }
+}
+
+impl CopyError {
+    /// What a command that met it answers, with the block it was about.
+    #[cold]
+    pub(crate) fn command_error(self, lba: u64) -> CommandError {
+        match self {
+            CopyError::Host => Unreachable.into(),
+            CopyError::Media => CommandError::permanent(Status::INTERNAL_ERROR).on_block(lba),
+            CopyError::Lost => CommandError::permanent(Status::UNRECOVERED_READ_ERROR).on_block(lba),
+            CopyError::NotWritten => CommandError::permanent(Status::WRITE_FAULT).on_block(lba),
+            CopyError::Full => CommandError::transient(Status::CAPACITY_EXCEEDED).on_block(lba),
+        }
+    }
+}
+
+impl From<Unreachable> for CopyError {
+    fn from(_: Unreachable) -> CopyError {
+        CopyError::Host
+    }
+}
