@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use iolab_memory::SharedBytes;
 use iolab_nvme_driver::{DataWindow, Namespace, QueueOptions, Submit};
-use iolab_virtual_ssd::{BlockStore, Config, Subsystem};
+use iolab_virtual_ssd::{BlockStore, Config, MediaKind, Subsystem};
 use rustix::fs::{FallocateFlags, OFlags, fallocate};
 
 use crate::any_transport::AnyPair;
