@@ -90,11 +90,11 @@ impl ProcessorLoad {
         self.shares.map_or(self.busy, |shares| shares.program + shares.clients)
     }
 
-    /// The share of the time between operations that the program would take without other programs.
+    /// The share of the time between operations that the program would take without others.
     ///
-    /// Who waits for a processor waits for whoever has it: for others as often as they had one. What
-    /// threads of the program wait for each other stays, because the section that computes is in
-    /// the way of the job's reads and writes more seldom.
+    /// Who waits for a processor waits for whoever has it: for others as often as they had one.
+    /// What threads of the program wait for each other stays, because the section that computes is
+    /// in the way of the job's reads and writes more seldom.
     pub fn undisturbed_share(&self) -> Option<f64> {
         let shares = self.shares?;
         Some(1.0 - (1.0 - shares.ran?) * (shares.others / self.busy.max(f64::MIN_POSITIVE)).clamp(0.0, 1.0))
