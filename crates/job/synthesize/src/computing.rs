@@ -90,7 +90,7 @@ impl ProcessorLoad {
         self.shares.map_or(self.busy, |shares| shares.program + shares.clients)
     }
 
-    /// The share of the time between operations that the program would take without other programs.
+    /// The share of the time between operations that the program would take without others.
     ///
     /// Who waits for a processor waits for whoever has it: for others as often as they had one.
     /// What threads of the program wait for each other stays, because the section that computes is
