@@ -13,11 +13,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use iolab_memory::SharedBytes;
 use iolab_nvme_driver::{DataWindow, Namespace, QueueOptions, Submit};
-use iolab_virtual_ssd::{BlockStore, Config, Subsystem};
+use iolab_virtual_ssd::{BlockStore, Config, MediaKind, Subsystem};
 use rustix::fs::{FallocateFlags, OFlags, fallocate};
 
 use crate::any_transport::AnyPair;
-use crate::media_file::{DriveError, MediaError, admit_device, is_allowed_path, lock};
+use crate::media_file::{DriveError, MediaError, admit_device, is_allowed_path, lock, make_with_file};
 use crate::opened::{self, Opened};
 use crate::overwrite;
 use crate::{DeviceName, DevicePlace};
@@ -45,8 +45,19 @@ pub fn device_size(name: &str) -> Result<(u64, u32), DriveError> {
     Ok((bytes, block))
 }
 
+/// Makes the drive that `config` describes, wherever its data is.
+///
+/// # Errors
+/// A file or a device that may not be used, and whatever is wrong with the description.
+pub fn make_drive(config: Config) -> Result<Arc<Subsystem>, DriveError> {
+    match config.media.clone() {
+        MediaKind::Device(name) => drive_on(&name, config),
+        _ => make_with_file(config),
+    }
+}
+
 /// The drive with its data on the device of this name.
-pub(crate) fn drive_on(name: &str, config: Config) -> Result<Arc<Subsystem>, DriveError> {
+fn drive_on(name: &str, config: Config) -> Result<Arc<Subsystem>, DriveError> {
     let (bytes, block) = device_size(name)?;
     let wanted = config.size_bytes.saturating_mul(config.namespaces.into());
     if wanted > bytes {
@@ -309,7 +320,7 @@ mod tests {
             ("trtype=VIRT size=1M", "inside this process"),
             ("trtype=VIRT traddr=nobody-made-this", "no device is served"),
         ] {
-            let said = crate::make_drive(config(name)).unwrap_err().to_string();
+            let said = make_drive(config(name)).unwrap_err().to_string();
             assert!(said.contains(expected), "{name}: {said}");
         }
     }

@@ -37,11 +37,11 @@ use iolab_engine::{
 use iolab_options::{PageCache, Reach, Settings};
 
 pub use any_transport::{AnyController, AnyPair};
-pub use device_store::device_size;
+pub use device_store::{device_size, make_drive};
 pub use fabric_place::{Fabric, FabricError, FabricPlace, PlaceError};
 pub use first_bytes::{FirstBytesError, first_bytes};
 pub use lane::NvmeLane;
-pub use media_file::{DriveError, MediaError, allow_media, check_media, make_drive, remove_media};
+pub use media_file::{DriveError, MediaError, allow_media, check_media, remove_media};
 pub use name::{DeviceName, DevicePlace, NameError};
 pub use opened::{NvmeDeviceError, Opened, open, open_inline};
 pub use socket_place::{FolderError, make_socket_folder, socket_of};

@@ -13,11 +13,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use iolab_guard::{Identity, LayoutMark, layout_mark, mark_layout};
-use iolab_virtual_ssd::{Config, ConfigError, MediaKind, Subsystem, data_made_for, state_path};
+use iolab_virtual_ssd::{Config, ConfigError, Subsystem, data_made_for, state_path};
 use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 
-use crate::device_store::drive_on;
 use crate::media_guard::{Objection, judge, judge_device};
 
 /// A file cannot hold the data of a device, or not be removed with it.
@@ -61,10 +60,7 @@ struct MediaFile {
 ///
 /// # Errors
 /// A file that may not be used, and whatever is wrong with the description.
-pub fn make_drive(config: Config) -> Result<Arc<Subsystem>, DriveError> {
-    if let MediaKind::Device(name) = &config.media {
-        return drive_on(&name.clone(), config);
-    }
+pub(crate) fn make_with_file(config: Config) -> Result<Arc<Subsystem>, DriveError> {
     let Some(path) = config.media_file().map(Path::to_owned) else { return Ok(Subsystem::new(config)?) };
     let MediaFile { file, is_made } = open(&path)?;
     let made = file.metadata().ok().map(|metadata| Identity::of(&metadata)).filter(|_| is_made);
@@ -224,12 +220,12 @@ mod tests {
         let path = folder.path().join("precious");
         std::fs::write(&path, "years of work").unwrap();
         for _ in 0..2 {
-            let said = make_drive(config(&path, "16M")).unwrap_err().to_string();
+            let said = make_with_file(config(&path, "16M")).unwrap_err().to_string();
             assert!(said.contains("13 bytes") && said.contains("--allow-destroy"), "{said}");
             assert!(check_media(&path).is_err() && remove_media(&path).is_err());
         }
         let huge = folder.path().join("huge");
-        assert!(make_drive(config(&huge, "1000000G")).unwrap_err().to_string().contains("no room"));
+        assert!(make_with_file(config(&huge, "1000000G")).unwrap_err().to_string().contains("no room"));
         assert_eq!(names(folder.path()), ["precious"]);
         assert_eq!(std::fs::read(&path).unwrap(), b"years of work");
     }
@@ -238,11 +234,11 @@ mod tests {
     fn what_a_device_has_made_is_used_again_and_removed_with_it() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("disk");
-        let drive = make_drive(config(&path, "16M")).unwrap();
-        assert!(make_drive(config(&path, "16M")).unwrap_err().to_string().contains("another iolab process"));
+        let drive = make_with_file(config(&path, "16M")).unwrap();
+        assert!(make_with_file(config(&path, "16M")).unwrap_err().to_string().contains("another iolab process"));
         assert!(remove_media(&path).unwrap_err().to_string().contains("another iolab process"));
         drop(drive);
-        drop(make_drive(config(&path, "16M")).unwrap());
+        drop(make_with_file(config(&path, "16M")).unwrap());
         // Another file in its place was not created by the device.
         let kept = folder.path().join("kept");
         std::fs::rename(&path, &kept).unwrap();
@@ -260,7 +256,7 @@ mod tests {
         let path = folder.path().join("image");
         std::fs::write(&path, "may be lost").unwrap();
         allow_media([path.as_path()]);
-        drop(make_drive(config(&path, "16M")).unwrap());
+        drop(make_with_file(config(&path, "16M")).unwrap());
         assert!(remove_media(&path).unwrap_err().to_string().contains("did not create it"));
         assert_eq!(names(folder.path()), ["image", "image.state"]);
     }

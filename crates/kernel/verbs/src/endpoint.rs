@@ -135,8 +135,8 @@ impl Adapter {
             qp_type: IBV_QPT_RC,
             sq_sig_all: 0,
         };
-        // SAFETY: an identifier with a route, a domain and queues of its adapter; the attributes are
-        // read and written before the call returns.
+        // SAFETY: an identifier with a route, a domain and queues of its adapter; the attributes
+        // are read and written before the call returns.
         let made = unsafe { (libraries.manager.rdma_create_qp)(identifier.id, self.open.domain, &raw mut attributes) };
         if made != 0 {
             return Err(VerbsError::last("a queue pair"));
@@ -187,7 +187,8 @@ impl Endpoint {
             qp_num: 0,
         };
         let libraries = self.identifier.libraries;
-        // SAFETY: an identifier with a queue pair; the parameters are copied before the call returns.
+        // SAFETY: an identifier with a queue pair; the parameters are copied before the call
+        // returns.
         if unsafe { (libraries.manager.rdma_connect)(self.identifier.id, &raw mut parameters) } != 0 {
             return Err(VerbsError::last(to));
         }
@@ -274,8 +275,9 @@ impl Endpoint {
         }
         let mut bad = std::ptr::null_mut();
         let pair = self.pair();
-        // SAFETY: a queue pair whose context has the function; the list lies in memory of this object
-        // and is read before the call returns; each element lies in registered memory that stays so.
+        // SAFETY: a queue pair whose context has the function; the list lies in memory of this
+        // object and is read before the call returns; each element lies in registered memory that
+        // stays so.
         let posted = unsafe { ((*(*pair).context).ops.post_send)(pair, first, &raw mut bad) };
         if posted != 0 {
             return Err(VerbsError::failed("sending", std::io::Error::from_raw_os_error(posted.abs())));

@@ -8,10 +8,10 @@
 //! ```
 //!
 //! Guarantees: a call returns after bounded time; a library that is missing is an error that says
-//! what installs it; nothing that a peer sends is taken for a position. Memory that a peer may reach
-//! is [`SharedBytes`](iolab_memory::SharedBytes), to which no reference exists, and stays mapped for
-//! as long as the adapter can reach it. Deliberately not here: what the messages mean, listening for
-//! connections, other kinds of queue pairs.
+//! what installs it; nothing that a peer sends is taken for a position. Memory that a peer may
+//! reach is [`SharedBytes`](iolab_memory::SharedBytes), to which no reference exists, and stays
+//! mapped for as long as the adapter can reach it. Deliberately not here: what the messages mean,
+//! listening for connections, other kinds of queue pairs.
 //!
 //! Four calls of verbs are not functions of the library but entries of a table inside of it;
 //! [`abi`] declares what has to be known of its structures, and a suite compares that with the

@@ -35,8 +35,8 @@ macro_rules! functions {
                         if address.is_null() {
                             return Err(missing(format!("it has no function {}", stringify!($function))));
                         }
-                        // SAFETY: the library exports this symbol as the function of that name, whose
-                        // type its header has declared so since version 1.
+                        // SAFETY: the library exports this symbol as the function of that name,
+                        // whose type its header has declared so since version 1.
                         unsafe {
                             std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($argument),*) $(-> $result)?>(
                                 address,

@@ -1,4 +1,5 @@
-//! What is proved with: the responses of host and controller (Base, section 8.13.5.6 and following).
+//! What is proved with: the responses of host and controller (Base, section 8.13.5.6 and
+//! following).
 //!
 //! ```text
 //! key       the secret, or HMAC(secret, name of its owner ‖ "NVMe-over-Fabrics")

@@ -13,7 +13,9 @@ use iolab_nvme_spec::sgl::SglDescriptor;
 use iolab_nvme_spec::{AdminOpcode, SubmissionEntry};
 
 use crate::connection_line::Line;
-use crate::queue::KEEP_ALIVE_CID;
+
+/// The identifier of Keep Alive commands, which the driver does not use on the admin queue.
+pub(crate) const KEEP_ALIVE_CID: u16 = 29;
 
 /// The connection of an admin queue.
 #[derive(Debug, Default)]

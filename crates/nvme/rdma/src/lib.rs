@@ -7,9 +7,9 @@
 //!    data: the controller reads and writes it with the key of its registration
 //! ```
 //!
-//! A command is a message of 64 bytes, behind which little data of a write may follow; a response is
-//! one of 16. All other data is named by address, length and key, and no processor of the host moves
-//! it. Memory is registered once, when it is mapped.
+//! A command is a message of 64 bytes, behind which little data of a write may follow; a response
+//! is one of 16. All other data is named by address, length and key, and no processor of the host
+//! moves it. Memory is registered once, when it is mapped.
 //!
 //! Guarantees: a target that answers nonsense, or nothing, or goes away is a typed error after
 //! bounded time; a broken connection is made again, as over TCP. Deliberately not here: a target,

@@ -14,13 +14,12 @@ use iolab_nvme_spec::{CompletionEntry, SubmissionEntry};
 
 use crate::connect::{FOLLOW_BYTES, Wanted};
 use crate::connection_line::{COMMAND_BYTES, Line};
-use crate::keep_alive::Turns;
+use crate::keep_alive::{KEEP_ALIVE_CID, Turns};
 use crate::regions::Regions;
 
 /// Identifiers of commands that this transport makes up itself on the admin queue, where the driver
 /// uses none whose lowest five bits are above 23.
 pub(crate) const PROPERTY_CID: u16 = 30;
-pub(crate) const KEEP_ALIVE_CID: u16 = 29;
 const CONNECT_CID: u16 = 28;
 /// Messages beyond those of the slots: of Connect and properties, and of Keep Alive.
 const MORE_MESSAGES: u16 = 2;

@@ -47,8 +47,8 @@ impl Rdma {
     /// Connects the admin queue of a new controller.
     ///
     /// # Errors
-    /// No libraries or no adapter for RDMA; a target that cannot be reached, does not answer as one,
-    /// or refuses.
+    /// No libraries or no adapter for RDMA; a target that cannot be reached, does not answer as
+    /// one, or refuses.
     pub fn connect(address: TargetAddress, clock: &Clock) -> Result<Rdma, DriverError> {
         let timeout = Duration::from_nanos(address.connect_ns);
         let adapter = Adapter::towards(address.at, timeout).map_err(|error| driver_error(&error))?;

@@ -49,8 +49,8 @@ impl<'a> AdminCommand<'a> {
         AdminOpcode(self.entry.opc())
     }
 
-    /// What is copied to the command's page before it is sent, and how many bytes the command moves;
-    /// `None` if it needs no page.
+    /// What is copied to the command's page before it is sent, and how many bytes the command
+    /// moves; `None` if it needs no page.
     pub(super) fn out(&self) -> Option<(&[u8], usize)> {
         match &self.data {
             Payload::Out(bytes) => Some((bytes, bytes.len())),

@@ -15,7 +15,8 @@ struct Line<'a> {
 }
 
 impl Wire {
-    /// Authenticates if the answer to Connect asks for it, or the host wants to know the controller.
+    /// Authenticates if the answer to Connect asks for it, or the host wants to know the
+    /// controller.
     pub(super) fn authenticate_if_wanted(
         &mut self,
         link: &Association,

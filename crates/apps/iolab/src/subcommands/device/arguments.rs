@@ -141,14 +141,15 @@ impl ServeArguments {
 /// What hosts on the network have to prove.
 #[derive(Debug, clap::Args)]
 pub(crate) struct AuthenticationArguments {
-    /// Let hosts prove by DH-HMAC-CHAP that they know this secret (`DHHC-1:…`), or the one in this file
+    /// Let hosts prove by DH-HMAC-CHAP that they know this secret (`DHHC-1:…`), or the one in this
+    /// file
     #[arg(long, value_name = "SECRET|FILE", requires = "listen")]
     pub(crate) dhchap_secret: Option<String>,
     /// The secret with which the device proves to hosts who it is, or the file with it
     #[arg(long, value_name = "SECRET|FILE", requires = "dhchap_secret")]
     pub(crate) dhchap_ctrl_secret: Option<String>,
-    /// Hosts with secrets of their own: a file with a line for each, `NQN SECRET`, or `NQN SECRET SECRET` with
-    /// that of the device for this host
+    /// Hosts with secrets of their own: a file with a line for each, `NQN SECRET`, or `NQN SECRET
+    /// SECRET` with that of the device for this host
     #[arg(long, value_name = "FILE", requires = "listen")]
     pub(crate) dhchap_hosts: Option<PathBuf>,
     /// Hash functions to take, the best first
