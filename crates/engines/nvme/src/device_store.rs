@@ -17,7 +17,7 @@ use iolab_virtual_ssd::{BlockStore, Config, MediaKind, Subsystem};
 use rustix::fs::{FallocateFlags, OFlags, fallocate};
 
 use crate::any_transport::AnyPair;
-use crate::media_file::{DriveError, MediaError, admit_device, drive_in_file, is_allowed_path, lock};
+use crate::media_file::{DriveError, MediaError, admit_device, is_allowed_path, lock, make_with_file};
 use crate::opened::{self, Opened};
 use crate::overwrite;
 use crate::{DeviceName, DevicePlace};
@@ -45,15 +45,14 @@ pub fn device_size(name: &str) -> Result<(u64, u32), DriveError> {
     Ok((bytes, block))
 }
 
-/// The drive that `config` describes, with its data in the file or on the device that it names, if
-/// it names one.
+/// Makes the drive that `config` describes, wherever its data is.
 ///
 /// # Errors
-/// A file or device that may not be used, and whatever is wrong with the description.
+/// A file or a device that may not be used, and whatever is wrong with the description.
 pub fn make_drive(config: Config) -> Result<Arc<Subsystem>, DriveError> {
-    match &config.media {
-        MediaKind::Device(name) => drive_on(&name.clone(), config),
-        _ => drive_in_file(config),
+    match config.media.clone() {
+        MediaKind::Device(name) => drive_on(&name, config),
+        _ => make_with_file(config),
     }
 }
 
@@ -321,7 +320,7 @@ mod tests {
             ("trtype=VIRT size=1M", "inside this process"),
             ("trtype=VIRT traddr=nobody-made-this", "no device is served"),
         ] {
-            let said = crate::make_drive(config(name)).unwrap_err().to_string();
+            let said = make_drive(config(name)).unwrap_err().to_string();
             assert!(said.contains(expected), "{name}: {said}");
         }
     }

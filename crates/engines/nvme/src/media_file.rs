@@ -57,7 +57,10 @@ struct MediaFile {
 }
 
 /// The drive that `config` describes, with its data in the file that it names, if it names one.
-pub(crate) fn drive_in_file(config: Config) -> Result<Arc<Subsystem>, DriveError> {
+///
+/// # Errors
+/// A file that may not be used, and whatever is wrong with the description.
+pub(crate) fn make_with_file(config: Config) -> Result<Arc<Subsystem>, DriveError> {
     let Some(path) = config.media_file().map(Path::to_owned) else { return Ok(Subsystem::new(config)?) };
     let MediaFile { file, is_made } = open(&path)?;
     let made = file.metadata().ok().map(|metadata| Identity::of(&metadata)).filter(|_| is_made);
@@ -217,12 +220,12 @@ mod tests {
         let path = folder.path().join("precious");
         std::fs::write(&path, "years of work").unwrap();
         for _ in 0..2 {
-            let said = drive_in_file(config(&path, "16M")).unwrap_err().to_string();
+            let said = make_with_file(config(&path, "16M")).unwrap_err().to_string();
             assert!(said.contains("13 bytes") && said.contains("--allow-destroy"), "{said}");
             assert!(check_media(&path).is_err() && remove_media(&path).is_err());
         }
         let huge = folder.path().join("huge");
-        assert!(drive_in_file(config(&huge, "1000000G")).unwrap_err().to_string().contains("no room"));
+        assert!(make_with_file(config(&huge, "1000000G")).unwrap_err().to_string().contains("no room"));
         assert_eq!(names(folder.path()), ["precious"]);
         assert_eq!(std::fs::read(&path).unwrap(), b"years of work");
     }
@@ -231,11 +234,11 @@ mod tests {
     fn what_a_device_has_made_is_used_again_and_removed_with_it() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("disk");
-        let drive = drive_in_file(config(&path, "16M")).unwrap();
-        assert!(drive_in_file(config(&path, "16M")).unwrap_err().to_string().contains("another iolab process"));
+        let drive = make_with_file(config(&path, "16M")).unwrap();
+        assert!(make_with_file(config(&path, "16M")).unwrap_err().to_string().contains("another iolab process"));
         assert!(remove_media(&path).unwrap_err().to_string().contains("another iolab process"));
         drop(drive);
-        drop(drive_in_file(config(&path, "16M")).unwrap());
+        drop(make_with_file(config(&path, "16M")).unwrap());
         // Another file in its place was not created by the device.
         let kept = folder.path().join("kept");
         std::fs::rename(&path, &kept).unwrap();
@@ -253,7 +256,7 @@ mod tests {
         let path = folder.path().join("image");
         std::fs::write(&path, "may be lost").unwrap();
         allow_media([path.as_path()]);
-        drop(drive_in_file(config(&path, "16M")).unwrap());
+        drop(make_with_file(config(&path, "16M")).unwrap());
         assert!(remove_media(&path).unwrap_err().to_string().contains("did not create it"));
         assert_eq!(names(folder.path()), ["image", "image.state"]);
     }

@@ -22,7 +22,7 @@ use crate::any_transport::AnyController;
 use crate::errno;
 use crate::fabric_place::FabricError;
 use crate::inline_device::InlineDevice;
-use crate::media_file::{DriveError, MediaError, drive_in_file};
+use crate::media_file::{DriveError, MediaError, make_with_file};
 use crate::name::{DeviceName, DevicePlace, NameError};
 use crate::socket_place::{FolderError, socket_of};
 
@@ -274,7 +274,7 @@ fn drive(place: &DevicePlace, parameters: &[(String, String)]) -> Result<Arc<Sub
         if let Some(drive) = open_devices.drives.get(place) {
             return Ok(Arc::clone(drive));
         }
-        let drive = drive_in_file(config(parameters)?)?;
+        let drive = make_with_file(config(parameters)?)?;
         open_devices.drives.insert(place.clone(), Arc::clone(&drive));
         Ok(drive)
     })

@@ -1,8 +1,8 @@
 //! The Diffie-Hellman groups of DH-HMAC-CHAP: the finite fields of RFC 7919.
 //!
-//! The primes are computed from their definition instead of being written down: each is 2^b -
-//! 2^(b-64) + (floor(2^(b-130) e) + X) 2^64 - 1, with the least X that makes it and half of it
-//! prime.
+//! The primes are computed from their definition instead of being written down: each is
+//! 2^b - 2^(b-64) + (floor(2^(b-130) e) + X) 2^64 - 1, with the least X that makes it and half of
+//! it prime.
 
 use std::fmt;
 

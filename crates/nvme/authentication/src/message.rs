@@ -112,13 +112,12 @@ impl Negotiate {
 
     pub(crate) fn read(bytes: &[u8]) -> Option<Negotiate> {
         let (_, transaction) = head(bytes)?;
-        let descriptors = bytes.get(8..)?.chunks_exact(64).take(usize::from(bytes[7]));
+        let mut descriptors = bytes.get(8..)?.chunks_exact(64).take(usize::from(bytes[7]));
         let mut found = None;
-        for descriptor in descriptors.filter(|one| one[0] == CHAP_PROTOCOL) {
+        if let Some(descriptor) = descriptors.find(|one| one[0] == CHAP_PROTOCOL) {
             let hashes = descriptor[4..34].get(..usize::from(descriptor[2]))?;
             let groups = descriptor[34..64].get(..usize::from(descriptor[3]))?;
             found = Some((hashes.to_vec(), groups.to_vec()));
-            break;
         }
         Some(Negotiate { transaction, wants_secure_channel: bytes[6] != 0, offered: found })
     }

@@ -14,7 +14,7 @@ use iolab_nvme_spec::{AdminOpcode, SubmissionEntry};
 
 use crate::connection_line::Line;
 
-/// The identifier of its commands, which the driver does not use on the admin queue.
+/// The identifier of Keep Alive commands, which the driver does not use on the admin queue.
 pub(crate) const KEEP_ALIVE_CID: u16 = 29;
 
 /// The connection of an admin queue.

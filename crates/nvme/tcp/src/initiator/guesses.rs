@@ -60,6 +60,7 @@ impl Default for Scatter {
 }
 
 impl Scatter {
+    #[inline]
     pub(super) fn head(&mut self, unit: usize) -> &mut [u8] {
         &mut self.heads[unit * HEAD_ROOM..(unit + 1) * HEAD_ROOM]
     }

@@ -62,7 +62,7 @@ pub enum ConfigError {
         bytes: u64,
     },
     /// Media in a file, without a file: for the program, which forgot to open one.
-    #[error("media: the data file was not opened")]
+    #[error("media: the data file was not opened (device:NAME is for devices that `iolab device serve` serves)")]
     Unopened,
     /// The file beside the data that keeps zones and formats.
     #[error(
