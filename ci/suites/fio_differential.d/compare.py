@@ -74,7 +74,7 @@ def combinations():
     for kind, rw in itertools.product(kinds, ["write", "randwrite"]):
         yield from add(f"--verify={kind}", f"--rw={rw}", "--bs=4k", size, "--verify_state_save=0")
     for more in [
-        "--do_verify=0", "--verify_backlog=8", "--verify_interval=1k", "--verify_offset=8 --verify_interval=1k",
+        "--do_verify=0", "--verify_backlog=8", "--verify_interval=1k", "--verify_offset=128 --verify_interval=1k",
         "--verify_fatal=1", "--verify=pattern --verify_pattern=0xab", "--verify=pattern --verify_pattern=%o",
         "--verify=null", "--norandommap", "--loops=2", "--bssplit=4k/50:8k/50", "--iodepth=8 --ioengine=libaio",
         "--verify_async=2", "--trim_percentage=0", "--nrfiles=2", "--verify_dump=1", "--time_based --runtime=1 --rate_iops=50",

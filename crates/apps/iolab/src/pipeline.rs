@@ -37,10 +37,7 @@ pub(crate) fn plan(asked: &Asked, mode: Mode) -> Result<Planned, ExitFailure> {
 pub(crate) fn plan_or_nothing(asked: &Asked) -> Result<Option<Planned>, ExitFailure> {
     with_request(asked, Mode::Fio, |request| {
         let request = PlanRequest { imagines_files: asked.run.parse_only, ..*request };
-        if asked.run.sections.is_empty() && !pipeline().has_jobs(&request)? {
-            return Ok(None);
-        }
-        Ok(Some(pipeline().plan(&request)?))
+        Ok(pipeline().plan_if_any(&request)?)
     })
 }
 

@@ -98,15 +98,32 @@ impl Pipeline<'_> {
     /// Everything that is wrong with the jobs, as a report.
     pub fn plan(&self, request: &PlanRequest<'_>) -> Result<Planned, Failure> {
         let here = ThisMachine::new(self.engines);
-        self.engines.entries().iter().for_each(|engine| (engine.allow_overwriting)(request.allowed));
         let jobs = self.parse(request, &here)?;
+        self.resolve(request, &here, jobs)
+    }
+
+    /// The same; `None` when nothing defines a job.
+    ///
+    /// # Errors
+    /// As [`Pipeline::plan`].
+    pub fn plan_if_any(&self, request: &PlanRequest<'_>) -> Result<Option<Planned>, Failure> {
+        let here = ThisMachine::new(self.engines);
+        let jobs = self.parse(request, &here)?;
+        if jobs.jobs.is_empty() && request.sections.is_empty() {
+            return Ok(None);
+        }
+        self.resolve(request, &here, jobs).map(Some)
+    }
+
+    fn resolve(&self, request: &PlanRequest<'_>, here: &ThisMachine, jobs: JobSet) -> Result<Planned, Failure> {
+        self.engines.entries().iter().for_each(|engine| (engine.allow_overwriting)(request.allowed));
         let descriptions = self.engines.descriptions();
-        let imagined = ImaginedFiles(&here);
+        let imagined = ImaginedFiles(here);
         let resolving = iolab_resolve::ResolveRequest {
             jobs: &jobs,
             options: iolab_jobfile::OPTIONS,
             engines: &descriptions,
-            machine: if request.imagines_files { &imagined } else { &here },
+            machine: if request.imagines_files { &imagined } else { here },
             mode: request.mode,
             overrides: overrides(request),
         };
@@ -125,14 +142,6 @@ impl Pipeline<'_> {
                 Err(Failure::report(kind, iolab_jobfile::render(&errors, &jobs.sources, self.color)))
             }
         }
-    }
-
-    /// Whether the job files and the command line define a job.
-    ///
-    /// # Errors
-    /// What cannot be parsed.
-    pub fn has_jobs(&self, request: &PlanRequest<'_>) -> Result<bool, Failure> {
-        Ok(!self.parse(request, &ThisMachine::new(self.engines))?.jobs.is_empty())
     }
 
     /// Job options as words, or the name of a job file, to plan.

@@ -49,9 +49,9 @@ fn help_answers() {
         let text = folder.good(question);
         parts.iter().for_each(|part| assert!(text.contains(part), "{question:?}: no {part:?}"));
     }
-    for question in ["--cmdhelp=nosuch", "--enghelp=nosuch", "--enghelp=null,nosuch"] {
+    for (question, code) in [("--cmdhelp=nosuch", 0), ("--enghelp=nosuch", 1), ("--enghelp=null,nosuch", 1)] {
         let finished = folder.fio(&[question]);
-        assert_eq!((finished.code, finished.out.as_str()), (1, ""), "{question}");
+        assert_eq!((finished.code, finished.out.as_str()), (code, ""), "{question}");
         assert!(finished.err.contains("nosuch"));
     }
 }
@@ -87,11 +87,13 @@ fn options_of_little_meaning_here_are_accepted() {
 fn what_is_not_done_is_said_or_refused() {
     let folder = Folder::new();
     folder.write("one.fio", ONE);
-    for (option, advice) in [("--latency-log=l", "write_lat_log=PREFIX")] {
-        let finished = folder.fio(&["--minimal", option, "one.fio"]);
-        assert_eq!((finished.code, finished.out.is_empty()), (0, false), "{option}: {}", finished.err);
-        assert!(finished.err.contains("has no effect") && finished.err.contains(advice), "{}", finished.err);
-    }
+    let finished = folder.fio(&["--minimal", "--latency-log=l", "one.fio"]);
+    assert_eq!((finished.code, finished.out.is_empty()), (0, false), "{}", finished.err);
+    assert!(
+        finished.err.contains("has no effect") && finished.err.contains("write_lat_log=PREFIX"),
+        "{}",
+        finished.err
+    );
     for option in ["--client=host", "--trigger-remote=true", "--idle-prof=percpu"] {
         let finished = folder.fio(&[option, "one.fio"]);
         assert_eq!((finished.code, finished.out.as_str()), (1, ""), "{option}");
@@ -100,4 +102,44 @@ fn what_is_not_done_is_said_or_refused() {
     let refused = folder.fio(&["--steady=auto", "one.fio"]);
     assert_eq!(refused.code, 1);
     assert!(refused.err.contains("--steady is for studies"), "{}", refused.err);
+}
+
+#[test]
+fn scripts_may_ask_without_jobs_and_without_files() {
+    let folder = Folder::new();
+    folder.write("empty.fio", "");
+    folder.write("global.fio", "[global]\nbs=4k\n");
+    folder.write("missing.fio", "[a]\nfilename=/dev/nosuch\nrw=read\nsize=1m\n[b]\nrw=write\nopendir=/nosuch\n");
+    for words in [
+        &["--parse-only"][..],
+        &["--parse-only", "empty.fio"],
+        &["--parse-only", "global.fio"],
+        &["--parse-only", "missing.fio"],
+        &["--parse-only", "--max-jobs=0"],
+    ] {
+        let finished = folder.fio(words);
+        assert_eq!((finished.code, finished.out.as_str(), finished.err.as_str()), (0, "", ""), "{words:?}");
+    }
+    for words in [&["empty.fio"][..], &["global.fio"]] {
+        let finished = folder.fio(words);
+        assert!(finished.code == 1 && finished.err.starts_with("No job(s) defined"), "{words:?}: {}", finished.err);
+    }
+    assert_eq!(folder.fio(&["--cmdhelp=unknown"]).code, 0);
+    assert_eq!(folder.fio(&["--enghelp=unknown"]).code, 1);
+    assert_eq!(folder.fio(&["--crctest=unknown"]).code, 1);
+    assert!(folder.fio(&["--crctest=crc32c,md5"]).out.contains("MiB/sec"));
+    folder.write("one.fio", ONE);
+    for words in [&["--minimal", "--max-jobs=0", "one.fio"][..], &["--minimal", "--debug=unknown", "one.fio"]] {
+        let finished = folder.fio(words);
+        assert_eq!((finished.code, finished.err.as_str()), (0, ""), "{words:?}");
+    }
+}
+
+#[test]
+fn a_trigger_ends_the_jobs_and_runs_its_command() {
+    let folder = Folder::new();
+    folder.write("endless.fio", "[a]\nioengine=null\nsize=1g\ntime_based\nruntime=600\n");
+    let finished = folder.fio(&["--minimal", "--trigger-timeout=1", "--trigger=echo fired >fired", "endless.fio"]);
+    assert_eq!((finished.code, finished.err.as_str()), (0, ""));
+    assert_eq!(folder.read("fired"), "fired\n");
 }

@@ -28,6 +28,7 @@ mod hostile_input;
 mod killed_run;
 mod manners;
 mod nvme_jobs;
+mod pace_of_jobs;
 mod perf_command;
 mod replay;
 mod report_pages;
