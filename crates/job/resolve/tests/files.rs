@@ -135,7 +135,9 @@ fn layout() {
         ("rw=read filename=/dev/disk", 0),
         ("rw=read size=1m offset=1m", 2 * MIB),
         ("rw=read size=1m ioengine=null", 0),
-        ("rw=read size=1m file_append=1", 0),
+        ("rw=write size=1m file_append=1", 0),
+        // As fio: who only reads does not append.
+        ("rw=read size=1m file_append=1", MIB),
     ];
     for (options, bytes) in cases {
         assert_eq!(worker(options).files[0].layout_bytes, bytes, "{options}");
