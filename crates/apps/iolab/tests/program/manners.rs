@@ -39,6 +39,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("nvme-identify", "nvme identify 'trtype=VIRT size=64m'"),
     ("nvme-smart", "nvme smart 'trtype=VIRT size=64m'"),
     ("nvme-hello", "nvme hello 'trtype=VIRT size=64m'"),
+    ("nvme-gen-dhchap-key", "nvme gen-dhchap-key"),
     ("fs-mkfs", "fs mkfs new.img --size=64m"),
     ("fs-fsck", "fs fsck disk.img"),
     ("fs-info", "fs info disk.img"),
@@ -93,6 +94,8 @@ const LEFT_OUT: &[&str] = &[
     "fs-qualify",
     "kv-check",
     "validate",
+    // It needs what a job kept before a loss of power.
+    "verify",
     // It needs a target on a network.
     "nvme-discover",
     // They change entries, whose numbers depend on what was kept; they print like the others of db.

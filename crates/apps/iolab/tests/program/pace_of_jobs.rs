@@ -14,8 +14,10 @@ fn flows_keep_the_ratio_of_their_weights() {
     lab.job(&all).ended(0, "");
     let workers = lab.recording().workers;
     let ios: Vec<f64> = workers.iter().map(|worker| worker.directions[0].ios as f64).collect();
-    assert!((4.5..5.6).contains(&(ios[1] / ios[0])), "{ios:?}");
-    assert!((9.0..11.2).contains(&(ios[2] / ios[0])), "{ios:?}");
+    // Until the first job had ended; after that the others went on, in their own ratio, until they
+    // were told to end.
+    assert!(ios[1] / ios[0] > 4.5 && ios[2] / ios[0] > 9.0, "{ios:?}");
+    assert!((1.8..2.2).contains(&(ios[2] / ios[1])), "{ios:?}");
 }
 
 #[test]
