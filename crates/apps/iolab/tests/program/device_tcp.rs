@@ -220,7 +220,7 @@ fn jobs_of_spdk_reach_a_device_by_an_attached_controller() {
     lab.file("bdev.json", format!(r#"{{"subsystems": [{{"subsystem": "bdev", "config": [{attach}]}}]}}"#));
     let job = "[a]\nioengine=spdk_bdev\nspdk_conf=bdev.json\nfilename=Nvme0n1\nthread=1\nrw=randwrite\nbsrange=4k-64k\nsize=1M\n\
         iodepth=8\nbuffer_pattern=0x5a\n";
-    lab.file("spdk.fio", job.to_owned());
+    lab.file("spdk.fio", job);
     lab.run(["run", "spdk.fio"]).ended(0, "");
     served.end();
     let bytes = std::fs::read(&path).unwrap();
