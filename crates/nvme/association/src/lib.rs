@@ -2,7 +2,7 @@
 //!
 //! [`TargetAddress`] says which subsystem is wanted, by whom and how. [`Association`] is what the
 //! connections of one controller share. [`refused`] and [`authenticate_if_wanted`] are what follows
-//! the answer to Connect, [`discover`] asks a target what it has, and [`draw_entropy`] is the
+//! the answer to Connect, [`discover()`] asks a target what it has, and [`draw_entropy`] is the
 //! randomness of both ends. Deliberately not here: connections and what goes over them.
 #![forbid(unsafe_code)]
 

@@ -137,7 +137,6 @@ mod tests {
                 }
             }
         }
-        std::mem::forget(in_flight);
         counts
     }
 
