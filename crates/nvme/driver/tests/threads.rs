@@ -1,4 +1,4 @@
-//! Queue pairs on several threads while the controller is reset under them, in real time.
+//! Queue pairs on several threads while the controller is reset concurrently, in real time.
 
 mod drive;
 
