@@ -17,8 +17,8 @@ use super::{BUCKET, Piece, unreachable_data};
 use crate::command_error::{CommandError, place};
 use crate::data_window::DataDirection;
 
-/// The most descriptors of one command; more are refused. Even a logical block in descriptors of one
-/// byte each needs fewer.
+/// The most descriptors of one command; more are refused. Even a logical block in descriptors of
+/// one byte each needs fewer.
 const MOST_DESCRIPTORS: usize = 16_384;
 
 pub(super) fn resolve<M: HostMemory>(
