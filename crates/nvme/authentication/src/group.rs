@@ -59,7 +59,7 @@ impl DhGroup {
         DhGroup::ALL.get(usize::from(identifier)).copied()
     }
 
-    /// Parses such a name.
+    /// Parses a name that users write.
     pub fn of_word(word: &str) -> Option<DhGroup> {
         DhGroup::WORDS.iter().position(|known| *known == word).map(|place| DhGroup::ALL[place])
     }

@@ -32,7 +32,7 @@ impl HashFunction {
         HashFunction::ALL.into_iter().find(|one| one.identifier() == identifier)
     }
 
-    /// Parses such a name.
+    /// Parses a name that users write.
     pub fn of_word(word: &str) -> Option<HashFunction> {
         HashFunction::WORDS.iter().position(|known| *known == word).map(|place| HashFunction::ALL[place])
     }

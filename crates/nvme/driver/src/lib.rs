@@ -11,7 +11,7 @@
 //! ```text
 //!   Controller ── admin queue, identify, events, reset (behind a mutex)
 //!     └─▶ QueuePair  read/write/… ▶ ring ▶ flush ▶ doorbell        reap ◀ completion ring
-//!                    the shared epoch tells it when the controller was reset
+//!                    the shared epoch shows that the controller was reset
 //! ```
 //!
 //! Guarantees: every accepted command is returned exactly once, whatever the device does, as long

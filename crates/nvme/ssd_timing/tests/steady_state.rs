@@ -58,7 +58,7 @@ fn the_picture_that_is_kept_is_that_of_the_numbers_beside_it() {
     );
 }
 
-/// The information for readers who cannot see the picture, or not its colours.
+/// The information for readers who cannot see the picture or its colours.
 #[test]
 fn the_picture_speaks_and_does_not_rely_on_colour() {
     let svg = picture::draw(&curves::of_csv(&small(1)).unwrap());

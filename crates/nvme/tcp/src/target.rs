@@ -68,7 +68,7 @@ impl SocketLoop {
     /// The names that users write.
     pub const WORDS: [&'static str; 3] = ["auto", "io_uring", "epoll"];
 
-    /// Parses such a name.
+    /// Parses a name that users write.
     pub fn of_word(word: &str) -> Option<SocketLoop> {
         let place = SocketLoop::WORDS.iter().position(|known| *known == word)?;
         Some([SocketLoop::Auto, SocketLoop::Uring, SocketLoop::Epoll][place])

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!  0        header: "IOLABSSD", version, namespaces, their bytes, zones and their shape, checksum
-//!  64       which file this program made for the data: device and inode, checksum; zeroes where somebody else made it
+//!  64       which file this program created for the data: device and inode, checksum; zeroes if another program created it
 //!  4096     namespaces, four cells each: flags and format, size, attachment (two)
 //!  …        zones, one cell each, namespace after namespace: state, blocks up to the write pointer
 //!

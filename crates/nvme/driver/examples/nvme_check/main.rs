@@ -1,4 +1,4 @@
-//! Tries the driver on a real NVMe controller behind VFIO; what is on its namespaces is lost.
+//! Tries the driver on a real NVMe controller behind VFIO; the data of its namespaces is lost.
 //!
 //! `ci/suites/vfio_guest` runs it in a guest. It shows what works and roughly how fast. Exact
 //! measurements are made by iolab itself.

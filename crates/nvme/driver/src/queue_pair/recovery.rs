@@ -1,7 +1,7 @@
 //! Time-outs, and what happens to commands when the controller is reset or given up.
 //!
 //! ```text
-//! too long in flight ─▶ Abort ─▶ still too long ─▶ reset ─▶ queues made anew ─▶ sent again, or lost if that could do harm
+//! too long in flight ─▶ Abort ─▶ still too long ─▶ reset ─▶ queues created again ─▶ sent again, or lost if that could do harm
 //! nonsense in the ring ────────────────────────────▲
 //! device gone, reset failed ─▶ everything in flight is lost, then errors
 //! ```

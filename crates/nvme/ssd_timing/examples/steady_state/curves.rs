@@ -75,7 +75,7 @@ pub(crate) fn to_csv(rows: &[Row]) -> String {
     format!("{HEADER}\n{}", lines.collect::<String>())
 }
 
-/// Parses the rows of such a text; `None` if it is invalid.
+/// Parses the rows of a CSV text; `None` if it is invalid.
 pub(crate) fn of_csv(text: &str) -> Option<Vec<Row>> {
     let mut lines = text.lines();
     lines.next().filter(|line| *line == HEADER)?;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! PRP1 ──▶ [.....offset|data]            the rest of a page, or less
-//! PRP2 ──▶ [data]                        when one more page is enough, else
+//! PRP2 ──▶ [data]                        when one more page is enough, otherwise
 //! PRP2 ──▶ [entry|entry|...|next] ──▶ [entry|...]
 //! ```
 //!
