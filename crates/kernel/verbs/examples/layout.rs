@@ -1,4 +1,5 @@
-//! Prints where every field of the foreign structures is, as lines `structure.field offset size`.
+//! Prints the position of every field of the foreign structures, as lines `structure.field offset
+//! size`.
 
 use std::mem::offset_of;
 

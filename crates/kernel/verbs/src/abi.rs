@@ -1,15 +1,15 @@
-//! Structures of `libibverbs` and `librdmacm`, as far as they are used: version 1 of both, whose
-//! layout has not changed since the first release (`infiniband/verbs.h`, `rdma/rdma_cma.h`).
+//! The used structures of `libibverbs` and `librdmacm`, version 1 of both, whose layout has not
+//! changed since the first release (`infiniband/verbs.h`, `rdma/rdma_cma.h`).
 //!
-//! Of structures that the libraries make, only the first fields stand here, and they are read
-//! through pointers alone. Those that this crate makes are whole. `examples/layout.rs` prints every
-//! place, and `ci/suites/verbs_abi` compares it with what a C compiler says.
+//! Structures created by the libraries are declared only with their first fields, and are only read
+//! through pointers. Structures created by this crate are complete. `examples/layout.rs` prints
+//! every position, and `ci/suites/verbs_abi` compares it with the output of a C compiler.
 #![allow(missing_docs, reason = "the fields of foreign structures, under their own names")]
 #![allow(unsafe_code, reason = "island: types of functions that the library has in a table")]
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
-/// The functions that are reached through a context; those between are not used.
+/// The functions called through a context; those between them are not used.
 #[repr(C)]
 #[derive(Debug)]
 pub struct ContextOps {
@@ -50,7 +50,7 @@ pub struct Pd {
     pub context: *mut VerbsContext,
 }
 
-/// What tells of completions by a file descriptor.
+/// A channel that signals completions by a file descriptor.
 #[repr(C)]
 #[derive(Debug)]
 pub struct CompChannel {
@@ -96,7 +96,7 @@ pub struct SendWr {
     pub rest: [u64; 6],
 }
 
-/// Room for a message.
+/// A receive buffer for a message.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct RecvWr {
@@ -125,7 +125,7 @@ pub struct Wc {
     pub dlid_path_bits: u8,
 }
 
-/// How large a queue pair is.
+/// The capacity of a queue pair.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub struct QpCap {
@@ -136,7 +136,7 @@ pub struct QpCap {
     pub max_inline_data: u32,
 }
 
-/// What a queue pair is made of.
+/// The attributes for creating a queue pair.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct QpInitAttr {
@@ -149,7 +149,7 @@ pub struct QpInitAttr {
     pub sq_sig_all: c_int,
 }
 
-/// What an adapter can do.
+/// The capabilities of an adapter.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct DeviceAttr {
@@ -174,7 +174,7 @@ pub struct DeviceAttr {
     pub phys_port_cnt: u8,
 }
 
-/// A connection, as the connection manager has it.
+/// A connection of the connection manager.
 #[repr(C)]
 #[derive(Debug)]
 pub struct CmId {
@@ -184,14 +184,14 @@ pub struct CmId {
     pub qp: *mut Qp,
 }
 
-/// What brings events of connections.
+/// A channel for events of connections.
 #[repr(C)]
 #[derive(Debug)]
 pub struct EventChannel {
     pub fd: c_int,
 }
 
-/// What a connection is to be like, or is.
+/// The requested or actual parameters of a connection.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct ConnParam {

@@ -1,4 +1,4 @@
-//! An adapter of this machine, and memory that it reaches.
+//! An adapter of this machine, and memory that it accesses.
 #![allow(unsafe_code, reason = "island: calls of verbs with their own objects")]
 
 use std::mem::MaybeUninit;
@@ -21,15 +21,15 @@ pub struct Adapter {
     pub(crate) open: Arc<Open>,
 }
 
-/// What keeps an adapter open.
+/// Keeps an adapter open.
 #[derive(Debug)]
 pub(crate) struct Open {
-    /// The identifier that has opened it, and is used for nothing else.
+    /// The identifier that opened it; it has no other use.
     anchor: Identifier,
     pub(crate) domain: *mut Pd,
-    /// Reads of a peer that a queue pair answers at a time.
+    /// Reads by a peer that a queue pair serves at a time.
     pub(crate) most_reads: u8,
-    /// Messages that a queue pair takes.
+    /// Most messages of a queue pair.
     pub(crate) most_messages: u32,
 }
 
@@ -60,8 +60,7 @@ impl Drop for Open {
 impl Adapter {
     /// The adapter that reaches an address.
     ///
-    /// # Errors
-    /// The libraries are missing, or no adapter reaches it.
+    /// # Errors The libraries are missing, or no adapter reaches it.
     pub fn towards(at: SocketAddr, timeout: Duration) -> Result<Adapter, VerbsError> {
         let libraries = Libraries::get()?;
         let anchor = Identifier::towards(libraries, at, timeout)?;
@@ -88,15 +87,14 @@ impl Adapter {
         })
     }
 
-    /// Messages that a connection can have on their way, in each direction.
+    /// Messages that a connection can have in transit, in each direction.
     pub fn most_messages(&self) -> u32 {
         self.open.most_messages
     }
 
-    /// Lets peers read and write memory, who know its key.
+    /// Allows peers that know its key to read and write memory.
     ///
-    /// # Errors
-    /// The kernel does not let so much be locked, or the adapter has no room for it.
+    /// # Errors The kernel's limit of locked memory is exceeded, or the adapter has no room for it.
     pub fn register(&self, memory: &SharedBytes) -> Result<Registration, VerbsError> {
         let access = match memory.access() {
             MappingAccess::ReadWrite => IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ,
@@ -120,7 +118,7 @@ impl Adapter {
     }
 }
 
-/// Memory that the adapter reaches.
+/// Memory that the adapter accesses.
 #[derive(Debug)]
 pub struct Registration {
     pub(crate) local_key: u32,
@@ -136,7 +134,7 @@ unsafe impl Send for Registration {}
 unsafe impl Sync for Registration {}
 
 impl Registration {
-    /// The key with which a peer reaches the memory.
+    /// The key with which a peer accesses the memory.
     pub fn remote_key(&self) -> u32 {
         self.remote_key
     }

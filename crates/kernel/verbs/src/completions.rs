@@ -1,4 +1,4 @@
-//! A queue of completions, and what wakes a thread for them.
+//! A queue of completions, and the channel that wakes a thread for them.
 #![allow(unsafe_code, reason = "island: calls of verbs with their own objects")]
 
 use std::ffi::c_int;
@@ -18,7 +18,7 @@ pub(crate) struct Completions {
 }
 
 impl Completions {
-    /// A queue for so many.
+    /// A queue for this many completions.
     pub(crate) fn new(open: &Open, entries: u32) -> Result<Completions, VerbsError> {
         let verbs = &open.libraries().verbs;
         // SAFETY: an open adapter.
@@ -43,13 +43,13 @@ impl Completions {
         unsafe { BorrowedFd::borrow_raw((*self.channel).fd) }
     }
 
-    /// Asks for a signal of the next completion.
+    /// Requests a signal for the next completion.
     pub(crate) fn arm(&self) {
         // SAFETY: a queue of this library, whose context has the function.
         unsafe { ((*(*self.queue).context).ops.req_notify_cq)(self.queue, 0) };
     }
 
-    /// Takes signals that have come.
+    /// Takes pending signals.
     pub(crate) fn take_signals(&self) {
         let (mut queue, mut context) = (std::ptr::null_mut(), std::ptr::null_mut());
         // SAFETY: a channel of this library, which does not block, and places for the answer. Each

@@ -1,4 +1,4 @@
-//! A reliable connection to a peer: messages out of and into memory of its own.
+//! A reliable connection to a peer: sends messages from its memory and receives into its memory.
 //!
 //! ```text
 //! send_memory     | message 0 | message 1 | …      begin_send(index, bytes) … post()
@@ -22,37 +22,37 @@ use crate::completions::Completions;
 use crate::error::VerbsError;
 use crate::event::{Event, Identifier, wait_readable};
 
-/// Completions that one call brings.
+/// Completions returned by one call.
 const BATCH: usize = 32;
-/// What tells completions of receives from those of sends.
+/// Distinguishes completions of receives from those of sends.
 const RECEIVE: u64 = 1 << 32;
 
-/// A connection that is wanted.
+/// A request for a connection.
 #[derive(Debug, Clone)]
 pub struct ConnectRequest {
     /// The peer.
     pub at: SocketAddr,
-    /// What it is told with the request; at most 56 bytes.
+    /// Private data sent with the request; at most 56 bytes.
     pub private_data: Vec<u8>,
-    /// Messages that can be on their way to the peer, and bytes of each.
+    /// Messages that can be in transit to the peer, and bytes of each.
     pub sends: (u16, usize),
-    /// Messages for which there is room here, and bytes of each.
+    /// Receive buffers for messages, and bytes of each.
     pub receives: (u16, usize),
     /// How long each step may take.
     pub timeout: Duration,
 }
 
-/// What has come of a connection.
+/// An arrival on a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Arrival {
     /// A message was sent, and its memory can be used again.
     Sent {
-        /// Which.
+        /// Its index.
         index: u16,
     },
-    /// A message is in this room.
+    /// A message is in this receive buffer.
     Message {
-        /// Which.
+        /// The index of the buffer.
         room: u16,
         /// Its length.
         bytes: usize,
@@ -64,12 +64,12 @@ pub enum Arrival {
 /// A connection.
 #[derive(Debug)]
 pub struct Endpoint {
-    // In the order in which they are given back: the queue pair is destroyed by `drop`.
+    // In the order in which they are dropped: `drop` destroys the queue pair.
     completions: Completions,
     identifier: Identifier,
     sends: Messages,
     receives: Messages,
-    /// Sends that were begun, by place in the next list.
+    /// Begun sends, by their position in the next list.
     begun: Vec<(u16, u32)>,
     elements: Box<[Sge]>,
     requests: Box<[SendWr]>,
@@ -96,7 +96,7 @@ impl Messages {
         Ok(Messages { registration: adapter.register(&memory)?, count, stride })
     }
 
-    /// The place of a message, which lies in the memory.
+    /// The position of a message, which lies in the memory.
     #[inline]
     fn element(&self, index: u16, bytes: u32) -> Sge {
         assert!(index < self.count && bytes as usize <= self.stride, "a message outside of its memory");
@@ -108,8 +108,7 @@ impl Messages {
 impl Adapter {
     /// Connects to a peer.
     ///
-    /// # Errors
-    /// It does not answer, or refuses; or there is no room for the queues.
+    /// # Errors It does not answer, or refuses; or there is no room for the queues.
     pub fn connect(&self, request: &ConnectRequest) -> Result<Endpoint, VerbsError> {
         let (libraries, timeout) = (self.open.libraries(), request.timeout);
         let identifier = Identifier::towards(libraries, request.at, timeout)?;
@@ -205,7 +204,7 @@ impl Endpoint {
         }
     }
 
-    /// What the peer has told with its consent.
+    /// The private data that the peer sent when it accepted.
     pub fn private_data(&self) -> &[u8] {
         &self.private_data
     }
@@ -222,19 +221,19 @@ impl Endpoint {
         self.sends.stride
     }
 
-    /// The key with which the peer may read the messages that are to be sent.
+    /// The key with which the peer may read the messages to send.
     pub fn send_key(&self) -> u32 {
         self.sends.registration.remote_key()
     }
 
-    /// The memory of messages that have come, each at its room times
+    /// The memory of received messages, each at its buffer index times
     /// [`Endpoint::receive_stride`].
     #[inline]
     pub fn receive_memory(&self) -> &SharedBytes {
         self.receives.registration.memory()
     }
 
-    /// Bytes from one room to the next.
+    /// Bytes from one receive buffer to the next.
     #[inline]
     pub fn receive_stride(&self) -> usize {
         self.receives.stride
@@ -245,18 +244,17 @@ impl Endpoint {
         unsafe { (*self.identifier.id).qp }
     }
 
-    /// Begins to send a message, of which so many bytes are in its memory. It goes with
-    /// [`Endpoint::post`].
+    /// Begins to send a message, of which this many bytes are in its memory. [`Endpoint::post`]
+    /// sends it.
     #[inline]
     pub fn begin_send(&mut self, index: u16, bytes: u32) {
         assert!(self.begun.len() < usize::from(self.sends.count), "more messages than there is memory for");
         self.begun.push((index, bytes));
     }
 
-    /// Sends what was begun.
+    /// Sends all begun messages.
     ///
-    /// # Errors
-    /// The connection has broken.
+    /// # Errors The connection has broken.
     #[inline]
     pub fn post(&mut self) -> Result<(), VerbsError> {
         if self.begun.is_empty() {
@@ -285,10 +283,9 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Gives a room back in which a message has come and was read.
+    /// Returns the receive buffer of a message that was read.
     ///
-    /// # Errors
-    /// The connection has broken.
+    /// # Errors The connection has broken.
     #[inline]
     pub fn give_back(&mut self, room: u16) -> Result<(), VerbsError> {
         let mut element = self.receives.element(room, self.receives.stride as u32);
@@ -309,7 +306,7 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Calls `each` with what has come. Returns how many.
+    /// Calls `each` with the arrivals. Returns their number.
     #[inline]
     pub fn poll(&mut self, mut each: impl FnMut(&mut Endpoint, Arrival)) -> usize {
         let mut found = [Wc::default(); BATCH];
@@ -349,14 +346,15 @@ impl Endpoint {
         }
     }
 
-    /// Asks for a signal of the next completion. Whoever sleeps looks once more after this.
+    /// Requests a signal for the next completion. A thread that sleeps must poll once more after
+    /// this.
     pub fn arm(&self) {
         self.completions.take_signals();
         self.completions.arm();
     }
 
-    /// Sleeps until a completion comes for which [`Endpoint::arm`] has asked; `false` if none came
-    /// for so long.
+    /// Sleeps until a completion comes that [`Endpoint::arm`] has requested; `false` if none came
+    /// within the time.
     pub fn sleep(&self, at_most: Duration) -> bool {
         let came = wait_readable(self.completions.descriptor(), at_most);
         self.completions.take_signals();

@@ -1,8 +1,8 @@
-//! What can go wrong.
+//! Errors of this crate.
 
 use std::io;
 
-/// Why something of RDMA cannot be done.
+/// Why an operation of RDMA failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum VerbsError {
     /// A library is missing.
@@ -10,7 +10,7 @@ pub enum VerbsError {
     NotInstalled {
         /// Its file.
         library: &'static str,
-        /// What the loader says.
+        /// The loader's message.
         why: String,
     },
     /// No adapter of this machine reaches the address.
@@ -20,28 +20,28 @@ pub enum VerbsError {
     NoAdapter {
         /// The address.
         at: String,
-        /// What the library says.
+        /// The library's message.
         why: String,
     },
-    /// The peer does not take the connection.
+    /// The peer does not accept the connection.
     #[error("the peer refuses the connection{}", reason(*.status))]
     Refused {
         /// The status of the connection manager.
         status: i32,
-        /// What the peer says of it.
+        /// The peer's reason.
         private_data: Vec<u8>,
     },
-    /// Everything else.
+    /// All other errors.
     #[error("{what}: {why}")]
     Failed {
         /// What was tried.
         what: String,
-        /// Why it did not work.
+        /// Why it failed.
         why: String,
     },
 }
 
-/// Reasons of the connection manager that users meet (InfiniBand, table of REJ reasons).
+/// Reasons of the connection manager that users encounter (InfiniBand, table of REJ reasons).
 fn reason(status: i32) -> &'static str {
     match status {
         8 | 111 => ": nobody listens there",
@@ -55,7 +55,7 @@ impl VerbsError {
         VerbsError::Failed { what: what.into(), why: why.to_string() }
     }
 
-    /// With `errno` of the calling thread.
+    /// An error with `errno` of the calling thread.
     pub(crate) fn last(what: impl Into<String>) -> VerbsError {
         VerbsError::failed(what, io::Error::last_os_error())
     }

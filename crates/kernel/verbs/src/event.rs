@@ -1,4 +1,4 @@
-//! An identifier of the connection manager, with a channel of its own for its events.
+//! An identifier of the connection manager, with its own channel for events.
 #![allow(unsafe_code, reason = "island: calls of the connection manager with its own objects")]
 
 use std::ffi::c_int;
@@ -29,14 +29,14 @@ pub(crate) struct Event {
     pub(crate) private_data: Vec<u8>,
 }
 
-/// Waits until a descriptor can be read; `false` if it cannot after that time.
+/// Waits until a descriptor is readable; `false` if it is not within the time.
 pub(crate) fn wait_readable(descriptor: BorrowedFd<'_>, at_most: Duration) -> bool {
     let timeout = Timespec { tv_sec: at_most.as_secs() as i64, tv_nsec: at_most.subsec_nanos().into() };
-    // An interrupted wait is a short one.
+    // An interrupted wait is only shorter.
     poll(&mut [PollFd::from_borrowed_fd(descriptor, PollFlags::IN)], Some(&timeout)).is_ok_and(|ready| ready > 0)
 }
 
-/// An address as the C library has it.
+/// An address in the format of the C library.
 fn socket_address(at: SocketAddr) -> libc::sockaddr_storage {
     // SAFETY: all zeroes are a value of this structure of numbers.
     let mut storage: libc::sockaddr_storage = unsafe { std::mem::zeroed() };
@@ -68,7 +68,7 @@ fn socket_address(at: SocketAddr) -> libc::sockaddr_storage {
 }
 
 impl Identifier {
-    /// A new one that is bound to the adapter that reaches an address.
+    /// A new identifier, bound to the adapter that reaches an address.
     pub(crate) fn towards(
         libraries: &'static Libraries,
         at: SocketAddr,
@@ -79,7 +79,7 @@ impl Identifier {
         // SAFETY: no arguments.
         let channel = unsafe { (manager.rdma_create_event_channel)() };
         if channel.is_null() {
-            // Without any adapter the kernel's part of the connection manager is not there.
+            // Without any adapter the kernel's part of the connection manager does not exist.
             return Err(no_adapter(std::io::Error::last_os_error().to_string()));
         }
         let mut identifier = Identifier { libraries, id: std::ptr::null_mut(), channel };
@@ -110,7 +110,7 @@ impl Identifier {
         }
     }
 
-    /// Finds the way to the address.
+    /// Resolves the route to the address.
     pub(crate) fn resolve_route(&self, timeout: Duration) -> Result<(), VerbsError> {
         let timeout_ms = timeout.as_millis().min(i32::MAX as u128) as c_int;
         // SAFETY: an identifier of this library whose address is resolved.
@@ -135,7 +135,7 @@ impl Identifier {
         unsafe { BorrowedFd::borrow_raw((*self.channel).fd) }
     }
 
-    /// The next event; none after that time.
+    /// The next event; `None` if there is none within the time.
     pub(crate) fn next(&self, at_most: Duration) -> Result<Option<Event>, VerbsError> {
         let clock = Clock::monotonic();
         let end_ns = clock.now_ns().saturating_add(at_most.as_nanos().min(u64::MAX.into()) as u64);
@@ -163,10 +163,9 @@ impl Identifier {
     }
 }
 
-/// Copies what is of use of an event.
+/// Copies the used parts of an event.
 ///
-/// # Safety
-/// `event` points to an event of the library that was not acknowledged.
+/// # Safety `event` points to an event of the library that was not acknowledged.
 unsafe fn take(event: *mut CmEvent) -> Event {
     // SAFETY: the caller's promise. Private data is only there with the kinds of events that bring
     // some; their fields are zero otherwise, as librdmacm clears every event.

@@ -1,4 +1,4 @@
-//! RDMA through `librdmacm` and `libibverbs`, which are loaded when they are first needed.
+//! RDMA through `librdmacm` and `libibverbs`, which are loaded on first use.
 //!
 //! ```text
 //! Adapter::towards(address) ─ the adapter that reaches it
@@ -7,15 +7,14 @@
 //!                             begin_send, post ─▶ messages      poll ◀─ messages, ends of sends
 //! ```
 //!
-//! Guarantees: a call returns after bounded time; a library that is missing is an error that says
-//! what installs it; nothing that a peer sends is taken for a position. Memory that a peer may
-//! reach is [`SharedBytes`](iolab_memory::SharedBytes), to which no reference exists, and stays
-//! mapped for as long as the adapter can reach it. Deliberately not here: what the messages mean,
-//! listening for connections, other kinds of queue pairs.
+//! Guarantees: a call returns after bounded time. A missing library is an error that says how to
+//! install it. No value from a peer is used as a position. Memory that a peer may access is
+//! [`SharedBytes`](iolab_memory::SharedBytes), to which no reference exists. It stays mapped as
+//! long as the adapter can access it. Deliberately not here: the meaning of messages, listening for
+//! connections, other kinds of queue pairs.
 //!
-//! Four calls of verbs are not functions of the library but entries of a table inside of it;
-//! [`abi`] declares what has to be known of its structures, and a suite compares that with the
-//! headers.
+//! Four calls of verbs are not functions of the library but entries of a table inside it. [`abi`]
+//! declares the required parts of its structures, and a suite compares them with the headers.
 
 pub mod abi;
 mod adapter;

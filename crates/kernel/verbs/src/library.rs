@@ -97,13 +97,13 @@ impl Libraries {
         LIBRARIES.get_or_init(load).as_ref().map_err(VerbsError::clone)
     }
 
-    /// What a status of a completion means.
+    /// The description of a completion's status.
     pub(crate) fn status_text(&self, status: c_uint) -> String {
         // SAFETY: the function takes every number.
         text_of(unsafe { (self.verbs.ibv_wc_status_str)(status) })
     }
 
-    /// What an event of a connection means.
+    /// The description of a connection's event.
     pub(crate) fn event_text(&self, event: c_uint) -> String {
         // SAFETY: the function takes every number.
         text_of(unsafe { (self.manager.rdma_event_str)(event) })

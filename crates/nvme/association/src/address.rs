@@ -1,14 +1,14 @@
-//! Which subsystem, as whom, and how.
+//! The address of a subsystem, and the identity and options of the host.
 
 use std::net::SocketAddr;
 
 use iolab_nvme_authentication::HostSecrets;
 use iolab_nvme_fabrics::{Digests, QualifiedName};
 
-/// A subsystem of a target, and the host that wants it.
+/// A subsystem of a target, and the host that connects to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TargetAddress {
-    /// Where the target listens.
+    /// The target's socket address.
     pub at: SocketAddr,
     /// The subsystem's name.
     pub subsystem: QualifiedName,
@@ -16,22 +16,22 @@ pub struct TargetAddress {
     pub host: QualifiedName,
     /// The host's identifier.
     pub host_id: [u8; 16],
-    /// With what host and controller prove who they are, if the target asks for it, or there is a
-    /// secret of the controller.
+    /// The secrets with which host and controller authenticate, if the target requires it or there
+    /// is a secret of the controller.
     pub secrets: Option<HostSecrets>,
-    /// Digests to ask for over TCP; the target may grant fewer.
+    /// Digests to request over TCP; the target may grant fewer.
     pub digests: Digests,
-    /// After so long without a word of the host, the target ends the controller; 0 for never.
+    /// The target ends the controller when the host is silent for this long; 0 for never.
     pub keep_alive_ms: u32,
     /// How long one step of a connection may take.
     pub connect_ns: u64,
-    /// How long a broken connection is tried to be made again.
+    /// How long to retry a broken connection.
     pub reconnect_ns: u64,
 }
 
 impl TargetAddress {
-    /// With the usual times: a keep alive timer of 5 seconds, steps of at most 5 seconds, and 10
-    /// seconds for making a connection again.
+    /// An address with the usual times: a keep alive timer of 5 seconds, steps of at most 5
+    /// seconds, and 10 seconds for reconnecting.
     pub fn new(at: SocketAddr, subsystem: QualifiedName, host: QualifiedName, host_id: [u8; 16]) -> TargetAddress {
         TargetAddress {
             at,

@@ -1,4 +1,4 @@
-//! What the answer to Connect means: refused, admitted, or admitted after authentication.
+//! Interprets the answer to Connect: refused, admitted, or admitted after authentication.
 
 use iolab_nvme_authentication::{AuthenticationLine, LineError, authenticate};
 use iolab_nvme_driver::DriverError;
@@ -9,7 +9,7 @@ use iolab_nvme_spec::{CompletionEntry, Status};
 use crate::association::Association;
 use crate::entropy::draw_entropy;
 
-/// What a refused Connect means for a user: the answer and its dword 0.
+/// The message for users about a refused Connect, from its answer and dword 0.
 #[cold]
 pub fn refused(association: &Association, status: Status, result: u32) -> DriverError {
     let address = &association.address;
@@ -28,10 +28,10 @@ pub fn refused(association: &Association, status: Status, result: u32) -> Driver
     DriverError::Refused(format!("{}: {why}", address.at))
 }
 
-/// Authenticates if the answer to Connect asks for it, or the host wants to know the controller.
+/// Authenticates if the answer to Connect requires it, or if the host wants to authenticate the
+/// controller.
 ///
-/// # Errors
-/// One of both does not trust the other, or cannot do what it asks for.
+/// # Errors One side does not trust the other, or does not support what it requires.
 pub fn authenticate_if_wanted(
     association: &Association,
     answer: ConnectAnswer,
@@ -57,7 +57,7 @@ pub fn authenticate_if_wanted(
     let entropy = draw_entropy().map_err(|error| refused(&format!("no randomness: {error}")))?;
     let names = (address.host.as_str(), address.subsystem.as_str());
     authenticate(line, secrets, names, &entropy).map_err(|error| match error {
-        // Some targets close the connection before their answer has gone.
+        // Some targets close the connection before their answer was sent.
         LineError::Line(DriverError::Disconnected(what)) => {
             let why =
                 format!("{what}, while host {} was to prove who it is: perhaps its secret is wrong", address.host);

@@ -1,4 +1,4 @@
-//! What the connections of one controller share.
+//! State shared by the connections of one controller.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,9 +11,9 @@ use crate::address::TargetAddress;
 /// The association of a host with a controller.
 #[derive(Debug)]
 pub struct Association {
-    /// The controller's subsystem, and who uses it.
+    /// The controller's subsystem, and the host.
     pub address: TargetAddress,
-    /// What time is told by.
+    /// The clock.
     pub clock: Clock,
     is_broken: AtomicBool,
     state: Mutex<State>,
@@ -25,14 +25,14 @@ pub struct Association {
 
 #[derive(Debug, Default)]
 struct State {
-    /// How often the connections were made anew.
+    /// How many times the connections were made again.
     generation: u32,
     /// Why one of them is broken.
     reason: String,
 }
 
 impl Association {
-    /// Nothing is connected yet.
+    /// An association without connections.
     pub fn new(address: TargetAddress, clock: Clock) -> Association {
         Association {
             address,
@@ -48,14 +48,14 @@ impl Association {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Which connections are the current ones: what a new one is made in.
+    /// The current generation, to which new connections belong.
     #[cold]
     pub fn generation(&self) -> u32 {
         self.state().generation
     }
 
-    /// A connection of this generation broke. The first reason is kept. Connections of an earlier
-    /// generation break because the controller was reset: that is no news.
+    /// Records that a connection of this generation broke, and keeps the first reason. Connections
+    /// of an earlier generation break because the controller was reset; they are ignored.
     #[cold]
     pub fn report(&self, generation: u32, reason: &str) {
         let mut state = self.state();
@@ -64,25 +64,25 @@ impl Association {
         }
     }
 
-    /// An error if any connection is broken.
+    /// Returns an error if any connection is broken.
     pub fn intact(&self) -> Result<(), DriverError> {
         if self.is_broken.load(Ordering::Acquire) { Err(self.broken()) } else { Ok(()) }
     }
 
-    /// Why.
+    /// The reason.
     pub fn broken(&self) -> DriverError {
         DriverError::Disconnected(self.state().reason.clone())
     }
 
-    /// From here on, the connections there are break without news. Returns the generation of those
-    /// that are made now.
+    /// From here on, breaks of the existing connections are ignored. Returns the generation of new
+    /// connections.
     pub fn retire(&self) -> u32 {
         let mut state = self.state();
         state.generation = state.generation.wrapping_add(1);
         state.generation
     }
 
-    /// The connections are made anew.
+    /// Records that the connections are made again.
     pub fn mend(&self) {
         self.retire();
         self.is_broken.store(false, Ordering::Release);
@@ -93,17 +93,17 @@ impl Association {
         self.controller.load(Ordering::Acquire) as u16
     }
 
-    /// The admin queue was connected to this controller.
+    /// Records that the admin queue was connected to this controller.
     pub fn set_controller(&self, controller: u16) {
         self.controller.store(controller.into(), Ordering::Release);
     }
 
-    /// Bytes of data that the capsule of an I/O command takes.
+    /// Bytes of data that fit into the capsule of an I/O command.
     pub fn capsule_data(&self) -> u32 {
         self.capsule_data.load(Ordering::Acquire)
     }
 
-    /// The controller has told how many bytes it takes.
+    /// Records how many bytes the controller accepts.
     pub fn set_capsule_data(&self, bytes: u32) {
         self.capsule_data.store(bytes, Ordering::Release);
     }

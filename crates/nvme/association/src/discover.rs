@@ -1,4 +1,4 @@
-//! Asks the discovery subsystem of a target what it has (Fabrics, section 5).
+//! Queries the subsystems of a target from its discovery subsystem (Fabrics, section 5).
 
 use std::time::Duration;
 
@@ -19,19 +19,19 @@ const DISCOVERY_PAGE: u8 = 0x70;
 const PART_BYTES: usize = 4096;
 /// Bytes of the head of the page, and of a record.
 const RECORD_BYTES: usize = iolab_nvme_fabrics::DISCOVERY_RECORD_BYTES;
-/// The most records that are asked for.
+/// The most records that are requested.
 const MOST_RECORDS: u64 = 1024;
 
-/// Why a target cannot be asked.
+/// Why a target cannot be queried.
 #[derive(Debug, thiserror::Error)]
 pub enum DiscoverError {
-    /// The connection, or the controller.
+    /// The connection or the controller failed.
     #[error(transparent)]
     Driver(#[from] DriverError),
-    /// The page.
+    /// The page is invalid.
     #[error(transparent)]
     Page(#[from] DiscoveryError),
-    /// The name of the discovery subsystem is none, which cannot be.
+    /// The name of the discovery subsystem is invalid, which cannot happen.
     #[error(transparent)]
     Name(#[from] QualifiedNameError),
     /// The controller refuses the page.
@@ -39,11 +39,10 @@ pub enum DiscoverError {
     Refused(Status),
 }
 
-/// The subsystems of the target at `address`, whose subsystem does not matter. `connect` connects
-/// the admin queue over the fabric.
+/// The subsystems of the target at `address`; the subsystem in `address` is ignored. `connect`
+/// connects the admin queue over the fabric.
 ///
-/// # Errors
-/// It cannot be reached, refuses, or does not answer as a discovery controller.
+/// # Errors The target cannot be reached, refuses, or does not answer like a discovery controller.
 pub fn discover<T: Transport>(
     address: TargetAddress,
     clock: &Clock,
@@ -111,7 +110,7 @@ fn read_part<T: Transport>(
             let what = "the discovery controller does not answer";
             return Err(DriverError::Disconnected(what.into()).into());
         }
-        // A connection that broke would not wait.
+        // Waiting on a broken connection would not block.
         if !queue.sleep(Duration::from_millis(10))? {
             fabric.property(Register::CSTS)?;
         }

@@ -1,17 +1,16 @@
-//! Randomness of the kernel, for challenges and private exponents.
+//! Random bytes of the kernel, for challenges and private exponents.
 
 use std::io;
 
 use iolab_nvme_authentication::{ENTROPY_BYTES, Entropy};
 use rustix::rand::{GetRandomFlags, getrandom};
 
-/// As much as one side of one authentication needs.
+/// As many bytes as one side of one authentication needs.
 ///
-/// # Errors
-/// The kernel has none.
+/// # Errors The kernel has no random bytes.
 pub fn draw_entropy() -> io::Result<Entropy> {
     let mut bytes = [0; ENTROPY_BYTES];
-    // So few bytes come whole (getrandom(2)).
+    // The kernel returns so few bytes in one call (getrandom(2)).
     let drawn = getrandom(&mut bytes[..], GetRandomFlags::empty())?;
     if drawn < ENTROPY_BYTES {
         return Err(io::ErrorKind::UnexpectedEof.into());

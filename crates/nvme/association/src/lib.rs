@@ -1,9 +1,10 @@
-//! A host's association with a controller, as far as it is the same over every fabric.
+//! A host's association with a controller: the parts that are the same over every fabric.
 //!
-//! [`TargetAddress`] says which subsystem is wanted, by whom and how. [`Association`] is what the
-//! connections of one controller share. [`refused`] and [`authenticate_if_wanted`] are what follows
-//! the answer to Connect, [`discover()`] asks a target what it has, and [`draw_entropy`] is the
-//! randomness of both ends. Deliberately not here: connections and what goes over them.
+//! [`TargetAddress`] names the wanted subsystem, the host and its options. [`Association`] is the
+//! state shared by the connections of one controller. [`refused`] and [`authenticate_if_wanted`]
+//! handle the answer to Connect, [`discover()`] queries the subsystems of a target, and
+//! [`draw_entropy`] returns random bytes for both ends. Deliberately not here: connections and
+//! their data.
 #![forbid(unsafe_code)]
 
 mod address;

@@ -1,8 +1,8 @@
-//! Base64 with padding (RFC 4648, section 4), as secrets are written.
+//! Base64 with padding (RFC 4648, section 4), the encoding of secrets.
 
 const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// The text of some bytes.
+/// Encodes bytes.
 pub(crate) fn encode(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for part in bytes.chunks(3) {
@@ -15,7 +15,7 @@ pub(crate) fn encode(bytes: &[u8]) -> String {
     text
 }
 
-/// The bytes of a text; `None` if it is no Base64.
+/// Decodes a text; `None` if it is not Base64.
 pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
     if text.is_empty() || !text.len().is_multiple_of(4) {
         return None;
@@ -37,7 +37,7 @@ pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
             bits &= (1 << count) - 1;
         }
     }
-    // Bits that belong to no byte are zero.
+    // Unused bits must be zero.
     (bits == 0).then_some(bytes)
 }
 

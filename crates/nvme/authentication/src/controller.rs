@@ -7,7 +7,7 @@ use crate::message::{AuthenticationFailure, Challenge, Negotiate, Reply, head, k
 use crate::message::{write_failure, write_success1};
 use crate::response::{Entropy, Question, Role};
 
-/// Hash functions and groups that a controller takes, those it likes best first.
+/// Hash functions and groups that a controller accepts, preferred ones first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Preferences {
     /// Hash functions.
@@ -17,7 +17,7 @@ pub struct Preferences {
 }
 
 impl Default for Preferences {
-    /// Everything; no group only when nothing else is known to both.
+    /// Everything; "no group" only if both sides support no other group.
     fn default() -> Preferences {
         let mut groups = DhGroup::ALL.to_vec();
         groups.rotate_left(1);
@@ -25,32 +25,32 @@ impl Default for Preferences {
     }
 }
 
-/// How far an exchange is.
+/// The state of an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExchangeStage {
-    /// It goes on.
+    /// It continues.
     Running,
-    /// The host has proved who it is, and knows who the controller is if it wanted to.
+    /// The host has authenticated and, if it wanted to, has authenticated the controller.
     Succeeded,
-    /// It has failed, and the host was told or knows it itself.
+    /// It has failed, and the host was notified or knows it itself.
     Failed(AuthenticationFailure),
 }
 
-/// A command of the host that cannot come now.
+/// A command of the host that is not allowed now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExchangeRefusal;
 
 #[derive(Debug)]
 enum State {
     AwaitsNegotiation,
-    /// A message for the host is ready; then comes the other state.
+    /// A message for the host is ready; the other state follows it.
     Owes(Vec<u8>, Box<State>),
     AwaitsReply {
         group: DhGroup,
         challenge: Vec<u8>,
         hash: HashFunction,
     },
-    /// The host looks at the controller's response.
+    /// The host checks the controller's response.
     AwaitsVerdict,
     Succeeded,
     Failed(AuthenticationFailure),
@@ -69,7 +69,7 @@ pub struct ControllerExchange {
 }
 
 impl ControllerExchange {
-    /// Begins with what is known of the host.
+    /// Begins an exchange with the known data of the host.
     pub fn new(
         secrets: HostSecrets,
         (host, subsystem): (&str, &str),
@@ -87,7 +87,7 @@ impl ControllerExchange {
         }
     }
 
-    /// How far it is.
+    /// The current state.
     pub fn stage(&self) -> ExchangeStage {
         match &self.state {
             State::Succeeded => ExchangeStage::Succeeded,
@@ -96,11 +96,10 @@ impl ControllerExchange {
         }
     }
 
-    /// Takes the message of an Authentication Send command. What is wrong with it is said by the
-    /// next Authentication Receive.
+    /// Takes the message of an Authentication Send command. The next Authentication Receive reports
+    /// an error in it.
     ///
-    /// # Errors
-    /// A message is owed to the host, or the exchange is over.
+    /// # Errors The host must first receive a message, or the exchange is over.
     pub fn take(&mut self, message: &[u8]) -> Result<(), ExchangeRefusal> {
         let next = match &self.state {
             State::Owes(..) | State::Succeeded | State::Failed(_) => return Err(ExchangeRefusal),
@@ -124,8 +123,7 @@ impl ControllerExchange {
 
     /// The message for an Authentication Receive command.
     ///
-    /// # Errors
-    /// None is owed.
+    /// # Errors No message is ready.
     pub fn give(&mut self) -> Result<Vec<u8>, ExchangeRefusal> {
         match std::mem::replace(&mut self.state, State::Succeeded) {
             State::Owes(message, next) => {
@@ -195,9 +193,9 @@ impl ControllerExchange {
             let message = write_success1(self.transaction, hash.bytes(), None);
             return Ok(State::Owes(message, Box::new(State::Succeeded)));
         };
-        // A host that wants to know who this is, of which nothing is known here.
+        // The host wants to authenticate the controller, for which there may be no secret.
         let own = self.secrets.controller.as_ref().ok_or(AuthenticationFailure::FAILED)?;
-        // An answer to the own challenge could be taken for one of the host.
+        // If the host's challenge equals ours, the host could return our answer as its own.
         if challenge == self.entropy.challenge(hash) || sequence == 0 {
             return Err(AuthenticationFailure::PAYLOAD);
         }

@@ -1,15 +1,15 @@
 //! The Diffie-Hellman groups of DH-HMAC-CHAP: the finite fields of RFC 7919.
 //!
-//! The primes are computed from their definition instead of being written down: each is
-//! 2^b - 2^(b-64) + (floor(2^(b-130) e) + X) 2^64 - 1, with the least X that makes it and half of
-//! it prime.
+//! The primes are computed from their definition instead of being listed: each is 2^b - 2^(b-64) +
+//! (floor(2^(b-130) e) + X) 2^64 - 1, with the smallest X for which the number and half of it are
+//! prime.
 
 use std::fmt;
 
 use crypto_bigint::modular::{BoxedMontyForm, BoxedMontyParams};
 use crypto_bigint::{BoxedUint, Odd, Resize};
 
-/// Bits of private exponents: twice the strength of the largest group and more (RFC 7919, appendix
+/// Bits of private exponents: at least twice the strength of the largest group (RFC 7919, appendix
 /// A).
 const EXPONENT_BITS: u32 = 512;
 /// Bytes of private exponents.
@@ -18,7 +18,7 @@ pub(crate) const EXPONENT_BYTES: usize = EXPONENT_BITS as usize / 8;
 /// A group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DhGroup {
-    /// None: the challenge is answered as it is.
+    /// No group: the challenge is used unchanged.
     Null,
     /// 2,048 bits.
     Ffdhe2048,
@@ -46,7 +46,7 @@ impl DhGroup {
         DhGroup::Ffdhe6144,
         DhGroup::Ffdhe8192,
     ];
-    /// How users write them, in the order of [`DhGroup::ALL`].
+    /// The names that users write, in the order of [`DhGroup::ALL`].
     pub const WORDS: [&'static str; 6] = ["null", "ffdhe2048", "ffdhe3072", "ffdhe4096", "ffdhe6144", "ffdhe8192"];
 
     /// Its identifier in messages.
@@ -59,12 +59,12 @@ impl DhGroup {
         DhGroup::ALL.get(usize::from(identifier)).copied()
     }
 
-    /// What a word means.
+    /// Parses a name that users write.
     pub fn of_word(word: &str) -> Option<DhGroup> {
         DhGroup::WORDS.iter().position(|known| *known == word).map(|place| DhGroup::ALL[place])
     }
 
-    /// Bytes of its public values; 0 for none.
+    /// Bytes of its public values; 0 without a group.
     pub const fn bytes(self) -> usize {
         DEFINITIONS[self as usize].0 / 8
     }
@@ -73,13 +73,13 @@ impl DhGroup {
         DEFINITIONS[self as usize].0 as u32
     }
 
-    /// The prime, as words from the least significant one on.
+    /// The prime, as words beginning with the least significant one.
     fn prime_words(self) -> Vec<u64> {
         let (bits, x) = DEFINITIONS[self as usize];
         let words = bits / 64;
         let middle = scaled_e(bits - 130);
         let mut prime = vec![u64::MAX; words];
-        // What is subtracted from the whole is borrowed from the middle.
+        // The subtraction borrows from the middle words.
         let mut carry = x - 1;
         for (to, word) in prime[1..words - 1].iter_mut().zip(middle) {
             let (sum, is_over) = word.overflowing_add(carry);
@@ -88,7 +88,7 @@ impl DhGroup {
         prime
     }
 
-    /// The arithmetic of the group; `None` for the one that has none.
+    /// The arithmetic of the group; `None` without a group.
     fn field(self) -> Option<BoxedMontyParams> {
         if self == DhGroup::Null {
             return None;
@@ -104,14 +104,14 @@ impl DhGroup {
         Some(base.pow_bounded_exp(&exponent, EXPONENT_BITS).retrieve().to_be_bytes().into_vec())
     }
 
-    /// The public value of an exponent: nothing for the group without one.
+    /// The public value of an exponent; empty without a group.
     pub(crate) fn public_value(self, exponent: &[u8; EXPONENT_BYTES]) -> Vec<u8> {
         let generator = BoxedUint::from(2_u8).resize(self.bits().max(64));
         self.power(&generator, exponent).unwrap_or_default()
     }
 
-    /// The secret shared with the owner of a public value. `None` if that is no value of the group,
-    /// or one of those that give the secret away.
+    /// The secret shared with the owner of a public value. `None` if the value is not in the group,
+    /// or is one of those that reveal the secret.
     pub(crate) fn shared_secret(self, exponent: &[u8; EXPONENT_BYTES], public: &[u8]) -> Option<Vec<u8>> {
         if public.len() != self.bytes() || self == DhGroup::Null {
             return None;
@@ -126,7 +126,7 @@ impl DhGroup {
     }
 }
 
-/// floor(2^scale e), as words from the least significant one on.
+/// floor(2^scale e), as words beginning with the least significant one.
 fn scaled_e(scale: usize) -> Vec<u64> {
     // The sum of 2^(scale + 64) / k!: each term loses less than one, and there are fewer than 2^64.
     let raised = scale + 64;
@@ -163,7 +163,8 @@ impl fmt::Display for DhGroup {
 mod tests {
     use super::*;
 
-    /// Whether `base` to the power of `prime` - 1 is 1: so for a prime, and hardly ever else.
+    /// Whether `base` to the power of `prime` - 1 is 1: true for a prime, and hardly ever for other
+    /// numbers.
     fn looks_prime(prime: &BoxedUint, base: u8) -> bool {
         let bits = prime.bits_precision();
         let one = BoxedUint::one_with_precision(bits);
@@ -176,7 +177,7 @@ mod tests {
     fn the_primes_are_those_of_the_rfc() {
         for group in &DhGroup::ALL[1..] {
             let words = group.prime_words();
-            // The digits with which all of them begin and end (RFC 7919, appendix A).
+            // The common first and last digits of all primes (RFC 7919, appendix A).
             let top: Vec<u64> = words.iter().rev().take(3).copied().collect();
             assert_eq!(top, [u64::MAX, 0xadf8_5458_a2bb_4a9a, 0xafdc_5620_273d_3cf1], "{group}");
             assert_eq!(words[0], u64::MAX, "{group}");

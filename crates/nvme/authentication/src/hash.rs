@@ -1,4 +1,4 @@
-//! The hash functions of DH-HMAC-CHAP, and HMAC with each.
+//! The hash functions of DH-HMAC-CHAP, and HMAC with each of them.
 
 use std::fmt;
 
@@ -17,9 +17,9 @@ pub enum HashFunction {
 }
 
 impl HashFunction {
-    /// All, as a host offers them.
+    /// All functions, in the order in which a host offers them.
     pub const ALL: [HashFunction; 3] = [HashFunction::Sha256, HashFunction::Sha384, HashFunction::Sha512];
-    /// How users write them, in the order of [`HashFunction::ALL`].
+    /// The names that users write, in the order of [`HashFunction::ALL`].
     pub const WORDS: [&'static str; 3] = ["sha256", "sha384", "sha512"];
 
     /// Its identifier in messages and secrets.
@@ -32,12 +32,12 @@ impl HashFunction {
         HashFunction::ALL.into_iter().find(|one| one.identifier() == identifier)
     }
 
-    /// What a word means.
+    /// Parses a name that users write.
     pub fn of_word(word: &str) -> Option<HashFunction> {
         HashFunction::WORDS.iter().position(|known| *known == word).map(|place| HashFunction::ALL[place])
     }
 
-    /// Bytes of its values.
+    /// Bytes of its hash values.
     pub const fn bytes(self) -> usize {
         match self {
             HashFunction::Sha256 => 32,
@@ -46,7 +46,7 @@ impl HashFunction {
         }
     }
 
-    /// The value for some bytes.
+    /// The hash of some bytes.
     pub(crate) fn digest(self, bytes: &[u8]) -> Vec<u8> {
         match self {
             HashFunction::Sha256 => Sha256::digest(bytes).to_vec(),
@@ -55,7 +55,7 @@ impl HashFunction {
         }
     }
 
-    /// HMAC over the parts, one behind the other.
+    /// HMAC over the concatenated parts.
     pub(crate) fn hmac(self, key: &[u8], parts: &[&[u8]]) -> Vec<u8> {
         match self {
             HashFunction::Sha256 => fed::<Hmac<Sha256>>(key, parts).finalize().into_bytes().to_vec(),
@@ -64,7 +64,7 @@ impl HashFunction {
         }
     }
 
-    /// Whether HMAC over the parts is `expected`, in a time that does not tell where it differs.
+    /// Whether HMAC over the parts is `expected`. The time does not depend on where they differ.
     pub(crate) fn hmac_is(self, key: &[u8], parts: &[&[u8]], expected: &[u8]) -> bool {
         match self {
             HashFunction::Sha256 => fed::<Hmac<Sha256>>(key, parts).verify_slice(expected).is_ok(),

@@ -12,34 +12,34 @@ use crate::secret::Secret;
 /// The secrets of a host and of the subsystem that it uses.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct HostSecrets {
-    /// With this the host proves who it is.
+    /// The secret with which the host authenticates.
     pub host: Secret,
-    /// With this the controller does.
+    /// The secret with which the controller authenticates.
     pub controller: Option<Secret>,
 }
 
-/// What carries messages to a controller and back.
+/// Carries messages to a controller and back.
 pub trait AuthenticationLine {
-    /// Why it cannot.
+    /// Why a message could not be carried.
     type Error;
 
     /// Executes Authentication Send.
     fn send(&mut self, message: &[u8]) -> Result<(), Self::Error>;
 
-    /// Executes Authentication Receive, for at most so many bytes.
+    /// Executes Authentication Receive, for at most this many bytes.
     fn receive(&mut self, most: usize) -> Result<Vec<u8>, Self::Error>;
 }
 
-/// Why a host and a controller do not trust each other.
+/// Why an authentication failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LineError<E> {
-    /// The commands.
+    /// The commands failed.
     Line(E),
-    /// The controller has told why.
+    /// The controller has reported why.
     Controller(AuthenticationFailure),
-    /// The controller has not proved who it is.
+    /// The controller has not authenticated.
     Impostor,
-    /// The controller sends what cannot be.
+    /// The controller sends invalid messages.
     Nonsense(AuthenticationFailure),
 }
 
@@ -61,10 +61,11 @@ impl<E> From<AuthenticationFailure> for LineError<E> {
     }
 }
 
-/// Proves to a controller who the host is, and lets it prove who it is if the secrets have that.
+/// Authenticates the host to a controller, and the controller to the host if there is a secret for
+/// that.
 ///
-/// # Errors
-/// The exchange did not come to its end; the controller was told why, where it does not know.
+/// # Errors The exchange did not complete. The controller was notified of the reason, if it does
+/// not know it.
 pub fn authenticate<L: AuthenticationLine>(
     line: &mut L,
     secrets: &HostSecrets,
@@ -78,7 +79,7 @@ pub fn authenticate<L: AuthenticationLine>(
         Err(LineError::Nonsense(failure)) => *failure,
         _ => return outcome,
     };
-    // What went wrong is known already.
+    // The reason is already known.
     let _ = line.send(&write_failure(kind::FAILURE2, transaction, failure));
     outcome
 }
@@ -127,7 +128,7 @@ fn exchange<L: AuthenticationLine>(
     }
 }
 
-/// Receives a message, which is the expected one or the controller's failure.
+/// Receives a message: the expected one, or the controller's failure.
 fn expect<L: AuthenticationLine>(
     line: &mut L,
     expected: (u8, u8),
@@ -149,7 +150,7 @@ mod tests {
 
     const NAMES: (&str, &str) = ("nqn.2014-08.org.nvmexpress:uuid:host", "nqn.2014-08.org.nvmexpress:uuid:drive");
 
-    /// A controller at the end of a line that may change what it says.
+    /// A controller behind a connection that may change its messages.
     struct Line<F> {
         controller: ControllerExchange,
         change: F,
@@ -165,7 +166,7 @@ mod tests {
         fn receive(&mut self, most: usize) -> Result<Vec<u8>, ExchangeRefusal> {
             let mut message = self.controller.give()?;
             (self.change)(&mut message);
-            // A buffer is longer than what it holds.
+            // A buffer is longer than its contents.
             message.resize(most, 0);
             Ok(message)
         }

@@ -10,9 +10,9 @@
 //!  R2 wrong ─▶ failure2;   success2 ──────────────▶
 //! ```
 //!
-//! Guarantees: reading is total, whatever a peer sends; responses are compared in constant time; a
-//! secret is printed by [`Secret::text`] alone. Deliberately not here: the commands that carry the
-//! messages, where random bytes come from ([`Entropy`] is passed in), TLS and its keys.
+//! Guarantees: decoding is total, whatever a peer sends; responses are compared in constant time;
+//! only [`Secret::text`] outputs a secret. Deliberately not here: the commands that carry the
+//! messages, the source of random bytes ([`Entropy`] is passed in), TLS and its keys.
 #![forbid(unsafe_code)]
 
 mod base64;

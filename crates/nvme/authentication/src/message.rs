@@ -1,7 +1,7 @@
-//! The messages of DH-HMAC-CHAP as bytes (Base, section 8.13.5.3 and following).
+//! Encoding and decoding of the messages of DH-HMAC-CHAP (Base, section 8.13.5.3 and following).
 //!
 //! Each begins with its type (0 common, 1 DH-HMAC-CHAP), its identifier, two reserved bytes and the
-//! transaction; what follows is drawn beside its maker.
+//! transaction. The rest is drawn at the function that encodes it.
 
 use std::fmt;
 
@@ -27,16 +27,16 @@ pub(crate) mod kind {
     pub(crate) const FAILURE1: (u8, u8) = (TYPE_COMMON, 0xf1);
 }
 
-/// Bytes of a negotiation with one protocol, and where the parts of its descriptor are.
+/// Bytes of a negotiation with one protocol, and the offsets of its descriptor's parts.
 const NEGOTIATE_BYTES: usize = 8 + 64;
 const HASHES_AT: usize = 8 + 4;
 const GROUPS_AT: usize = HASHES_AT + 30;
 /// The identifier of DH-HMAC-CHAP in a descriptor.
 const CHAP_PROTOCOL: u8 = 1;
-/// Bytes of every other message, without its values.
+/// Bytes of every other message, without its variable values.
 const HEAD_BYTES: usize = 16;
 
-/// Why an authentication failed, as the one who found it tells the other (Base, figure of failure
+/// Why an authentication failed, as the side that detects it reports it (Base, figure of failure
 /// reason code explanations).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AuthenticationFailure(pub u8);
@@ -44,17 +44,17 @@ pub struct AuthenticationFailure(pub u8);
 impl AuthenticationFailure {
     /// The response is wrong.
     pub const FAILED: AuthenticationFailure = AuthenticationFailure(1);
-    /// No protocol is known to both.
+    /// The sides have no common protocol.
     pub const NO_PROTOCOL: AuthenticationFailure = AuthenticationFailure(2);
-    /// One wants a secure channel, the other does not.
+    /// Only one side wants a secure channel.
     pub const CONCATENATION: AuthenticationFailure = AuthenticationFailure(3);
-    /// No hash function is known to both.
+    /// The sides have no common hash function.
     pub const NO_HASH: AuthenticationFailure = AuthenticationFailure(4);
-    /// No group is known to both.
+    /// The sides have no common group.
     pub const NO_GROUP: AuthenticationFailure = AuthenticationFailure(5);
-    /// A message with wrong contents.
+    /// A message with invalid contents.
     pub const PAYLOAD: AuthenticationFailure = AuthenticationFailure(6);
-    /// A message that is not the one that comes next.
+    /// A message that is not the expected one.
     pub const MESSAGE: AuthenticationFailure = AuthenticationFailure(7);
 }
 
@@ -73,7 +73,7 @@ impl fmt::Display for AuthenticationFailure {
     }
 }
 
-/// What a message is, and its transaction; `None` for bytes that are no message.
+/// The kind of a message, and its transaction; `None` for invalid bytes.
 pub(crate) fn head(bytes: &[u8]) -> Option<((u8, u8), u16)> {
     Some(((*bytes.first()?, *bytes.get(1)?), u16::from_le_bytes([*bytes.get(4)?, *bytes.get(5)?])))
 }
@@ -85,7 +85,7 @@ fn start((of_type, identifier): (u8, u8), transaction: u16, bytes: usize) -> Vec
     message
 }
 
-/// What a host offers.
+/// The host's offer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Negotiate {
     pub(crate) transaction: u16,
@@ -123,7 +123,7 @@ impl Negotiate {
     }
 }
 
-/// A question, and what the answer is to be made with.
+/// A challenge, and the parameters of its response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Challenge {
     pub(crate) transaction: u16,
@@ -158,12 +158,12 @@ impl Challenge {
     }
 }
 
-/// A host's answer, and its own question.
+/// A host's response, and its own challenge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Reply {
     pub(crate) transaction: u16,
     pub(crate) response: Vec<u8>,
-    /// The host's challenge and its number, if it wants to know the controller.
+    /// The host's challenge and its sequence number, if it wants to authenticate the controller.
     pub(crate) challenge: Option<(Vec<u8>, u32)>,
     pub(crate) public: Vec<u8>,
 }
@@ -181,7 +181,7 @@ impl Reply {
                 message[12..16].copy_from_slice(&sequence.to_le_bytes());
                 message.extend_from_slice(challenge);
             }
-            // Its place is there all the same.
+            // Its field exists nevertheless.
             None => message.resize(message.len() + self.response.len(), 0),
         }
         message.extend_from_slice(&self.public);
@@ -213,7 +213,7 @@ pub(crate) fn write_success1(transaction: u16, hash_bytes: usize, response: Opti
     message
 }
 
-/// The controller's response of a success message, if it has one; `None` for no such message.
+/// The controller's response in a success message, if present; `None` if it is no such message.
 pub(crate) fn read_success1(bytes: &[u8]) -> Option<Option<Vec<u8>>> {
     let (head, values) = bytes.split_first_chunk::<HEAD_BYTES>()?;
     if head[8] & 1 == 0 {

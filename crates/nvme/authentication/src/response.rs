@@ -1,5 +1,4 @@
-//! What is proved with: the responses of host and controller (Base, section 8.13.5.6 and
-//! following).
+//! The proofs: the responses of host and controller (Base, section 8.13.5.6 and following).
 //!
 //! ```text
 //! key       the secret, or HMAC(secret, name of its owner ‖ "NVMe-over-Fabrics")
@@ -11,10 +10,10 @@ use crate::group::EXPONENT_BYTES;
 use crate::hash::HashFunction;
 use crate::secret::Secret;
 
-/// Bytes of randomness that one side of an exchange uses.
+/// Random bytes that one side of an exchange uses.
 pub const ENTROPY_BYTES: usize = 64 + EXPONENT_BYTES + 4 + 2;
 
-/// Randomness for one side of one exchange. It is never used twice.
+/// Random bytes for one side of one exchange. They are never used twice.
 #[derive(Clone)]
 pub struct Entropy(pub [u8; ENTROPY_BYTES]);
 
@@ -50,10 +49,10 @@ impl Entropy {
     }
 }
 
-/// Who proves something.
+/// The side that proves its identity.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Role<'a> {
-    /// What a role is called in a response.
+    /// The name of a role in a response.
     pub(crate) word: &'static [u8],
     pub(crate) own_name: &'a str,
     pub(crate) other_name: &'a str,
@@ -69,11 +68,11 @@ impl<'a> Role<'a> {
     }
 }
 
-/// A question that was asked.
+/// A challenge that was sent.
 #[derive(Debug, Clone)]
 pub(crate) struct Question {
     pub(crate) hash: HashFunction,
-    /// The challenge, mixed with the shared secret of the group.
+    /// The challenge, combined with the shared secret of the group.
     value: Vec<u8>,
     sequence: u32,
     transaction: u16,
@@ -100,12 +99,12 @@ impl Question {
         then(&[&self.value, &sequence, &transaction, zero, role.word, own, zero, other])
     }
 
-    /// The answer of the owner of a secret.
+    /// The response of the owner of a secret.
     pub(crate) fn answer(&self, secret: &Secret, role: &Role<'_>) -> Vec<u8> {
         self.with_parts(role, |parts| self.hash.hmac(&secret.key(role.own_name), parts))
     }
 
-    /// Whether an answer is the one of the owner of the secret.
+    /// Whether a response is that of the owner of the secret.
     pub(crate) fn is_answered(&self, answer: &[u8], secret: &Secret, role: &Role<'_>) -> bool {
         self.with_parts(role, |parts| self.hash.hmac_is(&secret.key(role.own_name), parts, answer))
     }

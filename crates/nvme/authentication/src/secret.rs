@@ -1,4 +1,4 @@
-//! Secrets as users keep them: `DHHC-1:HH:BASE64:` (Base, section 8.13.5.8).
+//! Secrets in the form that users store: `DHHC-1:HH:BASE64:` (Base, section 8.13.5.8).
 //!
 //! ```text
 //! DHHC-1 : 01 : Base64 of the secret and of its CRC-32, least significant byte first :
@@ -11,21 +11,21 @@ use std::str::FromStr;
 use crate::base64;
 use crate::hash::HashFunction;
 
-/// With what a secret and a name are made into a key.
+/// The text that is hashed with a secret and a name into a key.
 const PURPOSE: &[u8] = b"NVMe-over-Fabrics";
 
 /// A secret of a host or of a subsystem.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Secret {
     bytes: Box<[u8]>,
-    /// The identifier of the hash function that makes the key of it; 0 for none.
+    /// The identifier of the hash function that derives the key from it; 0 for none.
     transform: u8,
 }
 
-/// Why a text is no secret. No text of a secret is in it.
+/// Why a text is not a valid secret. The error contains no text of the secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SecretError {
-    /// Something else.
+    /// Not in this form.
     #[error("a secret has the form DHHC-1:HH:BASE64: (`iolab nvme gen-dhchap-key` makes one)")]
     Form,
     /// Another version.
@@ -34,12 +34,12 @@ pub enum SecretError {
     /// An unknown hash function.
     #[error("the hash function of a secret is 00 (none), 01 (SHA-256), 02 (SHA-384) or 03 (SHA-512)")]
     Hash,
-    /// A length that no secret has, or not the one of its hash function.
+    /// An invalid length, or one that does not match the hash function.
     #[error("a secret of this kind has {expected} bytes; this one has {found}")]
     Length {
-        /// What it should have.
+        /// The expected length.
         expected: &'static str,
-        /// What it has.
+        /// The actual length.
         found: usize,
     },
     /// A character is missing or wrong.
@@ -47,14 +47,13 @@ pub enum SecretError {
     Checksum,
 }
 
-/// The lengths of secrets with each transformation, by its identifier.
+/// The lengths of secrets for each transformation, by its identifier.
 const LENGTHS: [(&[usize], &str); 4] = [(&[32, 48, 64], "32, 48 or 64"), (&[32], "32"), (&[48], "48"), (&[64], "64")];
 
 impl Secret {
-    /// A secret out of random bytes, of which as many are used as the hash function has.
+    /// Creates a secret from random bytes. It uses as many as the hash function has.
     ///
-    /// # Errors
-    /// Too few bytes.
+    /// # Errors There are too few bytes.
     pub fn new(bytes: &[u8], transform: Option<HashFunction>) -> Result<Secret, SecretError> {
         let identifier = transform.map_or(0, HashFunction::identifier);
         let (lengths, expected) = LENGTHS[usize::from(identifier)];
@@ -64,14 +63,14 @@ impl Secret {
         Ok(Secret { bytes: bytes.into(), transform: identifier })
     }
 
-    /// How it is written.
+    /// The secret in its text form.
     pub fn text(&self) -> String {
         let mut whole = self.bytes.to_vec();
         whole.extend_from_slice(&crc32fast::hash(&self.bytes).to_le_bytes());
         format!("DHHC-1:{:02x}:{}:", self.transform, base64::encode(&whole))
     }
 
-    /// The key of HMAC, for the host or subsystem whose secret it is.
+    /// The key for HMAC, for the host or subsystem that owns the secret.
     pub(crate) fn key(&self, owner: &str) -> Vec<u8> {
         match HashFunction::of_identifier(self.transform) {
             None => self.bytes.to_vec(),
@@ -131,7 +130,7 @@ mod tests {
             let secret = Secret::new(&bytes[..length], transform).unwrap();
             let text = secret.text();
             assert_eq!(text.parse::<Secret>(), Ok(secret.clone()), "{text}");
-            // Without the last colon, as some keep it; and with the end of a line.
+            // Without the last colon, as some programs store it; and with a line end.
             assert_eq!(format!("{}\n", &text[..text.len() - 1]).parse::<Secret>(), Ok(secret.clone()));
             let shown = format!("{secret:?}");
             assert!(!shown.contains(&text[10..20]), "{shown}");

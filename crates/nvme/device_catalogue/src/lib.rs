@@ -1,8 +1,7 @@
-//! The virtual SSDs a user has created: one small file for each, with its parameters as they were
-//! given.
+//! The virtual SSDs that a user has created: one small file for each, with its parameters as given.
 //!
-//! A device exists as such a file; it has data only while it is served, unless its parameters name
-//! a file for them.
+//! A device exists as this file only. It has data only while it is served, unless its parameters
+//! name a file for the data.
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -10,14 +9,13 @@ use std::path::{Path, PathBuf};
 use iolab_bounded_read::{DEVICE_ENTRY, ReadError};
 use iolab_text::closest;
 
-/// Why the catalogue does not do what it was asked.
+/// Why an operation of the catalogue failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogueError {
-    /// The user's mistake: a name that no device can have, that there is not, or that there is
-    /// already.
+    /// A mistake of the user: a name that is invalid, does not exist, or exists already.
     #[error("{0}")]
     Name(String),
-    /// There is no place for devices.
+    /// There is no folder for devices.
     #[error("no folder for virtual devices: set IOLAB_DEVICES, XDG_STATE_HOME or HOME")]
     NoPlace,
     /// The file of a device cannot be read.
@@ -25,23 +23,23 @@ pub enum CatalogueError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         source: ReadError,
     },
-    /// The file of a device says what it should not.
+    /// The file of a device has invalid contents.
     #[error("{}: line {line}: `{text}` is not KEY=VALUE", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// Where.
+        /// The place.
         line: usize,
-        /// What stands there.
+        /// The contents there.
         text: String,
     },
-    /// A file or folder cannot be made, listed or removed.
+    /// A file or folder cannot be created, listed or removed.
     #[error("{what}{}: {source}", path.display())]
     Io {
-        /// What was tried, with a space; empty when the name says enough.
+        /// What was tried, with a space; empty if the name says enough.
         what: &'static str,
         /// The file or folder.
         path: PathBuf,
@@ -77,10 +75,10 @@ pub struct Entry {
 const SUFFIX: &str = "device";
 
 impl Catalogue {
-    /// The user's own: `IOLAB_DEVICES`, or `devices` in iolab's state folder (XDG Base Directory
-    /// Specification).
+    /// The user's own catalogue: `IOLAB_DEVICES`, or `devices` in iolab's state folder (XDG Base
+    /// Directory Specification).
     ///
-    /// # Errors
+    /// # Errors None of these variables is set.
     /// None of them is set.
     pub fn of_user() -> Result<Catalogue> {
         let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
@@ -95,8 +93,7 @@ impl Catalogue {
 
     /// Adds a device. Returns its file.
     ///
-    /// # Errors
-    /// There is one of that name, or it cannot be written.
+    /// # Errors The name exists already, or the file cannot be written.
     pub fn create(&self, entry: &Entry) -> Result<PathBuf> {
         check_name(&entry.name)?;
         std::fs::create_dir_all(&self.folder).map_err(CatalogueError::io("making ", &self.folder))?;
@@ -105,7 +102,8 @@ impl Catalogue {
         for (key, value) in &entry.parameters {
             text += &format!("{key}={value}\n");
         }
-        // Written in full beside its place first, so that a full disk leaves no half device.
+        // Written completely beside its final place first, so that a full disk leaves no partial
+        // file.
         let unfinished = self.folder.join(format!(".{}.new-{}", entry.name, std::process::id()));
         let made = std::fs::write(&unfinished, text).and_then(|()| std::fs::hard_link(&unfinished, &path));
         let removed = std::fs::remove_file(&unfinished);
@@ -121,8 +119,7 @@ impl Catalogue {
 
     /// The device of this name.
     ///
-    /// # Errors
-    /// There is none, or its file is damaged.
+    /// # Errors It does not exist, or its file is damaged.
     pub fn find(&self, name: &str) -> Result<Entry> {
         check_name(name)?;
         let path = self.path(name);
@@ -161,10 +158,9 @@ impl Catalogue {
         Ok(entries)
     }
 
-    /// Forgets a device.
+    /// Removes a device.
     ///
-    /// # Errors
-    /// There is none, or its file cannot be removed.
+    /// # Errors It does not exist, or its file cannot be removed.
     pub fn destroy(&self, name: &str) -> Result<()> {
         self.find(name)?;
         let path = self.path(name);
@@ -172,7 +168,7 @@ impl Catalogue {
     }
 }
 
-/// What a user who gave a name that there is not may have meant.
+/// A suggestion for a name that does not exist.
 fn alternatives(name: &str, names: &[String]) -> String {
     if let Some(known) = closest(name, names.iter().map(String::as_str)) {
         return format!("; did you mean {known}?");

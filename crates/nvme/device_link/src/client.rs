@@ -12,7 +12,7 @@ use iolab_pci_device::{DmaBuffer, DmaMapper, DmaTable, Interrupt, MapError, PciE
 use crate::message::{Message, MessageKind, VERSION};
 use crate::{peer, socket};
 
-/// Polls until a server must have answered: about ten seconds. A reset takes longest.
+/// Polls within which a server must have answered: about ten seconds. A reset takes longest.
 const ANSWER: u32 = 200;
 
 /// A function of a device that another process serves.
@@ -25,10 +25,10 @@ pub struct Link {
     addresses: DmaTable,
 }
 
-/// Why connecting or asking failed.
+/// Why connecting or a request failed.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkError {
-    /// Nobody serves the device.
+    /// No server serves the device.
     #[error("no device is served at {path}: {source}")]
     NotServed {
         /// The socket tried.
@@ -57,7 +57,7 @@ pub fn ask(path: &Path, question: &str) -> Result<String, LinkError> {
     Ok(reply.text)
 }
 
-/// Connects to a server of one's own, or of root.
+/// Connects to a server of the same user, or of root.
 fn connect(path: &Path) -> Result<OwnedFd, LinkError> {
     let tried = socket::open().and_then(|socket| {
         socket::connect(&socket, &socket::address(path)?, ANSWER)?;
@@ -80,7 +80,7 @@ fn exchange(
         looks += 1;
         looks <= ANSWER
     };
-    // A server may have said why before it closed.
+    // A server may have sent the reason before it closed.
     let sent = socket::send_patiently(socket, request, with, goes_on);
     let closed = || LinkError::Broken(io::ErrorKind::ConnectionReset.into());
     let (reply, descriptor) =
@@ -117,7 +117,7 @@ impl Link {
         exchange(&self.socket, request, with).map(|_| ()).map_err(failed)
     }
 
-    /// Gives the device memory that has a bus address.
+    /// Maps memory, which has a bus address, for the device.
     fn announce(&mut self, address: u64, memory: &SharedBytes) -> Result<(), MapError> {
         let what = "sharing memory with the device";
         let (fd, offset) = memory.file().ok_or_else(|| MapError::System {
@@ -136,7 +136,7 @@ impl Link {
 }
 
 impl PciFunction for Link {
-    /// All ones when the server has closed or was killed. The socket tells that at once; the memory
+    /// All ones if the server has closed or was killed. The socket reports that at once; the memory
     /// would not.
     fn read_u32(&self, offset: u32) -> u32 {
         if socket::is_closed(&self.socket) {

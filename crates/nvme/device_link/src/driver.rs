@@ -1,5 +1,5 @@
-//! What a driver uses of a device: its function, its mapped memory and its interrupts, with their
-//! limits.
+//! The resources that a driver uses of a device: its function, its mapped memory and its
+//! interrupts, with their limits.
 
 use std::collections::HashMap;
 use std::os::fd::{AsFd, OwnedFd};
@@ -10,26 +10,26 @@ use iolab_pci_device::{DmaMapper, DmaTable, Interrupt, InterruptTable};
 use crate::message::{Message, MessageKind, VERSION};
 
 /// Mappings that a driver may have at a time. A queue pair needs three, a pool of buffers one. All
-/// drivers together stay below what the kernel lets a process have (`vm.max_map_count`).
+/// drivers together stay below the kernel's limit for a process (`vm.max_map_count`).
 pub const MOST_MAPPINGS: usize = 512;
 
 /// Bytes that a driver may have mapped at a time.
 pub const MOST_MAPPED_BYTES: u64 = 64 << 30;
 
-/// Makes functions for drivers that connect, and answers questions about the device.
+/// Creates functions for drivers that connect, and answers questions about the device.
 pub trait Functions: Send + Sync + 'static {
-    /// A new function whose host is `memory` and whose interrupts are in `interrupts`; or why there
-    /// is none. Dropping it takes it off the device.
+    /// Creates a function whose host is `memory` and whose interrupts are in `interrupts`, or
+    /// returns why not. Dropping it removes it from the device.
     fn connect(&self, memory: DmaTable, interrupts: InterruptTable) -> Result<Box<dyn Function>, String>;
 
-    /// The answer to a question, or why there is none.
+    /// Answers a question, or returns why not.
     fn answer(&self, question: &str) -> Result<String, String>;
 
     /// How many interrupt vectors each function has.
     fn vectors(&self) -> u16;
 }
 
-/// One function, as long as its driver is connected.
+/// One function, while its driver is connected.
 pub trait Function: Send {
     /// BAR 0, in a memfd.
     fn registers(&self) -> &SharedBytes;
@@ -40,10 +40,11 @@ pub trait Function: Send {
     /// Reads a register for a driver that cannot map it.
     fn read_u32(&self, offset: u32) -> u32;
 
-    /// Writes a register for a driver that cannot map it. What is read only stays as it is.
+    /// Writes a register for a driver that cannot map it. Read-only registers do not change.
     fn write_u32(&self, offset: u32, value: u32);
 
-    /// Waits until no thread of the device uses what was unmapped before, for a limited time.
+    /// Waits until no thread of the device uses memory that was unmapped before, for a limited
+    /// time.
     fn settle(&self);
 }
 
@@ -62,7 +63,7 @@ impl<'a> Driver<'a> {
         Driver { functions, memory: DmaTable::new(), mapped: HashMap::new(), interrupts: None, function: None }
     }
 
-    /// BAR 0, where the driver has a function.
+    /// BAR 0, if the driver has a function.
     pub(crate) fn registers(&self) -> Option<&SharedBytes> {
         self.function.as_ref().map(|function| function.registers())
     }

@@ -8,30 +8,30 @@
 //! ```
 //!
 //! Numbers are little-endian. A reply repeats the kind and carries an errno in `status`, 0 for
-//! success. One message is one packet of a `SOCK_SEQPACKET` socket; a descriptor that belongs to it
-//! travels with it. A server that accepts no driver sends a failed reply to [`MessageKind::Hello`]
-//! at once, and closes.
+//! success. One message is one packet of a `SOCK_SEQPACKET` socket, and is sent together with its
+//! descriptor. A server that accepts no driver sends a failed reply to [`MessageKind::Hello`] at
+//! once, and closes.
 
 /// Version of the protocol, in the `address` field of [`MessageKind::Hello`] and of its reply.
 pub const VERSION: u64 = 2;
 
-/// Bytes of the head.
+/// Bytes of the header.
 pub const HEAD_BYTES: usize = 32;
 
 /// Longest message.
 pub const MOST_BYTES: usize = 128 << 10;
 
-/// What a message asks for.
+/// The request of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum MessageKind {
     /// A driver wants a function. The reply carries the descriptor of BAR 0, its size in `bytes`,
     /// and the number of interrupt vectors in `offset`.
     Hello = 1,
-    /// Map `bytes` of the descriptor sent along, from `offset`, at bus `address`. A text of `r`
-    /// maps them read-only.
+    /// Map `bytes` of the descriptor sent along, from `offset`, at bus `address`. The text `r` maps
+    /// them read-only.
     Map = 2,
-    /// Forget the mapping that starts at `address`.
+    /// Unmap the mapping that starts at `address`.
     Unmap = 3,
     /// Signal vector `address` by a datagram on the socket sent along.
     Interrupt = 4,
@@ -60,7 +60,7 @@ impl MessageKind {
 /// One message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
-    /// What it asks for, or answers.
+    /// The request that it makes or answers.
     pub kind: MessageKind,
     /// In replies: an errno, or 0.
     pub status: u32,
@@ -80,12 +80,12 @@ impl Message {
         Message { kind, status: 0, address: 0, bytes: 0, offset: 0, text: String::new() }
     }
 
-    /// The reply that says why a request failed.
+    /// The reply with the reason why a request failed.
     pub fn failure(kind: MessageKind, errno: i32, why: impl Into<String>) -> Message {
         Message { status: errno.unsigned_abs(), text: why.into(), ..Message::new(kind) }
     }
 
-    /// The packet. Text beyond [`MOST_BYTES`] is cut off.
+    /// Encodes the packet. Text beyond [`MOST_BYTES`] is cut off.
     pub fn encode(&self) -> Vec<u8> {
         let mut packet = Vec::with_capacity(HEAD_BYTES + self.text.len());
         packet.extend_from_slice(&(self.kind as u32).to_le_bytes());
@@ -98,7 +98,7 @@ impl Message {
         packet
     }
 
-    /// Reads a packet; `None` when it is none of this protocol.
+    /// Decodes a packet; `None` if it does not belong to this protocol.
     pub fn decode(packet: &[u8]) -> Option<Message> {
         let word = |at: usize| Some(u32::from_le_bytes(packet.get(at..at + 4)?.try_into().ok()?));
         let long = |at: usize| Some(u64::from_le_bytes(packet.get(at..at + 8)?.try_into().ok()?));

@@ -1,5 +1,5 @@
-//! Who is at the other end of a socket (`SO_PEERCRED`, unix(7)). The kernel says so, so it cannot
-//! be forged.
+//! The identity of the other end of a socket (`SO_PEERCRED`, unix(7)). The kernel provides it, so
+//! it cannot be forged.
 
 use std::os::fd::AsFd;
 

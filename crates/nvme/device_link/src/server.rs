@@ -1,7 +1,7 @@
 //! The device's end: a socket that drivers connect to, one thread for each of them.
 //!
-//! No driver can delay another one, or the end of the service: nothing here waits for longer than
-//! one poll, and the resources of a driver are limited ([`MOST_DRIVERS`], [`crate::MOST_MAPPINGS`],
+//! No driver can delay another one, or the end of the service: each wait here lasts at most one
+//! poll, and the resources of a driver are limited ([`MOST_DRIVERS`], [`crate::MOST_MAPPINGS`],
 //! [`crate::MOST_MAPPED_BYTES`]).
 
 use std::io;
@@ -44,7 +44,7 @@ impl Server {
         let address = socket::address(path)?;
         if let Err(errno) = bind(&listener, &address) {
             let probe = socket::open()?;
-            // A server that does not accept connections is there, too.
+            // A server that does not accept connections exists too.
             let is_there = |error: io::Error| error.kind() == io::ErrorKind::TimedOut;
             let answers = || socket::connect(&probe, &address, PROBE).map_or_else(is_there, |()| true);
             if errno != rustix::io::Errno::ADDRINUSE || answers() {
@@ -69,8 +69,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        // If somebody else has removed the socket, that is as good. A thread that panicked has
-        // reported it.
+        // If the socket was already removed, that is fine. A thread that panicked has reported it.
         let _ = std::fs::remove_file(&self.path);
         if let Some(accepting) = self.accepting.take() {
             let _ = accepting.join();

@@ -1,13 +1,13 @@
 //! Serves a virtual SSD to drivers in other processes: the device of `iolab-virtual-ssd` behind the
 //! link of `iolab-device-link`.
 //!
-//! Every driver that connects gets a controller of its own on the same drive, as hosts of a
-//! multi-controller NVM subsystem have. The I/O queues of all controllers are spread over a fixed
-//! number of dispatcher threads, which poll; the first of them polls the admin queues, too. An idle
-//! service soon stops polling all the time, and polls now and then.
+//! Every driver that connects gets its own controller on the same drive, like hosts of a
+//! multi-controller NVM subsystem. The I/O queues of all controllers are distributed over a fixed
+//! number of dispatcher threads, which poll; the first one also polls the admin queues. An idle
+//! service soon polls less often.
 //!
-//! Deliberately not here: where devices are described and what their sockets are called, which the
-//! program knows.
+//! Deliberately not here: where devices are described and how their sockets are named, which the
+//! program decides.
 #![forbid(unsafe_code)]
 
 mod functions;
@@ -32,24 +32,24 @@ pub struct ServeOptions {
     pub dispatchers: usize,
     /// Threads that copy data for them. Without any, dispatchers copy data themselves.
     pub workers: usize,
-    /// The processors that dispatchers, then workers, are bound to, in turn; empty leaves it to the
-    /// kernel.
+    /// The processors to which dispatchers, then workers, are bound, in turn; empty leaves the
+    /// choice to the kernel.
     pub cpus: Vec<usize>,
-    /// What else is counted beside the device.
+    /// Additional statistics beside those of the device.
     pub more: Option<Arc<dyn MoreStatistics>>,
 }
 
-/// Statistics of something that has to do with a device: its users, for instance.
+/// Statistics of something related to a device, for instance its users.
 pub trait MoreStatistics: std::fmt::Debug + Send + Sync {
-    /// Lines for a person.
+    /// Lines of text.
     fn text(&self) -> String;
 
     /// A member of a JSON object: its name and its value.
     fn json(&self) -> (&'static str, String);
 }
 
-/// A drive whose controllers are polled by threads of this process, for drivers that come by any
-/// socket. Dropping it ends the threads: what is served from it goes first.
+/// A drive whose controllers are polled by threads of this process, for drivers on any kind of
+/// socket. Dropping it ends the threads; services that use it must be dropped first.
 #[derive(Debug)]
 pub struct RunningDrive {
     functions: Arc<Drive>,
@@ -57,7 +57,7 @@ pub struct RunningDrive {
 }
 
 impl RunningDrive {
-    /// Starts the threads. `clock` says when commands are due.
+    /// Starts the threads. `clock` decides when commands are due.
     pub fn start(
         name: &str,
         subsystem: &Arc<Subsystem>,
@@ -84,18 +84,18 @@ pub struct Service {
     _drive: RunningDrive,
 }
 
-/// A device cannot be served.
+/// Why a device cannot be served.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The socket.
     #[error("cannot listen at {path}: {source}")]
     Socket {
-        /// Where.
+        /// Its path.
         path: String,
         /// The kernel's answer.
         source: io::Error,
     },
-    /// A thread could not be started, or not be bound to its processor.
+    /// A thread could not be started, or could not be bound to its processor.
     #[error("{what}: {source}")]
     Thread {
         /// What was tried.
@@ -105,7 +105,7 @@ pub enum ServeError {
     },
 }
 
-/// Serves `subsystem` at the socket `path`. `clock` says when commands are due.
+/// Serves `subsystem` at the socket `path`. `clock` decides when commands are due.
 pub fn serve(
     path: &Path,
     name: &str,
@@ -117,7 +117,7 @@ pub fn serve(
     Ok(Service { _server: listen(path, &drive)?, _drive: drive })
 }
 
-/// Serves a drive that runs already at the socket `path`.
+/// Serves a running drive at the socket `path`.
 pub fn listen(path: &Path, drive: &RunningDrive) -> Result<Server, ServeError> {
     Server::start(path, drive.functions())
         .map_err(|source| ServeError::Socket { path: path.display().to_string(), source })

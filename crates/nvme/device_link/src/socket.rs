@@ -1,7 +1,7 @@
 //! One packet at a time, with at most one descriptor, over a Unix socket. Every call has a time
 //! limit.
 //!
-//! Waiting is divided into polls ([`LOOK_MS`]), so that a waiting thread can be told to end.
+//! Waiting is divided into polls ([`LOOK_MS`]), so that a waiting thread can be stopped.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -28,14 +28,14 @@ pub(crate) fn open() -> io::Result<OwnedFd> {
     Ok(socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?)
 }
 
-/// The address of a path; paths longer than a socket's name may be are refused with a message that
+/// The address of a path. A path longer than a socket's name may be is refused with a message that
 /// says so.
 pub(crate) fn address(path: &Path) -> io::Result<SocketAddrUnix> {
     SocketAddrUnix::new(path)
         .map_err(|errno| io::Error::new(io::Error::from(errno).kind(), format!("{}: {errno}", path.display())))
 }
 
-/// Connects; a server whose listen queue stays full for `looks` counts as not there.
+/// Connects; a server whose listen queue stays full for `looks` counts as absent.
 pub(crate) fn connect(socket: impl AsFd, address: &SocketAddrUnix, looks: u32) -> io::Result<()> {
     for _ in 0..looks {
         match rustix::net::connect(&socket, address) {
@@ -46,12 +46,12 @@ pub(crate) fn connect(socket: impl AsFd, address: &SocketAddrUnix, looks: u32) -
     Err(io::ErrorKind::TimedOut.into())
 }
 
-/// Whether one of the events has come within one poll.
+/// Whether one of the events has occurred within one poll.
 pub(crate) fn is_ready(socket: impl AsFd, events: PollFlags) -> bool {
     poll(&mut [PollFd::new(&socket, events)], Some(&LOOK)).is_ok_and(|count| count > 0)
 }
 
-/// Whether the other end has closed, or was killed. Waits for nothing.
+/// Whether the other end has closed, or was killed. Does not wait.
 pub(crate) fn is_closed(socket: impl AsFd) -> bool {
     let mut watched = [PollFd::new(&socket, PollFlags::RDHUP)];
     let now = Timespec { tv_sec: 0, tv_nsec: 0 };
@@ -59,8 +59,8 @@ pub(crate) fn is_closed(socket: impl AsFd) -> bool {
     found && watched[0].revents().intersects(PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR)
 }
 
-/// Sends one message, with a descriptor if there is one; `WouldBlock` where the other end has not
-/// taken what it was sent before.
+/// Sends one message, with a descriptor if there is one; `WouldBlock` if the other end has not
+/// received earlier messages.
 pub(crate) fn send(socket: impl AsFd, message: &Message, with: Option<BorrowedFd<'_>>) -> io::Result<()> {
     let packet = message.encode();
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
@@ -74,7 +74,7 @@ pub(crate) fn send(socket: impl AsFd, message: &Message, with: Option<BorrowedFd
     Ok(())
 }
 
-/// The same, tried again after every poll as long as `goes_on` returns true.
+/// Sends one message, retrying after every poll as long as `goes_on` returns true.
 pub(crate) fn send_patiently(
     socket: impl AsFd,
     message: &Message,
@@ -91,7 +91,7 @@ pub(crate) fn send_patiently(
     }
 }
 
-/// Takes one message; `None` when the other end has closed, `WouldBlock` when there is none yet.
+/// Takes one message; `None` if the other end has closed, `WouldBlock` if there is none yet.
 pub(crate) fn receive(socket: impl AsFd) -> io::Result<Option<(Message, Option<OwnedFd>)>> {
     let mut packet = vec![0; MOST_BYTES];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
@@ -104,8 +104,8 @@ pub(crate) fn receive(socket: impl AsFd) -> io::Result<Option<(Message, Option<O
     let mut descriptor = None;
     for message in control.drain() {
         if let RecvAncillaryMessage::ScmRights(mut sent) = message {
-            // More than fit into the space are closed by the kernel, and others by being dropped
-            // here.
+            // The kernel closes descriptors beyond this space; others are closed here by being
+            // dropped.
             descriptor = sent.next();
         }
     }
@@ -126,8 +126,8 @@ pub(crate) fn receive_within(socket: impl AsFd, looks: u32) -> io::Result<Option
         }
         match receive(&socket) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            // The other end closed without having read everything; what it said before is still
-            // there (unix(7)).
+            // The other end closed without having read everything; its earlier messages can still
+            // be read (unix(7)).
             Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return receive(&socket),
             done => return done,
         }

@@ -1,5 +1,5 @@
-//! A driver and a device that talk over a link, with a toy of a device: it adds two registers, and
-//! it copies.
+//! A driver and a device connected by a link, with a toy device: it adds two registers, and it
+//! copies.
 
 use std::os::fd::AsFd;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use iolab_device_link::{Function, Functions, Link, LinkError, Server, ask};
 use iolab_memory::{MappingAccess, SharedBytes};
 use iolab_pci_device::{DmaMapper, DmaTable, HostMemory, InterruptTable, MapError, PciError, PciFunction};
 
-/// What the test may do with a function that is connected.
+/// What the test uses of a connected function.
 struct Connected {
     registers: SharedBytes,
     memory: DmaTable,

@@ -1,8 +1,8 @@
-//! The commands of the admin queue: several at once, each with a page of its own for data, and the
-//! event requests among them.
+//! The commands of the admin queue. Several may be outstanding, each with its own page for data;
+//! event requests are among them.
 //!
-//! Cold. It checks every completion and returns what is wrong; its owner decides what to do about
-//! it. The queue itself is the transport's.
+//! Not on the hot path. This code checks every completion and returns what is wrong; the caller
+//! decides what to do about it. The transport provides the queue itself.
 
 use std::collections::VecDeque;
 
@@ -64,8 +64,8 @@ impl AdminQueue {
         self.events_refused = false;
     }
 
-    /// Sends a command; `None` while every slot is taken. With data it gets a page, to which `data`
-    /// is copied before, and of which it moves so many bytes.
+    /// Sends a command; returns `None` while every slot is taken. A command with data gets a page.
+    /// `data` is copied to the page first, and the command moves the given number of bytes.
     pub(crate) fn send<Q: TransportQueue>(
         &mut self,
         queue: &mut Q,
@@ -95,7 +95,7 @@ impl AdminQueue {
         queue.flush();
     }
 
-    /// Keeps this many event requests outstanding from now on.
+    /// Keeps `count` event requests outstanding from now on.
     pub(crate) fn request_events<Q: TransportQueue>(&mut self, queue: &mut Q, count: usize) {
         self.event_requests = count.min(EVENT_SLOTS);
         self.top_up_events(queue);
@@ -113,7 +113,7 @@ impl AdminQueue {
         }
     }
 
-    /// Collects completions. If one is invalid, returns why, and ignores those after it.
+    /// Collects completions. If one is invalid, returns the reason and ignores the later ones.
     pub(crate) fn poll<Q: TransportQueue>(&mut self, queue: &mut Q) -> Result<(), ResetCause> {
         let mut collected = 0;
         let mut outcome = Ok(());
@@ -152,7 +152,7 @@ impl AdminQueue {
         Ok(())
     }
 
-    /// The answer to a command, once; its slot is free again.
+    /// Takes the answer to a command and frees its slot. An answer can be taken once.
     pub(crate) fn take<Q: TransportQueue>(
         &mut self,
         queue: &Q,
@@ -171,8 +171,8 @@ impl AdminQueue {
     }
 }
 
-/// What a data pointer names: data of commands is counted in dwords, and some targets refuse a
-/// pointer to more than what the command moves.
+/// The length that a data pointer describes. Data of commands is counted in dwords, and some
+/// targets refuse a pointer to more bytes than the command moves.
 fn moved_bytes(bytes: usize) -> u32 {
     bytes.next_multiple_of(4).min(ADMIN_DATA_BYTES) as u32
 }

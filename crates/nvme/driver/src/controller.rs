@@ -1,10 +1,10 @@
-//! The controller: opened, identified, asked, reset and shut down. Cold, and shared by all threads
-//! behind one mutex.
+//! The controller: opening, identifying, querying, resetting and shutting it down. Not on the hot
+//! path. All threads share it behind one mutex.
 //!
-//! A thread holds the mutex for single steps (send a command, look for answers), so that several
-//! threads may have admin commands outstanding. A reset holds it from beginning to end: whoever
-//! locks it next finds a controller that works or is dead. A reset first changes the epoch. By
-//! that, queue pairs learn of the reset, and then create their queues again (see
+//! A thread holds the mutex for single steps (send a command, poll for answers), so that several
+//! threads may have admin commands outstanding. A reset holds the mutex from beginning to end: the
+//! next thread that locks it finds a controller that works or is dead. A reset first changes the
+//! epoch. Queue pairs notice the new epoch and then create their queues again (see
 //! `queue_pair/recovery.rs`).
 
 mod access;
@@ -87,24 +87,23 @@ impl<T: Transport> Controller<T> {
         namespace::one(&self.shared, nsid)
     }
 
-    /// Makes a pair of queues. It may be moved to the thread that uses it.
+    /// Creates a queue pair. It may be moved to the thread that uses it.
     pub fn queue_pair(&self, options: QueueOptions) -> Result<QueuePair<T>, DriverError> {
         QueuePair::create(Arc::clone(&self.shared), options)
     }
 
-    /// Makes memory of the caller reachable for the device, and returns its address. It stays
-    /// mapped, and has to stay alive, until it is unmapped or the controller is gone.
+    /// Maps memory of the caller for the device and returns its address. The memory stays mapped,
+    /// and must stay alive, until it is unmapped or the controller is dropped.
     pub fn map(&self, memory: &SharedBytes) -> Result<u64, DriverError> {
         Ok(self.shared.lock().transport.map(memory)?)
     }
 
-    /// Unmaps what [`Controller::map`] mapped. No command that names it may be in flight.
+    /// Unmaps memory that [`Controller::map`] mapped. No command that uses it may be in flight.
     pub fn unmap(&self, address: u64) -> Result<(), DriverError> {
         Ok(self.shared.lock().transport.unmap(address)?)
     }
 
-    /// Resets the controller, even if it was given up. Queue pairs send their commands in flight
-    /// again.
+    /// Resets the controller, even if it was given up. Queue pairs resend their commands in flight.
     pub fn reset(&self) -> Result<(), DriverError> {
         let mut cold = self.shared.lock();
         cold.dead = None;
@@ -126,8 +125,8 @@ impl<T: Transport> Controller<T> {
         self.shared.lock().alive().is_err()
     }
 
-    /// Shuts the controller down in the way that keeps its caches (CC.SHN, Base, section 7.6.2),
-    /// and gives it up.
+    /// Shuts the controller down normally, which preserves the contents of its caches (CC.SHN,
+    /// Base, section 7.6.2), and gives it up.
     pub fn shut_down(&self) -> Result<(), DriverError> {
         self.shared.lock().shut_down(&self.shared.facts)
     }

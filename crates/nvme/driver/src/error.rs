@@ -5,7 +5,7 @@ use std::sync::Arc;
 use iolab_nvme_spec::{AdminOpcode, Status};
 use iolab_pci_device::{MapError, PciError};
 
-/// Why something could not be done with a controller.
+/// Why an operation on a controller failed.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum DriverError {
     /// A register reads as all ones: the device is gone.
@@ -31,8 +31,8 @@ pub enum DriverError {
     /// The controller cannot do what this driver needs.
     #[error("the controller is not usable: {0}")]
     Unsupported(String),
-    /// The controller does not admit this host, or not to what it asks for. Asking again would not
-    /// change that.
+    /// The controller does not admit this host, or not to the requested subsystem. A retry would
+    /// not change that.
     #[error("refused: {0}")]
     Refused(String),
     /// An admin command ended with an error.
@@ -51,8 +51,8 @@ pub enum DriverError {
         /// How long it was given.
         waited_ns: u64,
     },
-    /// The controller was reset while an admin command was outstanding; whether it took effect is
-    /// not known.
+    /// The controller was reset while an admin command was outstanding. Whether the command took
+    /// effect is unknown.
     #[error("{command} was aborted by a controller reset")]
     CutOff {
         /// The command.
@@ -90,10 +90,10 @@ impl From<PciError> for DriverError {
     }
 }
 
-/// Why a controller was reset: what its device did, or that it was asked for.
+/// Why a controller was reset: an error of its device, or a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ResetCause {
-    /// A completion names a command that is not in flight: made up, or completed twice.
+    /// A completion names a command that is not in flight: invented, or completed twice.
     #[error("queue {queue}: completion for command {cid:#x}, which is not in flight")]
     NotInFlight {
         /// The completion queue.
@@ -109,7 +109,7 @@ pub enum ResetCause {
         /// The submission queue it names.
         sqid: u16,
     },
-    /// A completion says that entries were fetched which were never submitted.
+    /// A completion reports that entries were fetched which were never submitted.
     #[error("queue {queue}: submission queue head {sqhd} is beyond the last submitted command")]
     BadHead {
         /// The completion queue.

@@ -16,8 +16,8 @@ use crate::transport::Transport;
 /// NLB has 16 bits and counts from one.
 const MOST_BLOCKS: u32 = 1 << 16;
 
-/// A namespace in its current format. Plain facts: it does not keep the namespace from being
-/// formatted or deleted.
+/// A namespace in its current format. These are plain values: they do not keep the namespace from
+/// being formatted or deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Namespace {
     pub(crate) id: u32,
@@ -42,7 +42,7 @@ pub struct Namespace {
 /// Where the metadata of a block is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MetadataPlace {
-    /// There is none, or it is protection information that the controller makes and checks by
+    /// There is none, or it is protection information that the controller generates and checks by
     /// itself (PRACT).
     Nowhere,
     /// Behind the data of each block.
@@ -111,7 +111,7 @@ impl Namespace {
         self.metadata_bytes
     }
 
-    /// Zones, if it is zoned.
+    /// The layout of the zones, if the namespace is zoned.
     pub const fn zones(&self) -> Option<&ZoneLayout> {
         self.zones.as_ref()
     }
@@ -139,7 +139,7 @@ pub(crate) fn all<T: Transport>(shared: &Shared<T>) -> Result<Vec<Namespace>, Dr
             after = nsid;
             match one(shared, nsid) {
                 Ok(namespace) => found.push(namespace),
-                // Another command set: there, and not for this driver.
+                // A namespace of another command set exists, but this driver does not support it.
                 Err(DriverError::Unsupported(_)) => {}
                 Err(error) => return Err(error),
             }
@@ -175,7 +175,7 @@ pub(crate) fn one<T: Transport>(shared: &Shared<T>, nsid: u32) -> Result<Namespa
     Ok(namespace)
 }
 
-/// What Identify Namespace says, checked.
+/// Checks the fields of Identify Namespace and returns the namespace they describe.
 fn described<T: Transport>(
     shared: &Shared<T>,
     nsid: u32,
@@ -188,7 +188,7 @@ fn described<T: Transport>(
     }
     let block_bytes = 1u32 << format.lbads;
     let metadata_bytes = format.ms.get();
-    // With eight bytes of metadata and protection enabled, PRACT keeps all of it from being
+    // With eight bytes of metadata and protection enabled, PRACT means that no metadata is
     // transferred.
     let pract = metadata_bytes == 8 && identify.dps & 7 != 0;
     let metadata = match (metadata_bytes, pract, FormattedSize(identify.flbas).extended()) {

@@ -30,12 +30,12 @@ impl Default for ControllerOptions {
     }
 }
 
-/// How commands say where their data is.
+/// How commands describe where their data is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DataPointer {
-    /// Physical region pages, which every device knows.
+    /// Physical region pages, which every device supports.
     Prp,
-    /// Scatter gather lists, where the device knows them.
+    /// Scatter gather lists, where the device supports them.
     Sgl,
 }
 
@@ -59,7 +59,7 @@ pub enum WaitPolicy {
 }
 
 impl WaitPolicy {
-    /// The vector that the device shall signal, if any.
+    /// The vector that the device should signal, if any.
     pub(crate) fn vector(self) -> Option<u16> {
         match self {
             WaitPolicy::Poll => None,
@@ -80,34 +80,34 @@ impl WaitPolicy {
 /// How a queue pair is made.
 #[derive(Debug, Clone)]
 pub struct QueueOptions {
-    /// Entries of each ring: 2 up to CAP.MQES + 1, or 0 for what suits the slots. A ring holds one
-    /// command less.
+    /// Entries of each ring: 2 up to CAP.MQES + 1, or 0 to choose them by the slots. A ring holds
+    /// one command less than it has entries.
     pub entries: u32,
-    /// Commands that may be in flight, each with a slot of its own. More than `entries - 1` makes a
-    /// full ring possible.
+    /// Commands that may be in flight, each with its own slot. With more than `entries - 1` slots
+    /// the ring can become full.
     pub slots: u16,
     /// PRPs or SGLs.
     pub data_pointer: DataPointer,
     /// How to wait.
     pub wait: WaitPolicy,
-    /// How long a command may take before it is aborted, and after that before the controller is
-    /// reset.
+    /// How long a command may take before it is aborted, and how long after the abort before the
+    /// controller is reset.
     pub timeout_ns: u64,
-    /// Reaps from one reading of the clock to the next.
+    /// Reaps between two readings of the clock.
     pub reaps_per_check: u32,
     /// How often a command is sent again after a reset of the controller before it is given up.
     pub replays: u8,
-    /// How long commands are sent again that the path refuses (Asymmetric Namespace Access:
+    /// How long commands that the path refuses are sent again (Asymmetric Namespace Access:
     /// inaccessible, in transition).
     pub path_patience_ns: u64,
 }
 
-/// Entries of a ring for few slots, if the controller allows so many. They fill a page of memory. A
-/// ring with many more entries than commands in flight needs its head doorbell less often.
+/// Entries of a ring for few slots, if the controller allows that many. They fill a page of memory.
+/// A ring with many more entries than commands in flight needs its head doorbell less often.
 const PAGE_OF_ENTRIES: u32 = 64;
 
 impl QueueOptions {
-    /// The same with a number of entries, of which the controller takes up to `most`.
+    /// Resolves the number of entries, of which the controller accepts up to `most`.
     pub(crate) fn with_entries(self, most: u32) -> QueueOptions {
         let fewest = u32::from(self.slots) + 1;
         let entries = if self.entries == 0 { fewest.max(PAGE_OF_ENTRIES.min(most)) } else { self.entries };

@@ -7,8 +7,8 @@
 //!       └─ DeviceHandle   the PCI function, shared with Pcie
 //! ```
 //!
-//! It knows devices only through `PciDevice`: real ones, served ones, embedded ones.
-//! Deliberately not here: what commands mean, besides those that make and delete queues.
+//! This module accesses devices only through `PciDevice`: real, served or embedded ones.
+//! Deliberately not here: the meaning of commands, except those that create and delete queues.
 
 mod device;
 mod doorbell;
@@ -17,12 +17,12 @@ mod queue;
 mod ring;
 mod shadow;
 
-/// What orders accesses to memory that the device accesses, too. The interleavings of
-/// `iolab-virtual-ssd` put a model checker's in its place.
+/// Orders accesses to memory that is shared with the device. The interleaving tests of
+/// `iolab-virtual-ssd` replace it with that of a model checker.
 mod sync {
     pub(crate) use std::sync::atomic::{Ordering, fence};
 
-    /// Runs a test: once here, in every order there.
+    /// Runs a test: once here, in every possible order under the model checker.
     #[cfg(test)]
     pub(crate) fn model(test: impl Fn()) {
         test();
@@ -60,12 +60,12 @@ pub struct Pcie {
     may_use_sgl: bool,
     wants_shadow_doorbells: bool,
     shadow: Option<ShadowPages>,
-    /// Memory of queues that the controller may still have used when they were dropped.
+    /// Memory of queues that the controller may still have been using when they were dropped.
     orphans: Vec<u64>,
 }
 
 impl Pcie {
-    /// Looks at a function without changing anything, and allocates the admin queue.
+    /// Reads a function's capabilities without changing anything, and allocates the admin queue.
     ///
     /// # Errors
     /// The function is gone, is not a usable controller, or its memory cannot be mapped.
@@ -124,7 +124,7 @@ impl Pcie {
     fn unmap_all(&self, addresses: &[u64]) {
         let mut device = self.device.lock();
         for address in addresses {
-            // What cannot be unmapped goes away with the mapper.
+            // Dropping the mapper removes what cannot be unmapped here.
             let _ = device.unmap(*address);
         }
     }
@@ -180,8 +180,8 @@ impl ControllerSetup for Pcie {
 
     fn setup_answered(&mut self, accepted: bool) -> Result<(), DriverError> {
         let Some(pages) = &mut self.shadow else { return Ok(()) };
-        // A device that took the buffers once and refuses them later would leave queues ringing in
-        // memory that nobody reads.
+        // If a device accepted the buffers once and refuses them later, queues would ring doorbells
+        // in memory that the device does not read.
         if pages.is_active && !accepted {
             return Err(DriverError::Unsupported("it rejects shadow doorbells that it accepted before".into()));
         }
@@ -247,7 +247,7 @@ impl Transport for Pcie {
             may_use_sgl: self.may_use_sgl,
         };
         let mut doorbells = self.doorbells(request.id);
-        // Before the device has the queue: it looks at shadow doorbells as soon as it has.
+        // Before the device has the queue: from then on it reads the shadow doorbells.
         doorbells.iter_mut().for_each(Doorbell::restart);
         Ok(PcieQueue::new(parts, doorbells, self.device.clone()))
     }
@@ -268,7 +268,7 @@ impl Transport for Pcie {
     }
 }
 
-/// What messages call a register.
+/// The name of a register in messages.
 fn short_name(register: Register) -> &'static str {
     match register {
         Register::CC => "CC",
@@ -278,9 +278,9 @@ fn short_name(register: Register) -> &'static str {
     }
 }
 
-/// Completions that are consumed before the device is told. A store into a device's registers is
-/// what a single command waits for longest, and the device needs the head only before its ring is
-/// full. Who sleeps until an interrupt comes leaves no device a reason to hold one back.
+/// Completions to consume before the head doorbell is rung. For a single command, the store into a
+/// device register is the longest wait, and the device needs the head only before its ring is full.
+/// A caller that sleeps until an interrupt must not give the device a reason to hold one back.
 fn consumed_at_once(options: &QueueOptions) -> u32 {
     match options.wait {
         WaitPolicy::Poll => (options.entries / 4).max(1),
@@ -288,7 +288,7 @@ fn consumed_at_once(options: &QueueOptions) -> u32 {
     }
 }
 
-/// Memory of these sizes, all or none.
+/// Allocates memory of these sizes, all or none.
 fn allocate_all(mapper: &mut dyn PciDevice, sizes: [usize; 3]) -> Result<[DmaBuffer; 3], DriverError> {
     let mut made: Vec<DmaBuffer> = Vec::with_capacity(sizes.len());
     for bytes in sizes {
@@ -296,7 +296,7 @@ fn allocate_all(mapper: &mut dyn PciDevice, sizes: [usize; 3]) -> Result<[DmaBuf
             Ok(buffer) => made.push(buffer),
             Err(error) => {
                 for buffer in &made {
-                    // What cannot be unmapped goes away with the mapper.
+                    // Dropping the mapper removes what cannot be unmapped here.
                     let _ = DmaMapper::unmap(mapper, buffer.address);
                 }
                 return Err(error.into());

@@ -1,9 +1,9 @@
 //! A pair of I/O queues: the hot part, owned by one thread.
 //!
 //! A command occupies one of a fixed number of slots from the moment it is accepted until it is
-//! returned. Its identifier is made of the slot's number (low bits) and a count of the slot's uses
-//! (high bits). So a completion leads to its slot without a search, and a late or doubled
-//! completion is not taken for a new one.
+//! returned. Its identifier consists of the slot's number (low bits) and a count of the slot's uses
+//! (high bits). A completion therefore leads to its slot without a search, and a late or duplicate
+//! completion is not mistaken for a new one.
 //!
 //! ```text
 //! read(slot, …) ─▶ entry in the ring, copy in the slot ─▶ flush(): one doorbell ─▶ device
@@ -62,7 +62,7 @@ struct ColdQueue {
     next_check_ns: u64,
     /// The progress of completions at the last check.
     checked_progress: u32,
-    /// Whether an invalid completion caused the reset, so that the others in the queue are ignored,
+    /// Whether an invalid completion caused the reset, so that the others in the queue are ignored
     /// too.
     reject_completion: bool,
     /// Slots and identifiers of commands that are to be sent again and did not fit into the queue.

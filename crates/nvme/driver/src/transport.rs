@@ -1,4 +1,4 @@
-//! The seam between commands and the way they travel.
+//! The interface between commands and the transport that carries them.
 //!
 //! ```text
 //! Controller, Namespace, QueuePair   what a command says, and what becomes of it: identify, slots,
@@ -8,19 +8,20 @@
 //!                                    registers, rings, doorbells and interrupts (`pcie`)
 //! ```
 //!
-//! A transport gives access to a controller ([`Connection`]) and makes its queues ([`Transport`]).
-//! The admin queue and the I/O queues are of one type, [`TransportQueue`]. The command side calls a
-//! queue for every command, so nothing of it is dynamic: a transport is a type parameter.
+//! A transport gives access to a controller ([`Connection`]) and creates its queues
+//! ([`Transport`]). The admin queue and the I/O queues have one type, [`TransportQueue`]. The
+//! command side calls a queue for every command, so these calls are not dynamic: a transport is a
+//! type parameter.
 //!
-//! Data is named by addresses. A transport maps memory and returns an address
-//! ([`Connection::map`]); a [`DataWindow`] is such an address and a length. For PCIe it is a bus
-//! address. A transport that copies data looks the address up in a table of its own.
+//! Data is described by addresses. A transport maps memory and returns an address
+//! ([`Connection::map`]). A [`DataWindow`] is an address within such memory and a length. For PCIe
+//! it is a bus address. A transport that copies data looks the address up in its own table.
 //!
-//! Guarantees that a transport gives: a call returns after bounded time. A controller that is gone
-//! for good is [`DriverError::Gone`]; a connection that broke is [`DriverError::Disconnected`], and
-//! [`Connection::reset`] connects again. What a peer sends is never trusted to be a position or a
-//! length. Deliberately not here: which commands are in flight, and what happens when they are not
-//! answered.
+//! Guarantees of a transport: a call returns after bounded time. A controller that is gone for good
+//! causes [`DriverError::Gone`]. A broken connection causes [`DriverError::Disconnected`], and
+//! [`Connection::reset`] connects again. A position or length that a peer sends is always checked
+//! before use. Deliberately not here: which commands are in flight, and what happens when they are
+//! not answered.
 
 use std::fmt;
 use std::time::Duration;
@@ -43,7 +44,7 @@ pub const ADMIN_DATA_BYTES: usize = 4096;
 
 /// Memory that the controller reaches at consecutive addresses.
 ///
-/// A window is a number to this driver. Its maker keeps the memory mapped until every
+/// To this driver a window is only a number. Its creator keeps the memory mapped until every
 /// command that names it has been reaped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DataWindow {
@@ -55,7 +56,7 @@ impl DataWindow {
     /// No memory.
     pub const EMPTY: DataWindow = DataWindow { address: 0, bytes: 0 };
 
-    /// The `bytes` from `address`, which is what mapping the memory returned or lies behind it.
+    /// The `bytes` from `address`, which lies within mapped memory.
     #[inline]
     pub const fn new(address: u64, bytes: u32) -> DataWindow {
         DataWindow { address, bytes }
@@ -90,7 +91,7 @@ impl DataPointerWords {
     }
 }
 
-/// Access to one controller, besides its queues.
+/// Access to one controller, except to its queues.
 pub trait Connection: fmt::Debug + Send + 'static {
     /// The capabilities (CAP).
     fn capabilities(&mut self) -> Result<Capabilities, DriverError>;
@@ -101,42 +102,42 @@ pub trait Connection: fmt::Debug + Send + 'static {
     /// Writes a property of 32 bits.
     fn set_property(&mut self, register: Register, value: u32) -> Result<(), DriverError>;
 
-    /// Resets the controller by means that work when it does not obey CC.EN any more, or connects
+    /// Resets the controller by means that work even when it no longer obeys CC.EN, or connects
     /// again. The controller can be disabled afterwards.
     fn reset(&mut self) -> Result<(), DriverError>;
 
-    /// Passes some time while the driver waits for the controller, at most about `at_most`. A
-    /// controller that lives in the calling thread works here.
+    /// Passes time while the driver waits for the controller, at most about `at_most`. A controller
+    /// that lives in the calling thread works during this call.
     fn pause(&self, at_most: Duration);
 
-    /// Makes memory reachable for the controller, and returns its address.
+    /// Maps memory for the controller and returns its address.
     fn map(&mut self, memory: &SharedBytes) -> Result<u64, MapError>;
 
-    /// Takes back what [`Connection::map`] gave.
+    /// Unmaps memory that [`Connection::map`] mapped.
     fn unmap(&mut self, address: u64) -> Result<(), MapError>;
 }
 
-/// An I/O queue that the command side wants.
+/// The description of an I/O queue to create.
 #[derive(Debug)]
 pub struct QueueRequest<'a> {
     /// Identifier of the queue.
     pub id: u16,
-    /// How the caller wants it. The number of entries is resolved.
+    /// The caller's options. The number of entries is resolved.
     pub options: &'a QueueOptions,
     /// Bytes of the longest transfer that its commands will name.
     pub max_transfer_bytes: u64,
 }
 
-/// What a transport sets up by commands of its own.
+/// Setup that a transport does with its own commands.
 pub trait ControllerSetup {
-    /// Takes notice of what the controller says of itself, once, before the first
+    /// Receives the controller's identification, once, before the first
     /// [`ControllerSetup::setup_command`].
     fn identified(&mut self, identify: &IdentifyController) -> Result<(), DriverError>;
 
-    /// A command that the transport wants executed each time the controller has been enabled.
+    /// A command that the transport needs executed each time the controller has been enabled.
     fn setup_command(&mut self) -> Option<SubmissionEntry>;
 
-    /// Takes the answer to [`ControllerSetup::setup_command`]: whether the controller accepted it.
+    /// Receives whether the controller accepted [`ControllerSetup::setup_command`].
     fn setup_answered(&mut self, accepted: bool) -> Result<(), DriverError>;
 }
 
@@ -152,39 +153,38 @@ pub trait Transport: Connection + ControllerSetup {
     /// each.
     fn admin(&mut self) -> &mut Self::Queue;
 
-    /// Prepares an I/O queue. The controller learns of it by [`QueueLife::create`].
+    /// Prepares an I/O queue. [`QueueLife::create`] creates it at the controller.
     fn new_queue(&mut self, request: &QueueRequest<'_>) -> Result<Self::Queue, DriverError>;
 
-    /// Takes a queue back. If `is_unused` is false, the controller may still access what belongs to
-    /// the queue, so that it stays until [`Transport::release`].
+    /// Takes a queue back. If `is_unused` is false, the controller may still access the queue's
+    /// memory, which therefore stays mapped until [`Transport::release`].
     fn retire_queue(&mut self, queue: &mut Self::Queue, is_unused: bool);
 
-    /// Gives everything back. The controller is disabled and accesses nothing any more.
+    /// Releases all resources. The controller is disabled and no longer accesses anything.
     fn release(&mut self);
 }
 
-/// What executes admin commands without data, for transports that make queues by them.
+/// Executes admin commands without data, for transports that create queues with them.
 pub trait AdminCommands {
-    /// Executes a command and waits for its answer. An answer that is an error is
-    /// [`DriverError::Admin`].
+    /// Executes a command and waits for its answer. An error status is [`DriverError::Admin`].
     fn execute(&self, entry: SubmissionEntry) -> Result<CompletionEntry, DriverError>;
 }
 
-/// How a queue begins and ends.
+/// How a queue is created and deleted.
 pub trait QueueLife: fmt::Debug + Send {
     /// Identifier of the queue; 0 is the admin queue.
     fn id(&self) -> u16;
 
-    /// Makes the controller know the queue.
+    /// Creates the queue at the controller.
     fn create(&mut self, admin: &dyn AdminCommands) -> Result<(), DriverError>;
 
-    /// Makes the controller forget the queue.
+    /// Deletes the queue at the controller.
     fn delete(&mut self, admin: &dyn AdminCommands) -> Result<(), DriverError>;
 
-    /// Makes the controller forget as much of the queue as it knows, whatever it answers.
+    /// Deletes as much of the queue as the controller has, ignoring its answers.
     fn delete_remains(&mut self, admin: &dyn AdminCommands);
 
-    /// Empties the queue. The controller has forgotten it.
+    /// Empties the queue. The controller has already deleted it.
     fn restart(&mut self);
 }
 
@@ -203,25 +203,25 @@ pub trait Submission {
     /// Makes the pushed commands visible to the controller.
     fn flush(&mut self);
 
-    /// Leaves no room until the queue is restarted.
+    /// Rejects further commands until the queue is restarted.
     fn close(&mut self);
 
-    /// The pointer to `bytes` of data at `address`, where that takes no more than a few
-    /// comparisons. `None` says nothing: ask [`Submission::data_pointer`].
+    /// The pointer to `bytes` of data at `address`, where a few comparisons are enough to make it.
+    /// `None` decides nothing: call [`Submission::data_pointer`].
     fn plain_data_pointer(&mut self, slot: u16, address: u64, bytes: u64) -> Option<DataPointerWords>;
 
-    /// The pointer to `bytes` of data at `address`, or why there is none. It may use the slot's own
-    /// memory.
+    /// The pointer to `bytes` of data at `address`, or why there is none. It may use the memory of
+    /// the slot.
     fn data_pointer(&mut self, slot: u16, address: u64, bytes: u64) -> Result<DataPointerWords, Refusal>;
 
     /// The pointer to data in several windows.
     fn gathered_data_pointer(&mut self, slot: u16, parts: &[DataWindow]) -> Result<DataPointerWords, Refusal>;
 }
 
-/// Memory of the queue's own for each slot: at least a page. It holds data of commands that the
-/// driver makes up itself.
+/// Memory that the queue owns for each slot: at least a page. It holds the data of commands that
+/// the driver issues by itself.
 pub trait SlotMemory {
-    /// The first `bytes` of a slot's memory as the controller reaches them.
+    /// The first `bytes` of a slot's memory, as addressed by the controller.
     fn slot_window(&self, slot: u16, bytes: u32) -> DataWindow;
 
     /// Writes to the start of a slot's memory.
@@ -233,28 +233,30 @@ pub trait SlotMemory {
 
 /// Completions out of a queue.
 pub trait Completions {
-    /// The next completion, if it has come. A transport that receives messages receives them here.
+    /// The next completion, if it has arrived. A transport that receives messages receives them
+    /// here.
     fn peek(&mut self) -> Option<CompletionEntry>;
 
-    /// Goes on to the one behind it.
+    /// Moves to the next completion.
     fn pop(&mut self);
 
-    /// Whether the transport's fields of a completion can be: a [`ResetCause`] if not. Takes notice
-    /// of the room that it tells of.
+    /// Checks the transport's fields of a completion and returns a [`ResetCause`] if they are
+    /// invalid. Records the free room that the completion reports.
     fn check(&mut self, entry: &CompletionEntry) -> Result<(), ResetCause>;
 
-    /// Notes that so many completions were popped, and tells the controller when it is worth it.
+    /// Records that this many completions were popped, and notifies the controller when it is worth
+    /// it.
     fn consumed(&mut self, completions: u32);
 
     /// A number that changes when completions are popped.
     fn progress(&self) -> u32;
 
-    /// Lets a controller that lives in the calling thread work, unless somebody else is at it.
-    /// Others are not held up.
+    /// Lets a controller that lives in the calling thread work, unless another thread is running
+    /// it. Other threads are not delayed.
     fn let_controller_work(&self, at_most: Duration);
 
-    /// Sleeps until the controller signals a completion; `false` if it did not for so long. Returns
-    /// at once where the queue has no signals.
+    /// Sleeps until the controller signals a completion; returns `false` if it did not within
+    /// `at_most`. Returns at once if the queue has no signals.
     fn sleep(&self, at_most: Duration) -> Result<bool, DriverError>;
 }
 

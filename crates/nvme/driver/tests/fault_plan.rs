@@ -1,4 +1,4 @@
-//! Every fault that the virtual SSD can be told to have, and what the driver makes of it.
+//! Every fault that the virtual SSD can simulate, and how the driver handles it.
 
 mod drive;
 
@@ -16,7 +16,7 @@ fn run(kind: FaultKind, after: u64, times: u64) -> (Vec<CommandOutcome>, Drive, 
     let plan = Planned { after, times, ..Planned::new(kind) };
     let mut drive = Drive::new(Config { size_bytes: 1 << 20, faults: vec![plan], ..Config::default() });
     let namespace = drive.controller.namespace(1).unwrap();
-    // The device doubles a completion only where the ring has room for one more.
+    // The device duplicates a completion only where the ring has room for one more.
     let mut queue = drive.controller.queue_pair(QueueOptions { entries: 64, ..queue_options(COMMANDS) }).unwrap();
     let data = drive.buffer(4096);
     let mut outcomes = vec![None; usize::from(COMMANDS)];
@@ -68,8 +68,8 @@ fn faults_of_the_protocol_cost_a_reset_and_no_command() {
             let lost = outcomes.iter().filter(|outcome| **outcome == CommandOutcome::Lost(Loss::TimedOut)).count();
             let done = outcomes.iter().filter(|outcome| outcome.is_done()).count();
             assert_eq!(lost + done, outcomes.len(), "{kind:?} after {after}: {outcomes:?}");
-            // A command that the device aborts when asked to is told to have timed out. Nothing
-            // else is lost.
+            // A command that the device aborts on request is reported as timed out. Nothing else is
+            // lost.
             assert!(lost <= usize::from(kind == FaultKind::Timeout), "{kind:?} after {after}: {outcomes:?}");
             assert!(drive.controller.resets() <= 2, "{:?}", drive.controller.recoveries());
             still_works(&mut drive, &mut queue);
@@ -79,7 +79,7 @@ fn faults_of_the_protocol_cost_a_reset_and_no_command() {
 
 #[test]
 fn faults_that_come_again_and_again_end() {
-    // A double completion comes after the right one, so that commands are done all the same.
+    // A duplicate completion comes after the right one, so the commands succeed.
     for (kind, is_fatal_to_commands) in [
         (FaultKind::DropCompletion, true),
         (FaultKind::WrongCid, true),
@@ -167,7 +167,7 @@ fn asymmetric_access_is_reported_and_kept_to() {
         let data = drive.buffer(4096);
         assert_eq!(queue.read(0, &namespace, 8, 8, data.slice), Submit::Accepted);
         let ended = collect(&mut queue, 1);
-        // The error log has more about it, which is said, too.
+        // The error log has more details, which are reported too.
         let found = match ended[0].outcome {
             CommandOutcome::Failed(status) => CommandOutcome::Failed(status.code()),
             other => other,

@@ -1,4 +1,4 @@
-//! Many enemies of a device, each made from a seed; what they do is in `drive/enemy.rs`.
+//! Many hostile devices, each generated from a seed; `drive/enemy.rs` has what they do.
 
 mod drive;
 #[path = "drive/enemy.rs"]
@@ -8,7 +8,7 @@ mod enemy;
 use drive::Random;
 use enemy::{STRIKE, survive};
 
-/// A byte string that strikes at `malice` of a thousand looks.
+/// A byte string that strikes at `malice` of a thousand accesses.
 fn bytes(seed: u64, malice: u64, from_start: bool) -> Vec<u8> {
     let mut random = Random::new(seed);
     let mut bytes = vec![u8::from(from_start)];
@@ -28,8 +28,8 @@ fn no_enemy_makes_the_driver_panic_hang_lose_or_double() {
         resets += tale.resets;
         given_up += usize::from(tale.given_up);
     }
-    // The enemies were real: commands were done, resets were needed, and some devices were beyond
-    // help.
+    // The devices were really hostile: commands succeeded, resets were needed, and some devices
+    // could not be recovered.
     assert!(done > 1000 && resets > 50 && given_up > 5, "{done} done, {resets} resets, {given_up} given up");
 }
 

@@ -1,4 +1,4 @@
-//! The driver against a device that breaks every promise: nothing is lost, nothing is doubled,
+//! The driver with a device that breaks every promise: no command is lost or duplicated, and
 //! nothing hangs.
 
 mod fake;
@@ -13,8 +13,9 @@ use iolab_nvme_spec::event::{AsynchronousEvent, EventType};
 use iolab_nvme_spec::{AdminOpcode, CompletionEntry, IoOpcode, Status, SubmissionEntry};
 use iolab_pci_device::DmaTable;
 
-/// Sends a write to each of eight slots while the device acts as told, and collects what comes back
-/// until all slots are free; a slot that comes back twice, or that was never sent, fails the test.
+/// Sends a write to each of eight slots while the device follows the script, and collects
+/// completions until all slots are free. The test fails if a slot completes twice or was never
+/// used.
 fn eight_writes(bench: &mut Bench, queue: &mut QueuePair) -> Vec<CommandOutcome> {
     let namespace = bench.controller.namespace(3).expect("identified before anything goes wrong");
     let data = bench.buffer(4096);
@@ -45,7 +46,7 @@ fn garbled(first: u64, second: u64) -> Act {
     Act::Garbled(CompletionEntry { words: [first, second] })
 }
 
-/// One thing goes wrong among eight commands; afterwards all have been done, after this many
+/// One thing goes wrong among eight commands. All commands succeed in the end, after this many
 /// resets.
 #[test]
 fn one_fault_among_eight_commands_costs_a_reset_at_most() {
@@ -116,7 +117,7 @@ fn commands_that_their_path_refuses_for_a_while_are_done_in_the_end() {
     bench.script.io(&[[Act::Fail(Status::ANA_INACCESSIBLE), Act::Fail(Status::ANA_TRANSITION)]; 10].concat());
     assert_eq!(eight_writes(&mut bench, &mut queue), [CommandOutcome::Done; 8]);
     assert_eq!((bench.script.fetched().len(), bench.controller.resets()), (28, 0));
-    // Nor is anything lost when a reset comes while some of them wait.
+    // Nothing is lost either when a reset comes while some of them wait.
     bench.script.io(&[Act::Fail(Status::ANA_INACCESSIBLE), Act::Fail(Status::ANA_INACCESSIBLE), Act::Fatal]);
     assert_eq!(eight_writes(&mut bench, &mut queue), [CommandOutcome::Done; 8]);
     assert_eq!(bench.controller.resets(), 1);
@@ -146,7 +147,7 @@ fn patience_with_a_path_ends_and_a_lost_path_gets_none() {
 fn a_command_that_never_works_is_given_up_and_the_others_are_not() {
     let mut bench = Bench::new();
     let mut queue = bench.queue(8);
-    // Dropped when it is sent, and both times when it is sent again.
+    // Dropped when first sent, and both times when sent again.
     bench.script.io(&[Act::Drop; 3]);
     let namespace = bench.controller.namespace(3).unwrap();
     let data = bench.buffer(4096);
@@ -173,7 +174,7 @@ fn commands_that_must_not_be_done_twice_are_lost_in_a_reset() {
     assert_eq!(queue.read(1, &namespace, 0, 1, all(&data)), Submit::Accepted);
     bench.script.io(&[Act::Silent, Act::Drop]);
     queue.flush();
-    // Asking the device something lets it work.
+    // Any query lets the device work.
     bench.controller.namespace(1).unwrap();
     bench.controller.reset().unwrap();
     let outcomes = collect(&bench, &mut queue, 2);
@@ -198,7 +199,7 @@ fn a_reset_by_another_hand_loses_nothing_of_any_queue() {
             }
         }
         if round % 3 == 1 {
-            // The device has worked and nobody has looked yet.
+            // The device has worked, and the driver has not polled yet.
             assert!(bench.controller.next_event().unwrap().is_none());
             bench.controller.namespace(1).unwrap();
         }
@@ -221,7 +222,7 @@ fn what_was_answered_before_a_reset_is_not_done_again() {
         assert_eq!(queue.write(slot, &namespace, 0, 1, all(&data)), Submit::Accepted);
     }
     queue.flush();
-    // Asking the device something lets it work: it answers all writes.
+    // Any query lets the device work: it answers all writes.
     bench.controller.namespace(1).unwrap();
     bench.controller.reset().unwrap();
     assert_eq!(collect(&bench, &mut queue, 8), [CommandOutcome::Done; 8]);
@@ -237,7 +238,7 @@ fn more_commands_than_the_ring_holds_survive_a_reset() {
     let namespace = bench.controller.namespace(3).unwrap();
     let data = bench.buffer(4096);
     let mut idle: Vec<u16> = (0..9).collect();
-    // Of each three commands one is answered, which tells that all three have left the ring.
+    // One of each three commands is answered, which shows that all three have left the ring.
     for in_flight in [2, 4, 6, 8] {
         bench.script.io(&[Act::Drop, Act::Drop, Act::Well]);
         for _ in 0..3 {
@@ -368,7 +369,7 @@ fn events_come_as_values_and_go_on_coming() {
         bench.script.event.store(reported.0, Ordering::Relaxed);
         let mut event = None;
         for _ in 0..3 {
-            // Asking anything lets the device work.
+            // Any query lets the device work.
             bench.controller.namespace(1).unwrap();
             event = event.or(bench.controller.next_event().unwrap());
         }

@@ -1,4 +1,4 @@
-//! Queue pairs on several threads while the controller is reset under them, in real time.
+//! Queue pairs on several threads while the controller is reset concurrently, in real time.
 
 mod drive;
 
@@ -125,7 +125,7 @@ fn resets_under_load_lose_nothing_on_any_thread() {
             })
             .collect();
         for reset in 1..=40 {
-            // Some work between resets, on whatever thread.
+            // Some work between resets, on any thread.
             let before = settled.load(Ordering::Relaxed);
             while settled.load(Ordering::Relaxed) < before + 20 {
                 std::thread::yield_now();

@@ -1,4 +1,5 @@
-//! The driver against the virtual SSD: each command with its data verified, and any mix of them.
+//! The driver with the virtual SSD: each command with its data verified, and random mixtures of
+//! them.
 
 mod drive;
 
@@ -136,7 +137,7 @@ fn data_lands_where_it_should_at_the_edges_of_pages_and_lists() {
                 let slice = DataWindow::new(data.slice.address() + offset as u64, blocks * 512);
                 let submit = queue.write(0, &namespace, 0, blocks, slice);
                 done(&mut queue, submit);
-                // A strip on both sides shows that nothing else is touched.
+                // A margin on both sides shows that nothing else is changed.
                 let around = range.start - 64..range.end + 64;
                 data.memory.fill(around.start, around.len(), 0xaa);
                 let submit = queue.read(1, &namespace, 0, blocks, slice);
@@ -247,7 +248,7 @@ fn interrupts_end_a_wait() {
     }
 }
 
-/// What a model of a namespace says, for operations in any mix.
+/// A model of a namespace, which predicts the results of any mixture of operations.
 #[derive(Debug, Clone)]
 enum Step {
     Write { lba: u64, blocks: u32 },
@@ -277,8 +278,8 @@ const SLOT_BYTES: usize = 40 * 512 + 512;
 /// A command in flight: its first block, the one after its last, and what a read must return.
 type Busy = (u64, u64, Option<Vec<u8>>);
 
-/// Runs the steps with up to [`SLOTS`] in flight over two queue pairs. A step waits for those in
-/// flight that touch the same blocks, so that the model knows what a read returns.
+/// Runs the steps with up to [`SLOTS`] in flight over two queue pairs. A step waits for steps in
+/// flight that access the same blocks, so that the model knows what a read returns.
 fn run(steps: &[Step]) {
     let mut drive = Drive::new(Config { size_bytes: 1 << 20, ..Config::default() });
     let namespace = drive.controller.namespace(1).unwrap();

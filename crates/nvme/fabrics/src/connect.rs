@@ -1,4 +1,4 @@
-//! Connect and the other commands of the fabric, made and read (Fabrics, section 3).
+//! Connect and the other Fabrics commands, encoded and decoded (Fabrics, section 3).
 
 use iolab_nvme_spec::fabrics::{
     AUTHENTICATION_PROTOCOL, AUTHENTICATION_SPECIFIC, AuthenticationCommand, ConnectCommand, ConnectData,
@@ -11,63 +11,62 @@ use iolab_nvme_spec::{AdminOpcode, FromBytes, FromZeros, IntoBytes, Status, Subm
 
 use crate::name::QualifiedName;
 
-/// CATTR: the host does not want to be told of the head of the submission queue.
+/// CATTR: the host does not want reports of the submission queue head.
 const NO_FLOW_CONTROL: u8 = 1 << 2;
 /// PSDT in byte 1 of a command: SGL.
 const SGL_FLAG: u8 = 1 << 6;
 
-/// A queue that a host wants.
+/// A queue that a host requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Connect {
     /// Queue identifier; 0 is the admin queue.
     pub queue: u16,
     /// Entries of the submission queue.
     pub entries: u32,
-    /// Whether the head of the submission queue is not reported.
+    /// Whether reports of the submission queue head are disabled.
     pub no_flow_control: bool,
     /// Keep Alive Timeout in milliseconds; 0 for none.
     pub keep_alive_ms: u32,
-    /// Who the host is.
+    /// The host identifier.
     pub host_id: [u8; 16],
     /// The host's name.
     pub host: QualifiedName,
-    /// The subsystem that it wants.
+    /// The requested subsystem.
     pub subsystem: QualifiedName,
-    /// The controller that it wants, or FFFFh for any.
+    /// The requested controller, or FFFFh for any.
     pub controller: u16,
 }
 
-/// A Connect that is refused.
+/// The refusal of a Connect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectRefusal {
     /// The status.
     pub status: Status,
-    /// Dword 0 of the answer: where the mistake is, for invalid parameters.
+    /// Dword 0 of the answer: the place of the error, for invalid parameters.
     pub result: u32,
 }
 
 impl ConnectRefusal {
-    /// A mistake at `offset` of the command's data.
+    /// An error at `offset` of the command's data.
     pub const fn in_data(offset: u32) -> ConnectRefusal {
         ConnectRefusal { status: ConnectStatus::INVALID_PARAMETERS.with_dnr(true), result: 1 << 16 | offset }
     }
 
-    /// A mistake at `offset` of the command.
+    /// An error at `offset` of the command.
     pub const fn in_command(offset: u32) -> ConnectRefusal {
         ConnectRefusal { status: ConnectStatus::INVALID_PARAMETERS.with_dnr(true), result: offset }
     }
 
-    /// Another reason.
+    /// A refusal for another reason.
     pub const fn because(status: Status) -> ConnectRefusal {
         ConnectRefusal { status: status.with_dnr(true), result: 0 }
     }
 }
 
 impl Connect {
-    /// Reads a Connect command with its data.
+    /// Decodes a Connect command with its data.
     ///
-    /// # Errors
-    /// What it is answered with.
+    /// # Errors The refusal with which the command is answered.
     pub fn read(entry: &SubmissionEntry, data: &[u8]) -> Result<Connect, ConnectRefusal> {
         let too_short = ConnectRefusal::because(Status::DATA_SGL_LENGTH_INVALID);
         let command = ConnectCommand::read_from_bytes(entry.as_bytes()).map_err(|_| too_short)?;
@@ -149,7 +148,7 @@ pub fn authentication_send(bytes: u32, cid: u16) -> SubmissionEntry {
     authentication(FabricsType::AUTHENTICATION_SEND, sgl, bytes, cid)
 }
 
-/// The entry of an Authentication Receive command for at most so many bytes.
+/// The entry of an Authentication Receive command for at most this many bytes.
 pub fn authentication_receive(bytes: u32, cid: u16) -> SubmissionEntry {
     authentication(FabricsType::AUTHENTICATION_RECEIVE, SglDescriptor::transport(bytes), bytes, cid)
 }

@@ -9,7 +9,7 @@ pub fn crc32c(bytes: &[u8]) -> u32 {
     crc_fast::checksum(CrcAlgorithm::Crc32Iscsi, bytes) as u32
 }
 
-/// The digest of data that comes in pieces.
+/// The digest of data that arrives in pieces.
 #[derive(Debug, Clone, Copy)]
 pub struct RunningDigest(Digest);
 
@@ -20,7 +20,7 @@ impl Default for RunningDigest {
 }
 
 impl RunningDigest {
-    /// Takes the next piece.
+    /// Adds the next piece.
     pub fn add(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }

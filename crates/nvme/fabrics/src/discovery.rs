@@ -1,4 +1,4 @@
-//! The Discovery log page, made and read (Fabrics, section 5.3).
+//! The Discovery log page, encoded and decoded (Fabrics, section 5.3).
 
 use iolab_nvme_spec::fabrics::{DiscoveryEntry, DiscoveryHeader, SubsystemType, TransportType};
 use iolab_nvme_spec::le::{U16, U64};
@@ -8,37 +8,37 @@ use crate::name::{QualifiedName, QualifiedNameError};
 
 /// Bytes of the head of the page, and of each record.
 pub const DISCOVERY_RECORD_BYTES: usize = size_of::<DiscoveryEntry>();
-/// The most records that are read of a page.
+/// The most records decoded from a page.
 const MOST_RECORDS: u64 = 4096;
 
-/// Where a subsystem is.
+/// The address of a subsystem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiscoveryRecord {
     /// TRTYPE.
     pub transport: TransportType,
     /// ADRFAM: 1 IPv4, 2 IPv6.
     pub family: u8,
-    /// What kind of subsystem.
+    /// The kind of subsystem.
     pub kind: SubsystemType,
     /// Port ID.
     pub port: u16,
     /// TRADDR.
     pub address: String,
-    /// TRSVCID: of TCP the port.
+    /// TRSVCID: for TCP the port.
     pub service: String,
     /// Its name.
     pub subsystem: QualifiedName,
 }
 
-/// Why a page cannot be read.
+/// Why a page cannot be decoded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DiscoveryError {
-    /// Fewer bytes than it says.
+    /// The page is shorter than its header says.
     #[error("the Discovery log page says {records} records and has {bytes} bytes")]
     Short {
-        /// Records by its head.
+        /// Records according to its header.
         records: u64,
-        /// Bytes that came.
+        /// Received bytes.
         bytes: usize,
     },
     /// A format that this version of the specification does not have.
@@ -63,7 +63,7 @@ pub fn log_page(generation: u64, records: &[DiscoveryRecord]) -> Vec<u8> {
         // Bits 1:0: a secure channel is not required.
         entry.treq = 0b10;
         entry.portid = U16::new(record.port);
-        // Controllers come into being as hosts connect.
+        // Controllers are created as hosts connect.
         entry.cntlid = U16::new(0xffff);
         entry.asqsz = U16::new(32);
         padded(&mut entry.trsvcid, &record.service);
@@ -74,10 +74,9 @@ pub fn log_page(generation: u64, records: &[DiscoveryRecord]) -> Vec<u8> {
     page
 }
 
-/// How many records the head of a page promises, and the records that are there.
+/// The number of records in the page's header, and the records present.
 ///
-/// # Errors
-/// A page that contradicts itself.
+/// # Errors The page is inconsistent.
 pub fn read_log_page(page: &[u8]) -> Result<(u64, Vec<DiscoveryRecord>), DiscoveryError> {
     let short = |records| DiscoveryError::Short { records, bytes: page.len() };
     let (head, rest) = DiscoveryHeader::read_from_prefix(page).map_err(|_| short(0))?;
@@ -108,7 +107,7 @@ fn padded(field: &mut [u8], text: &str) {
     }
 }
 
-/// The text of a padded field; what is not printable becomes a question mark.
+/// The text of a padded field; a character that is not printable becomes a question mark.
 fn text(field: &[u8]) -> String {
     let end = field.iter().rposition(|byte| !matches!(byte, 0 | b' ')).map_or(0, |last| last + 1);
     let printable = |byte: &u8| if (0x20..0x7f).contains(byte) { char::from(*byte) } else { '?' };

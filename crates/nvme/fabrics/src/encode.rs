@@ -1,6 +1,6 @@
 //! PDUs as bytes to send.
 //!
-//! Everything goes to the end of a buffer of the caller's, so that many PDUs leave by one call.
+//! Everything is appended to a buffer of the caller, so that one call can send many PDUs.
 
 use iolab_nvme_spec::fabrics::tcp::{IcReq, IcResp, PduFlags, PduHeader, PduType, R2t, TermReq};
 use iolab_nvme_spec::le::{U16, U32};
@@ -13,7 +13,7 @@ use crate::framing::{DIGEST_BYTES, Digests, Framing, Sender};
 /// The most bytes before the data of a PDU: PDO has eight bits.
 pub const MOST_HEADER_BYTES: usize = 256;
 
-/// A part of a command's data, for a data PDU.
+/// A part of a command's data in a data PDU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DataPart {
     /// Command Capsule CID.
@@ -26,25 +26,25 @@ pub struct DataPart {
     pub bytes: u32,
     /// Whether it is the last.
     pub is_last: bool,
-    /// Whether it stands for a successful completion, too.
+    /// Whether it stands for a successful completion too.
     pub is_success: bool,
 }
 
 impl Framing {
-    /// Where data begins that follows a header of so many bytes.
+    /// Offset of data that follows a header of this length.
     #[inline]
     pub const fn data_offset(&self, header: usize) -> usize {
         let head = header + if self.digests.header { DIGEST_BYTES } else { 0 };
         head.next_multiple_of((self.send_alignment as usize + 1) * 4)
     }
 
-    /// Bytes behind the data.
+    /// Bytes after the data.
     #[inline]
     pub const fn trailer_bytes(&self) -> usize {
         if self.digests.data { DIGEST_BYTES } else { 0 }
     }
 
-    /// A common header for so many bytes of data.
+    /// A common header for this much data.
     #[inline]
     fn common(&self, kind: PduType, header: usize, flags: PduFlags, data: usize) -> PduHeader {
         let head = header + if self.digests.header { DIGEST_BYTES } else { 0 };
@@ -64,7 +64,8 @@ impl Framing {
         }
     }
 
-    /// Ends a header that begins at `start` of `out`: its digest, and padding if data follows.
+    /// Ends a header that begins at `start` of `out`: appends its digest, and padding if data
+    /// follows.
     #[inline]
     fn end_header(&self, out: &mut Vec<u8>, start: usize, has_data: bool) {
         if self.digests.header {
@@ -81,7 +82,7 @@ impl Framing {
         }
     }
 
-    /// Appends the digest of the data that ends `out` and began at `start`, where there is one.
+    /// Appends the digest of the data from `start` to the end of `out`, if the connection has one.
     #[inline]
     pub fn end_data(&self, out: &mut Vec<u8>, start: usize) {
         if self.digests.data {
@@ -131,7 +132,7 @@ impl Framing {
         self.end_header(out, start, true);
     }
 
-    /// Ready to Transfer: asks for a part of a command's data.
+    /// Ready to Transfer: requests a part of a command's data.
     pub fn ready_to_transfer(&self, out: &mut Vec<u8>, part: &DataPart) {
         let start = out.len();
         let request = R2t {
@@ -146,8 +147,8 @@ impl Framing {
         self.end_header(out, start, false);
     }
 
-    /// The request that opens a connection: what digests the host wants. It aligns nothing, and
-    /// takes one R2T of a command at a time.
+    /// The request that opens a connection, with the digests that the host wants. The host needs no
+    /// alignment, and accepts one R2T of a command at a time.
     pub fn ic_req(out: &mut Vec<u8>, digests: Digests) {
         let mut request = IcReq::new_zeroed();
         request.header = bare(PduType::IC_REQ, 128, 128);
@@ -155,7 +156,7 @@ impl Framing {
         out.extend_from_slice(request.as_bytes());
     }
 
-    /// The answer to it. The controller aligns nothing, either.
+    /// The answer to that request. The controller needs no alignment either.
     pub fn ic_resp(out: &mut Vec<u8>, digests: Digests, most_data: u32) {
         let mut response = IcResp::new_zeroed();
         response.header = bare(PduType::IC_RESP, 128, 128);
@@ -164,7 +165,7 @@ impl Framing {
         out.extend_from_slice(response.as_bytes());
     }
 
-    /// The request that ends a connection, with the header at fault as far as it came.
+    /// The request that ends a connection, with the received part of the faulty header.
     pub fn terminate(out: &mut Vec<u8>, sender: Sender, error: &PduError, header: &[u8]) {
         let header = &header[..header.len().min(MOST_TERMINATED_HEADER_BYTES)];
         let kind = if sender == Sender::Host { PduType::H2C_TERM_REQ } else { PduType::C2H_TERM_REQ };
@@ -177,7 +178,7 @@ impl Framing {
     }
 }
 
-/// Bytes of the header at fault that a termination request carries: no header is longer.
+/// Bytes of the faulty header in a termination request: no header is longer.
 const MOST_TERMINATED_HEADER_BYTES: usize = 128;
 
 const fn bare(kind: PduType, header: u8, length: usize) -> PduHeader {

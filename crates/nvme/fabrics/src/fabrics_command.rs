@@ -1,4 +1,4 @@
-//! What a command with opcode 7Fh asks for (Fabrics, section 3).
+//! Commands with opcode 7Fh, decoded (Fabrics, section 3).
 
 use iolab_nvme_spec::fabrics::{
     AUTHENTICATION_PROTOCOL, AUTHENTICATION_SPECIFIC, AuthenticationCommand, FabricsType, PropertyGet, PropertySet,
@@ -6,10 +6,10 @@ use iolab_nvme_spec::fabrics::{
 use iolab_nvme_spec::registers::Register;
 use iolab_nvme_spec::{AdminOpcode, FromBytes, IntoBytes, SubmissionEntry};
 
-/// A command of the fabric.
+/// A Fabrics command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FabricsCommand {
-    /// Connect; [`crate::Connect`] reads the rest.
+    /// Connect; [`crate::Connect`] decodes the rest.
     Connect,
     /// Property Get.
     PropertyGet {
@@ -36,7 +36,7 @@ pub enum FabricsCommand {
     },
     /// Authentication Receive.
     AuthenticationReceive {
-        /// Bytes that there is room for; `None` for messages of another protocol.
+        /// Bytes of room for the message; `None` for messages of another protocol.
         bytes: Option<u32>,
     },
     /// A type that this version of the specification does not have.
@@ -44,7 +44,7 @@ pub enum FabricsCommand {
 }
 
 impl FabricsCommand {
-    /// What a submission entry asks for; `None` if it is no command of the fabric.
+    /// Decodes a submission entry; `None` if it is no Fabrics command.
     #[inline]
     pub fn of(entry: &SubmissionEntry) -> Option<FabricsCommand> {
         if entry.opc() != AdminOpcode::FABRICS.0 { None } else { Some(FabricsCommand::read(entry)) }
@@ -79,7 +79,7 @@ impl FabricsCommand {
     }
 }
 
-/// The length that an authentication command says.
+/// The length in an authentication command.
 fn message_bytes(bytes: &[u8]) -> Option<u32> {
     let command = AuthenticationCommand::read_from_bytes(bytes).ok()?;
     let is_known = command.secp == AUTHENTICATION_PROTOCOL

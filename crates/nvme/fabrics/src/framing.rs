@@ -7,8 +7,8 @@
 //! |<----------------- PLEN ------------------->|
 //! ```
 //!
-//! The header is checked as soon as all of it is there; the data may come later, in pieces. A
-//! length is compared with what was agreed on before anybody acts on it.
+//! The header is checked as soon as it is complete; the data may come later, in pieces. A length is
+//! compared with the negotiated limit before it is used.
 
 use iolab_nvme_spec::fabrics::tcp::{
     CapsuleCmd, CapsuleResp, DataPdu, FatalError, IcReq, IcResp, PduFlags, PduHeader, PduType, R2t, TermReq,
@@ -34,23 +34,23 @@ pub struct Digests {
 }
 
 impl Digests {
-    /// As the DGST field has them.
+    /// The value of the DGST field.
     pub const fn bits(self) -> u8 {
         self.header as u8 | (self.data as u8) << 1
     }
 
-    /// Out of a DGST field.
+    /// Decodes a DGST field.
     pub const fn of_bits(bits: u8) -> Digests {
         Digests { header: bits & 1 != 0, data: bits & 2 != 0 }
     }
 
-    /// Those that both want.
+    /// The digests that both ends want.
     pub const fn and(self, other: Digests) -> Digests {
         Digests { header: self.header && other.header, data: self.data && other.data }
     }
 }
 
-/// Who sent a PDU.
+/// The sender of a PDU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sender {
     /// The host.
@@ -59,20 +59,20 @@ pub enum Sender {
     Controller,
 }
 
-/// What both ends of a connection have agreed on, from the view of one of them.
+/// The parameters that both ends of a connection have negotiated, from the view of one of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Framing {
     /// Digests of both directions.
     pub digests: Digests,
-    /// What data that is sent is aligned to, in dwords less one: the receiver's HPDA or CPDA.
+    /// Alignment of sent data, in dwords less one: the receiver's HPDA or CPDA.
     pub send_alignment: u8,
-    /// The most bytes of data in a capsule that comes.
+    /// The most bytes of data in a received capsule.
     pub most_capsule_data: u32,
-    /// The most bytes of data in a data PDU that comes.
+    /// The most bytes of data in a received data PDU.
     pub most_data: u32,
 }
 
-/// Where the data of a PDU is, from its first byte on.
+/// Where the data of a PDU is, relative to its first byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DataRange {
     /// Offset of the data.
@@ -91,7 +91,7 @@ impl DataRange {
     }
 }
 
-/// A PDU with its header checked.
+/// A PDU with a checked header.
 #[derive(Debug, Clone, Copy)]
 pub enum Pdu {
     /// Initialize Connection Request.
@@ -100,9 +100,9 @@ pub enum Pdu {
     IcResp(IcResp),
     /// A termination request of either end.
     Terminate {
-        /// Why.
+        /// The reason.
         status: FatalError,
-        /// Where.
+        /// The place.
         information: u32,
     },
     /// A command.
@@ -117,16 +117,16 @@ pub enum Pdu {
         tag: u16,
         /// Offset in the data of the command.
         offset: u32,
-        /// Whether it is the last of its command or request.
+        /// Whether it is the last data of its command or request.
         is_last: bool,
-        /// Whether it stands for a successful completion, too.
+        /// Whether it stands for a successful completion too.
         is_success: bool,
     },
     /// Ready to Transfer.
     ReadyToTransfer {
         /// Command Capsule CID.
         cid: u16,
-        /// What the data has to carry.
+        /// The tag that the data must carry.
         tag: u16,
         /// Offset in the data of the command.
         offset: u32,
@@ -153,24 +153,23 @@ const fn header_bytes(kind: PduType, sender: Sender) -> Option<usize> {
     if of as u8 == sender as u8 { Some(bytes) } else { None }
 }
 
-/// A structure at the start of `bytes`, of which there are enough.
+/// A structure at the start of `bytes`, which must be long enough.
 #[inline(always)]
 fn read<T: FromBytes>(bytes: &[u8]) -> Result<T, PduError> {
     T::read_from_prefix(bytes).map(|(value, _)| value).map_err(|_| PduError::field(2, "the header is too short"))
 }
 
 impl Framing {
-    /// Before both ends have agreed on anything: only ICReq and ICResp can come.
+    /// Before anything is negotiated: only ICReq and ICResp are allowed.
     pub const fn before_connection() -> Framing {
         let digests = Digests { header: false, data: false };
         Framing { digests, send_alignment: 0, most_capsule_data: 0, most_data: 0 }
     }
 
-    /// The PDU at the start of `bytes`, and where its data is; `None` while its header is not
-    /// complete.
+    /// The PDU at the start of `bytes`, and where its data is; `None` while its header is
+    /// incomplete.
     ///
-    /// # Errors
-    /// A header that breaks a rule, as soon as that can be seen.
+    /// # Errors The header breaks a rule. This is reported as soon as it can be detected.
     #[inline]
     pub fn next(&self, bytes: &[u8], sender: Sender) -> Result<Option<(Pdu, DataRange)>, PduError> {
         if bytes.len() < COMMON_BYTES {
@@ -200,9 +199,9 @@ impl Framing {
         Ok(Some((self.body(kind, bytes, range.bytes)?, range)))
     }
 
-    /// Whether a header without a digest is that of all `bytes` of data of a command, right behind
-    /// it, and whether it stands for the completion, too: what [`Framing::next`] would find, by
-    /// three comparisons.
+    /// Checks by three comparisons whether a header without a digest belongs to all `bytes` of data
+    /// of a command, directly after it. Returns whether it stands for the completion too. The
+    /// result is what [`Framing::next`] would return.
     #[inline]
     pub fn is_plain_data(&self, header: &[u8], bytes: u32) -> Option<bool> {
         const HEADER: u64 = size_of::<DataPdu>() as u64;
@@ -238,7 +237,7 @@ impl Framing {
             PduType::CAPSULE_CMD => self.most_capsule_data,
             PduType::H2C_DATA | PduType::C2H_DATA => self.most_data,
             PduType::H2C_TERM_REQ | PduType::C2H_TERM_REQ => {
-                // The header at fault follows, without an offset of its own.
+                // The faulty header follows, without an offset of its own.
                 if !(header..=header + MOST_TERMINATION_BYTES).contains(&length) {
                     return Err(PduError::field(4, "PLEN of a termination request is out of range"));
                 }
@@ -318,8 +317,8 @@ impl Framing {
         })
     }
 
-    /// Checks the digest of data that came whole, where there is one. `pdu` has all bytes of the
-    /// PDU. A wrong digest does not end the connection (TCP, section 3.3.1.1).
+    /// Checks the digest of complete data, if there is one. `pdu` has all bytes of the PDU. A wrong
+    /// digest does not end the connection (TCP, section 3.3.1.1).
     #[inline]
     pub fn data_is_intact(pdu: &[u8], range: DataRange) -> bool {
         !range.has_digest || {

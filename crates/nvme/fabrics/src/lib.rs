@@ -1,4 +1,4 @@
-//! NVMe over Fabrics as bytes, for both ends of a connection.
+//! NVMe over Fabrics: encoding and decoding for both ends of a connection.
 //!
 //! ```text
 //! bytes ── Framing::next ──▶ Pdu: checked header, place of its data   ── or PduError: what a TermReq says
@@ -7,10 +7,10 @@
 //! DiscoveryRecord ◀──▶ the Discovery log page
 //! ```
 //!
-//! Guarantees: reading is total. Whatever a peer sends is either understood or a typed error with
-//! the Fatal Error Status that the specification gives it; no length of a peer's makes this crate
-//! allocate or read beyond what it was given. Deliberately not here: sockets, time, the state of a
-//! connection, and what commands of the NVM command set mean.
+//! Guarantees: decoding is total. Whatever a peer sends either is understood, or gives a typed
+//! error with the specification's Fatal Error Status. No length from a peer makes this crate
+//! allocate memory or read beyond its input. Deliberately not here: sockets, time, the state of a
+//! connection, and the meaning of NVM commands.
 #![forbid(unsafe_code)]
 
 mod connect;

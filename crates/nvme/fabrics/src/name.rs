@@ -13,16 +13,16 @@ pub const DISCOVERY_NAME: &str = DISCOVERY_NQN;
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct QualifiedName(String);
 
-/// Why a text is no name.
+/// Why a text is not a valid name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum QualifiedNameError {
     /// Too long.
     #[error("an NVMe qualified name has at most {MOST_NAME_BYTES} bytes; this one has {0}")]
     Long(usize),
-    /// It does not begin as names do.
+    /// It does not begin like a name.
     #[error("`{0}` is not an NVMe qualified name: they begin with `nqn.`, as in nqn.2014-08.org.nvmexpress:uuid:…")]
     Form(String),
-    /// Not UTF-8, or with characters that no name has.
+    /// Not UTF-8, or with characters that names must not contain.
     #[error("an NVMe qualified name is UTF-8 without spaces and control characters")]
     Characters,
 }
@@ -42,7 +42,7 @@ impl QualifiedName {
         Ok(QualifiedName(text.to_owned()))
     }
 
-    /// Out of a field of a structure: the text up to the first zero.
+    /// Decodes a field of a structure: the text up to the first zero.
     pub fn of_field(field: &[u8]) -> Result<QualifiedName, QualifiedNameError> {
         let end = field.iter().position(|byte| *byte == 0).unwrap_or(field.len());
         let text = std::str::from_utf8(&field[..end]).map_err(|_| QualifiedNameError::Characters)?;
@@ -54,7 +54,7 @@ impl QualifiedName {
         &self.0
     }
 
-    /// Writes it to a field, with zeroes behind it.
+    /// Writes it to a field, followed by zeroes.
     pub fn put_into(&self, field: &mut [u8]) {
         field.fill(0);
         field[..self.0.len()].copy_from_slice(self.0.as_bytes());

@@ -1,4 +1,4 @@
-//! PDUs there and back, and every kind of nonsense between.
+//! PDUs encoded and decoded, with every kind of invalid data in between.
 
 use iolab_nvme_fabrics::{DataPart, Digests, Framing, Pdu, PduError, Sender};
 use iolab_nvme_spec::fabrics::tcp::FatalError;
@@ -26,7 +26,7 @@ fn capsule(framing: &Framing, data: &[u8]) -> Vec<u8> {
     out
 }
 
-/// All forms of agreement.
+/// All combinations of negotiated parameters.
 fn agreements() -> impl Iterator<Item = Framing> {
     (0..4).flat_map(|digests| [0, 1, 31].map(|align| framing(digests & 1 != 0, digests & 2 != 0, align)))
 }
@@ -37,7 +37,7 @@ fn a_capsule_with_data_is_read_as_it_was_made() {
     for framing in agreements() {
         let bytes = capsule(&framing, &data);
         for end in 0..bytes.len() {
-            // A part of a PDU is never an error.
+            // A prefix of a PDU is never an error.
             framing.next(&bytes[..end], Sender::Host).unwrap();
         }
         let (pdu, range) = framing.next(&bytes, Sender::Host).unwrap().unwrap();
@@ -147,7 +147,8 @@ proptest! {
         let framing = framing(true, true, 0);
         let mut pdu = capsule(&framing, &vec![3; bytes]);
         pdu[bit / 8] ^= 1 << (bit % 8);
-        // What makes the PDU longer than what came is no error yet, but never a PDU.
+        // A change that makes the PDU longer than the received bytes is no error yet, but never a
+        // PDU.
         prop_assert!(!matches!(framing.next(&pdu, Sender::Host), Ok(Some(_))));
     }
 }
@@ -167,7 +168,7 @@ fn plain_data_is_what_reading_the_header_finds() {
         for place in 0..header.len() {
             let mut other = header.clone();
             other[place] ^= 0x40;
-            // The command's identifier and what is reserved are not looked at.
+            // The command's identifier and reserved fields are not checked.
             let is_ignored = matches!(place, 8..12 | 20..24);
             assert_eq!(framing.is_plain_data(&other, bytes).is_some(), found.is_some() && is_ignored, "byte {place}");
         }

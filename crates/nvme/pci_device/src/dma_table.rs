@@ -1,8 +1,8 @@
-//! An address space between a driver and a device model: the driver maps, the model looks up.
+//! An address space shared by a driver and a device model: the driver maps, the model looks up.
 //!
-//! Looking up costs a comparison where an access falls into the mapping that the last one fell
-//! into, which is the case for nearly all data of a run. Mapping and unmapping are rare, and make
-//! every user of the table fetch the list anew.
+//! A lookup costs one comparison if the access falls into the same mapping as the previous one,
+//! which is the case for nearly all data of a run. Mapping and unmapping are rare, and make every
+//! user of the table fetch the list again.
 
 #[cfg(test)]
 mod tests;
@@ -16,7 +16,7 @@ use iolab_memory::{MappingAccess, SharedBytes};
 use crate::{DistantMemory, DmaBuffer, DmaFault, DmaMapper, HostMemory, MapError};
 
 const PAGE_BYTES: usize = 4096;
-/// Bus addresses given out by the table start here, so that zero and small numbers are never valid.
+/// Bus addresses allocated by the table start here, so zero and small numbers are never valid.
 const FIRST_ADDRESS: u64 = 1 << 32;
 /// They end here: 48-bit addresses, like common IOMMUs.
 const LAST_ADDRESS: u64 = (1 << 48) - 1;
@@ -27,12 +27,12 @@ pub struct DmaTable {
     shared: Arc<Shared>,
     regions: Arc<[Region]>,
     seen_generation: u64,
-    /// Where the last access was.
+    /// Where the previous access was.
     last: usize,
     shareable: bool,
 }
 
-/// Where an access lies, as long as nothing is mapped or unmapped.
+/// Where an access lies; valid until a mapping changes.
 #[derive(Debug, Clone, Copy)]
 pub struct DmaPlace {
     generation: u64,
@@ -44,15 +44,15 @@ pub struct DmaPlace {
 struct Shared {
     generation: AtomicU64,
     regions: Mutex<Arc<[Region]>>,
-    /// What else the driver has, where no region is.
+    /// Other memory of the driver, used where there is no region.
     distant: Option<Arc<dyn DistantMemory>>,
 }
 
-/// Where a part of an access is.
+/// Where a part of an access lies.
 enum Part<'a> {
     /// In a mapping, at this offset.
     Mapped(&'a SharedBytes, usize),
-    /// Behind messages, at this address.
+    /// In distant memory, at this address.
     Distant(&'a dyn DistantMemory, u64),
 }
 
@@ -63,7 +63,7 @@ struct Region {
 }
 
 impl Region {
-    /// Where the access starts within the region, if all of it lies there.
+    /// The offset of the access within the region, if the region contains all of it.
     #[inline]
     fn offset(&self, address: u64, bytes: usize) -> Option<usize> {
         let offset = usize::try_from(address.checked_sub(self.address)?).ok()?;
@@ -85,8 +85,8 @@ impl DmaTable {
         DmaTable::with(None)
     }
 
-    /// The same, for a driver some of whose memory cannot be mapped: what no mapping holds is
-    /// looked for in `distant`.
+    /// Like `new`, for a driver some of whose memory cannot be mapped: addresses outside all
+    /// mappings are looked up in `distant`.
     pub fn beside(distant: Arc<dyn DistantMemory>) -> DmaTable {
         DmaTable::with(Some(distant))
     }
@@ -96,14 +96,13 @@ impl DmaTable {
         DmaTable { shared: Arc::new(shared), regions: Arc::new([]), seen_generation: 0, last: 0, shareable: false }
     }
 
-    /// The same, with memory that is allocated through it in memfds, so that a model in another
+    /// Like `new`. Memory allocated through the table is in memfds, so that a model in another
     /// process can map it.
     pub fn shareable() -> DmaTable {
         DmaTable { shareable: true, ..DmaTable::new() }
     }
 
-    /// Maps `memory` at an address that somebody else has chosen. Fails where something is mapped
-    /// already.
+    /// Maps `memory` at an address chosen by the caller. Fails if another mapping overlaps.
     pub fn map_at(&mut self, address: u64, memory: SharedBytes) -> Result<(), MapError> {
         let bytes = memory.len();
         let aligned = address.is_multiple_of(PAGE_BYTES as u64) && bytes.is_multiple_of(PAGE_BYTES) && bytes > 0;
@@ -128,7 +127,7 @@ impl DmaTable {
         regions.iter().find(|region| region.address == address).map(|region| region.memory.len() as u64)
     }
 
-    /// Changes the list of mappings and lets all users of the table know.
+    /// Changes the list of mappings and notifies all users of the table.
     fn change<T>(&mut self, edit: impl FnOnce(&mut Vec<Region>) -> Result<T, MapError>) -> Result<T, MapError> {
         let mut guard = self.shared.regions.lock().unwrap_or_else(PoisonError::into_inner);
         let mut regions = guard.to_vec();
@@ -148,21 +147,22 @@ impl DmaTable {
         self.last = 0;
     }
 
-    /// Where all of an access lies in one mapping that allows it.
+    /// Where an access lies, if one mapping contains all of it and allows it.
     #[inline]
     pub fn place(&mut self, address: u64, bytes: usize, access: MappingAccess) -> Option<DmaPlace> {
         let (_, offset) = self.find(address, bytes, access).ok()?;
         Some(DmaPlace { generation: self.seen_generation, region: self.last, offset })
     }
 
-    /// The memory of a place, and where in it; `None` if this handle has seen a change since then.
+    /// The memory of a place, and the offset in it; `None` if this handle has seen a change since
+    /// then.
     #[inline]
     pub fn memory_at(&self, place: DmaPlace) -> Option<(&SharedBytes, usize)> {
         let region = self.regions.get(place.region).filter(|_| place.generation == self.seen_generation)?;
         Some((&region.memory, place.offset))
     }
 
-    /// The region that holds all of an access, and where in it.
+    /// The region that contains all of an access, and the offset in it.
     #[inline]
     fn find(&mut self, address: u64, bytes: usize, access: MappingAccess) -> Result<(&SharedBytes, usize), DmaFault> {
         if self.seen_generation != self.shared.generation.load(Ordering::Acquire) {
@@ -190,8 +190,8 @@ impl DmaTable {
         Ok(offset)
     }
 
-    /// Does `step` for each part of an access that no single mapping holds, with its place and its
-    /// bytes within the access.
+    /// Calls `step` for each part of an access that no single mapping contains, with the part's
+    /// place and its range within the access.
     #[cold]
     fn parts(
         &mut self,
@@ -222,8 +222,8 @@ impl DmaTable {
         Ok(())
     }
 
-    /// How many of `most` bytes from `address` on no mapping holds; `None` where one holds the
-    /// first.
+    /// How many of at most `most` bytes from `address` lie in no mapping; `None` if the first byte
+    /// lies in one.
     fn unmapped(&self, address: u64, most: usize) -> Option<usize> {
         let after = self.regions.partition_point(|region| region.address <= address);
         let before = after.checked_sub(1).and_then(|before| self.regions.get(before));
@@ -248,8 +248,8 @@ impl DmaMapper for DmaTable {
             return Err(MapError::Unaligned { address: memory.as_ptr() as usize, bytes, page_bytes: PAGE_BYTES });
         }
         self.change(|regions| {
-            // The first gap that is large enough, one page of distance kept so that an overrun
-            // faults.
+            // The first gap that is large enough. One page stays free after it, so that an overrun
+            // causes a fault.
             let mut address = FIRST_ADDRESS;
             let mut position = 0;
             while let Some(region) = regions.get(position) {

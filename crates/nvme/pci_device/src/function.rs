@@ -1,5 +1,5 @@
-//! A PCI function as its driver sees it. Cold but for the doorbells: nothing here is called for
-//! every command.
+//! A PCI function as seen by its driver. Except for the doorbells nothing here is on the hot path:
+//! no call is made for every command.
 
 use std::io;
 use std::time::Duration;
@@ -10,25 +10,25 @@ use crate::Interrupt;
 
 /// Registers, doorbells, interrupts and reset of one function.
 pub trait PciFunction: Send {
-    /// Reads the 32-bit register at `offset` of BAR 0, a multiple of 4. All ones when the device is
+    /// Reads the 32-bit register at `offset` of BAR 0, a multiple of 4. All ones if the device is
     /// gone.
     fn read_u32(&self, offset: u32) -> u32;
 
     /// Writes the 32-bit register at `offset` of BAR 0.
     fn write_u32(&self, offset: u32, value: u32);
 
-    /// BAR 0 as memory, from `offset` to its end, for registers that are written often. `None`
-    /// where that part of the BAR cannot be mapped or is shorter.
+    /// BAR 0 as memory, from `offset` to its end, for registers that are written often. `None` if
+    /// that part of the BAR cannot be mapped or is shorter.
     fn mapped_registers(&self, offset: u32) -> Option<SharedBytes>;
 
-    /// Makes the function signal `vector` (MSI-X) by an event that can be waited for.
+    /// Makes the function signal `vector` (MSI-X) by an eventfd that can be waited for.
     fn interrupt(&mut self, vector: u16) -> Result<Interrupt, PciError>;
 
-    /// Resets the function (function-level reset), after which registers are as after power-on.
+    /// Resets the function (function-level reset). Registers then have their values after power-on.
     fn reset(&mut self) -> Result<(), PciError>;
 
-    /// Passes some time while the driver waits for the device, at most about `at_most`. A device
-    /// that lives in the calling thread works here.
+    /// Passes time while the driver waits for the device, at most about `at_most`. A device that
+    /// lives in the calling thread works during this call.
     fn pause(&self, at_most: Duration);
 
     /// Reads the 64-bit register at `offset` as two halves, the low one first.
@@ -44,30 +44,30 @@ pub trait PciFunction: Send {
     }
 }
 
-/// Makes memory of the host reachable for the function.
+/// Maps memory of the host for the function.
 pub trait DmaMapper: Send {
     /// Maps all of `memory` (whole pages) at consecutive bus addresses, and returns the first.
     fn map(&mut self, memory: &SharedBytes) -> Result<u64, MapError>;
 
-    /// Takes the mapping that starts at `address` back; the device has been told to forget it.
+    /// Removes the mapping that starts at `address`. The device must already have stopped using it.
     fn unmap(&mut self, address: u64) -> Result<(), MapError>;
 
-    /// New zeroed memory of `bytes` (rounded up to pages), mapped. Its pages are contiguous for the
-    /// device.
+    /// Allocates and maps `bytes` of zeroed memory (rounded up to pages). Its pages are contiguous
+    /// for the device.
     fn allocate(&mut self, bytes: usize) -> Result<DmaBuffer, MapError>;
 }
 
-/// A whole device: what opening a transport gives.
+/// A whole device, the result of opening a transport.
 pub trait PciDevice: PciFunction + DmaMapper {}
 
 impl<T: PciFunction + DmaMapper> PciDevice for T {}
 
-/// Memory of the driver that the device reaches too.
+/// Memory of the driver that the device also accesses.
 #[derive(Debug, Clone)]
 pub struct DmaBuffer {
     /// The bytes.
     pub memory: SharedBytes,
-    /// Where the device sees the first of them.
+    /// The bus address of its first byte.
     pub address: u64,
 }
 
@@ -84,18 +84,18 @@ pub enum MapError {
         /// The page size of the device's address space.
         page_bytes: usize,
     },
-    /// No room among the addresses that the device can use.
+    /// No free space among the addresses that the device can use.
     #[error("no range of {bytes} bytes of bus addresses is free (the device can address up to {limit:#x})")]
     NoAddress {
-        /// Bytes asked for.
+        /// Requested bytes.
         bytes: usize,
-        /// The last address the device reaches.
+        /// The last address that the device can use.
         limit: u64,
     },
-    /// Nothing is mapped there.
+    /// There is no mapping.
     #[error("nothing is mapped at bus address {address:#x}")]
     Unknown {
-        /// The address named.
+        /// The given address.
         address: u64,
     },
     /// The system refused.
@@ -108,13 +108,13 @@ pub enum MapError {
     },
 }
 
-/// A device did not do what every PCI function can do.
+/// A device failed to do something that every PCI function can do.
 #[derive(Debug, thiserror::Error)]
 pub enum PciError {
     /// The function has no such vector, or no interrupts.
     #[error("there is no interrupt vector {vector}: the function has {available}")]
     NoVector {
-        /// The vector asked for.
+        /// The requested vector.
         vector: u16,
         /// How many it has.
         available: u16,

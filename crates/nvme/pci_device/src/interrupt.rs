@@ -1,15 +1,15 @@
-//! Interrupts as events: what MSI-X is between processes and threads.
+//! Interrupts as events: the equivalent of MSI-X between processes and threads.
 //!
 //! ```text
 //! Interrupt::new()     eventfd            the kernel, or a device of this process, signals
 //! Interrupt::pair()    socket ── socket   a device of another process signals the far end
 //! ```
 //!
-//! Signalling a socket never waits, whatever the other end does: it is asked so with every single
-//! message (send(2), `MSG_DONTWAIT`). An eventfd cannot promise that between processes: who shares
-//! one can fill its counter and make it blocking, and then a write waits (eventfd(2)). Where a
-//! protocol wants the eventfd of another process ([`Interrupt::of_eventfd`]), somebody else has to
-//! look after it ([`Interrupt::relieve`]).
+//! Signalling a socket never blocks, whatever the other end does: every single message is sent with
+//! `MSG_DONTWAIT` (send(2)). An eventfd cannot promise that between processes: a process that
+//! shares it can fill its counter and make it blocking, and then a write blocks (eventfd(2)). If a
+//! protocol requires the eventfd of another process ([`Interrupt::of_eventfd`]), another thread
+//! must keep it from blocking ([`Interrupt::relieve`]).
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -20,15 +20,14 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socketpair, sockopt};
 
-/// Room for datagrams that are under way, bytes: the least that the kernel makes (socket(7)), a few
-/// of them. One is a signal.
+/// Bytes of room for datagrams in transit: the kernel's minimum (socket(7)), enough for a few. One
+/// datagram is a signal.
 const ROOM_BYTES: usize = 1;
-/// Signals that are taken from a socket at a time: more than have room. What the other end keeps
-/// sending meanwhile is a signal for the next time.
+/// Signals taken from a socket at a time: more than fit into it. Signals that the other end sends
+/// meanwhile count for the next time.
 const MOST_TAKEN: usize = 64;
 
-/// One vector: the device signals, the driver waits. Signals that nobody has waited for are one
-/// signal.
+/// One vector: the device signals, the driver waits. Several signals before a wait count as one.
 #[derive(Debug, Clone)]
 pub struct Interrupt {
     event: Arc<OwnedFd>,
@@ -36,19 +35,18 @@ pub struct Interrupt {
 }
 
 impl Interrupt {
-    /// A vector that nobody signals yet, for the kernel or a device in this process.
+    /// A vector without a signaller yet, for the kernel or a device in this process.
     ///
-    /// # Errors
-    /// What eventfd(2) says.
+    /// # Errors The error of eventfd(2).
     pub fn new() -> io::Result<Interrupt> {
         let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         Ok(Interrupt { event: Arc::new(event), is_socket: false })
     }
 
-    /// A vector that a device in another process signals, and the descriptor to give to it.
+    /// A vector signalled by a device in another process, and the descriptor to send to that
+    /// process.
     ///
-    /// # Errors
-    /// What socketpair(2) says.
+    /// # Errors The error of socketpair(2).
     pub fn pair() -> io::Result<(Interrupt, OwnedFd)> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let (near, far) = socketpair(AddressFamily::UNIX, SocketType::DGRAM, flags, None)?;
@@ -56,10 +54,9 @@ impl Interrupt {
         Ok((Interrupt { event: Arc::new(near), is_socket: true }, far))
     }
 
-    /// The device's end of a pair made by [`Interrupt::pair`] elsewhere.
+    /// The device's end of a pair created by [`Interrupt::pair`] in another process.
     ///
-    /// # Errors
-    /// A descriptor that is no Unix datagram socket: signalling by it could wait.
+    /// # Errors The descriptor is not a Unix datagram socket: signalling with it could block.
     pub fn of_peer(event: OwnedFd) -> io::Result<Interrupt> {
         let is_ours = sockopt::socket_domain(&event) == Ok(AddressFamily::UNIX)
             && sockopt::socket_type(&event) == Ok(SocketType::DGRAM);
@@ -70,11 +67,10 @@ impl Interrupt {
         Ok(Interrupt { event: Arc::new(event), is_socket: true })
     }
 
-    /// The device's end of an eventfd that another process has made and waits for. Signalling it
-    /// waits if that process has filled its counter; [`Interrupt::relieve`] ends that.
+    /// The device's end of an eventfd that another process created and waits for. Signalling it
+    /// blocks if that process has filled its counter; [`Interrupt::relieve`] ends that.
     ///
-    /// # Errors
-    /// A descriptor that is no eventfd.
+    /// # Errors The descriptor is not an eventfd.
     pub fn of_eventfd(event: OwnedFd) -> io::Result<Interrupt> {
         let link = std::fs::read_link(format!("/proc/self/fd/{}", event.as_raw_fd()))?;
         if link.to_str() != Some("anon_inode:[eventfd]") {
@@ -83,7 +79,7 @@ impl Interrupt {
         Ok(Interrupt { event: Arc::new(event), is_socket: false })
     }
 
-    /// Empties an eventfd that somebody has filled up, so that nobody waits to signal it.
+    /// Empties an eventfd whose counter was filled, so that signalling it does not block.
     pub fn relieve(&self) {
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
         let mut watched = [PollFd::new(&self.event, PollFlags::OUT | PollFlags::IN)];
@@ -93,10 +89,11 @@ impl Interrupt {
         }
     }
 
-    /// Signals it, without waiting but where [`Interrupt::of_eventfd`] says so. A driver that has
-    /// gone, or takes no signals, is no trouble of the device.
+    /// Signals the vector. It does not block, with the exception described at
+    /// [`Interrupt::of_eventfd`]. A driver that is gone, or does not take signals, is no error for
+    /// the device.
     pub fn signal(&self) {
-        // A full counter or queue (EAGAIN) is a signal that is pending already.
+        // A full counter or queue (EAGAIN) means that a signal is already pending.
         if self.is_socket {
             let _ = send(&self.event, &[1], SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
         } else {
@@ -114,10 +111,9 @@ impl Interrupt {
         (0..MOST_TAKEN).take_while(|_| one()).count() > 0
     }
 
-    /// Waits for a signal and takes it; `false` when none came in time.
+    /// Waits for a signal and takes it; `false` if none came in time.
     ///
-    /// # Errors
-    /// What poll(2) says.
+    /// # Errors The error of poll(2).
     pub fn wait(&self, timeout: Duration) -> io::Result<bool> {
         let timeout = Timespec::try_from(timeout).unwrap_or(Timespec { tv_sec: i64::MAX, tv_nsec: 0 });
         let mut watched = [PollFd::new(&self.event, PollFlags::IN)];
@@ -135,7 +131,7 @@ impl AsFd for Interrupt {
     }
 }
 
-/// The vectors that a host has given to a device model; shared by both.
+/// The vectors that a host has connected to a device model; shared by both.
 #[derive(Debug, Clone)]
 pub struct InterruptTable {
     vectors: Arc<Mutex<Vec<Option<Interrupt>>>>,
@@ -152,8 +148,7 @@ impl InterruptTable {
         u16::try_from(self.lock().len()).unwrap_or(u16::MAX)
     }
 
-    /// Connects a vector, or with `None` takes its event away; `false` when there is no such
-    /// vector.
+    /// Connects a vector, or with `None` disconnects it; `false` if there is no such vector.
     pub fn connect(&self, vector: u16, interrupt: Option<Interrupt>) -> bool {
         match self.lock().get_mut(usize::from(vector)) {
             Some(entry) => {
@@ -164,7 +159,7 @@ impl InterruptTable {
         }
     }
 
-    /// The event of a vector, for a device to keep and signal without looking here again.
+    /// The event of a vector, which a device can keep and signal without another lookup.
     pub fn get(&self, vector: u16) -> Option<Interrupt> {
         self.lock().get(usize::from(vector)).cloned().flatten()
     }
@@ -177,8 +172,7 @@ impl InterruptTable {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Option<Interrupt>>> {
-        // A table is whole after every step, so a thread that panicked with the lock left nothing
-        // half done.
+        // A table is consistent after every step, even if a thread panicked while it held the lock.
         self.vectors.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -203,7 +197,7 @@ mod tests {
     #[cfg_attr(miri, ignore = "Miri has no sockets")]
     fn a_far_end_signals_without_waiting_whatever_its_peer_does() {
         let (near, far) = Interrupt::pair().unwrap();
-        // Blocking, and never read: what a driver does that wants to hold the device up.
+        // Blocking, and never read: the end of a driver that wants to block the device.
         rustix::io::ioctl_fionbio(&far, false).unwrap();
         rustix::io::ioctl_fionbio(&near, false).unwrap();
         let device = Interrupt::of_peer(far).unwrap();

@@ -1,8 +1,8 @@
-//! What a driver needs of a PCI function, and what a device model needs of its host.
+//! The interface that a driver needs of a PCI function, and that a device model needs of its host.
 //!
 //! A driver is written against [`PciFunction`] and [`DmaMapper`], a device against [`HostMemory`]
-//! and [`InterruptTable`]. Between them stands VFIO and a real device, or a [`DmaTable`] and a
-//! model in the same process or in another one. The crate knows nothing of NVMe and of no
+//! and [`InterruptTable`]. Between them is either VFIO and a real device, or a [`DmaTable`] and a
+//! model in the same process or in another one. The crate depends neither on NVMe nor on a
 //! transport.
 //!
 //! ```text
@@ -11,8 +11,8 @@
 //! ```
 //!
 //! Registers are little-endian words in a BAR. The doorbells, which are written for every batch of
-//! commands, are handed out once as [`SharedBytes`], so that ringing one is a store and no call
-//! through a table.
+//! commands, are returned once as [`SharedBytes`], so that ringing one is a store instead of a
+//! dynamic call.
 #![forbid(unsafe_code)]
 
 mod dma_table;

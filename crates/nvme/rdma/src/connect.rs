@@ -1,4 +1,4 @@
-//! A connection: made by the connection manager, and made a queue by Connect.
+//! A connection: opened by the connection manager, and made a queue by Connect.
 //!
 //! ```text
 //! request  0 format  2 queue  4 responses there is room for  6 commands, less one  8 controller   32 bytes
@@ -18,13 +18,14 @@ use iolab_verbs::{Adapter, ConnectRequest, VerbsError};
 
 use crate::connection_line::{COMMAND_BYTES, Line};
 
-/// Bytes of what a request and a refusal tell (RDMA, section 3.2).
+/// Bytes of the private data of a request and a refusal (RDMA, section 3.2).
 const PRIVATE_BYTES: usize = 32;
 /// Bytes that may follow a command in its message: data of a small write, or of Connect.
 pub(crate) const FOLLOW_BYTES: usize = 4096;
-/// Rooms beyond the queue's entries, for responses to commands that this transport makes up.
+/// Receive buffers beyond the queue's entries, for responses to commands that this transport issues
+/// by itself.
 const MORE_ROOMS: u16 = 8;
-/// Bytes of a room; a response has 16.
+/// Bytes of a receive buffer; a response has 16.
 const ROOM_BYTES: usize = 64;
 
 /// A queue to connect.
@@ -34,11 +35,11 @@ pub(crate) struct Wanted {
     pub(crate) entries: u32,
     /// Messages to send.
     pub(crate) messages: u16,
-    /// The message of Connect and of authentication, and the identifier of their commands.
+    /// The message used by Connect and authentication, and the identifier of their commands.
     pub(crate) own: (u16, u16),
 }
 
-/// What an error of the libraries is to the driver.
+/// Converts an error of the libraries to one of the driver.
 pub(crate) fn driver_error(error: &VerbsError) -> DriverError {
     match error {
         VerbsError::NotInstalled { .. } | VerbsError::NoAdapter { .. } => DriverError::Unsupported(error.to_string()),
@@ -51,8 +52,8 @@ pub(crate) fn driver_error(error: &VerbsError) -> DriverError {
     }
 }
 
-/// What a target says with a refusal (RDMA, table of status codes), and whether it would say so
-/// again.
+/// The reason in a target's refusal (RDMA, table of status codes), and whether a retry would be
+/// refused again.
 fn refusal(private_data: &[u8]) -> Option<(&'static str, bool)> {
     let (format, status) = (private_data.first_chunk::<2>()?, private_data.get(2..4)?);
     if u16::from_le_bytes(*format) != 0 {
@@ -107,7 +108,7 @@ impl Line {
         };
         let answer = match own.connect(&connect)? {
             answer if answer.status().code() == ConnectStatus::INVALID_PARAMETERS && connect.no_flow_control => {
-                // Some targets know no queues without flow control.
+                // Some targets do not support queues without flow control.
                 own.connect(&Connect { no_flow_control: false, ..connect })?
             }
             answer => answer,
@@ -121,7 +122,7 @@ impl Line {
     }
 }
 
-/// Commands before a queue is one.
+/// Executes commands before the connection is a queue.
 struct OwnCommands<'a> {
     line: Line,
     association: &'a Association,
@@ -135,7 +136,7 @@ impl OwnCommands<'_> {
         self.execute(connect_entry(connect, self.own.1), data.len())
     }
 
-    /// Puts data where the target reads it.
+    /// Copies data to where the target reads it.
     fn give(&mut self, data: &[u8]) {
         let place = self.line.place(self.own.0) + COMMAND_BYTES;
         self.line.endpoint.send_memory().write(place, data);

@@ -1,4 +1,4 @@
-//! A connection, and what has come over it and was not taken yet.
+//! A connection, and the arrivals that were not taken yet.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use iolab_verbs::{Arrival, Endpoint, VerbsError};
 /// Bytes of a command in a capsule, and of a response.
 pub(crate) const COMMAND_BYTES: usize = 64;
 const RESPONSE_BYTES: usize = 16;
-/// Looks without an arrival before the connection itself is looked at.
+/// Polls without an arrival before the connection itself is checked.
 const IDLE_LOOKS: u32 = 4096;
 
 /// A connection with its inbox.
@@ -19,9 +19,9 @@ pub(crate) struct Line {
     /// Messages whose memory can be used again.
     pub(crate) sent: VecDeque<u16>,
     pub(crate) answers: VecDeque<CompletionEntry>,
-    /// The message of Keep Alive, and whether it is on its way.
+    /// The message of Keep Alive, and whether it is being sent.
     pub(crate) keep_alive: (u16, bool),
-    /// Why it is of no use any more.
+    /// Why the connection is no longer usable.
     pub(crate) broken: Option<String>,
     idle: u32,
 }
@@ -32,7 +32,8 @@ impl Line {
         Line { endpoint, sent, answers, keep_alive: (u16::MAX, false), broken: None, idle: 0 }
     }
 
-    /// Puts a command, and what follows it, into the memory of a message, and begins to send it.
+    /// Copies a command, and the data after it, into the memory of a message, and begins to send
+    /// it.
     #[inline]
     pub(crate) fn begin(&mut self, index: u16, entry: &[u64; 8], follow: usize) {
         let mut bytes = [0; COMMAND_BYTES];
@@ -49,12 +50,12 @@ impl Line {
         usize::from(index) * self.endpoint.send_stride()
     }
 
-    /// The address of what follows the command of a message, for the target.
+    /// The address of the data after the command of a message, for the target.
     pub(crate) fn data_address(&self, index: u16) -> u64 {
         self.endpoint.send_memory().as_ptr() as u64 + (self.place(index) + COMMAND_BYTES) as u64
     }
 
-    /// Sends what was begun.
+    /// Sends all begun messages.
     #[inline]
     pub(crate) fn post(&mut self) {
         if let Err(error) = self.endpoint.post() {
@@ -67,7 +68,7 @@ impl Line {
         self.broken.get_or_insert_with(|| error.to_string());
     }
 
-    /// Takes what has come into the inbox.
+    /// Moves arrivals into the inbox.
     #[inline]
     pub(crate) fn drain(&mut self) {
         let Line { endpoint, sent, answers, keep_alive, broken, idle } = self;
@@ -95,7 +96,7 @@ impl Line {
         }
     }
 
-    /// Looks whether the connection still is.
+    /// Checks whether the connection still exists.
     #[cold]
     pub(crate) fn look(&mut self) {
         self.idle = 0;
@@ -108,13 +109,13 @@ impl Line {
         !self.sent.is_empty() || !self.answers.is_empty() || self.broken.is_some()
     }
 
-    /// Waits until something has come, at most for so long. Returns whether it has.
+    /// Waits at most `at_most` for an arrival. Returns whether there was one.
     pub(crate) fn wait(&mut self, at_most: Duration) -> bool {
         if self.has_something() {
             return true;
         }
         self.endpoint.arm();
-        // What came before the signal was asked for gives none.
+        // Arrivals before the signal was requested do not cause one.
         self.drain();
         if !self.has_something() && self.endpoint.sleep(at_most) {
             self.drain();

@@ -1,8 +1,8 @@
-//! Keep Alive commands, in a thread of their own: the rest of the driver may have nothing to say
-//! for a long time.
+//! Keep Alive commands, sent by a separate thread: the rest of the driver may send nothing for a
+//! long time.
 //!
-//! The thread and the admin queue take turns with the connection. The thread takes what has come
-//! into its inbox, so that there is always room for the next response, and leaves it there.
+//! The thread and the admin queue take turns with the connection. The thread moves arrivals into
+//! the inbox, so that there is always room for the next response, and leaves them there.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -24,7 +24,7 @@ struct Shared {
     has_ended: bool,
 }
 
-/// Takes turns between the queue and the thread.
+/// Serialises access of the queue and the thread.
 #[derive(Debug, Default)]
 pub(crate) struct Turns {
     shared: Mutex<Shared>,
@@ -36,12 +36,12 @@ impl Turns {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Another connection is the admin queue now, or none is.
+    /// Sets the connection that is the admin queue now, or none.
     pub(crate) fn set_line(&self, line: Option<Box<Line>>) {
         self.lock().line = line;
     }
 
-    /// Does something with the connection, which nobody else has meanwhile.
+    /// Calls a function with exclusive access to the connection.
     pub(crate) fn with<R>(&self, work: impl FnOnce(&mut Line) -> R) -> Option<R> {
         self.lock().line.as_deref_mut().map(work)
     }
@@ -59,7 +59,7 @@ pub(crate) struct KeepAlive {
 }
 
 impl KeepAlive {
-    /// Sends a command several times within the time that the target was told.
+    /// Sends a command several times within the timeout that the target was given.
     pub(crate) fn start(association: &Arc<Association>, turns: &Arc<Turns>) -> std::io::Result<KeepAlive> {
         let mut keep_alive = KeepAlive { turns: Arc::clone(turns), thread: None };
         let limit_ms = association.address.keep_alive_ms;
@@ -101,7 +101,7 @@ impl Drop for KeepAlive {
         self.turns.lock().has_ended = true;
         self.turns.ended.notify_all();
         if let Some(thread) = self.thread.take() {
-            // A thread that panicked has said so.
+            // A thread that panicked has already reported it.
             let _ = thread.join();
         }
     }

@@ -17,11 +17,11 @@ use crate::connection_line::{COMMAND_BYTES, Line};
 use crate::keep_alive::{KEEP_ALIVE_CID, Turns};
 use crate::regions::Regions;
 
-/// Identifiers of commands that this transport makes up itself on the admin queue, where the driver
-/// uses none whose lowest five bits are above 23.
+/// Identifiers of commands that this transport issues by itself on the admin queue, where the
+/// driver uses none whose lowest five bits are above 23.
 pub(crate) const PROPERTY_CID: u16 = 30;
 const CONNECT_CID: u16 = 28;
-/// Messages beyond those of the slots: of Connect and properties, and of Keep Alive.
+/// Messages besides those of the slots: for Connect and properties, and for Keep Alive.
 const MORE_MESSAGES: u16 = 2;
 /// Bytes of memory that each slot has.
 const SLOT_BYTES: usize = 4096;
@@ -30,7 +30,7 @@ const SGL: u64 = 1 << 14;
 /// No command.
 const IDLE: u32 = u32::MAX;
 
-/// A command in flight: it has ended when it is answered, and its message can be used again.
+/// A command in flight. It ends when it is answered and its message can be used again.
 #[derive(Debug, Clone, Copy)]
 struct InFlight {
     cid: u32,
@@ -47,9 +47,9 @@ pub struct RdmaQueue {
     association: Arc<Association>,
     /// The connection of an I/O queue.
     own: Mutex<Option<Box<Line>>>,
-    /// With whom the admin queue shares its connection.
+    /// What the admin queue shares its connection with.
     turns: Option<Arc<Turns>>,
-    /// The generation of the association that the connection is of.
+    /// The generation of the association to which the connection belongs.
     generation: u32,
     room: u32,
     entries: u32,
@@ -99,7 +99,7 @@ impl RdmaQueue {
         })
     }
 
-    /// Address of the memory of its slots.
+    /// Address of the memory of the slots.
     pub(crate) fn memory_address(&self) -> u64 {
         self.memory.1
     }
@@ -111,7 +111,7 @@ impl RdmaQueue {
         let messages = self.slots + MORE_MESSAGES;
         let wanted = Wanted { queue: self.id, entries: self.entries, messages, own: (self.slots, CONNECT_CID) };
         let (line, controller) = Line::connect(self.regions.adapter(), &self.association, wanted)?;
-        // The capsules of an admin queue are commands alone.
+        // The capsules of an admin queue contain only commands.
         self.capsule_data = if self.id == 0 { 0 } else { self.association.capsule_data().min(FOLLOW_BYTES as u32) };
         let mut line = Box::new(line);
         line.keep_alive.0 = self.slots + 1;
@@ -122,7 +122,7 @@ impl RdmaQueue {
         Ok(controller)
     }
 
-    /// The controller closes all connections but this one of its admin queue.
+    /// Handles that the controller closes all connections except this one of its admin queue.
     pub(crate) fn outlive_others(&mut self) {
         self.generation = self.association.retire();
     }
@@ -141,7 +141,7 @@ impl RdmaQueue {
         self.disconnect();
     }
 
-    /// Does something with the connection, if there is one.
+    /// Calls a function with the connection, if there is one.
     #[inline]
     fn with_line<R>(&mut self, work: impl FnOnce(&mut Line) -> R) -> Option<R> {
         match &self.turns {
@@ -150,7 +150,7 @@ impl RdmaQueue {
         }
     }
 
-    /// Waits for something to come, at most for so long.
+    /// Waits at most `at_most` for an arrival.
     pub(crate) fn wait(&self, at_most: Duration) -> bool {
         let waited = match &self.turns {
             None => {
@@ -162,10 +162,10 @@ impl RdmaQueue {
         waited.unwrap_or_default()
     }
 
-    /// Takes what has come.
+    /// Takes the arrivals.
     #[inline]
     fn receive(&mut self) {
-        // Taken out, so that what has come can be noted here.
+        // Taken out, so that arrivals can be recorded in this queue.
         let came = self.with_line(|line| {
             line.drain();
             (std::mem::take(&mut line.sent), std::mem::take(&mut line.answers), line.broken.take())
@@ -181,7 +181,7 @@ impl RdmaQueue {
         for entry in answers.drain(..) {
             self.answered(entry);
         }
-        // They keep their memory, unless something has come meanwhile.
+        // The vectors keep their memory, unless there were arrivals meanwhile.
         let _ = self.with_line(|line| {
             if line.sent.is_empty() && line.answers.is_empty() {
                 (line.sent, line.answers) = (sent, answers);
@@ -208,12 +208,12 @@ impl RdmaQueue {
             flight.answer = Some(entry);
             self.finish(slot);
         } else {
-            // The driver finds what is wrong with it.
+            // The driver finds the error in the entry.
             self.arrived.push_back(entry);
         }
     }
 
-    /// Hands a command back that has ended.
+    /// Returns a command that has ended.
     #[inline]
     fn finish(&mut self, slot: usize) {
         let flight = &mut self.in_flight[slot];
@@ -223,7 +223,7 @@ impl RdmaQueue {
         }
     }
 
-    /// Executes a command without data that this transport makes up, on the admin queue.
+    /// Executes a command without data that this transport issues by itself, on the admin queue.
     pub(crate) fn exchange(&mut self, entry: &SubmissionEntry) -> Result<CompletionEntry, DriverError> {
         self.property = None;
         let entry = entry.with_sgl(SglDescriptor::keyed(0, 0, 0));
@@ -258,8 +258,8 @@ impl RdmaQueue {
         }
     }
 
-    /// The descriptor of a command's data, which follows it in its message where that is allowed.
-    /// `None` if its memory is not mapped.
+    /// The descriptor of a command's data. The data follows the command in its message where that
+    /// is allowed. `None` if its memory is not mapped.
     #[inline]
     fn describe(&mut self, slot: u16, gives_data: bool) -> Option<(SglDescriptor, usize)> {
         let window = self.windows[usize::from(slot)];
@@ -280,7 +280,7 @@ impl RdmaQueue {
 impl Drop for RdmaQueue {
     fn drop(&mut self) {
         self.disconnect();
-        // It was mapped by this queue, unless it was given back before.
+        // This queue mapped it, unless it was already unmapped.
         let _ = self.regions.unmap(self.memory.1);
     }
 }

@@ -1,6 +1,6 @@
-//! Memory that the target reaches, by address.
+//! Memory that the target accesses, by address.
 //!
-//! A lookup costs two comparisons where it falls into the region that the last one fell into.
+//! A lookup costs two comparisons if it falls into the same region as the previous one.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -37,14 +37,14 @@ impl Clone for Regions {
     }
 }
 
-/// Whether all of an access lies in a region.
+/// Whether a region contains all of an access.
 fn holds(region: &Registration, address: u64, bytes: usize) -> bool {
     let offset = address.checked_sub(region.address()).and_then(|offset| usize::try_from(offset).ok());
     offset.and_then(|offset| offset.checked_add(bytes)).is_some_and(|end| end <= region.memory().len())
 }
 
 impl Regions {
-    /// None yet, of this adapter.
+    /// Creates an empty set of regions for this adapter.
     pub(crate) fn new(adapter: Adapter) -> Regions {
         let shared = Shared { adapter, generation: AtomicU64::new(0), list: Mutex::new(Arc::new([])) };
         Regions { shared: Arc::new(shared), list: Arc::new([]), seen: u64::MAX, last: 0 }
@@ -67,7 +67,7 @@ impl Regions {
         Ok(address)
     }
 
-    /// Takes back what [`Regions::map`] gave.
+    /// Unmaps memory that [`Regions::map`] mapped.
     pub(crate) fn unmap(&self, address: u64) -> Result<(), MapError> {
         let mut list = self.shared.lock();
         let place = list.iter().position(|region| region.address() == address);
@@ -77,7 +77,7 @@ impl Regions {
         Ok(())
     }
 
-    /// The region that an access lies in.
+    /// The region that contains an access.
     #[inline]
     pub(crate) fn find(&mut self, address: u64, bytes: usize) -> Option<&Registration> {
         if self.shared.generation.load(Ordering::Acquire) != self.seen {

@@ -1,4 +1,4 @@
-//! The transport: the admin queue's connection, properties, and making everything anew.
+//! The transport: the connection of the admin queue, properties, and reconnecting everything.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,11 +21,11 @@ use crate::keep_alive::{KeepAlive, Turns};
 use crate::queue::{PROPERTY_CID, RdmaQueue};
 use crate::regions::Regions;
 
-/// Entries of the admin queue: what the specification asks for at least (Fabrics, section 5.3).
+/// Entries of the admin queue: the minimum that the specification requires (Fabrics, section 5.3).
 const ADMIN_ENTRIES: u32 = 32;
-/// Slots of the admin queue beside those with data: for event requests.
+/// Slots of the admin queue besides those with data: for event requests.
 const EVENT_SLOTS: u16 = 8;
-/// For how long a status is believed without asking again.
+/// How long a status is used without reading it again.
 const STATUS_NS: u64 = 10_000_000;
 /// The first pause before a connection is tried again, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
@@ -34,21 +34,20 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// A way to a controller over RDMA.
 #[derive(Debug)]
 pub struct Rdma {
-    // In the order in which they are given back.
+    // In the order in which they are dropped.
     _keep_alive: KeepAlive,
     admin: RdmaQueue,
     regions: Regions,
     association: Arc<Association>,
-    /// A status that was read, and when.
+    /// The last status read, and when.
     status: Option<(ControllerStatus, u64)>,
 }
 
 impl Rdma {
     /// Connects the admin queue of a new controller.
     ///
-    /// # Errors
-    /// No libraries or no adapter for RDMA; a target that cannot be reached, does not answer as
-    /// one, or refuses.
+    /// # Errors There are no libraries or no adapter for RDMA; or the target cannot be reached,
+    /// does not follow the protocol, or refuses.
     pub fn connect(address: TargetAddress, clock: &Clock) -> Result<Rdma, DriverError> {
         let timeout = Duration::from_nanos(address.connect_ns);
         let adapter = Adapter::towards(address.at, timeout).map_err(|error| driver_error(&error))?;
@@ -89,7 +88,8 @@ impl Connection for Rdma {
     fn property(&mut self, register: Register) -> Result<u32, DriverError> {
         self.association.intact()?;
         let now_ns = self.association.clock.now_ns();
-        // The driver looks at the status with each look for an answer. Each would be a round trip.
+        // The driver reads the status with each poll for an answer. Each read would be a round
+        // trip.
         if register == Register::CSTS
             && let Some((status, at_ns)) = self.status
             && now_ns.saturating_sub(at_ns) < STATUS_NS
@@ -113,7 +113,8 @@ impl Connection for Rdma {
     }
 
     fn reset(&mut self) -> Result<(), DriverError> {
-        // Nobody keeps the old connection alive any more, who could report that it broke.
+        // The keep alive thread no longer uses the old connection, so nothing could report that it
+        // broke.
         self.admin.disconnect();
         self.association.mend();
         let deadline_ns = self.association.clock.now_ns().saturating_add(self.association.address.reconnect_ns);
@@ -121,7 +122,7 @@ impl Connection for Rdma {
         loop {
             match self.connect_admin() {
                 Ok(()) => return Ok(()),
-                // It will not say anything else the next time.
+                // The next attempt would give the same answer.
                 Err(error @ (DriverError::Unsupported(_) | DriverError::Refused(_))) => {
                     self.association.report(self.association.generation(), &error.to_string());
                     return Err(error);
@@ -158,7 +159,7 @@ impl ControllerSetup for Rdma {
             let what = format!("IOCCSZ {} or IORCSZ {}", identify.ioccsz.get(), identify.iorcsz.get());
             return Err(DriverError::BadDescription(format!("its capsules are too small for commands: {what}")));
         }
-        // Data that does not begin right behind the command is fetched by the controller.
+        // The controller fetches data that does not begin right behind the command.
         let data = if identify.icdoff.get() == 0 { capsule - command } else { 0 };
         self.association.set_capsule_data(data);
         Ok(())
@@ -193,7 +194,7 @@ impl Transport for Rdma {
 
     fn retire_queue(&mut self, queue: &mut RdmaQueue, _: bool) {
         queue.disconnect();
-        // Without its connection nobody reaches its memory any more.
+        // Without its connection its memory is no longer accessed.
         let _ = self.regions.unmap(queue.memory_address());
     }
 

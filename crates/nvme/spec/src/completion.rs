@@ -12,8 +12,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 /// Bytes of an entry: CC.IOCQES is 4.
 pub const COMPLETION_ENTRY_BYTES: usize = 16;
 
-/// A completion queue entry (Base, section 4.6), as two words in the order in which they lie in
-/// memory.
+/// A completion queue entry (Base, section 4.6), as two words in memory order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct CompletionEntry {
@@ -24,7 +23,7 @@ pub struct CompletionEntry {
 const _: () = assert!(size_of::<CompletionEntry>() == COMPLETION_ENTRY_BYTES);
 
 impl CompletionEntry {
-    /// The answer to command `cid` of submission queue `sqid`, all else zero.
+    /// The answer to command `cid` of submission queue `sqid`; all other fields are zero.
     #[inline]
     pub const fn new(sqid: u16, cid: u16, status: Status) -> CompletionEntry {
         CompletionEntry { words: [0, (sqid as u64) << 16 | (cid as u64) << 32 | (status.0 as u64) << 49] }
@@ -83,7 +82,7 @@ impl CompletionEntry {
         (self.words[1] >> 32) as u16
     }
 
-    /// Phase Tag: differs from what was in this place before.
+    /// Phase Tag: differs from the previous value in this place.
     #[inline]
     pub const fn phase(&self) -> bool {
         self.words[1] >> 48 & 1 != 0

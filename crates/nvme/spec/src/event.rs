@@ -10,7 +10,7 @@ bits! {
         kind / with_kind: u8 [0; 3]
         /// Event information; its meaning depends on the type.
         information / with_information: u8 [8; 8]
-        /// The log page that has more, and whose reading allows the next event of this type.
+        /// The log page with the details. Reading it allows the next event of this type.
         log_page / with_log_page: u8 [16; 8]
     }
 }
@@ -73,7 +73,7 @@ impl AsynchronousEvent {
         EventType(self.kind())
     }
 
-    /// The specification's name of what happened, where this crate knows one.
+    /// The specification's name of the event, where this crate knows one.
     pub const fn name(self) -> Option<&'static str> {
         match self.event_type() {
             EventType::ERROR => ErrorEvent(self.information()).name(),

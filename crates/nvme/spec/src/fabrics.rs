@@ -1,4 +1,4 @@
-//! NVMe over Fabrics: commands of its own, discovery, and the PDUs of NVMe/TCP.
+//! NVMe over Fabrics: its commands, discovery, and the PDUs of NVMe/TCP.
 
 mod authentication;
 mod connect;

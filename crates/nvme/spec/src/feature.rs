@@ -50,7 +50,7 @@ codes! {
 }
 
 codes! {
-    /// SEL of Get Features: which value (Base, section 5.13).
+    /// SEL of Get Features: which value to return (Base, section 5.13).
     FeatureSelect: u8 {
         CURRENT = 0, "Current";
         DEFAULT = 1, "Default";

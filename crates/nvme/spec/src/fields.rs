@@ -1,7 +1,6 @@
-//! Two macros that write what would otherwise be repeated for each field: bit fields, and open
-//! enumerations.
+//! Two macros that generate code repeated for each field: bit fields, and open enumerations.
 //!
-//! They only shift, mask and name; values too wide for a field lose their upper bits, as in
+//! They only shift, mask and name. Values too wide for a field lose their upper bits, as in
 //! hardware.
 
 /// A number with bit fields: `getter / builder: type [lowest bit; width]`, or `getter / builder:

@@ -28,8 +28,8 @@ use crate::fields::codes;
 pub const IDENTIFY_BYTES: usize = 4096;
 
 codes! {
-    /// Controller or Namespace Structure: what Identify shall return (Base, section 5.15.1; 05h to
-    /// 08h, 1Ah to 1Ch Base 2.0, section 5.17.1).
+    /// Controller or Namespace Structure: the structure that Identify returns (Base, section
+    /// 5.15.1; 05h to 08h, 1Ah to 1Ch Base 2.0, section 5.17.1).
     Cns: u8 {
         NAMESPACE = 0x00, "Identify Namespace";
         CONTROLLER = 0x01, "Identify Controller";

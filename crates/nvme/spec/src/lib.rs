@@ -1,19 +1,19 @@
 //! The NVM Express specifications as types: registers, queue entries, commands, data structures,
 //! fabrics.
 //!
-//! Drivers and devices share these layouts, so that what they agree on is the specification and not
-//! each other. Everything here is data: a value has getters for the fields of the specification,
-//! under the specification's abbreviations, and builders for them; nothing decides, checks or
-//! performs anything. Values that a peer may send are representable even where the specification
-//! reserves them (open enumerations), so reading never fails.
+//! Drivers and devices share these layouts, so that they agree with the specification and not just
+//! with each other. Everything here is data: a value has getters and builders for the fields of the
+//! specification, named with its abbreviations. Nothing here decides, checks or executes anything.
+//! Values that a peer may send are representable even if the specification reserves them (open
+//! enumerations), so reading never fails.
 //!
-//! Citations: *Base* is NVM Express Base Specification 1.4 (where 2.0 differs it says so), *NVM*
+//! Citations: *Base* is NVM Express Base Specification 1.4 (differences of 2.0 are marked), *NVM*
 //! the NVM Command Set Specification 1.0, *ZNS* the Zoned Namespace Command Set Specification 1.1,
 //! *Fabrics* NVMe over Fabrics 1.1, *TCP* the NVMe/TCP Transport Specification 1.0.
 //!
-//! Structures of bytes are made of little-endian fields with alignment one and can be read from and
-//! written to byte slices with [`zerocopy`]. Queue entries are arrays of 64-bit words in the
-//! processor's order, because they are written to rings a word at a time.
+//! Byte structures consist of little-endian fields with alignment one, and [`zerocopy`] reads them
+//! from byte slices and writes them to byte slices. Queue entries are arrays of 64-bit words in the
+//! processor's byte order, because they are written to rings one word at a time.
 #![forbid(unsafe_code)]
 
 #[cfg(target_endian = "big")]
@@ -46,6 +46,6 @@ pub use zerocopy::{FromBytes, FromZeros, IntoBytes};
 /// The namespace identifier that means all namespaces, or none in particular (Base, section 6.1.2).
 pub const ALL_NAMESPACES: u32 = 0xffff_ffff;
 
-/// The command identifier that commands must not use, because the error log says "no command" with
-/// it (Base, section 4.2).
+/// The command identifier that commands must not use: in the error log it means "no command" (Base,
+/// section 4.2).
 pub const RESERVED_COMMAND_ID: u16 = 0xffff;

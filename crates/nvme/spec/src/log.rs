@@ -52,7 +52,7 @@ pub struct FirmwareSlots {
 const _: () = assert!(size_of::<FirmwareSlots>() == 512);
 
 /// Changed Namespace List (Base, section 5.14.1.4). The first identifier is all ones if more
-/// changed than fit.
+/// namespaces changed than fit.
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub struct ChangedNamespaces {
@@ -118,7 +118,7 @@ bits! {
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub struct SanitizeLog {
-    /// Sanitize Progress: 65,536ths, all ones when none is going on.
+    /// Sanitize Progress: 65,536ths, all ones if none is in progress.
     pub sprog: U16,
     /// Sanitize Status: bits 2:0 see [`SanitizeState`], bits 7:3 overwrite passes done, bit 8
     /// global data erased.

@@ -1,6 +1,6 @@
 //! Opcodes of the admin, NVM and zoned namespace command sets.
 //!
-//! Bits 1:0 of an opcode say which way its data goes (Base, section 5, table of opcodes).
+//! Bits 1:0 of an opcode give the direction of its data (Base, section 5, table of opcodes).
 
 use crate::fields::codes;
 
@@ -72,7 +72,7 @@ codes! {
     }
 }
 
-/// Which way the data of a command goes: bits 1:0 of its opcode (Base, section 5).
+/// The direction of a command's data: bits 1:0 of its opcode (Base, section 5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DataTransfer {
     /// No data.
@@ -86,7 +86,7 @@ pub enum DataTransfer {
 }
 
 impl DataTransfer {
-    /// What bits 1:0 of `opcode` say. Fabrics commands say it in their type instead.
+    /// The direction in bits 1:0 of `opcode`. For Fabrics commands, the type gives it instead.
     pub const fn of_opcode(opcode: u8) -> DataTransfer {
         match opcode & 3 {
             0 => DataTransfer::None,

@@ -1,9 +1,9 @@
 //! Physical Region Page entries and lists (Base, section 4.3): the constants and the arithmetic of
-//! their shape.
+//! their layout.
 //!
-//! PRP entry 1 may start anywhere in a memory page (dword aligned). What does not fit in that page
-//! goes on at PRP entry 2: one page, or a list of pages when it is more than one. The last entry of
-//! a list page points to the next list page when entries remain.
+//! PRP entry 1 may start anywhere in a memory page (dword aligned). Data that does not fit in that
+//! page continues at PRP entry 2: one page, or a list of pages if more than one is needed. The last
+//! entry of a list page points to the next list page if entries remain.
 
 /// Bytes of one entry of a list.
 pub const PRP_ENTRY_BYTES: u64 = 8;

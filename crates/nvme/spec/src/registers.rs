@@ -1,4 +1,4 @@
-//! Controller registers (properties): where they are and what they hold (Base, section 3.1).
+//! Controller registers (properties): their offsets and contents (Base, section 3.1).
 //!
 //! Offsets are bytes from the start of BAR 0, and are the same as the offsets of Fabrics
 //! properties.
@@ -44,13 +44,14 @@ codes! {
     }
 }
 
-/// The value that written to [`Register::NSSR`] resets the subsystem: "NVMe" (Base, section 3.1.7).
+/// The value that resets the subsystem when written to [`Register::NSSR`]: "NVMe" (Base, section
+/// 3.1.7).
 pub const SUBSYSTEM_RESET: u32 = 0x4e56_4d65;
 
-/// What a read returns from a device that is no longer there: all ones, as PCI Express completes
-/// reads that fail.
+/// The value read from a device that is no longer present: all ones, with which PCI Express
+/// completes failed reads.
 pub const GONE_U32: u32 = u32::MAX;
 
-/// PCI class code of an I/O controller that speaks NVM Express: mass storage, non-volatile, NVM
-/// Express (Base, section 2.1.5).
+/// PCI class code of an NVM Express I/O controller: mass storage, non-volatile, NVM Express (Base,
+/// section 2.1.5).
 pub const PCI_CLASS_CODE: u32 = 0x01_08_02;

@@ -13,7 +13,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 /// Bytes of a descriptor.
 pub const SGL_DESCRIPTOR_BYTES: u64 = 16;
 
-/// An SGL descriptor (Base, section 4.4), as the two words in which it lies in memory.
+/// An SGL descriptor (Base, section 4.4), as two words in memory order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct SglDescriptor {
@@ -59,13 +59,13 @@ impl SglDescriptor {
         SglDescriptor::new(SglType::DATA_BLOCK, SglSubtype::ADDRESS, address, length)
     }
 
-    /// A segment of `length` bytes of descriptors, of which the last leads to another segment.
+    /// A segment of `length` bytes of descriptors, of which the last points to another segment.
     #[inline]
     pub const fn segment(address: u64, length: u32) -> SglDescriptor {
         SglDescriptor::new(SglType::SEGMENT, SglSubtype::ADDRESS, address, length)
     }
 
-    /// A segment of `length` bytes of descriptors after which there are no more.
+    /// A segment of `length` bytes of descriptors that is the last one.
     #[inline]
     pub const fn last_segment(address: u64, length: u32) -> SglDescriptor {
         SglDescriptor::new(SglType::LAST_SEGMENT, SglSubtype::ADDRESS, address, length)
@@ -77,14 +77,14 @@ impl SglDescriptor {
         SglDescriptor::new(SglType::DATA_BLOCK, SglSubtype::OFFSET, offset, length)
     }
 
-    /// Data that the transport moves by its own means (Fabrics, section 2.3).
+    /// Data that the transport moves in its own way (Fabrics, section 2.3).
     #[inline]
     pub const fn transport(length: u32) -> SglDescriptor {
         SglDescriptor::new(SglType::TRANSPORT_DATA_BLOCK, SglSubtype::TRANSPORT, 0, length)
     }
 
-    /// Data at an address of the host, which the controller reaches with this key (Fabrics, section
-    /// 2.3): the length has three bytes, the key four.
+    /// Data at an address of the host, which the controller accesses with this key (Fabrics,
+    /// section 2.3). The length has three bytes, the key four.
     #[inline]
     pub const fn keyed(address: u64, length: u32, key: u32) -> SglDescriptor {
         let identifier = (SglType::KEYED_DATA_BLOCK.0 << 4 | SglSubtype::ADDRESS.0) as u64;

@@ -17,9 +17,9 @@ bits! {
         sc / with_sc: u8 [0; 8]
         /// Status Code Type, see [`StatusCodeType`].
         sct / with_sct: u8 [8; 3]
-        /// Command Retry Delay: which of Identify's CRDT to wait, 0 for none.
+        /// Command Retry Delay: which of Identify's CRDT applies, 0 for none.
         crd / with_crd: u8 [11; 2]
-        /// More: the error log has more about it.
+        /// More: the error log has more details.
         more / with_more: bool [13]
         /// Do Not Retry.
         dnr / with_dnr: bool [14]
@@ -55,8 +55,8 @@ impl Status {
         self.code().0 == 0
     }
 
-    /// The specification's name, where this crate knows one. Codes that command sets share have the
-    /// NVM command set's.
+    /// The specification's name, where this crate knows one. Codes used by several command sets
+    /// have the name of the NVM command set.
     pub fn name(self) -> Option<&'static str> {
         names::TABLE.iter().find(|(status, _)| *status == self.code()).map(|(_, name)| *name)
     }

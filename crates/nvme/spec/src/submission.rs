@@ -1,4 +1,4 @@
-//! The submission queue entry: 64 bytes that name one command (Base, section 4.2).
+//! The submission queue entry: 64 bytes that describe one command (Base, section 4.2).
 //!
 //! ```text
 //! word 63........32 31.........0
@@ -18,8 +18,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 /// Bytes of an entry: CC.IOSQES is 6.
 pub const SUBMISSION_ENTRY_BYTES: usize = 64;
 
-/// A submission queue entry (Base, section 4.2), as eight words in the order in which they lie in
-/// memory.
+/// A submission queue entry (Base, section 4.2), as eight words in memory order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct SubmissionEntry {
@@ -53,7 +52,7 @@ crate::fields::codes! {
 }
 
 impl SubmissionEntry {
-    /// A command with this opcode and identifier, all else zero.
+    /// A command with this opcode and identifier; all other fields are zero.
     #[inline]
     pub const fn new(opcode: u8, cid: u16) -> SubmissionEntry {
         SubmissionEntry { words: [opcode as u64 | (cid as u64) << 16, 0, 0, 0, 0, 0, 0, 0] }
@@ -149,7 +148,7 @@ impl SubmissionEntry {
         self.with_cdw(0, cdw0)
     }
 
-    /// SGL Entry 1, where PSDT says that the data pointer is one.
+    /// SGL Entry 1, if PSDT says that the data pointer is an SGL.
     #[inline]
     pub const fn sgl1(&self) -> crate::sgl::SglDescriptor {
         crate::sgl::SglDescriptor { words: [self.words[3], self.words[4]] }

@@ -64,7 +64,7 @@ bits! {
     ZoneSend: u32 {
         /// Zone Send Action, see [`ZoneSendAction`].
         zsa / with_zsa: u8 [0; 8]
-        /// Select All: every zone that the action fits, whatever the starting LBA.
+        /// Select All: every zone that the action applies to, whatever the starting LBA.
         select_all / with_select_all: bool [8]
         /// Zone Send Action Specific Option.
         zsaso / with_zsaso: bool [9]

@@ -1,5 +1,5 @@
-//! Submission and completion entries, SGL descriptors and dwords against bytes written down from
-//! the specification.
+//! Submission and completion entries, SGL descriptors and dwords compared with bytes taken from the
+//! specification.
 
 mod bytes;
 

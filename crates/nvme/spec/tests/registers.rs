@@ -1,4 +1,4 @@
-//! Registers against numbers written down from the specification.
+//! Registers compared with numbers taken from the specification.
 
 use iolab_nvme_spec::registers::*;
 

@@ -1,5 +1,5 @@
-//! Identify structures, log pages, features, zones and PDUs against bytes placed where the
-//! specification says.
+//! Identify structures, log pages, features, zones and PDUs compared with bytes at the offsets of
+//! the specification.
 
 mod bytes;
 

@@ -1,12 +1,12 @@
-//! Every preset beside its data sheet, in virtual time: what it does when fresh, and when it has
-//! been overwritten.
+//! Compares every preset with its data sheet, in virtual time: its figures when fresh, and after it
+//! has been overwritten.
 //!
 //! ```text
 //! cargo run --release -p iolab-ssd-timing --example beside_sheet -- 4g 3
 //! ```
 //!
 //! The arguments: the visible capacity, and how many times it is overwritten at random before the
-//! last column. Deliberately not here: judging. A sheet is about a product, and a model knows
+//! last column. Deliberately not here: a verdict. A sheet describes a product, and a model knows
 //! neither its firmware nor its cache.
 #![allow(clippy::print_stdout, reason = "an example talks to its user")]
 

@@ -1,15 +1,14 @@
-//! What asking a model costs, for callgrind: so many 4 KiB reads, then so many writes, of a filled
-//! drive.
+//! The cost of calling a model, for callgrind: a number of 4 KiB reads or writes of a filled drive.
 //!
 //! ```text
 //! cargo build --release -p iolab-ssd-timing --example model_cost
 //! valgrind --tool=callgrind target/release/examples/model_cost 970pro reads 100000
 //! ```
 //!
-//! The difference between two counts, divided by the difference of their numbers, is the cost of
-//! one command. The arguments: a preset (or `970pro-nvmevirt`), `reads`, `writes` or `overwrites`,
-//! and how many. Deliberately not here: wall-clock times, which depend on what else the machine
-//! does.
+//! The difference between two counts, divided by the difference of their numbers of commands, is
+//! the cost of one command. The arguments: a preset (or `970pro-nvmevirt`), `reads`, `writes` or
+//! `overwrites`, and the number of commands. Deliberately not here: wall-clock times, which depend
+//! on the other load of the machine.
 #![allow(clippy::print_stdout, reason = "an example talks to its user")]
 
 use std::error::Error;

@@ -1,5 +1,5 @@
-//! The life of a drive from fresh to steady as CSV: random writes over all it shows, in virtual
-//! time.
+//! The life of a drive from fresh to steady as CSV: random writes over its whole visible capacity,
+//! in virtual time.
 //!
 //! ```text
 //! cargo run --release -p iolab-ssd-timing --example overwrite_curve -- 970pro 16g drive_writes=4 victim=cost-benefit

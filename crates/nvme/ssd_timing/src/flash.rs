@@ -1,4 +1,4 @@
-//! Dies, their channels, and the link to the host: when each flash operation ends.
+//! Dies, their channels, and the link to the host: computes when each flash operation ends.
 //!
 //! ```text
 //! read     | die: sense tR |chunk|chunk|           program  |transfer| die: tPROG |
@@ -6,9 +6,9 @@
 //! link                           |chunk|chunk|
 //! ```
 //!
-//! A die does one thing at a time; it is free again when its last chunk has left it, or when it has
+//! A die does one thing at a time. It is free again when its last chunk has left it, or when it has
 //! programmed or erased. Source: NVMeVirt's NAND model (Kim et al., FAST '23, section 3.3).
-//! Deliberately not here: which page is where; suspending a program for a read.
+//! Deliberately not here: where pages are stored; suspending a program for a read.
 
 use crate::geometry::{PAGE_BYTES, PageLocation};
 use crate::link::Link;
@@ -34,8 +34,7 @@ pub(crate) struct Flash {
 }
 
 impl Flash {
-    /// `groups` of dies, each with `channels` and as many dies as it has `dies`, channels varying
-    /// fastest.
+    /// `groups` of dies, each with `channels` and `dies`. The channel varies fastest.
     pub(crate) fn new(parameters: &Parameters, groups: u64, channels: u64, dies: u64) -> Self {
         let p = parameters;
         let new_link = if p.is_mended() { Link::exact } else { Link::compatible };
@@ -56,7 +55,7 @@ impl Flash {
         }
     }
 
-    /// Reads `bytes` of one flash page for the host: through the channel and the link.
+    /// Reads `bytes` of one flash page for the host, through the channel and the link.
     #[inline]
     pub(crate) fn read_to_host(&mut self, now_ns: u64, start_ns: u64, spot: PageLocation, bytes: u64) -> u64 {
         self.read(now_ns, start_ns, spot, bytes, true)
@@ -108,7 +107,7 @@ impl Flash {
         &self.free_at_ns
     }
 
-    /// All operations have ended, and time may start again.
+    /// Resets all times: all operations have ended, and time restarts.
     pub(crate) fn settle(&mut self) {
         self.free_at_ns.fill(0);
         self.channels.iter_mut().for_each(Link::clear);

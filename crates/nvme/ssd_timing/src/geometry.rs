@@ -8,8 +8,8 @@
 //! page      = 4 KiB, numbered in the order of writing: line, word line, die, page within the one-shot page
 //! ```
 //!
-//! Guarantees: a geometry that was made holds its visible capacity with enough spare lines that
-//! collection always finds a line with something invalid. Deliberately not here: times.
+//! Guarantees: a geometry that was built holds its visible capacity, with enough spare lines that
+//! collection always finds a line with an invalid page. Deliberately not here: times.
 
 use crate::link::compatible_credits;
 use crate::parameters::error::impossible;
@@ -18,17 +18,17 @@ use crate::parameters::{Capacity, ParameterError, Parameters};
 /// The unit of mapping.
 pub(crate) const PAGE_BYTES: u64 = 4096;
 
-/// Lines that a mended geometry has at least.
+/// The minimum number of lines of a mended geometry.
 const LEAST_LINES: u64 = 32;
 
-/// Lines below which blocks shrink, because a few lines make spare flash coarse.
+/// With fewer lines blocks shrink, because few lines make spare flash coarse.
 const GOOD_LINES: u64 = 128;
 
-/// Lines that must be left when the visible capacity is stored: two that are written, those that
-/// collection keeps free, and one and a half for what these are short of being full.
+/// Lines that must be left when the visible capacity is stored: two that are being written, those
+/// that collection keeps free, and one and a half for their unwritten parts.
 const LINES_BEYOND_THRESHOLD: u64 = 4;
 
-/// The shape of one partition, all of which are alike.
+/// The shape of one partition; all partitions are equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Geometry {
     pub(crate) partitions: u64,
@@ -36,19 +36,19 @@ pub(crate) struct Geometry {
     pub(crate) channels: u32,
     /// Dies of a partition.
     pub(crate) dies: u32,
-    /// Pages of a flash page.
+    /// Mapping pages in a flash page.
     pub(crate) flash_pages: u32,
-    /// Pages of a one-shot page.
+    /// Mapping pages in a one-shot page.
     pub(crate) one_shot_pages: u32,
     /// Flash pages of a block.
     pub(crate) flash_per_block: u32,
     pub(crate) pages_per_line: u32,
     pub(crate) lines: u32,
-    /// Pages of a partition that the host sees at most.
+    /// The most pages of a partition that the host sees.
     pub(crate) visible_pages: u64,
-    /// What the host sees of the device.
+    /// The visible capacity of the device.
     pub(crate) visible_bytes: u64,
-    /// Size of a block, and what it would be on a larger device.
+    /// Size of a block, and its size on a larger device.
     shrunk: (u64, u64),
 }
 
@@ -62,7 +62,7 @@ pub(crate) struct PageLocation {
 }
 
 impl Geometry {
-    /// Divides the capacity.
+    /// Computes the geometry for a capacity.
     pub(crate) fn new(parameters: &Parameters, capacity: Capacity) -> Result<Self, ParameterError> {
         check_flash(parameters)?;
         let partitions = parameters.partitions;
@@ -72,7 +72,7 @@ impl Geometry {
         if parameters.spare_percent > 400 {
             return Err(impossible("spare", parameters.spare_percent, "it must be at most 400 percent"));
         }
-        // With one line, the host and collection may both need it before the victim is empty.
+        // With one line, the host and collection could both need it before the victim is empty.
         if !(2..=64).contains(&parameters.collect_below_lines) {
             let reason = "between 2 and 64 lines have to be kept free";
             return Err(impossible("collect_below", parameters.collect_below_lines, reason));
@@ -85,7 +85,7 @@ impl Geometry {
         }
     }
 
-    /// NVMeVirt's: so many blocks, whatever their size.
+    /// NVMeVirt's geometry: a fixed number of blocks, of any size.
     fn with_fixed_blocks(parameters: &Parameters, capacity: Capacity) -> Result<Self, ParameterError> {
         let scale = 100 + parameters.spare_percent;
         let (asked, flash) = match capacity {
@@ -111,7 +111,7 @@ impl Geometry {
         Ok(made)
     }
 
-    /// The mended one: blocks of one size, as many as it takes.
+    /// The mended geometry: blocks of one size, as many as needed.
     fn with_fixed_block_size(parameters: &Parameters, capacity: Capacity) -> Result<Self, ParameterError> {
         let scale = 100 + parameters.spare_percent;
         let partitions = parameters.partitions;
@@ -123,7 +123,7 @@ impl Geometry {
         };
         let share = flash / partitions;
         let wanted = (parameters.block_bytes / parameters.one_shot_page_bytes).max(1);
-        // A cycle of word lines in which every kind of flash page occurs as often as every other.
+        // A cycle of word lines in which every kind of flash page occurs equally often.
         let cycle = cycle(parameters);
         if share < word_line * LEAST_LINES * cycle {
             let least = word_line * LEAST_LINES * cycle * partitions;
@@ -139,8 +139,8 @@ impl Geometry {
         let line = word_line * one_shots;
         let reserve = parameters.collect_below_lines + LINES_BEYOND_THRESHOLD;
         // Free lines, and the unwritten rest of the two lines being written, do not count as spare
-        // flash. On a small device they would be most of it, but a small device shall amplify
-        // writes as a large one does.
+        // flash. On a small device they would be most of it, but a small device should have the
+        // write amplification of a large one.
         let working = parameters.collect_below_lines + 1;
         let (lines, visible) = match capacity {
             Capacity::Visible(bytes) => {
@@ -163,7 +163,7 @@ impl Geometry {
         Ok(Self { shrunk: (one_shots.min(wanted), wanted), ..made })
     }
 
-    /// The time of an erase: blocks that were shrunk for a small device cost their share, so that
+    /// The time of an erase. Blocks that were shrunk for a small device cost their share, so that
     /// its speed is that of a large one.
     pub(crate) fn erase_ns(&self, block_erase_ns: u64) -> u64 {
         block_erase_ns * self.shrunk.0 / self.shrunk.1
@@ -202,7 +202,7 @@ impl Geometry {
         })
     }
 
-    /// Where page `page` of a partition is.
+    /// The location of page `page` of a partition.
     pub(crate) fn spot(&self, page: u32) -> PageLocation {
         let within = page % self.pages_per_line;
         let one_shot = within / self.one_shot_pages;
@@ -232,7 +232,7 @@ fn checked_scale(bytes: u64, multiply: u64, divide: u64) -> Result<u64, Paramete
     scaled.ok_or(ParameterError::TooLarge { asked_bytes: bytes, most_bytes })
 }
 
-/// What every model with flash needs of its parameters.
+/// Parameters that every model with flash checks.
 pub(crate) fn check_flash(parameters: &Parameters) -> Result<(), ParameterError> {
     for (name, value) in [("channels", parameters.channels), ("luns_per_channel", parameters.luns_per_channel)] {
         if !(1..=1024).contains(&value) {
@@ -266,7 +266,7 @@ pub(crate) fn check_flash(parameters: &Parameters) -> Result<(), ParameterError>
     Ok(())
 }
 
-/// A buffer smaller than the unfinished one-shot pages would never release anything.
+/// Refuses a buffer smaller than the unfinished one-shot pages, which would never release anything.
 fn check_buffer(parameters: &Parameters, partitions: u64) -> Result<(), ParameterError> {
     let unfinished = parameters.one_shot_page_bytes.saturating_mul(partitions);
     if parameters.write_buffer_bytes < 2 * unfinished {
@@ -297,7 +297,7 @@ mod tests {
         let parameters = crate::presets::SAMSUNG_970_PRO.parameters();
         let make = |bytes| Geometry::new(&parameters, Capacity::Visible(bytes)).unwrap();
         assert_eq!(make(8 << 30).flash_per_block, make(1 << 40).flash_per_block);
-        // Where a device is too small for that, its pages are still of all kinds.
+        // Even on a device too small for that, all kinds of pages occur.
         assert!(make(64 << 20).flash_per_block.is_multiple_of(2));
     }
 

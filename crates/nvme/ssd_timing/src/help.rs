@@ -1,7 +1,7 @@
 //! Presets and parameters as text: for help, and for the reference page that the program generates.
 //!
-//! Guarantees: everything comes from the tables, so that text and behaviour cannot differ.
-//! Deliberately not here: printing.
+//! Guarantees: everything comes from the tables, so text and behaviour cannot differ. Deliberately
+//! not here: printing.
 
 use std::fmt::Write as _;
 
@@ -52,7 +52,7 @@ pub fn reference_page() -> String {
     page
 }
 
-/// The values of all presets of one model, a column for each.
+/// The values of all presets of one model, one column for each.
 fn values(kind: ModelKind) -> String {
     let presets: Vec<&Preset> = PRESETS.into_iter().filter(|preset| preset.parameters().model == kind).collect();
     let parameters: Vec<Parameters> = presets.iter().map(|preset| preset.parameters()).collect();

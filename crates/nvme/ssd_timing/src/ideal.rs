@@ -1,10 +1,10 @@
-//! A device that takes no time: every command completes at once. It is for measuring everything
+//! A device that takes no time: every command completes at once. It is used to measure everything
 //! else.
 
 use crate::request::{CommandKind, TimedCommand};
 use crate::statistics::Statistics;
 
-/// The model. It counts what the host does.
+/// The model. It counts the host's commands.
 #[derive(Debug, Clone, Default)]
 pub struct Ideal {
     visible_bytes: u64,
@@ -17,7 +17,7 @@ impl Ideal {
         Self { visible_bytes, counts: Statistics::default() }
     }
 
-    /// What the host sees.
+    /// The visible capacity.
     pub fn visible_bytes(&self) -> u64 {
         self.visible_bytes
     }
@@ -32,12 +32,12 @@ impl Ideal {
         now_ns
     }
 
-    /// Counters are at zero.
+    /// Resets the counters.
     pub fn settle(&mut self) {
         self.counts = Statistics::default();
     }
 
-    /// What the host did.
+    /// The counters of host commands.
     pub fn statistics(&self) -> Statistics {
         self.counts
     }

@@ -1,9 +1,9 @@
 //! How long a storage device takes: timing models of SSDs in virtual time.
 //!
-//! A [`TimingModel`] is asked when a [`TimedCommand`] completes that arrives now, and answers at
-//! once; it never waits, reads no clock, starts no threads and holds no data. So the same model
-//! serves a virtual device that completes commands when their time has come, and a study that runs
-//! a week of a drive's life in seconds.
+//! A [`TimingModel`] computes when a [`TimedCommand`] that arrives now completes, and answers at
+//! once. It never waits, reads no clock, starts no threads and stores no data. The same model can
+//! therefore serve a virtual device that completes commands when they are due, and a study that
+//! simulates a week of a drive's life in seconds.
 //!
 //! ```
 //! use iolab_ssd_timing::{Capacity, TimingModel, Preset, TimedCommand, CompletionTime};
@@ -15,10 +15,11 @@
 //! # Ok::<(), iolab_ssd_timing::ParameterError>(())
 //! ```
 //!
-//! Guarantees: the same parameters and requests at the same times give the same answers; a target
-//! is never before its request; bad parameters are typed errors when a model is built. Source of
-//! the models, where they follow one: Kim et al., "NVMeVirt: A Versatile Software-defined Virtual
-//! NVMe Device", FAST '23. Deliberately not here: NVMe, queues, data, randomness.
+//! Guarantees: the same parameters and requests at the same times give the same answers. A
+//! completion is never before its request. Invalid parameters are typed errors when a model is
+//! built. Source of the models, where they follow one: Kim et al., "NVMeVirt: A Versatile
+//! Software-defined Virtual NVMe Device", FAST '23. Deliberately not here: NVMe, queues, data,
+//! randomness.
 
 #![forbid(unsafe_code)]
 

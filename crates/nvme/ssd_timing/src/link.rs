@@ -1,4 +1,4 @@
-//! A link that transfers share by credits: a flash channel, or the PCIe link.
+//! A link whose bandwidth transfers share by credits: a flash channel, or the PCIe link.
 //!
 //! ```text
 //! time   |  slot n  | slot n+1 | slot n+2 | ...      a slot is 4 us long and holds as many credits
@@ -6,16 +6,16 @@
 //! next   |   +2     |   +1     |
 //! ```
 //!
-//! A transfer takes credits from the slot of its start onwards, so that transfers may be reserved
-//! in any order of time. Exhausted slots point ahead, and the pointers are shortened when followed:
-//! a backlog of thousands of slots costs a few steps. Slots carry their number, so that the past
-//! needs no clearing.
+//! A transfer takes credits from the slot of its start onwards, so transfers may be reserved in any
+//! order of time. Exhausted slots point ahead, and the pointers are shortened when followed: a
+//! backlog of thousands of slots costs a few steps. Slots contain their number, so past slots need
+//! not be cleared.
 //!
 //! Two rules decide the end of a transfer (`Rule`):
 //!
 //! - compatible: NVMeVirt's channel model (Kim et al., FAST '23). Units of 128 bytes, a whole
 //!   number of ns each; 8-bit credits, which overflow above 7,968 MiB/s; delays in whole slots;
-//!   nothing is delayed beyond 98,304 slots.
+//!   no transfer is delayed beyond 98,304 slots.
 //! - exact: credits of a sixteenth of a byte, so that no bandwidth is rounded or overflows; a
 //!   transfer ends where its last credit lies in the last slot.
 //!
@@ -27,18 +27,18 @@ const SLOT_NS: u64 = 4_000;
 const UNIT_BYTES: u64 = 128;
 /// How far ahead the compatible rule reserves.
 const COMPATIBLE_SLOTS: u64 = 98_304;
-/// Slots that a link starts with; it grows when the backlog does.
+/// Initial number of slots; it grows with the backlog.
 const FIRST_SLOTS: usize = 256;
 /// Credits for each byte in the exact rule.
 const EXACT_CREDITS: u64 = 16;
-/// Fixed-point position of the exact rule's ns per byte.
+/// Fraction bits of the exact rule's fixed-point ns per byte.
 const FRACTION_BITS: u32 = 20;
 
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     number: u64,
     left: u32,
-    /// Distance to a slot that may have credits; meaningful when nothing is left.
+    /// Distance to a slot that may have credits; valid only if no credits are left.
     next: u32,
 }
 
@@ -57,16 +57,16 @@ pub(crate) struct Link {
     rule: Rule,
     /// Credits of an untouched slot.
     full: u32,
-    /// Credits that a slot ought to have: more than `full` where the compatible rule overflows.
+    /// Credits that a slot should have: more than `full` where the compatible rule overflows.
     nominal: u32,
-    /// Slots before this one have a place: as far ahead as there are slots, as of a time that has
-    /// been.
+    /// Slots before this one have an entry. It is computed from an earlier time, as far ahead as
+    /// there are entries.
     horizon: u64,
 }
 
-/// Credits that a slot ought to have in the compatible rule, and those that it has: NVMeVirt keeps
-/// 8 bits of them, which is reproduced because the rule is judged against it. With 0 nothing would
-/// ever be transferred.
+/// Credits that a slot should have in the compatible rule, and those that it has. NVMeVirt keeps 8
+/// bits of them; this is reproduced because the rule is compared with NVMeVirt. With 0 credits no
+/// transfer would ever end.
 pub(crate) fn compatible_credits(mib_per_second: u64) -> (u32, u32) {
     let nominal = ((mib_per_second << 20) * SLOT_NS / 1_000_000_000 / UNIT_BYTES) as u32;
     (nominal, nominal & 0xff)
@@ -91,7 +91,7 @@ impl Link {
     }
 
     /// Reserves a transfer of `bytes` that can start at `at_ns`; returns when it ends. `now_ns`
-    /// never goes back, and `at_ns` is not before it.
+    /// never decreases, and `at_ns` is not before it.
     pub(crate) fn reserve(&mut self, now_ns: u64, at_ns: u64, bytes: u64) -> u64 {
         match self.rule {
             Rule::Compatible { ns_per_unit } => self.reserve_compatible(now_ns, at_ns, bytes, ns_per_unit),
@@ -104,7 +104,7 @@ impl Link {
         }
     }
 
-    /// Forgets all reservations.
+    /// Removes all reservations.
     pub(crate) fn clear(&mut self) {
         self.slots = vec![UNUSED; FIRST_SLOTS];
         self.horizon = 0;
@@ -122,7 +122,7 @@ impl Link {
     }
 
     /// Takes `credits` from slot `first` onwards, not beyond slot `limit`. Returns the last slot
-    /// that was looked at and what it has left.
+    /// used and the credits left in it.
     #[inline]
     fn take(&mut self, now_ns: u64, first: u64, mut credits: u64, limit: u64) -> (u64, u32) {
         let full = self.full;
@@ -177,8 +177,7 @@ impl Link {
         self.horizon = now_slot + self.slots.len() as u64;
     }
 
-    /// Makes room up to slot `number`: two slots that are both not in the past must not share a
-    /// place.
+    /// Makes room up to slot `number`: two slots that are not in the past must not share an entry.
     fn grow(&mut self, now_slot: u64, number: u64) {
         let wanted = (number - now_slot + 1).next_power_of_two() as usize;
         let old = std::mem::replace(&mut self.slots, vec![UNUSED; wanted]);
@@ -233,7 +232,7 @@ mod tests {
         assert_eq!(link.reserve(0, 0, 65536), later - 1_000_000);
     }
 
-    /// Slot after slot, without pointers: what `take` must equal.
+    /// A slot by slot search without pointers, which `take` must equal.
     fn plain(used: &mut std::collections::HashMap<u64, u32>, full: u32, first: u64, mut credits: u64) -> u64 {
         let mut number = first;
         loop {

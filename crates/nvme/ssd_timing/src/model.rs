@@ -9,7 +9,7 @@ use crate::simple::Simple;
 use crate::statistics::Statistics;
 use crate::zoned::Zoned;
 
-/// A timing model. Time is what the caller says it is, in ns from any origin.
+/// A timing model. The caller provides the time, in ns from any origin.
 #[derive(Debug, Clone)]
 pub enum TimingModel {
     /// See [`crate::ideal`].
@@ -25,9 +25,8 @@ pub enum TimingModel {
 impl TimingModel {
     /// A fresh device.
     ///
-    /// # Errors
-    /// Parameters that no device can have, or a capacity that does not fit them. Models without
-    /// flash have no over-provisioning: both kinds of capacity are what the host sees.
+    /// # Errors Invalid parameters, or a capacity that does not fit them. Models without flash have
+    /// no over-provisioning: both kinds of capacity are the visible one.
     pub fn build(parameters: &Parameters, capacity: Capacity) -> Result<Self, ParameterError> {
         let (Capacity::Visible(bytes) | Capacity::Flash(bytes)) = capacity;
         Ok(match parameters.model {
@@ -38,7 +37,7 @@ impl TimingModel {
         })
     }
 
-    /// What the host sees.
+    /// The visible capacity.
     pub fn visible_bytes(&self) -> u64 {
         match self {
             Self::Ideal(model) => model.visible_bytes(),
@@ -48,7 +47,7 @@ impl TimingModel {
         }
     }
 
-    /// When a command given now completes. Does [`TimingModel::advance`] first.
+    /// When a command submitted now completes. Calls [`TimingModel::advance`] first.
     pub fn schedule(&mut self, now_ns: u64, request: &TimedCommand) -> CompletionTime {
         match self {
             Self::Ideal(model) => CompletionTime::At(model.schedule(now_ns, request)),
@@ -68,7 +67,7 @@ impl TimingModel {
         }
     }
 
-    /// Processes internal events up to `now_ns`. Calling it is optional: the next command does it,
+    /// Processes internal events up to `now_ns`. Calling it is optional: the next command does it
     /// too.
     pub fn advance(&mut self, now_ns: u64) {
         match self {
@@ -78,8 +77,8 @@ impl TimingModel {
         }
     }
 
-    /// Everything under way is over, counters are at zero, and time may start anew: for a drive
-    /// that was prepared in virtual time ([`crate::study::age`]) and is to be used in another.
+    /// Ends all operations, resets the counters, and lets time restart. This is for a drive that
+    /// was prepared in one virtual time ([`crate::study::age`]) and is used in another.
     pub fn settle(&mut self) {
         match self {
             Self::Ideal(model) => model.settle(),
@@ -89,7 +88,7 @@ impl TimingModel {
         }
     }
 
-    /// What happened so far.
+    /// The counters so far.
     pub fn statistics(&self) -> Statistics {
         match self {
             Self::Ideal(model) => model.statistics(),

@@ -7,22 +7,22 @@
 //!                                    └─ few free lines ─▶ collection occupies dies
 //! ```
 //!
-//! Logical pages are distributed over partitions in turn; each partition has its own channels,
+//! Logical pages are distributed over partitions in turn. Each partition has its own channels,
 //! dies, map and lines. Source: NVMeVirt (Kim et al., "NVMeVirt: A Versatile Software-defined
 //! Virtual NVMe Device", FAST '23). The compatible fidelity computes the same times to the
-//! nanosecond; the mended one differs where its model surprises:
+//! nanosecond. The mended fidelity differs where NVMeVirt's model is unrealistic:
 //!
-//! - Reads of what was never written take firmware and link time, not none.
-//! - Blocks have the same size on small and on large devices, and where a device is too small for
-//!   them, it still reads and ages as a large one does.
-//! - Links of any bandwidth are exact; blocks take time to erase; collection proceeds in rows
-//!   between commands, and programs what it has read.
-//! - Flush and FUA put data on flash where the buffer is volatile. Partial pages are read before
+//! - Reads of pages that were never written take firmware and link time instead of none.
+//! - Blocks have the same size on small and on large devices. A device that is too small for them
+//!   still reads and ages like a large one.
+//! - Links of any bandwidth are exact. Blocks take time to erase. Collection proceeds in rows
+//!   between commands, and programs the data it has read.
+//! - Flush and FUA put data on flash if the buffer is volatile. Partial pages are read before
 //!   they are written.
 //! - Deallocation and idle-time collection exist.
 //!
-//! Guarantees: a target is never before its command; equal commands at equal times have equal
-//! targets. Deliberately not here: data, wear-out, read retries, SLC caches, thermal and power
+//! Guarantees: a completion is never before its command; equal commands at equal times have equal
+//! completions. Deliberately not here: data, wear-out, read retries, SLC caches, thermal and power
 //! states.
 
 mod collector;
@@ -48,9 +48,9 @@ pub struct Nand {
     partitions: Vec<Partition>,
     mended: bool,
     now_ns: u64,
-    /// The last program of host data ends.
+    /// When the last program of host data ends.
     programmed_ns: u64,
-    /// When idle-time collection does its next row, if nothing happens before.
+    /// When idle-time collection does its next row, if no command comes before.
     idle_at_ns: u64,
     counts: Statistics,
 }
@@ -66,8 +66,7 @@ struct Pages {
 impl Nand {
     /// A fresh device.
     ///
-    /// # Errors
-    /// Parameters that no device can have, or a capacity that does not fit them.
+    /// # Errors Invalid parameters, or a capacity that does not fit them.
     pub fn new(parameters: &Parameters, capacity: Capacity) -> Result<Self, ParameterError> {
         let geometry = Geometry::new(parameters, capacity)?;
         let make = |number| Partition::new(parameters, geometry, number);
@@ -86,13 +85,13 @@ impl Nand {
         })
     }
 
-    /// What the host sees.
+    /// The visible capacity.
     pub fn visible_bytes(&self) -> u64 {
         self.geometry.visible_bytes
     }
 
-    /// When a command given now completes. Time does not go back: an earlier `now_ns` counts as the
-    /// latest so far.
+    /// When a command submitted now completes. Time does not go back: an earlier `now_ns` counts as
+    /// the latest so far.
     #[inline]
     pub fn schedule(&mut self, now_ns: u64, request: &TimedCommand) -> CompletionTime {
         self.advance(now_ns);
@@ -134,7 +133,7 @@ impl Nand {
         }
     }
 
-    /// Everything under way is over, counters are at zero, and time may start anew.
+    /// Ends all operations, resets the counters, and lets time restart.
     pub fn settle(&mut self) {
         self.flash.settle();
         self.partitions.iter_mut().for_each(Partition::settle);
@@ -143,7 +142,7 @@ impl Nand {
         self.counts = Statistics::default();
     }
 
-    /// What happened so far.
+    /// The counters so far.
     pub fn statistics(&self) -> Statistics {
         let mut all = self.counts;
         for partition in &self.partitions {
@@ -163,7 +162,7 @@ impl Nand {
         all
     }
 
-    /// The pages of a request, cut off at the visible capacity. `None` if nothing is left.
+    /// The pages of a request, limited to the visible capacity. `None` if none are left.
     fn pages(&self, request: &TimedCommand) -> Option<Pages> {
         let end = request.offset_bytes.saturating_add(request.length_bytes).min(self.geometry.visible_bytes);
         let bytes = end.checked_sub(request.offset_bytes).filter(|bytes| *bytes > 0)?;
@@ -176,7 +175,7 @@ impl Nand {
         let short = pages.bytes <= PAGE_BYTES * partitions;
         let firmware_ns = if short { self.parameters.firmware_read_4k_ns } else { self.parameters.firmware_read_ns };
         let start_ns = self.now_ns + firmware_ns;
-        // NVMeVirt forgets the firmware's time when nothing is mapped.
+        // NVMeVirt drops the firmware's time if nothing is mapped.
         let mut latest_ns = if self.mended { start_ns } else { self.now_ns };
         let mut unmapped = 0;
         if pages.first == pages.last {
@@ -196,7 +195,7 @@ impl Nand {
         latest_ns
     }
 
-    /// Reads the pages of one partition: what neighbours within a flash page is sensed once.
+    /// Reads the pages of one partition: adjacent pages in a flash page are sensed once.
     fn read_stream(&mut self, start_ns: u64, first: u64, last: u64, unmapped: &mut u64) -> u64 {
         let partitions = self.geometry.partitions;
         let partition = &self.partitions[(first % partitions) as usize];
@@ -225,7 +224,7 @@ impl Nand {
 
     fn write(&mut self, pages: Pages, request: &TimedCommand) -> Result<u64, u64> {
         let whole_bytes = (pages.last - pages.first + 1) * PAGE_BYTES;
-        // NVMeVirt takes the bytes of the request and releases whole pages.
+        // NVMeVirt takes the bytes of the request but releases whole pages.
         self.buffer.take(if self.mended { whole_bytes } else { pages.bytes })?;
         self.counts.host_written_bytes += pages.bytes;
         let p = &self.parameters;
@@ -246,12 +245,13 @@ impl Nand {
         if self.mended && self.parameters.volatile_cache && request.fua {
             return Ok(latest_ns.max(self.finish_one_shots(buffered_ns, Some(pages))));
         }
-        // A buffer that survives a loss of power is a medium: FUA is met when the data is in it.
+        // A buffer that survives a loss of power counts as the medium: FUA is satisfied when the
+        // data is in it.
         let wait = if self.mended { !early } else { request.fua || !early };
         Ok(if wait { latest_ns } else { buffered_ns })
     }
 
-    /// What is around the written part of a page must be read first.
+    /// The rest of a partly written page must be read first.
     fn read_partial_pages(&mut self, pages: Pages, request: &TimedCommand) {
         let starts_inside = !request.offset_bytes.is_multiple_of(PAGE_BYTES);
         let ends_inside = !(request.offset_bytes + pages.bytes).is_multiple_of(PAGE_BYTES);
@@ -271,8 +271,8 @@ impl Nand {
         done.end_ns
     }
 
-    /// Programs what the buffer holds of unfinished one-shot pages: of the partitions of `pages`,
-    /// or of all.
+    /// Programs the buffered data of unfinished one-shot pages: of the partitions of `pages`, or of
+    /// all.
     fn finish_one_shots(&mut self, start_ns: u64, pages: Option<Pages>) -> u64 {
         let all = self.geometry.partitions;
         let (first, count) = pages.map_or((0, all), |pages| (pages.first, (pages.last - pages.first + 1).min(all)));
@@ -297,14 +297,15 @@ impl Nand {
         self.finish_one_shots(start_ns, None).max(self.programmed_ns)
     }
 
-    /// Only whole pages lose their meaning. NVMeVirt has no such command: there it does nothing.
+    /// Only whole pages are deallocated. NVMeVirt has no such command; in the compatible fidelity
+    /// it does nothing.
     fn trim(&mut self, pages: Pages, request: &TimedCommand) -> u64 {
         if !self.mended {
             return self.now_ns;
         }
         let first = request.offset_bytes.div_ceil(PAGE_BYTES);
         let end = (request.offset_bytes + pages.bytes) / PAGE_BYTES;
-        // Of the pages below n, partition p has those of the form p + k * partitions: this many.
+        // Of the pages below n, partition p has this many: those of the form p + k * partitions.
         let partitions = self.geometry.partitions;
         let share = |n: u64, p: u64| (n + partitions - 1 - p) / partitions;
         for (number, partition) in (0..).zip(&mut self.partitions) {
@@ -318,12 +319,13 @@ impl Nand {
         self.partitions.iter().any(|partition| partition.wants_idle_collection(below))
     }
 
-    /// Rows of all partitions that want it, side by side, one after the other until now.
+    /// Runs rows of all partitions that need it: partitions in parallel, rows one after the other,
+    /// until now.
     fn collect_while_idle(&mut self) {
         let below = self.parameters.idle_collect_below_lines;
         while self.idle_at_ns <= self.now_ns {
             let at_ns = self.idle_at_ns;
-            // If nothing wants it: not before the next command.
+            // If no partition needs it: not before the next command.
             self.idle_at_ns = u64::MAX;
             for partition in self.partitions.iter_mut().filter(|one| one.wants_idle_collection(below)) {
                 let end_ns = partition.collect_row_idle(&mut self.flash, at_ns);

@@ -1,8 +1,9 @@
-//! All parameters of a model, as one flat record. Its fields can be set by text, too.
+//! All parameters of a model, as one flat record. Its fields can also be set by text.
 //!
-//! Guarantees: [`Parameters::default`] is the 970 PRO preset in its mended form; a record with bad
-//! values is refused with a [`ParameterError`] when a model is built from it, never later and never
-//! by a panic. Deliberately not here: what the values do, which the models say.
+//! Guarantees: [`Parameters::default`] is the 970 PRO preset in its mended form. A record with
+//! invalid values is refused with a [`ParameterError`] when a model is built from it, never later
+//! and never by a panic. Deliberately not here: the effect of the values, which the models
+//! document.
 
 pub(crate) mod error;
 mod table;
@@ -21,7 +22,7 @@ pub enum ModelKind {
     Simple,
     /// Flash behind a page-mapping translation layer: [`crate::nand`].
     Nand,
-    /// Flash in zones that are written in order: [`crate::zoned`].
+    /// Flash in zones that are written sequentially: [`crate::zoned`].
     Zoned,
 }
 
@@ -30,11 +31,11 @@ pub enum ModelKind {
 pub enum Fidelity {
     /// NVMeVirt's conventional model to the nanosecond, with its oddities. For validation.
     Compatible,
-    /// The same formulas with the oddities mended. For use.
+    /// The same formulas with the oddities mended. For normal use.
     Mended,
 }
 
-/// How collection chooses the line that it empties.
+/// How collection chooses the line to empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum VictimPolicy {
     /// The line with the fewest valid pages.
@@ -44,16 +45,17 @@ pub enum VictimPolicy {
     CostBenefit,
 }
 
-/// How much there is: of what the host sees, or of flash.
+/// A size: of the visible capacity, or of the flash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Capacity {
     /// Bytes that the host sees.
     Visible(u64),
-    /// Bytes of flash, over-provisioning included; what the host sees follows.
+    /// Bytes of flash, over-provisioning included; the visible capacity is derived from it.
     Flash(u64),
 }
 
-/// The settings of a model. [`TABLE`] says what each means, in which unit, and for which models.
+/// The settings of a model. [`TABLE`] gives the meaning and the unit of each, and the models that
+/// use it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the table has the meaning of every field, and a test that it has all of them")]
 pub struct Parameters {
@@ -117,9 +119,8 @@ impl Parameters {
     /// Sets one parameter by its name in [`TABLE`]: sizes as `32k`, times as `30us` (bare numbers
     /// are ns).
     ///
-    /// # Errors
-    /// An unknown name (with the nearest known one) or a text that is no value of the parameter.
-    /// What values mean together is checked when a model is built.
+    /// # Errors An unknown name (with the nearest known one), or a text that is not a valid value
+    /// of the parameter. Combinations of values are checked when a model is built.
     pub fn set(&mut self, name: &str, text: &str) -> Result<(), ParameterError> {
         let entry = TABLE.iter().find(|entry| entry.name == name).ok_or_else(|| table::unknown(name))?;
         let refused = |reason: String| ParameterError::BadValue { name: entry.name, text: text.to_owned(), reason };

@@ -1,8 +1,7 @@
-//! Devices by name: parameters, the figures that a data sheet of the device states, and where both
-//! come from.
+//! Devices by name: parameters, the figures of the device's data sheet, and the source of both.
 //!
-//! Guarantees: every preset builds. Figures that nobody published are marked as assumed in the
-//! preset's source. Deliberately not here: measured results, which depend on load and age.
+//! Guarantees: every preset builds. Unpublished figures are marked as assumed in the preset's
+//! source. Deliberately not here: measured results, which depend on load and age.
 
 mod conventional;
 mod zoned;
@@ -13,7 +12,7 @@ pub use zoned::{ZN540, ZNS_PROTOTYPE};
 use crate::parameters::error::hint;
 use crate::parameters::{Fidelity, ModelKind, ParameterError, Parameters, VictimPolicy};
 
-/// What the sheet of a device states.
+/// The figures in the data sheet of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DataSheet {
     /// Sequential reads in 10^6 bytes per second.
@@ -22,24 +21,24 @@ pub struct DataSheet {
     pub write_mb_per_second: u64,
     /// Random 4 KiB reads per second at a high depth.
     pub read_iops: u64,
-    /// Random 4 KiB writes per second at a high depth; 0 for devices that take no random writes. A
-    /// fresh flash device writes above it, one that has been overwritten at random for long writes
-    /// below.
+    /// Random 4 KiB writes per second at a high depth; 0 for devices that accept no random writes.
+    /// A fresh flash device writes faster; one that has been overwritten at random for long writes
+    /// slower.
     pub write_iops: u64,
-    /// Where the figures come from.
+    /// The source of the figures.
     pub source: &'static str,
 }
 
 /// A named device.
 #[derive(Debug, Clone, Copy)]
 pub struct Preset {
-    /// Name by which it is chosen.
+    /// The name by which users choose it.
     pub name: &'static str,
-    /// What it is.
+    /// Its description.
     pub summary: &'static str,
-    /// Where its parameters come from.
+    /// The source of its parameters.
     pub source: &'static str,
-    /// What its sheet states, if it has one.
+    /// The figures of its sheet, if it has one.
     pub sheet: Option<DataSheet>,
     make: fn() -> Parameters,
 }
@@ -56,10 +55,9 @@ impl Preset {
         (self.make)()
     }
 
-    /// The preset of this name.
+    /// The preset with this name.
     ///
-    /// # Errors
-    /// If there is none: with the nearest name.
+    /// # Errors There is none; the error contains the nearest name.
     pub fn named(name: &str) -> Result<&'static Self, ParameterError> {
         let unknown = || ParameterError::UnknownPreset {
             name: name.to_owned(),
@@ -115,7 +113,7 @@ pub static OPTANE: Preset = Preset {
     },
 };
 
-/// What presets start from: the values that few of them change.
+/// The base of the presets: values that few of them change.
 const BLANK: Parameters = Parameters {
     model: ModelKind::Ideal,
     fidelity: Fidelity::Mended,

@@ -1,31 +1,31 @@
 //! Requests to a timing model, and its answers.
 //!
-//! Guarantees: no buffers and no addresses of memory, only what time depends on.
-//! Deliberately not here: NVMe encodings, which belong to the device.
+//! Guarantees: no buffers and no memory addresses, only what affects time. Deliberately not here:
+//! NVMe encodings, which belong to the device.
 
-/// What a command does to the medium.
+/// The effect of a command on the medium.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CommandKind {
     /// Host reads.
     Read,
     /// Host writes.
     Write,
-    /// Everything acknowledged so far shall survive a loss of power.
+    /// All data acknowledged so far must survive a loss of power.
     Flush,
     /// The range is no longer needed (Dataset Management, deallocate).
     Trim,
-    /// The range shall read as zeros; no data crosses the link.
+    /// The range must read as zeros; no data crosses the link.
     WriteZeroes,
-    /// The zone that holds the offset is emptied (zoned models; others complete at once).
+    /// The zone that contains the offset is emptied (zoned models; others complete at once).
     ZoneReset,
 }
 
-/// One command, as far as time depends on it.
+/// One command, with the properties that affect time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TimedCommand {
-    /// What to do.
+    /// The kind of command.
     pub kind: CommandKind,
-    /// First byte. A multiple of 512; what lies beyond the visible capacity is ignored.
+    /// First byte. A multiple of 512; the part beyond the visible capacity is ignored.
     pub offset_bytes: u64,
     /// Length in bytes. A multiple of 512; 0 only for [`CommandKind::Flush`] and
     /// [`CommandKind::ZoneReset`].
@@ -59,12 +59,12 @@ impl TimedCommand {
 /// When a command completes, or when to ask again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CompletionTime {
-    /// It completes at this time, which is never before the time of asking.
+    /// It completes at this time, which is never before the time of the request.
     At(u64),
     /// The write buffer has no room. Nothing has changed: ask again at this time or later, and
     /// before any other command of the same queue.
     Retry {
-        /// When the buffer next releases space. Later than the time of asking.
+        /// When the buffer next releases space. Later than the time of the request.
         not_before_ns: u64,
     },
 }

@@ -1,4 +1,4 @@
-//! Units that work side by side, each with a delay and a time: a device of uniform memory.
+//! Parallel units, each with a delay and a time: a device of uniform memory.
 //!
 //! ```text
 //! unit   = (offset >> io_unit_shift) mod io_units
@@ -8,8 +8,8 @@
 //! target = latest
 //! ```
 //!
-//! A request that starts on an idle unit and goes on to a busy one sets the latter's time back:
-//! that is the formula.
+//! If a request starts on an idle unit and continues on a busy one, the busy unit's time is set
+//! back. This is a property of the formula.
 //!
 //! Source: NVMeVirt's simple model (Kim et al., FAST '23). A flush completes when all units are
 //! idle. Deliberately not here: buffers, and any difference between fresh and used.
@@ -40,8 +40,7 @@ pub struct Simple {
 impl Simple {
     /// A device of this size.
     ///
-    /// # Errors
-    /// No units, too many of them, or pieces that are no sensible size.
+    /// # Errors No units, too many units, or pieces of an invalid size.
     pub fn new(parameters: &Parameters, visible_bytes: u64) -> Result<Self, ParameterError> {
         let p = parameters;
         if !(1..=65536).contains(&p.io_units) {
@@ -65,12 +64,12 @@ impl Simple {
         })
     }
 
-    /// What the host sees.
+    /// The visible capacity.
     pub fn visible_bytes(&self) -> u64 {
         self.visible_bytes
     }
 
-    /// When a command given now completes.
+    /// When a command submitted now completes.
     pub fn schedule(&mut self, now_ns: u64, request: &TimedCommand) -> u64 {
         match request.kind {
             CommandKind::Read => {
@@ -86,13 +85,13 @@ impl Simple {
         }
     }
 
-    /// All units are idle, counters are at zero, and time may start anew.
+    /// Makes all units idle, resets the counters, and lets time restart.
     pub fn settle(&mut self) {
         self.busy_ns.fill(0);
         self.counts = Statistics::default();
     }
 
-    /// What the host did.
+    /// The counters of host commands.
     pub fn statistics(&self) -> Statistics {
         self.counts
     }

@@ -1,6 +1,6 @@
-//! What a model has done so far, in the terms of a drive's own counters.
+//! Counters of a model, in the terms of a drive's own counters.
 //!
-//! Guarantees: counters only grow; levels (free lines, buffer) are of the moment.
+//! Guarantees: counters only grow; levels (free lines, buffer) are current values.
 
 /// Counters and levels of a model. Models without flash leave the flash part at zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -19,13 +19,13 @@ pub struct Statistics {
     pub flash_filler_bytes: u64,
     /// Lines that collection has emptied.
     pub collected_lines: u64,
-    /// Of these, lines emptied while the device was idle.
+    /// How many of these were emptied while the device was idle.
     pub collected_idle_lines: u64,
     /// Blocks erased.
     pub erased_blocks: u64,
     /// The largest erase count of a line.
     pub most_erases: u64,
-    /// Lines with nothing in them.
+    /// Free lines.
     pub free_lines: u64,
     /// All lines.
     pub lines: u64,
@@ -33,7 +33,7 @@ pub struct Statistics {
     pub buffer_used_bytes: u64,
     /// Size of the write buffer.
     pub buffer_bytes: u64,
-    /// Commands that found no room in the buffer, each time counted.
+    /// How many times a command found no room in the buffer.
     pub refused: u64,
 }
 
@@ -43,12 +43,13 @@ impl Statistics {
         self.flash_host_bytes + self.flash_moved_bytes + self.flash_filler_bytes
     }
 
-    /// Write amplification: flash written per host written. `None` before the first write.
+    /// Write amplification: bytes written to flash per byte written by the host. `None` before the
+    /// first write.
     pub fn write_amplification(&self) -> Option<f64> {
         (self.host_written_bytes > 0).then(|| self.flash_written_bytes() as f64 / self.host_written_bytes as f64)
     }
 
-    /// The counters since `earlier`; levels as they are now.
+    /// The counters since `earlier`; levels are current values.
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
             host_read_bytes: self.host_read_bytes - earlier.host_read_bytes,

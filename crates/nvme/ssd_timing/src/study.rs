@@ -1,7 +1,7 @@
-//! Loads in virtual time: what a drive would measure, in as long as it takes to compute.
+//! Loads in virtual time: the measurements of a drive, in only the time to compute them.
 //!
-//! Guarantees: the same seed gives the same numbers. Deliberately not here: drawing, and any load
-//! that a job file could describe: this is for curves that would take a real drive days.
+//! Guarantees: the same seed gives the same numbers. Deliberately not here: drawing, and loads that
+//! a job file could describe. These loads are for curves that would take days on a real drive.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,8 +11,8 @@ use iolab_random::SplitMix64;
 use crate::model::TimingModel;
 use crate::request::{CommandKind, CompletionTime, TimedCommand};
 
-/// A host that keeps so many commands outstanding, in one queue: a command that finds no room
-/// stalls those behind it.
+/// A host that keeps a number of commands outstanding in one queue. A command that finds no room
+/// blocks those behind it.
 #[derive(Debug, Clone)]
 pub struct ClosedLoop {
     depth: usize,
@@ -21,7 +21,7 @@ pub struct ClosedLoop {
 }
 
 impl ClosedLoop {
-    /// Starts at `now_ns` with nothing outstanding. A depth of 0 counts as 1.
+    /// Starts at `now_ns` with no outstanding commands. A depth of 0 counts as 1.
     pub fn new(depth: usize, now_ns: u64) -> Self {
         Self { depth: depth.max(1), now_ns, outstanding: BinaryHeap::new() }
     }
@@ -46,7 +46,7 @@ impl ClosedLoop {
         }
     }
 
-    /// Waits for everything. Returns the time then.
+    /// Waits for all commands. Returns the time after that.
     pub fn drain(&mut self) -> u64 {
         while !self.outstanding.is_empty() {
             self.complete_one();
@@ -71,19 +71,19 @@ impl ClosedLoop {
 pub struct Load {
     /// Reads or writes.
     pub kind: CommandKind,
-    /// At random places, uniformly, or one after the other from the start.
+    /// Whether offsets are uniformly random; otherwise sequential from the start.
     pub random: bool,
-    /// Size of a command in bytes; places are multiples of it.
+    /// Size of a command in bytes; offsets are multiples of it.
     pub bytes: u64,
     /// Commands outstanding.
     pub depth: usize,
-    /// How many commands.
+    /// Number of commands.
     pub count: u64,
-    /// Of the random places.
+    /// Seed of the random offsets.
     pub seed: u64,
 }
 
-/// What came of a load.
+/// The result of a load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LoadResult {
     /// When the last command completed.
@@ -96,7 +96,7 @@ pub struct LoadResult {
     pub mean_ns: f64,
 }
 
-/// Runs a load from `start_ns` on, in the closed loop of its depth.
+/// Runs a load from `start_ns`, in a closed loop with its depth.
 pub fn run(drive: &mut TimingModel, start_ns: u64, load: &Load) -> LoadResult {
     let bytes = load.bytes.max(1);
     let places = (drive.visible_bytes() / bytes).max(1);
@@ -114,28 +114,28 @@ pub fn run(drive: &mut TimingModel, start_ns: u64, load: &Load) -> LoadResult {
     LoadResult { end_ns, iops, mb_per_second: iops * bytes as f64 / 1e6, mean_ns }
 }
 
-/// What a drive has been through before it is used.
+/// The age of a drive before it is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Age {
-    /// Nothing: no page is mapped.
+    /// Fresh: no page is mapped.
     Fresh,
-    /// Written once in order.
+    /// Written once sequentially.
     Filled,
-    /// Filled, and then overwritten at random in pieces of 4 KiB, as often as this.
+    /// Filled, then overwritten at random in pieces of 4 KiB.
     Overwritten {
-        /// In multiples of the visible capacity.
+        /// How much is overwritten, in multiples of the visible capacity.
         drive_writes: u64,
-        /// Of the places.
+        /// Seed of the random offsets.
         seed: u64,
     },
 }
 
-/// Ages a drive in virtual time and settles it, so that it starts idle at time 0 with counters at
-/// zero. Zoned drives are filled at most: they take no random writes.
+/// Ages a drive in virtual time and settles it, so that it starts idle at time 0 with its counters
+/// at zero. Zoned drives can only be filled: they accept no random writes.
 pub fn age(drive: &mut TimingModel, age: Age) {
     let most_bytes = 128 << 10;
     let bytes = match drive {
-        // A write ends where its zone ends, so that whole ones have to fill it.
+        // A write ends where its zone ends, so whole writes must fill the zone.
         TimingModel::Zoned(zoned) => most_bytes.min(1 << zoned.zone_bytes().trailing_zeros()),
         _ => most_bytes,
     };
@@ -163,40 +163,41 @@ pub fn age(drive: &mut TimingModel, age: Age) {
     drive.settle();
 }
 
-/// A stretch of a drive's life.
+/// A section of a drive's life.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CurvePoint {
     /// Host bytes written since the curve began, in multiples of its visible capacity.
     pub drive_writes: f64,
     /// Time since the curve began, in seconds.
     pub seconds: f64,
-    /// Writes per second in this stretch.
+    /// Writes per second in this section.
     pub iops: f64,
-    /// Flash written per host written in this stretch.
+    /// Bytes written to flash per byte written by the host, in this section.
     pub write_amplification: f64,
     /// Free lines at its end.
     pub free_lines: u64,
 }
 
-/// How a drive is overwritten for a curve.
+/// The parameters of an overwrite curve.
 #[derive(Debug, Clone, Copy)]
 pub struct Overwriting {
     /// Commands outstanding.
     pub depth: usize,
-    /// Size of a write in bytes; aligned to it.
+    /// Size of a write in bytes; writes are aligned to it.
     pub write_bytes: u64,
     /// How many times the visible capacity is written.
     pub drive_writes: u64,
-    /// Points for each time the capacity is written.
+    /// Points for each multiple of the visible capacity.
     pub points_per_drive_write: u64,
-    /// Of the places that are written.
+    /// Seed of the random offsets.
     pub seed: u64,
-    /// Whether the drive is written once in order before the curve begins. Without it, a part of
-    /// the capacity is unmapped for long, which works like more spare.
+    /// Whether the drive is written once sequentially before the curve begins. Otherwise, a part of
+    /// the capacity is unmapped for a long time, which acts like more spare.
     pub fill_first: bool,
 }
 
-/// Writes a drive at random, uniformly over all it shows, and gives the curve from fresh to steady.
+/// Writes a drive at uniformly random offsets of its visible capacity, and returns the curve from
+/// fresh to steady.
 pub fn overwrite_at_random(drive: &mut TimingModel, how: &Overwriting, mut point: impl FnMut(CurvePoint)) {
     let visible = drive.visible_bytes();
     let places = (visible / how.write_bytes.max(1)).max(1);

@@ -1,8 +1,9 @@
-//! The device's memory for data that is not on flash yet: what is in it, and when it is released.
+//! The device's memory for data that is not on flash yet: how much it contains, and when it is
+//! released.
 //!
-//! Guarantees: a write is refused only while something will be released, so that whoever waits is
-//! served; a write larger than the whole buffer enters when the buffer is empty. Deliberately not
-//! here: what the data is.
+//! Guarantees: a write is refused only while a release is pending, so every waiting write is
+//! eventually accepted. A write larger than the whole buffer is accepted when the buffer is empty.
+//! Deliberately not here: the data itself.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -21,7 +22,7 @@ impl WriteBuffer {
         Self { size_bytes, used_bytes: 0, releases: BinaryHeap::new() }
     }
 
-    /// Takes room for `bytes`, or says when some is released next.
+    /// Takes room for `bytes`, or returns when some is released next.
     pub(crate) fn take(&mut self, bytes: u64) -> Result<(), u64> {
         let fits = self.used_bytes + bytes <= self.size_bytes;
         match self.releases.peek() {
@@ -33,35 +34,36 @@ impl WriteBuffer {
         }
     }
 
-    /// `bytes` leave the buffer at `at_ns`.
+    /// Releases `bytes` at `at_ns`.
     pub(crate) fn release_at(&mut self, at_ns: u64, bytes: u64) {
         self.releases.push(Reverse((at_ns, bytes)));
     }
 
-    /// When something is released next.
+    /// The time of the next release.
     pub(crate) fn next_release_ns(&self) -> Option<u64> {
         self.releases.peek().map(|Reverse((at_ns, _))| *at_ns)
     }
 
-    /// Carries out all releases up to `now_ns`.
+    /// Executes all releases up to `now_ns`.
     pub(crate) fn advance(&mut self, now_ns: u64) {
         while let Some(Reverse((at_ns, bytes))) = self.releases.peek().copied() {
             if at_ns > now_ns {
                 break;
             }
             self.releases.pop();
-            // NVMeVirt releases whole pages for writes of less: it must not count below nothing.
+            // NVMeVirt releases whole pages even for shorter writes: the count must not become
+            // negative.
             self.used_bytes = self.used_bytes.saturating_sub(bytes);
         }
     }
 
-    /// Everything that has a time of release is released; `kept_bytes` wait for more.
+    /// Executes all scheduled releases; `kept_bytes` stay in the buffer.
     pub(crate) fn settle(&mut self, kept_bytes: u64) {
         self.releases.clear();
         self.used_bytes = kept_bytes;
     }
 
-    /// Bytes in it and its size.
+    /// Bytes in use, and the size of the buffer.
     pub(crate) fn level(&self) -> (u64, u64) {
         (self.used_bytes, self.size_bytes)
     }

@@ -1,4 +1,4 @@
-//! Flash in zones that are written in order (Zoned Namespace Command Set, 1.1).
+//! Flash in zones that are written sequentially (Zoned Namespace Command Set, 1.1).
 //!
 //! ```text
 //! die of a one-shot page = zone * luns_per_zone mod dies + (offset in zone / one_shot_page) mod luns_per_zone
@@ -6,13 +6,13 @@
 //! read   now + firmware ─▶ die ─▶ channel, page by page, then link at once ─▶ completes
 //! ```
 //!
-//! There is no map and no collection: the host's own order is the flash's. Source: NVMeVirt's zoned
-//! model (Kim et al., FAST '23). Beyond it, resetting a zone takes the erase time on its dies, and
-//! reads above what was written cost firmware and link time only.
+//! There is no map and no collection: the host's order of writing is that of the flash. Source:
+//! NVMeVirt's zoned model (Kim et al., FAST '23). In addition, resetting a zone takes the erase
+//! time on its dies, and reads above the written part cost firmware and link time only.
 //!
-//! Guarantees: a target is never before its command. Deliberately not here: zone states, write
-//! pointers as the host sees them, and the place of an append. The device keeps these, refuses what
-//! is out of order, and asks for the time of an append as of a write at the place that it got.
+//! Guarantees: a completion is never before its command. Deliberately not here: zone states, the
+//! host's write pointers, and the position of an append. The device manages these, refuses writes
+//! out of order, and submits an append as a write at its assigned position.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -31,21 +31,20 @@ pub struct Zoned {
     parameters: Parameters,
     flash: Flash,
     dies: u64,
-    /// One for each zone, or one for all.
+    /// The buffer of each zone, or one for all.
     buffers: Vec<WriteBuffer>,
-    /// When something leaves a buffer, and which; earliest first.
+    /// When data leaves a buffer, and which buffer; earliest first.
     releases: BinaryHeap<Reverse<(u64, usize)>>,
-    /// For each zone, how far it has been written.
+    /// How far each zone has been written.
     written_bytes: Vec<u64>,
     now_ns: u64,
     counts: Statistics,
 }
 
 impl Zoned {
-    /// A device whose zones are empty. A rest that is no whole zone is not visible.
+    /// A device whose zones are empty. A remainder smaller than a zone is not visible.
     ///
-    /// # Errors
-    /// Parameters that no device can have, or a capacity below one zone.
+    /// # Errors Invalid parameters, or a capacity below one zone.
     pub fn new(parameters: &Parameters, capacity: Capacity) -> Result<Self, ParameterError> {
         check_flash(parameters)?;
         let p = parameters;
@@ -84,7 +83,7 @@ impl Zoned {
         })
     }
 
-    /// What the host sees.
+    /// The visible capacity.
     pub fn visible_bytes(&self) -> u64 {
         self.written_bytes.len() as u64 * self.parameters.zone_bytes
     }
@@ -94,7 +93,7 @@ impl Zoned {
         self.parameters.zone_bytes
     }
 
-    /// When a command given now completes. A range is cut off at the end of its zone.
+    /// When a command submitted now completes. A range is cut off at the end of its zone.
     pub fn schedule(&mut self, now_ns: u64, request: &TimedCommand) -> CompletionTime {
         self.advance(now_ns);
         let zone = (request.offset_bytes / self.parameters.zone_bytes) as usize;
@@ -117,12 +116,12 @@ impl Zoned {
         })
     }
 
-    /// When something happens inside without a command.
+    /// The time of the next internal event.
     pub fn next_event_ns(&self) -> Option<u64> {
         self.releases.peek().map(|Reverse((at_ns, _))| *at_ns)
     }
 
-    /// Lets happen what happens inside up to `now_ns`.
+    /// Processes internal events up to `now_ns`.
     pub fn advance(&mut self, now_ns: u64) {
         self.now_ns = self.now_ns.max(now_ns);
         while let Some(Reverse((at_ns, buffer))) = self.releases.peek().copied() {
@@ -134,7 +133,7 @@ impl Zoned {
         }
     }
 
-    /// Everything under way is over, counters are at zero, and time may start anew.
+    /// Ends all operations, resets the counters, and lets time restart.
     pub fn settle(&mut self) {
         self.flash.settle();
         self.releases.clear();
@@ -147,7 +146,7 @@ impl Zoned {
         self.counts = Statistics { lines: self.counts.lines, ..Statistics::default() };
     }
 
-    /// What happened so far. Lines are zones.
+    /// The counters so far. Lines are zones.
     pub fn statistics(&self) -> Statistics {
         let mut all = self.counts;
         all.free_lines = self.written_bytes.iter().filter(|written| **written == 0).count() as u64;
@@ -158,8 +157,7 @@ impl Zoned {
         all
     }
 
-    /// The last part of what was written to a zone, which waits in a buffer for its one-shot page
-    /// to be full.
+    /// The last data written to a zone, which waits in a buffer until its one-shot page is full.
     fn unfinished_bytes(&self, written: u64) -> u64 {
         if written == self.parameters.zone_bytes { 0 } else { written % self.parameters.one_shot_page_bytes }
     }
@@ -225,7 +223,7 @@ impl Zoned {
         Ok(if wait { latest_ns } else { buffered_ns })
     }
 
-    /// The zone's blocks are erased behind the command's back; what was buffered of it is dropped.
+    /// Erases the zone's blocks in the background; its buffered data is dropped.
     fn reset(&mut self, zone: usize) -> u64 {
         let written = std::mem::take(&mut self.written_bytes[zone]);
         let target_ns = self.now_ns + self.parameters.firmware_trim_ns;

@@ -1,12 +1,12 @@
-//! Presets do what their sheets let expect: a fresh drive of flash writes above its figure, a
-//! steady one below; reads come near theirs.
+//! Presets match their sheets: a fresh flash drive writes above its figure, a steady one below;
+//! reads come close to theirs.
 #![allow(missing_docs, reason = "a test has no public documentation")]
 
 use iolab_ssd_timing::presets::PRESETS;
 use iolab_ssd_timing::study::{Age, Load, Overwriting, age, overwrite_at_random, run};
 use iolab_ssd_timing::{Capacity, CommandKind, CompletionTime, ModelKind, Preset, TimedCommand, TimingModel};
 
-/// Just above the least that its geometry takes: what is asked here does not depend on it.
+/// Just above the smallest size of the geometry: the results here do not depend on it.
 fn build(preset: &Preset) -> TimingModel {
     let parameters = preset.parameters();
     let one_shots = parameters.channels * parameters.luns_per_channel * parameters.one_shot_page_bytes;
@@ -19,7 +19,8 @@ const WRITES: Load = Load { kind: CommandKind::Write, random: true, bytes: 4096,
 fn fresh_drives_write_above_their_sheet_and_steady_ones_below() {
     let mut seen = 0;
     for preset in PRESETS {
-        // NVMeVirt's blocks of so small a device are single pages, which are collected at no cost.
+        // NVMeVirt's blocks of such a small device are single pages, which are collected at no
+        // cost.
         let parameters = preset.parameters();
         let Some(sheet) =
             preset.sheet.filter(|_| parameters.model == ModelKind::Nand && parameters.blocks_per_lun == 0)
@@ -56,14 +57,14 @@ fn reads_come_near_the_sheet() {
     }
 }
 
-/// What NVMeVirt's own program gives for 32 GiB of this drive, in virtual time.
+/// The results of NVMeVirt's own program for 32 GiB of this drive, in virtual time.
 #[test]
 fn the_compatible_drive_of_32_gib_reads_as_nvmevirts() {
     let parameters = Preset::named("970pro-nvmevirt").unwrap().parameters();
     let mut drive = TimingModel::build(&parameters, Capacity::Flash(32 << 30)).unwrap();
     let fill = Load { random: false, bytes: 128 << 10, depth: 8, count: 4096, ..WRITES };
     let filled = run(&mut drive, 0, &fill);
-    // Of the whole drive; the last commands of a shorter run weigh more.
+    // Over the whole drive; in a shorter run the last commands would have more weight.
     assert!((filled.iops / 17_864.0 - 1.0).abs() < 0.002, "{filled:?}");
     let reads = Load { kind: CommandKind::Read, ..fill };
     let one = run(&mut drive, filled.end_ns + 1_000_000_000, &Load { depth: 1, ..reads });
@@ -72,12 +73,11 @@ fn the_compatible_drive_of_32_gib_reads_as_nvmevirts() {
     assert!((many.iops / 26_853.0 - 1.0).abs() < 0.001, "{many:?}");
     let small = Load { bytes: 4096, depth: 1, count: 8192, ..reads };
     let pages = run(&mut drive, many.end_ns, &small);
-    // Neighbours lie in one flash page: half of them LSB at 57,276 ns, half MSB at 69,276 ns.
+    // Adjacent pages lie in one flash page: half of them LSB at 57,276 ns, half MSB at 69,276 ns.
     assert_eq!(pages.mean_ns, (57_276.0 + 69_276.0) / 2.0);
 }
 
-/// In NVMeVirt the size of blocks follows from the capacity, and with it everything about
-/// collection.
+/// In NVMeVirt the size of blocks depends on the capacity, and so does everything about collection.
 #[test]
 fn small_drives_age_as_large_ones_do() {
     let steady = |bytes: u64| {
@@ -104,7 +104,7 @@ fn an_aged_drive_is_idle_and_old() {
         }
         age(&mut drive, Age::Overwritten { drive_writes: 1, seed: 1 });
         assert_eq!((drive.next_event_ns(), drive.statistics().host_written_bytes), (None, 0), "{}", preset.name);
-        // As when nothing else is going on: no die is busy with the past.
+        // As on an idle drive: no die is still busy with earlier commands.
         let mut fresh = TimingModel::build(&preset.parameters(), Capacity::Visible(drive.visible_bytes())).unwrap();
         let (read, write) = (TimedCommand::read(0, 4096), TimedCommand::write(1 << 20, 4096));
         let CompletionTime::At(target_ns) = drive.schedule(0, &read) else { panic!("reads never wait") };

@@ -5,14 +5,14 @@
 use iolab_ssd_timing::study::ClosedLoop;
 use iolab_ssd_timing::{Capacity, CompletionTime, Preset, TimedCommand, TimingModel};
 
-/// Recorded commands and their targets.
+/// Recorded commands and their completion times.
 const RECORDED: &[u8] = include_bytes!("vectors/nand-970pro-4g.bin");
 
 struct Phase {
     name: String,
     is_read: bool,
     length_bytes: u64,
-    /// Time of issue, offset in bytes, target.
+    /// Time of submission, offset in bytes, completion time.
     lines: Vec<(u64, u64, u64)>,
 }
 
@@ -99,7 +99,8 @@ fn every_target_is_equal() {
     assert!(statistics.collected_lines > 1000, "the drive was aged: {statistics:?}");
 }
 
-/// The times of issue follow too, from the depth and from what the write buffer refused.
+/// The submission times are also reproduced, from the depth and from the refusals of the write
+/// buffer.
 #[test]
 fn a_closed_loop_issues_when_the_recorded_one_did() {
     let mut drive = drive();

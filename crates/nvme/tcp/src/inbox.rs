@@ -1,4 +1,4 @@
-//! Bytes that came from a socket and were not used yet, in one piece.
+//! Received bytes of a socket that were not used yet, in one contiguous buffer.
 
 use std::io;
 use std::net::TcpStream;
@@ -7,18 +7,18 @@ use iolab_sockets::RingBuffer;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 
-/// What a look at a socket found.
+/// The result of reading a socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Found {
-    /// So many bytes.
+    /// This many bytes.
     Bytes(usize),
-    /// None now.
+    /// Nothing for now.
     Nothing,
     /// The peer has closed the connection.
     End,
 }
 
-/// Reads what is there, without waiting.
+/// Reads the available bytes without waiting.
 #[inline]
 pub(crate) fn look(socket: &TcpStream, to: &mut [u8]) -> io::Result<Found> {
     loop {
@@ -32,7 +32,7 @@ pub(crate) fn look(socket: &TcpStream, to: &mut [u8]) -> io::Result<Found> {
     }
 }
 
-/// The bytes, in a buffer of its own, or in one that a ring has lent.
+/// The bytes, in a buffer owned by the inbox or lent by a ring.
 #[derive(Debug)]
 pub(crate) struct Inbox {
     bytes: Box<[u8]>,
@@ -46,7 +46,7 @@ impl Inbox {
         Inbox { bytes: vec![0; capacity].into(), lent: None, from: 0, to: 0 }
     }
 
-    /// The same bytes in a larger buffer.
+    /// Moves the bytes to a larger buffer.
     pub(crate) fn grow(&mut self, capacity: usize) {
         if capacity > self.bytes.len() {
             let mut larger = vec![0; capacity];
@@ -64,14 +64,14 @@ impl Inbox {
         }
     }
 
-    /// Takes `bytes` of a buffer in, which it keeps until [`Inbox::reclaim`]. Nothing else is
-    /// unread.
+    /// Takes `bytes` of a buffer and keeps the buffer until [`Inbox::reclaim`]. The inbox must be
+    /// empty.
     #[inline]
     pub(crate) fn lend(&mut self, buffer: RingBuffer, bytes: usize) {
         (self.lent, self.from, self.to) = (Some(buffer), 0, bytes);
     }
 
-    /// Gives the lent buffer back; what was not used of it is copied.
+    /// Returns the lent buffer; its unused bytes are copied.
     #[inline]
     pub(crate) fn reclaim(&mut self) -> Option<RingBuffer> {
         let lent = self.lent.take()?;
@@ -83,13 +83,13 @@ impl Inbox {
         Some(lent)
     }
 
-    /// Whether all was used.
+    /// Whether all bytes were used.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.from == self.to
     }
 
-    /// Forgets the first `bytes` that were not used.
+    /// Drops the first `bytes` unused bytes.
     #[inline]
     pub(crate) fn consume(&mut self, bytes: usize) {
         self.from += bytes.min(self.to - self.from);
@@ -98,12 +98,12 @@ impl Inbox {
         }
     }
 
-    /// Adds bytes that came another way, however many.
+    /// Appends bytes received in another way, however many.
     pub(crate) fn append(&mut self, from: &[u8]) {
         self.room(from.len()).copy_from_slice(from);
     }
 
-    /// Room for so many bytes that came another way; they count as read.
+    /// Room for bytes received in another way; they count as read.
     pub(crate) fn room(&mut self, bytes: usize) -> &mut [u8] {
         if self.bytes.len() - self.to < bytes {
             self.bytes.copy_within(self.from..self.to, 0);
@@ -114,13 +114,13 @@ impl Inbox {
         &mut self.bytes[self.to - bytes..self.to]
     }
 
-    /// Forgets everything.
+    /// Drops everything.
     pub(crate) fn clear(&mut self) {
         (self.from, self.to) = (0, 0);
     }
 
-    /// Reads what fits. What is left of a PDU moves to the front first, unless there is much room
-    /// behind it. Second: whether the socket may have more.
+    /// Reads as many bytes as fit. An incomplete PDU moves to the front first, unless there is much
+    /// room behind it. The second value says whether the socket may have more.
     #[inline]
     pub(crate) fn fill(&mut self, socket: &TcpStream) -> io::Result<(Found, bool)> {
         if self.from > 0 && self.bytes.len() - self.to < self.bytes.len() / 2 {

@@ -6,12 +6,12 @@
 //!    shared: is any connection broken? which controller? ──────┘
 //! ```
 //!
-//! Data of reads goes from the receive buffer to where the caller wants it, and data of writes from
-//! there into the send buffer; many PDUs come and go by one call.
+//! Data of reads goes from the receive buffer to the caller's memory, and data of writes from there
+//! into the send buffer. One call sends or receives many PDUs.
 //!
-//! Guarantees: a target that answers nonsense, or nothing, or closes a connection is a typed error
-//! after bounded time. A broken connection is made again with growing pauses, for as long as
-//! [`TargetAddress::reconnect_ns`](iolab_nvme_association::TargetAddress::reconnect_ns) says.
+//! Guarantees: a target that sends invalid answers, does not answer, or closes a connection causes
+//! a typed error after bounded time. A broken connection is reconnected with growing pauses, for up
+//! to [`TargetAddress::reconnect_ns`](iolab_nvme_association::TargetAddress::reconnect_ns).
 
 mod authenticate;
 mod guesses;

@@ -1,9 +1,9 @@
 //! NVMe over TCP, both ends of a connection.
 //!
 //! [`TcpTarget`] serves a virtual SSD to hosts: Linux, SPDK, or this project's driver. [`Tcp`] is
-//! the driver's transport to any NVMe/TCP target, without a kernel module. The bytes of both are
-//! made and read by `iolab-nvme-fabrics`; what does not depend on TCP is in
-//! `iolab-nvme-association`.
+//! the driver's transport to any NVMe/TCP target, without a kernel module. `iolab-nvme-fabrics`
+//! encodes and decodes the bytes of both; `iolab-nvme-association` contains what does not depend on
+//! TCP.
 //!
 //! Deliberately not here: TLS.
 #![forbid(unsafe_code)]

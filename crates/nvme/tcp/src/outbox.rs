@@ -1,4 +1,4 @@
-//! Bytes that wait to be sent: many PDUs leave by one call, and data leaves from where it is.
+//! Bytes that wait to be sent: one call sends many PDUs, and data is sent from where it is.
 
 use std::io;
 use std::net::TcpStream;
@@ -7,17 +7,17 @@ use std::sync::OnceLock;
 use iolab_memory::SharedBytes;
 use iolab_sockets::{Parcel, PieceList};
 
-/// Room that a buffer keeps when all was sent.
+/// Capacity that a buffer keeps after everything was sent.
 pub(crate) const KEPT_BYTES: usize = 64 << 10;
-/// Data below this is copied behind its header: naming its place would cost as much.
+/// Shorter data is copied behind its header: referring to its memory would cost as much.
 pub(crate) const LEAST_INSERT: usize = 1024;
-/// Zeroes that can be sent from one place.
+/// Zeroes that can be sent from one buffer.
 const ZERO_BYTES: usize = 1 << 20;
 
-/// So many zeroes, if they can be had without making them.
+/// This many zeroes, if the shared buffer has them.
 pub(crate) fn zeroes(bytes: usize) -> Option<SharedBytes> {
     static ZEROES: OnceLock<Option<SharedBytes>> = OnceLock::new();
-    // Pages that are never written to take no memory.
+    // Pages that are never written use no memory.
     ZEROES.get_or_init(|| SharedBytes::anonymous(ZERO_BYTES).ok()).as_ref()?.window(0, bytes)
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct Outbox {
 }
 
 impl Outbox {
-    /// Where own bytes of PDUs are appended.
+    /// The buffer to which the outbox's own bytes of PDUs are appended.
     #[inline]
     pub(crate) fn bytes(&mut self) -> &mut Vec<u8> {
         &mut self.parcel.bytes
@@ -42,12 +42,12 @@ impl Outbox {
         self.parcel.unsent()
     }
 
-    /// Forgets everything.
+    /// Drops everything.
     pub(crate) fn clear(&mut self) {
         self.parcel.clear(KEPT_BYTES);
     }
 
-    /// Sends what the socket takes, without waiting. Returns whether everything has gone.
+    /// Sends what the socket accepts, without waiting. Returns whether everything was sent.
     #[inline]
     pub(crate) fn send(&mut self, socket: &TcpStream) -> io::Result<bool> {
         self.parcel.send(socket, &mut self.list, KEPT_BYTES)

@@ -6,12 +6,12 @@
 //!                                         admin queue ▶ AdminExecutor   I/O queue ▶ IoExecutor   discovery
 //! ```
 //!
-//! Each host that connects an admin queue gets a controller of its own on the drive.
+//! Each host that connects an admin queue gets its own controller on the drive.
 //!
-//! Guarantees: whatever a host sends, it costs no more memory than [`TargetOptions`] allows, and
-//! disturbs no other host. A PDU that breaks a rule is answered with a termination request. A host
-//! that is gone, silent for longer than its keep alive timer, or never connects a queue loses its
-//! connections. Deliberately not here: TLS.
+//! Guarantees: whatever a host sends, it uses no more memory than [`TargetOptions`] allows, and
+//! disturbs no other host. A PDU that breaks a rule is answered with a termination request. The
+//! target closes the connections of a host that is gone, is silent for longer than its keep alive
+//! timer, or never connects a queue. Deliberately not here: TLS.
 
 mod admin_role;
 mod arriving;
@@ -52,7 +52,7 @@ use poller::Poller;
 use ring_poller::RingPoller;
 pub use tally::{ConnectionStatistics, Counted, HostStatistics};
 
-/// By what the threads of a target wait for sockets.
+/// How the threads of a target wait for sockets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SocketLoop {
     /// io_uring, or epoll where there is no io_uring.
@@ -65,10 +65,10 @@ pub enum SocketLoop {
 }
 
 impl SocketLoop {
-    /// How users write them.
+    /// The names that users write.
     pub const WORDS: [&'static str; 3] = ["auto", "io_uring", "epoll"];
 
-    /// What a word means.
+    /// Parses a name that users write.
     pub fn of_word(word: &str) -> Option<SocketLoop> {
         let place = SocketLoop::WORDS.iter().position(|known| *known == word)?;
         Some([SocketLoop::Auto, SocketLoop::Uring, SocketLoop::Epoll][place])
@@ -81,51 +81,52 @@ impl std::fmt::Display for SocketLoop {
     }
 }
 
-/// How hosts prove who they are, and the subsystem who it is.
+/// How hosts and the subsystem prove their identity to each other.
 #[derive(Debug, Clone, Default)]
 pub struct TargetAuthentication {
     /// Secrets of hosts by their names.
     pub of_hosts: BTreeMap<QualifiedName, HostSecrets>,
-    /// Secrets of all others; without it they are refused.
+    /// Secrets of all other hosts; without them, other hosts are refused.
     pub of_others: Option<HostSecrets>,
-    /// What it is done with.
+    /// The preferred algorithms.
     pub preferences: Preferences,
 }
 
 /// How a subsystem is served.
 #[derive(Debug, Clone)]
 pub struct TargetOptions {
-    /// Its name.
+    /// The subsystem's name.
     pub name: QualifiedName,
-    /// Hosts that may use it; empty for all.
+    /// Hosts that may use the subsystem; empty for all.
     pub hosts: Vec<QualifiedName>,
-    /// What hosts have to prove; `None` takes their word for who they are.
+    /// How hosts have to authenticate; `None` accepts hosts without authentication.
     pub authentication: Option<TargetAuthentication>,
-    /// Digests that hosts may ask for.
+    /// Digests that hosts may request.
     pub digests: Digests,
     /// Threads that serve connections; at least one.
     pub pollers: usize,
-    /// The processors that they are bound to, in turn; empty leaves it to the kernel.
+    /// The processors that the threads are bound to, in turn; empty leaves the choice to the
+    /// kernel.
     pub cpus: Vec<usize>,
-    /// How long a poller looks for more work before it sleeps; `u64::MAX` for ever.
+    /// How long a poller spins for more work before it sleeps; `u64::MAX` for ever.
     pub spin_ns: u64,
-    /// By what they wait.
+    /// How the threads wait for sockets.
     pub sockets: SocketLoop,
-    /// Answers of at least so many bytes leave without the kernel's copy, where io_uring is used
-    /// and the host is on another machine.
+    /// Answers of at least this many bytes are sent without the kernel's copy, where io_uring is
+    /// used and the host is on another machine.
     pub zero_copy_above: usize,
-    /// Open connections; further ones are closed at once.
+    /// Most open connections; further ones are closed at once.
     pub most_connections: usize,
-    /// Controllers of one host.
+    /// Most controllers of one host.
     pub most_controllers_of_host: usize,
-    /// Bytes of data that are gathered at once, of all hosts.
+    /// Most bytes of data gathered at once, of all hosts.
     pub most_gathered_bytes: usize,
-    /// What goes wrong on links.
+    /// Faults to inject on links.
     pub faults: Vec<LinkFault>,
 }
 
 impl TargetOptions {
-    /// For every host that asks.
+    /// Options that admit every host.
     pub fn new(name: QualifiedName) -> TargetOptions {
         TargetOptions {
             name,
@@ -164,12 +165,12 @@ pub struct TcpTarget {
     sockets: SocketLoop,
 }
 
-/// How often a thread that accepts looks whether it shall end, when nobody connects.
+/// How often a thread that accepts checks whether it should end, when nothing connects.
 const LOOK: Duration = Duration::from_millis(50);
 
 impl TcpTarget {
-    /// Serves `subsystem` at an address. Port 0 leaves the choice to the kernel. `clock` says when
-    /// commands are due.
+    /// Serves `subsystem` at an address. Port 0 leaves the choice to the kernel. `clock` decides
+    /// when commands are due.
     pub fn serve(
         subsystem: &Arc<Subsystem>,
         at: SocketAddr,
@@ -192,12 +193,12 @@ impl TcpTarget {
         Ok(target)
     }
 
-    /// Where it is served.
+    /// The address at which the subsystem is served.
     pub fn address(&self) -> SocketAddr {
         self.at
     }
 
-    /// By what its threads wait for sockets.
+    /// How its threads wait for sockets.
     pub fn sockets(&self) -> SocketLoop {
         self.sockets
     }
@@ -220,13 +221,13 @@ impl TcpTarget {
         let (say, said) = std::sync::mpsc::channel();
         let body = move || {
             if let Some(cpu) = cpu {
-                // Without it the poller works as well, only elsewhere.
+                // Without binding the poller works as well, only on another processor.
                 let _ = bind(cpu);
             }
             let poller = AnyPoller::new(&shared, &own);
-            // Whoever started the thread waits for that.
+            // The starting thread waits for this message.
             let _ = say.send(poller.as_ref().map(AnyPoller::sockets).map_err(|error| io::Error::from(error.kind())));
-            // The kernel fails these calls for mistakes of ours alone.
+            // These calls fail only because of bugs in this program.
             if let Ok(poller) = poller
                 && let Err(error) = poller.run()
             {
@@ -247,7 +248,7 @@ impl TcpTarget {
     }
 }
 
-/// A poller of either kind. A ring belongs to the thread that makes it.
+/// A poller of either kind. A ring belongs to the thread that creates it.
 enum AnyPoller {
     Ring(Box<RingPoller>),
     Epoll(Box<Poller>),
@@ -290,7 +291,7 @@ fn bind(cpu: usize) -> io::Result<()> {
     Ok(rustix::thread::sched_setaffinity(None, &set)?)
 }
 
-/// Hands new connections to the pollers in turn.
+/// Passes new connections to the pollers in turn.
 fn accept(listener: &TcpListener, shared: &Shared, mailboxes: &[Arc<Mailbox>], stop: &AtomicBool) {
     let mut turn = mailboxes.iter().cycle();
     while !stop.load(Ordering::Acquire) {
@@ -306,7 +307,8 @@ fn accept(listener: &TcpListener, shared: &Shared, mailboxes: &[Arc<Mailbox>], s
                 }
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => wait_for(listener),
-            // A connection that ended before it was taken, or no descriptor left: later again.
+            // The connection ended before it was accepted, or no descriptor is free: try again
+            // later.
             Err(_) => std::thread::sleep(LOOK),
         }
     }
@@ -315,7 +317,7 @@ fn accept(listener: &TcpListener, shared: &Shared, mailboxes: &[Arc<Mailbox>], s
 fn wait_for(listener: &TcpListener) {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let timeout = Timespec { tv_sec: 0, tv_nsec: LOOK.as_nanos() as i64 };
-    // Whatever it says, accepting is tried again.
+    // Accepting is retried whatever the result.
     let _ = poll(&mut [PollFd::new(listener, PollFlags::IN)], Some(&timeout));
 }
 
@@ -324,7 +326,7 @@ impl Drop for TcpTarget {
         self.stop.store(true, Ordering::Release);
         self.mailboxes.iter().for_each(|mailbox| mailbox.stop());
         for thread in self.threads.drain(..) {
-            // A thread that panicked has said so.
+            // A thread that panicked has already reported it.
             let _ = thread.join();
         }
     }

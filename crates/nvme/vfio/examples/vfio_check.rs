@@ -1,8 +1,8 @@
 //! Tries this crate on a real NVMe controller: `vfio_check bind|restore|device|hold ADDRESS`.
 //!
-//! `device` makes an admin queue by hand and shows that registers, DMA, the IOMMU's protection,
-//! interrupts and reset work; `hold` has the controller at work until somebody kills it. The
-//! controller loses its state, its media are not touched. `ci/suites/vfio_guest` runs it in a
+//! `device` builds an admin queue itself and shows that registers, DMA, the IOMMU's protection,
+//! interrupts and reset work. `hold` keeps the controller busy until the process is killed. The
+//! controller loses its state; its media are not changed. `ci/suites/vfio_guest` runs it in a
 //! guest.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
 
@@ -24,7 +24,7 @@ use iolab_vfio::{PciAddress, Sysfs, VfioDevice, VfioError};
 
 type Outcome = Result<(), Box<dyn Error>>;
 
-/// Entries of each ring: few, so that they wrap.
+/// Entries of each ring: few, so that the rings wrap around.
 const ENTRIES: u16 = 4;
 const PAGE: usize = 4096;
 
@@ -93,7 +93,7 @@ fn check_device(address: PciAddress) -> Outcome {
     expect(queue.identify(&device, buffer.address)?, "after the reset it identifies itself, with interrupts")
 }
 
-/// Lets the controller write to memory of this process for as long as the process lives.
+/// Lets the controller write to memory of this process until the process ends.
 fn hold(address: PciAddress) -> Outcome {
     let mut device = VfioDevice::open(address)?;
     let interrupt = device.interrupt(0)?;
@@ -123,7 +123,7 @@ fn check_dma(device: &mut VfioDevice, queue: &mut AdminQueue) -> Outcome {
     expect(around == [0xa5; 2], "the bytes around are untouched")?;
     device.unmap(buffer.address)?;
     buffer.memory.fill(0, buffer.memory.len(), 0xa5);
-    // Some devices report the fault, some report success: what counts is the memory.
+    // Some devices report the fault, some report success: only the memory is checked.
     queue.identify(device, buffer.address + PAGE as u64)?;
     let mut first = [0; PAGE];
     buffer.memory.read(PAGE, &mut first);
@@ -166,7 +166,7 @@ struct AdminQueue {
     submissions: DmaBuffer,
     completions: DmaBuffer,
     interrupt: Interrupt,
-    /// Commands so far: positions and phases follow from it.
+    /// Number of commands so far; positions and phases follow from it.
     count: u32,
     stride: u32,
 }
@@ -187,7 +187,7 @@ impl AdminQueue {
         Ok(AdminQueue { submissions, completions, interrupt, count: 0, stride })
     }
 
-    /// Lets the controller describe itself at a bus address; whether it succeeded.
+    /// Lets the controller write its identification to a bus address; returns whether it succeeded.
     fn identify(&mut self, device: &VfioDevice, address: u64) -> Result<bool, Box<dyn Error>> {
         let slot = (self.count % u32::from(ENTRIES)) as usize;
         let phase = (self.count / u32::from(ENTRIES)).is_multiple_of(2);

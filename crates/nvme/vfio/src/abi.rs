@@ -1,7 +1,7 @@
 //! The numbers and structures of `linux/vfio.h`, as words.
 //!
-//! Every structure of that interface opens with its own size, `argsz`, and consists of 32-bit words
-//! and of pairs of them, so that one function can make all the calls. Nothing is called here.
+//! Every structure of that interface begins with its own size, `argsz`, and consists of 32-bit
+//! words and pairs of them, so one function can make all the calls. This module makes no calls.
 //!
 //! ```text
 //!   word      0      1      2           3           4           5          6           7
@@ -17,7 +17,7 @@
 
 use std::mem::size_of;
 
-/// `_IO(';', 100 + position)`: the requests carry no size, the structures do.
+/// `_IO(';', 100 + position)`: the request numbers contain no size, the structures do.
 const fn request(position: u32) -> u32 {
     (b';' as u32) << 8 | (100 + position)
 }
@@ -39,8 +39,7 @@ pub(crate) const IOMMU_UNMAP_DMA: u32 = request(14);
 
 /// The only version of the interface.
 pub(crate) const API_VERSION: i32 = 0;
-/// The IOMMU model of x86 and Arm, in its second version: mappings are removed exactly as they were
-/// made.
+/// The IOMMU model of x86 and Arm, version 2: a mapping can only be removed exactly as it was made.
 pub(crate) const TYPE1V2_IOMMU: u32 = 3;
 
 pub(crate) const GROUP_VIABLE: u32 = 1 << 0;
@@ -53,18 +52,18 @@ pub(crate) const BAR0_REGION: u32 = 0;
 pub(crate) const CONFIG_REGION: u32 = 7;
 pub(crate) const MSIX_IRQ: u32 = 2;
 
-/// Capabilities of a region's description.
+/// Capabilities in the description of a region.
 pub(crate) const REGION_CAP_SPARSE_MMAP: u16 = 1;
-/// Capability of the IOMMU's description: which bus addresses it translates.
+/// Capability in the description of the IOMMU: the bus addresses that it translates.
 pub(crate) const IOMMU_CAP_IOVA_RANGES: u16 = 1;
 
-/// `VFIO_DMA_MAP_FLAG_READ` and `_WRITE`: what the device may do.
+/// `VFIO_DMA_MAP_FLAG_READ` and `_WRITE`: the allowed accesses of the device.
 const MAP_READ: u32 = 1 << 0;
 const MAP_WRITE: u32 = 1 << 1;
 /// `VFIO_IRQ_SET_DATA_EVENTFD | VFIO_IRQ_SET_ACTION_TRIGGER`.
 const SET_EVENTS: u32 = 1 << 2 | 1 << 5;
 
-/// Bytes that `words` words have.
+/// Bytes of `words` words.
 pub(crate) const fn bytes_of(words: usize) -> u32 {
     (words * size_of::<u32>()) as u32
 }
@@ -79,7 +78,7 @@ fn halves(value: u64) -> [u32; 2] {
     [value as u32, (value >> 32) as u32]
 }
 
-/// The question for a structure of `words` words about number `index`.
+/// The request for a structure of `words` words about number `index`.
 pub(crate) fn question(words: usize, index: u32) -> Vec<u32> {
     let mut question = vec![0; words.max(3)];
     question[0] = bytes_of(question.len());
@@ -92,7 +91,7 @@ pub(crate) const REGION_INFO_WORDS: usize = 8;
 pub(crate) const IRQ_INFO_WORDS: usize = 4;
 pub(crate) const IOMMU_INFO_WORDS: usize = 6;
 
-/// The order to let the device reach `bytes` from `memory` at `bus_address`.
+/// The request to map `bytes` from `memory` at `bus_address` for the device.
 pub(crate) fn map_dma(memory: u64, bus_address: u64, bytes: u64, device_may_write: bool) -> Vec<u32> {
     let flags = if device_may_write { MAP_READ | MAP_WRITE } else { MAP_READ };
     let mut order = vec![bytes_of(8), flags];
@@ -102,8 +101,7 @@ pub(crate) fn map_dma(memory: u64, bus_address: u64, bytes: u64, device_may_writ
     order
 }
 
-/// The order to take that back. The kernel answers with the bytes it has removed, in place of the
-/// size.
+/// The request to unmap them. The kernel replaces the size by the number of bytes it has removed.
 pub(crate) fn unmap_dma(bus_address: u64, bytes: u64) -> Vec<u32> {
     let mut order = vec![bytes_of(6), 0];
     for value in [bus_address, bytes] {
@@ -112,7 +110,7 @@ pub(crate) fn unmap_dma(bus_address: u64, bytes: u64) -> Vec<u32> {
     order
 }
 
-/// The order to signal one event for each vector from `start`; a vector without an event has -1.
+/// The request to signal one event for each vector from `start`; a vector without an event has -1.
 pub(crate) fn set_events(start: u32, events: &[i32]) -> Vec<u32> {
     let count = events.len() as u32;
     let mut order = vec![bytes_of(5 + events.len()), SET_EVENTS, MSIX_IRQ, start, count];
@@ -147,7 +145,7 @@ mod tests {
         }
     }
 
-    /// The bytes that the kernel sees.
+    /// The bytes passed to the kernel.
     fn bytes(words: &[u32]) -> Vec<u8> {
         words.iter().flat_map(|word| word.to_ne_bytes()).collect()
     }

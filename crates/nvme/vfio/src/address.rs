@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// Where a PCI function is, as `lspci` and sysfs write it.
+/// The address of a PCI function, in the notation of `lspci` and sysfs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PciAddress {
     domain: u32,
@@ -12,7 +12,7 @@ pub struct PciAddress {
     function: u8,
 }
 
-/// A text that is no address of a PCI function.
+/// A text that is not the address of a PCI function.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a PCI address: write it as in 0000:01:00.0 (lspci -D shows them)")]
 pub struct AddressError(String);
@@ -20,7 +20,7 @@ pub struct AddressError(String);
 impl FromStr for PciAddress {
     type Err = AddressError;
 
-    /// Reads `dddd:bb:dd.f`; the domain may be left out when it is 0.
+    /// Parses `dddd:bb:dd.f`; the domain may be omitted if it is 0.
     fn from_str(text: &str) -> Result<PciAddress, AddressError> {
         parse(text).ok_or_else(|| AddressError(text.to_owned()))
     }

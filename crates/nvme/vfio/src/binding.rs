@@ -1,8 +1,9 @@
-//! Binding a function to `vfio-pci`, and giving it back to its kernel driver.
+//! Binds a function to `vfio-pci`, and returns it to its kernel driver.
 //!
-//! Both go through `driver_override`, so that no other device of the same kind changes its driver.
-//! A function whose block devices are in use is refused. The caller says what is in use, because it
-//! knows mounts and the like. When a step fails, the function is given back to the driver it had.
+//! Both use `driver_override`, so that no other device of the same kind changes its driver. A
+//! function whose block devices are in use is refused. The caller determines what is in use,
+//! because it knows about mounts and similar uses. If a step fails, the function is returned to its
+//! previous driver.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -20,11 +21,11 @@ const VFIO_DRIVER: &str = "vfio-pci";
 /// A function that is bound to `vfio-pci`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bound {
-    /// The driver it had before; `Some("vfio-pci")` when nothing had to be done.
+    /// The previous driver; `Some("vfio-pci")` if nothing had to be done.
     pub previous: Option<String>,
 }
 
-/// Why a function stays with its driver.
+/// Why the driver of a function was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
     /// It cannot be inspected.
@@ -35,23 +36,23 @@ pub enum BindError {
     InUse {
         /// The function.
         address: PciAddress,
-        /// A sentence for each use.
+        /// One sentence for each use.
         reasons: Vec<String>,
     },
-    /// A process drives it. Unbinding would wait for that process to end.
+    /// A process uses it. Unbinding would wait for that process to end.
     #[error("{address} is used by a process: end it first (find it with fuser -v {})", group.display())]
     Driven {
         /// The function.
         address: PciAddress,
-        /// The group's file, which the process has open.
+        /// The group's file that the process has open.
         group: PathBuf,
     },
-    /// Only root may do it.
+    /// This needs root.
     #[error("changing the driver of {address} needs root; run as root:\n{commands}")]
     NotPermitted {
         /// The function.
         address: PciAddress,
-        /// Commands of a shell that do it, a line for each.
+        /// Shell commands that do it, one on each line.
         commands: String,
     },
     /// `vfio-pci` is missing or does not accept it.
@@ -70,7 +71,7 @@ pub enum BindError {
     },
 }
 
-/// Writes attributes of sysfs. Tests simulate the kernel's side.
+/// Writes sysfs attributes. Tests simulate the kernel's side.
 trait Attributes {
     fn set(&self, attribute: &Path, value: &str) -> io::Result<()>;
 }
@@ -79,14 +80,14 @@ struct KernelAttributes;
 
 impl Attributes for KernelAttributes {
     fn set(&self, attribute: &Path, value: &str) -> io::Result<()> {
-        // Not `fs::write`: it would create a file where there is no such attribute.
+        // Not `fs::write`, which would create a file if the attribute does not exist.
         io::Write::write_all(&mut fs::OpenOptions::new().write(true).open(attribute)?, value.as_bytes())
     }
 }
 
 impl Sysfs {
-    /// Binds a function to `vfio-pci`. `in_use` names the reasons why a block device (by its kernel
-    /// name) must not vanish; with `force` they do not count.
+    /// Binds a function to `vfio-pci`. `in_use` returns why a block device, given by its kernel
+    /// name, must not disappear; `force` ignores these reasons.
     pub fn bind(
         &self,
         address: PciAddress,
@@ -96,14 +97,14 @@ impl Sysfs {
         DriverChange { sysfs: self, attributes: &KernelAttributes, address }.bind(in_use, force)
     }
 
-    /// Gives a function back to the driver that the kernel chooses for it, and returns that
-    /// driver's name.
+    /// Returns a function to the driver that the kernel chooses for it, and returns that driver's
+    /// name.
     pub fn restore(&self, address: PciAddress) -> Result<Option<String>, BindError> {
         DriverChange { sysfs: self, attributes: &KernelAttributes, address }.restore()
     }
 
-    /// The commands by which root binds a function to a driver; `None`: to the one that the kernel
-    /// chooses.
+    /// The commands with which root binds a function to a driver; with `None` to the one that the
+    /// kernel chooses.
     pub fn commands(&self, address: PciAddress, driver: Option<&str>) -> String {
         let folder = self.folder(address);
         let mut text = String::new();
@@ -117,7 +118,7 @@ impl Sysfs {
             (&address.to_string(), probe),
         ];
         for (value, attribute) in steps {
-            // A string takes whatever is written to it.
+            // A string accepts all data written to it.
             let _ = writeln!(text, "  echo '{value}' > {}", attribute.display());
         }
         text
@@ -171,7 +172,7 @@ impl DriverChange<'_> {
     /// Sets the driver override, unbinds the function, and lets the kernel probe again.
     fn move_to(&self, driver: Option<&str>) -> Result<(), BindError> {
         let folder = self.sysfs.folder(self.address);
-        // An empty line takes the override away.
+        // An empty line removes the override.
         let mut steps = vec![(folder.join("driver_override"), format!("{}\n", driver.unwrap_or("")))];
         if self.driver().is_some() {
             steps.push((folder.join("driver/unbind"), self.address.to_string()));
@@ -193,7 +194,7 @@ impl DriverChange<'_> {
     }
 }
 
-/// Whether a process has a group open. The kernel lets only one.
+/// Whether a process has a group open. The kernel allows only one.
 fn is_open(group: &Path) -> bool {
     matches!(open_device_file(group), Err(VfioError::System { source, .. }) if is(&source, Errno::BUSY))
 }
@@ -208,7 +209,7 @@ mod tests {
 
     const ADDRESS: &str = "0000:00:04.0";
 
-    /// A kernel that has the drivers of the tree: `nvme` takes what has no override.
+    /// A kernel with the drivers of the tree: `nvme` binds functions without an override.
     struct Kernel<'a> {
         tree: &'a Tree,
         written: RefCell<Vec<String>>,

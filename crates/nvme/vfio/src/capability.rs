@@ -1,4 +1,4 @@
-//! Capability chains: what the kernel appends to a description, each part with the offset of the
+//! Capability chains: parts appended to a description by the kernel, each with the offset of the
 //! next.
 //!
 //! ```text
@@ -6,7 +6,7 @@
 //!        │ id  │ version│ next  │ what the capability says … │
 //! ```
 //!
-//! The chain is checked: it ends where it leaves its structure or goes back.
+//! The chain is checked: it ends where an offset leaves the structure or goes backwards.
 
 /// The capabilities of a description.
 pub(crate) struct Capabilities {
@@ -21,7 +21,7 @@ impl Capabilities {
         Capabilities { bytes: words.iter().flat_map(|word| word.to_ne_bytes()).collect(), first }
     }
 
-    /// What follows the header of the capability `id`, to the end of the structure.
+    /// The bytes after the header of the capability `id`, to the end of the structure.
     fn body(&self, id: u16) -> Option<&[u8]> {
         let mut at = self.first as usize;
         while at != 0 {
@@ -39,7 +39,7 @@ impl Capabilities {
     }
 
     /// A capability that is a list: a count, a reserved word, then pairs of 64-bit numbers. `None`
-    /// where it is absent or shorter than it says.
+    /// if it is absent or shorter than its count.
     pub(crate) fn pairs(&self, id: u16) -> Option<Vec<(u64, u64)>> {
         let body = self.body(id)?;
         let count = u32::from_ne_bytes(body.get(..4)?.try_into().ok()?) as usize;

@@ -1,5 +1,5 @@
-//! The configuration space of a function (PCI Local Bus Specification 3.0, section 6.1), through
-//! VFIO, which keeps what a driver must not change.
+//! The configuration space of a function (PCI Local Bus Specification 3.0, section 6.1), accessed
+//! through VFIO, which protects the fields that a driver must not change.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -8,13 +8,13 @@ use std::sync::Arc;
 const COMMAND: u64 = 0x04;
 const COMMAND_MEMORY: u16 = 1 << 1;
 const COMMAND_BUS_MASTER: u16 = 1 << 2;
-/// No interrupts by wire: they come as messages.
+/// Disables wired interrupts: messages are used instead.
 const COMMAND_NO_WIRE_INTERRUPT: u16 = 1 << 10;
 
 #[derive(Debug)]
 pub(crate) struct ConfigSpace {
     device: Arc<OwnedFd>,
-    /// Where the region starts in the device's file.
+    /// Offset of the region in the device's file.
     start: u64,
 }
 
@@ -23,13 +23,13 @@ impl ConfigSpace {
         ConfigSpace { device, start }
     }
 
-    /// Lets the function answer to its registers and reach memory.
+    /// Enables the function's registers and its DMA.
     pub(crate) fn enable(&self) -> io::Result<()> {
         let command = self.read_u16(COMMAND)?;
         self.write_u16(COMMAND, command | COMMAND_MEMORY | COMMAND_BUS_MASTER | COMMAND_NO_WIRE_INTERRUPT)
     }
 
-    /// Keeps the function from reaching memory.
+    /// Disables the function's DMA.
     pub(crate) fn stop_dma(&self) -> io::Result<()> {
         let command = self.read_u16(COMMAND)?;
         self.write_u16(COMMAND, command & !COMMAND_BUS_MASTER)

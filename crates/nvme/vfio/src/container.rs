@@ -1,6 +1,6 @@
 //! A container: the IOMMU domain of a group, and the memory that its devices may access.
 //!
-//! Mapped memory stays alive and pinned, because the container holds a window of it.
+//! The container holds a window of mapped memory, so it stays alive and pinned.
 
 use std::collections::BTreeMap;
 use std::ffi::CString;
@@ -18,12 +18,12 @@ use crate::capability::Capabilities;
 use crate::group::{Group, is, open_device_file};
 use crate::{IovaRange, IovaSpace, PciAddress, VfioError, system_call};
 
-/// What the kernel says about a device's IOMMU.
+/// The kernel's description of a device's IOMMU.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IommuFacts {
     /// The bus addresses that it translates.
     pub ranges: Vec<IovaRange>,
-    /// Bytes of its smallest page.
+    /// Its smallest page, in bytes.
     pub page_bytes: u64,
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Container {
 }
 
 impl Container {
-    /// A new container around a group.
+    /// Creates a container with a group.
     pub(crate) fn around(group: &Group) -> Result<Container, VfioError> {
         let file = open_device_file(Path::new("/dev/vfio/vfio"))?;
         let version =
@@ -55,7 +55,7 @@ impl Container {
         Ok(Container { file, facts, space, mapped: BTreeMap::new() })
     }
 
-    /// Opens a function of the group, which is in this container.
+    /// Opens a function of the group in this container.
     pub(crate) fn open_function(&self, group: &Group, address: PciAddress) -> Result<OwnedFd, VfioError> {
         let name = CString::new(address.to_string()).map_err(|error| VfioError::Unsupported(error.to_string()))?;
         system_call::device_of_group(group, &name).map_err(VfioError::system(format!("opening {address}")))
@@ -113,8 +113,7 @@ impl DmaMapper for Container {
 
     fn allocate(&mut self, bytes: usize) -> Result<DmaBuffer, MapError> {
         let bytes = bytes.max(1).next_multiple_of(self.facts.page_bytes as usize);
-        // Shared, so that it is the same memory for the device and for a process that was forked
-        // after this.
+        // Shared, so that the device and a process forked later still use the same memory.
         let memory = SharedBytes::memfd("iolab-dma", bytes)
             .map_err(|source| MapError::System { what: format!("{bytes} bytes of memory for a device"), source })?;
         let address = self.map(&memory)?;
@@ -132,7 +131,7 @@ fn iommu_refused(source: io::Error) -> VfioError {
     VfioError::System { what: what.to_owned(), source }
 }
 
-/// Asks twice: the first answer has the length of the whole answer.
+/// Calls twice: the first answer contains the full length.
 fn iommu_facts(container: &File) -> Result<IommuFacts, VfioError> {
     let mut words = abi::IOMMU_INFO_WORDS;
     for _ in 0..2 {
@@ -151,13 +150,13 @@ fn parse_iommu_info(answer: &[u32]) -> IommuFacts {
     const HAS_PAGE_SIZES: u32 = 1 << 0;
     const HAS_CAPABILITIES: u32 = 1 << 1;
     const PAGE: u64 = 4096;
-    /// What every IOMMU of the supported platforms translates, for kernels that do not say (before
-    /// 5.4): 39 bits without the interrupt window of x86.
+    /// Addresses that every IOMMU of the supported platforms translates, for kernels that do not
+    /// report them (before 5.4): 39 bits without the interrupt window of x86.
     const USUAL: [IovaRange; 2] =
         [IovaRange { first: 0, last: 0xfedf_ffff }, IovaRange { first: 0xfef0_0000, last: (1 << 39) - 1 }];
     let sizes = if answer[1] & HAS_PAGE_SIZES != 0 { abi::wide(answer, 2) } else { PAGE };
-    // The lowest bit is the smallest page. Pages of less than the processor's cannot be pinned one
-    // by one.
+    // The lowest bit is the smallest page. Pages smaller than the processor's cannot be pinned
+    // individually.
     let page_bytes = (1u64 << sizes.trailing_zeros().min(30)).max(PAGE);
     let first = if answer[1] & HAS_CAPABILITIES != 0 { answer[4] } else { 0 };
     let reported = Capabilities::of(answer, first).pairs(IOMMU_CAP_IOVA_RANGES);

@@ -16,10 +16,10 @@ use crate::interrupts::Interrupts;
 use crate::registers::{Region, Registers};
 use crate::{PciAddress, Sysfs, VfioError, system_call};
 
-/// An open function. Dropping it stops its DMA and gives the group back; the kernel does the same
-/// when the process ends.
+/// An open function. Dropping it stops its DMA and closes the group; the kernel does the same when
+/// the process ends.
 ///
-/// A window from [`PciFunction::mapped_registers`] keeps the function open for as long as it lives.
+/// A window from [`PciFunction::mapped_registers`] keeps the function open while it lives.
 #[derive(Debug)]
 pub struct VfioDevice {
     address: PciAddress,
@@ -27,7 +27,7 @@ pub struct VfioDevice {
     config: ConfigSpace,
     interrupts: Interrupts,
     can_reset: bool,
-    // In this order: the device is closed before what its DMA goes through.
+    // Dropped in this order: the device is closed before the objects that its DMA uses.
     device: Arc<OwnedFd>,
     container: Container,
     _group: Group,
@@ -53,12 +53,12 @@ impl VfioDevice {
         Ok(VfioDevice { address, registers, config, interrupts, can_reset, device, container, _group: group })
     }
 
-    /// Where the function is.
+    /// The address of the function.
     pub fn address(&self) -> PciAddress {
         self.address
     }
 
-    /// What its IOMMU can do.
+    /// The capabilities of its IOMMU.
     pub fn iommu(&self) -> &IommuFacts {
         self.container.facts()
     }
@@ -69,7 +69,7 @@ fn ask(device: impl AsFd, request: u32, words: &mut [u32], address: PciAddress) 
     answer.map(|_| ()).map_err(VfioError::system(format!("what {address} is")))
 }
 
-/// Asks twice where the first answer says that there are capabilities behind it.
+/// Calls twice if the first answer says that capabilities follow.
 fn region(device: &Arc<OwnedFd>, index: u32, address: PciAddress) -> Result<Region, VfioError> {
     let mut answer = abi::question(abi::REGION_INFO_WORDS, index);
     ask(device, abi::DEVICE_GET_REGION_INFO, &mut answer, address)?;
@@ -97,8 +97,7 @@ impl PciFunction for VfioDevice {
         self.registers.write_u32(offset, value);
     }
 
-    /// To the end of the part that can be mapped: the MSI-X table may lie behind it in the same
-    /// BAR.
+    /// Up to the end of the mappable part: the MSI-X table may follow it in the same BAR.
     fn mapped_registers(&self, offset: u32) -> Option<SharedBytes> {
         self.registers.window(offset, 4)
     }

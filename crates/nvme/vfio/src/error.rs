@@ -1,12 +1,11 @@
-//! Why a device cannot be used through VFIO. Every message says what is wrong and what to do about
-//! it.
+//! Why a device cannot be used through VFIO. Every message says what is wrong and how to fix it.
 
 use std::io;
 use std::path::PathBuf;
 
 use crate::PciAddress;
 
-/// A device could not be opened.
+/// Why a device could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum VfioError {
     /// No such function.
@@ -29,7 +28,7 @@ pub enum VfioError {
     /// The kernel does not support VFIO.
     #[error("{}: the kernel has no VFIO: run modprobe vfio-pci", .0.display())]
     NoVfio(PathBuf),
-    /// Others in the group still have drivers that do DMA.
+    /// Other functions of the group still have drivers that do DMA.
     #[error(
         "the IOMMU cannot separate {address} from the other functions of its group {group}, which are still in use: \
         {}; bind them to vfio-pci as well, or unbind them",
@@ -51,7 +50,7 @@ pub enum VfioError {
         /// Its group.
         group: u32,
     },
-    /// The kernel or the device lacks something that is needed.
+    /// The kernel or the device lacks a required feature.
     #[error("{0}")]
     Unsupported(String),
     /// The system refused.
@@ -70,7 +69,7 @@ fn named(others: &[(PciAddress, String)]) -> String {
 }
 
 impl VfioError {
-    /// For `map_err`: the system refused to do `what`.
+    /// For `map_err`: the system refused the action `what`.
     pub(crate) fn system(what: impl Into<String>) -> impl FnOnce(io::Error) -> VfioError {
         let what = what.into();
         move |source| VfioError::System { what, source }

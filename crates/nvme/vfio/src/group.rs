@@ -1,5 +1,5 @@
-//! An IOMMU group: functions that the IOMMU cannot distinguish. One process at a time opens them,
-//! together.
+//! An IOMMU group: functions that the IOMMU cannot distinguish. Only one process at a time can open
+//! them, all together.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -39,7 +39,7 @@ impl Group {
         Ok(group)
     }
 
-    /// Puts the group into a container, whose mappings then hold for its functions.
+    /// Adds the group to a container, whose mappings then apply to its functions.
     pub(crate) fn join(&self, container: &File) -> Result<(), VfioError> {
         system_call::set_container(self, container)
             .map_err(VfioError::system(format!("putting IOMMU group {} into a container", self.number)))
@@ -57,7 +57,7 @@ pub(crate) fn group_file(number: u32) -> PathBuf {
     PathBuf::from(format!("/dev/vfio/{number}"))
 }
 
-/// Opens one of VFIO's files, with advice where it is absent or not permitted.
+/// Opens one of VFIO's files, with advice in the error if it is missing or not permitted.
 pub(crate) fn open_device_file(path: &Path) -> Result<File, VfioError> {
     OpenOptions::new().read(true).write(true).open(path).map_err(|source| match source.kind() {
         io::ErrorKind::NotFound => VfioError::NoVfio(path.to_owned()),

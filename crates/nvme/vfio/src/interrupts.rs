@@ -1,8 +1,8 @@
-//! MSI-X vectors as events.
+//! MSI-X vectors as eventfds.
 //!
-//! Kernels before 6.5 allocate a function's vectors once, with the first one. So all vectors that
-//! may ever be needed are allocated then, without events, and each gets its event when it is
-//! requested. No signal of the device is lost.
+//! Kernels before 6.5 allocate a function's vectors only once, when the first one is enabled. All
+//! vectors that may ever be needed are therefore allocated then, without events, and each gets its
+//! event when it is requested. No signal of the device is lost.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -13,7 +13,7 @@ use iolab_pci_device::{Interrupt, PciError};
 use crate::abi::{self, DEVICE_SET_IRQS};
 use crate::system_call;
 
-/// More than a controller has queues here. Some functions have thousands of vectors.
+/// More than the queues of a controller here. Some functions have thousands of vectors.
 const MOST_VECTORS: u16 = 256;
 /// A vector without an event.
 const NO_EVENT: i32 = -1;
@@ -22,7 +22,7 @@ const NO_EVENT: i32 = -1;
 pub(crate) struct Interrupts {
     /// How many vectors the function has.
     available: u16,
-    /// How many the kernel has given it; 0 before the first was wanted.
+    /// How many the kernel has allocated; 0 before the first request.
     taken: u16,
     events: BTreeMap<u16, Interrupt>,
 }
@@ -52,10 +52,10 @@ impl Interrupts {
     }
 }
 
-/// Takes `wanted` vectors, or as many as the kernel has, and says how many.
+/// Allocates `wanted` vectors, or as many as the kernel has, and returns their number.
 fn take_vectors(device: impl AsFd, wanted: u16) -> io::Result<u16> {
     let mut order = abi::set_events(0, &vec![NO_EVENT; usize::from(wanted)]);
-    // A positive answer is a refusal that says how many there would be.
+    // A positive answer is a refusal with the number of available vectors.
     match system_call::with_words(&device, DEVICE_SET_IRQS, &mut order)? {
         0 => Ok(wanted),
         fewer => match u16::try_from(fewer) {

@@ -1,16 +1,16 @@
 //! Bus addresses (IOVAs): which ones the IOMMU translates, and which are in use.
 //!
-//! Addresses come only from the ranges that the kernel reports, so an IOMMU of 39 bits works as
-//! well as one of 48, and windows that the platform reserves (the interrupt window of x86) are
-//! never allocated. The lowest addresses are left out, because devices take zero for "none". A page
-//! stays free behind each allocation, so that a device that overruns a buffer causes a fault
-//! instead of writing into the next one.
+//! Addresses come only from the ranges that the kernel reports. An IOMMU of 39 bits therefore works
+//! as well as one of 48, and windows reserved by the platform (the interrupt window of x86) are
+//! never allocated. The lowest addresses are omitted, because devices take zero for "none". A page
+//! stays free after each allocation, so that a device that overruns a buffer causes a fault instead
+//! of writing into the next one.
 
 use std::collections::BTreeMap;
 
 /// Addresses below this are never allocated.
 const FLOOR: u64 = 1 << 20;
-/// Memory is aligned to its size, up to this, where the IOMMU may have a page of that size.
+/// Memory is aligned to its size, up to this limit, in case the IOMMU has a page of that size.
 const LARGEST_ALIGNMENT: u64 = 2 << 20;
 
 /// Bus addresses from `first` to `last`, both included.
@@ -33,8 +33,8 @@ pub struct IovaSpace {
 }
 
 impl IovaSpace {
-    /// The space that consists of `ranges` (in any order; they may overlap), in pages of
-    /// `page_bytes`, a power of two.
+    /// The space of `ranges` (in any order; they may overlap), in pages of `page_bytes`, a power of
+    /// two.
     pub fn new(ranges: &[IovaRange], page_bytes: u64) -> IovaSpace {
         assert!(page_bytes.is_power_of_two(), "pages of {page_bytes} bytes");
         let mut space = IovaSpace { page_bytes, free: BTreeMap::new(), taken: BTreeMap::new() };
@@ -64,7 +64,7 @@ impl IovaSpace {
         (first <= last).then_some(IovaRange { first, last })
     }
 
-    /// Removes `window` from the free ranges for ever.
+    /// Permanently removes `window` from the free ranges.
     pub fn reserve(&mut self, window: IovaRange) {
         let touched: Vec<(u64, u64)> = self.free.range(..=window.last).map(|(first, last)| (*first, *last)).collect();
         for (first, last) in touched.into_iter().filter(|(_, last)| *last >= window.first) {
@@ -84,7 +84,8 @@ impl IovaSpace {
         }
     }
 
-    /// Addresses for `bytes` of memory, rounded up to pages; `None` where no gap is large enough.
+    /// Allocates addresses for `bytes` of memory, rounded up to pages; `None` if no gap is large
+    /// enough.
     pub fn allocate(&mut self, bytes: u64) -> Option<u64> {
         let bytes = bytes.max(1).checked_next_multiple_of(self.page_bytes)?;
         let with_guard = bytes.checked_add(self.page_bytes)?;
@@ -123,7 +124,7 @@ impl IovaSpace {
         true
     }
 
-    /// The last address that can be given out, or has been; 0 where the space is empty.
+    /// The last address that can be or was allocated; 0 if the space is empty.
     pub fn last_address(&self) -> u64 {
         let free = self.free.values().next_back().copied().unwrap_or(0);
         free.max(self.taken.values().next_back().copied().unwrap_or(0))
@@ -141,7 +142,7 @@ mod tests {
         IovaRange { first, last }
     }
 
-    /// The ranges of an x86 IOMMU: all of `bits` bits but the interrupt window.
+    /// The ranges of an x86 IOMMU: all of `bits` bits except the interrupt window.
     fn x86(bits: u32) -> Vec<IovaRange> {
         vec![range(0, 0xfedf_ffff), range(0xfef0_0000, (1 << bits) - 1)]
     }

@@ -1,4 +1,4 @@
-//! The registers of a BAR: mapped where the kernel allows it, by calls elsewhere.
+//! The registers of a BAR: mapped where the kernel allows it, accessed by calls elsewhere.
 //!
 //! A BAR that also holds the MSI-X table may be mapped only around it; the kernel then lists the
 //! parts (`VFIO_REGION_INFO_CAP_SPARSE_MMAP`).
@@ -13,11 +13,11 @@ use iolab_memory::{MappingAccess, SharedBytes};
 use crate::abi::{self, REGION_CAP_SPARSE_MMAP, REGION_MAPPABLE};
 use crate::capability::Capabilities;
 
-/// What a read answers when there is nothing to read, as on the bus.
+/// The result of a read without a device, as on the bus.
 const NOTHING: u32 = u32::MAX;
 const PAGE: u64 = 4096;
 
-/// Where a region lies in the device's file, and which parts of it may be mapped.
+/// Where a region is in the device's file, and which parts of it can be mapped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Region {
     pub(crate) start: u64,
@@ -27,7 +27,7 @@ pub(crate) struct Region {
 }
 
 impl Region {
-    /// Reads the kernel's answer to `VFIO_DEVICE_GET_REGION_INFO`.
+    /// Decodes the kernel's answer to `VFIO_DEVICE_GET_REGION_INFO`.
     pub(crate) fn parse(answer: &[u32]) -> Region {
         let (bytes, start) = (abi::wide(answer, 4), abi::wide(answer, 6));
         let areas = Capabilities::of(answer, answer[3]).pairs(REGION_CAP_SPARSE_MMAP).unwrap_or(vec![(0, bytes)]);
@@ -49,7 +49,7 @@ pub(crate) struct Registers {
 }
 
 impl Registers {
-    /// Maps what can be mapped. A part that cannot is reached by calls.
+    /// Maps the parts that can be mapped. Other parts are accessed by calls.
     pub(crate) fn of(device: Arc<OwnedFd>, region: Region) -> io::Result<Registers> {
         let mut mapped = Vec::new();
         for &(offset, bytes) in &region.mappable {
@@ -86,13 +86,13 @@ impl Registers {
         if let Some(memory) = self.window(offset, 4) {
             memory.store_u32(0, value, Ordering::Release);
         } else if let Some(place) = self.place(offset) {
-            // A write that does not arrive is what the bus does with it too: the driver sees it in
-            // what it reads next.
+            // A write that does not arrive is silently lost, as on the bus. The driver notices it
+            // in its next read.
             let _ = rustix::io::pwrite(self.device.as_fd(), &value.to_le_bytes(), place);
         }
     }
 
-    /// Where a register lies in the device's file, if it is one.
+    /// Offset of a register in the device's file, if the register exists.
     fn place(&self, offset: u32) -> Option<u64> {
         (u64::from(offset) + 4 <= self.region.bytes).then_some(self.region.start + u64::from(offset))
     }
@@ -102,7 +102,7 @@ impl Registers {
 mod tests {
     use super::*;
 
-    /// A region of four pages at 1 MiB, mappable but for its third page where `sparse`.
+    /// A region of four pages at 1 MiB, mappable except for its third page if `sparse`.
     fn answer(sparse: bool) -> Vec<u32> {
         let mut words = vec![0, 7, 0, 0, 0x4000, 0, 0x10_0000, 0];
         if sparse {

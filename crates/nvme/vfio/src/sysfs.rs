@@ -1,4 +1,4 @@
-//! PCI functions as sysfs shows them: what they are, whose they are, what stands on them. It only
+//! PCI functions in sysfs: their identity, their drivers, and their block devices. This module only
 //! reads; `crate::binding` writes.
 
 use std::fs;
@@ -6,24 +6,24 @@ use std::path::{Path, PathBuf};
 
 use crate::{PciAddress, VfioError};
 
-/// Drivers that leave a device's DMA alone, so that the others of its group may be used
+/// Drivers that do no DMA with a device, so that the others of its group may be used
 /// (`driver_managed_dma` in the kernel).
 const HARMLESS_DRIVERS: [&str; 3] = ["vfio-pci", "pci-stub", "pcieport"];
 
-/// `/sys`, or a tree of the same shape.
+/// `/sys`, or a tree with the same structure.
 #[derive(Debug, Clone)]
 pub struct Sysfs {
     root: PathBuf,
 }
 
-/// What is known of a PCI function without touching it.
+/// Information about a PCI function, found without accessing it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FunctionFacts {
-    /// Where it is.
+    /// Its address.
     pub address: PciAddress,
-    /// Who made it.
+    /// The vendor.
     pub vendor_id: u16,
-    /// Which of the maker's devices it is.
+    /// The vendor's device identifier.
     pub device_id: u16,
     /// Base class, sub-class and interface, 8 bits each; an NVMe controller is 0x010802.
     pub class: u32,
@@ -31,22 +31,22 @@ pub struct FunctionFacts {
     pub driver: Option<String>,
     /// Its IOMMU group; `None` without an IOMMU.
     pub group: Option<u32>,
-    /// Kernel names of the block devices on it (`nvme0n1`), as long as a kernel driver has it.
+    /// Kernel names of its block devices (`nvme0n1`), while a kernel driver is bound to it.
     pub block_devices: Vec<String>,
 }
 
 impl Sysfs {
-    /// The machine's own.
+    /// The machine's own sysfs.
     pub fn live() -> Sysfs {
         Sysfs::at("/sys")
     }
 
-    /// A tree somewhere else.
+    /// A tree at another path.
     pub fn at(root: impl Into<PathBuf>) -> Sysfs {
         Sysfs { root: root.into() }
     }
 
-    /// A place below the root.
+    /// A path below the root.
     pub(crate) fn path(&self, below: impl AsRef<Path>) -> PathBuf {
         self.root.join(below)
     }
@@ -56,7 +56,7 @@ impl Sysfs {
         self.path(format!("bus/pci/devices/{address}"))
     }
 
-    /// What is known of a function.
+    /// Information about a function.
     pub fn function(&self, address: PciAddress) -> Result<FunctionFacts, VfioError> {
         let folder = self.folder(address);
         if !folder.is_dir() {
@@ -83,7 +83,7 @@ impl Sysfs {
         found
     }
 
-    /// The functions of a group whose drivers keep it from being used, with these drivers.
+    /// The functions of a group whose drivers prevent its use, with these drivers.
     pub(crate) fn in_the_way(&self, group: u32) -> Vec<(PciAddress, String)> {
         let names = names_in(&self.path(format!("kernel/iommu_groups/{group}/devices")));
         let addresses = names.iter().filter_map(|name| name.parse::<PciAddress>().ok());
@@ -106,7 +106,7 @@ impl Sysfs {
     }
 }
 
-/// With NVMe multipath, the disk `nvme0n1` stands on no controller; its hidden paths `nvme0c0n1`
+/// With NVMe multipath, the disk `nvme0n1` belongs to no controller; its hidden paths `nvme0c0n1`
 /// do.
 fn without_path_number(name: &str) -> String {
     let parts = name.strip_prefix("nvme").and_then(|rest| rest.split_once('c')).and_then(|(subsystem, rest)| {

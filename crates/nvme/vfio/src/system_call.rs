@@ -1,6 +1,6 @@
-//! The calls of `ioctl(2)` that VFIO consists of, and the only unsafe code of this crate.
+//! The `ioctl(2)` calls of VFIO, and the only unsafe code of this crate.
 //!
-//! They are unsafe because the kernel reads and writes what the argument points to.
+//! They are unsafe because the kernel reads and writes the memory that the argument points to.
 
 use std::ffi::CStr;
 use std::io;
@@ -19,11 +19,11 @@ pub(crate) fn with_number(file: impl AsFd, request: u32, argument: u32) -> io::R
     checked(unsafe { libc::ioctl(file.as_fd().as_raw_fd(), libc::Ioctl::from(request), libc::c_ulong::from(argument)) })
 }
 
-/// A request whose argument is a structure that opens with its size.
+/// A request whose argument is a structure that begins with its size.
 ///
-/// The size in the first word is the one of `words`, or the call is refused: the kernel touches no
-/// more than that. What a mapping order lets a device reach is the business of who wrote it
-/// (`crate::container`).
+/// The size in the first word must be that of `words`, or the call is refused: the kernel accesses
+/// no more than that. The caller that builds a mapping request is responsible for what it lets a
+/// device access (`crate::container`).
 pub(crate) fn with_words(file: impl AsFd, request: u32, words: &mut [u32]) -> io::Result<i32> {
     if words.first() != Some(&bytes_of(words.len())) {
         return Err(io::ErrorKind::InvalidInput.into());
@@ -32,7 +32,7 @@ pub(crate) fn with_words(file: impl AsFd, request: u32, words: &mut [u32]) -> io
     checked(unsafe { libc::ioctl(file.as_fd().as_raw_fd(), libc::Ioctl::from(request), words.as_mut_ptr()) })
 }
 
-/// Puts a group into a container.
+/// Adds a group to a container.
 pub(crate) fn set_container(group: impl AsFd, container: impl AsFd) -> io::Result<()> {
     let container = container.as_fd().as_raw_fd();
     let request = libc::Ioctl::from(GROUP_SET_CONTAINER);

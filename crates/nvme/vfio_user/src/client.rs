@@ -1,4 +1,4 @@
-//! The driver's end: a function that another process serves, as a device for the driver.
+//! The driver's end: a function served by another process, as a device for the driver.
 
 mod channel;
 mod error;
@@ -27,7 +27,7 @@ pub struct VfioUser {
     channel: Mutex<Channel>,
     /// Bytes of BAR 0.
     bar_bytes: u64,
-    /// What of BAR 0 is mapped: where it begins in the BAR, and the memory.
+    /// The mapped part of BAR 0: its offset in the BAR, and the memory.
     areas: Vec<(u64, SharedBytes)>,
     vectors: u16,
     /// Chooses bus addresses, and keeps mapped memory alive.
@@ -35,7 +35,7 @@ pub struct VfioUser {
 }
 
 impl VfioUser {
-    /// Connects to the server at `path` and looks at its device.
+    /// Connects to the server at `path` and queries its device.
     pub fn connect(path: &Path) -> Result<VfioUser, VfioUserError> {
         let socket =
             connect(path).map_err(|source| VfioUserError::NotServed { path: path.display().to_string(), source })?;
@@ -43,7 +43,7 @@ impl VfioUser {
         VfioUser::over(socket, addresses)
     }
 
-    /// The same, on a connected socket that does not block.
+    /// Like `connect`, on a connected socket that does not block.
     pub(crate) fn over(socket: OwnedFd, addresses: DmaTable) -> Result<VfioUser, VfioUserError> {
         let mut channel = Channel::new(socket, addresses.clone());
         channel.agree()?;
@@ -64,7 +64,7 @@ impl VfioUser {
         self.channel.lock().unwrap_or_else(PoisonError::into_inner).ask(command, what, payload, with)
     }
 
-    /// Gives the device memory that has a bus address.
+    /// Maps memory, which has a bus address, for the device.
     fn announce(&mut self, address: u64, memory: &SharedBytes) -> Result<(), MapError> {
         let what = "sharing memory with the device";
         let (file, offset) = memory.file().ok_or_else(|| MapError::System {
@@ -94,7 +94,7 @@ fn failed_map(what: &str, error: VfioUserError) -> MapError {
     MapError::System { what: what.to_owned(), source: io::Error::other(error) }
 }
 
-/// A connected socket. A server whose listen queue stays full counts as not there.
+/// A connected socket. A server whose listen queue stays full counts as absent.
 fn connect(path: &Path) -> io::Result<OwnedFd> {
     let address = SocketAddrUnix::new(path)?;
     let socket = wire::open()?;
@@ -108,7 +108,7 @@ fn connect(path: &Path) -> io::Result<OwnedFd> {
 }
 
 impl PciFunction for VfioUser {
-    /// All ones when the server has closed or was killed. The socket tells that at once; the memory
+    /// All ones if the server has closed or was killed. The socket reports that at once; the memory
     /// would not.
     fn read_u32(&self, offset: u32) -> u32 {
         if let Some((memory, within)) = self.mapped(offset) {
@@ -132,7 +132,7 @@ impl PciFunction for VfioUser {
             memory.store_u32(within, value, Ordering::Release);
         } else if self.is_register(offset) {
             let access = RegionAccess { offset: offset.into(), region: 0, count: 4 };
-            // A server that is gone is noticed by the next read.
+            // The next read notices a server that is gone.
             let _ = self.ask(MessageCommand::RegionWrite, "a register", &access.encode(&value.to_le_bytes()), &[]);
         }
     }

@@ -7,12 +7,12 @@
 //! 100h no extended capabilities
 //! ```
 //!
-//! What a client writes is kept where it may be written, and does nothing by itself: clients look
-//! after interrupts and power themselves, by their own messages.
+//! Writes by a client are stored in writable bits and have no further effect: clients manage
+//! interrupts and power with separate messages.
 
 /// Bytes of the space.
 pub(crate) const CONFIG_BYTES: usize = 4096;
-/// Bytes of BAR 0. Fewer cannot be told in its low bits, which are reserved.
+/// Bytes of BAR 0. Its low bits, which are reserved, cannot express a smaller size.
 pub(crate) const BAR0_BYTES: u64 = 0x4000;
 /// The region of BAR 4.
 pub(crate) const TABLE_REGION: u32 = 4;
@@ -20,10 +20,10 @@ pub(crate) const TABLE_REGION: u32 = 4;
 pub(crate) const BAR4_BYTES: u64 = 0x2000;
 /// Where the pending bits begin in BAR 4.
 pub(crate) const PENDING_OFFSET: usize = 0x1000;
-/// MSI vectors, as many as MSI can have.
+/// MSI vectors, the maximum of MSI.
 pub(crate) const MSI_VECTORS: u16 = 32;
 
-/// A number that the PCI-SIG has given to nobody, and ours.
+/// A vendor identifier that the PCI-SIG has not assigned, and our device identifier.
 const VENDOR: u16 = 0xfffd;
 const DEVICE: u16 = 0x0101;
 const COMMAND: usize = 0x04;
@@ -42,13 +42,13 @@ const ROLE_BASED_ERRORS: u32 = 1 << 15;
 #[derive(Debug, Clone)]
 pub(crate) struct ConfigSpace {
     bytes: Box<[u8; CONFIG_BYTES]>,
-    /// The bits that can be written.
+    /// The writable bits.
     writable: Box<[u8; CONFIG_BYTES]>,
     vectors: u16,
 }
 
 impl ConfigSpace {
-    /// Of a function with so many MSI-X vectors.
+    /// The space of a function with this many MSI-X vectors.
     pub(crate) fn new(vectors: u16) -> ConfigSpace {
         let zeros = || Box::new([0; CONFIG_BYTES]);
         let mut space = ConfigSpace { bytes: zeros(), writable: zeros(), vectors };
@@ -66,16 +66,17 @@ impl ConfigSpace {
         space.set(0x2c, &VENDOR.to_le_bytes(), &[]);
         space.set(0x2e, &DEVICE.to_le_bytes(), &[]);
         space.set(0x34, &[PM as u8], &[]);
-        // The line is the client's; the pin is INTA.
+        // The client chooses the line; the pin is INTA.
         space.set(0x3c, &[0, 1], &[0xff]);
         space.set_capabilities();
         space
     }
 
     fn set_capabilities(&mut self) {
-        // Version 3; a change of the power state loses nothing.
+        // Version 3; a change of the power state preserves the context.
         self.set(PM, &[0x01, MSI as u8, 0x03, 0, 0x08, 0], &[0, 0, 0, 0, 0x03]);
-        // 64-bit addresses, 32 vectors; written are the enable bit, how many, address and data.
+        // 64-bit addresses, 32 vectors. Writable are the enable bit, the number of vectors, address
+        // and data.
         self.set(MSI, &[0x05, MSIX as u8, 0x8a, 0], &[0, 0, 0x71, 0, 0xfc, 0xff, 0xff, 0xff]);
         self.set(MSI + 8, &[], &[0xff; 6]);
         let last = self.vectors.saturating_sub(1).to_le_bytes();
@@ -86,7 +87,7 @@ impl ConfigSpace {
         self.set(EXPRESS, &[0x10, 0, 0x02, 0], &[]);
         self.set(EXPRESS + 4, &(HAS_RESET | ROLE_BASED_ERRORS).to_le_bytes(), &[]);
         self.set(DEVICE_CONTROL, &[], &(!RESET).to_le_bytes());
-        // A link of one lane at 2.5 GT/s, as far as that means anything here.
+        // A link of one lane at 2.5 GT/s; the values have no effect here.
         self.set(EXPRESS + 0xc, &0x11u32.to_le_bytes(), &[]);
         self.set(EXPRESS + 0x12, &0x11u16.to_le_bytes(), &[]);
     }
@@ -96,18 +97,18 @@ impl ConfigSpace {
         self.writable[at..at + writable.len()].copy_from_slice(writable);
     }
 
-    /// As after power-on.
+    /// Restores the state after power-on.
     pub(crate) fn reset(&mut self) {
         *self = ConfigSpace::new(self.vectors);
     }
 
-    /// Reads; the caller has seen that the range lies in the space.
+    /// Reads; the caller has checked that the range lies in the space.
     pub(crate) fn read(&self, offset: usize, to: &mut [u8]) {
         to.copy_from_slice(&self.bytes[offset..offset + to.len()]);
     }
 
-    /// Writes what may be written; whether that asks for a reset of the function. The caller has
-    /// seen that the range lies in the space.
+    /// Writes the writable bits; returns whether the write requests a reset of the function. The
+    /// caller has checked that the range lies in the space.
     pub(crate) fn write(&mut self, offset: usize, from: &[u8]) -> bool {
         for (at, value) in (offset..).zip(from) {
             let mask = self.writable[at];
@@ -117,7 +118,7 @@ impl ConfigSpace {
         high.is_some_and(|high| u16::from(*high) << 8 & RESET != 0)
     }
 
-    /// Whether INTx is switched off.
+    /// Whether INTx is disabled.
     pub(crate) fn has_no_intx(&self) -> bool {
         u16::from_le_bytes([self.bytes[COMMAND], self.bytes[COMMAND + 1]]) & INTX_DISABLE != 0
     }

@@ -1,6 +1,6 @@
 //! Memory of a client that cannot be mapped: every access is a message to the client.
 //!
-//! The thread of the device waits for the answer, which the thread of the connection hands over. A
+//! The thread of the device waits for the answer, which the thread of the connection passes on. A
 //! client that does not answer in time is not asked again.
 
 use std::collections::HashMap;
@@ -13,12 +13,12 @@ use iolab_pci_device::{DistantMemory, DmaFault};
 use crate::protocol::{DmaAccess, MessageCommand, MessageHeader};
 use crate::wire::{Incoming, MOST_DATA_BYTES, Wire};
 
-/// What a client may take to answer.
+/// How long a client may take to answer.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Looks until a client must have taken a message.
+/// Polls within which a client must have received a message.
 const LOOKS: u32 = 40;
 
-/// The client's memory behind messages.
+/// The client's memory, accessed by messages.
 #[derive(Debug)]
 pub(crate) struct Distant {
     wire: Arc<Wire>,
@@ -30,18 +30,18 @@ pub(crate) struct Distant {
 struct State {
     /// Address, bytes, and whether it may be written.
     regions: Vec<(u64, u64, bool)>,
-    /// Most bytes of a transfer that the client takes.
+    /// Most bytes of a transfer that the client accepts.
     most_bytes: usize,
-    /// Who waits for what, and what has come.
+    /// The pending requests, with the answers that have arrived.
     waiting: HashMap<u16, Option<Answer>>,
     next_id: u16,
-    /// Whether the client may be asked.
+    /// Whether requests to the client are allowed.
     is_open: bool,
-    /// Whether it never may again.
+    /// Whether they are forbidden for good.
     is_lost: bool,
 }
 
-/// The payload of an answer, or that it says that the access failed.
+/// The payload of an answer, or an error if the access failed.
 type Answer = Result<Vec<u8>, ()>;
 
 impl Distant {
@@ -58,37 +58,37 @@ impl Distant {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // The state is whole after every step.
+        // The state is consistent after every step.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the client takes in a transfer.
+    /// Sets the most bytes of a transfer that the client accepts.
     pub(crate) fn limit(&self, most_bytes: u64) {
         self.lock().most_bytes = usize::try_from(most_bytes).unwrap_or(usize::MAX).clamp(1, MOST_DATA_BYTES);
     }
 
-    /// The client has such memory. That it overlaps with none has been seen.
+    /// Adds memory of the client. The caller has checked that it overlaps with none.
     pub(crate) fn add(&self, address: u64, bytes: u64, is_writable: bool) {
         self.lock().regions.push((address, bytes, is_writable));
     }
 
-    /// The client has it no longer.
+    /// Removes memory of the client.
     pub(crate) fn remove(&self, address: u64) {
         self.lock().regions.retain(|(start, ..)| *start != address);
     }
 
-    /// Ends every access that waits, and lets none begin.
+    /// Fails all pending accesses, and forbids new ones.
     pub(crate) fn close(&self) {
         self.lock().is_open = false;
         self.arrived.notify_all();
     }
 
-    /// Lets accesses begin again.
+    /// Allows accesses again.
     pub(crate) fn reopen(&self) {
         self.lock().is_open = true;
     }
 
-    /// Hands an answer to who waits for it.
+    /// Passes an answer to the thread that waits for it.
     pub(crate) fn deliver(&self, incoming: Incoming) {
         let answer = if incoming.header.error().is_some() { Err(()) } else { Ok(incoming.payload) };
         if let Some(place) = self.lock().waiting.get_mut(&incoming.header.id) {
@@ -97,7 +97,7 @@ impl Distant {
         }
     }
 
-    /// Asks the client, and waits for its answer.
+    /// Sends a request to the client, and waits for its answer.
     fn ask(&self, command: MessageCommand, payload: &[u8]) -> Option<Vec<u8>> {
         let id = {
             let mut state = self.lock();
@@ -122,12 +122,13 @@ impl Distant {
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         let answer = state.waiting.remove(&id).flatten();
-        // Half a message may be on its way, or an answer nobody waits for any more.
+        // Half a message may have been sent, or an answer may still arrive that no thread waits
+        // for.
         state.is_lost |= answer.is_none() && state.is_open;
         answer?.ok()
     }
 
-    /// Does `one` for each part of an access that the client takes as one.
+    /// Calls `one` for each part of an access that fits into one transfer.
     fn each(
         &self,
         fault: DmaFault,
@@ -252,13 +253,13 @@ mod tests {
             let header = asked.header.failure(5);
             distant.deliver(Incoming { header, payload: Vec::new(), descriptors: Vec::new() });
             assert!(device.join().unwrap().is_err());
-            // An answer that does not answer.
+            // An answer that does not match the request.
             let device = scope.spawn(|| distant.write(0x20, b"x"));
             let asked = next(&far, &mut inbox);
             let payload = DmaAccess { address: 0x21, count: 1 }.encode(&[]);
             distant.deliver(Incoming { header: asked.header.reply(16), payload, descriptors: Vec::new() });
             assert!(device.join().unwrap().is_err());
-            // Nobody answers, and the connection ends.
+            // No answer comes, and the connection ends.
             let device = scope.spawn(|| distant.read(0, &mut [0; 1]));
             next(&far, &mut inbox);
             distant.close();

@@ -1,5 +1,5 @@
-//! Anything at all from the other end, for fuzzing: a client at the server, and a server at the
-//! client.
+//! Arbitrary input from the other end, for fuzzing: a hostile client for the server, and a hostile
+//! server for the client.
 
 use std::io::Write;
 use std::os::fd::{AsFd, OwnedFd};
@@ -16,12 +16,12 @@ use crate::protocol::{HEADER_BYTES, MessageCommand, MessageHeader};
 use crate::session::{Events, Session};
 use crate::wire::{Inbox, MOST_DATA_BYTES, Wire};
 
-/// Bytes of the registers of a function here.
+/// Bytes of the registers of a function in this module.
 const REGISTER_BYTES: usize = 0x2000;
 /// Memory that clients send.
 const MEMORY_BYTES: usize = 0x4000;
 
-/// Inputs of [`survive`] to begin with.
+/// Seed inputs for [`survive`].
 pub const SEEDS: &[&[u8]] = &[
     // To a server: command, descriptors, length and payload of a version, of a mapping, of
     // eventfds, of a write to the configuration space and of several writes.
@@ -37,7 +37,7 @@ pub const SEEDS: &[&[u8]] = &[
       \x00\x00\x00\x00\x10\x10\x00\x00\x00\x01\x00\x00\x00\x02\x00\x00\x00\x41\x00\x00\x00",
 ];
 
-/// Functions that consist of their registers.
+/// Functions that consist of registers only.
 struct Toys;
 
 struct Toy(SharedBytes);
@@ -75,7 +75,7 @@ impl Function for Toy {
     fn settle(&self) {}
 }
 
-/// The first byte says which end is tried; the rest is what the other one sends.
+/// The first byte selects the end to test; the rest is what the other end sends.
 pub fn survive(input: &[u8]) {
     match input.split_first() {
         Some((0, commands)) => clients(commands),
@@ -84,8 +84,8 @@ pub fn survive(input: &[u8]) {
     }
 }
 
-/// Commands to a session: a byte for the command, one for descriptors, one for the length of the
-/// payload.
+/// Sends commands to a session: one byte for the command, one for descriptors, one for the length
+/// of the payload.
 fn clients(mut input: &[u8]) {
     let Ok((near, _far)) = UnixStream::pair() else { return };
     let wire = Arc::new(Wire::new(near.into()));
@@ -108,8 +108,8 @@ fn clients(mut input: &[u8]) {
     }
 }
 
-/// A whole stream of bytes that a server sends, in which answers to what a client asks first are
-/// found; then it is gone.
+/// Sends a whole stream of bytes as a server, which contains answers to the client's first
+/// requests, and then disconnects.
 fn servers(input: &[u8]) {
     let Ok((near, mut far)) = UnixStream::pair() else { return };
     if near.set_nonblocking(true).is_err() {
@@ -131,7 +131,7 @@ fn servers(input: &[u8]) {
         stream.extend_from_slice(payload);
     }
     stream.extend_from_slice(rest);
-    // More than the socket holds would never be read.
+    // Bytes beyond the capacity of the socket would never be read.
     stream.truncate(64 << 10);
     if far.write_all(&stream).is_err() || far.shutdown(std::net::Shutdown::Write).is_err() {
         return;
@@ -143,7 +143,7 @@ fn servers(input: &[u8]) {
             let _ = device.mapped_registers(offset);
         }
     }
-    // As messages, whatever they are.
+    // Framed as messages, whatever they contain.
     let Ok((near, mut far)) = UnixStream::pair() else { return };
     let (wire, mut inbox) = (Wire::new(near.into()), Inbox::default());
     if far.write_all(&input[..input.len().min(64 << 10)]).is_err() {

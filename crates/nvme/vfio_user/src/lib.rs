@@ -1,4 +1,4 @@
-//! vfio-user: a PCI function that another process has, behind a Unix socket (QEMU,
+//! vfio-user: a PCI function of another process, behind a Unix socket (QEMU,
 //! docs/interop/vfio-user.rst, version 0.1).
 //!
 //! ```text
@@ -9,16 +9,15 @@
 //!     └── doorbells: a page that both map ───────────────────────────────┘
 //! ```
 //!
-//! The server gives each client a PCI function of its own: configuration space, the registers of
-//! an NVMe controller behind messages, its doorbells in a page that can be mapped, MSI-X, MSI and
-//! INTx as eventfds. The controllers are those of `iolab-device-link`, and so is what polls them.
+//! The server gives each client its own PCI function: configuration space, the registers of an NVMe
+//! controller accessed by messages, its doorbells in a page that can be mapped, and MSI-X, MSI and
+//! INTx as eventfds. `iolab-device-link` provides the controllers and polls them.
 //!
-//! Guarantees: neither end trusts the other one. Lengths are checked before memory is taken, the
-//! resources of a client are limited ([`MOST_MAPPINGS`] and others), memory is mapped only if its
-//! owner cannot take it away again, and nothing waits without a limit. Memory that cannot be mapped
-//! is reached by messages.
+//! Guarantees: neither end trusts the other. Lengths are checked before memory is allocated. The
+//! resources of a client are limited ([`MOST_MAPPINGS`] and others). Memory is mapped only if its
+//! owner cannot truncate it; other memory is accessed by messages. Every wait has a time limit.
 //!
-//! Deliberately not here: migration, ioregionfds and twin sockets, which a client can do without.
+//! Deliberately not here: migration, ioregionfds and twin sockets, which clients do not need.
 #![forbid(unsafe_code)]
 
 mod client;

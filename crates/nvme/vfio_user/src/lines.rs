@@ -1,8 +1,9 @@
-//! The interrupts of a function as a client connects them: INTx, MSI and MSI-X by eventfds.
+//! The interrupts of a function, as connected by a client: INTx, MSI and MSI-X by eventfds.
 //!
-//! A controller signals vectors of one table. Which eventfds are in it follows from the kinds that
-//! the client has connected: MSI-X before MSI before INTx, which all vectors share. INTx is
-//! signalled with every completion rather than held until the host has seen it: a client takes
+//! A controller signals vectors of one table. The kinds that the client has connected decide which
+//! eventfds are in it: MSI-X before MSI before INTx, which all vectors share. INTx is signalled
+//! with every completion instead of being held until the host acknowledges it: a client treats
+//! eventfds as edges.
 //! eventfds as edges.
 
 use std::os::fd::OwnedFd;
@@ -28,7 +29,7 @@ struct Line {
 #[derive(Debug)]
 pub(crate) struct Lines {
     table: InterruptTable,
-    /// INTx, MSI, MSI-X, and errors, which a client connects and this function never has.
+    /// INTx, MSI, MSI-X, and errors, which a client connects but this function never signals.
     kinds: [Vec<Line>; 4],
     has_intx: bool,
 }
@@ -41,7 +42,7 @@ impl Lines {
         Lines { table, kinds: [lines(1), lines(MSI_VECTORS.min(count)), lines(count), lines(1)], has_intx: true }
     }
 
-    /// How many there are of a kind.
+    /// The number of interrupts of a kind.
     pub(crate) fn info(&self, index: u32) -> InterruptInfo {
         let count = self.kinds.get(index as usize).map_or(0, Vec::len) as u32;
         InterruptInfo { is_maskable: true, index, count }
@@ -55,7 +56,7 @@ impl Lines {
         }
     }
 
-    /// Does what a client asks for.
+    /// Executes a request of a client.
     pub(crate) fn set(&mut self, set: &InterruptSet<'_>, descriptors: Vec<OwnedFd>) -> Result<(), Errno> {
         let lines = self.kinds.get_mut(set.index as usize).ok_or(Errno::INVAL)?;
         let is_whole = set.count == 0 && set.start == 0 && set.data == InterruptData::None;
@@ -73,8 +74,7 @@ impl Lines {
             (InterruptAction::Trigger, InterruptData::None) if is_whole => {
                 lines.iter_mut().for_each(|line| line.event = None);
             }
-            // To be told of masking is what a kernel's driver needs; nothing masks here but the
-            // client.
+            // Notification of masking is for a kernel driver; here only the client masks.
             (_, InterruptData::Eventfd) => return Err(Errno::NOTSUP),
             (action, data) => {
                 for (number, line) in lines.iter_mut().enumerate() {
@@ -89,7 +89,7 @@ impl Lines {
         Ok(())
     }
 
-    /// Puts the eventfds that count into the table.
+    /// Puts the selected eventfds into the table.
     fn connect(&self) {
         let [intx, msi, msix, _] = &self.kinds;
         let is_used = |lines: &[Line]| lines.iter().any(|line| line.event.is_some());
@@ -123,7 +123,8 @@ impl Line {
         match action {
             InterruptAction::Trigger => signal(self),
             InterruptAction::Mask => self.is_masked = true,
-            // What came meanwhile is not known: the host looks, and may find nothing.
+            // Signals during the masking were not recorded: the host is signalled, and may find
+            // nothing.
             InterruptAction::Unmask if self.is_masked => {
                 self.is_masked = false;
                 signal(self);

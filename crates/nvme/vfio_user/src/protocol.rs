@@ -1,4 +1,4 @@
-//! The messages as bytes, both ways.
+//! Encoding and decoding of the messages.
 //!
 //! ```text
 //!   offset  0     2         4       8       12      16
@@ -7,10 +7,9 @@
 //!          └─────┴─────────┴───────┴───────┴───────┴─────────────
 //! ```
 //!
-//! `bytes` counts the header, too. The protocol has the byte order of the host; this is written for
-//! little-endian ones. Descriptors travel beside a message (`SCM_RIGHTS`, unix(7)). What is read
-//! here is checked for its length and nothing else; what it asks for is judged by who carries it
-//! out.
+//! `bytes` includes the header. The protocol uses the byte order of the host; this code supports
+//! little-endian hosts. Descriptors are sent with a message (`SCM_RIGHTS`, unix(7)). Decoding
+//! checks only lengths; the code that executes a request checks its contents.
 
 mod access;
 mod info;
@@ -39,23 +38,23 @@ const TYPE_BITS: u32 = 0xf;
 const NO_REPLY: u32 = 1 << 4;
 const HAS_ERROR: u32 = 1 << 5;
 
-/// What a message asks for.
+/// The request of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u16)]
 pub enum MessageCommand {
-    /// The first message: version and abilities.
+    /// The first message: version and capabilities.
     Version = 1,
     /// Memory that the server may access.
     DmaMap = 2,
     /// Memory that it may no longer access.
     DmaUnmap = 3,
-    /// What kind of device it is.
+    /// The kind of device.
     DeviceInfo = 4,
-    /// Size of a region, and what of it can be mapped.
+    /// Size of a region, and its mappable parts.
     RegionInfo = 5,
     /// Descriptors that replace accesses.
     RegionIoFds = 6,
-    /// How many interrupts there are of a kind.
+    /// The number of interrupts of a kind.
     InterruptInfo = 7,
     /// Connects, masks or signals interrupts.
     SetInterrupts = 8,
@@ -74,7 +73,7 @@ pub enum MessageCommand {
 }
 
 impl MessageCommand {
-    /// Of a number; `None` for those of migration and for what is not known.
+    /// The command with this number; `None` for those of migration and for unknown ones.
     pub fn of(number: u16) -> Option<MessageCommand> {
         use MessageCommand::{
             DeviceInfo, DmaMap, DmaRead, DmaUnmap, DmaWrite, InterruptInfo, RegionInfo, RegionIoFds, RegionRead,
@@ -100,12 +99,12 @@ impl MessageCommand {
     }
 }
 
-/// The begin of every message.
+/// The header of every message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageHeader {
-    /// Chosen by who asks, repeated by who answers.
+    /// Chosen by the sender of the request, repeated in the answer.
     pub id: u16,
-    /// What is asked for ([`MessageCommand`]), repeated in the answer.
+    /// The request ([`MessageCommand`]), repeated in the answer.
     pub command: u16,
     /// Bytes of the whole message.
     pub bytes: u32,
@@ -114,22 +113,22 @@ pub struct MessageHeader {
 }
 
 impl MessageHeader {
-    /// Of a command with so many bytes of payload.
+    /// The header of a command with this many bytes of payload.
     pub fn command(id: u16, command: MessageCommand, payload: usize) -> MessageHeader {
         MessageHeader { id, command: command as u16, bytes: whole(payload), flags: 0, error: 0 }
     }
 
-    /// Of the answer to a command.
+    /// The header of the answer to a command.
     pub fn reply(&self, payload: usize) -> MessageHeader {
         MessageHeader { bytes: whole(payload), flags: IS_REPLY, error: 0, ..*self }
     }
 
-    /// Of the answer to a command that failed.
+    /// The header of the answer to a failed command.
     pub fn failure(&self, errno: u32) -> MessageHeader {
         MessageHeader { bytes: whole(0), flags: IS_REPLY | HAS_ERROR, error: errno, ..*self }
     }
 
-    /// Whether it is an answer; `None` for what is neither.
+    /// Whether it is an answer; `None` for an unknown type.
     pub fn is_reply(&self) -> Option<bool> {
         match self.flags & TYPE_BITS {
             0 => Some(false),
@@ -138,12 +137,12 @@ impl MessageHeader {
         }
     }
 
-    /// Whether who asks does not want an answer.
+    /// Whether the sender of the request wants no answer.
     pub fn wants_no_reply(&self) -> bool {
         self.flags & NO_REPLY != 0
     }
 
-    /// The errno of an answer that says that its command failed; it may be 0.
+    /// The errno of an answer to a failed command; it may be 0.
     pub fn error(&self) -> Option<u32> {
         (self.flags & HAS_ERROR != 0).then_some(self.error)
     }
@@ -159,8 +158,8 @@ impl MessageHeader {
         bytes
     }
 
-    /// Reads the first bytes of a message; `None` where there are fewer, or where it would be
-    /// shorter than its header.
+    /// Decodes the first bytes of a message; `None` if there are too few, or if the message would
+    /// be shorter than its header.
     pub fn decode(bytes: &[u8]) -> Option<MessageHeader> {
         let fields = Fields(bytes.get(..HEADER_BYTES)?);
         let [low, high] = [fields.u32(0)?, fields.u32(4)?];
@@ -193,7 +192,7 @@ impl Fields<'_> {
     }
 }
 
-/// A payload that is being written: words of 4 and 8 bytes.
+/// A payload being written: words of 4 and 8 bytes.
 #[derive(Debug, Default)]
 struct Payload(Vec<u8>);
 

@@ -1,4 +1,4 @@
-//! The regions of the function: which there are, and what reading and writing them does.
+//! The regions of the function, and the effect of reads and writes.
 //!
 //! ```text
 //! 0  BAR 0: 0000h registers, by messages   1000h doorbells, which can be mapped   2000h nothing
@@ -6,8 +6,8 @@
 //! 7  configuration space
 //! ```
 //!
-//! Registers are words of 4 bytes: a write has whole ones, a read may have parts of them. The table
-//! of MSI-X is kept and does nothing: clients connect interrupts by messages.
+//! Registers are words of 4 bytes: a write contains whole words, a read may contain parts of them.
+//! The MSI-X table is stored without effect: clients connect interrupts by messages.
 
 use std::os::fd::OwnedFd;
 
@@ -18,18 +18,18 @@ use rustix::io::Errno;
 use crate::config_space::{BAR0_BYTES, BAR4_BYTES, CONFIG_BYTES, ConfigSpace, PENDING_OFFSET, TABLE_REGION};
 use crate::protocol::{CONFIG_REGION, REGIONS, RegionAccess, RegionArea, RegionFlags, RegionInfo};
 
-/// Where the doorbells begin in BAR 0 (NVMe over PCIe Transport, section 3.1.2), and how much of it
-/// can be mapped.
+/// Where the doorbells begin in BAR 0 (NVMe over PCIe Transport, section 3.1.2), and the length of
+/// the mappable part.
 const DOORBELLS: RegionArea = RegionArea { offset: 0x1000, bytes: 0x1000 };
 
-/// What a write has done beside being kept.
+/// The effect of a write besides storing its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Written {
     /// Nothing.
     Plain,
     /// The configuration space has changed.
     Config,
-    /// The function is to be reset.
+    /// The write requests a reset of the function.
     Reset,
 }
 
@@ -46,13 +46,13 @@ impl Regions {
         Regions { function, config: ConfigSpace::new(vectors), table: vec![0; BAR4_BYTES as usize] }
     }
 
-    /// As after power-on, but for the controller.
+    /// Restores the state after power-on, except for the controller.
     pub(crate) fn reset(&mut self) {
         self.config.reset();
         self.table.fill(0);
     }
 
-    /// What a region is, and the file with what of it can be mapped.
+    /// The description of a region, and the file with its mappable part.
     pub(crate) fn info(&self, index: u32) -> Result<(RegionInfo, Option<OwnedFd>), Errno> {
         if index >= REGIONS {
             return Err(Errno::INVAL);
@@ -76,7 +76,7 @@ impl Regions {
         Ok((info, file))
     }
 
-    /// Checks that an access lies in its region; where it begins.
+    /// Checks that an access lies in its region; returns its offset.
     fn place(access: &RegionAccess) -> Result<usize, Errno> {
         let end = access.offset.checked_add(u64::from(access.count)).ok_or(Errno::INVAL)?;
         if access.count == 0 || end > size(access.region) {
@@ -96,7 +96,7 @@ impl Regions {
         Ok(data)
     }
 
-    /// Each register is read once, however many of its bytes are wanted.
+    /// Each register is read once, even if only some of its bytes are requested.
     fn read_registers(&self, offset: usize, data: &mut [u8]) {
         let mut word = (usize::MAX, [0; 4]);
         for (at, byte) in (offset..).zip(data) {
@@ -113,7 +113,7 @@ impl Regions {
         self.function.registers()
     }
 
-    /// Writes; `data` has at least the bytes that the access says.
+    /// Writes; `data` has at least the bytes of the access.
     pub(crate) fn write(&mut self, access: &RegionAccess, data: &[u8]) -> Result<Written, Errno> {
         let offset = Regions::place(access)?;
         let data = data.get(..access.count as usize).ok_or(Errno::INVAL)?;
@@ -143,7 +143,7 @@ impl Regions {
     }
 }
 
-/// Bytes of a region; 0 where there is none.
+/// Bytes of a region; 0 if it does not exist.
 fn size(region: u32) -> u64 {
     match region {
         0 => BAR0_BYTES,

@@ -1,8 +1,9 @@
 //! The device's end: a socket that clients connect to, one thread for each of them.
 //!
-//! No client can delay the end of the service: nothing here waits for longer than one look, a reset
-//! or an access to memory by messages, and the resources of a client are limited
-//! ([`crate::MOST_MAPPINGS`], [`crate::MOST_MAPPED_BYTES`]). Who may connect is decided by who may
+//! No client can delay the end of the service. Each wait here lasts at most for one poll, a reset
+//! or a memory access by messages, and the resources of a client are limited
+//! ([`crate::MOST_MAPPINGS`], [`crate::MOST_MAPPED_BYTES`]). As the protocol defines, every process
+//! that may write to the socket's file may connect (unix(7)).
 //! write to the socket's file (unix(7)), as the protocol has it.
 
 use std::io;
@@ -26,9 +27,9 @@ use crate::wire::{self, Inbox, Incoming, LOOK_MS, Wire};
 /// Connections that a server has at a time.
 pub const MOST_CLIENTS: usize = 64;
 
-/// Looks after which a client that does not read its answers is disconnected: a few seconds.
+/// Polls after which a client that does not read its answers is disconnected: a few seconds.
 const PATIENCE: u32 = 40;
-/// What a thread that ends is waited for at a time.
+/// How long to wait at a time for a thread that ends.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// A client that is being served.
@@ -70,7 +71,7 @@ impl VfioUserServer {
         Ok(VfioUserServer { path: path.to_owned(), stop, accepting: Some(accepting) })
     }
 
-    /// Where it listens.
+    /// The path at which it listens.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -79,8 +80,7 @@ impl VfioUserServer {
 impl Drop for VfioUserServer {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        // If somebody else has removed the socket, that is as good. A thread that panicked has
-        // reported it.
+        // If the socket was already removed, that is fine. A thread that panicked has reported it.
         let _ = std::fs::remove_file(&self.path);
         if let Some(accepting) = self.accepting.take() {
             let _ = accepting.join();
@@ -88,7 +88,7 @@ impl Drop for VfioUserServer {
     }
 }
 
-/// Whether a server listens there. One that does not accept connections does, too.
+/// Whether a server listens at a path, even if it does not accept connections.
 fn answers(address: &SocketAddrUnix) -> io::Result<bool> {
     match connect(wire::open()?, address) {
         Ok(()) | Err(rustix::io::Errno::AGAIN) => Ok(true),
@@ -116,7 +116,7 @@ fn accept_all(listener: &OwnedFd, functions: &Arc<dyn Functions>, stop: &Arc<Ato
         let (functions, stop, events) = (Arc::clone(functions), Arc::clone(stop), Events::default());
         let own = Arc::clone(&events);
         let thread = std::thread::Builder::new().name("vfio-user-client".into());
-        // If no thread can be started, the socket is closed, too.
+        // If no thread can be started, the socket is closed too.
         if let Ok(thread) = thread.spawn(move || serve(socket, functions.as_ref(), own, &stop)) {
             clients.push(Client { thread, events });
         }
@@ -127,7 +127,7 @@ fn accept_all(listener: &OwnedFd, functions: &Arc<dyn Functions>, stop: &Arc<Ato
     }
 }
 
-/// Empties eventfds that clients have filled up: signalling them would wait until somebody reads.
+/// Empties eventfds that clients have filled: signalling them would block until they are read.
 fn relieve(clients: &[Client]) {
     for client in clients {
         client.events.lock().unwrap_or_else(PoisonError::into_inner).iter().for_each(Interrupt::relieve);
@@ -156,7 +156,7 @@ fn serve(socket: OwnedFd, functions: &dyn Functions, events: Events, stop: &Atom
     }
 }
 
-/// Answers one message; `false` where the connection has to end.
+/// Answers one message; returns `false` if the connection must end.
 fn answer(session: &mut Session<'_>, wire: &Wire, incoming: Incoming, stop: &AtomicBool) -> bool {
     let header = incoming.header;
     match header.is_reply() {
@@ -169,7 +169,7 @@ fn answer(session: &mut Session<'_>, wire: &Wire, incoming: Incoming, stop: &Ato
     }
     let command = MessageCommand::of(header.command);
     let answer = session.handle(command, &incoming.payload, incoming.descriptors);
-    // Without a version there is nothing to talk about.
+    // Without a common version no communication is possible.
     let goes_on_after = command != Some(MessageCommand::Version) || answer.is_ok();
     if header.wants_no_reply() {
         return goes_on_after;

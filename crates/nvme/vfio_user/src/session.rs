@@ -1,4 +1,4 @@
-//! One client: what it asks for, carried out and answered.
+//! One client: executes and answers its requests.
 
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, OwnedFd};
@@ -32,14 +32,14 @@ pub(crate) struct Session<'a> {
     functions: &'a dyn Functions,
     distant: Arc<Distant>,
     memory: DmaTable,
-    /// What is mapped, by its address.
+    /// The mappings, by address.
     mapped: BTreeMap<u64, Mapping>,
-    /// Once there is a version.
+    /// Set after the versions were negotiated.
     device: Option<Device>,
     events: Events,
 }
 
-/// The eventfds of a client, for who sees to it that nobody waits to signal them.
+/// The eventfds of a client, for the thread that keeps signalling from blocking.
 pub(crate) type Events = Arc<Mutex<Vec<Interrupt>>>;
 
 #[derive(Debug, Clone, Copy)]
@@ -53,7 +53,7 @@ struct Device {
     lines: Lines,
 }
 
-/// What a command is answered with.
+/// The answer to a command.
 #[derive(Debug, Default)]
 pub(crate) struct Answer {
     pub(crate) payload: Vec<u8>,
@@ -66,7 +66,7 @@ impl From<Vec<u8>> for Answer {
     }
 }
 
-/// What this server can do.
+/// The capabilities of this server.
 fn abilities() -> Abilities {
     Abilities {
         descriptors: Some(MOST_DESCRIPTORS as u64),
@@ -84,12 +84,12 @@ impl<'a> Session<'a> {
         Session { functions, distant, memory, mapped: BTreeMap::new(), device: None, events }
     }
 
-    /// Hands over the answer to a command of ours.
+    /// Passes on the answer to one of our commands.
     pub(crate) fn deliver(&self, incoming: Incoming) {
         self.distant.deliver(incoming);
     }
 
-    /// Carries a command out.
+    /// Executes a command.
     pub(crate) fn handle(
         &mut self,
         command: Option<MessageCommand>,
@@ -123,7 +123,7 @@ impl<'a> Session<'a> {
                 Ok(Answer { payload: info.encode(query.most_bytes), descriptor })
             }
             MessageCommand::RegionIoFds => {
-                // Doorbells are polled, so there is nothing that an event would replace.
+                // Doorbells are polled, so there is nothing that an event could replace.
                 let query = RegionQuery::decode(payload).filter(|query| query.index < REGIONS).ok_or(Errno::INVAL)?;
                 Ok(IoFdsInfo { index: query.index }.encode().into())
             }
@@ -149,7 +149,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The first message: version and abilities. The client gets its function.
+    /// The first message: version and capabilities. The client gets its function.
     fn agree(&mut self, payload: &[u8]) -> Result<Answer, Errno> {
         let asked = VersionMessage::decode(payload).ok_or(Errno::INVAL)?;
         if asked.major != MAJOR || self.device.is_some() {
@@ -179,8 +179,8 @@ impl<'a> Session<'a> {
         if self.mapped.len() >= MOST_MAPPINGS || map.bytes > MOST_MAPPED_BYTES.saturating_sub(total) {
             return Err(Errno::NOSPC);
         }
-        // What its owner could shorten is not mapped: a message can fail, where an access would end
-        // the process.
+        // Memory that its owner could truncate is not mapped: a failed message is an error, but a
+        // failed access would end the process.
         let file = descriptors.into_iter().next().filter(|file| is_sealed(file.as_fd()));
         let is_distant = file.is_none();
         match file {
@@ -242,7 +242,7 @@ impl<'a> Session<'a> {
         Ok(answer.into())
     }
 
-    /// Resets the function. Messages that its threads wait for are not waited for any more.
+    /// Resets the function. Its threads stop waiting for answers to messages.
     fn reset(&mut self) {
         if let Some(device) = &mut self.device {
             self.distant.close();

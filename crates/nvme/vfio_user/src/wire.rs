@@ -1,8 +1,9 @@
 //! Messages on a Unix socket, each with up to [`MOST_DESCRIPTORS`] descriptors. Every call has a
 //! time limit.
 //!
-//! Waiting is divided into looks ([`LOOK_MS`]), so that a waiting thread can be told to end. Memory
-//! for a message is taken as its bytes arrive, so that one that only says it is long costs nothing.
+//! Waiting is divided into polls ([`LOOK_MS`]), so that a waiting thread can be stopped. Memory for
+//! a message is allocated as its bytes arrive, so a message that only claims to be long costs
+//! nothing.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -18,28 +19,28 @@ use rustix::net::{
 
 use crate::protocol::{HEADER_BYTES, MessageHeader};
 
-/// Descriptors of a message: as many as QEMU takes at most.
+/// Descriptors of a message: the maximum that QEMU accepts.
 pub(crate) const MOST_DESCRIPTORS: usize = 16;
 /// Bytes of a transfer.
 pub(crate) const MOST_DATA_BYTES: usize = 1 << 20;
-/// Bytes of a message: a transfer, what describes it, and some room.
+/// Bytes of a message: a transfer, its description, and some reserve.
 const MOST_MESSAGE_BYTES: usize = MOST_DATA_BYTES + 4096;
-/// Bytes that are received at a time.
+/// Bytes received at a time.
 const PART_BYTES: usize = 64 << 10;
 
-/// The time limit of one look.
+/// The time limit of one poll.
 pub(crate) const LOOK_MS: u64 = 50;
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: LOOK_MS as i64 * 1_000_000 };
 
-/// A socket that several threads send on, and one receives from.
+/// A socket on which several threads send and one receives.
 #[derive(Debug)]
 pub(crate) struct Wire {
     socket: OwnedFd,
-    /// A message is sent whole before the next one.
+    /// Locked while a message is sent, so that messages do not mix.
     sending: Mutex<()>,
 }
 
-/// A message that has arrived.
+/// A received message.
 #[derive(Debug)]
 pub(crate) struct Incoming {
     pub(crate) header: MessageHeader,
@@ -53,7 +54,7 @@ pub(crate) fn open() -> io::Result<OwnedFd> {
     Ok(socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?)
 }
 
-/// Whether one of the events has come within one look.
+/// Whether one of the events has occurred within one poll.
 pub(crate) fn is_ready(socket: impl AsFd, events: PollFlags) -> bool {
     poll(&mut [PollFd::new(&socket, events)], Some(&LOOK)).is_ok_and(|count| count > 0)
 }
@@ -63,12 +64,12 @@ impl Wire {
         Wire { socket, sending: Mutex::new(()) }
     }
 
-    /// Whether a message, or the end, has come within one look.
+    /// Whether a message, or the end, has arrived within one poll.
     pub(crate) fn has_news(&self) -> bool {
         is_ready(&self.socket, PollFlags::IN)
     }
 
-    /// Whether the other end has closed, or was killed. Waits for nothing.
+    /// Whether the other end has closed, or was killed. Does not wait.
     pub(crate) fn is_closed(&self) -> bool {
         let mut watched = [PollFd::new(&self.socket, PollFlags::RDHUP)];
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
@@ -76,8 +77,8 @@ impl Wire {
         found && watched[0].revents().intersects(PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR)
     }
 
-    /// Sends a message. Where the other end takes nothing, it is tried again after every look as
-    /// long as `goes_on` returns true.
+    /// Sends a message. If the other end does not receive, retries after every poll as long as
+    /// `goes_on` returns true.
     pub(crate) fn send(
         &self,
         header: &MessageHeader,
@@ -91,7 +92,7 @@ impl Wire {
         let _alone = self.sending.lock().unwrap_or_else(PoisonError::into_inner);
         let mut sent = 0;
         while sent < message.len() {
-            // They go with the first byte.
+            // Descriptors are sent with the first byte.
             let with = if sent == 0 { descriptors } else { &[] };
             match self.send_some(&message[sent..], with) {
                 Ok(bytes) => sent += bytes,
@@ -116,7 +117,7 @@ impl Wire {
     }
 }
 
-/// What has arrived of the next message.
+/// The received part of the next message.
 #[derive(Debug, Default)]
 pub(crate) struct Inbox {
     bytes: Vec<u8>,
@@ -124,8 +125,8 @@ pub(crate) struct Inbox {
 }
 
 impl Inbox {
-    /// Takes the next message; `None` when the other end has closed, `WouldBlock` when it has not
-    /// arrived as a whole.
+    /// Takes the next message; `None` if the other end has closed, `WouldBlock` if the message is
+    /// incomplete.
     pub(crate) fn take(&mut self, wire: &Wire) -> io::Result<Option<Incoming>> {
         loop {
             let wanted = match MessageHeader::decode(&self.bytes) {
@@ -168,7 +169,7 @@ impl Inbox {
         };
         for message in control.drain() {
             if let RecvAncillaryMessage::ScmRights(sent) = message {
-                // More than fit into the space are closed by the kernel.
+                // The kernel closes descriptors beyond this space.
                 self.descriptors.extend(sent);
             }
         }
@@ -222,7 +223,7 @@ mod tests {
             near.send_some(&message, &[]).unwrap();
             assert_eq!(Inbox::default().take(&far).unwrap_err().kind(), io::ErrorKind::InvalidData);
         }
-        // One that is long by what it says only.
+        // A message that only claims to be long.
         let (near, far) = pair();
         near.send(&MessageHeader::command(1, MessageCommand::Reset, MOST_DATA_BYTES), &[], &[], || true).unwrap();
         let mut inbox = Inbox::default();

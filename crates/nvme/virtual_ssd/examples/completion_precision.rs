@@ -1,10 +1,10 @@
-//! How exactly commands complete at their time on a real clock: the difference of actual and target
-//! time.
+//! How precisely commands complete at their time on a real clock: the difference between actual and
+//! target time.
 //!
 //! `completion_precision [EXTRA [COMMANDS]]`, for example `completion_precision 50us 100000`: each
-//! read takes that long, and the thread polls the device meanwhile, as the thread of a dispatcher
-//! does. The actual time is when the host's look at its completion queue succeeds, so the figure
-//! includes one poll and one look.
+//! read takes that long, and the thread polls the device meanwhile, like the thread of a
+//! dispatcher. The actual time is when the host first finds the completion in its queue, so the
+//! figure includes one poll of the device and one check by the host.
 #![allow(clippy::print_stdout, reason = "an example talks to whoever runs it")]
 
 mod by_hand;

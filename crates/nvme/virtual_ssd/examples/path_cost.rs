@@ -1,9 +1,9 @@
-//! Instructions of the device for each 4 KiB read: a host by hand in one thread, to be run under a
+//! Instructions of the device for each 4 KiB read: a minimal host in one thread, to be run under a
 //! profiler.
 //!
 //! `path_cost [CONFIG [DEPTH [COMMANDS]]]`, for example `path_cost "media=null" 32 1000000`. The
-//! host itself does next to nothing: one store of an entry, one look at a phase. Prints commands
-//! and the time they took.
+//! host costs next to nothing: it stores one entry and reads one phase tag. Prints the number of
+//! commands and the time they took.
 #![allow(clippy::print_stdout, reason = "an example talks to whoever runs it")]
 
 mod by_hand;

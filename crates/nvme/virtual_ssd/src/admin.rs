@@ -1,9 +1,9 @@
-//! Admin commands (Base, section 5), whichever front brings them.
+//! Admin commands (Base, section 5), independent of the front that received them.
 //!
-//! Guarantees: an optional command that Identify does not announce is an invalid opcode; every
+//! Guarantees: an optional command that Identify does not announce is an invalid opcode. Every
 //! reserved or unsupported value that would change the meaning of a command is an invalid field.
-//! Deliberately not here: the admin queue, and what a front does itself: it makes and deletes I/O
-//! queues, and aborts commands in them.
+//! Deliberately not here: the admin queue, and what a front does itself: creating and deleting I/O
+//! queues, and aborting commands in them.
 
 mod events;
 mod features;
@@ -29,12 +29,12 @@ use features::Features;
 pub enum AdminReply {
     /// It is done, with this dword 0.
     Now(u32),
-    /// It is answered when there is an event ([`AdminExecutor::take_event`]).
+    /// It will be answered when there is an event ([`AdminExecutor::take_event`]).
     Later,
 }
 
-/// Abort commands that may be outstanding, less one, for Identify. None ever is: each is executed
-/// at once.
+/// Abort commands that may be outstanding, less one, for Identify. None is ever outstanding: each
+/// is executed at once.
 const ABORT_LIMIT: u8 = 3;
 
 /// Properties of a front that admin commands report to the host or depend on.
@@ -51,8 +51,8 @@ pub struct FrontFeatures {
     pub sgl: SglSupport,
 }
 
-/// Executes the admin commands of one controller, and keeps what they set: features, and requests
-/// for events.
+/// Executes the admin commands of one controller, and keeps the state they set: features, and
+/// requests for events.
 #[derive(Debug)]
 pub struct AdminExecutor {
     subsystem: Arc<Subsystem>,
@@ -82,13 +82,13 @@ impl std::ops::Deref for AdminCommand<'_> {
 }
 
 impl AdminCommand<'_> {
-    /// Gives the host its data.
+    /// Copies data to the host.
     fn send(&mut self, data: &[u8]) -> Result<(), CommandError> {
         self.data.locate(self.entry, DataDirection::ToHost, data.len())?;
         Ok(self.data.write(data)?)
     }
 
-    /// Takes the host's data.
+    /// Copies data from the host.
     fn receive(&mut self, data: &mut [u8]) -> Result<(), CommandError> {
         self.data.locate(self.entry, DataDirection::FromHost, data.len())?;
         Ok(self.data.read(data)?)
@@ -96,7 +96,7 @@ impl AdminCommand<'_> {
 }
 
 impl AdminExecutor {
-    /// For a controller of `subsystem` behind a front.
+    /// An executor for a controller of `subsystem` behind a front.
     pub fn new(subsystem: Arc<Subsystem>, record: Arc<ControllerRecord>, front: FrontFeatures) -> AdminExecutor {
         AdminExecutor {
             subsystem,
@@ -110,7 +110,7 @@ impl AdminExecutor {
         }
     }
 
-    /// Forgets what the host has set, as a reset of the controller does.
+    /// Resets everything the host has set, like a reset of the controller.
     pub fn reset(&mut self) {
         self.features = Features::new(self.front.queue_pairs);
         self.events = Events::default();
@@ -129,7 +129,7 @@ impl AdminExecutor {
         self.now_ns
     }
 
-    /// Sets whether I/O queues exist. Their number can be negotiated only before.
+    /// Sets whether I/O queues exist. Their number can be negotiated only before that.
     pub fn set_has_io_queues(&mut self, has_io_queues: bool) {
         self.has_io_queues = has_io_queues;
     }
@@ -146,8 +146,8 @@ impl AdminExecutor {
 
     /// Executes a command, and restarts the keep alive timer.
     ///
-    /// # Errors
-    /// What the command is answered with. Commands of the front itself are invalid opcodes here.
+    /// # Errors The status with which the command is answered. Commands of the front itself are
+    /// invalid opcodes here.
     pub fn execute(&mut self, entry: &SubmissionEntry, data: &mut dyn DataWindow) -> Result<AdminReply, CommandError> {
         self.note_alive();
         if entry.cdw0().fuse() != 0 {
@@ -175,7 +175,7 @@ impl AdminExecutor {
         self.heard_ns = self.now_ns;
     }
 
-    /// When the keep alive timer runs out, if the host has set one (Base, section 7.12).
+    /// When the keep alive timer expires, if the host has set one (Base, section 7.12).
     #[inline]
     pub fn keep_alive_deadline_ns(&self) -> Option<u64> {
         let timeout_ns = self.features.keep_alive_ns();

@@ -1,13 +1,13 @@
-//! A front without a bus, for tests: capsules in memory. A command comes with its data, an answer
-//! goes with its data, as messages of NVMe over Fabrics would carry them.
+//! A front without a bus, for tests: capsules in memory. Commands and answers carry their data with
+//! them, like messages of NVMe over Fabrics.
 //!
 //! ```text
 //! (entry, data) ─▶ Capsules ─▶ AdminExecutor, IoExecutor ─▶ when its time has come ─▶ (completion, data)
 //! ```
 //!
-//! It shows what a front has to do: move data, keep answers until their time, and apply the faults
-//! that are planned for the way of a command. Deliberately not here: flow control, authentication,
-//! and anything that a transport between processes would need.
+//! It shows what a front has to do: move data, delay answers until their time, and apply the faults
+//! planned for commands. Deliberately not here: flow control, authentication, and anything that a
+//! transport between processes would need.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -30,12 +30,12 @@ use crate::subsystem::Subsystem;
 #[derive(Debug, Default)]
 struct CapsuleData {
     bytes: Vec<u8>,
-    /// Whether the bytes are for the host.
+    /// Whether the bytes go to the host.
     is_answer: bool,
 }
 
 impl CapsuleData {
-    /// What goes with the answer.
+    /// The data sent with the answer.
     fn take_answer(&mut self) -> Vec<u8> {
         let bytes = std::mem::take(&mut self.bytes);
         if std::mem::take(&mut self.is_answer) { bytes } else { Vec::new() }
@@ -80,29 +80,29 @@ impl DataWindow for CapsuleData {
     }
 }
 
-/// A command of a host, with the data that it writes.
+/// A command of a host, with the data to write.
 #[derive(Debug, Clone)]
 pub struct Command {
     /// Its queue; 0 is the admin queue.
     pub queue: u16,
-    /// The submission entry. Its data pointer means nothing here.
+    /// The submission entry. Its data pointer is not used.
     pub entry: SubmissionEntry,
-    /// What it writes.
+    /// The data to write.
     pub data: Vec<u8>,
 }
 
-/// An answer to a host, with the data that its command reads.
+/// An answer to a host, with the data read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Response {
     /// The command's queue.
     pub queue: u16,
     /// The completion entry.
     pub completion: CompletionEntry,
-    /// What it reads.
+    /// The data read.
     pub data: Vec<u8>,
 }
 
-/// Where an answer goes, and the fault that is planned for it.
+/// The destination of an answer, and the fault planned for it.
 #[derive(Debug, Clone, Copy)]
 struct Origin {
     queue: u16,
@@ -126,7 +126,7 @@ pub struct Capsules {
 }
 
 impl Capsules {
-    /// A new controller of `subsystem`; `None` if it has as many as it can have.
+    /// A new controller of `subsystem`; `None` if the subsystem has the maximum number already.
     pub fn new(subsystem: &Arc<Subsystem>) -> Option<Capsules> {
         let record = subsystem.register()?;
         let front = FrontFeatures {
@@ -179,12 +179,12 @@ impl Capsules {
         self.configuration = new;
     }
 
-    /// Takes a command in. It is executed by the next [`Capsules::poll`].
+    /// Accepts a command. The next [`Capsules::poll`] executes it.
     pub fn send(&mut self, command: Command) {
         self.waiting.push_back(command);
     }
 
-    /// Executes what waits, and returns the answers that are due at `now_ns`, the earliest first.
+    /// Executes pending commands, and returns the answers due at `now_ns`, the earliest first.
     pub fn poll(&mut self, now_ns: u64) -> Vec<Response> {
         self.admin.set_time(now_ns);
         let mut stalled = VecDeque::new();
@@ -216,7 +216,7 @@ impl Capsules {
         self.answers.iter().map(|(at_ns, _)| *at_ns).min()
     }
 
-    /// Executes a command; gives it back if the medium cannot take it now.
+    /// Executes a command; returns it if the medium cannot accept it now.
     fn execute(&mut self, command: Command, now_ns: u64) -> Option<Command> {
         let (queue, entry) = (command.queue, command.entry);
         let faults = self.subsystem.planned_faults(queue, &entry);
@@ -262,7 +262,7 @@ impl Capsules {
                 self.keep_answer(at_ns, queue, cid, answer);
             }
             Some(FaultKind::WrongCid) => self.keep_answer(at_ns, queue, cid ^ 1, answer),
-            // There is no phase here.
+            // There is no phase tag here.
             _ => self.keep_answer(at_ns, queue, cid, answer),
         }
     }
@@ -274,14 +274,14 @@ impl Capsules {
     }
 }
 
-/// Executes an admin command: its result, or `None` if it is answered by an event.
+/// Executes an admin command: returns its result, or `None` if an event will answer it.
 fn execute_admin(
     admin: &mut AdminExecutor,
     entry: &SubmissionEntry,
     data: &mut CapsuleData,
 ) -> Result<Option<u64>, CommandError> {
     match AdminOpcode(entry.opc()) {
-        // Commands in execution cannot be aborted here, which bit 0 says (Base, section 5.1).
+        // Commands being executed cannot be aborted here; bit 0 says so (Base, section 5.1).
         AdminOpcode::ABORT => Ok(Some(1)),
         AdminOpcode::SET_FEATURES if Feature(entry.cdw(10) as u8) == Feature::INTERRUPT_COALESCING => {
             Err(CommandError::permanent(Status::INVALID_FIELD))

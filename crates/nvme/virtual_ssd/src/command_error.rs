@@ -1,4 +1,4 @@
-//! Why a command fails: its status, and what the error log says about it.
+//! Why a command fails: its status, and the details for the error log.
 //!
 //! Guarantees: an error is plain data and costs nothing where it does not happen. Deliberately not
 //! here: the log.
@@ -9,7 +9,7 @@ use iolab_nvme_spec::log::ParameterLocation;
 /// No part of the command is to blame (Base, section 5.14.1.1).
 const NO_LOCATION: u16 = 0xffff;
 
-/// A command that fails.
+/// The error of a failed command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CommandError {
     /// With DNR where the same command would fail again.
@@ -21,28 +21,28 @@ pub struct CommandError {
 }
 
 impl CommandError {
-    /// Fails in the same way when it is tried again.
+    /// An error that occurs again when the command is retried.
     pub const fn permanent(status: Status) -> CommandError {
         CommandError { status: status.with_dnr(true), location: NO_LOCATION, lba: 0 }
     }
 
-    /// May succeed when it is tried again.
+    /// An error that may not occur again when the command is retried.
     pub const fn transient(status: Status) -> CommandError {
         CommandError { status, location: NO_LOCATION, lba: 0 }
     }
 
-    /// An invalid field, the first bit of which is `bit` of byte `byte` of the command.
+    /// An invalid field, whose first bit is `bit` of byte `byte` of the command.
     pub const fn field(byte: u8, bit: u8) -> CommandError {
         CommandError::permanent(Status::INVALID_FIELD).at(byte, bit)
     }
 
-    /// The same error, blaming a place in the command.
+    /// Adds the place in the command that caused the error.
     pub const fn at(mut self, byte: u8, bit: u8) -> CommandError {
         self.location = ParameterLocation(0).with_byte(byte).with_bit(bit).0;
         self
     }
 
-    /// The same error, blaming a block.
+    /// Adds the block that caused the error.
     pub const fn on_block(mut self, lba: u64) -> CommandError {
         self.lba = lba;
         self

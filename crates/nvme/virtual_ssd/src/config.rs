@@ -1,12 +1,12 @@
-//! What a virtual SSD shall be: plain data, made from `key=value` words.
+//! The configuration of a virtual SSD: plain data, parsed from `key=value` words.
 //!
 //! ```text
 //! size=8G model=nand preset=970pro lba=4k namespaces=2 media=file:/tmp/disk fault=media-error:op=read,lba=100+8,times=3
 //! ```
 //!
-//! Guarantees: every word is understood or refused with its key, the reason and a suggestion; what
-//! is accepted can be built, as far as that can be known without touching the world. Deliberately
-//! not here: opening anything.
+//! Guarantees: every word is either accepted, or refused with its key, the reason and a suggestion.
+//! An accepted configuration can be built, as far as that can be known without system calls.
+//! Deliberately not here: opening anything.
 
 mod age;
 mod describe;
@@ -28,12 +28,12 @@ use crate::timing::no_time;
 /// The LBA formats: shifts of 512 and 4096 bytes, without metadata.
 pub(crate) const FORMAT_SHIFTS: [u32; 2] = [9, 12];
 
-/// How the zones of a namespace are laid out, in bytes; both whole blocks of every format.
+/// The layout of the zones of a namespace, in bytes; both are whole blocks of every format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ZoneLayout {
-    /// Distance of zones.
+    /// Distance between zone starts.
     pub zone_bytes: u64,
-    /// Bytes of a zone that can be written, not more than its size.
+    /// Bytes of a zone that can be written, at most its size.
     pub capacity_bytes: u64,
     /// Most zones open at a time; 0 for no limit.
     pub max_open: u32,
@@ -46,21 +46,21 @@ pub struct ZoneLayout {
 pub struct Config {
     /// Bytes of each namespace.
     pub size_bytes: u64,
-    /// How many namespaces.
+    /// Number of namespaces.
     pub namespaces: u32,
     /// Bytes of a block: 512 or 4096.
     pub lba_bytes: u64,
-    /// What keeps the blocks.
+    /// Where the blocks are stored.
     pub media: MediaKind,
-    /// What is written to a file is lost with the process unless it is flushed.
+    /// Data written to a file is lost with the process unless it is flushed.
     pub lossy: bool,
-    /// What memory for blocks is made of.
+    /// The kind of pages of memory for blocks.
     pub memory: MemoryPages,
-    /// Zones, for a drive that is written in order.
+    /// Zones, for a drive that is written sequentially.
     pub zones: Option<ZoneLayout>,
-    /// How long everything takes.
+    /// The timing model.
     pub timing: Parameters,
-    /// What the flash has been through before.
+    /// The age of the flash.
     pub age: Age,
     /// Most bytes that one command moves, a power of two of 4 KiB or more; 0 for no limit.
     pub most_bytes: u64,
@@ -68,11 +68,11 @@ pub struct Config {
     pub queue_pairs: u16,
     /// Most entries of a queue.
     pub queue_entries: u32,
-    /// How controllers reach the namespaces, if that is reported.
+    /// The access state of the namespaces, if it is reported.
     pub access: Option<AnaState>,
-    /// What goes wrong, and when.
+    /// The faults and when they occur.
     pub faults: Vec<Fault>,
-    /// Makes identifiers, and the places that ageing overwrites.
+    /// Seed of the identifiers, and of the places that ageing overwrites.
     pub seed: u64,
     /// Serial number: up to 20 ASCII characters.
     pub serial: String,
@@ -101,7 +101,7 @@ impl Default for Config {
     }
 }
 
-/// The most queue pairs of a controller, beside the admin queues.
+/// The most queue pairs of a controller, besides the admin queues.
 pub(crate) const MOST_QUEUE_PAIRS: u16 = 64;
 /// The most namespaces.
 const MOST_NAMESPACES: u32 = 256;
@@ -126,7 +126,7 @@ impl Config {
         self.lba_bytes.trailing_zeros()
     }
 
-    /// Whether the values make sense together.
+    /// Checks that the values are consistent.
     pub fn check(&self) -> Result<(), ConfigError> {
         let refuse = |key, reason: String| Err(ConfigError::BadValue { key, reason });
         if !FORMAT_SHIFTS.iter().any(|shift| self.lba_bytes == 1 << shift) {

@@ -1,7 +1,7 @@
-//! What a controller is known by, whichever front its host uses: its identifier, what it is told,
-//! and the log of its errors.
+//! The record of a controller, independent of the front: its identifier, its notifications, and the
+//! log of its errors.
 //!
-//! It exists as long as anything of the controller does. The subsystem tells it what happens
+//! It exists as long as any part of the controller. The subsystem notifies it of changes made
 //! through other controllers.
 
 use std::collections::VecDeque;
@@ -18,14 +18,14 @@ use crate::mailbox::Mailbox;
 /// Entries that the error log keeps.
 pub(crate) const ERROR_LOG_ENTRIES: usize = 64;
 
-/// What a controller is told by its front and by the subsystem.
+/// Notifications to a controller from its front or from the subsystem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
-    /// A doorbell got a value that is no entry of its queue.
+    /// A doorbell received a value that is no entry of its queue.
     InvalidDoorbellValue,
-    /// A doorbell was written that no queue has.
+    /// A doorbell was written that belongs to no queue.
     InvalidDoorbellRegister,
-    /// Identify of a namespace returns something new.
+    /// Identify of a namespace now returns something else.
     NamespaceChanged {
         /// Its identifier.
         namespace: u32,
@@ -35,7 +35,7 @@ pub enum Notice {
         /// Identifier of the namespace.
         namespace: u32,
     },
-    /// A reading of the health log has changed.
+    /// A value of the health log has changed.
     HealthChanged,
     /// The subsystem was reset through another controller.
     SubsystemReset,
@@ -81,12 +81,12 @@ impl ControllerRecord {
         self.id
     }
 
-    /// What it was told, oldest first: for the front's [`crate::AdminExecutor::note`].
+    /// Its notifications, oldest first, for the front's [`crate::AdminExecutor::note`].
     pub fn take_notice(&self) -> Option<Notice> {
         self.inbox.take()
     }
 
-    /// Logs a failed command, and makes its answer.
+    /// Logs a failed command, and returns its answer.
     #[cold]
     pub fn log_failure(&self, queue: u16, command: &SubmissionEntry, error: CommandError) -> Answer {
         let error = CommandError { status: error.status.with_more(true), ..error };
@@ -137,7 +137,7 @@ impl ErrorLog {
         });
     }
 
-    /// Failures since the controller was made.
+    /// Failures since the controller was created.
     pub(crate) fn count(&self) -> u64 {
         self.count.load(Ordering::Relaxed)
     }

@@ -1,23 +1,23 @@
-//! The data of a command as the front that brought the command reaches it.
+//! The data of a command, accessed through the front that received the command.
 //!
 //! ```text
 //! execution ── locate(command, direction, bytes) ──▶ window: how the command describes its data
 //!           ── read, write, copy_from, copy_to ────▶ the host's side of it
 //! ```
 //!
-//! For PCIe the data lies in the host's memory, where PRPs and SGLs say ([`crate::pcie`]). A front
-//! that carries data in messages has a buffer instead.
+//! For PCIe the data lies in the host's memory, at addresses given by PRPs and SGLs
+//! ([`crate::pcie`]). A front that carries data in messages has a buffer instead.
 //!
-//! Guarantees of an implementation: a located window has exactly the bytes that were asked for; a
-//! description that breaks a rule is answered with the specification's status; data that cannot be
-//! reached is [`Unreachable`], never a panic.
+//! Guarantees of an implementation: a located window has exactly the requested bytes. A description
+//! that breaks a rule is answered with the specification's status. Data that cannot be accessed is
+//! [`Unreachable`], never a panic.
 
 use iolab_memory::SharedBytes;
 use iolab_nvme_spec::{Status, SubmissionEntry};
 
 use crate::command_error::{CommandError, place};
 
-/// Which way the data of a command goes.
+/// The direction of a command's data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DataDirection {
     /// From the controller to the host.
@@ -39,13 +39,11 @@ impl From<Unreachable> for CommandError {
     }
 }
 
-/// Where the data of one command after another is.
+/// Locates the data of one command after another.
 pub trait DataWindow {
-    /// Finds the `bytes` of data that a command moves. The window is about them until the next
-    /// call.
+    /// Finds the `bytes` of data that a command moves. The window covers them until the next call.
     ///
-    /// # Errors
-    /// The command's description of its data breaks a rule, or describes fewer bytes.
+    /// # Errors The command's description of its data breaks a rule, or describes fewer bytes.
     fn locate(&mut self, command: &SubmissionEntry, direction: DataDirection, bytes: usize)
     -> Result<(), CommandError>;
 
@@ -57,15 +55,15 @@ pub trait DataWindow {
         self.len() == 0
     }
 
-    /// Reads the window, as many bytes as `to` has, from the host.
+    /// Reads as many bytes of the window from the host as `to` has.
     fn read(&mut self, to: &mut [u8]) -> Result<(), Unreachable>;
 
-    /// Writes to the window, and so to the host.
+    /// Writes to the window, and thereby to the host.
     fn write(&mut self, from: &[u8]) -> Result<(), Unreachable>;
 
-    /// Copies the whole window from the host to `to`, from `offset` on.
+    /// Copies the whole window from the host to `to`, beginning at `offset`.
     fn copy_to(&mut self, to: &SharedBytes, offset: usize) -> Result<(), Unreachable>;
 
-    /// Copies the whole window to the host from `from`, from `offset` on.
+    /// Copies the whole window to the host from `from`, beginning at `offset`.
     fn copy_from(&mut self, from: &SharedBytes, offset: usize) -> Result<(), Unreachable>;
 }

@@ -24,7 +24,7 @@ pub enum FaultKind {
     MediaError,
     /// The command is never answered.
     Timeout,
-    /// The command is done, its completion is never posted.
+    /// The command is executed, but its completion is never posted.
     DropCompletion,
     /// The completion is posted twice.
     DoubleCompletion,
@@ -34,14 +34,14 @@ pub enum FaultKind {
     WrongCid,
     /// The controller sets CSTS.CFS and stops.
     Fatal,
-    /// The command takes longer by so many nanoseconds.
+    /// The command takes this many nanoseconds longer.
     Slow {
-        /// By how much.
+        /// The extra time.
         extra_ns: u64,
     },
-    /// The device is pulled out: every register reads as all ones.
+    /// The device is removed: every register reads as all ones.
     Removal,
-    /// The controller does not reach the namespace (`ana=`); not a fault to be asked for by itself.
+    /// The controller does not reach the namespace (`ana=`); users cannot request it as a fault.
     NoAccess(AnaState),
 }
 
@@ -56,19 +56,19 @@ pub enum FaultOperation {
     Write,
 }
 
-/// Blocks on one of several units over which the bytes of a namespace are striped, as the LUNs of a
-/// drive.
+/// Blocks on one of several units over which the bytes of a namespace are striped, like the LUNs of
+/// a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stripe {
     /// Which unit.
     pub unit: u64,
-    /// Of how many.
+    /// The number of units.
     pub units: u64,
-    /// Bytes on one unit before the next one follows.
+    /// Bytes on one unit before the next unit begins.
     pub bytes: u64,
 }
 
-/// One fault: what, for which commands, how often.
+/// One fault: its kind, which commands it hits, and how often.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fault {
     /// What goes wrong.
@@ -77,13 +77,13 @@ pub struct Fault {
     pub operation: FaultOperation,
     /// Only commands with this opcode.
     pub opcode: Option<u8>,
-    /// Only commands of this submission queue; 0 are admin commands, which no other fault touches.
+    /// Only commands of this submission queue. 0 means admin commands, which no other fault hits.
     pub queue: Option<u16>,
     /// Only this namespace.
     pub namespace: Option<u32>,
     /// Only commands that touch these blocks: the first, and how many.
     pub blocks: Option<(u64, u64)>,
-    /// Only commands that touch this unit.
+    /// Only commands that access this unit.
     pub stripe: Option<Stripe>,
     /// Commands that are spared before the first one is hit.
     pub after: u64,
@@ -108,13 +108,13 @@ impl Fault {
     }
 }
 
-/// Faults of a command outside of its execution. The front that brought the command applies them,
-/// as far as its protocol can express them.
+/// Faults of a command outside its execution. The front applies them, as far as its protocol can
+/// express them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PlannedFaults {
-    /// Instead of executing it: [`FaultKind::Timeout`], [`FaultKind::Fatal`] or
+    /// Replaces the execution: [`FaultKind::Timeout`], [`FaultKind::Fatal`] or
     /// [`FaultKind::Removal`].
     pub at_fetch: Option<FaultKind>,
-    /// To its completion.
+    /// Changes the completion.
     pub at_completion: Option<FaultKind>,
 }

@@ -1,13 +1,13 @@
 //! Disk space for a mapped file, allocated before the mapping is written to.
 //!
-//! A store to a page for which the file system has no space kills the process (SIGBUS, mmap(2)). So
-//! every write reserves its bytes here first: it allocates the chunk around them (`fallocate(2)`)
-//! once, and remembers that. If there is no space, the write's command reports an error.
+//! A store to a page for which the file system has no space kills the process (SIGBUS, mmap(2)).
+//! Every write therefore reserves its bytes here first: the chunk around them is allocated once
+//! (`fallocate(2)`) and recorded. If there is no space, the write's command reports an error.
 //!
 //! Guarantees: while a [`SpaceGuard`] lives, the reserved bytes keep their space, because punching
-//! holes waits for it. Deliberately not here: file systems that cannot allocate in advance, or that
-//! allocate again when bytes are overwritten (copy on write). They can still kill the process when
-//! they are full.
+//! holes waits for the guard. Deliberately not here: file systems that cannot allocate in advance,
+//! or that allocate again when bytes are overwritten (copy on write). They can still kill the
+//! process when they are full.
 
 use std::fs::File;
 use std::io;
@@ -36,14 +36,14 @@ pub(crate) struct FileSpace {
 pub(crate) type SpaceGuard<'a> = RwLockReadGuard<'a, ()>;
 
 impl FileSpace {
-    /// For a file of `bytes`.
+    /// The space of a file of `bytes`.
     pub(crate) fn new(file: File, bytes: u64) -> FileSpace {
         let words = bytes.div_ceil(CHUNK_BYTES * 64);
         let reserved = (0..words).map(|_| AtomicU64::new(0)).collect();
         FileSpace { file, bytes, reserved, punching: RwLock::new(()) }
     }
 
-    /// Reserves space for a range, which lies within the file.
+    /// Reserves space for a range within the file.
     #[inline]
     pub(crate) fn reserve(&self, offset: u64, length: u64) -> io::Result<SpaceGuard<'_>> {
         let reserve = self.punching.read().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! Counters of a drive, and readings that a test may set.
+//! Counters of a drive, and values that a test may set.
 //!
 //! Guarantees: counting costs a load and a store in a line that only one thread writes; a sum is
 //! never torn. Deliberately not here: the layout of the log page, which `admin/logs` writes.
@@ -18,7 +18,8 @@ pub(crate) struct Counters {
     media_errors: AtomicU64,
 }
 
-/// There is one writer, so a load and a store are enough. Several would need a locked addition.
+/// There is one writer, so a load and a store are enough. Several writers would need an atomic
+/// addition.
 #[inline]
 fn add(counter: &AtomicU64, amount: u64) {
     counter.store(counter.load(Ordering::Relaxed).wrapping_add(amount), Ordering::Relaxed);
@@ -43,7 +44,7 @@ impl Counters {
     }
 }
 
-/// Sums of what hosts did to a subsystem.
+/// Sums over everything that hosts did to a subsystem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct HealthTotals {
     /// Read and Compare commands that the media served.
@@ -58,7 +59,7 @@ pub struct HealthTotals {
     pub media_errors: u64,
 }
 
-/// Counters and readings of a subsystem.
+/// Counters and values of a subsystem.
 #[derive(Debug)]
 pub(crate) struct Health {
     dispatchers: Mutex<Vec<Arc<Counters>>>,
@@ -86,7 +87,7 @@ impl Default for Health {
 }
 
 impl Health {
-    /// Counters for one more dispatcher, which stay in the sums after it has ended.
+    /// Adds counters for another dispatcher. They remain in the sums after it has ended.
     pub(crate) fn counters(&self) -> Arc<Counters> {
         let counters = Arc::new(Counters::default());
         self.dispatchers.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&counters));

@@ -36,7 +36,7 @@ pub struct IoExecutor<D> {
     pub data: D,
     controller: u16,
     counters: Arc<Counters>,
-    /// Whether reads and writes leave their copy to the front, in `deferred`.
+    /// Whether reads and writes leave the copy to the front, in `deferred`.
     pub(crate) defers_copies: bool,
     pub(crate) deferred: Option<Copy>,
     scratch: Vec<u8>,
@@ -55,7 +55,7 @@ impl<D: DataWindow> IoExecutor<D> {
         }
     }
 
-    /// Executes a command of submission queue `queue`, as if it had arrived at `now_ns`.
+    /// Executes a command of submission queue `queue` as if it had arrived at `now_ns`.
     #[inline(always)]
     pub fn execute(
         &mut self,
@@ -75,11 +75,11 @@ pub enum ExecutionStep {
     Done {
         /// When.
         at_ns: u64,
-        /// The command specific result: of Zone Append the LBA.
+        /// The command specific result; for Zone Append the LBA.
         result: u64,
     },
-    /// The medium takes nothing more of this queue before this time. Nothing has changed: execute
-    /// the command again then.
+    /// The medium accepts no more commands of this queue before this time. Nothing has changed:
+    /// execute the command again then.
     Stall {
         /// When.
         not_before_ns: u64,
@@ -95,7 +95,7 @@ struct Execution<'a, D> {
     now_ns: u64,
 }
 
-/// How a command accesses the media, for choosing faults.
+/// How a command accesses the media, which selects its faults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum MediaAccess {
     None,
@@ -103,7 +103,7 @@ enum MediaAccess {
     Write,
 }
 
-/// Existing blocks of a namespace.
+/// A range of existing blocks of a namespace.
 #[derive(Debug, Clone, Copy)]
 struct Range {
     lba: u64,
@@ -117,7 +117,7 @@ impl Range {
         self.blocks << self.shift
     }
 
-    /// Where it is on the media.
+    /// Where the range is on the media.
     #[inline]
     fn offset(self, namespace: &Namespace) -> u64 {
         namespace.base + (self.lba << self.shift)
@@ -147,8 +147,8 @@ impl<D: DataWindow> Execution<'_, D> {
         }
     }
 
-    /// A copy for functions that are not inlined. Only the copy has an address, so that the
-    /// original stays in registers.
+    /// A copy for functions that are not inlined. Only the copy's address is taken, so the original
+    /// stays in registers.
     #[inline(always)]
     fn apart(&mut self) -> Execution<'_, D> {
         let Execution { executor, subsystem, command, queue, now_ns } = self;
@@ -232,7 +232,7 @@ impl<D: DataWindow> Execution<'_, D> {
         self.subsystem.timing.schedule(self.now_ns, &request)
     }
 
-    /// Applies the faults that are planned for the media: an error, or extra time.
+    /// Applies the faults planned for the media: an error, or extra time.
     #[inline]
     fn meet_media_faults(
         &self,
@@ -267,7 +267,7 @@ impl<D: DataWindow> Execution<'_, D> {
         }
     }
 
-    /// Copies the data of a range, or leaves that to the front. Media that keep nothing need
+    /// Copies the data of a range, or leaves the copy to the front. Media without content need
     /// neither.
     #[inline(always)]
     fn copy(&mut self, direction: DataDirection, offset: u64, lba: u64) -> Result<(), CommandError> {

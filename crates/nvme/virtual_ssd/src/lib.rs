@@ -1,4 +1,4 @@
-//! A virtual NVMe SSD: a controller for any correct host, in this process or behind shared memory.
+//! A virtual NVMe SSD: a controller for any correct host, in this process or over shared memory.
 //!
 //! ```text
 //!            Subsystem: namespaces, media, timing model, fault plan, health counters
@@ -9,12 +9,12 @@
 //! Dispatcher Dispatcher                      I/O queue pairs, each polled by one thread
 //! ```
 //!
-//! A front takes commands from a host and brings the answers back; behind it, [`AdminExecutor`] and
-//! [`IoExecutor`] execute them, and know no front. The front of this crate is PCIe
-//! ([`Controller`]): it reads its host's memory through `HostMemory` of `iolab-pci-device`, and the
-//! host reads its registers in memory. [`Embedded`] is a device for a driver in the same thread,
-//! [`Threaded`] one with threads of its own. The device follows NVM Express 1.4, with what hosts of
-//! 2.0 ask for: command sets, Copy, zoned namespaces.
+//! A front receives commands from a host and returns the answers. Behind it, [`AdminExecutor`] and
+//! [`IoExecutor`] execute the commands, independent of the front. The front of this crate is PCIe
+//! ([`Controller`]): it accesses its host's memory through `HostMemory` of `iolab-pci-device`, and
+//! the host accesses its registers in memory. [`Embedded`] is a device for a driver in the same
+//! thread; [`Threaded`] has its own threads. The device follows NVM Express 1.4, with the features
+//! that hosts of 2.0 need: command sets, Copy, zoned namespaces.
 //!
 //! Guarantees: nothing that a host writes, maps or unmaps makes the device panic or access memory
 //! that is not mapped for it. Every invalid command is answered with the specification's status.
@@ -43,13 +43,13 @@ mod subsystem;
 mod timing;
 mod zones;
 
-/// What threads share messages and doorbells by. `tests/interleavings` puts a model checker's in
-/// its place.
+/// The synchronisation behind messages and doorbells. `tests/interleavings` replaces it with that
+/// of a model checker.
 mod sync {
     pub(crate) use std::sync::Mutex;
     pub(crate) use std::sync::atomic::{AtomicBool, Ordering, fence};
 
-    /// Runs a test: once here, in every order there.
+    /// Runs a test: once here, in every possible order under the model checker.
     #[cfg(test)]
     pub(crate) fn model(test: impl Fn()) {
         test();

@@ -1,4 +1,4 @@
-//! Messages from one thread to another, for what is rare: new queues, resets, events.
+//! Messages from one thread to another, for rare events: new queues, resets, notifications.
 //!
 //! Guarantees: checking an empty mailbox is one load. Deliberately not here: waiting. The reader
 //! polls.

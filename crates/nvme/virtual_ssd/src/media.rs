@@ -1,19 +1,19 @@
-//! Where the blocks are: memory, a file, another device, or nowhere.
+//! Where the blocks are stored: memory, a file, another device, or nowhere.
 //!
-//! Guarantees: an access outside the media is an error, never a panic; memory that was never
-//! written or was discarded reads as zeroes and costs nothing. A file keeps its contents beyond the
-//! process, and [`Media::flush`] beyond a loss of power. A write to a file on a full file system is
-//! an error, not the end of the process. `null` media copies nothing: reads leave the host's
-//! buffers as they are.
+//! Guarantees: an access outside the media is an error, never a panic. Memory that was never
+//! written, or was discarded, reads as zeroes and costs nothing. The contents of a file survive the
+//! process, and after [`Media::flush`] also a loss of power. A write to a file on a full file
+//! system is an error and does not end the process. `null` media copies nothing: reads leave the
+//! host's buffers unchanged.
 //!
-//! Memory is made of huge pages where they cannot cost more than there is (`media/pages.rs`).
+//! Memory uses huge pages where they cannot exhaust it (`media/pages.rs`).
 //!
-//! A file is accessed through a mapping, which is watched: what somebody cuts off it is an error of
-//! the commands that need it, and so is what its device does not give. [`FileSpace`] reserves disk
-//! space for what is written.
+//! A file is accessed through a watched mapping: if the file is truncated, or its device fails, the
+//! commands that need the lost bytes report an error. [`FileSpace`] reserves disk space for written
+//! data.
 //!
-//! Deliberately not here: blocks, namespaces and time, and which files may be used (whoever opens
-//! them knows).
+//! Deliberately not here: blocks, namespaces and time, and which files may be used (the caller that
+//! opens them knows).
 
 mod copy_error;
 mod elsewhere;
@@ -41,13 +41,13 @@ use crate::file_space::{FileSpace, SpaceGuard};
 /// Which media to use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MediaKind {
-    /// Memory of this process, provided by the kernel as it is written.
+    /// Memory of this process, which the kernel provides as it is written.
     Memory,
-    /// Nothing is kept and nothing is copied: to measure the path.
+    /// Nothing is stored or copied, to measure the path.
     Null,
     /// A sparse file.
     File(PathBuf),
-    /// Another device, by the name under which it is opened for this.
+    /// Another device, named as it was opened.
     Device(String),
 }
 
@@ -62,22 +62,22 @@ pub(crate) enum Media {
 /// `TMPFS_MAGIC` of statfs(2).
 const TMPFS: i64 = 0x0102_1994;
 
-/// What is behind media in a file.
+/// The file behind media.
 #[derive(Debug)]
 pub(crate) struct Backing {
     file: File,
     space: FileSpace,
-    /// Whether even reading a hole through the mapping takes room for it, as on tmpfs.
+    /// Whether even reading a hole through the mapping allocates space, as on tmpfs.
     reads_take_space: bool,
-    /// The blocks are in memory, and the file gets them later.
+    /// The blocks are in memory, and are written to the file later.
     cache: Option<WriteCache>,
 }
 
 /// Where bytes can be read.
 enum Source<'a> {
-    /// Through the mapping, as long as this lives.
+    /// Through the mapping, while this value lives.
     Mapping(Option<SpaceGuard<'a>>),
-    /// In a copy, from its start on.
+    /// In a copy, from its start.
     Copy(SharedBytes),
 }
 
@@ -85,15 +85,15 @@ enum Source<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Copy {
     pub(crate) direction: DataDirection,
-    /// On the media.
+    /// Offset on the media.
     pub(crate) offset: u64,
     pub(crate) lba: u64,
-    /// What is written must not be lost afterwards (FUA).
+    /// Written data must be durable afterwards (FUA).
     pub(crate) through: bool,
 }
 
 impl Copy {
-    /// Does it.
+    /// Executes the copy.
     #[inline]
     pub(crate) fn run<D: DataWindow>(self, media: &Media, data: &mut D) -> Result<(), CopyError> {
         match self.direction {
@@ -104,8 +104,8 @@ impl Copy {
 }
 
 impl Media {
-    /// Media of `bytes`: new, or in `file`, which its kind asks for; with a seed, in front of it a
-    /// write cache that forgets.
+    /// Opens media of `bytes`: new, or in `file` if its kind needs one. With a seed, a lossy write
+    /// cache is put in front of it.
     pub(crate) fn open(
         kind: &MediaKind,
         file: Option<File>,
@@ -116,7 +116,7 @@ impl Media {
         let length = usize::try_from(bytes).map_err(|_| ConfigError::TooLarge { bytes })?;
         match kind {
             MediaKind::Null => Ok(Media::Null),
-            // It is opened before, and given to the drive as it is.
+            // The caller opens the device and passes it to the drive.
             MediaKind::Device(_) => Err(ConfigError::Unopened),
             MediaKind::Memory => {
                 let memory = pages
@@ -147,12 +147,12 @@ impl Media {
         }
     }
 
-    /// Whether nothing is kept.
+    /// Whether nothing is stored.
     pub(crate) fn is_null(&self) -> bool {
         matches!(self, Media::Null)
     }
 
-    /// Brings what will soon be copied from or to `offset` near to the processor.
+    /// Prefetches the memory at `offset` that will soon be copied from or to.
     #[inline]
     pub(crate) fn prefetch(&self, offset: u64, length: usize) {
         if let (Media::Bytes { bytes, .. }, Ok(offset)) = (self, usize::try_from(offset)) {
@@ -160,7 +160,7 @@ impl Media {
         }
     }
 
-    /// Copies to the host as much as its window has.
+    /// Copies to the host as many bytes as its window has.
     #[inline]
     fn copy_to_host<D: DataWindow>(&self, offset: u64, data: &mut D) -> Result<(), CopyError> {
         let Media::Bytes { bytes, file } = self else {
@@ -179,7 +179,7 @@ impl Media {
         bytes.watched(at, total, || data.copy_from(bytes, at))?.map_err(CopyError::from)
     }
 
-    /// Copies from the host as much as its window has.
+    /// Copies from the host as many bytes as its window has.
     #[inline]
     fn copy_from_host<D: DataWindow>(&self, offset: u64, data: &mut D, through: bool) -> Result<(), CopyError> {
         let Media::Bytes { bytes, file } = self else {
@@ -200,7 +200,7 @@ impl Media {
         }
     }
 
-    /// Copies into `to`; `null` media gives zeroes.
+    /// Copies into `to`; `null` media returns zeroes.
     pub(crate) fn read(&self, offset: u64, to: &mut [u8]) -> Result<(), CopyError> {
         match self {
             Media::Null => to.fill(0),
@@ -228,7 +228,7 @@ impl Media {
         let _room = claim(file, to, length)?;
         match &source {
             Source::Mapping(_) => {
-                // One range that holds both: the mapping is watched by ranges.
+                // One range that contains both: the mapping is watched by ranges.
                 let (first, last) = (from.min(to), from.max(to) + length);
                 bytes.watched(first, last - first, || bytes.copy_to(from, bytes, to, length))?;
             }
@@ -237,7 +237,7 @@ impl Media {
         changed(file, bytes, to, length)
     }
 
-    /// Makes `length` bytes read as zeroes, giving their pages back where that is possible.
+    /// Makes `length` bytes read as zeroes, and frees their pages where possible.
     pub(crate) fn discard(&self, offset: u64, length: u64) -> Result<(), CopyError> {
         let Media::Bytes { bytes, file } = self else {
             return self.elsewhere(|store| elsewhere::discard(store, offset, length));
@@ -258,20 +258,20 @@ impl Media {
         }
     }
 
-    /// Makes what was written survive a loss of power, where the media can.
+    /// Makes written data survive a loss of power, where the media can.
     pub(crate) fn flush(&self) -> Result<(), CopyError> {
         match self {
             Media::Bytes { bytes, file: Some(Backing { file, cache: Some(cache), .. }) } => {
                 cache.flush(file, bytes).map_err(|_| CopyError::Media)
             }
-            // fdatasync(2) also writes the pages that were changed through a mapping.
+            // fdatasync(2) also writes pages that were changed through a mapping.
             Media::Bytes { file: Some(backing), .. } => backing.file.sync_data().map_err(|_| CopyError::Media),
             Media::Elsewhere(store) => elsewhere::flush(&**store),
             _ => Ok(()),
         }
     }
 
-    /// Does it with the other device; nothing where nothing is kept.
+    /// Runs an operation of the other device; does nothing where nothing is stored.
     #[cold]
     fn elsewhere(&self, work: impl FnOnce(&dyn BlockStore) -> Result<(), CopyError>) -> Result<(), CopyError> {
         match self {
@@ -282,7 +282,7 @@ impl Media {
 }
 
 impl Backing {
-    /// A range as read(2) gives it, which takes no room in the file.
+    /// Reads a range by read(2), which allocates no space in the file.
     #[cold]
     fn copy_of(&self, offset: usize, length: usize) -> Result<SharedBytes, CopyError> {
         let mut data = vec![0; length];
@@ -292,8 +292,8 @@ impl Backing {
         Ok(copy)
     }
 
-    /// Pages that lie in the range are given back; the bytes before and behind them are written,
-    /// which needs room.
+    /// Frees the pages within the range. The bytes before and behind them are overwritten, which
+    /// needs space.
     fn discard(&self, bytes: &SharedBytes, offset: usize, length: usize) -> Result<(), CopyError> {
         const PAGE: usize = 4096;
         let end = offset + length;
@@ -315,7 +315,7 @@ impl Backing {
     }
 }
 
-/// How to read a range: through the mapping, unless that would need room that there is not.
+/// How to read a range: through the mapping, unless that would need space that is not available.
 #[inline]
 fn readable<'a>(file: &'a Option<Backing>, offset: usize, length: usize) -> Result<Source<'a>, CopyError> {
     let Some(backing) = file.as_ref().filter(|backing| backing.reads_take_space) else {
@@ -327,14 +327,14 @@ fn readable<'a>(file: &'a Option<Backing>, offset: usize, length: usize) -> Resu
     }
 }
 
-/// Reserves disk space for what is written to a file. Memory needs none.
+/// Reserves disk space for a write to a file. Memory needs none.
 #[inline]
 fn claim(file: &Option<Backing>, offset: usize, length: usize) -> Result<Option<SpaceGuard<'_>>, CopyError> {
     let Some(backing) = file else { return Ok(None) };
     backing.space.reserve(offset as u64, length as u64).map(Some).map_err(|_| CopyError::Full)
 }
 
-/// Tells the write cache of a change, if there is one.
+/// Notifies the write cache of a change, if there is one.
 #[inline]
 fn changed(file: &Option<Backing>, bytes: &SharedBytes, offset: usize, length: usize) -> Result<(), CopyError> {
     match file {
@@ -345,7 +345,7 @@ fn changed(file: &Option<Backing>, bytes: &SharedBytes, offset: usize, length: u
     }
 }
 
-/// `offset`, once it is known that `length` bytes fit behind it.
+/// Returns `offset` after checking that `length` bytes fit behind it.
 #[inline]
 fn window(bytes: &SharedBytes, offset: u64, length: usize) -> Result<usize, CopyError> {
     let offset = usize::try_from(offset).map_err(|_| CopyError::Media)?;
@@ -353,15 +353,15 @@ fn window(bytes: &SharedBytes, offset: u64, length: usize) -> Result<usize, Copy
     if end > bytes.len() { Err(CopyError::Media) } else { Ok(offset) }
 }
 
-/// Makes a file as long as the media, if there is room for all of it.
+/// Extends a file to the length of the media, if there is space for all of it.
 fn lengthen(file: &File, bytes: u64) -> std::io::Result<()> {
     let metadata = file.metadata()?;
     if !metadata.is_file() {
         let reason = "not a regular file: name a file that may be created or written";
         return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, reason));
     }
-    // A drive that cannot be filled is most likely a mistake; what others take away later is met
-    // write by write.
+    // A drive that cannot be filled is most likely a mistake. Space that others use later is
+    // checked on each write.
     let system = rustix::fs::fstatvfs(file)?;
     let missing = bytes.saturating_sub(metadata.blocks() * 512);
     if system.f_bavail.saturating_mul(system.f_frsize) < missing {

@@ -1,8 +1,8 @@
 //! A namespace: a range of the media with a format, and the state of its blocks.
 //!
-//! Guarantees: what every command needs (attachment, size, position) takes a few loads without a
-//! lock. During a format, other queues see the new format or the old one, never a mixture.
-//! Deliberately not here: commands.
+//! Guarantees: the data that every command needs (attachment, size, position) takes a few loads
+//! without a lock. During a format, other queues see the new format or the old one, never a
+//! mixture. Deliberately not here: commands.
 
 mod blocks;
 mod persistence;
@@ -26,7 +26,7 @@ pub(crate) struct Namespace {
     pub(crate) id: u32,
     /// Where it starts on the media.
     pub(crate) base: u64,
-    /// Bytes of the media that are set aside for it.
+    /// Bytes of the media reserved for it.
     most_bytes: u64,
     /// Its size.
     bytes: AtomicU64,
@@ -36,12 +36,12 @@ pub(crate) struct Namespace {
     /// One bit for each controller.
     attached: AtomicU64,
     write_protected: AtomicBool,
-    /// Whether `uncorrectable` has anything in it.
+    /// Whether `uncorrectable` contains any blocks.
     has_uncorrectable: AtomicBool,
     uncorrectable: Mutex<RangeSet>,
-    /// The zones, of a zoned namespace.
+    /// The zones of a zoned namespace.
     zones: Option<Mutex<ZoneTable>>,
-    /// Where all but the marks of uncorrectable blocks outlives the process.
+    /// Where the state survives the process, except for the marks of uncorrectable blocks.
     kept: Option<Mutex<StateCells>>,
 }
 
@@ -74,7 +74,7 @@ impl Namespace {
         FORMAT_SHIFTS.iter().position(|shift| *shift == self.lba_shift()).unwrap_or(0) as u8
     }
 
-    /// Blocks of this many bytes (as a shift).
+    /// Sets the block size, as a shift.
     #[inline]
     pub(crate) fn blocks(&self, shift: u32) -> u64 {
         self.bytes() >> shift
@@ -86,7 +86,7 @@ impl Namespace {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Changes the format. Zones keep their bytes.
+    /// Changes the format. Zones keep their sizes in bytes.
     pub(crate) fn set_format(&self, lba_shift: u32) {
         self.shift.store(u64::from(lba_shift), Ordering::Release);
         if let Some(mut zones) = self.zones() {
@@ -102,7 +102,7 @@ impl Namespace {
         self.attached.load(Ordering::Relaxed) >> controller & 1 != 0
     }
 
-    /// Attaches or detaches a controller; `false` when that was so already.
+    /// Attaches or detaches a controller; returns `false` if nothing changed.
     pub(crate) fn attach(&self, controller: u16, attached: bool) -> bool {
         let bit = 1u64 << controller;
         let before = if attached {
@@ -119,12 +119,12 @@ impl Namespace {
         self.is_allocated.load(Ordering::Acquire)
     }
 
-    /// Whether its part of the media is large enough; zones must fill it.
+    /// Whether its part of the media is large enough; zones must fill it exactly.
     pub(crate) fn fits(&self, bytes: u64) -> bool {
         if self.is_zoned() { bytes == self.most_bytes } else { bytes <= self.most_bytes }
     }
 
-    /// Makes it exist, attached to no controller.
+    /// Creates it, attached to no controller.
     pub(crate) fn allocate(&self, bytes: u64, lba_shift: u32) {
         self.attached.store(0, Ordering::Relaxed);
         self.bytes.store(bytes, Ordering::Relaxed);
@@ -134,7 +134,7 @@ impl Namespace {
         self.keep();
     }
 
-    /// Makes it not exist.
+    /// Deletes it.
     pub(crate) fn release(&self) {
         self.attached.store(0, Ordering::Release);
         self.is_allocated.store(false, Ordering::Release);
@@ -160,12 +160,11 @@ impl Namespace {
 
     /// The zones of a zoned namespace.
     pub(crate) fn zones(&self) -> Option<MutexGuard<'_, ZoneTable>> {
-        // A table is whole after each step, so a thread that panicked with the lock left nothing
-        // half done.
+        // A table is consistent after each step, even if a thread panicked while it held the lock.
         Some(self.zones.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The first block of a range that was written as uncorrectable.
+    /// The first block of a range that is marked uncorrectable.
     #[inline]
     pub(crate) fn first_uncorrectable(&self, lba: u64, blocks: u64) -> Option<u64> {
         if !self.has_uncorrectable.load(Ordering::Acquire) {
@@ -180,7 +179,7 @@ impl Namespace {
         self.has_uncorrectable.store(true, Ordering::Release);
     }
 
-    /// A range was written.
+    /// Records that a range was written.
     #[inline]
     pub(crate) fn clear_uncorrectable(&self, lba: u64, blocks: u64) {
         if self.has_uncorrectable.load(Ordering::Acquire) {
@@ -194,7 +193,7 @@ impl Namespace {
         self.uncorrectable.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// EUI-64: a locally administered identifier, so that it is nobody else's.
+    /// EUI-64: a locally administered identifier, which collides with no vendor's.
     pub(crate) fn eui64(&self, seed: u64) -> [u8; 8] {
         let mixed = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(u64::from(self.id));
         let mut bytes = mixed.to_be_bytes();
@@ -202,14 +201,14 @@ impl Namespace {
         bytes
     }
 
-    /// NGUID: as the UUID, with the EUI-64's vendor bits.
+    /// NGUID: like the UUID, with the EUI-64's vendor bits.
     pub(crate) fn nguid(&self, seed: u64) -> [u8; 16] {
         let mut bytes = self.uuid(seed.rotate_left(17));
         bytes[8..].copy_from_slice(&self.eui64(seed));
         bytes
     }
 
-    /// UUID, version 8 (RFC 9562, section 5.8): made of the seed and the identifier.
+    /// UUID, version 8 (RFC 9562, section 5.8), derived from the seed and the identifier.
     pub(crate) fn uuid(&self, seed: u64) -> [u8; 16] {
         let high = (seed ^ 0x696f_6c61_6200_0000).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let low = high.rotate_left(29).wrapping_mul(0x94d0_49bb_1331_11eb).wrapping_add(u64::from(self.id));

@@ -1,4 +1,4 @@
-//! The PCIe front: registers, rings and doorbells in, commands and data windows out.
+//! The PCIe front: takes registers, rings and doorbells, and produces commands and data windows.
 //!
 //! ```text
 //! registers, doorbells ─▶ Controller   CC, admin queue ─▶ AdminExecutor
@@ -7,8 +7,8 @@
 //! ```
 //!
 //! [`Embedded`] and [`Threaded`] put a controller behind a PCI function of this process.
-//! Deliberately not here: what commands do. That is behind `AdminExecutor` and `IoExecutor`, which
-//! know nothing of this front.
+//! Deliberately not here: the execution of commands, which `AdminExecutor` and `IoExecutor` do
+//! independently of this front.
 
 mod controller;
 mod copier;

@@ -1,23 +1,23 @@
-//! What a drive in a file knows beside its blocks: a second file, which survives the process as the
-//! data do.
+//! The state of a drive in a file besides its blocks: a second file, which survives the process
+//! like the data.
 //!
 //! ```text
 //!  0        header: "IOLABSSD", version, namespaces, their bytes, zones and their shape, checksum
-//!  64       which file this program made for the data: device and inode, checksum; zeroes where somebody else made it
+//!  64       which file this program created for the data: device and inode, checksum; zeroes if another program created it
 //!  4096     namespaces, four cells each: flags and format, size, attachment (two)
 //!  …        zones, one cell each, namespace after namespace: state, blocks up to the write pointer
 //!
 //!  cell, one word:   | payload, 40 bits | checksum of payload and position, 24 bits |
 //! ```
 //!
-//! The file is mapped, and a change is the store of a word: cheap enough for every write into a
-//! zone, and whole even when the process is killed between two instructions. [`StateFile::flush`]
-//! makes the changes survive a loss of power. A new file appears under its name only when it is
-//! complete. What somebody cuts off the file makes the next flush fail.
+//! The file is mapped, and a change is the store of one word. This is cheap enough for every write
+//! into a zone, and atomic even when the process is killed between two instructions.
+//! [`StateFile::flush`] makes the changes survive a loss of power. A new file appears under its
+//! name only when it is complete. If the file is truncated, the next flush fails.
 //!
-//! Guarantees: a link, a file of something else, of another shape or with a broken cell is refused,
-//! and left as it is; two processes never use the same drive. Deliberately not here: what the
-//! payloads mean, which their owners know.
+//! Guarantees: a link, an unrelated file, a file of another shape or with a corrupt cell is refused
+//! and left unchanged. Two processes never use the same drive. Deliberately not here: the meaning
+//! of the payloads, which their owners define.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -39,13 +39,13 @@ const HEADER_BYTES: usize = 56;
 const CELLS_AT: usize = 4096;
 const ORIGIN_AT: usize = 64;
 const ORIGIN_BYTES: usize = 20;
-/// Unfinished files of other programs with the same number that are passed over.
+/// Unfinished files of other programs with the same number that are skipped.
 const NAMES_TRIED: u32 = 16;
 const PAYLOAD_BITS: u32 = 40;
-/// Cells of a namespace, before those of its zones.
+/// Cells of a namespace that precede those of its zones.
 pub(crate) const NAMESPACE_CELLS: usize = 4;
 
-/// What a state file is for: it fits drives of this shape only.
+/// The drive that a state file belongs to: it fits only drives of this shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Shape {
     namespaces: u32,
@@ -83,7 +83,7 @@ impl Shape {
         header
     }
 
-    /// The shape that a header tells, or what is wrong with it.
+    /// The shape in a header, or what is wrong with it.
     fn parse(header: &[u8; HEADER_BYTES]) -> Result<Shape, String> {
         let four = |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
         let eight = |at: usize| u64::from(four(at)) | u64::from(four(at + 4)) << 32;
@@ -117,7 +117,7 @@ pub(crate) struct Origin {
     pub(crate) device: u64,
     /// Its inode there.
     pub(crate) inode: u64,
-    /// Whether it holds nothing yet, so that everything in it will be this program's.
+    /// Whether it is empty, so that everything in it will be written by this program.
     pub(crate) is_new: bool,
 }
 
@@ -132,15 +132,15 @@ impl Origin {
     }
 }
 
-/// Whether a file is the state of a virtual SSD, of whatever shape.
+/// Whether a file is the state of a virtual SSD, of any shape.
 pub fn is_state(path: &Path) -> bool {
     let mut header = [0; HEADER_BYTES];
     let read = open(path).and_then(|file| std::os::unix::fs::FileExt::read_exact_at(&file, &mut header, 0));
     read.is_ok() && Shape::parse(&header).is_ok()
 }
 
-/// The device and inode (stat(2)) of the file that was made for the data whose state `path` is.
-/// `None` where that is no state of a virtual SSD, or the file was there before.
+/// The device and inode (stat(2)) of the file that was created for the data whose state is at
+/// `path`. `None` if `path` is no state of a virtual SSD, or the file existed before.
 pub fn data_made_for(path: &Path) -> Option<(u64, u64)> {
     let mut start = [0; ORIGIN_AT + ORIGIN_BYTES];
     std::os::unix::fs::FileExt::read_exact_at(&open(path).ok()?, &mut start, 0).ok()?;
@@ -161,7 +161,7 @@ pub(crate) struct StateFile {
     zones: usize,
     namespaces: usize,
     changed: AtomicBool,
-    /// A change has not reached the file.
+    /// A change has not reached the file yet.
     lost: AtomicBool,
 }
 
@@ -173,7 +173,7 @@ pub(crate) struct StateCells {
     count: usize,
 }
 
-/// Where the state of the drive whose data is at `media` is kept.
+/// The path of the state for the drive whose data is at `media`.
 pub fn path_of(media: &Path) -> PathBuf {
     let mut name = media.as_os_str().to_owned();
     name.push(".state");
@@ -181,8 +181,8 @@ pub fn path_of(media: &Path) -> PathBuf {
 }
 
 impl StateFile {
-    /// Opens the state of a drive, and says whether there was one. Data that are new have none:
-    /// what is left of earlier data is replaced.
+    /// Opens the state of a drive, and returns whether it existed. New data has no state: a state
+    /// left from earlier data is replaced.
     pub(crate) fn open(path: &Path, config: &Config, data: Origin) -> Result<(Arc<StateFile>, bool), ConfigError> {
         let new = data.is_new;
         let refuse = |reason: String| ConfigError::State { path: path.display().to_string(), reason };
@@ -218,7 +218,7 @@ impl StateFile {
         Ok((Arc::new(state), restored))
     }
 
-    /// The cells of a namespace, by its place from 0 on.
+    /// The cells of the namespace with this index, from 0.
     pub(crate) fn namespace(self: &Arc<StateFile>, place: usize) -> StateCells {
         StateCells { state: Arc::clone(self), first: place * NAMESPACE_CELLS, count: NAMESPACE_CELLS }
     }
@@ -229,7 +229,7 @@ impl StateFile {
         StateCells { state: Arc::clone(self), first, count: self.zones }
     }
 
-    /// Makes what was stored survive a loss of power.
+    /// Makes stored changes survive a loss of power.
     pub(crate) fn flush(&self) -> io::Result<()> {
         if self.lost.load(Ordering::Acquire) {
             return Err(io::Error::other("the state of the drive was cut off while it was in use"));
@@ -237,9 +237,9 @@ impl StateFile {
         if self.changed.swap(false, Ordering::AcqRel) { self.file.sync_data() } else { Ok(()) }
     }
 
-    /// Takes a file away that was made for nothing.
+    /// Removes a file that turned out not to be needed.
     pub(crate) fn remove(&self) {
-        // A file that cannot be removed does no harm: new data replace it.
+        // A file that cannot be removed does no harm: new data replaces it.
         let _ = std::fs::remove_file(&self.path);
     }
 
@@ -249,7 +249,7 @@ impl StateFile {
 }
 
 impl StateCells {
-    /// Keeps a payload of up to 40 bits.
+    /// Stores a payload of up to 40 bits.
     #[inline]
     pub(crate) fn store(&self, place: usize, payload: u64) {
         assert!(
@@ -267,7 +267,7 @@ impl StateCells {
         }
     }
 
-    /// What was kept; an error where that is not what was stored.
+    /// Loads a stored payload; an error if the cell is corrupt.
     pub(crate) fn load(&self, place: usize) -> Result<u64, ConfigError> {
         assert!(place < self.count, "cell {place} of {}", self.count);
         let number = self.first + place;
@@ -281,7 +281,7 @@ impl StateCells {
         Ok(payload)
     }
 
-    /// The error for a payload that was stored well and makes no sense.
+    /// The error for an intact payload that makes no sense.
     pub(crate) fn invalid(&self, place: usize, what: &str) -> ConfigError {
         self.state.broken(format!("cell {} of it is {what}", self.first + place))
     }
@@ -296,7 +296,7 @@ fn seal(number: usize, payload: u64) -> u64 {
     payload << (64 - PAYLOAD_BITS) | u64::from(crc32fast::hash(&bytes) >> 8)
 }
 
-/// Makes sure that nobody else uses the drive, as long as the file is open (flock(2)). File systems
+/// Makes sure that no other process uses the drive while the file is open (flock(2)). File systems
 /// without locks are trusted.
 fn lock(file: &File, path: &Path) -> Result<(), ConfigError> {
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
@@ -310,7 +310,7 @@ fn check_header(file: &File, shape: Shape, new: bool) -> Result<(), String> {
     let read = std::os::unix::fs::FileExt::read_exact_at(file, &mut header, 0);
     read.map_err(|_| "it is not a state file of a virtual SSD (too short)".to_owned())?;
     let found = match Shape::parse(&header) {
-        // What is left of earlier data is only in the way, as long as it is ours.
+        // A state left from earlier data may be replaced, if this program wrote it.
         _ if new && header[..8] == MAGIC => return Ok(()),
         found => found?,
     };
@@ -321,7 +321,7 @@ fn check_header(file: &File, shape: Shape, new: bool) -> Result<(), String> {
     Ok(())
 }
 
-/// Opens a file of one's own making: no link, and nothing that would keep one waiting.
+/// Opens a file created by this program: refuses links, and does not block.
 fn open(path: &Path) -> io::Result<File> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
     let file = OpenOptions::new().read(true).write(true).custom_flags(flags).open(path)?;
@@ -331,12 +331,12 @@ fn open(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Makes a file of zeroes with a header, complete before it has its name.
+/// Creates a file of zeroes with a header. It is complete before it gets its name.
 fn create(path: &Path, shape: Shape, data: Origin) -> io::Result<File> {
     let (mut file, unfinished) = create_beside(path)?;
     let made = fill(&mut file, shape, data).and_then(|()| std::fs::rename(&unfinished, path));
     if made.is_err() {
-        // The first error is the one to tell.
+        // The first error is the one to report.
         let _ = std::fs::remove_file(&unfinished);
     }
     made?;
@@ -345,7 +345,7 @@ fn create(path: &Path, shape: Shape, data: Origin) -> io::Result<File> {
     Ok(file)
 }
 
-/// A file that was not there before.
+/// Creates a file that did not exist before.
 fn create_beside(path: &Path) -> io::Result<(File, PathBuf)> {
     for number in 0..NAMES_TRIED {
         let mut name = path.as_os_str().to_owned();
@@ -360,7 +360,7 @@ fn create_beside(path: &Path) -> io::Result<(File, PathBuf)> {
 }
 
 fn fill(file: &mut File, shape: Shape, data: Origin) -> io::Result<()> {
-    // Every byte is written, so that no later store can find the file system full.
+    // Every byte is written, so that no later store fails because the file system is full.
     let mut bytes = vec![0; CELLS_AT + shape.cells() * 8];
     bytes[..HEADER_BYTES].copy_from_slice(&shape.header());
     if data.is_new {

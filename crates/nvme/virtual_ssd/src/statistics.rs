@@ -1,4 +1,4 @@
-//! What a drive has done, for a person and for a program.
+//! The statistics of a drive, as text and as JSON.
 
 use std::fmt::Write;
 
@@ -10,12 +10,12 @@ use crate::subsystem::Subsystem;
 pub struct DriveStatistics {
     /// What hosts did.
     pub totals: HealthTotals,
-    /// What the timing model counted; `None` where it counts nothing.
+    /// The counters of the timing model; `None` if it has none.
     pub timing: Option<iolab_ssd_timing::Statistics>,
 }
 
 impl Subsystem {
-    /// Everything that is counted, as of now.
+    /// Reads all counters.
     pub fn statistics(&self) -> DriveStatistics {
         DriveStatistics { totals: self.totals(), timing: self.timing_statistics() }
     }
@@ -69,7 +69,7 @@ impl DriveStatistics {
         text
     }
 
-    /// One JSON object; bytes have names that say so.
+    /// One JSON object; names of byte counts say so.
     pub fn json(&self) -> String {
         let mut members: Vec<String> = Vec::new();
         for (name, value, unit) in self.rows() {

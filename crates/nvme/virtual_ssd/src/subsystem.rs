@@ -1,7 +1,8 @@
 //! The drive, which its controllers share: namespaces, media, time, faults, counters.
 //!
 //! Guarantees: with the ideal model, commands take no lock. The other controllers are notified when
-//! one changes a namespace. Deliberately not here: queues and registers, which a controller has.
+//! one changes a namespace. Deliberately not here: queues and registers, which belong to a
+//! controller.
 
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
@@ -38,19 +39,19 @@ pub struct Subsystem {
 }
 
 impl Subsystem {
-    /// Makes the drive that `config` describes, whose data are not in a file.
+    /// Creates the drive that `config` describes, whose data is not in a file.
     pub fn new(config: Config) -> Result<Arc<Subsystem>, ConfigError> {
         Subsystem::make(config, None)
     }
 
-    /// Makes the drive that `config` describes, with its data in `file`: the one that its media
-    /// names, opened for reading and writing by somebody who knows that it may be used.
+    /// Creates the drive that `config` describes, with its data in `file`: the one that its media
+    /// names. The caller has opened it for reading and writing, and knows that it may be used.
     pub fn with_file(config: Config, file: File) -> Result<Arc<Subsystem>, ConfigError> {
         Subsystem::make(config, Some(Opened::File(file)))
     }
 
-    /// Makes the drive that `config` describes, with its data on another device, opened by somebody
-    /// who knows that it may be used.
+    /// Creates the drive that `config` describes, with its data on another device. The caller has
+    /// opened it, and knows that it may be used.
     pub fn with_store(config: Config, store: Arc<dyn BlockStore>) -> Result<Arc<Subsystem>, ConfigError> {
         Subsystem::make(config, Some(Opened::Store(store)))
     }
@@ -90,13 +91,13 @@ impl Subsystem {
         &self.config
     }
 
-    /// Makes what was written permanent, as far as the media can.
+    /// Makes written data durable, as far as the media can.
     pub fn flush(&self) -> std::io::Result<()> {
         self.persist().map_err(|_| std::io::Error::other("the data file cannot be written"))
     }
 
-    /// The data first, then write pointers and formats: a pointer never runs ahead of data that
-    /// were to be kept.
+    /// The data first, then write pointers and formats: a write pointer must never be ahead of the
+    /// durable data.
     pub(crate) fn persist(&self) -> Result<(), CopyError> {
         self.media.flush()?;
         self.state.as_ref().map_or(Ok(()), |state| state.flush().map_err(|_| CopyError::Media))
@@ -113,22 +114,21 @@ impl Subsystem {
         self.timing.statistics()
     }
 
-    /// Sets the composite temperature, in kelvins; hosts that asked for it are told when it crosses
-    /// their threshold.
+    /// Sets the composite temperature, in kelvins. Hosts that requested it are notified when it
+    /// crosses their threshold.
     pub fn set_temperature(&self, kelvins: u16) {
         self.health.temperature.store(kelvins, Ordering::Relaxed);
         self.notify_others(None, Notice::HealthChanged);
     }
 
-    /// Sets how much spare flash is left, in percent; below the threshold of 10 it is a critical
-    /// warning.
+    /// Sets the available spare, in percent; below the threshold of 10 it is a critical warning.
     pub fn set_spare(&self, percent: u8) {
         self.health.spare.store(percent, Ordering::Relaxed);
         self.notify_others(None, Notice::HealthChanged);
     }
 
-    /// Puts a zone into a state, as worn flash does, and tells the hosts. `false` where there is no
-    /// such zone.
+    /// Puts a zone into a state, like worn flash does, and notifies the hosts. `false` if there is
+    /// no such zone.
     pub fn set_zone_state(&self, namespace: u32, zone: u64, state: ZoneState) -> bool {
         let changed =
             self.namespace(namespace).and_then(Namespace::zones).is_some_and(|mut zones| zones.force(zone, state));
@@ -144,7 +144,7 @@ impl Subsystem {
         self.namespaces.get((id as usize).wrapping_sub(1))
     }
 
-    /// Starts to fetch the data of a command that is about to be executed.
+    /// Prefetches the data of a command that is about to be executed.
     pub(crate) fn prefetch(&self, opcode: IoOpcode, namespace: u32, lba: u64) {
         /// The processor prefetches by itself only within a page.
         const BYTES: usize = 4096;
@@ -157,9 +157,9 @@ impl Subsystem {
         }
     }
 
-    /// Registers a new controller, with the lowest identifier that is free; `None` if the subsystem
-    /// has as many as it can have. The controller exists until the last reference to the record is
-    /// gone.
+    /// Registers a new controller with the lowest free identifier; `None` if the subsystem has the
+    /// maximum number already. The controller exists until the last reference to the record is
+    /// dropped.
     pub fn register(&self) -> Option<Arc<ControllerRecord>> {
         let mut controllers = self.controllers.lock().unwrap_or_else(PoisonError::into_inner);
         controllers.retain(|controller| controller.strong_count() > 0);
@@ -206,15 +206,16 @@ impl Subsystem {
         }
     }
 
-    /// The timing model forgets what namespaces hold: all of the flash is erased when they are all
-    /// that there are, and what they hold is deallocated otherwise.
+    /// Removes the contents of namespaces from the timing model. If these are all namespaces, all
+    /// flash is erased; otherwise their contents are deallocated.
     pub(crate) fn forget_flash(&self, ids: &[u32], now_ns: u64) {
         if self.namespaces.iter().all(|one| ids.contains(&one.id)) {
             self.timing.erase();
             return;
         }
         for namespace in ids.iter().filter_map(|id| self.namespace(*id)) {
-            // A model that cannot take it now keeps the old contents: a later write replaces them.
+            // A model that cannot accept the command now keeps the old contents; a later write
+            // replaces them.
             self.timing.schedule(now_ns, &TimedCommand::trim(namespace.base, namespace.bytes()));
         }
     }
@@ -226,13 +227,14 @@ impl Subsystem {
     }
 }
 
-/// What holds the data, opened by somebody else.
+/// The medium of the data, opened by the caller.
 enum Opened {
     File(File),
     Store(Arc<dyn BlockStore>),
 }
 
-/// The media, and for those in a file the state beside it, and whether that was there before.
+/// Opens the media and, for media in a file, the state beside it. Also returns whether the state
+/// existed.
 #[expect(clippy::type_complexity, reason = "two halves of one answer, taken apart at once")]
 fn open_media(config: &Config, opened: Option<Opened>) -> Result<(Media, Option<(Arc<StateFile>, bool)>), ConfigError> {
     let file = match opened {
@@ -247,7 +249,7 @@ fn open_media(config: &Config, opened: Option<Opened>) -> Result<(Media, Option<
     let metadata = file.metadata();
     let metadata = metadata.map_err(|source| ConfigError::Media { what: path.display().to_string(), source })?;
     let origin = Origin { device: metadata.dev(), inode: metadata.ino(), is_new: metadata.len() == 0 };
-    // The state first: where it does not fit, the data are not touched.
+    // The state first: if it does not fit, the data is not changed.
     let state = StateFile::open(&state_file::path_of(path), config, origin)?;
     let media = Media::open(
         &config.media,
@@ -257,7 +259,7 @@ fn open_media(config: &Config, opened: Option<Opened>) -> Result<(Media, Option<
         config.lossy.then_some(config.seed),
     );
     if media.is_err() && !state.1 {
-        // What was made for a drive that there is not.
+        // Removes the state of a drive that could not be created.
         state.0.remove();
     }
     Ok((media?, Some(state)))
@@ -276,8 +278,7 @@ impl Subsystem {
     }
 }
 
-/// The faults of a drive. Namespaces that its controllers do not reach are one: it meets every I/O
-/// command.
+/// The faults of a drive. Unreachable namespaces are one of them, which hits every I/O command.
 fn planned(config: &Config) -> Vec<Fault> {
     let mut faults = config.faults.clone();
     let out_of_reach = |state: &AnaState| !matches!(*state, AnaState::OPTIMIZED | AnaState::NON_OPTIMIZED);

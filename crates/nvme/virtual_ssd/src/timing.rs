@@ -1,8 +1,8 @@
-//! Where the device asks the timing model: commands in, times out.
+//! The interface between the device and the timing model: takes commands, returns completion times.
 //!
-//! Guarantees: the ideal model costs a comparison and takes no lock; the others are asked under one
-//! lock of the drive, because the time of a command depends on all that came before. Deliberately
-//! not here: any time of any flash.
+//! Guarantees: the ideal model costs a comparison and takes no lock. The other models are called
+//! under one lock of the drive, because the time of a command depends on all earlier commands.
+//! Deliberately not here: the timing of any flash.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -19,8 +19,8 @@ pub(crate) enum Timing {
 }
 
 impl Timing {
-    /// A model for a drive of `bytes` that has been through `age`. Ageing is in virtual time: it
-    /// takes as long as it takes to compute, and the model is idle afterwards.
+    /// A model for a drive of `bytes` with the age `age`. Ageing runs in virtual time: it takes
+    /// only the time to compute it, and the model is idle afterwards.
     pub(crate) fn build(parameters: &Parameters, bytes: u64, age: study::Age) -> Result<Timing, ParameterError> {
         if parameters.model == ModelKind::Ideal {
             return Ok(Timing::Ideal);
@@ -30,12 +30,12 @@ impl Timing {
         Ok(Timing::Model { model: Box::new(Mutex::new(model)), parameters: Box::new(parameters.clone()), bytes })
     }
 
-    /// Whether nothing takes time.
+    /// Whether no operation takes time.
     pub(crate) fn is_ideal(&self) -> bool {
         matches!(self, Timing::Ideal)
     }
 
-    /// When `request`, which has arrived now, completes.
+    /// When `request`, which arrives now, completes.
     #[inline(always)]
     pub(crate) fn schedule(&self, now_ns: u64, request: &TimedCommand) -> CompletionTime {
         match self {
@@ -44,17 +44,17 @@ impl Timing {
         }
     }
 
-    /// Erases all flash: the drive is fresh, as it was made, and its counters begin anew. What is
-    /// under way still ends when it was said to.
+    /// Erases all flash: the drive is as new, and its counters restart at zero. Operations in
+    /// progress still end at the time that was returned for them.
     pub(crate) fn erase(&self) {
         let Timing::Model { model, parameters, bytes } = self else { return };
-        // What was built once can be built again.
+        // A model that was built once can be built again.
         if let Ok(fresh) = TimingModel::build(parameters, Capacity::Visible(*bytes)) {
             *model.lock().unwrap_or_else(PoisonError::into_inner) = fresh;
         }
     }
 
-    /// What the model has counted; `None` for the ideal one, which counts nothing.
+    /// The counters of the model; `None` for the ideal model, which has none.
     pub(crate) fn statistics(&self) -> Option<Statistics> {
         match self {
             Timing::Ideal => None,
@@ -63,15 +63,14 @@ impl Timing {
     }
 }
 
-/// Apart, so that the ideal drive's commands do not pay for the size of this call.
+/// A separate function, so that commands of the ideal drive do not pay for the size of this call.
 #[inline(never)]
 fn ask(model: &Mutex<TimingModel>, now_ns: u64, request: &TimedCommand) -> CompletionTime {
-    // A model is whole between two requests, so that a thread that panicked with the lock left
-    // nothing half done.
+    // A model is consistent between two requests, even if a thread panicked while it held the lock.
     model.lock().unwrap_or_else(PoisonError::into_inner).schedule(now_ns, request)
 }
 
-/// The preset that stands for a model which is named without one.
+/// The preset used for a model that is named without one.
 pub(crate) fn preset_of(model: &str) -> Option<&'static str> {
     match model {
         "ideal" => Some("ideal"),
@@ -82,7 +81,7 @@ pub(crate) fn preset_of(model: &str) -> Option<&'static str> {
     }
 }
 
-/// No time at all.
+/// No time.
 pub(crate) fn no_time() -> Parameters {
     Preset::named("ideal").map(Preset::parameters).unwrap_or_default()
 }

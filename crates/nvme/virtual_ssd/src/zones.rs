@@ -9,9 +9,9 @@
 //!    └──────── reset ────── Closed ──────┴──────── reset ◀───────────────┘
 //! ```
 //!
-//! Guarantees: the counts of open and active zones are those of the states; a request that is
-//! refused has changed nothing. When a write needs a zone opened and no more may be open, an
-//! implicitly opened one is closed.
+//! Guarantees: the counts of open and active zones match the states. A refused request has changed
+//! nothing. When a write needs to open a zone and the limit of open zones is reached, an implicitly
+//! opened zone is closed.
 //!
 //! Deliberately not here: data, time, and zone random write areas.
 
@@ -35,7 +35,7 @@ struct Zone {
     state: ZoneState,
     /// Blocks from the start of the zone to the write pointer.
     written: u64,
-    /// When it was opened, in a count of openings: the oldest implicitly opened one is closed
+    /// When it was opened, as a count of openings: the oldest implicitly opened zone is closed
     /// first.
     opened: u64,
 }
@@ -61,11 +61,11 @@ pub(crate) struct ZoneTable {
     openings: u64,
     /// Zones that the device itself changed, for the log page.
     changed: BTreeSet<u64>,
-    /// Where states and write pointers outlive the process.
+    /// Where states and write pointers survive the process.
     kept: Option<StateCells>,
 }
 
-/// A write that has been checked: where it goes.
+/// A checked write and its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ZoneWrite {
     zone: usize,
@@ -74,7 +74,7 @@ pub(crate) struct ZoneWrite {
     pub(crate) lba: u64,
 }
 
-/// What kind of write.
+/// The kind of write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Placement {
     /// At the block that the command names.
@@ -84,20 +84,20 @@ pub(crate) enum Placement {
 }
 
 impl ZoneTable {
-    /// All zones empty.
+    /// A table with all zones empty.
     pub(crate) fn new(layout: ZoneLayout, bytes: u64, lba_shift: u32) -> ZoneTable {
         let zones = vec![EMPTY; (bytes / layout.zone_bytes) as usize];
         ZoneTable { layout, zones, lba_shift, open: 0, active: 0, openings: 0, changed: BTreeSet::new(), kept: None }
     }
 
-    /// The same with all zones full, as a host leaves them that has written everything.
+    /// A table with all zones full, as after a host has written everything.
     pub(crate) fn filled(mut self) -> ZoneTable {
         let written = self.capacity_blocks();
         self.zones.fill(Zone { state: ZoneState::FULL, written, ..EMPTY });
         self
     }
 
-    /// A format empties all zones.
+    /// Empties all zones, as a format does.
     pub(crate) fn format(&mut self, lba_shift: u32) {
         let kept = self.kept.take();
         *self = ZoneTable::new(self.layout, self.layout.zone_bytes * self.zones.len() as u64, lba_shift);
@@ -109,7 +109,7 @@ impl ZoneTable {
         self.layout
     }
 
-    /// Blocks from one zone to the next.
+    /// Blocks between zone starts.
     pub(crate) fn zone_blocks(&self) -> u64 {
         self.layout.zone_bytes >> self.lba_shift
     }
@@ -130,7 +130,7 @@ impl ZoneTable {
         Err(CommandError::permanent(Status::LBA_OUT_OF_RANGE).at(place::CDW10, 0).on_block(lba))
     }
 
-    /// Whether a range may be read: zones that are offline have no data (ZNS, section 2.1.1.2).
+    /// Whether a range may be read: offline zones have no data (ZNS, section 2.1.1.2).
     pub(crate) fn check_read(&self, lba: u64, blocks: u64) -> Result<(), CommandError> {
         let (first, last) = (self.zone_of(lba)?, self.zone_of(lba + blocks.max(1) - 1)?);
         let offline = (first..=last).find(|zone| self.zones[*zone].state == ZoneState::OFFLINE);
@@ -166,8 +166,8 @@ impl ZoneTable {
         Ok(ZoneWrite { zone: number, blocks, lba })
     }
 
-    /// Does what [`ZoneTable::check_write`] allowed: opens the zone, moves its write pointer, fills
-    /// it.
+    /// Executes what [`ZoneTable::check_write`] allowed: opens the zone, advances its write
+    /// pointer, and marks it full at its end.
     pub(crate) fn commit_write(&mut self, write: ZoneWrite) {
         if !is_open(self.zones[write.zone].state) {
             self.open_zone(write.zone, ZoneState::IMPLICITLY_OPENED);
@@ -200,7 +200,7 @@ impl ZoneTable {
         implicit.min_by_key(|(_, zone)| zone.opened).map(|(number, _)| number)
     }
 
-    /// Opens a zone after [`ZoneTable::check_opening`] has allowed it.
+    /// Opens a zone that [`ZoneTable::check_opening`] has allowed.
     fn open_zone(&mut self, number: usize, state: ZoneState) {
         let must_close =
             !is_open(self.zones[number].state) && self.layout.max_open > 0 && self.open >= self.layout.max_open;
@@ -219,8 +219,8 @@ impl ZoneTable {
         self.keep(number);
     }
 
-    /// The device itself puts a zone into a state (read only or offline, as worn flash does); hosts
-    /// find it in the log of changed zones. `false` when there is no such zone.
+    /// Puts a zone into a state on behalf of the device (read only or offline, like worn flash).
+    /// Hosts find it in the log of changed zones. `false` if there is no such zone.
     pub(crate) fn force(&mut self, number: u64, state: ZoneState) -> bool {
         let Ok(index) = usize::try_from(number) else { return false };
         if index >= self.zones.len() {

@@ -12,14 +12,14 @@ use iolab_virtual_ssd::{Controller, REGISTER_BYTES, Registers, Subsystem, Wiring
 
 use crate::service::threads::{NewTask, PolledState, ThreadInboxes};
 
-/// Vectors of each function: one for the admin queue, one for each of the most queue pairs.
+/// Vectors of each function: one for the admin queue, and one for each possible queue pair.
 const VECTORS: u16 = 65;
 /// How long a reset may take. It is done between two polls.
 const RESET_NS: u64 = 5_000_000_000;
-/// How long threads may take for one pass: many times the longest sleep between two of them.
+/// How long threads may take for one pass: many times their longest sleep.
 const SETTLE_NS: u64 = 100_000_000;
 
-/// The drive as drivers connect to it.
+/// Connects drivers to the drive.
 #[derive(Debug)]
 pub(crate) struct Drive {
     name: String,
@@ -40,7 +40,7 @@ impl Drive {
         Drive { name: name.to_owned(), subsystem: Arc::clone(subsystem), inboxes: Mutex::new(inboxes), clock, more }
     }
 
-    /// The counters of the drive, and of what else there is.
+    /// The counters of the drive, and the additional statistics.
     fn statistics(&self, as_json: bool) -> String {
         let drive = self.subsystem.statistics();
         match (&self.more, as_json) {
@@ -50,7 +50,7 @@ impl Drive {
             (Some(more), true) => {
                 let (name, value) = more.json();
                 let json = drive.json();
-                // One object: the member goes in front of its end.
+                // One object: the member is inserted before its end.
                 let members = json.trim_end().trim_end_matches('}').trim_end();
                 format!("{members},\n  \"{name}\": {value}\n}}\n")
             }
@@ -105,7 +105,7 @@ impl Functions for Drive {
 /// A driver's end of the drive.
 struct ServedFunction {
     registers: SharedBytes,
-    /// The same, with their rules.
+    /// The same registers, with access rules.
     by_message: Registers,
     queue_pairs: u16,
     passes: Vec<Arc<AtomicU64>>,
@@ -134,7 +134,7 @@ impl Function for ServedFunction {
         self.by_message.write_checked(offset, value, self.queue_pairs);
     }
 
-    /// A thread that has begun another pass looks mappings up again.
+    /// A thread that has begun another pass looks up mappings again.
     fn settle(&self) {
         let before: Vec<u64> = self.passes.iter().map(|passes| passes.load(Ordering::Acquire)).collect();
         let give_up_ns = self.clock.now_ns().saturating_add(SETTLE_NS);

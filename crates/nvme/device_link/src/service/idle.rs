@@ -1,21 +1,21 @@
 //! When a polling thread may sleep.
 //!
-//! A doorbell in memory wakes nobody. So a thread polls while there was work lately, and then
-//! sleeps between polls, longer the longer there was none. A device in use answers at once; an idle
-//! one costs almost no processor time.
+//! A doorbell in memory wakes no thread. A thread therefore polls while there was work recently.
+//! After that it sleeps between polls, for longer the longer there was no work. A device in use
+//! answers at once; an idle one uses almost no processor time.
 
 use std::time::Duration;
 
 /// Polls without work before the first sleep: some milliseconds on an idle processor.
 const PATIENCE: u32 = 100_000;
-/// The shortest sleep: what a driver that comes back waits at first.
+/// The shortest sleep: the initial delay of a driver that becomes active again.
 const SHORT: Duration = Duration::from_micros(50);
-/// Sleeps after which there are longer ones: a few seconds.
+/// Sleeps of this length before they become longer: a few seconds.
 const MANY: u32 = 40_000;
 /// The longest sleep.
 const LONG: Duration = Duration::from_millis(2);
 
-/// Counts polls and sleeps since there was work.
+/// Counts polls and sleeps since the last work.
 #[derive(Debug, Default)]
 pub(crate) struct Idle {
     polls: u32,
@@ -23,7 +23,7 @@ pub(crate) struct Idle {
 }
 
 impl Idle {
-    /// Takes whether a poll found work; returns how long to sleep before the next one.
+    /// Records whether a poll found work; returns how long to sleep before the next one.
     #[inline]
     pub(crate) fn after(&mut self, worked: bool) -> Option<Duration> {
         if worked {

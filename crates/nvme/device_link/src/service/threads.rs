@@ -1,5 +1,5 @@
-//! The threads that poll. Each dispatcher thread polls some queues of every controller; the first
-//! one polls the controllers, too. Each worker thread copies data for every dispatcher.
+//! The polling threads. Each dispatcher thread polls some queues of every controller; the first one
+//! also polls the controllers. Each worker thread copies data for every dispatcher.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -38,11 +38,11 @@ pub(crate) enum NewTask {
 /// Where new tasks are sent.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ThreadInboxes {
-    /// A thread each; the first takes controllers, too.
+    /// The dispatcher threads; the first also takes controllers.
     pub(crate) dispatchers: Vec<Sender<NewTask>>,
-    /// A thread each; every dispatcher has a worker in all of them.
+    /// The worker threads; every dispatcher has a worker in each of them.
     pub(crate) workers: Vec<Sender<NewTask>>,
-    /// How often each thread has begun anew, looking at its tasks and their mappings.
+    /// How many passes each thread has begun; each pass looks up its tasks and their mappings.
     pub(crate) passes: Vec<Arc<AtomicU64>>,
 }
 
@@ -104,7 +104,7 @@ impl Drop for Threads {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         for handle in self.handles.drain(..) {
-            // A thread that panicked has said so.
+            // A thread that panicked has already reported it.
             let _ = handle.join();
         }
     }
@@ -119,7 +119,7 @@ fn bind(cpu: usize) -> std::io::Result<()> {
     Ok(rustix::thread::sched_setaffinity(None, &set)?)
 }
 
-/// One thread's work.
+/// The work of one thread.
 struct PollingThread {
     new_tasks: Receiver<NewTask>,
     clock: Clock,
@@ -180,7 +180,7 @@ impl PollingThread {
         worked
     }
 
-    /// `rest`, cut short at the time when a command becomes due.
+    /// `rest`, shortened so that it ends when the next command is due.
     fn until_due(&self, rest: std::time::Duration) -> std::time::Duration {
         let now_ns = self.clock.now_ns();
         let due = self.dispatchers.iter().filter_map(|(_, dispatcher)| dispatcher.next_event_ns()).min();

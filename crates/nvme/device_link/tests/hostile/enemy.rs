@@ -1,4 +1,4 @@
-//! A driver that means harm: it speaks on the socket by hand, and keeps to nothing.
+//! A hostile driver: it writes to the socket itself, and follows no rules.
 
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -15,7 +15,7 @@ use rustix::net::{
     SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recvmsg, sendmsg, socket_with, socketpair,
 };
 
-/// How long an answer is waited for before the server is said to hang.
+/// How long to wait for an answer before the server counts as hung.
 const PATIENCE: Timespec = Timespec { tv_sec: 60, tv_nsec: 0 };
 
 /// xorshift64*: the same sequence on every machine.
@@ -46,7 +46,7 @@ impl Enemy {
         Enemy { socket }
     }
 
-    /// Sends bytes and descriptors; whether the server still takes any.
+    /// Sends bytes and descriptors; returns whether the server still accepts any.
     pub(crate) fn send(&self, packet: &[u8], with: &[BorrowedFd<'_>]) -> bool {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
         let mut control = SendAncillaryBuffer::new(&mut space);
@@ -57,7 +57,7 @@ impl Enemy {
         sendmsg(&self.socket, &[std::io::IoSlice::new(packet)], &mut control, flags).is_ok()
     }
 
-    /// The next answer; `None` where the server has closed.
+    /// The next answer; `None` if the server has closed.
     pub(crate) fn answer(&self) -> Option<(Message, Option<OwnedFd>)> {
         let ready = poll(&mut [PollFd::new(&self.socket, PollFlags::IN)], Some(&PATIENCE)).unwrap();
         assert!(ready > 0, "the server does not answer");
@@ -80,7 +80,7 @@ impl Enemy {
         self.send(&request.encode(), &with).then(|| self.answer().map(|(answer, _)| answer)).flatten()
     }
 
-    /// Becomes a driver; the registers.
+    /// Becomes a driver; returns the registers.
     pub(crate) fn hello(&self) -> Option<SharedBytes> {
         let request = Message { address: VERSION, ..Message::new(MessageKind::Hello) };
         assert!(self.send(&request.encode(), &[]));
@@ -90,7 +90,7 @@ impl Enemy {
         Some(SharedBytes::of_file(bar, 0, welcome.bytes as usize, MappingAccess::ReadWrite).unwrap())
     }
 
-    /// As many mappings as it gets; how many that were.
+    /// Requests as many mappings as possible; returns their number.
     pub(crate) fn map_many(&self, wanted: u64) -> usize {
         let memory = SharedBytes::memfd("iolab-enemy", 4096).unwrap();
         let (fd, _) = memory.file().unwrap();
@@ -103,8 +103,8 @@ impl Enemy {
         mapped
     }
 
-    /// Enables the controller with interrupts that nobody takes, and has it answer commands for
-    /// ever.
+    /// Enables the controller with interrupts that are never received, and makes it answer commands
+    /// for ever.
     pub(crate) fn never_take_interrupts(&self, commands: u32) {
         let Some(registers) = self.hello() else { return };
         let (near, far) = socketpair(AddressFamily::UNIX, SocketType::DGRAM, SocketFlags::CLOEXEC, None).unwrap();
@@ -118,7 +118,7 @@ impl Enemy {
         }
         set(0x14, 0x0046_0001);
         for command in 0..commands {
-            // Identify, as fast as the queue turns; what is answered is not looked at.
+            // Identify, as fast as possible; the answers are ignored.
             let place = (command % 16) as usize * 64;
             let identify = [6 | u64::from(command) << 16, 0, 0, (1 << 20) + 8192, 0, 1, 0, 0];
             memory.store_words(place, identify, Ordering::Release);
@@ -128,8 +128,7 @@ impl Enemy {
         drop(near);
     }
 
-    /// Random numbers where numbers go, random bytes where text goes, and whatever descriptor comes
-    /// to hand.
+    /// Random numbers and random text in the fields, and any available descriptor.
     pub(crate) fn babble(&self, random: &mut Random, descriptors: &Descriptors) {
         for _ in 0..random.below(30) {
             let mut packet: Vec<u8> = (0..random.below(80)).map(|_| random.next() as u8).collect();
@@ -149,7 +148,7 @@ impl Enemy {
     }
 }
 
-/// Descriptors of many kinds, most of which nobody should take.
+/// Descriptors of many kinds, most of which must be refused.
 pub(crate) struct Descriptors(Vec<OwnedFd>);
 
 impl Descriptors {
@@ -173,7 +172,7 @@ impl Descriptors {
         self.0[random.below(self.0.len() as u64) as usize].as_fd()
     }
 
-    /// One that its sender can shorten, and a full counter that makes whoever adds to it wait.
+    /// A file that its sender can truncate, and a full counter that blocks every writer.
     pub(crate) fn unsealed_and_full(&self) -> [BorrowedFd<'_>; 2] {
         [self.0[1].as_fd(), self.0[2].as_fd()]
     }

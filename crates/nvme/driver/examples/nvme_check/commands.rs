@@ -54,7 +54,7 @@ fn check_namespace(session: &mut Session, namespace: &Namespace, buffer: &DmaBuf
     expect(is_beyond, "a read behind the end is refused by the device")
 }
 
-/// TRIM and Write Zeroes touch the blocks they name and no others.
+/// TRIM and Write Zeroes change the blocks they name and no others.
 fn check_deallocation(session: &mut Session, namespace: &Namespace, buffer: &DmaBuffer) -> crate::Outcome {
     let block = namespace.block_bytes() as usize;
     let bytes = pattern(7, 0, BYTES);

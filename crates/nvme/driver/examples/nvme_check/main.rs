@@ -1,7 +1,7 @@
-//! Tries the driver on a real NVMe controller behind VFIO; what is on its namespaces is lost.
+//! Tries the driver on a real NVMe controller behind VFIO; the data of its namespaces is lost.
 //!
-//! `ci/suites/vfio_guest` runs it in a guest. It shows what works and how fast, and measures
-//! nothing exactly: that is the business of iolab itself.
+//! `ci/suites/vfio_guest` runs it in a guest. It shows what works and roughly how fast. Exact
+//! measurements are made by iolab itself.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
 
 mod commands;
@@ -61,7 +61,7 @@ fn run(words: &[&str]) -> Outcome {
     }
 }
 
-/// Prints that something holds, or ends with what does not.
+/// Prints that a check holds, or fails with its description.
 fn expect(holds: bool, what: &str) -> Outcome {
     if !holds {
         return Err(what.into());

@@ -66,7 +66,7 @@ fn expect_quietly(holds: bool, what: &str) -> crate::Outcome {
     if holds { Ok(()) } else { Err(what.into()) }
 }
 
-/// How often the kernel has passed a vector on, over all processors (proc(5), /proc/interrupts).
+/// How often the kernel has delivered a vector, over all processors (proc(5), /proc/interrupts).
 fn interrupts(vector: u32) -> u64 {
     let name = format!("vfio-msix[{vector}]");
     let text = fs::read_to_string("/proc/interrupts").unwrap_or_default();
@@ -74,7 +74,7 @@ fn interrupts(vector: u32) -> u64 {
     line.split_whitespace().skip(1).map_while(|word| word.parse::<u64>().ok()).sum()
 }
 
-/// `read` and `write` are blocks that cannot be read and written.
+/// `read` and `write` are the blocks that cannot be read and cannot be written.
 pub(crate) fn check_errors(session: &mut Session, read: u64, write: u64) -> crate::Outcome {
     let namespace = session.first_namespace()?;
     let buffer = session.buffer(namespace.block_bytes() as usize)?;

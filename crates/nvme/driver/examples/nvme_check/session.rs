@@ -14,7 +14,7 @@ use iolab_vfio::VfioDevice;
 const PATIENCE_NS: u64 = 60_000_000_000;
 
 pub(crate) struct Session {
-    // Before the controller, which it needs to the end.
+    // Dropped before the controller, which the queue needs until its end.
     pub(crate) queue: QueuePair,
     pub(crate) controller: Controller,
     pub(crate) clock: Clock,
@@ -33,7 +33,7 @@ impl Session {
         self.controller.namespaces()?.first().copied().ok_or_else(|| "the controller has no namespaces".into())
     }
 
-    /// Exactly `bytes` of memory, though whole pages are behind it.
+    /// Exactly `bytes` of memory, although whole pages are allocated.
     pub(crate) fn buffer(&mut self, bytes: usize) -> Result<DmaBuffer, Box<dyn Error>> {
         let memory = SharedBytes::anonymous(bytes.next_multiple_of(4096))?;
         let address = self.controller.map(&memory)?;
@@ -70,7 +70,7 @@ impl Session {
         }
     }
 
-    /// The blocks from `lba` on, as many as `data` has room for.
+    /// Reads as many blocks from `lba` as `data` has room for.
     pub(crate) fn read(
         &mut self,
         namespace: &Namespace,
@@ -89,7 +89,7 @@ impl Session {
     }
 }
 
-/// All of a buffer.
+/// A window of a whole buffer.
 pub(crate) fn whole(buffer: &DmaBuffer) -> DataWindow {
     DataWindow::new(buffer.address, buffer.memory.len() as u32)
 }
@@ -100,7 +100,7 @@ pub(crate) fn contents(buffer: &DmaBuffer) -> Vec<u8> {
     bytes
 }
 
-/// Bytes that depend on where they are, so that a block in a wrong place is noticed.
+/// Bytes that depend on their position, so that a misplaced block is noticed.
 pub(crate) fn pattern(seed: u64, offset_bytes: u64, bytes: usize) -> Vec<u8> {
     let first = offset_bytes / 8;
     (first..first + bytes as u64 / 8).flat_map(|word| mix(seed ^ word).to_le_bytes()).collect()

@@ -1,4 +1,4 @@
-//! Much data: written through the driver, read back through it, and looked at through the kernel.
+//! Bulk data: written through the driver, read back through it, and checked through the kernel.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -19,8 +19,8 @@ enum Way {
     Read,
 }
 
-/// Moves the first chunks of a namespace, many at a time. `each` fills a buffer before it is
-/// written and sees it after it was read.
+/// Transfers the first chunks of a namespace, many at a time. `each` fills a buffer before it is
+/// written and checks the buffer after it was read.
 fn stream(
     session: &mut Session,
     namespace: &Namespace,

@@ -9,28 +9,27 @@ use crate::transport::Transport;
 
 /// Bit 3 of CMIC: the subsystem reports the states.
 const REPORTS_ACCESS: u8 = 1 << 3;
-/// What one command reads.
+/// Bytes that one command reads.
 const ONE_COMMAND_BYTES: usize = 4096;
-/// More than any subsystem says.
+/// More than the page of any subsystem.
 const MOST_BYTES: usize = 1 << 20;
 
 impl<T: Transport> Controller<T> {
     /// How the controller reaches a namespace now, from log page 0Ch; `None` if the subsystem does
     /// not report it.
     ///
-    /// # Errors
-    /// The controller does not give the page, or it contradicts itself.
+    /// # Errors The controller does not return the page, or the page is inconsistent.
     pub fn access(&self, nsid: u32) -> Result<Option<AnaState>, DriverError> {
         let identify = &self.facts().identify;
         if identify.cmic & REPORTS_ACCESS == 0 {
             return Ok(None);
         }
-        // As large as the page can be: every group, every namespace.
+        // The largest possible page: every group, every namespace.
         let (groups, namespaces) =
             (identify.nanagrpid.get() as usize, identify.nn.get().max(identify.mnan.get()) as usize);
         let bytes = groups.saturating_mul(32).saturating_add(namespaces.saturating_mul(4)).saturating_add(16);
-        // Mostly one command brings all there is. Linux's target takes no offset, and refuses what
-        // is shorter than its page.
+        // One command usually reads the whole page. Linux's target supports no offset, and refuses
+        // a length shorter than its page.
         let mut page = vec![0; bytes.min(ONE_COMMAND_BYTES)];
         self.log_page(LogPage::ANA, 0, true, &mut page)?;
         if bytes > page.len() && find(&page, nsid).is_err() {

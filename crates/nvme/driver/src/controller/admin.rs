@@ -90,7 +90,7 @@ impl<T: Transport> Cold<T> {
             _ => return,
         };
         // The next caller finds out whether the reset worked. This caller's command has failed in
-        // any case.
+        // either case.
         let _ = self.recover(fault);
     }
 }
@@ -130,27 +130,27 @@ impl<T: Transport> Shared<T> {
 }
 
 impl<T: Transport> Controller<T> {
-    /// Any admin command, with at most a page of data in one direction. PRPs are filled in.
+    /// Executes any admin command with at most a page of data from the device. PRPs are filled in.
     pub fn admin(&self, entry: SubmissionEntry, from_device: &mut [u8]) -> Result<CompletionEntry, DriverError> {
         page_at_most(from_device.len())?;
         self.shared.command(AdminCommand::new(entry, Payload::In(from_device)))
     }
 
-    /// Any admin command that gives the device at most a page of data. PRPs are filled in.
+    /// Executes any admin command with at most a page of data to the device. PRPs are filled in.
     pub fn admin_out(&self, entry: SubmissionEntry, to_device: &[u8]) -> Result<CompletionEntry, DriverError> {
         page_at_most(to_device.len())?;
         self.shared.command(AdminCommand::new(entry, Payload::Out(to_device)))
     }
 
-    /// An admin command that may take minutes, such as Format NVM.
+    /// Executes an admin command that may take minutes, such as Format NVM.
     pub fn admin_long(&self, entry: SubmissionEntry) -> Result<CompletionEntry, DriverError> {
         let mut command = AdminCommand::new(entry, Payload::None);
         command.long = true;
         self.shared.command(command)
     }
 
-    /// Get Log Page, from the start of the page. `retain` leaves the event that the page belongs to
-    /// as it is.
+    /// Get Log Page, from the start of the page. With `retain` the event that belongs to the page
+    /// is not cleared.
     pub fn log_page(&self, page: LogPage, nsid: u32, retain: bool, to: &mut [u8]) -> Result<(), DriverError> {
         let set = if page == LogPage::CHANGED_ZONES { CommandSet::ZONED } else { CommandSet::NVM };
         let total = to.len();

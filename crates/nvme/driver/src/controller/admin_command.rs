@@ -38,8 +38,8 @@ impl<'a> AdminCommand<'a> {
         AdminCommand::new(entry, Payload::In(data))
     }
 
-    /// Asks for what concerns the controller that is asked, where the subsystem has several (CNTID,
-    /// Base, section 5.15).
+    /// Restricts the command to the controller that receives it, where the subsystem has several
+    /// (CNTID, Base, section 5.15).
     pub(crate) fn of_this_controller(&mut self) {
         let dword10 = IdentifyDword10(self.entry.cdw(10)).with_cntid(u16::MAX);
         self.entry = self.entry.with_cdw(10, dword10.0);
@@ -49,7 +49,7 @@ impl<'a> AdminCommand<'a> {
         AdminOpcode(self.entry.opc())
     }
 
-    /// What is copied to the command's page before it is sent, and how many bytes the command
+    /// The data to copy to the command's page before it is sent, and how many bytes the command
     /// moves; `None` if it needs no page.
     pub(super) fn out(&self) -> Option<(&[u8], usize)> {
         match &self.data {

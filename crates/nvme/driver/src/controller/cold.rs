@@ -16,7 +16,7 @@ use crate::transport::{QueueLife, Transport};
 
 /// Time between two polls of the device.
 const PAUSE: Duration = Duration::from_micros(20);
-/// How often a controller is tried whose resets or connections fail one after the other.
+/// How many consecutive resets or connections may fail before the controller is given up.
 pub(crate) const ATTEMPTS: usize = 8;
 /// Recoveries that are kept.
 const RECOVERIES_KEPT: usize = 256;
@@ -44,7 +44,7 @@ impl QueueIds {
     }
 }
 
-/// What a controller is configured with each time it was enabled.
+/// The configuration that a controller gets each time it was enabled.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Preparation {
     pub(super) event_requests: usize,
@@ -131,7 +131,7 @@ impl<T: Transport> Cold<T> {
         Ok(free as u16 + 1)
     }
 
-    /// Takes a queue back. `is_unused` if the controller does not access its memory any more.
+    /// Takes a queue back. `is_unused` says that the controller no longer accesses its memory.
     pub(crate) fn retire(&mut self, queue: &mut T::Queue, is_unused: bool) {
         self.transport.retire_queue(queue, is_unused);
         if is_unused {
@@ -142,15 +142,15 @@ impl<T: Transport> Cold<T> {
     /// Lets the device work while the driver waits for it.
     pub(crate) fn pause(&self) {
         self.transport.pause(PAUSE);
-        // This moves only a simulated clock, which would stand still otherwise, so that nothing
+        // This advances only a simulated clock. Without it the clock would stand still, and nothing
         // would time out.
         self.clock.advance(PAUSE.as_nanos() as u64);
     }
 
     /// Resets the controller and prepares it as before. If that fails, the controller is dead, and
-    /// queue pairs learn of it in the same way as of a reset.
+    /// queue pairs notice it in the same way as a reset.
     pub(crate) fn recover(&mut self, fault: ResetCause) -> Result<(), DriverError> {
-        // First of all: from here on, queue pairs ignore completions from before the reset.
+        // This comes first: from here on, queue pairs ignore completions from before the reset.
         self.epoch.fetch_add(1, Ordering::AcqRel);
         let outcome = self.restart_patiently();
         if self.recoveries.len() == RECOVERIES_KEPT {
@@ -163,9 +163,10 @@ impl<T: Transport> Cold<T> {
         outcome
     }
 
-    /// Restarts, again after transient failures: twice after a lost answer, some more often when a
-    /// connection that was just made breaks again. A device that is gone stays gone, and a
-    /// transport that connects again by itself has tried for as long as it may.
+    /// Restarts the controller, and retries after transient failures: twice after a lost answer,
+    /// and more often when a connection that was just made breaks again. A device that is gone
+    /// stays gone, and a transport that reconnects by itself has already tried for as long as it
+    /// may.
     fn restart_patiently(&mut self) -> Result<(), DriverError> {
         let mut attempts = 0;
         loop {
@@ -184,7 +185,7 @@ impl<T: Transport> Cold<T> {
             if matches!(error, DriverError::Gone { .. }) {
                 return Err(Failed::Once(error));
             }
-            // A controller that does not stop may still react to a reset by the transport.
+            // A controller that does not stop may still react to the transport's reset.
             match self.transport.reset() {
                 Ok(()) => {}
                 Err(lasting @ (DriverError::Disconnected(_) | DriverError::Refused(_))) => {

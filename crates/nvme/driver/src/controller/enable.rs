@@ -19,13 +19,13 @@ const SHORTEST_WAIT_NS: u64 = 1_000_000_000;
 const SHUTDOWN_NS: u64 = 5_000_000_000;
 
 impl<T: Transport> Cold<T> {
-    /// Clears CC.EN and waits until the controller has stopped. It touches no memory after that.
+    /// Clears CC.EN and waits until the controller has stopped. After that it accesses no memory.
     pub(crate) fn disable(&mut self) -> Result<(), DriverError> {
         let cc = ControllerConfiguration(self.transport.property(Register::CC)?);
         let csts = ControllerStatus(self.transport.property(Register::CSTS)?);
         if cc.en() && !csts.rdy() && !csts.cfs() {
-            // It is still starting. EN must not be cleared before RDY is set; if RDY is never set,
-            // it is cleared anyway.
+            // The controller is still starting. EN must not be cleared before RDY is set; if RDY is
+            // never set, EN is cleared anyway.
             if let Err(error @ DriverError::Gone { .. }) = self.wait_ready(true) {
                 return Err(error);
             }
@@ -113,7 +113,7 @@ impl<T: Transport> Cold<T> {
         self.prepare_again()
     }
 
-    /// The same for a controller that was reset.
+    /// Configures a controller again after a reset.
     pub(crate) fn prepare_again(&mut self) -> Result<(), DriverError> {
         let wanted = self.options.queue_pairs.max(1) - 1;
         let count = QueueCount(0).with_nsq(wanted).with_ncq(wanted);

@@ -87,8 +87,8 @@ impl<T: Transport> Controller<T> {
         }
     }
 
-    /// The changed zones of the zoned namespaces, together: the event does not say which namespace
-    /// it is about.
+    /// The changed zones of all zoned namespaces: the event does not say which namespace it
+    /// concerns.
     fn changed_zones(&self) -> Result<EventDetail, DriverError> {
         let mut zones = Vec::new();
         for namespace in self.namespaces()?.iter().filter(|namespace| namespace.zones().is_some()) {
@@ -101,7 +101,7 @@ impl<T: Transport> Controller<T> {
         Ok(EventDetail::Zones(Some(zones)))
     }
 
-    /// Reads the start of a page for the effect of reading it.
+    /// Reads the start of a page only for the side effect of reading it.
     fn acknowledge(&self, page: LogPage) -> Result<EventDetail, DriverError> {
         if page.0 != 0 {
             self.log_page(page, ALL_NAMESPACES, false, &mut [0; 512])?;

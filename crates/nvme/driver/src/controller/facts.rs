@@ -1,4 +1,4 @@
-//! Facts about a controller that do not change, and what follows from them.
+//! Facts about a controller that do not change, and values derived from them.
 
 use iolab_nvme_spec::FromBytes;
 use iolab_nvme_spec::identify::{
@@ -13,7 +13,7 @@ use super::admin_command::AdminCommand;
 use crate::error::DriverError;
 use crate::transport::Transport;
 
-/// Facts about a controller, as of its opening.
+/// Facts about a controller, read when it was opened.
 #[derive(Debug, Clone)]
 pub struct ControllerFacts {
     /// CAP.
@@ -26,7 +26,7 @@ pub struct ControllerFacts {
     pub page_bytes: u64,
     /// The longest transfer of one command (MDTS), `None` for no limit.
     pub max_transfer_bytes: Option<u64>,
-    /// The longest transfer of Zone Append (ZASL), `None` for that of other commands.
+    /// The longest transfer of Zone Append (ZASL), `None` if it is that of other commands.
     pub max_append_bytes: Option<u64>,
 }
 
@@ -62,14 +62,15 @@ impl ControllerFacts {
     }
 }
 
-/// ASCII with spaces or zeroes behind it; what is not printable becomes a question mark.
+/// Decodes ASCII padded with spaces or zeroes; a character that is not printable becomes a question
+/// mark.
 fn text(bytes: &[u8]) -> String {
     let printable = |byte: &u8| if (0x20..0x7f).contains(byte) { char::from(*byte) } else { '?' };
     let end = bytes.iter().rposition(|byte| !matches!(byte, 0 | b' ')).map_or(0, |last| last + 1);
     bytes[..end].iter().map(printable).collect()
 }
 
-/// `2^power` smallest memory pages, `None` for no limit or one beyond any transfer.
+/// `2^power` smallest memory pages; `None` for no limit, or for one beyond any transfer.
 fn limit(power: u8, capabilities: Capabilities) -> Option<u64> {
     (power != 0 && power < 32).then(|| capabilities.min_page_bytes() << power)
 }
@@ -102,7 +103,7 @@ impl<T: Transport> Cold<T> {
         })
     }
 
-    /// Whether one of the combinations of I/O command sets has zones. Asking for a set that does
+    /// Whether one of the combinations of I/O command sets has zones. Identifying a set that does
     /// not exist would fail, and controllers log failed commands.
     fn has_zoned_set(&mut self) -> Result<bool, DriverError> {
         let mut data = Box::new([0; IDENTIFY_BYTES]);
@@ -129,7 +130,7 @@ impl<T: Transport> Cold<T> {
                 let zasl = IdentifyZonedController::read_from_bytes(&data[..]).map_or(0, |zoned| zoned.zasl);
                 Ok(limit(zasl, self.capabilities))
             }
-            // A controller may have the set and no limit to tell.
+            // A controller may have the set and report no limit.
             Err(DriverError::Admin { .. }) => Ok(None),
             Err(error) => Err(error),
         }

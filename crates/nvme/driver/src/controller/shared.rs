@@ -26,8 +26,8 @@ pub(crate) struct Shared<T: Transport> {
 }
 
 impl<T: Transport> Shared<T> {
-    /// The cold part. If a thread panicked with the lock, the controller may be in an unknown
-    /// state, which the next time-out resets.
+    /// Locks the cold part. If a thread panicked while it held the lock, the controller may be in
+    /// an unknown state; the next time-out resets it.
     pub(crate) fn lock(&self) -> MutexGuard<'_, Cold<T>> {
         self.cold.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,7 +1,7 @@
 //! The PCI function, shared by the transport and its queues.
 //!
-//! Cold: registers, mappings and calls for doorbells that cannot be mapped. Nothing here is called
-//! for a command whose doorbell is mapped.
+//! Not on the hot path: registers, mappings, and calls for doorbells that cannot be mapped. Nothing
+//! here is called for a command whose doorbell is mapped.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,8 +25,8 @@ impl DeviceHandle {
         DeviceHandle { device: Arc::new(Mutex::new(device)) }
     }
 
-    /// The function. If a thread panicked with the lock, the next time-out finds out what is wrong
-    /// with the device.
+    /// Locks the function. If a thread panicked while it held the lock, the next time-out finds out
+    /// what is wrong with the device.
     pub(crate) fn lock(&self) -> MutexGuard<'_, Box<dyn PciDevice>> {
         self.device.lock().unwrap_or_else(PoisonError::into_inner)
     }

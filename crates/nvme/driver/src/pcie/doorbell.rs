@@ -1,8 +1,9 @@
-//! Doorbells tell the device of new commands and of consumed completions.
+//! Doorbells notify the device of new commands and of consumed completions.
 //!
-//! Ringing a doorbell is a store into mapped registers where they can be mapped, and a call
-//! otherwise. With shadow doorbells (Base, section 5.7) the new value is written to memory first,
-//! and the register only if the device asked to be told of a value in between by its EventIdx.
+//! A doorbell is rung by a store into mapped registers where they can be mapped, and by a call
+//! otherwise. With shadow doorbells (Base, section 5.7) the driver first writes the new value to
+//! memory. It writes the register only if the device's EventIdx requests it for a value that was
+//! passed.
 
 use iolab_pci_device::{PciDevice, SharedBytes, SharedWord};
 
@@ -54,7 +55,7 @@ impl Doorbell {
         }
     }
 
-    /// Tells the device the new value.
+    /// Writes the new value for the device.
     #[inline(always)]
     pub(crate) fn ring(&mut self, device: &DeviceHandle, value: u32) {
         match &self.plain {
@@ -63,7 +64,7 @@ impl Doorbell {
         }
     }
 
-    /// A function of its own, so that most doorbells cost a plain store.
+    /// A separate function, so that most doorbells cost a plain store.
     #[inline(never)]
     fn ring_otherwise(&mut self, device: &DeviceHandle, value: u32) {
         if self.shadow.as_mut().is_some_and(|shadow| !shadow.publish(value)) {
@@ -85,9 +86,9 @@ impl ShadowDoorbell {
     /// Writes the value to memory; `true` if the device wants the register written too.
     fn publish(&mut self, value: u32) -> bool {
         self.value.store_u32(0, value, Ordering::Release);
-        // The device writes EventIdx and then looks at the value again; we write the value and then
-        // look at EventIdx. With a full barrier on both sides at least one of the two sees what the
-        // other wrote.
+        // The device writes EventIdx and then reads the value again; the driver writes the value
+        // and then reads EventIdx. With a full barrier on both sides, at least one of them sees
+        // what the other wrote.
         fence(Ordering::SeqCst);
         let event = self.event.load_u32(0, Ordering::Acquire);
         let before = std::mem::replace(&mut self.last, value);
@@ -95,8 +96,8 @@ impl ShadowDoorbell {
     }
 }
 
-/// Whether going from `before` to `value` passes `event`: 16-bit arithmetic, as the specification
-/// has it (Base, section B.5).
+/// Whether going from `before` to `value` passes `event`, in 16-bit arithmetic as the specification
+/// defines it (Base, section B.5).
 fn passed(event: u32, value: u32, before: u32) -> bool {
     let distance = (value as u16).wrapping_sub(event as u16).wrapping_sub(1);
     distance < (value as u16).wrapping_sub(before as u16)
@@ -115,8 +116,8 @@ mod tests {
             (5, 9, 4, true),
             (9, 9, 4, false),
             (3, 9, 4, false),
-            // Around the end of a queue of eight entries the value goes back; the device hears of
-            // it.
+            // At the end of a queue of eight entries the value wraps around; the device is
+            // notified.
             (7, 1, 6, true),
         ] {
             assert_eq!(passed(event, value, before), expected, "{event} {value} {before}");

@@ -1,7 +1,7 @@
 //! Data pointers of PCIe: PRP entries and lists, SGL descriptors and segments.
 //!
-//! Each slot of a queue has memory of its own for lists. The list of a slot is kept: a slot that
-//! transfers the same buffer again, as slots of a pool do, finds its list ready.
+//! Each slot of a queue has its own memory for lists. The list of a slot is kept: a slot that
+//! transfers the same buffer again, as slots of a pool do, reuses its list.
 
 use std::sync::atomic::Ordering;
 
@@ -40,7 +40,7 @@ pub(crate) struct ListArea {
 struct KeptList {
     /// The first page in the list.
     first: u64,
-    /// How many pages from there it has; none if the memory holds something else.
+    /// How many consecutive pages are in the list; 0 if the memory holds something else.
     pages: u64,
 }
 
@@ -56,7 +56,7 @@ impl ListArea {
         pages * page_bytes
     }
 
-    /// An area of `buffer`, for as many slots as it has memory for.
+    /// The list memory in `buffer`, for as many slots as fit.
     pub(crate) fn new(buffer: &DmaBuffer, slot_bytes: u64, page_bytes: u64) -> ListArea {
         let slots = buffer.memory.len() as u64 / slot_bytes;
         let kept = vec![KeptList::default(); slots as usize].into();
@@ -136,7 +136,7 @@ impl ListArea {
         Ok(DataPointerWords { dptr: [parts.first().map_or(0, |part| part.address), second], flags: 0 })
     }
 
-    /// An SGL segment of several windows.
+    /// Builds an SGL segment of several windows.
     pub(crate) fn gathered_sgl(&mut self, slot: u16, parts: &[DataWindow]) -> Result<DataPointerWords, Refusal> {
         let segment = self.write_sgl(slot, parts).ok_or(Refusal::TooManyParts)?;
         Ok(DataPointerWords { dptr: segment.words, flags: SGL })
@@ -220,7 +220,7 @@ mod tests {
         for count in [1, 2, 511, 512, 513, 1022, 1023, 1024, 1533, 1534] {
             let mut area = area(count * PAGE);
             area.write_prps(1, count, (1..=count).map(|page| page * PAGE));
-            // Follow the list as a device does.
+            // Follow the list like a device.
             let mut address = area.address(1);
             let mut seen = Vec::new();
             while (seen.len() as u64) < count {

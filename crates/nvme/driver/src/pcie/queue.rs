@@ -6,7 +6,7 @@
 //! consumed ─▶ head doorbell, now and then
 //! ```
 //!
-//! The admin queue is one too. Its doorbells are rung by calls, which every device sees.
+//! The admin queue is of this type too. Its doorbells are rung by calls, which every device sees.
 
 use std::time::Duration;
 
@@ -29,8 +29,8 @@ pub struct PcieQueue {
     cq: CompletionRing,
     /// Bits of an address within a memory page.
     page_mask: u64,
-    /// Data that ends here in its first page, or before, needs one PRP entry: the size of a page. 0
-    /// where data is described by SGLs.
+    /// Data that ends in its first page at or before this offset needs one PRP entry: the size of a
+    /// page. 0 where data is described by SGLs.
     plain_end: u64,
     id: u16,
     sq_doorbell: Doorbell,
@@ -40,7 +40,7 @@ pub struct PcieQueue {
     parts: Box<QueueParts>,
 }
 
-/// What a queue is made of.
+/// The parts of a queue.
 #[derive(Debug)]
 pub(crate) struct QueueParts {
     pub(crate) id: u16,
@@ -49,14 +49,14 @@ pub(crate) struct QueueParts {
     pub(crate) cq: DmaBuffer,
     /// Memory of the slots.
     pub(crate) lists: DmaBuffer,
-    /// Bytes of it for each slot.
+    /// Bytes of that memory for each slot.
     pub(crate) list_bytes: u64,
     pub(crate) page_bytes: u64,
     /// The vector to signal, and what it signals.
     pub(crate) interrupt: Option<(u16, Interrupt)>,
-    /// Completions that are consumed before the controller is told.
+    /// Completions to consume before the head doorbell is rung.
     pub(crate) consumed_at_once: u32,
-    /// Whether data is described by SGLs, and whether that may be done at all.
+    /// Whether data is described by SGLs, and whether the device allows them at all.
     pub(crate) uses_sgl: bool,
     pub(crate) may_use_sgl: bool,
 }
@@ -116,7 +116,7 @@ impl QueueLife for PcieQueue {
             .with_cdw(11, submissions.0);
         let outcome = admin.execute(entry);
         if let Err(DriverError::Admin { .. }) = outcome {
-            // The completion queue alone is of no use, and its memory is about to go.
+            // A completion queue alone is useless, and its memory is about to be freed.
             self.delete_one(AdminOpcode::DELETE_IO_CQ, admin)?;
         }
         outcome.map(drop)
@@ -129,8 +129,8 @@ impl QueueLife for PcieQueue {
 
     fn delete_remains(&mut self, admin: &dyn AdminCommands) {
         for opcode in [AdminOpcode::DELETE_IO_SQ, AdminOpcode::DELETE_IO_CQ] {
-            // What does not exist is refused, which is as good; a device that is gone is found by
-            // the next command.
+            // Deleting a queue that does not exist is refused, which is fine. The next command
+            // notices a device that is gone.
             let _ = self.delete_one(opcode, admin);
         }
     }

@@ -53,7 +53,7 @@ impl SubmissionRing {
         if next == self.entries { 0 } else { next }
     }
 
-    /// Room for another entry, to push it into: one entry always stays empty (Base, section 4.1.2).
+    /// Room to push another entry into. One entry always stays empty (Base, section 4.1.2).
     #[inline(always)]
     pub(crate) fn room(&self) -> Option<Room> {
         let next = self.after(self.tail);
@@ -77,7 +77,7 @@ impl SubmissionRing {
         Some(self.tail)
     }
 
-    /// Takes the head that the device reports; `false` if it is beyond what was submitted.
+    /// Takes the head that the device reports; returns `false` if it is beyond what was submitted.
     #[inline]
     pub(crate) fn fetched(&mut self, head: u16) -> bool {
         let head = u32::from(head);
@@ -107,7 +107,7 @@ pub(crate) struct CompletionRing {
     phase: u64,
     /// Entries consumed since the doorbell was rung.
     unreported: u32,
-    /// How many of them are consumed before the doorbell is rung.
+    /// How many entries are consumed before the doorbell is rung.
     batch: u32,
 }
 
@@ -115,8 +115,8 @@ pub(crate) struct CompletionRing {
 const PHASE: u64 = 1 << 48;
 
 impl CompletionRing {
-    /// An empty ring over `entries` zeroed entries of memory. The doorbell is rung after `batch`
-    /// consumed entries or more: the device needs the head only before its ring is full.
+    /// An empty ring over `entries` zeroed entries of memory. The doorbell is rung after at least
+    /// `batch` consumed entries: the device needs the head only before its ring is full.
     pub(crate) fn new(memory: SharedBytes, entries: u32, batch: u32) -> CompletionRing {
         assert!(memory.len() >= entries as usize * COMPLETION_ENTRY_BYTES, "a completion ring larger than its memory");
         CompletionRing { memory, entries, head: 0, phase: PHASE, unreported: 0, batch }
@@ -135,7 +135,7 @@ impl CompletionRing {
         if (words[1] ^ self.phase) & PHASE != 0 { None } else { Some(CompletionEntry { words }) }
     }
 
-    /// Goes on to the next entry.
+    /// Moves to the next entry.
     #[inline]
     pub(crate) fn pop(&mut self) {
         self.head += 1;
@@ -145,7 +145,8 @@ impl CompletionRing {
         }
     }
 
-    /// Notes that so many entries were popped. Returns the head, if the doorbell is to be rung now.
+    /// Records that this many entries were popped. Returns the head if the doorbell must be rung
+    /// now.
     #[inline(always)]
     pub(crate) fn consumed(&mut self, entries: u32) -> Option<u32> {
         self.unreported += entries;

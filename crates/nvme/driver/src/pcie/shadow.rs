@@ -1,6 +1,6 @@
 //! The two buffers of shadow doorbells (Doorbell Buffer Config, Base, section 5.7).
 //!
-//! All I/O queues share them. The controller learns of them each time it has been enabled.
+//! All I/O queues share them. They are passed to the controller each time it has been enabled.
 
 use std::sync::atomic::{Ordering, fence};
 
@@ -15,7 +15,7 @@ pub(crate) struct ShadowPages {
     values: DmaBuffer,
     events: DmaBuffer,
     page_bytes: u64,
-    /// Whether the controller looks at them.
+    /// Whether the controller uses them.
     pub(crate) is_active: bool,
 }
 
@@ -29,7 +29,7 @@ impl ShadowPages {
     /// Clears the buffers, and returns the command that hands them to the controller.
     pub(crate) fn command(&self) -> SubmissionEntry {
         for buffer in [&self.values, &self.events] {
-            // Threads whose queues do not know of the reset yet still use these words.
+            // Threads whose queues have not noticed the reset yet still use these words.
             buffer.memory.fill_words(0, self.page_bytes as usize, 0);
         }
         fence(Ordering::SeqCst);
@@ -37,7 +37,7 @@ impl ShadowPages {
             .with_prps(self.values.address, self.events.address)
     }
 
-    /// The words that stand in for the doorbell at this offset, if the controller looks at them.
+    /// The words that replace the doorbell at this offset, if the controller uses them.
     pub(crate) fn doorbell(&self, offset: u64) -> Option<ShadowDoorbell> {
         if !self.is_active || offset + 4 > self.page_bytes {
             return None;

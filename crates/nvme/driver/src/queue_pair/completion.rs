@@ -54,7 +54,7 @@ pub struct Completion {
     pub slot: u16,
     /// How it ended.
     pub outcome: CommandOutcome,
-    /// The command specific result: of Zone Append the LBA.
+    /// The command specific result; for Zone Append the LBA.
     pub result: u64,
 }
 
@@ -75,7 +75,7 @@ pub enum Loss {
     /// It took too long and was aborted, or was sent again after resets as often as allowed.
     #[error("the command timed out")]
     TimedOut,
-    /// The controller was reset, and doing the command twice could do harm.
+    /// The controller was reset, and executing the command twice could do harm.
     #[error("the controller was reset while the command was in flight")]
     Reset,
     /// The controller was given up.

@@ -1,5 +1,5 @@
-//! Commands that a path refuses for now (Asymmetric Namespace Access): they were not executed, so
-//! they are sent again until the path takes them, or for as long as the caller's patience lasts.
+//! Commands that a path refuses for now (Asymmetric Namespace Access). They were not executed, so
+//! they are sent again until the path accepts them or the caller's patience ends.
 //!
 //! ```text
 //! completion: inaccessible, or in transition ─▶ held, with a new identifier ─▶ sent again after a pause ─▶ …
@@ -12,7 +12,7 @@ use super::slot::Slot;
 use super::{ColdQueue, QueuePair};
 use crate::transport::Transport;
 
-/// Between two attempts.
+/// Pause between two attempts.
 const PAUSE_NS: u64 = 50_000_000;
 
 /// A command that waits for its path, or that was sent again and may have to wait once more.
@@ -21,15 +21,15 @@ pub(super) struct Held {
     index: u16,
     /// The identifier that it has now.
     cid: u16,
-    /// When the path refused it first.
+    /// When the path first refused it.
     since_ns: u64,
-    /// When it is sent again; `u64::MAX` if it was.
+    /// When it will be sent again; `u64::MAX` if it was sent.
     due_ns: u64,
 }
 
 impl ColdQueue {
     /// Whether the command of a slot, which failed with this status, is kept to be sent again. It
-    /// has another identifier then.
+    /// then has a new identifier.
     #[cold]
     #[inline(never)]
     pub(super) fn hold(&mut self, (index, slot): (u16, &mut Slot), cid_step: u16, status: Status, now_ns: u64) -> bool {
@@ -52,7 +52,7 @@ impl ColdQueue {
 }
 
 impl<T: Transport> QueuePair<T> {
-    /// Queues again what has waited for its pause.
+    /// Queues the commands whose pause is over again.
     pub(super) fn send_held(&mut self) {
         let now_ns = self.shared.clock.now_ns();
         let (slots, unsent) = (&mut self.slots, &mut self.cold.unsent);

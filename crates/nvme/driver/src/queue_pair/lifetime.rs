@@ -10,7 +10,8 @@ use crate::error::DriverError;
 use crate::options::QueueOptions;
 use crate::transport::{QueueLife, QueueRequest, Transport};
 
-/// So each slot has several identifiers, by which a late completion is told from a new one.
+/// With this limit each slot has several identifiers, which distinguish a late completion from a
+/// new one.
 const MOST_SLOTS: u16 = (1 << 14) - 1;
 
 impl<T: Transport> QueuePair<T> {
@@ -29,7 +30,7 @@ impl<T: Transport> QueuePair<T> {
         };
         if let Err(error) = queue.create(&*shared) {
             let mut cold = shared.lock();
-            // If the controller is alive, a time-out has reset it, or it refused and created
+            // If the controller is alive, either a time-out has reset it, or it refused and created
             // nothing. It does not use the memory in either case.
             let is_unused = cold.dead.is_none();
             cold.retire(&mut queue, is_unused);

@@ -21,11 +21,11 @@ impl<T: Transport> QueuePair<T> {
         self.queue.flush();
     }
 
-    /// Calls `each` with up to `max` completed commands, and returns how many. Their slots are free
-    /// at once.
+    /// Calls `each` with up to `max` completed commands, and returns their number. Their slots are
+    /// free at once.
     ///
-    /// An error means that the controller was given up. No command is in flight then: those that
-    /// were have been returned as lost before.
+    /// An error means that the controller was given up. No command is in flight then: all of them
+    /// have been returned as lost before.
     #[inline]
     pub fn reap(&mut self, max: usize, mut each: impl FnMut(Completion)) -> Result<usize, DriverError> {
         self.countdown = self.countdown.wrapping_sub(1);
@@ -103,12 +103,12 @@ impl<T: Transport> QueuePair<T> {
     }
 }
 
-/// What a completion may be instead of the end of its command.
+/// Why a completion does not end its command.
 #[derive(Debug)]
 pub(super) enum Unusual {
     /// The path refused the command, which is sent again.
     Held,
-    /// It answers nothing that was asked.
+    /// It answers no command that was sent.
     Invalid(ResetCause),
 }
 

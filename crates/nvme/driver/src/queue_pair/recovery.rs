@@ -1,7 +1,7 @@
 //! Time-outs, and what happens to commands when the controller is reset or given up.
 //!
 //! ```text
-//! too long in flight ─▶ Abort ─▶ still too long ─▶ reset ─▶ queues made anew ─▶ sent again, or lost if that could do harm
+//! too long in flight ─▶ Abort ─▶ still too long ─▶ reset ─▶ queues created again ─▶ sent again, or lost if that could do harm
 //! nonsense in the ring ────────────────────────────▲
 //! device gone, reset failed ─▶ everything in flight is lost, then errors
 //! ```
@@ -26,11 +26,11 @@ use crate::transport::{Completions, QueueLife, Submission, Transport};
 const SLOWEST_CHECK_NS: u64 = 100_000_000;
 
 impl<T: Transport> QueuePair<T> {
-    /// What a reap does now and then: looks for resets, and checks time-outs.
+    /// The periodic part of a reap: looks for resets and checks time-outs.
     #[cold]
     pub(super) fn run_checks(&mut self) -> Result<(), DriverError> {
         self.resume_if_reset();
-        // Before time-outs are looked for: what is held is not late.
+        // Before the check for time-outs: a held command is not late.
         let holds = !self.cold.held.is_empty();
         if holds {
             self.send_held();
@@ -62,7 +62,7 @@ impl<T: Transport> QueuePair<T> {
         }
         let timeout_ns = self.cold.options.timeout_ns;
         self.cold.next_check_ns = now_ns.saturating_add((timeout_ns / 8).min(SLOWEST_CHECK_NS));
-        // If the count has wrapped around exactly, the device is checked once too often.
+        // If the count has wrapped around exactly, the device is checked one extra time.
         if std::mem::replace(&mut self.cold.checked_progress, self.queue.progress()) == self.queue.progress() {
             self.check_status();
         }
@@ -111,8 +111,8 @@ impl<T: Transport> QueuePair<T> {
         let _ = self.shared.recover(self.epoch, fault);
     }
 
-    /// Asks the device to abort the command in a slot; `false` if it says that it did not. The
-    /// command's own completion comes in either case.
+    /// Asks the device to abort the command in a slot; returns `false` if the device reports that
+    /// it did not. The command's own completion comes in either case.
     pub fn abort(&mut self, slot: u16) -> Result<bool, DriverError> {
         match self.slots.get(usize::from(slot)) {
             Some(state) if !state.is_idle() => self.send_abort(state.cid()),
@@ -132,7 +132,7 @@ impl<T: Transport> QueuePair<T> {
         }
     }
 
-    /// A completion is invalid: ignores all after it, and resets the controller.
+    /// Handles an invalid completion: ignores all later ones, and resets the controller.
     #[cold]
     pub(super) fn reject_completion(&mut self, fault: ResetCause) {
         self.cold.reject_completion = true;
@@ -160,8 +160,8 @@ impl<T: Transport> QueuePair<T> {
 
     fn follow(&mut self) {
         for _ in 0..ATTEMPTS {
-            // While the lock is held no reset is going on: in this epoch, the controller works or
-            // is dead.
+            // No reset is in progress while the lock is held: in this epoch, the controller works
+            // or is dead.
             let alive = {
                 let cold = self.shared.lock();
                 self.epoch = self.current_epoch.load(Ordering::Acquire);
@@ -177,8 +177,8 @@ impl<T: Transport> QueuePair<T> {
             self.queue.restart();
             let mut made = self.queue.create(&*self.shared);
             if made.is_err() && self.current_epoch.load(Ordering::Acquire) == self.epoch {
-                // An attempt that began before the last reset may have taken effect after it. Then
-                // the queues exist already.
+                // An attempt that began before the last reset may have taken effect after it. The
+                // queues already exist then.
                 self.queue.delete_remains(&*self.shared);
                 made = self.queue.create(&*self.shared);
             }
@@ -191,7 +191,7 @@ impl<T: Transport> QueuePair<T> {
                     return;
                 }
             } else if let Err(DriverError::Disconnected(_)) = made {
-                // The new connection broke, too. The next round looks whether that could be mended.
+                // The new connection broke too. The next round checks whether it could be repaired.
                 let _ = self.shared.recover(self.epoch, ResetCause::Disconnected);
             } else {
                 // The controller works, but refuses queues that it had before.
@@ -206,7 +206,7 @@ impl<T: Transport> QueuePair<T> {
     }
 
     /// Takes completions from before the reset: their commands have been executed. The controller
-    /// is or was disabled, so that no more come.
+    /// is or was disabled, so no more completions come.
     fn drain_old_ring(&mut self) {
         if std::mem::replace(&mut self.cold.reject_completion, false) {
             return;
@@ -214,7 +214,7 @@ impl<T: Transport> QueuePair<T> {
         while let Some(entry) = self.queue.peek() {
             match self.check(&entry) {
                 Ok(completion) => self.pending.push(completion),
-                // It is in flight, and sent again with the others.
+                // The command is in flight, and is sent again with the others.
                 Err(Unusual::Held) => {}
                 Err(Unusual::Invalid(_)) => return,
             }
@@ -222,8 +222,8 @@ impl<T: Transport> QueuePair<T> {
         }
     }
 
-    /// Sends everything in flight again with new identifiers, except commands that could do harm if
-    /// they were executed before.
+    /// Resends everything in flight with new identifiers, except commands that could do harm if
+    /// they were already executed.
     fn send_again(&mut self) {
         for index in (0..self.slots.len() as u16).rev() {
             let slot = &mut self.slots[usize::from(index)];
@@ -255,8 +255,8 @@ impl<T: Transport> QueuePair<T> {
         self.send_unsent();
     }
 
-    /// Pushes commands that are to be sent again, as many as fit. More may be in flight than the
-    /// queue has entries.
+    /// Pushes as many commands to be resent as fit. More may be in flight than the queue has
+    /// entries.
     fn send_unsent(&mut self) {
         while let Some((index, cid)) = self.cold.unsent.last().copied() {
             let slot = &self.slots[usize::from(index)];

@@ -34,8 +34,8 @@ impl Slot {
     /// slot numbers plus one, so that none is FFFFh, which commands must not use (Base, section
     /// 4.2).
     pub(super) fn new(index: u16, cid_step: u16) -> Slot {
-        // Each slot starts at another count of uses. So an identifier with a wrong slot number is
-        // hardly ever expected in that slot.
+        // Each slot starts at a different count of uses, so an identifier with a wrong slot number
+        // is hardly ever expected in that slot.
         let first = index.wrapping_add(cid_step.wrapping_mul(index));
         Slot { expected: IDLE, next_cid: first, abort: AbortState::NotSent, replays: 0, entry: [0; 8], seen_ns: 0 }
     }

@@ -14,7 +14,7 @@ pub(super) struct Transfer<'a> {
     pub(super) namespace: &'a Namespace,
     pub(super) lba: u64,
     pub(super) blocks: u32,
-    /// Dword 12 besides the number of blocks.
+    /// Dword 12 without the number of blocks.
     pub(super) control: u32,
 }
 
@@ -40,7 +40,7 @@ impl<T: Transport> QueuePair<T> {
         self.transfer(slot, Transfer { opcode: IoOpcode::WRITE, namespace, lba, blocks, control: 0 }, data)
     }
 
-    /// Writes as [`QueuePair::write`] does, past any volatile cache (Force Unit Access).
+    /// Like [`QueuePair::write`], but past any volatile cache (Force Unit Access).
     #[inline]
     pub fn write_through(
         &mut self,
@@ -54,7 +54,7 @@ impl<T: Transport> QueuePair<T> {
         self.transfer(slot, Transfer { opcode: IoOpcode::WRITE, namespace, lba, blocks, control }, data)
     }
 
-    /// Compares `blocks` from `lba` with `data`; a difference is a status of the device.
+    /// Compares `blocks` from `lba` with `data`; the device reports a difference as a status.
     #[inline]
     pub fn compare(&mut self, slot: u16, namespace: &Namespace, lba: u64, blocks: u32, data: DataWindow) -> Submit {
         self.transfer(slot, Transfer { opcode: IoOpcode::COMPARE, namespace, lba, blocks, control: 0 }, data)
@@ -124,7 +124,7 @@ impl<T: Transport> QueuePair<T> {
         Submit::Accepted
     }
 
-    /// Any command, complete but for its identifier.
+    /// Any command, complete except for its identifier.
     #[inline]
     pub fn raw(&mut self, slot: u16, entry: SubmissionEntry) -> Submit {
         if let Some(refusal) = self.cannot_take(slot) {
@@ -134,7 +134,7 @@ impl<T: Transport> QueuePair<T> {
         Submit::Accepted
     }
 
-    /// Any command with data, complete but for its identifier and data pointer.
+    /// Any command with data, complete except for its identifier and data pointer.
     pub fn raw_with_data(&mut self, slot: u16, entry: SubmissionEntry, data: DataWindow) -> Submit {
         if data.bytes == 0 || u64::from(data.bytes) > self.longest_transfer() {
             return Submit::Refused(Refusal::Length);
@@ -233,12 +233,12 @@ impl<T: Transport> QueuePair<T> {
             self.in_flight += 1;
             return Submit::Accepted;
         }
-        // Its parts and not the whole, which would be laid out in memory for every command.
+        // The fields, not the whole transfer, which would be copied to memory for every command.
         let Transfer { opcode, namespace, lba, blocks, control } = transfer;
         self.transfer_otherwise(slot, (opcode, control), namespace, (lba, blocks), data)
     }
 
-    /// A transfer that needs a list, or cannot be taken.
+    /// A transfer that needs a list, or cannot be accepted.
     #[cold]
     #[inline(never)]
     fn transfer_otherwise(
@@ -271,7 +271,7 @@ impl<T: Transport> QueuePair<T> {
         Submit::Accepted
     }
 
-    /// What keeps the slot or the queue from taking a command.
+    /// Why the slot or the queue cannot take a command, if so.
     #[inline(always)]
     fn cannot_take(&mut self, slot: u16) -> Option<Submit> {
         match self.slots.get(usize::from(slot)) {

@@ -6,24 +6,24 @@ use super::QueuePair;
 use crate::error::DriverError;
 use crate::transport::{Completions, Transport};
 
-/// Polls between two readings of the clock, where the device works by itself.
+/// Polls between two readings of the clock, for a device that works by itself.
 const LOOKS: u32 = 64;
-/// How far a poll advances a simulated clock, if the device has not advanced it. It would stand
-/// still otherwise.
+/// How far a poll advances a simulated clock that the device has not advanced. The clock would
+/// stand still otherwise.
 const SIMULATED_LOOK_NS: u64 = 10_000;
 /// The longest sleep. It bounds the cost of a lost interrupt, and time-outs are checked after it.
 const LONGEST_SLEEP_NS: u64 = 10_000_000;
 
 impl<T: Transport> QueuePair<T> {
-    /// Waits until a reap would return something or `timeout_ns` have passed. Returns whether it
-    /// would.
+    /// Waits until a reap would return something or `timeout_ns` have passed. Returns whether a
+    /// reap would return something.
     pub fn wait(&mut self, timeout_ns: u64) -> Result<bool, DriverError> {
         let start_ns = self.shared.clock.now_ns();
         let end_ns = start_ns.saturating_add(timeout_ns);
         let spin_end_ns = start_ns.saturating_add(self.cold.options.wait.spin_ns());
         let mut now_ns = start_ns;
         loop {
-            // First of all: a device in this thread does nothing while the driver polls.
+            // This comes first: a device in this thread does nothing while the driver polls.
             self.let_device_work(end_ns - now_ns);
             for _ in 0..LOOKS {
                 if self.has_completions() {
@@ -54,7 +54,7 @@ impl<T: Transport> QueuePair<T> {
     }
 
     /// Lets a device in this thread work. With a simulated clock the device also lets time pass
-    /// until it has a completion, which then comes at its exact time.
+    /// until it has a completion, which then arrives at its exact time.
     fn let_device_work(&mut self, at_most_ns: u64) {
         let before_ns = self.shared.clock.now_ns();
         // A device of another thread or machine would sleep for all of this time.
@@ -66,7 +66,7 @@ impl<T: Transport> QueuePair<T> {
     }
 
     /// Sleeps until the device signals. No completion is missed: the device writes the completion
-    /// and then signals, and the signal stays until it is taken.
+    /// before it signals, and the signal stays until it is taken.
     fn sleep(&mut self, at_most_ns: u64) -> Result<(), DriverError> {
         if self.has_completions() {
             return Ok(());

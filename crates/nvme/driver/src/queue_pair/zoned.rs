@@ -11,8 +11,8 @@ use crate::namespace::Namespace;
 use crate::transport::{DataWindow, Transport};
 
 impl<T: Transport> QueuePair<T> {
-    /// Appends `blocks` to the zone that starts at `zone`; the result of the completion is where
-    /// they went.
+    /// Appends `blocks` to the zone that starts at `zone`. The result of the completion is the LBA
+    /// where they were written.
     pub fn append(&mut self, slot: u16, namespace: &Namespace, zone: u64, blocks: u32, data: DataWindow) -> Submit {
         if namespace.zones().is_none() {
             return Submit::Refused(Refusal::NotZoned);
@@ -24,8 +24,8 @@ impl<T: Transport> QueuePair<T> {
         self.transfer(slot, Transfer { opcode, namespace, lba: zone, blocks, control: 0 }, data)
     }
 
-    /// Changes the state of the zone that starts at `zone`, or with `None` of all zones that the
-    /// action fits.
+    /// Changes the state of the zone that starts at `zone`. `None` means all zones to which the
+    /// action applies.
     pub fn manage_zone(
         &mut self,
         slot: u16,
@@ -44,8 +44,8 @@ impl<T: Transport> QueuePair<T> {
         self.raw(slot, entry)
     }
 
-    /// Reports the zones from the one that holds `lba` on, as many as fit into `data`, which is
-    /// read with [`ZoneReport`].
+    /// Reports as many zones as fit into `data`, beginning with the one that contains `lba`.
+    /// [`ZoneReport`] decodes `data`.
     pub fn report_zones(
         &mut self,
         slot: u16,
@@ -76,7 +76,7 @@ impl<T: Transport> QueuePair<T> {
 /// A report of zones, read from the bytes that the device wrote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ZoneReport {
-    /// The zones, in the order of their addresses if the device keeps it.
+    /// The zones, in the order of their addresses if the device sorts them.
     pub zones: Vec<ZoneDescriptor>,
 }
 

@@ -1,5 +1,5 @@
-//! The driver over a second transport, which has no rings, doorbells or registers in memory: what
-//! commands say, and what becomes of them, does not depend on how they travel.
+//! The driver over a second transport, which has no rings, doorbells or registers in memory. The
+//! contents and outcomes of commands do not depend on the transport.
 
 mod transport;
 
@@ -70,7 +70,7 @@ impl Rig {
         self.queue.write(slot, &self.namespace, lba, blocks, self.data(0, blocks * self.namespace.block_bytes()))
     }
 
-    /// Reads blocks to where nothing was written from, and returns the first and the last byte.
+    /// Reads blocks to an unused part of the buffer, and returns the first and the last byte.
     fn read(&mut self, lba: u64, blocks: u32) -> (u8, u8) {
         let bytes = blocks * self.namespace.block_bytes();
         let submit = self.queue.read(3, &self.namespace, lba, blocks, self.data(DATA_BYTES / 2, bytes));
@@ -88,7 +88,7 @@ fn a_drive_is_identified_written_and_read() {
     assert_eq!((rig.namespace.blocks(), rig.namespace.block_bytes()), (4096, 4096));
     assert_eq!(rig.controller.namespaces().unwrap().len(), 1);
     rig.memory.fill(0, DATA_BYTES / 2, 7);
-    // 128 KiB: what PCIe would need a list for.
+    // 128 KiB, for which PCIe would need a list.
     let submit = rig.write(0, 10, 32);
     rig.done(submit);
     let submit = rig.queue.flush_cache(1, &rig.namespace);
@@ -145,7 +145,7 @@ fn a_connection_that_broke_is_made_again_and_nothing_is_lost() {
     assert_eq!(rig.read(8, 8), (3, 3));
 }
 
-/// A transport tries for as long as it may, which would double if it were asked twice.
+/// A transport retries by itself for as long as it may. A second attempt would double that time.
 #[test]
 fn a_connection_that_stays_away_is_asked_for_once() {
     let mut rig = Rig::new("size=16M");

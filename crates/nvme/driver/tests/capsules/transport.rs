@@ -23,11 +23,11 @@ const SGL: u64 = 1 << 14;
 struct Wire {
     controller: Capsules,
     is_cut: bool,
-    /// Whether the connection is broken: nothing gets through until it is made again.
+    /// Whether the connection is broken: nothing is transferred until it is made again.
     is_broken: bool,
     /// Whether it cannot be made again.
     is_down: bool,
-    /// How often it was to be made again.
+    /// How many reconnections were attempted.
     attempts: u32,
     clock: Clock,
     /// The host's memory.
@@ -39,7 +39,7 @@ struct Wire {
 }
 
 impl Wire {
-    /// Lets the controller work. If it has nothing to say, time passes until it has.
+    /// Lets the controller work. If it has nothing to send, time passes until it has.
     fn work(&mut self, at_most: Duration) {
         if self.is_cut || self.is_broken {
             return;
@@ -104,7 +104,7 @@ impl Cutter {
         (wire.is_broken, wire.is_down) = (true, true);
     }
 
-    /// How often the connection was to be made again.
+    /// How many reconnections were attempted.
     pub(crate) fn attempts(&self) -> u32 {
         self.0.lock().attempts
     }

@@ -1,8 +1,8 @@
-//! A device that is an enemy: it scribbles over every ring and list it was given, makes up
-//! completions, swallows register writes and lies in its status. A byte string says when and how;
-//! after its end the device behaves.
+//! A hostile device: it overwrites every ring and list it was given, invents completions, ignores
+//! register writes and reports false status. A byte string decides when and how; after its end the
+//! device behaves.
 //!
-//! The driver may give it up. It must not panic, hang, lose a command or hand one back twice:
+//! The driver may give the device up. It must not panic, hang, lose a command or return one twice:
 //! [`survive`] checks that.
 
 use std::cell::RefCell;
@@ -20,7 +20,7 @@ use iolab_nvme_spec::registers::Register;
 use iolab_pci_device::{DmaBuffer, DmaMapper, Interrupt, MapError, PciError, PciFunction, SharedBytes};
 use iolab_virtual_ssd::{Config, Embedded, Subsystem};
 
-/// Bytes from here on make the device strike when it is looked at.
+/// Bytes from here on make the device strike when it is accessed.
 pub const STRIKE: u8 = 0xf0;
 const TIMEOUT_NS: u64 = 20_000_000;
 const SLOTS: u16 = 9;
@@ -47,10 +47,10 @@ impl Choices {
     }
 }
 
-/// A virtual SSD, and what is done to spite its driver.
+/// A virtual SSD with hostile behaviour added.
 struct Enemy {
     inner: Embedded,
-    /// Memory that the driver shares with the device: all of it is the enemy's.
+    /// Memory that the driver shares with the device; the enemy may write to all of it.
     given: Mutex<Vec<DmaBuffer>>,
     choices: RefCell<Choices>,
     awake: Arc<AtomicBool>,
@@ -68,7 +68,7 @@ impl Enemy {
         let Some(buffer) = given.get(choices.below(given.len() as u64) as usize) else { return };
         let words = (buffer.memory.len() / 8) as u64;
         for _ in 0..=choices.below(3) {
-            // The start of a buffer is where rings are used most.
+            // The start of a buffer is the most used part of a ring.
             let reach = if choices.byte() & 1 == 0 { words.min(64) } else { words };
             let at = choices.below(reach) as usize * 8;
             let word = match choices.byte() & 3 {
@@ -97,7 +97,7 @@ impl PciFunction for Enemy {
     }
 
     fn write_u32(&self, offset: u32, value: u32) {
-        // Now and then a write is swallowed.
+        // Some writes are ignored.
         if !self.strikes() {
             self.inner.write_u32(offset, value);
         }
@@ -140,7 +140,7 @@ impl DmaMapper for Enemy {
     }
 }
 
-/// What came of one enemy.
+/// The result of a run with one enemy.
 #[derive(Debug, Default, Clone)]
 pub struct Summary {
     /// Commands that were done, or seemed to be.
@@ -157,7 +157,7 @@ pub struct Summary {
     pub unopened: bool,
 }
 
-/// One fight: the driver's side and its books.
+/// One run: the driver and its bookkeeping.
 struct Session {
     controller: Controller,
     namespace: Namespace,
@@ -167,8 +167,8 @@ struct Session {
     summary: Summary,
 }
 
-/// Drives one enemy for some rounds, or until the driver gives it up. The first byte says whether
-/// it is an enemy while it is opened.
+/// Runs the driver with one enemy for some rounds, or until the driver gives it up. The first byte
+/// says whether the device is already hostile while it is opened.
 pub fn survive(input: &[u8]) -> Summary {
     let clock = Clock::simulated(1);
     let config = Config { size_bytes: 1 << 20, ..Config::default() };
@@ -213,7 +213,7 @@ impl Session {
             }
         }
         self.queue.flush();
-        // A wait fails when there is nothing to wait for any more, which the reap tells.
+        // A wait fails when there is nothing left to wait for, which the reap reports.
         let _ = self.queue.wait(TIMEOUT_NS / 10);
         let Session { queue, busy, summary, .. } = self;
         let reaped = queue.reap(4, |completion| {
@@ -232,7 +232,7 @@ impl Session {
             summary.given_up = true;
             return false;
         }
-        // Errors are expected here; that they are errors, and not panics, is the point.
+        // Errors are expected here. The test checks that they are errors and not panics.
         drop(self.controller.next_event());
         true
     }
@@ -246,7 +246,7 @@ impl Session {
         };
         match submit {
             Submit::Accepted => self.busy[usize::from(slot)] = true,
-            // Blocks of another size than the device told at first do not fit.
+            // Blocks do not fit if their size differs from the one first reported.
             Submit::Full | Submit::Refused(Refusal::Dead | Refusal::ShortData | Refusal::Length) => {}
             Submit::Refused(Refusal::Metadata) => {}
             Submit::Refused(refusal) => panic!("{refusal}"),

@@ -8,7 +8,7 @@ use iolab_pci_device::{DmaBuffer, DmaMapper, DmaTable, SharedBytes};
 use iolab_random::SplitMix64;
 use iolab_virtual_ssd::{Config, Embedded, Subsystem};
 
-/// The time-out of commands: short, because a simulated clock goes in small steps.
+/// The time-out of commands: short, because a simulated clock advances in small steps.
 pub(crate) const TIMEOUT_NS: u64 = 20_000_000;
 
 pub(crate) struct Drive {

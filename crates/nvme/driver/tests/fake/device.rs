@@ -94,7 +94,7 @@ impl PciFunction for Fake {
 
     fn pause(&self, _at_most: Duration) {
         if !self.state.borrow_mut().work() {
-            // Nothing to do: time passes until there is.
+            // No work: time passes until there is some.
             self.clock.advance(1_000_000);
         }
     }

@@ -1,9 +1,9 @@
-//! A small device of this test's own: registers, queues and blocks in memory, and a script that
-//! makes it misbehave.
+//! A small device for these tests: registers, queues and blocks in memory, and a script that makes
+//! it misbehave.
 //!
-//! It lives in the thread that drives it and works when the driver pauses. It knows only what the
-//! driver uses, and checks what the driver sends: a command that breaks the specification panics
-//! here.
+//! It lives in the thread that drives it and works when the driver pauses. It supports only what
+//! the driver uses, and checks what the driver sends: a command that breaks the specification
+//! panics here.
 
 #![allow(dead_code, reason = "each test program uses another part of it")]
 

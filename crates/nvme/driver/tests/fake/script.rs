@@ -1,4 +1,4 @@
-//! What the fake device is told to do wrong.
+//! The script of the fake device: what it does wrong.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -12,15 +12,15 @@ use iolab_nvme_spec::{CompletionEntry, Status};
 pub(crate) enum Act {
     /// What it should.
     Well,
-    /// It does the command and never answers.
+    /// It executes the command and never answers.
     Silent,
-    /// It neither does nor answers it.
+    /// It neither executes nor answers the command.
     Drop,
     /// It answers with an error.
     Fail(Status),
-    /// It does the command and answers twice.
+    /// It executes the command and answers twice.
     Twice,
-    /// It does the command, and answers with these words changed by exclusive or.
+    /// It executes the command, and answers with these words changed by exclusive or.
     Garbled(CompletionEntry),
     /// It sets CSTS.CFS and stops.
     Fatal,
@@ -48,7 +48,7 @@ pub(crate) struct Script {
 }
 
 impl Script {
-    /// What to do with the next I/O commands; those after them go well.
+    /// What to do with the next I/O commands; later ones succeed.
     pub(crate) fn io(&self, acts: &[Act]) {
         self.io.lock().unwrap().extend(acts);
     }

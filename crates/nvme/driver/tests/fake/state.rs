@@ -1,4 +1,4 @@
-//! What goes on inside the fake device: queues, commands, blocks.
+//! The inner state of the fake device: queues, commands, blocks.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -101,7 +101,7 @@ impl State {
         self.cc = new;
     }
 
-    /// Executes everything that the doorbells announce; `false` if that is nothing.
+    /// Executes everything that the doorbells announce; returns `false` if there was nothing.
     pub(super) fn work(&mut self) -> bool {
         let mut worked = false;
         self.raise_event();
@@ -121,8 +121,8 @@ impl State {
         let Some((values, events)) = self.shadow.filter(|_| qid != 0) else { return rung };
         let mut value = [0; 4];
         self.dma.read(values + at as u64, &mut value).unwrap();
-        // Ask to be told again when the driver goes beyond what was seen: the register is then not
-        // needed meanwhile.
+        // Ask to be notified when the driver goes beyond what was seen. The register is not needed
+        // until then.
         self.dma.write(events + at as u64, &value).unwrap();
         if rung != 0 {
             self.script.doorbells.fetch_add(1, Ordering::Relaxed);
@@ -173,7 +173,7 @@ impl State {
     }
 
     fn post(&mut self, qid: u16, entry: CompletionEntry) {
-        // Every queue pair of the driver has equal numbers.
+        // Both queues of a pair have the same number.
         let Some(queue) = self.completion.get_mut(&qid) else { return };
         let entry = entry.with_phase(queue.phase != entry.phase());
         let at = queue.address + u64::from(queue.at) * 16;
@@ -312,7 +312,7 @@ impl State {
         status
     }
 
-    /// Moves the data of a command, following its data pointer as the specification says.
+    /// Moves the data of a command, following its data pointer according to the specification.
     fn transfer(&mut self, entry: &SubmissionEntry, data: &mut [u8], to_host: bool) {
         let mut done = 0;
         for (address, bytes) in self.places(entry, data.len() as u64) {

@@ -1,4 +1,4 @@
-//! A queue over RDMA, as the driver's command side sees it.
+//! A queue over RDMA, with the interface of the driver's command side.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ impl QueueLife for RdmaQueue {
     }
 
     fn delete(&mut self, _: &dyn AdminCommands) -> Result<(), DriverError> {
-        // The controller forgets a queue with its connection.
+        // The controller deletes a queue with its connection.
         self.disconnect();
         Ok(())
     }
@@ -58,7 +58,7 @@ impl Submission for RdmaQueue {
     fn push(&mut self, (): (), slot: u16, mut entry: [u64; 8]) {
         self.room -= 1;
         let (opcode, cid) = (entry[0] as u8, (entry[0] >> 16) as u16);
-        // Bit 0 of an opcode: the host gives data (Base, section 4.2).
+        // Bit 0 of an opcode: the host sends data (Base, section 4.2).
         let gives_data = opcode & 1 != 0 && opcode != AdminOpcode::FABRICS.0;
         let described = match entry[4] {
             0 => Some((SglDescriptor::keyed(0, 0, 0), 0)),
@@ -93,7 +93,7 @@ impl Submission for RdmaQueue {
     }
 
     fn gathered_data_pointer(&mut self, slot: u16, parts: &[DataWindow]) -> Result<DataPointerWords, Refusal> {
-        // One place is all that a command has here.
+        // This transport supports one window for each command.
         match parts {
             [whole] => self.data_pointer(slot, whole.address(), whole.bytes().into()),
             _ => Err(Refusal::TooManyParts),
@@ -132,8 +132,8 @@ impl Completions for RdmaQueue {
 
     #[inline]
     fn check(&mut self, _: &CompletionEntry) -> Result<(), ResetCause> {
-        // A completion over a fabric names no queue, and its head is not needed: a command's entry
-        // is free when the command has ended.
+        // A completion over a fabric names no queue, and its head is not needed: the entry of a
+        // command is free when the command has ended.
         self.room += 1;
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Reads, writes and their kin; Dataset Management; Copy.
+//! Reads, writes and similar commands; Dataset Management; Copy.
 
 use crate::fields::bits;
 use crate::le::{U16, U32, U64};

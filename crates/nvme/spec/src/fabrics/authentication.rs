@@ -1,4 +1,4 @@
-//! Authentication Send and Authentication Receive: what carries the messages of DH-HMAC-CHAP.
+//! Authentication Send and Authentication Receive: the commands that carry DH-HMAC-CHAP messages.
 
 use crate::le::{U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -14,7 +14,7 @@ pub const AUTHENTICATION_SPECIFIC: u8 = 0x01;
 pub struct AuthenticationCommand {
     /// Opcode 7Fh.
     pub opcode: u8,
-    /// Reserved but for bits 7:6, PSDT.
+    /// Reserved except for bits 7:6, PSDT.
     pub psdt: u8,
     /// Command Identifier.
     pub cid: U16,

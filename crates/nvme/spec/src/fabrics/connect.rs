@@ -1,4 +1,4 @@
-//! Connect and Disconnect: how a queue comes to be and ends.
+//! Connect and Disconnect: how a queue is created and ends.
 
 use crate::Status;
 use crate::StatusCodeType;
@@ -14,7 +14,7 @@ pub const RESERVED_CONTROLLER_ID: u16 = 0xffff;
 pub struct ConnectCommand {
     /// Opcode 7Fh.
     pub opcode: u8,
-    /// Reserved but for bits 7:6, PSDT.
+    /// Reserved except for bits 7:6, PSDT.
     pub psdt: u8,
     /// Command Identifier.
     pub cid: U16,
@@ -72,17 +72,17 @@ impl ConnectAnswer {
         self.0 as u16
     }
 
-    /// AUTHREQ, ATR: the host has to authenticate on this queue before all else.
+    /// AUTHREQ, ATR: the host must authenticate on this queue before anything else.
     pub const fn wants_authentication(self) -> bool {
         self.0 & 1 << 17 != 0
     }
 
-    /// AUTHREQ, ASCR: and to secure the channel with what comes of it.
+    /// AUTHREQ, ASCR: the host must also secure the channel with the resulting key.
     pub const fn wants_secure_channel(self) -> bool {
         self.0 & 1 << 18 != 0
     }
 
-    /// With ATR.
+    /// The same answer with ATR.
     #[must_use]
     pub const fn with_authentication(self) -> ConnectAnswer {
         ConnectAnswer(self.0 | 1 << 17)
@@ -111,7 +111,7 @@ pub struct DisconnectCommand {
 
 const _: () = assert!(size_of::<DisconnectCommand>() == 64);
 
-/// Statuses that only Fabrics commands have; their codes mean something else for NVM commands
+/// Statuses that only Fabrics commands use; their codes have other meanings for NVM commands
 /// (Fabrics, section 2.2).
 #[derive(Debug, Clone, Copy)]
 pub struct ConnectStatus;
@@ -121,7 +121,8 @@ impl ConnectStatus {
     pub const INCOMPATIBLE_FORMAT: Status = Status::new(StatusCodeType::COMMAND_SPECIFIC, 0x80);
     /// Connect Controller Busy.
     pub const CONTROLLER_BUSY: Status = Status::new(StatusCodeType::COMMAND_SPECIFIC, 0x81);
-    /// Connect Invalid Parameters; the result says where: bits 15:0 offset, bit 16 in the data.
+    /// Connect Invalid Parameters; the result gives the place: bits 15:0 offset, bit 16 in the
+    /// data.
     pub const INVALID_PARAMETERS: Status = Status::new(StatusCodeType::COMMAND_SPECIFIC, 0x82);
     /// Connect Restart Discovery.
     pub const RESTART_DISCOVERY: Status = Status::new(StatusCodeType::COMMAND_SPECIFIC, 0x83);

@@ -1,4 +1,4 @@
-//! The Discovery log page: which subsystems are where.
+//! The Discovery log page: the subsystems and their addresses.
 
 use crate::fields::codes;
 use crate::le::{U16, U64};
@@ -53,7 +53,7 @@ pub struct DiscoveryEntry {
     pub subnqn: [u8; 256],
     /// Transport Address, ASCII padded with spaces.
     pub traddr: [u8; 256],
-    /// Transport Specific Address Subtype; of TCP byte 0 is the security type.
+    /// Transport Specific Address Subtype; for TCP byte 0 is the security type.
     pub tsas: [u8; 256],
 }
 

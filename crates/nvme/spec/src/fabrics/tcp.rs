@@ -1,4 +1,4 @@
-//! PDUs of NVMe/TCP: what precedes the data on the wire (TCP, section 3.6).
+//! PDUs of NVMe/TCP: the headers before the data (TCP, section 3.6).
 //!
 //! ```text
 //! 0     1      2     3    4......7  8...
@@ -59,11 +59,11 @@ pub struct PduHeader {
     pub kind: u8,
     /// Flags, see [`PduFlags`].
     pub flags: u8,
-    /// Header Length in bytes, digest not counted.
+    /// Header Length in bytes, without the digest.
     pub hlen: u8,
     /// PDU Data Offset in bytes; 0 without data.
     pub pdo: u8,
-    /// PDU Length in bytes: all of it.
+    /// PDU Length in bytes, all parts included.
     pub plen: U32,
 }
 
@@ -109,8 +109,8 @@ pub struct IcResp {
 
 const _: () = assert!(size_of::<IcResp>() == 128);
 
-/// Termination Request, of the host or the controller (TCP, H2CTermReq and C2HTermReq); the header
-/// at fault follows.
+/// Termination Request, of the host or the controller (TCP, H2CTermReq and C2HTermReq). The faulty
+/// header follows.
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub struct TermReq {
@@ -118,7 +118,7 @@ pub struct TermReq {
     pub header: PduHeader,
     /// Fatal Error Status, see [`FatalError`].
     pub fes: U16,
-    /// Fatal Error Information: the offset of the field at fault, or the digest.
+    /// Fatal Error Information: the offset of the faulty field, or the digest.
     pub fei: U32,
     /// Reserved.
     pub reserved14: [u8; 10],
@@ -150,7 +150,7 @@ pub struct CapsuleResp {
 
 const _: () = assert!(size_of::<CapsuleResp>() == 24);
 
-/// Data, from host to controller or back (TCP, H2CData and C2HData).
+/// Data, from host to controller or in the other direction (TCP, H2CData and C2HData).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub struct DataPdu {
@@ -178,7 +178,7 @@ pub struct R2t {
     pub header: PduHeader,
     /// Command Capsule CID.
     pub cccid: U16,
-    /// Transfer Tag: what the data that answers must carry.
+    /// Transfer Tag: the H2CData PDUs that answer this request must carry it.
     pub ttag: U16,
     /// Requested Data Offset in bytes.
     pub r2to: U32,

@@ -10,7 +10,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 pub struct Timestamp {
     /// Milliseconds since the epoch: 48 bits.
     pub milliseconds: [u8; 6],
-    /// How the count came about; zero when the host sets it.
+    /// Origin and synch of the count; zero when the host sets it.
     pub attributes: u8,
     /// Reserved.
     pub reserved: u8,

@@ -57,9 +57,9 @@ bits! {
 bits! {
     /// SQES and CQES, queue entry sizes as powers of two (Base, section 5.15.2.2).
     QueueEntrySize: u8 {
-        /// The size that must be supported.
+        /// The required size.
         required / with_required: u8 [0; 4]
-        /// The greatest size supported.
+        /// The largest supported size.
         maximum / with_maximum: u8 [4; 4]
     }
 }

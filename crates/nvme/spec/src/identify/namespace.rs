@@ -1,4 +1,4 @@
-//! The Identify Namespace data structure of the NVM command set, and the fields within it.
+//! The Identify Namespace data structure of the NVM command set, and its bit fields.
 
 use crate::fields::bits;
 use crate::le::{U16, U32, U64, U128};

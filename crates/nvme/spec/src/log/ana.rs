@@ -1,5 +1,6 @@
 //! Asymmetric Namespace Access (Base, section 5.14.1.12): the header of the page, then a descriptor
-//! for each group, each followed by the namespaces in it unless only groups were asked for.
+//! for each group. The namespaces of a group follow its descriptor, unless only groups were
+//! requested.
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -17,7 +18,7 @@ codes! {
     }
 }
 
-/// The log specific field that asks for groups without their namespaces.
+/// The log specific field that requests groups without their namespaces.
 pub const ANA_GROUPS_ONLY: u8 = 1;
 
 /// The header of the page.

@@ -8,11 +8,11 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub struct ErrorLogEntry {
-    /// Error Count: a number that no other error has; zero for no entry.
+    /// Error Count: a number unique to each error; zero for no entry.
     pub error_count: U64,
     /// Submission Queue ID.
     pub sqid: U16,
-    /// Command ID; all ones if no command is to blame.
+    /// Command ID; all ones if the error belongs to no command.
     pub cid: U16,
     /// Status Field in bits 15:1, phase tag in bit 0.
     pub status: U16,

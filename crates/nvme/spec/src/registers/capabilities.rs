@@ -1,4 +1,4 @@
-//! What a controller can do, before it is enabled: CAP and VS.
+//! The capabilities of a controller, readable before it is enabled: CAP and VS.
 
 use crate::fields::bits;
 

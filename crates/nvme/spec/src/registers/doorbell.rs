@@ -43,8 +43,8 @@ impl DoorbellStride {
         (2 * queue as u64 + 1) * self.bytes()
     }
 
-    /// Which queue a doorbell at `offset` in BAR 0 belongs to, and whether it is a completion
-    /// queue's; `None` where no doorbell is.
+    /// Which queue a doorbell at `offset` in BAR 0 belongs to, and whether that is a completion
+    /// queue; `None` if there is no doorbell.
     pub const fn queue_of(self, offset: u64) -> Option<(u64, bool)> {
         if offset < DOORBELLS || !(offset - DOORBELLS).is_multiple_of(self.bytes()) {
             return None;

@@ -1,4 +1,4 @@
-//! The status codes that have names: one line for each, as constants of [`Status`] and as a table.
+//! The status codes with names: one line for each, as constants of [`Status`] and as a table.
 
 use super::{Status, StatusCodeType};
 

@@ -1,37 +1,36 @@
-//! The rows behind the picture: random writes over a fresh drive, with different spare, as CSV and
-//! back.
+//! The data behind the picture: random writes over a fresh drive, with different spare, written as
+//! CSV and read back.
 //!
-//! Guarantees: the same drives give the same text on every machine; what is written is read again
-//! as it was. Deliberately not here: quoting. No field of these needs it.
+//! Guarantees: the same drives give the same text on every machine; written rows are read back
+//! unchanged. Deliberately not here: quoting, which no field needs.
 
 use iolab_ssd_timing::study::{Overwriting, overwrite_at_random};
 use iolab_ssd_timing::{Capacity, ParameterError, Preset, TimingModel};
 
 const HEADER: &str = "preset,spare_percent,visible_bytes,drive_writes,seconds,iops,write_amplification";
 
-/// A stretch of one drive's life.
+/// A section of one drive's life.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Row {
-    /// Which drive.
+    /// The drive.
     pub(crate) preset: String,
-    /// Its spare flash, in percent of what the host sees.
+    /// Its spare flash, in percent of the visible capacity.
     pub(crate) spare_percent: u64,
-    /// What the host sees.
+    /// The visible capacity.
     pub(crate) visible_bytes: u64,
-    /// How often that was written so far.
+    /// How many times that capacity was written so far.
     pub(crate) drive_writes: f64,
     /// Virtual time so far.
     pub(crate) seconds: f64,
-    /// Writes per second in this stretch.
+    /// Writes per second in this section.
     pub(crate) iops: f64,
-    /// Flash written per host written in this stretch.
+    /// Bytes written to flash per byte written by the host, in this section.
     pub(crate) write_amplification: f64,
 }
 
 /// Overwrites a drive of the preset for each spare.
 ///
-/// # Errors
-/// A drive that cannot be: its capacity is too small for the preset.
+/// # Errors The drive cannot be built: its capacity is too small for the preset.
 pub(crate) fn measure(
     preset: &Preset,
     visible: u64,
@@ -59,7 +58,7 @@ pub(crate) fn measure(
     Ok(rows)
 }
 
-/// One line for each row below a header.
+/// A header, and one line for each row.
 pub(crate) fn to_csv(rows: &[Row]) -> String {
     let lines = rows.iter().map(|row| {
         format!(
@@ -76,7 +75,7 @@ pub(crate) fn to_csv(rows: &[Row]) -> String {
     format!("{HEADER}\n{}", lines.collect::<String>())
 }
 
-/// The rows of such a text; `None` when it is none.
+/// Parses the rows of a CSV text; `None` if it is invalid.
 pub(crate) fn of_csv(text: &str) -> Option<Vec<Row>> {
     let mut lines = text.lines();
     lines.next().filter(|line| *line == HEADER)?;

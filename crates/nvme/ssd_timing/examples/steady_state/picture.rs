@@ -1,8 +1,9 @@
-//! The picture: write amplification above, rate below, over how often the drive was written.
+//! The picture: write amplification in the upper panel, rate in the lower one, against how often
+//! the drive was written.
 //!
-//! Guarantees: the same rows give the same bytes; lines differ by their dashes and their labels,
-//! not by colour alone; title and description say in words what is drawn; a dark page gets light
-//! lines. Deliberately not here: general plotting.
+//! Guarantees: the same rows give the same bytes. Lines differ by their dashes and labels, not by
+//! colour alone. Title and description say in words what is drawn. A dark page gets light lines.
+//! Deliberately not here: general plotting.
 
 use std::fmt::Write;
 
@@ -30,14 +31,14 @@ const HEIGHT: f64 = 610.0;
 const LEFT: f64 = 70.0;
 const RIGHT: f64 = 650.0;
 
-/// One of the two diagrams: where it is, and what it shows.
+/// One of the two panels: its position, and its data.
 struct Panel {
     top: f64,
     bottom: f64,
     title: &'static str,
     step: f64,
     most: f64,
-    /// What a label of the axis counts: 1000 for thousands.
+    /// The unit of the axis labels: 1000 for thousands.
     unit: f64,
     value: fn(&Row) -> f64,
 }
@@ -48,7 +49,7 @@ impl Panel {
     }
 }
 
-/// Draws the rows, which are those of one preset.
+/// Draws the rows, which belong to one preset.
 pub(crate) fn draw(rows: &[Row]) -> String {
     let curves: Vec<&[Row]> = rows.chunk_by(|one, next| one.spare_percent == next.spare_percent).collect();
     let Some(first) = rows.first() else { return String::new() };
@@ -96,7 +97,7 @@ pub(crate) fn draw(rows: &[Row]) -> String {
     svg
 }
 
-/// Everything up to the first panel, with what a reader hears who does not see.
+/// Everything before the first panel, including the description for screen readers.
 fn head(curves: &[&[Row]], first: &Row) -> String {
     let mut told = String::new();
     for (begin, end) in curves.iter().filter_map(|curve| curve.first().zip(curve.last())) {
@@ -154,7 +155,7 @@ fn lines(svg: &mut String, panel: &Panel, curves: &[&[Row]], longest: f64) {
         let _ = writeln!(svg, "<polyline class=\"line {class}\" points=\"{points}\"/>");
         labels.extend(curve.last().map(|row| (panel.y((panel.value)(row)), row.spare_percent)));
     }
-    // From below: a label that would lie on the one before moves up.
+    // From bottom to top: a label that would overlap the previous one moves up.
     labels.sort_by(|one, other| other.0.total_cmp(&one.0));
     let mut free = f64::INFINITY;
     for (y, spare) in labels {

@@ -1,4 +1,4 @@
-//! Collection: emptying a line by moving its valid pages, and erasing it.
+//! Collection: empties a line by moving its valid pages, and erases it.
 //!
 //! ```text
 //! row 0   flash page 0 of every die      read what is valid of it, write it where collection writes
@@ -6,27 +6,28 @@
 //! ...     after the last row each die erases its block
 //! ```
 //!
-//! The host may write as many pages as a victim had invalid ones before the next victim is emptied.
-//! Compatible: the whole line at once, when few lines are free. Mended: a row for each share of
-//! those pages, so that commands of the host get in between; what is programmed was read before,
-//! and is programmed behind the reads of the next row, so that dies need not wait for each other.
-//! While idle: rows one after the other.
+//! After a victim is emptied, the host may write as many pages as were invalid in it before the
+//! next victim is emptied. Compatible: the whole line at once, when few lines are free. Mended: a
+//! row for each share of those pages, so that host commands can run in between. Programmed data was
+//! read before, and is programmed after the reads of the next row, so that dies need not wait for
+//! each other. While idle: rows one after the other.
 //!
-//! Guarantees: ends, because a victim has an invalid page; loses nothing, because lines assert that
-//! what they erase is empty. Deliberately not here: when the device is idle.
+//! Guarantees: collection ends, because a victim has an invalid page. It loses no data, because
+//! lines assert that they are empty when they are erased. Deliberately not here: when the device is
+//! idle.
 
 use super::partition::{Collection, Partition, Unprogrammed};
 use crate::flash::Flash;
 use crate::geometry::{PAGE_BYTES, PageLocation};
 
 impl Collection {
-    /// What was read has been read, and time may start anew.
+    /// Ends all reads, and lets time restart.
     pub(super) fn settle(&mut self) {
         self.read_ns = 0;
     }
 
-    /// The share of the next row: all shares together are what was invalid, so that free pages
-    /// never dwindle.
+    /// The share of the next row: all shares together equal the invalid pages, so that free pages
+    /// do not decrease.
     fn credits_of_row(&self, rows: u32) -> i64 {
         let up_to = |row: u32| self.invalid * i64::from(row) / i64::from(rows);
         up_to(self.next_row + 1) - up_to(self.next_row)
@@ -36,12 +37,12 @@ impl Collection {
 impl Partition {
     /// Whether idle time should be spent on collection, up to this many free lines.
     pub(super) fn wants_idle_collection(&self, below: u64) -> bool {
-        // Lines that are almost all valid wear the flash for nothing.
+        // Collecting lines that are almost all valid would wear the flash without benefit.
         let most_valid = self.geometry.pages_per_line / 8 * 7;
         self.job.is_some() || (self.lines.free_count() < below && self.lines.has_victim(most_valid))
     }
 
-    /// One row, because there is nothing else to do. Returns when it ends.
+    /// Collects one row while idle. Returns when it ends.
     pub(super) fn collect_row_idle(&mut self, flash: &mut Flash, now_ns: u64) -> u64 {
         if self.job.is_none() {
             self.start_job(self.geometry.pages_per_line / 8 * 7);
@@ -51,13 +52,13 @@ impl Partition {
         end_ns
     }
 
-    /// What the host's writes have to wait for. Returns how many pages it may write before the next
-    /// time.
+    /// Runs the collection that the host's writes must wait for. Returns how many pages the host
+    /// may write before the next call.
     pub(super) fn collect_for_host(&mut self, flash: &mut Flash, now_ns: u64) -> i64 {
         let few = self.lines.free_count() <= self.collect_below;
         if !few || (self.job.is_none() && !self.start_job(self.geometry.pages_per_line)) {
-            // NVMeVirt goes on with what its last victim gave, and so may notice late that lines
-            // became few.
+            // NVMeVirt continues with the pages gained from its last victim, and so may notice late
+            // that few lines are free.
             let row = i64::from(self.geometry.dies * self.geometry.flash_pages);
             return if self.mended { row } else { self.refill };
         }
@@ -86,7 +87,7 @@ impl Partition {
     }
 
     /// Empties the next row of the job's line. Returns when the last of its operations ends, and
-    /// whether the line is free now.
+    /// whether the line is now free.
     fn collect_row(&mut self, flash: &mut Flash, now_ns: u64) -> (u64, bool) {
         let Some(mut job) = self.job else { return (now_ns, false) };
         let row = job.next_row;
@@ -112,7 +113,7 @@ impl Partition {
         (end_ns, is_last)
     }
 
-    /// Programs what was read in the rows before `row`, and in it too if it is the last.
+    /// Programs data read in the rows before `row`, and in `row` too if it is the last.
     fn program_before(&mut self, flash: &mut Flash, now_ns: u64, row: u32, is_last: bool) -> u64 {
         let mut end_ns = now_ns;
         self.waiting.retain(|waiting| {
@@ -125,7 +126,7 @@ impl Partition {
         end_ns
     }
 
-    /// Reads what is valid of one flash page and writes it elsewhere. Returns when the last
+    /// Reads the valid part of one flash page and writes it elsewhere. Returns when the last
     /// operation ends.
     fn collect_flash_page(&mut self, flash: &mut Flash, now_ns: u64, job: &mut Collection, spot: PageLocation) -> u64 {
         let first = job.line * self.geometry.pages_per_line + self.geometry.first_page(spot);
@@ -148,7 +149,7 @@ impl Partition {
             if self.mended {
                 self.waiting.push(Unprogrammed { row: spot.flash, die, read_ns: job.read_ns });
             } else {
-                // NVMeVirt programs at once, without waiting for what it programs.
+                // NVMeVirt programs at once, without waiting for the read data.
                 end_ns = end_ns.max(flash.program(now_ns, now_ns, die));
             }
         }

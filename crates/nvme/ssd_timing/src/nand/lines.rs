@@ -1,10 +1,10 @@
-//! Lines of one partition: how many pages of each are valid, which are free, and which is emptied
-//! next.
+//! Lines of one partition: how many pages of each are valid, which lines are free, and which is
+//! emptied next.
 //!
 //! Guarantees: a line is free, open (being written), closed, or being collected, and the count of
-//! free lines is that of the first kind. Closed lines with something invalid are kept in a binary
-//! min-heap by their valid pages; among equals the heap's own order decides, which NVMeVirt's
-//! results depend on. NVMeVirt can run out of free lines and stops then (a defect known to its
+//! free lines matches the free state. Closed lines with an invalid page are kept in a binary
+//! min-heap by their valid pages; among equal lines the heap's order decides, which NVMeVirt's
+//! results depend on. NVMeVirt can run out of free lines and then stops (a defect known to its
 //! users); here a line is added, which only the compatible fidelity ever needs. Deliberately not
 //! here: which pages are valid.
 
@@ -23,7 +23,7 @@ enum State {
 #[derive(Debug, Clone, Copy)]
 struct Line {
     valid: u32,
-    /// Place in the heap, counted from 1; 0 is not in it.
+    /// Position in the heap, counted from 1; 0 means that it is not in the heap.
     place: u32,
     erases: u32,
     state: State,
@@ -68,7 +68,7 @@ impl Lines {
         self.lines[line as usize].valid
     }
 
-    /// The line that has been free for longest becomes open; if none is free, a new one.
+    /// Opens the line that has been free for longest; if none is free, a new one.
     pub(super) fn open(&mut self) -> u32 {
         let line = self.free.pop_front().unwrap_or_else(|| {
             self.lines.push(FRESH);
@@ -82,7 +82,7 @@ impl Lines {
         self.lines.len()
     }
 
-    /// An open line has got all its pages.
+    /// Closes an open line whose pages are all written.
     pub(super) fn close(&mut self, line: u32) {
         self.lines[line as usize].state = State::Closed;
         if self.lines[line as usize].valid < self.pages_per_line {
@@ -90,14 +90,14 @@ impl Lines {
         }
     }
 
-    /// A page of an open line was written with data.
+    /// Records that a page of an open line was written with data.
     pub(super) fn add_valid(&mut self, line: u32, written: u64) {
         let line = &mut self.lines[line as usize];
         line.valid += 1;
         line.touched = written;
     }
 
-    /// A page of a line lost its meaning.
+    /// Records that a page of a line became invalid.
     pub(super) fn remove_valid(&mut self, number: u32, written: u64) {
         let line = &mut self.lines[number as usize];
         line.valid -= 1;
@@ -133,7 +133,7 @@ impl Lines {
         self.heap.get(1).is_some_and(|line| self.lines[*line as usize].valid <= most_valid)
     }
 
-    /// A collected line has been erased.
+    /// Frees a collected line that has been erased.
     pub(super) fn make_free(&mut self, number: u32) {
         let line = &mut self.lines[number as usize];
         assert!(line.valid == 0, "broken promise: a line is erased only when nothing in it is valid");
@@ -143,8 +143,8 @@ impl Lines {
         self.free.push_back(number);
     }
 
-    /// The place of the line with the largest (1 - u) / 2u times age; the factor of two changes
-    /// nothing.
+    /// The position of the line with the largest (1 - u) / 2u times age; the factor of two has no
+    /// effect.
     fn best_by_cost_benefit(&self, written: u64, most_valid: u32) -> Option<usize> {
         let score = |place: usize| {
             let line = &self.lines[self.heap[place] as usize];
@@ -160,7 +160,7 @@ impl Lines {
         self.rise(self.heap.len() - 1);
     }
 
-    /// Takes out what is at `place`; the last of the heap fills the gap.
+    /// Removes the line at `place`; the last line of the heap fills the gap.
     fn remove(&mut self, place: usize) {
         let removed = self.heap.swap_remove(place);
         self.lines[removed as usize].place = 0;
@@ -180,7 +180,7 @@ impl Lines {
         self.lines[line as usize].place = place as u32;
     }
 
-    /// Moves what is at `place` towards the root, past what is strictly greater.
+    /// Moves the line at `place` towards the root, past strictly greater ones.
     fn rise(&mut self, mut place: usize) {
         let moving = self.heap[place];
         let key = self.lines[moving as usize].valid;
@@ -191,7 +191,8 @@ impl Lines {
         self.put(place, moving);
     }
 
-    /// Moves what is at `place` away from the root, past the lesser child (the left one of equals).
+    /// Moves the line at `place` away from the root, past the smaller child (the left one if
+    /// equal).
     fn sink(&mut self, mut place: usize) {
         let moving = self.heap[place];
         let key = self.lines[moving as usize].valid;

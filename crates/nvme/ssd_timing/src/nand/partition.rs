@@ -7,8 +7,8 @@
 //! a physical page is valid if and only if map[back[page]] is this page
 //! ```
 //!
-//! Both tables are zeroed memory, which the system provides when it is touched: a device costs 8
-//! bytes for each 4 KiB that was ever written, whatever its capacity.
+//! Both tables are zeroed memory, which the system provides on first access: a device costs 8 bytes
+//! for each 4 KiB that was ever written, whatever its capacity.
 //!
 //! Guarantees: each mapped logical page has exactly one valid physical page; collection moves valid
 //! pages before their line is erased. Deliberately not here: the write buffer, and splitting
@@ -21,22 +21,22 @@ use crate::flash::Flash;
 use crate::geometry::{Geometry, PAGE_BYTES, PageLocation};
 use crate::parameters::Parameters;
 
-/// Logical pages that are counted together, so that deallocating an empty drive costs next to
+/// Logical pages that are counted together, so that deallocating an empty drive costs almost
 /// nothing.
 const STRETCH_PAGES: u64 = 4096;
 
-/// Where pages are written next: one for the host and one for collection.
+/// The position of the next page to write: one for the host and one for collection.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WritePointer {
     line: u32,
     next: u32,
 }
 
-/// A one-shot page that the host's data filled.
+/// A one-shot page filled with the host's data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Programmed {
     pub(super) end_ns: u64,
-    /// What leaves the write buffer then.
+    /// Bytes that then leave the write buffer.
     pub(super) bytes: u64,
 }
 
@@ -85,9 +85,10 @@ pub(super) struct Partition {
     collector: WritePointer,
     /// Host pages of the one-shot page that is being filled.
     buffered: u32,
-    /// Pages that the host may write before collection is looked at again.
+    /// Pages that the host may write before collection is checked again.
     credits: i64,
-    /// What the compatible fidelity refills them with: the invalid pages of the last victim.
+    /// The value to which the compatible fidelity resets them: the invalid pages of the last
+    /// victim.
     pub(super) refill: i64,
     pub(super) job: Option<Collection>,
     pub(super) waiting: Vec<Unprogrammed>,
@@ -138,7 +139,7 @@ impl Partition {
         (self.map[logical as usize] == page + 1).then_some(u64::from(logical))
     }
 
-    /// Where a page is on the device.
+    /// The location of a page on the device.
     pub(super) fn spot(&self, page: u32) -> PageLocation {
         let spot = self.geometry.spot(page);
         PageLocation { die: self.first_die + spot.die, ..spot }
@@ -154,7 +155,7 @@ impl Partition {
         self.written
     }
 
-    /// Nothing waits to be programmed by collection, and counters start anew.
+    /// Clears pending programs of collection, and resets the counters.
     pub(super) fn settle(&mut self) {
         self.waiting.clear();
         self.taken = PageCounts::default();
@@ -176,8 +177,8 @@ impl Partition {
         programmed
     }
 
-    /// Fills the unfinished one-shot page up and programs it. `None` if nothing of it is the
-    /// host's.
+    /// Fills up the unfinished one-shot page and programs it. `None` if it contains no page of the
+    /// host.
     pub(super) fn finish_one_shot(&mut self, flash: &mut Flash, now_ns: u64, start_ns: u64) -> Option<Programmed> {
         if self.buffered == 0 {
             return None;
@@ -195,7 +196,7 @@ impl Partition {
         }
     }
 
-    /// The host needs logical pages no longer. Stretches of nothing mapped are passed over.
+    /// Deallocates logical pages. Stretches without mapped pages are skipped.
     pub(super) fn trim(&mut self, logical: Range<u64>) {
         let mut at = logical.start;
         while at < logical.end {
@@ -215,7 +216,7 @@ impl Partition {
         }
     }
 
-    /// Moves a valid page to where collection writes. Returns the new page.
+    /// Moves a valid page to collection's write position. Returns the new page.
     pub(super) fn relocate(&mut self, page: u32, logical: u64) -> u32 {
         let written = self.written();
         self.lines.remove_valid(page / self.geometry.pages_per_line, written);
@@ -228,7 +229,7 @@ impl Partition {
         (page + 1).is_multiple_of(self.geometry.one_shot_pages)
     }
 
-    /// Bytes of the write buffer that wait for their one-shot page to be full.
+    /// Bytes of the write buffer that wait until their one-shot page is full.
     pub(super) fn buffered_bytes(&self) -> u64 {
         u64::from(self.buffered) * PAGE_BYTES
     }
@@ -239,7 +240,7 @@ impl Partition {
         Programmed { end_ns: flash.program(now_ns, start_ns, self.spot(page).die), bytes }
     }
 
-    /// Takes the old page's validity away. Whether there was one.
+    /// Invalidates the old page. Returns whether there was one.
     fn forget(&mut self, logical: u64) -> bool {
         let old = self.lookup(logical);
         if let Some(page) = old {
@@ -249,7 +250,7 @@ impl Partition {
         old.is_some()
     }
 
-    /// Gives a logical page the next page of the host's or of collection's pen.
+    /// Assigns the next page of the host's or of collection's pen to a logical page.
     fn place(&mut self, for_host: bool, logical: u64) -> u32 {
         let pen = if for_host { self.host } else { self.collector };
         let page = self.page_of(pen);
@@ -278,7 +279,7 @@ impl Partition {
         }
     }
 
-    /// A page was taken for the host: perhaps collection has to run before the next.
+    /// Counts a page taken for the host; collection may have to run before the next one.
     fn spend(&mut self, flash: &mut Flash, now_ns: u64) {
         self.credits -= 1;
         if self.credits <= 0 {

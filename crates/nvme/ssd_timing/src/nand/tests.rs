@@ -1,5 +1,5 @@
-//! What the NAND model promises, in both fidelities: the map is one to one, collection loses
-//! nothing and ends, free lines never run out, and oddities are mended where they should be.
+//! The promises of the NAND model, in both fidelities: the map is one to one, collection loses
+//! nothing and ends, free lines never run out, and oddities are mended in the mended fidelity.
 
 use proptest::prelude::*;
 
@@ -11,7 +11,7 @@ use iolab_random::SplitMix64;
 
 use crate::study::ClosedLoop;
 
-/// A drive so small that a few thousand writes go round it.
+/// A drive so small that a few thousand writes overwrite it.
 fn small(change: impl FnOnce(&mut Parameters)) -> Nand {
     let mut parameters = presets::SAMSUNG_970_PRO.parameters();
     parameters.channels = 4;
@@ -22,8 +22,8 @@ fn small(change: impl FnOnce(&mut Parameters)) -> Nand {
     Nand::new(&parameters, Capacity::Visible(9 << 20)).unwrap()
 }
 
-/// Each mapped logical page is the owner of its physical page, and lines count what is valid in
-/// them.
+/// Checks that each mapped logical page is the owner of its physical page, and that lines count
+/// their valid pages correctly.
 fn assert_one_to_one(drive: &Nand) {
     for partition in &drive.partitions {
         let pages_per_line = drive.geometry.pages_per_line;
@@ -40,8 +40,8 @@ fn assert_one_to_one(drive: &Nand) {
     }
 }
 
-/// Gives commands one after the other, waiting where the buffer is full; every target must be in
-/// the future.
+/// Submits commands one after the other, waiting while the buffer is full; every completion must be
+/// in the future.
 fn give(drive: &mut Nand, now_ns: &mut u64, request: &TimedCommand) -> u64 {
     loop {
         match drive.schedule(*now_ns, request) {
@@ -67,7 +67,7 @@ fn command() -> impl Strategy<Value = (TimedCommand, u64)> {
         1 => Just(CommandKind::Flush),
     ];
     let passed = prop_oneof![8 => 0u64..20_000, 1 => 0u64..400_000_000];
-    // Beyond the end, too: that part is ignored.
+    // Beyond the end too: that part is ignored.
     (kinds, 0u64..(10 << 11), 1u64..200, any::<bool>(), passed).prop_map(|(kind, block, blocks, fua, passed)| {
         (TimedCommand { kind, offset_bytes: block * 512, length_bytes: blocks * 512, fua }, passed)
     })
@@ -109,7 +109,7 @@ proptest! {
             let before: Vec<u64> = drive.flash.die_times().to_vec();
             let target_ns = give(&mut drive, &mut now_ns, &request);
             prop_assert!(drive.flash.die_times().iter().zip(before).all(|(after, before)| *after >= before));
-            // The same commands at the same times: the same answers.
+            // The same commands at the same times give the same answers.
             prop_assert_eq!(give(&mut again, &mut again_now_ns, &request), target_ns);
         }
         assert_one_to_one(&drive);
@@ -295,8 +295,8 @@ fn flush_and_fua_reach_the_flash_of_a_volatile_drive() {
 
 #[test]
 fn memory_is_for_what_was_written() {
-    // Tables of a tebibyte would take seconds to fill; zeroed memory takes none until it is
-    // touched.
+    // Tables of a tebibyte would take seconds to fill; zeroed memory takes no time until it is
+    // accessed.
     let parameters = presets::SAMSUNG_970_PRO.parameters();
     let mut drive = Nand::new(&parameters, Capacity::Visible(1 << 40)).unwrap();
     let last = drive.visible_bytes() - 4096;

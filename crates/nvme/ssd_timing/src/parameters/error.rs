@@ -3,13 +3,13 @@
 use iolab_text::closest;
 use thiserror::Error;
 
-/// What is wrong with parameters, and what would do.
+/// What is wrong with parameters, and which values are valid.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ParameterError {
     /// No parameter has this name.
     #[error("there is no timing parameter `{name}`; {hint}")]
     Unknown {
-        /// As written.
+        /// The name as written.
         name: String,
         /// The nearest known name, or all of them.
         hint: String,
@@ -17,52 +17,52 @@ pub enum ParameterError {
     /// No preset has this name.
     #[error("there is no timing preset `{name}`; {hint}")]
     UnknownPreset {
-        /// As written.
+        /// The name as written.
         name: String,
         /// The nearest known name, or all of them.
         hint: String,
     },
-    /// The text is no value of this parameter.
+    /// The text is not a valid value of this parameter.
     #[error("`{text}` is not a valid value of the timing parameter `{name}`: {reason}")]
     BadValue {
         /// The parameter.
         name: &'static str,
-        /// As written.
+        /// The value as written.
         text: String,
         /// What is wrong with it.
         reason: String,
     },
-    /// The value cannot be, by itself or beside others.
+    /// The value is invalid by itself, or in combination with others.
     #[error("the timing parameter `{name}` cannot be {value}: {reason}")]
     Impossible {
         /// The parameter.
         name: &'static str,
         /// Its value.
         value: String,
-        /// Why, and what would do.
+        /// Why, and which values are valid.
         reason: String,
     },
     /// There is too little flash for the geometry.
     #[error("{asked_bytes} bytes are too few: this geometry needs at least {least_bytes}; {hint}")]
     TooSmall {
-        /// What was asked for.
+        /// The requested size.
         asked_bytes: u64,
-        /// The least that would do, counted in the same way.
+        /// The smallest valid size, counted in the same way.
         least_bytes: u64,
-        /// Which parameters make it smaller.
+        /// Which parameters reduce it.
         hint: &'static str,
     },
-    /// There is more flash than pages can be numbered.
+    /// There is more flash than can be numbered in pages.
     #[error("{asked_bytes} bytes are too many: a model supports at most {most_bytes}")]
     TooLarge {
-        /// What was asked for.
+        /// The requested size.
         asked_bytes: u64,
-        /// The most that would do.
+        /// The largest valid size.
         most_bytes: u64,
     },
 }
 
-/// The nearest of `known` to what was written, or all of them.
+/// The name in `known` nearest to the written one, or all of them.
 pub(crate) fn hint<'a>(written: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
     match closest(written, known.clone()) {
         Some(nearest) => format!("did you mean `{nearest}`?"),
@@ -70,7 +70,7 @@ pub(crate) fn hint<'a>(written: &str, known: impl Iterator<Item = &'a str> + Clo
     }
 }
 
-/// A value that cannot be.
+/// The error for an invalid value.
 pub(crate) fn impossible(name: &'static str, value: impl ToString, reason: impl Into<String>) -> ParameterError {
     ParameterError::Impossible { name, value: value.to_string(), reason: reason.into() }
 }

@@ -1,15 +1,15 @@
-//! The table of parameters: name, unit, meaning, and where the value is kept. Help and docs are
-//! made from it.
+//! The table of parameters: name, unit, meaning, and the field of the value. Help and docs are
+//! generated from it.
 
 use iolab_units::{KbBase, format_bytes, format_ns, parse_bytes, parse_count, parse_ns};
 
 use super::error::{ParameterError, hint};
 use super::{Fidelity, ModelKind, Parameters, VictimPolicy};
 
-/// In what a value counts.
+/// The unit of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ParameterUnit {
-    /// A number of things.
+    /// A plain number.
     Count,
     /// Bytes, written with binary prefixes.
     Bytes,
@@ -26,7 +26,7 @@ pub enum ParameterUnit {
 }
 
 impl ParameterUnit {
-    /// As it stands in tables.
+    /// The unit as shown in tables.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Count => "count",
@@ -74,7 +74,7 @@ fn word<T: Copy + PartialEq>(choices: &[(&str, T)], value: T) -> String {
     choices.iter().find(|(_, known)| *known == value).map_or_else(String::new, |(word, _)| (*word).to_owned())
 }
 
-/// Reading and printing, kept apart from the public enum.
+/// Reading and printing, separate from the public enum.
 pub(super) trait Place {
     fn read(self, unit: ParameterUnit, text: &str) -> Result<(), String>;
     fn print(self, unit: ParameterUnit) -> String;
@@ -124,7 +124,8 @@ fn read_number(unit: ParameterUnit, text: &str) -> Result<u64, String> {
         },
     };
     let number = number.map_err(|error| error.to_string())?;
-    // Sums of a few values must never overflow: an hour and an exbibyte are far beyond sense.
+    // Sums of a few values must never overflow: an hour and an exbibyte are far beyond useful
+    // values.
     let most = if unit == ParameterUnit::Nanoseconds { 3_600_000_000_000 } else { 1 << 50 };
     if number > most { Err(format!("it is larger than {most}")) } else { Ok(number) }
 }
@@ -132,15 +133,15 @@ fn read_number(unit: ParameterUnit, text: &str) -> Result<u64, String> {
 /// One parameter.
 #[derive(Debug, Clone, Copy)]
 pub struct ParameterEntry {
-    /// Name by which it is set.
+    /// The name by which it is set.
     pub name: &'static str,
-    /// In what it counts.
+    /// Its unit.
     pub unit: ParameterUnit,
     /// The models that use it.
     pub models: &'static str,
     /// One or two sentences.
     pub meaning: &'static str,
-    /// Where it is kept.
+    /// Its field.
     pub place: fn(&mut Parameters) -> Field<'_>,
 }
 
@@ -157,7 +158,7 @@ macro_rules! entry {
     };
 }
 
-/// All parameters, in the order of help.
+/// All parameters, in the order of the help.
 pub const TABLE: &[ParameterEntry] = &[
     entry!(Model, model, "model", Word, "all", "Timing model: ideal, simple, nand or zoned."),
     entry!(

@@ -1,8 +1,8 @@
 //! Drives with flash behind a translation layer.
 //!
 //! Guarantees: sheet figures of real products are those of their data sheets; composites say that
-//! they are assumed. Deliberately not here: SLC caches, which the model does not have: sequential
-//! writes are what the flash takes.
+//! they are assumed. Deliberately not here: SLC caches, which the model does not have. Sequential
+//! writes have the speed of the flash.
 
 use super::{BLANK, DataSheet, Preset};
 use crate::parameters::{Fidelity, ModelKind, Parameters};
@@ -15,7 +15,7 @@ const SHEET_970_PRO: DataSheet = DataSheet {
     source: "Samsung's data sheet of the 970 PRO, 512 GB",
 };
 
-/// The conventional drive that NVMeVirt was fitted to, mended.
+/// The conventional drive that NVMeVirt was fitted to, in the mended fidelity.
 pub static SAMSUNG_970_PRO: Preset = Preset {
     name: "970pro",
     summary: "Samsung 970 PRO, MLC, PCIe 3.0 x4",
@@ -25,7 +25,7 @@ pub static SAMSUNG_970_PRO: Preset = Preset {
     make: mended_970_pro,
 };
 
-/// The same as NVMeVirt has it.
+/// The same drive as modelled by NVMeVirt.
 pub static SAMSUNG_970_PRO_NVMEVIRT: Preset = Preset {
     name: "970pro-nvmevirt",
     summary: "Samsung 970 PRO exactly as NVMeVirt computes it, for validation",

@@ -1,6 +1,6 @@
-//! Drives in zones.
+//! Zoned drives.
 //!
-//! Deliberately not here: limits on open and active zones, which the device keeps.
+//! Deliberately not here: limits on open and active zones, which the device enforces.
 
 use super::{BLANK, Preset};
 use crate::parameters::{ModelKind, Parameters};

@@ -1,4 +1,4 @@
-//! What the zoned model promises.
+//! The promises of the zoned model.
 
 use proptest::prelude::*;
 

@@ -1,4 +1,5 @@
-//! The limit: two threads, a socket, messages of the same sizes, and nothing that looks at them.
+//! The upper limit: two threads exchange messages of the same sizes over a socket, without
+//! processing them.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -9,7 +10,7 @@ use crate::{Figures, HEADER_BYTES, REQUEST_BYTES, bind, median};
 
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// Reads what is there; 0 if nothing is, `None` when the other end has closed.
+/// Reads the available bytes; 0 if there are none, `None` when the other end has closed.
 fn look(mut socket: &TcpStream, to: &mut [u8]) -> Option<usize> {
     match socket.read(to) {
         Ok(0) => None,
@@ -19,7 +20,7 @@ fn look(mut socket: &TcpStream, to: &mut [u8]) -> Option<usize> {
     }
 }
 
-/// Sends all of it.
+/// Sends all the bytes.
 fn send(mut socket: &TcpStream, mut bytes: &[u8]) -> bool {
     while !bytes.is_empty() {
         match socket.write(bytes) {
@@ -45,7 +46,7 @@ fn answer(socket: &TcpStream, (depth, answer_bytes): (usize, usize)) {
     }
 }
 
-/// Keeps `depth` requests in flight for so long.
+/// Keeps `depth` requests in flight for the given time.
 pub(crate) fn run(clock: &Clock, (depth, bytes): (usize, usize), span_ns: u64) -> Figures {
     let answer_bytes = HEADER_BYTES + bytes;
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");

@@ -1,5 +1,5 @@
-//! How near the initiator and the target come to what sockets allow: 4 KiB reads of a drive that
-//! keeps nothing, beside a bare loop that sends and receives messages of the same sizes.
+//! How close the initiator and the target come to the limit of sockets: 4 KiB reads from a drive
+//! without media, compared with a bare loop that sends and receives messages of the same sizes.
 //!
 //! ```text
 //! cargo run --release -p iolab-nvme-tcp --example loopback [ROUNDS]          interleaved rounds
@@ -7,7 +7,7 @@
 //! valgrind --tool=callgrind --toggle-collect='*Poller*serve_events*' … loopback count
 //! ```
 //!
-//! Figures are of one machine and one moment: what counts is the ratio of the two columns.
+//! Absolute figures hold for one machine at one moment; compare the ratio of the two columns.
 
 #![allow(clippy::print_stdout, reason = "an example prints what it finds")]
 
@@ -18,19 +18,19 @@ use iolab_clock::Clock;
 use iolab_nvme_tcp::SocketLoop;
 use ours::Load;
 
-/// Bytes of a block, of the PDU that asks for some, and of the header before them in the answer.
+/// Bytes of a block, of the PDU that requests one, and of the header before it in the answer.
 pub(crate) const BLOCK_BYTES: usize = 4096;
 pub(crate) const REQUEST_BYTES: usize = 72;
 pub(crate) const HEADER_BYTES: usize = 24;
 /// How long each measurement takes.
 const SPAN_NS: u64 = 1_000_000_000;
 
-/// What a loop has done.
+/// The result of a loop.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Figures {
     pub(crate) reads: u64,
     pub(crate) ns: u64,
-    /// Median of the latencies, where the depth is one.
+    /// Median of the latencies, for a depth of one.
     pub(crate) median_ns: u64,
 }
 
@@ -44,13 +44,13 @@ impl Figures {
     }
 }
 
-/// The middle of some latencies.
+/// The median of some latencies.
 pub(crate) fn median(latencies: &mut [u32]) -> u64 {
     latencies.sort_unstable();
     latencies.get(latencies.len() / 2).copied().unwrap_or(0).into()
 }
 
-/// Binds the calling thread to a processor; a machine with fewer leaves it where it is.
+/// Binds the calling thread to a processor; does nothing on a machine with fewer processors.
 pub(crate) fn bind(cpu: usize) {
     let mut set = rustix::thread::CpuSet::new();
     set.set(cpu);

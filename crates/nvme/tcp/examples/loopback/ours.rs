@@ -1,4 +1,4 @@
-//! The same by NVMe/TCP: the driver on one processor, the target on another.
+//! The same load over NVMe/TCP: the driver on one processor, the target on another.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::{BLOCK_BYTES, Figures, bind, median};
 
 /// Reads whose instructions are counted.
 const COUNTED: u64 = 20_000;
-/// How long a target that is measured looks before it sleeps.
+/// How long a measured target spins before it sleeps.
 const SPIN_NS: u64 = 50_000;
 
 struct Rig {
@@ -27,7 +27,7 @@ struct Rig {
     _target: TcpTarget,
 }
 
-/// What is measured: how many reads at once, how large, and how the target waits.
+/// The measured load: how many reads at once, how large, and how the target waits.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Load {
     pub(crate) depth: u16,
@@ -63,7 +63,7 @@ impl Rig {
     }
 }
 
-/// Keeps `depth` reads in flight until `is_over` says so, which is asked with their number.
+/// Keeps `depth` reads in flight until `is_over`, called with their number, returns true.
 #[inline(always)]
 fn drive(rig: &mut Rig, depth: u16, idle: impl Fn(), mut is_over: impl FnMut(u64) -> bool) -> u64 {
     let mut ended = Vec::with_capacity(usize::from(depth));
@@ -113,12 +113,12 @@ pub(crate) fn run(clock: &Clock, load: Load, span_ns: u64) -> Figures {
     Figures { reads, ns: before_ns - start_ns, median_ns: median(&mut latencies) }
 }
 
-/// Leaves the processor to the target, so that looks at an empty socket are not counted.
+/// Leaves the processor to the target, so that polls of an empty socket are not counted.
 fn rest() {
     std::thread::sleep(std::time::Duration::from_micros(200));
 }
 
-/// Reads at depth 128; the one who counts says in which functions.
+/// Reads at depth 128; callgrind's options select the counted functions.
 ///
 /// The target waits by epoll: valgrind lets one thread run at a time, and does not know that a
 /// thread sleeps in io_uring.

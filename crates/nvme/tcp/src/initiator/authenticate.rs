@@ -1,4 +1,4 @@
-//! Proving who the host is, on a queue that was just connected.
+//! Authentication of the host, on a queue that was just connected.
 
 use iolab_nvme_association::{Association, authenticate_if_wanted, succeeded};
 use iolab_nvme_authentication::AuthenticationLine;
@@ -8,15 +8,15 @@ use iolab_nvme_spec::fabrics::ConnectAnswer;
 
 use super::wire::{Wire, unexpected};
 
-/// A connection, and for how long an answer is waited for.
+/// A connection, and how long to wait for an answer.
 struct Line<'a> {
     wire: &'a mut Wire,
     link: &'a Association,
 }
 
 impl Wire {
-    /// Authenticates if the answer to Connect asks for it, or the host wants to know the
-    /// controller.
+    /// Authenticates if the answer to Connect requires it, or if the host wants the controller to
+    /// authenticate itself.
     pub(super) fn authenticate_if_wanted(
         &mut self,
         link: &Association,

@@ -1,46 +1,48 @@
-//! What a queue guesses to come next, and how far it trusts its guesses ([`super::scatter`]).
+//! Predictions of a queue about the next PDUs, and how far it trusts them ([`super::scatter`]).
 
 use iolab_pci_device::DmaPlace;
 use iolab_sockets::PieceList;
 
-/// Bytes that are kept for a header: 24 and a digest.
+/// Bytes reserved for a header: 24 and a digest.
 pub(super) const HEAD_ROOM: usize = 32;
-/// Bytes of every header that comes on a connected queue.
+/// Bytes of every header that arrives on a connected queue.
 pub(super) const HEADER_BYTES: usize = 24;
-/// The most PDUs that are guessed for one call.
+/// The most PDUs that are predicted for one call.
 pub(super) const MOST_UNITS: usize = 128;
-/// The fewest that are tried for.
+/// The fewest PDUs that a prediction allows for.
 const FEWEST_UNITS: usize = 4;
-/// The most bytes that one call is to receive beyond the data that has begun.
+/// The most bytes that one call may receive beyond the data that has begun.
 pub(super) const MOST_BYTES: usize = 512 << 10;
-/// Where nothing can be guessed, data of this size is received directly after its header.
+/// Where nothing can be predicted, data of at least this size is received directly after its
+/// header.
 pub(super) const DIRECT_BYTES: u32 = 16 << 10;
-/// After a wrong guess, so many receives make none; with each more, up to the most.
+/// After a wrong prediction, this many receives make none. The number grows with each wrong one, up
+/// to the maximum.
 const FIRST_DOUBT: u32 = 16;
 const MOST_DOUBT: u32 = 4096;
 
-/// A PDU that is guessed to come.
+/// A predicted PDU.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Unit {
-    /// Its data: the slot, where it goes, and how many bytes; none for a PDU that is only a header.
+    /// Its data: the slot, the destination, and the number of bytes; `None` for a PDU without data.
     pub(super) data: Option<(usize, DmaPlace, u32)>,
 }
 
-/// What a queue guesses with.
+/// The state of a queue's predictions.
 #[derive(Debug)]
 pub(super) struct Scatter {
     pub(super) list: PieceList,
     pub(super) heads: Box<[u8]>,
     pub(super) units: Vec<Unit>,
-    /// Bytes that are guessed beyond the data that has begun.
+    /// Bytes predicted beyond the data that has begun.
     pub(super) bytes: usize,
-    /// How many PDUs are worth guessing.
+    /// How many PDUs are worth predicting.
     pub(super) reach: usize,
-    /// Receives that are still to be made without a guess.
+    /// Receives left that make no prediction.
     pub(super) doubt: u32,
-    /// What the next wrong guess costs.
+    /// How many receives the next wrong prediction costs.
     next_doubt: u32,
-    /// Whether data stands for the completion, too.
+    /// Whether data stands for the completion too.
     pub(super) marks_success: bool,
 }
 
@@ -65,20 +67,20 @@ impl Scatter {
         &mut self.heads[unit * HEAD_ROOM..(unit + 1) * HEAD_ROOM]
     }
 
-    /// Something was received.
+    /// Records that something was received.
     #[inline]
     pub(super) fn has_received(&mut self) {
         self.doubt = self.doubt.saturating_sub(1);
     }
 
-    /// Another connection, perhaps to another target.
+    /// Resets the predictions for another connection, perhaps to another target.
     pub(super) fn forget(&mut self) {
         (self.doubt, self.next_doubt, self.marks_success) = (0, FIRST_DOUBT, true);
     }
 
     pub(super) fn was_right(&mut self, units: usize) {
-        // So the next call finds room for all that is there, and at a low rate no list is made for
-        // nothing.
+        // The next call then has room for everything that is there, and at a low rate no list is
+        // built in vain.
         self.reach = (2 * units + 2).clamp(FEWEST_UNITS, MOST_UNITS);
         self.next_doubt = (self.next_doubt - self.next_doubt / 8).max(FIRST_DOUBT);
     }

@@ -1,4 +1,4 @@
-//! A command in flight, as the transport keeps it for each slot of a queue.
+//! A command in flight: what the transport keeps for each slot of a queue.
 
 /// No command.
 pub(super) const IDLE: u32 = u32::MAX;
@@ -9,15 +9,15 @@ pub(super) struct InFlight {
     /// Its identifier, or [`IDLE`].
     pub(super) cid: u32,
     pub(super) opcode: u8,
-    /// Whether it is a read of blocks: all of its data comes, or an error.
+    /// Whether it is a read of blocks: either all its data arrives, or an error.
     pub(super) reads: bool,
-    /// Whether the host gives data that was not in the capsule.
+    /// Whether the host sends data that was not in the capsule.
     pub(super) is_asked: bool,
     /// A digest of its data was wrong.
     pub(super) is_damaged: bool,
     pub(super) address: u64,
     pub(super) bytes: u32,
-    /// Bytes that have come, or were sent.
+    /// Bytes that were received or sent.
     pub(super) moved: u32,
 }
 

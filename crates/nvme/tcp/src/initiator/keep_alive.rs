@@ -1,8 +1,8 @@
-//! Keep Alive commands, in a thread of their own: the rest of the driver may have nothing to say
-//! for a long time.
+//! Keep Alive commands, sent by a separate thread: the rest of the driver may send nothing for a
+//! long time.
 //!
-//! The thread writes to the socket of the admin queue, between two PDUs of that queue. Answers come
-//! in with those of the queue, and count for nothing: a target that is gone is found by commands.
+//! The thread writes to the socket of the admin queue, between two PDUs of that queue. The queue
+//! receives the answers and ignores them: other commands detect a target that is gone.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -22,12 +22,12 @@ use super::queue::KEEP_ALIVE_CID;
 struct Line {
     socket: Option<TcpStream>,
     command: Vec<u8>,
-    /// The queue has sent a part of a PDU.
+    /// The queue has sent part of a PDU.
     is_partial: bool,
     has_ended: bool,
 }
 
-/// Takes turns between the queue and the thread.
+/// Serialises sending between the queue and the thread.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
     line: Mutex<Line>,
@@ -39,7 +39,7 @@ impl Turns {
         self.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Another connection is the admin queue now, or none is.
+    /// Sets the connection that is the admin queue now, or none.
     pub(super) fn set_line(&self, socket: Option<TcpStream>, framing: &Framing) {
         let mut line = self.lock();
         line.command.clear();
@@ -48,7 +48,7 @@ impl Turns {
         (line.socket, line.is_partial) = (socket, false);
     }
 
-    /// The queue sends by `send`, which returns whether everything has gone.
+    /// Sends for the queue by `send`, which returns whether everything was sent.
     pub(super) fn take<E>(&self, send: impl FnOnce() -> Result<bool, E>) -> Result<bool, E> {
         let mut line = self.lock();
         let sent = send()?;
@@ -65,7 +65,7 @@ pub(super) struct KeepAlive {
 }
 
 impl KeepAlive {
-    /// Sends a command several times within the time that the target was told.
+    /// Sends a command several times within the timeout that the target was given.
     pub(super) fn start(link: &Arc<Association>, turns: &Arc<Turns>) -> std::io::Result<KeepAlive> {
         let mut keep_alive = KeepAlive { turns: Arc::clone(turns), thread: None };
         if link.address.keep_alive_ms > 0 {
@@ -87,7 +87,8 @@ fn run(link: &Association, turns: &Turns, period: Duration) {
         }
         let Line { socket, command, .. } = &mut *line;
         let Some(mut socket) = socket.as_ref() else { continue };
-        // So few bytes fit, or the target has not taken anything for very long.
+        // The command is short enough to fit, unless the target has received nothing for a very
+        // long time.
         match socket.write(command) {
             Ok(bytes) if bytes == command.len() => {}
             Ok(_) => link.report(link.generation(), "the target takes no Keep Alive"),
@@ -101,7 +102,7 @@ impl Drop for KeepAlive {
         self.turns.lock().has_ended = true;
         self.turns.ended.notify_all();
         if let Some(thread) = self.thread.take() {
-            // A thread that panicked has said so.
+            // A thread that panicked has already reported it.
             let _ = thread.join();
         }
     }

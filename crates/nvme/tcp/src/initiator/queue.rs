@@ -1,4 +1,4 @@
-//! A queue over TCP, as the driver's command side sees it.
+//! A queue over TCP, with the interface of the driver's command side.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -20,10 +20,10 @@ use super::receive::{Incoming, insertable};
 
 use super::wire::{ADMIN_CAPSULE_DATA, Wanted, Wire, wait_readable};
 
-/// Identifiers of commands that this transport makes up itself on the admin queue, where the driver
+/// Identifier of commands that this transport issues by itself on the admin queue, where the driver
 /// uses none whose lowest five bits are above 23.
 pub(super) const PROPERTY_CID: u16 = 30;
-/// The same for Keep Alive.
+/// The identifier of Keep Alive.
 pub(super) const KEEP_ALIVE_CID: u16 = 29;
 
 /// Bytes of memory that each slot has.
@@ -36,11 +36,11 @@ pub struct TcpQueue {
     pub(super) id: u16,
     pub(super) link: Arc<Association>,
     pub(super) wire: Option<Wire>,
-    /// The generation of the link that the connection is of.
+    /// The generation of the link to which the connection belongs.
     generation: u32,
-    /// With whom the admin queue shares its socket.
+    /// What the admin queue shares its socket with.
     turns: Option<Arc<Turns>>,
-    /// Entries that are free.
+    /// Free entries.
     room: u32,
     entries: u32,
     /// The most bytes of data in a capsule.
@@ -53,7 +53,7 @@ pub struct TcpQueue {
     slots: DmaBuffer,
     pub(super) incoming: Option<Incoming>,
     pub(super) arrived: VecDeque<CompletionEntry>,
-    /// Commands in the order in which they were sent; some of them have ended.
+    /// Commands in the order in which they were sent; some of them may have ended.
     pub(super) order: VecDeque<u16>,
     pub(super) scatter: Scatter,
     /// The answer to a command with [`PROPERTY_CID`].
@@ -92,7 +92,7 @@ impl TcpQueue {
         })
     }
 
-    /// Address of the memory of its slots.
+    /// Address of the memory of the slots.
     pub(super) fn memory_address(&self) -> u64 {
         self.slots.address
     }
@@ -107,7 +107,7 @@ impl TcpQueue {
         Ok(controller)
     }
 
-    /// Shares the socket of an admin queue with the one who keeps it alive.
+    /// Shares the socket of an admin queue with the keep alive thread.
     pub(super) fn share(&mut self, turns: &Arc<Turns>) -> std::io::Result<()> {
         if let Some(wire) = &self.wire {
             turns.set_line(Some(wire.socket.try_clone()?), &wire.framing);
@@ -116,7 +116,7 @@ impl TcpQueue {
         Ok(())
     }
 
-    /// The controller closes all connections but this one of its admin queue.
+    /// Handles that the controller closes all connections except this one of its admin queue.
     pub(super) fn outlive_others(&mut self) {
         self.generation = self.link.retire();
     }
@@ -131,14 +131,14 @@ impl TcpQueue {
         self.scatter.forget();
     }
 
-    /// The connection broke.
+    /// Handles a broken connection.
     #[cold]
     pub(super) fn break_off(&mut self, reason: &str) {
         self.link.report(self.generation, reason);
         self.disconnect();
     }
 
-    /// Sends what waits.
+    /// Sends pending bytes.
     #[inline]
     pub(super) fn send(&mut self) {
         let Some(wire) = &mut self.wire else { return };
@@ -151,7 +151,7 @@ impl TcpQueue {
         }
     }
 
-    /// Executes a command without data that this transport makes up, on the admin queue.
+    /// Executes a command without data that this transport issues by itself, on the admin queue.
     pub(super) fn exchange(&mut self, entry: &SubmissionEntry) -> Result<CompletionEntry, DriverError> {
         self.property = None;
         let Some(wire) = &mut self.wire else { return Err(self.link.broken()) };
@@ -172,32 +172,32 @@ impl TcpQueue {
         }
     }
 
-    /// Waits for something to come, at most for so long.
+    /// Waits at most `at_most` for received bytes.
     pub(super) fn wait(&self, at_most: Duration) -> bool {
         self.wire.as_ref().is_some_and(|wire| wait_readable(&wire.socket, at_most))
     }
 
-    /// Forgets those that have ended in another order than they were sent.
+    /// Removes commands that ended in another order than they were sent.
     #[cold]
     fn tidy_order(&mut self) {
         let (in_flight, mask) = (&self.in_flight, self.in_flight.len() - 1);
         self.order.retain(|cid| in_flight[usize::from(*cid) & mask].cid == u32::from(*cid));
     }
 
-    /// A command has ended.
+    /// Records that a command has ended.
     #[inline]
     pub(super) fn finish(&mut self, entry: CompletionEntry) {
         self.arrived.push_back(entry);
     }
 
-    /// The command with this identifier, and its slot.
+    /// Finds the command with this identifier, and its slot.
     #[inline]
     pub(super) fn find(&mut self, cid: u16) -> Option<usize> {
         let slot = usize::from(cid) & (self.in_flight.len() - 1);
         (self.in_flight[slot].cid == u32::from(cid)).then_some(slot)
     }
 
-    /// Forgets the command in a slot.
+    /// Removes the command from a slot.
     #[inline]
     pub(super) fn forget(&mut self, slot: usize) {
         self.in_flight[slot].cid = IDLE;
@@ -225,7 +225,7 @@ impl QueueLife for TcpQueue {
     }
 
     fn delete(&mut self, _: &dyn AdminCommands) -> Result<(), DriverError> {
-        // The controller forgets a queue with its connection.
+        // The controller deletes a queue with its connection.
         self.disconnect();
         Ok(())
     }
@@ -262,7 +262,7 @@ impl Submission for TcpQueue {
         let slot = usize::from(slot);
         let opcode = entry[0] as u8;
         let cid = (entry[0] >> 16) as u16;
-        // Bit 0 of an opcode: the host gives data (Base, section 4.2).
+        // Bit 0 of an opcode: the host sends data (Base, section 4.2).
         let gives_data = opcode & 1 != 0 && opcode != AdminOpcode::FABRICS.0;
         let window = if entry[4] != 0 { self.windows[slot] } else { DataWindow::EMPTY };
         let bytes = window.bytes();
@@ -319,7 +319,7 @@ impl Submission for TcpQueue {
     }
 
     fn gathered_data_pointer(&mut self, slot: u16, parts: &[DataWindow]) -> Result<DataPointerWords, Refusal> {
-        // One place is all that a command has here.
+        // This transport supports one window for each command.
         match parts {
             [whole] => self.data_pointer(slot, whole.address(), whole.bytes().into()),
             _ => Err(Refusal::TooManyParts),
@@ -358,8 +358,8 @@ impl Completions for TcpQueue {
 
     #[inline]
     fn check(&mut self, _: &CompletionEntry) -> Result<(), ResetCause> {
-        // A completion over a fabric names no queue, and its head is not needed: a command's entry
-        // is free when the command has ended.
+        // A completion over a fabric names no queue, and its head is not needed: the entry of a
+        // command is free when the command has ended.
         self.room += 1;
         Ok(())
     }

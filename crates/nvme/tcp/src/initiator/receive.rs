@@ -1,4 +1,4 @@
-//! What comes in on a queue: completions, data, and requests for data.
+//! Receiving on a queue: completions, data, and requests for data.
 
 use std::io::ErrorKind;
 
@@ -12,20 +12,20 @@ use super::wire::Wire;
 use crate::inbox::Found;
 use crate::outbox::LEAST_INSERT;
 
-/// A data PDU that is coming in.
+/// A data PDU that is being received.
 #[derive(Debug)]
 pub(super) struct Incoming {
     pub(super) slot: usize,
     pub(super) cid: u16,
     /// Where the next bytes go.
     pub(super) address: u64,
-    /// Bytes of data that are still to come.
+    /// Bytes of data still to be received.
     pub(super) left: usize,
     pub(super) digest: Option<RunningDigest>,
     pub(super) is_success: bool,
 }
 
-/// A PDU was handled, or it is not there whole.
+/// Whether a PDU was handled, or is still incomplete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Progress {
     Done,
@@ -33,7 +33,7 @@ enum Progress {
 }
 
 impl TcpQueue {
-    /// Reads once what there is, and handles it.
+    /// Reads once the available bytes, and handles them.
     #[inline]
     pub(super) fn receive(&mut self) {
         let Some(wire) = &mut self.wire else { return };
@@ -60,7 +60,7 @@ impl TcpQueue {
         }
     }
 
-    /// Handles so many bytes that came by a guess, and then the PDUs in the inbox.
+    /// Handles bytes received by a prediction, and then the PDUs in the inbox.
     #[inline]
     fn handle(&mut self, guessed: usize) {
         self.scatter.has_received();
@@ -107,7 +107,7 @@ impl TcpQueue {
             self.begin_data(cid, offset, is_success, range)?;
             return Ok(Progress::Done);
         }
-        // The header at fault follows a termination request; nobody needs it.
+        // The faulty header follows a termination request; it is not needed.
         wire.inbox.consume(range.end());
         self.take_pdu(pdu, asked)?;
         Ok(if self.wire.is_some() { Progress::Done } else { Progress::Waiting })
@@ -131,14 +131,14 @@ impl TcpQueue {
         Ok(())
     }
 
-    /// All data of a read has come, and with it its success.
+    /// Handles that all data of a read has arrived, and with it its success.
     #[inline]
     pub(super) fn complete_read(&mut self, slot: usize, cid: u16) {
         self.forget(slot);
         self.finish(CompletionEntry::new(self.id, cid, Status::SUCCESS));
     }
 
-    /// A completion has come.
+    /// Handles a completion.
     #[inline]
     fn complete(&mut self, entry: CompletionEntry) {
         let cid = entry.cid();
@@ -149,21 +149,21 @@ impl TcpQueue {
             self.property = Some(entry);
             return;
         }
-        // One that names no command is for the command side to judge.
+        // The command side judges a completion that names no command.
         let Some(slot) = self.find(cid) else { return self.finish(entry) };
         let command = &self.in_flight[slot];
         let is_short = command.opcode == IoOpcode::READ.0 && self.id != 0 && command.moved < command.bytes;
         let fails = entry.status().is_success() && (command.is_damaged || is_short);
         self.forget(slot);
         if fails {
-            // Data that came damaged, or not at all, under a success.
+            // The completion reports success, but data was damaged or missing.
             self.finish(CompletionEntry::new(self.id, cid, Status::TRANSIENT_TRANSPORT_ERROR));
         } else {
             self.finish(entry);
         }
     }
 
-    /// A PDU with data begins, behind its header.
+    /// Begins a PDU with data, behind its header.
     #[inline]
     fn begin_data(&mut self, cid: u16, offset: u32, is_success: bool, range: DataRange) -> Result<(), PduError> {
         let Some(slot) = self.find(cid) else {
@@ -181,7 +181,7 @@ impl TcpQueue {
         Ok(())
     }
 
-    /// Takes data of the PDU that is coming in.
+    /// Takes data of the PDU that is being received.
     #[inline]
     fn take_data(&mut self) -> Result<Progress, PduError> {
         let (Some(incoming), Some(wire)) = (&mut self.incoming, &mut self.wire) else { return Ok(Progress::Done) };
@@ -208,7 +208,7 @@ impl TcpQueue {
         Ok(Progress::Done)
     }
 
-    /// A PDU with data has come whole.
+    /// Ends a PDU with data.
     #[inline]
     pub(super) fn end_data(&mut self) {
         if let Some(Incoming { cid, is_success: true, .. }) = self.incoming.take() {
@@ -216,7 +216,7 @@ impl TcpQueue {
         }
     }
 
-    /// Sends data that the controller asks for.
+    /// Sends data that the controller requests.
     fn give_data(&mut self, request: &DataPart) -> Result<(), PduError> {
         let Some(slot) = self.find(request.cid) else {
             return Err(PduError::field(8, "R2T for a command that is not in flight"));
@@ -242,7 +242,7 @@ impl TcpQueue {
     }
 }
 
-/// The memory of data that can be sent from where it is.
+/// The memory of data that can be sent without a copy.
 #[inline]
 pub(super) fn insertable(
     framing: &Framing,

@@ -1,18 +1,18 @@
-//! Receives data to where it belongs, without a copy: a guess of what comes next.
+//! Receives data directly to its destination, without a copy, by predicting the next PDUs.
 //!
-//! Targets mostly answer in the order of the commands. So one call receives the header of the first
-//! answer into `heads`, its data into the memory of its command, the header of the second, and so
-//! on.
+//! Targets mostly answer in the order of the commands. One call therefore receives the header of
+//! the first answer into `heads`, its data into the memory of its command, the header of the
+//! second, and so on.
 //!
 //! ```text
 //! stream   | rest of data | header | data A        | header | data B      | head…
 //! goes to    its command    heads    command A       heads    command B     heads
 //! ```
 //!
-//! Then each header is read. As long as it is the one that was guessed, its command has its data
-//! already. If another comes, all that follows is put into the inbox in the order of the stream,
-//! and handled from there; memory of commands in flight may hold anything until they end. Guesses
-//! that fail are not made again for a while.
+//! Then each header is read. While headers are as predicted, the commands already have their data.
+//! If a header differs, everything after it is put into the inbox in the order of the stream, and
+//! handled from there. Memory of commands in flight may contain anything until they end. After a
+//! wrong prediction, none are made for a while.
 //!
 //! Data with a digest is not received this way: it has to be read once anyway.
 
@@ -31,7 +31,7 @@ impl TcpQueue {
         HEADER_BYTES + if has_digest { 4 } else { 0 }
     }
 
-    /// Guesses what comes next. Returns whether a guess is worth a call of its own kind.
+    /// Predicts the next PDUs. Returns whether the prediction is worth a scattered receive.
     #[inline]
     pub(super) fn guess(&mut self) -> bool {
         let head_bytes = self.head_bytes();
@@ -48,7 +48,7 @@ impl TcpQueue {
         }
         let Some(first) = self.order.front().copied() else { return false };
         if self.scatter.doubt > 0 {
-            // The next header alone, if what follows it is worth a call of its own.
+            // Only the next header, if the data after it is worth a separate call.
             let is_large = self.incoming.as_ref().is_some_and(|incoming| incoming.left > 0)
                 || self.in_flight[usize::from(first) & (self.in_flight.len() - 1)].bytes >= DIRECT_BYTES;
             if is_large {
@@ -75,8 +75,8 @@ impl TcpQueue {
             }
             let expects_data = command.reads && command.moved == 0;
             if begun == Some(slot) || !expects_data {
-                // Its data has come or is coming: a completion may follow. Of others a header comes
-                // in any case.
+                // The command's data has arrived or is arriving, so a completion may follow. For
+                // other commands a header follows in any case.
                 if !(command.reads && self.scatter.marks_success) {
                     self.scatter.units.push(Unit { data: None });
                     self.scatter.bytes += head_bytes;
@@ -97,7 +97,8 @@ impl TcpQueue {
         }
     }
 
-    /// Receives by the guess, and handles what came. `None`: the memory has changed meanwhile.
+    /// Receives by the prediction, and handles the received bytes. `None`: the memory has changed
+    /// meanwhile.
     #[inline]
     pub(super) fn receive_guessed(&mut self) -> Option<std::io::Result<usize>> {
         let head_bytes = self.head_bytes();
@@ -128,7 +129,7 @@ impl TcpQueue {
         Some(pieces.receive(&wire.socket))
     }
 
-    /// Handles so many bytes that came by the guess.
+    /// Handles bytes received by the prediction.
     #[inline]
     pub(super) fn take_guessed(&mut self, mut bytes: usize, asked: &mut bool) -> Result<(), PduError> {
         if let Some(incoming) = &mut self.incoming {
@@ -186,7 +187,7 @@ impl TcpQueue {
         Ok(())
     }
 
-    /// Takes data whose header is as expected, if it is that of the command that was guessed.
+    /// Takes data with the predicted header, if it belongs to the predicted command.
     #[inline]
     fn take_plain_data(
         &mut self,
@@ -214,8 +215,8 @@ impl TcpQueue {
         true
     }
 
-    /// The guess was wrong from a unit on, whose header has come, and `bytes` behind it: puts all
-    /// of it into the inbox as it came.
+    /// The prediction was wrong from a unit on, whose header has arrived with `bytes` behind it.
+    /// Puts all of them into the inbox in stream order.
     #[cold]
     fn straighten(&mut self, number: usize, mut bytes: usize) -> Result<(), PduError> {
         let head_bytes = self.head_bytes();

@@ -1,4 +1,4 @@
-//! The transport: the admin queue's connection, properties, and making everything anew.
+//! The transport: the connection of the admin queue, properties, and reconnecting everything.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,11 +18,11 @@ use iolab_pci_device::{DmaMapper, DmaTable, MapError};
 use super::keep_alive::{KeepAlive, Turns};
 use super::queue::{PROPERTY_CID, TcpQueue};
 
-/// Entries of the admin queue: what the specification asks for at least (Fabrics, section 5.3).
+/// Entries of the admin queue: the minimum that the specification requires (Fabrics, section 5.3).
 const ADMIN_ENTRIES: u32 = 32;
-/// Slots of the admin queue beside those with data: for event requests.
+/// Slots of the admin queue besides those with data: for event requests.
 const EVENT_SLOTS: u16 = 8;
-/// For how long a status is believed without asking again.
+/// How long a status is used without reading it again.
 const STATUS_NS: u64 = 10_000_000;
 /// The first pause before a connection is tried again, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
@@ -35,7 +35,7 @@ pub struct Tcp {
     memory: DmaTable,
     admin: TcpQueue,
     turns: Arc<Turns>,
-    /// A status that was read, and when.
+    /// The last status read, and when.
     status: Option<(ControllerStatus, u64)>,
     _keep_alive: KeepAlive,
 }
@@ -43,8 +43,7 @@ pub struct Tcp {
 impl Tcp {
     /// Connects the admin queue of a new controller.
     ///
-    /// # Errors
-    /// A target that cannot be reached, does not answer as one, or refuses.
+    /// # Errors The target cannot be reached, does not follow the protocol, or refuses.
     pub fn connect(address: TargetAddress, clock: &Clock) -> Result<Tcp, DriverError> {
         let link = Arc::new(Association::new(address, clock.clone()));
         let memory = DmaTable::new();
@@ -83,7 +82,8 @@ impl Connection for Tcp {
     fn property(&mut self, register: Register) -> Result<u32, DriverError> {
         self.link.intact()?;
         let now_ns = self.link.clock.now_ns();
-        // The driver looks at the status with each look for an answer. Each would be a round trip.
+        // The driver reads the status with each poll for an answer. Each read would be a round
+        // trip.
         if register == Register::CSTS
             && let Some((status, at_ns)) = self.status
             && now_ns.saturating_sub(at_ns) < STATUS_NS
@@ -107,7 +107,8 @@ impl Connection for Tcp {
     }
 
     fn reset(&mut self) -> Result<(), DriverError> {
-        // Nobody keeps the old connection alive any more, who could report that it broke.
+        // The keep alive thread no longer uses the old connection, so nothing could report that it
+        // broke.
         self.admin.disconnect();
         self.link.mend();
         let deadline_ns = self.link.clock.now_ns().saturating_add(self.link.address.reconnect_ns);
@@ -115,7 +116,7 @@ impl Connection for Tcp {
         loop {
             match self.connect_admin() {
                 Ok(()) => return Ok(()),
-                // It will not say anything else the next time.
+                // The next attempt would give the same answer.
                 Err(error @ (DriverError::Unsupported(_) | DriverError::Refused(_))) => {
                     self.link.report(self.link.generation(), &error.to_string());
                     return Err(error);
@@ -152,7 +153,8 @@ impl ControllerSetup for Tcp {
             let what = format!("IOCCSZ {} or IORCSZ {}", identify.ioccsz.get(), identify.iorcsz.get());
             return Err(DriverError::BadDescription(format!("its capsules are too small for commands: {what}")));
         }
-        // Data that does not begin right behind the command is sent when the controller asks.
+        // Data that does not begin right behind the command is sent when the controller requests
+        // it.
         let data = if identify.icdoff.get() == 0 { capsule - command } else { 0 };
         self.link.set_capsule_data(data.min(MOST_CAPSULE_DATA));
         Ok(())
@@ -167,7 +169,7 @@ impl ControllerSetup for Tcp {
     }
 }
 
-/// More data than this waits for R2T, whatever the controller takes at once.
+/// More data than this waits for R2T, whatever the controller accepts at once.
 const MOST_CAPSULE_DATA: u32 = 64 << 10;
 
 impl Transport for Tcp {
@@ -189,7 +191,7 @@ impl Transport for Tcp {
 
     fn retire_queue(&mut self, queue: &mut TcpQueue, _: bool) {
         queue.disconnect();
-        // Its memory is this process's own: nobody reaches it any more.
+        // The memory belongs to this process: the controller no longer accesses it.
         let _ = self.memory.unmap(queue.memory_address());
     }
 

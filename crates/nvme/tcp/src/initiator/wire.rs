@@ -1,4 +1,4 @@
-//! A connection: made, agreed on, and made a queue by Connect.
+//! A connection: opened, negotiated, and made a queue by Connect.
 
 use std::io;
 use std::net::TcpStream;
@@ -41,10 +41,10 @@ pub(super) struct Wanted {
     pub(super) entries: u32,
 }
 
-/// Waits until a socket can be read, or for so long. Returns whether it can.
+/// Waits until a socket is readable, or for at most `at_most`. Returns whether it is.
 pub(super) fn wait_readable(socket: &TcpStream, at_most: Duration) -> bool {
     let timeout = Timespec { tv_sec: at_most.as_secs() as i64, tv_nsec: at_most.subsec_nanos().into() };
-    // An interrupted wait is a short one.
+    // An interrupted wait is only shorter.
     poll(&mut [PollFd::new(socket, PollFlags::IN)], Some(&timeout)).is_ok_and(|ready| ready > 0)
 }
 
@@ -82,7 +82,7 @@ impl Wire {
         };
         let answer = match wire.ask(link, &connect)? {
             answer if answer.status().code() == ConnectStatus::INVALID_PARAMETERS && connect.no_flow_control => {
-                // Some targets know no queues without flow control.
+                // Some targets do not support queues without flow control.
                 wire.ask(link, &Connect { no_flow_control: false, ..connect })?
             }
             answer => answer,
@@ -95,7 +95,7 @@ impl Wire {
         Ok((wire, answer.controller()))
     }
 
-    /// Takes what the controller has agreed to.
+    /// Applies what the controller has agreed to.
     fn agree(&mut self, link: &Association, answer: &IcResp) -> Result<(), DriverError> {
         let wanted = link.address.digests.bits();
         if answer.pfv.get() != 0 || answer.dgst & !wanted != 0 || answer.cpda > 31 {
@@ -128,7 +128,7 @@ impl Wire {
         }
     }
 
-    /// Sends what waits, and waits for a PDU without data.
+    /// Sends pending bytes, and waits for a PDU without data.
     fn await_pdu(&mut self, link: &Association, deadline_ns: u64) -> Result<Pdu, DriverError> {
         match self.await_whole(link, deadline_ns)? {
             (pdu, range) if range.bytes == 0 => {
@@ -139,7 +139,7 @@ impl Wire {
         }
     }
 
-    /// Sends what waits, and waits until a PDU is in the inbox with all of its data.
+    /// Sends pending bytes, and waits until a PDU is in the inbox with all its data.
     pub(super) fn await_whole(
         &mut self,
         link: &Association,
@@ -151,7 +151,7 @@ impl Wire {
                 Ok(Some((Pdu::Terminate { status, .. }, _))) => {
                     return Err(unexpected(&format!("a termination request: {status}")));
                 }
-                // More than fits would never come whole.
+                // A PDU larger than the inbox would never be complete.
                 Ok(Some((_, range))) if range.end() > ADMIN_INBOX_BYTES => {
                     return Err(unexpected("more data than was asked for"));
                 }
@@ -171,7 +171,7 @@ impl Wire {
         }
     }
 
-    /// Tells the controller what it did wrong. Its answer does not matter any more.
+    /// Reports a protocol error to the controller. Its answer is no longer relevant.
     #[cold]
     pub(super) fn refuse(&mut self, error: &PduError) -> DriverError {
         self.out.clear();

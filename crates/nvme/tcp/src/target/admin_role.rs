@@ -1,4 +1,4 @@
-//! A connection that is the admin queue of a controller: it is the controller.
+//! A connection that is the admin queue of a controller. It represents the controller.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -67,7 +67,7 @@ impl AdminRole {
         role
     }
 
-    /// Sets the timer as Connect has asked for.
+    /// Sets the timer to the timeout that Connect requested.
     fn set_keep_alive(&mut self) {
         let entry = SubmissionEntry::new(AdminOpcode::SET_FEATURES.0, 0)
             .with_cdw(10, FeatureDword10(0).with_fid(Feature::KEEP_ALIVE_TIMER.0).0)
@@ -76,18 +76,18 @@ impl AdminRole {
         let _ = self.admin.execute(&entry, &mut self.window);
     }
 
-    /// Whether the host has been silent for longer than it said it would be.
+    /// Whether the host has been silent for longer than its keep alive timeout.
     pub(super) fn has_expired(&self, now_ns: u64) -> bool {
         self.admin.keep_alive_deadline_ns().is_some_and(|deadline_ns| now_ns > deadline_ns)
     }
 
-    /// Whether the host gives data with a command.
+    /// Whether the host sends data with a command.
     pub(super) fn gives_data(entry: &SubmissionEntry) -> bool {
-        // Of commands of the fabric, those that give data are not executed here.
+        // Fabrics commands that send data are not executed here.
         entry.opc() != AdminOpcode::FABRICS.0 && entry.opc() & 3 == 1
     }
 
-    /// Executes a command whose data is where the window says.
+    /// Executes a command whose data the window describes.
     pub(super) fn execute(&mut self, entry: &SubmissionEntry, now_ns: u64) -> After {
         self.admin.set_time(now_ns);
         self.admin.set_has_io_queues(self.controller.has_queues());
@@ -100,7 +100,7 @@ impl AdminRole {
             None => self.execute_admin(entry),
         };
         match outcome {
-            // An event answers it.
+            // An event will answer the command.
             Ok(None) => {}
             Ok(Some(result)) => {
                 self.queue.answer(&mut self.window, entry.cid(), Answer::success(result), When::NOW);
@@ -129,7 +129,7 @@ impl AdminRole {
         self.queue.answer(&mut self.window, entry.cid(), answer, When::NOW);
     }
 
-    /// Looks for what the subsystem has to tell the host.
+    /// Reports pending events of the subsystem to the host.
     pub(super) fn report_events(&mut self) {
         while let Some(notice) = self.controller.record.take_notice() {
             if notice == Notice::SubsystemReset {
@@ -143,7 +143,7 @@ impl AdminRole {
         }
     }
 
-    /// Whether the controller is still one.
+    /// Whether the controller still exists.
     pub(super) fn is_current(&self) -> bool {
         self.controller.is_current(self.controller.epoch())
     }
@@ -157,7 +157,7 @@ impl AdminRole {
                     self.queue.answer(&mut self.window, cid, aborted, When::NOW);
                     return Ok(Some(0));
                 }
-                // Others are not aborted, which bit 0 says (Base, section 5.1).
+                // Other commands are not aborted; bit 0 says so (Base, section 5.1).
                 Ok(Some(1))
             }
             AdminOpcode::SET_FEATURES if Feature(entry.cdw(10) as u8) == Feature::INTERRUPT_COALESCING => {
@@ -175,7 +175,7 @@ impl AdminRole {
         }
     }
 
-    /// Adds to Identify Controller what only fabrics have (Fabrics, section 4.1).
+    /// Adds the fields of Identify Controller that only fabrics have (Fabrics, section 4.1).
     fn amend_identify(&mut self) {
         let name = &self.target.options.name;
         let Some(data) = self.window.answer_mut() else { return };
@@ -224,7 +224,7 @@ impl AdminRole {
         let old = std::mem::replace(&mut self.configuration, new);
         let starts_shutdown = new.shn() != ShutdownNotification::NONE.0 && old.shn() != new.shn();
         if starts_shutdown {
-            // What cannot be written is reported by Flush; a shutdown has no answer of its own.
+            // Flush reports data that cannot be written; a shutdown has no answer of its own.
             let _ = self.target.subsystem.flush();
             self.shutdown = ShutdownStatus::COMPLETE;
             self.controller.end_queues();

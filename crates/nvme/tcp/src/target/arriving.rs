@@ -1,4 +1,4 @@
-//! Data PDUs of a connection: taken as they come, and then their commands.
+//! Data PDUs of a connection: received in pieces, then their commands are executed.
 
 use iolab_nvme_fabrics::{DataPart, DataRange, PduError};
 
@@ -7,7 +7,7 @@ use super::io_role::After;
 use super::role::Role;
 
 impl Connection {
-    /// A PDU with data begins, behind its header.
+    /// Begins a PDU with data, behind its header.
     pub(super) fn begin_data(&mut self, part: &DataPart, range: DataRange) -> Result<(), End> {
         let Some((window, queue)) = self.role.parts() else {
             return Err(PduError::sequence("data before a queue was connected").into());
@@ -18,7 +18,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Takes data of the PDU that is coming in. Returns whether it is there whole.
+    /// Takes data of the PDU that is being received. Returns whether it is complete.
     pub(super) fn take_data(&mut self, now_ns: u64) -> Result<bool, End> {
         let Some(mut incoming) = self.incoming.take() else { return Ok(true) };
         let Some((window, queue)) = self.role.parts() else { return Ok(true) };

@@ -1,4 +1,4 @@
-//! A connection whose host has connected a queue, and has to prove who it is before all else.
+//! A connection whose host has connected a queue and must authenticate before anything else.
 
 use iolab_nvme_authentication::{ControllerExchange, ExchangeStage};
 use iolab_nvme_fabrics::FabricsCommand;
@@ -12,13 +12,13 @@ use super::role::{Role, refuse};
 use super::transfers::Gathered;
 use super::window::Source;
 
-/// The most bytes that a host may want of a message at once.
+/// The most bytes of a message that a host may request at once.
 const MOST_RECEIVED_BYTES: u32 = 64 << 10;
 
 /// An authentication on a queue.
 #[derive(Debug)]
 pub(super) struct AuthenticatingRole {
-    /// What the connection is when the host has proved who it is.
+    /// The role of the connection after the host has authenticated.
     pub(super) queue: Role,
     exchange: ControllerExchange,
 }
@@ -28,17 +28,17 @@ impl AuthenticatingRole {
         AuthenticatingRole { queue, exchange }
     }
 
-    /// Whether a command gives data.
+    /// Whether a command sends data.
     pub(super) fn gives_data(entry: &SubmissionEntry) -> bool {
         matches!(FabricsCommand::of(entry), Some(FabricsCommand::AuthenticationSend { .. }))
     }
 
-    /// Whether the host has proved who it is.
+    /// Whether the host has authenticated.
     pub(super) fn has_succeeded(&self) -> bool {
         self.exchange.stage() == ExchangeStage::Succeeded
     }
 
-    /// Executes a command whose data is where the window says.
+    /// Executes a command whose data the window describes.
     pub(super) fn execute(&mut self, entry: &SubmissionEntry) -> After {
         let outcome = self.step(entry);
         match outcome {
@@ -77,7 +77,7 @@ impl AuthenticatingRole {
                 let located = window.locate(entry, DataDirection::ToHost, bytes as usize);
                 located.map_err(|CommandError { status, .. }| status.code())?;
                 let mut message = self.exchange.give().map_err(|_| Status::COMMAND_SEQUENCE_ERROR)?;
-                // A host that has no room for it has lost it.
+                // If the host has too little room for a message, the rest is lost.
                 message.resize(bytes as usize, 0);
                 window.write(&message).map_err(|_| Status::DATA_TRANSFER_ERROR)
             }

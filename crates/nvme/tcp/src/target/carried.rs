@@ -1,4 +1,4 @@
-//! A connection whose bytes a ring carries: they are brought here, and taken away.
+//! A connection whose bytes are received and sent by a ring.
 
 use std::net::Shutdown;
 
@@ -8,7 +8,7 @@ use super::connection::{Connection, End};
 use super::role::Role;
 use crate::outbox::KEPT_BYTES;
 
-/// A host that sends more than is taken is not listened to above this.
+/// A host that sends more than is processed is not read from above this.
 const MOST_UNREAD_BYTES: usize = 64 << 10;
 
 impl Connection {
@@ -18,7 +18,7 @@ impl Connection {
         self.carried.as_ref().map_or(0, |carried| carried.on_the_way)
     }
 
-    /// Handles bytes that have come, and gives their buffer back.
+    /// Handles received bytes, and returns their buffer.
     #[inline]
     pub(super) fn feed(
         &mut self,
@@ -44,13 +44,13 @@ impl Connection {
         (if is_lent { inbox.reclaim() } else { buffer }, outcome)
     }
 
-    /// Whether more may come.
+    /// Whether more may be received.
     #[inline]
     pub(super) fn may_listen(&mut self) -> bool {
         self.role.window().inbox.unread().len() <= MOST_UNREAD_BYTES
     }
 
-    /// What is to be sent now, if nothing is on its way.
+    /// The parcel to send now, if none is being sent.
     #[inline]
     pub(super) fn take_parcel(&mut self) -> Option<Box<Parcel>> {
         let out = &mut self.role.window().out.parcel;
@@ -65,7 +65,7 @@ impl Connection {
         Some(parcel)
     }
 
-    /// A parcel has gone.
+    /// Handles that a parcel was sent.
     #[inline]
     pub(super) fn has_sent(&mut self, parcel: Option<Box<Parcel>>) {
         if let Some(carried) = &mut self.carried {
@@ -77,7 +77,7 @@ impl Connection {
         }
     }
 
-    /// Closes the way to the host, if everything that was to be said has gone.
+    /// Shuts down the sending direction, if everything was sent.
     #[inline]
     pub(super) fn end_if_sent(&mut self) -> Result<(), End> {
         let unsent = self.role.window().out.unsent();

@@ -16,7 +16,7 @@ use super::role::Role;
 use super::window::{Source, Window};
 
 impl Connection {
-    /// The command that makes a queue of the connection.
+    /// Executes the command that makes the connection a queue.
     pub(super) fn connect(&mut self, entry: &SubmissionEntry, range: DataRange, now_ns: u64) -> Result<After, End> {
         let Role::Unconnected(window) = &mut self.role else { return Ok(After::GoOn) };
         if FabricsCommand::of(entry) != Some(FabricsCommand::Connect) {
@@ -63,7 +63,7 @@ impl Connection {
         Ok(After::GoOn)
     }
 
-    /// A host that has proved who it is has its queue.
+    /// Activates the queue of a host that has authenticated.
     #[inline]
     pub(super) fn end_authentication(&mut self) {
         if let Role::Authenticating(role) = &mut self.role
@@ -73,7 +73,7 @@ impl Connection {
         }
     }
 
-    /// The role that a Connect asks for, and the identifier of its controller. Takes the window
+    /// The role that a Connect requests, and the identifier of its controller. Takes the window
     /// unless it refuses.
     fn make_role(&self, connect: &Connect, window: &mut Window) -> Result<(Role, u16), ConnectRefusal> {
         let take = |window: &mut Window| std::mem::replace(window, Window::new(0));

@@ -31,19 +31,19 @@ use crate::inbox::{Found, look};
 const ADMIN_CAPSULE_DATA: u32 = 8192;
 /// The inbox of a connection that has no I/O queue: a capsule fits.
 const SMALL_INBOX_BYTES: usize = 12 << 10;
-/// Bytes of data that a host may put into one PDU.
+/// Bytes of data that a host may send in one PDU.
 const MOST_DATA_PDU_BYTES: u32 = 128 << 10;
-/// A host that takes no answers is not listened to above this.
+/// A host that does not receive answers is not read from above this.
 const MOST_UNSENT_BYTES: usize = 512 << 10;
 /// How long a host may take to connect a queue.
 const HANDSHAKE_NS: u64 = 10_000_000_000;
-/// How long a host may take to close a connection that was ended.
+/// How long a host may take to close a connection after its end was announced.
 const FAREWELL_NS: u64 = 1_000_000_000;
-/// Data that goes past the inbox: so much is worth a call of its own.
+/// Data that bypasses the inbox: from this size on, a separate call pays.
 const DIRECT_BYTES: usize = 16 << 10;
 /// Commands of a connection that may wait for data at once: more than any queue has entries.
 const MOST_TRANSFERS: usize = 4096;
-/// Rounds of reading before other connections have their turn.
+/// Rounds of reading before other connections get their turn.
 const ROUNDS: usize = 4;
 
 /// Why a connection ends.
@@ -53,7 +53,7 @@ pub(super) enum End {
     Closed,
     /// The host broke the protocol.
     Broken(PduError),
-    /// It is over: what was answered is sent, and then nothing.
+    /// The connection is over: pending answers are sent, and nothing after them.
     Over,
 }
 
@@ -79,18 +79,18 @@ pub(super) struct Connection {
     pub(super) incoming: Option<Incoming>,
     /// When the present stage began.
     pub(super) since_ns: u64,
-    /// What a ring sends and receives for it; without, it does so itself.
+    /// What a ring sends and receives for the connection; `None` if the connection does it itself.
     pub(super) carried: Option<Carried>,
 }
 
-/// What a ring has of a connection.
+/// The part of a connection that a ring uses.
 #[derive(Debug, Default)]
 pub(super) struct Carried {
-    /// Bytes that are on their way.
+    /// Bytes that are being sent.
     pub(super) on_the_way: usize,
-    /// A parcel for the next time.
+    /// An empty parcel for the next send.
     pub(super) spare: Option<Box<Parcel>>,
-    /// Nothing is to be sent behind what waits.
+    /// Nothing may be sent after the pending bytes.
     pub(super) ends_when_sent: bool,
 }
 
@@ -105,13 +105,13 @@ impl Connection {
         socket.set_nodelay(true)?;
         rustix::net::sockopt::set_socket_keepalive(&socket, true)?;
         let at = socket.local_addr()?;
-        // A ring lends its buffers as bytes come.
+        // A ring lends its buffers as bytes arrive.
         let inbox_bytes = if carried.is_some() { 0 } else { SMALL_INBOX_BYTES };
         let role = Role::Fresh(Window::new(inbox_bytes));
         Ok(Connection { socket, target: Arc::clone(target), at, role, incoming: None, since_ns: now_ns, carried })
     }
 
-    /// Reads, executes and answers what there is. Returns whether there was anything.
+    /// Reads, executes and answers the available commands. Returns whether there were any.
     #[inline]
     pub(super) fn serve(&mut self, now_ns: u64) -> Result<bool, End> {
         let mut worked = false;
@@ -124,7 +124,7 @@ impl Connection {
                 return Err(End::Closed);
             }
             worked |= found != Found::Nothing;
-            // Commands may have been left before for lack of room.
+            // Commands may have been left over for lack of room.
             self.pump(now_ns)?;
             if !has_more {
                 break;
@@ -133,7 +133,7 @@ impl Connection {
         Ok(worked)
     }
 
-    /// Reads into the inbox, or much data of one PDU to where it belongs.
+    /// Reads into the inbox, or reads large data of one PDU directly to its destination.
     #[inline]
     fn read(&mut self) -> io::Result<(Found, bool)> {
         if let Some(incoming) = &mut self.incoming
@@ -153,28 +153,28 @@ impl Connection {
         self.role.window().inbox.fill(&self.socket)
     }
 
-    /// Whether there are answers that the socket did not take.
+    /// Whether there are answers that the socket did not accept.
     pub(super) fn wants_to_write(&mut self) -> bool {
         self.role.window().out.unsent() > 0
     }
 
-    /// When there is something to do without a word of the host.
+    /// When there is work that does not depend on the host.
     pub(super) fn next_event_ns(&mut self) -> Option<u64> {
         self.role.parts().and_then(|(_, queue)| queue.next_event_ns())
     }
 
-    /// What is due without a word of the host: answers, and commands that had to wait.
+    /// Does work that is due without the host: answers, and commands that had to wait.
     pub(super) fn serve_due(&mut self, now_ns: u64) -> Result<(), End> {
         if let Role::Io(role) = &mut self.role {
             role.retry(now_ns);
         }
         let Some((window, queue)) = self.role.parts() else { return Ok(()) };
         queue.release_due(window, now_ns);
-        // Commands may have been left for lack of room.
+        // Commands may have been left over for lack of room.
         self.pump(now_ns)
     }
 
-    /// Looks now and then whether it still has a reason to be.
+    /// Checks periodically whether the connection may continue.
     pub(super) fn tick(&mut self, now_ns: u64) -> Result<(), End> {
         let age_ns = now_ns.saturating_sub(self.since_ns);
         match &mut self.role {
@@ -205,7 +205,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Says why the connection ends. Returns whether anybody may still listen.
+    /// Sends the reason why the connection ends. Returns whether the host may still receive it.
     pub(super) fn say_end(&mut self, end: &End, now_ns: u64) -> bool {
         if matches!(end, End::Closed) || matches!(self.role, Role::Ended(_)) {
             return false;
@@ -221,13 +221,13 @@ impl Connection {
             (self.role, self.incoming, self.since_ns) = (Role::Ended(window), None, now_ns);
             return true;
         }
-        // The host may be gone already.
+        // The host may already be gone.
         let sent = window.out.send(&self.socket).is_ok() && self.socket.shutdown(Shutdown::Write).is_ok();
         (self.role, self.incoming, self.since_ns) = (Role::Ended(window), None, now_ns);
         sent
     }
 
-    /// Handles the PDUs in the inbox and sends the answers, as long as the host takes them.
+    /// Handles the PDUs in the inbox and sends the answers, as long as the host accepts them.
     #[inline]
     pub(super) fn pump(&mut self, now_ns: u64) -> Result<(), End> {
         if self.carried.is_some() {
@@ -237,15 +237,15 @@ impl Connection {
         loop {
             let is_full = self.process(now_ns)?;
             self.break_link()?;
-            // Nobody calls again for PDUs that were left only because of answers that have gone by
-            // now.
+            // Nothing else triggers the handling of PDUs that were left only because of answers
+            // that have been sent by now.
             if !self.role.window().out.send(&self.socket)? || !is_full {
                 return Ok(());
             }
         }
     }
 
-    /// Carries out what a fault has done to the link.
+    /// Applies a fault to the link.
     #[inline]
     fn break_link(&mut self) -> Result<(), End> {
         let window = self.role.window();
@@ -257,14 +257,16 @@ impl Connection {
                 Ok(())
             }
             Some(Breakage::Reset) => {
-                // Without it the connection ends in an orderly way, which is a fault as well.
+                // Without this option the connection ends in an orderly way, which is a fault as
+                // well.
                 let _ = rustix::net::sockopt::set_socket_linger(&self.socket, Some(Duration::ZERO));
                 Err(End::Closed)
             }
         }
     }
 
-    /// Handles the PDUs in the inbox. Returns whether it stopped because too much waits to be sent.
+    /// Handles the PDUs in the inbox. Returns whether it stopped because too many bytes wait to be
+    /// sent.
     #[inline]
     fn process(&mut self, now_ns: u64) -> Result<bool, End> {
         loop {
@@ -304,7 +306,7 @@ impl Connection {
         }
     }
 
-    /// Handles a PDU that is there whole.
+    /// Handles a complete PDU.
     #[inline]
     fn take(&mut self, pdu: Pdu, range: DataRange, now_ns: u64) -> Result<After, End> {
         match (pdu, &mut self.role) {
@@ -337,7 +339,7 @@ impl Connection {
         }
     }
 
-    /// A command of a connected queue.
+    /// Handles a command of a connected queue.
     #[inline]
     fn take_command(&mut self, entry: &SubmissionEntry, range: DataRange, now_ns: u64) -> Result<After, End> {
         let gives_data = match &self.role {

@@ -1,4 +1,5 @@
-//! What the connections of a target share: the drive, who may use it, and the controllers of hosts.
+//! State shared by the connections of a target: the drive, who may use it, and the controllers of
+//! hosts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -41,9 +42,9 @@ pub(super) struct HostController {
     pub(super) is_ready: AtomicBool,
     /// CSTS.CFS.
     pub(super) is_fatal: AtomicBool,
-    /// Its admin connection is gone.
+    /// Whether its admin connection is gone.
     has_ended: AtomicBool,
-    /// Changes when the controller is disabled: I/O queues of before are gone.
+    /// Changes when the controller is disabled: earlier I/O queues are gone.
     epoch: AtomicU32,
     queues: Mutex<BTreeSet<u16>>,
 }
@@ -53,7 +54,7 @@ impl HostController {
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The present epoch.
+    /// The current epoch.
     pub(super) fn epoch(&self) -> u32 {
         self.epoch.load(Ordering::Acquire)
     }
@@ -71,7 +72,7 @@ impl HostController {
         self.end_queues();
     }
 
-    /// Whether queues of this epoch still are.
+    /// Whether queues of this epoch still exist.
     pub(super) fn is_current(&self, epoch: u32) -> bool {
         self.epoch() == epoch && !self.has_ended.load(Ordering::Acquire)
     }
@@ -81,7 +82,7 @@ impl HostController {
         !self.queues().is_empty()
     }
 
-    /// Gives a queue of this epoch back.
+    /// Releases a queue of this epoch.
     pub(super) fn release_queue(&self, queue: u16, epoch: u32) {
         let mut queues = self.queues();
         if self.epoch() == epoch {
@@ -127,10 +128,9 @@ impl Target {
         self.options.hosts.is_empty() || self.options.hosts.contains(host)
     }
 
-    /// How a host that connects has to prove who it is; `None` if it has not to.
+    /// How a connecting host must authenticate; `None` if it need not.
     ///
-    /// # Errors
-    /// Nothing is known of the host, or there is no randomness.
+    /// # Errors The host is unknown, or no random numbers are available.
     pub(super) fn examine(&self, connect: &Connect) -> Result<Option<ControllerExchange>, ConnectRefusal> {
         let Some(known) = &self.options.authentication else { return Ok(None) };
         if Target::is_discovery(connect) || connect.subsystem != self.options.name {
@@ -148,7 +148,7 @@ impl Target {
         connect.subsystem.as_str() == DISCOVERY_NAME
     }
 
-    /// What hosts find at a local address.
+    /// The discovery records for hosts at a local address.
     pub(super) fn records(&self, host: &QualifiedName, at: SocketAddr) -> Vec<DiscoveryRecord> {
         let record = |kind, subsystem| DiscoveryRecord {
             transport: TransportType::TCP,
@@ -174,7 +174,7 @@ impl Target {
             return Err(ConnectRefusal::because(ConnectStatus::INVALID_HOST));
         }
         if connect.controller != RESERVED_CONTROLLER_ID {
-            // Controllers are dynamic: none exists before it is connected to.
+            // Controllers are dynamic: none exists before a host connects to it.
             return Err(ConnectRefusal::in_data(place::CONTROLLER));
         }
         let busy = ConnectRefusal { status: ConnectStatus::CONTROLLER_BUSY, result: 0 };
@@ -198,7 +198,7 @@ impl Target {
         Ok(controller)
     }
 
-    /// Forgets a controller whose admin connection is gone.
+    /// Removes a controller whose admin connection is gone.
     pub(super) fn detach(&self, controller: &HostController) {
         controller.end();
         self.controllers().remove(&controller.record.id());

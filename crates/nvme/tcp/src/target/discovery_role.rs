@@ -30,7 +30,7 @@ const MOST_EVENT_REQUESTS: u32 = 4;
 pub(super) struct DiscoveryRole {
     target: Arc<Target>,
     host: QualifiedName,
-    /// Where the host has connected to.
+    /// The address to which the host has connected.
     at: SocketAddr,
     pub(super) window: Window,
     pub(super) queue: Queue,
@@ -55,7 +55,7 @@ impl DiscoveryRole {
         }
     }
 
-    /// Whether the host has been silent for longer than it said it would be.
+    /// Whether the host has been silent for longer than its keep alive timeout.
     pub(super) fn has_expired(&self, now_ns: u64) -> bool {
         let limit_ns = u64::from(self.keep_alive_ms) * 1_000_000;
         limit_ns > 0 && now_ns.saturating_sub(self.heard_ns) > limit_ns
@@ -167,7 +167,7 @@ impl DiscoveryRole {
         let Some(page) = usize::try_from(offset).ok().and_then(|offset| page.get(offset..)) else {
             return Err(Status::INVALID_FIELD);
         };
-        // What lies behind the page is zeroes.
+        // Bytes beyond the page are zeroes.
         let mut data = page.to_vec();
         data.resize((dwords * 4).min(super::window::MOST_TRANSFER_BYTES as u64) as usize, 0);
         self.send(entry, &data)

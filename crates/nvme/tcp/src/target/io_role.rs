@@ -20,7 +20,7 @@ const INBOX_BYTES: usize = 256 << 10;
 /// What the connection does after a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum After {
-    /// It goes on.
+    /// It continues.
     GoOn,
     /// It ends when everything was sent.
     End,
@@ -69,18 +69,18 @@ impl IoRole {
         (&mut self.executor.data, &mut self.queue)
     }
 
-    /// Whether the queue is still one of its controller's.
+    /// Whether the queue still belongs to its controller.
     pub(super) fn is_current(&self) -> bool {
         self.controller.is_current(self.epoch)
     }
 
-    /// Whether the host gives data with a command.
+    /// Whether the host sends data with a command.
     #[inline]
     pub(super) fn gives_data(entry: &SubmissionEntry) -> bool {
         DataTransfer::of_opcode(entry.opc()) == DataTransfer::FromHost
     }
 
-    /// Executes a command whose data is where the window says.
+    /// Executes a command whose data the window describes.
     #[inline]
     pub(super) fn execute(&mut self, entry: &SubmissionEntry, now_ns: u64) -> After {
         if let Some(command) = FabricsCommand::of(entry) {
@@ -130,7 +130,7 @@ impl IoRole {
         self.execute(&gathered.entry, now_ns)
     }
 
-    /// Executes commands again that had to wait for the medium.
+    /// Retries commands that had to wait for the medium.
     pub(super) fn retry(&mut self, now_ns: u64) {
         for _ in 0..self.queue.stalled.len() {
             match self.queue.stalled.front() {
@@ -165,7 +165,7 @@ impl IoRole {
                 self.queue.answer(window, cid, answer, when);
                 self.queue.answer(window, cid, answer, when);
             }
-            // There is no phase here.
+            // Fabrics have no phase tag.
             _ => self.queue.answer(window, cid, answer, when),
         }
     }

@@ -1,4 +1,4 @@
-//! Faults of links, as data: what happens to answers on their way to a host.
+//! Faults of links, described as data: what happens to answers on their way to a host.
 //!
 //! ```text
 //! link-drop:after=1000,times=1                one answer never leaves
@@ -8,7 +8,7 @@
 //! link-reset:probability=0.001,seed=7         the connection is reset
 //! ```
 //!
-//! Guarantees: the same answers in the same order meet the same faults, chance included.
+//! Guarantees: the same answers in the same order get the same faults, random ones included.
 //! Deliberately not here: how a fault is carried out, and faults of devices (`iolab-virtual-ssd`).
 
 use std::str::FromStr;
@@ -19,44 +19,44 @@ use iolab_random::SplitMix64;
 /// What goes wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkFaultKind {
-    /// The answer never leaves.
+    /// The answer is never sent.
     Drop,
-    /// It leaves later by so many nanoseconds.
+    /// The answer is sent later by this many nanoseconds.
     Delay {
-        /// By how much.
+        /// The delay.
         extra_ns: u64,
     },
-    /// The digest at its end is wrong; nothing happens to answers that end without one.
+    /// The digest at its end is wrong; answers that end without a digest are not changed.
     Corrupt,
-    /// The connection stays open; nothing is sent any more, and what comes is thrown away.
+    /// The connection stays open; nothing more is sent, and received bytes are discarded.
     HalfOpen,
     /// The connection is reset.
     Reset,
 }
 
-/// A fault, and which answers meet it.
+/// A fault, and which answers it applies to.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LinkFault {
     /// What goes wrong.
     pub kind: LinkFaultKind,
-    /// Only answers of this queue; without it, of all I/O queues.
+    /// Only answers of this queue; if `None`, of all I/O queues.
     pub queue: Option<u16>,
     /// Answers that are spared first.
     pub after: u64,
-    /// How often it happens at most; 0 for always.
+    /// How often it happens at most; 0 for no limit.
     pub times: u64,
-    /// How likely an answer meets it, from 0 to 1.
+    /// The probability for each answer, from 0 to 1.
     pub probability: f64,
-    /// From what chance is made.
+    /// Seed of the random choice.
     pub seed: u64,
 }
 
-/// Begins of the names of all kinds.
+/// Prefix of the names of all kinds.
 const PREFIX: &str = "link-";
 /// The kinds, for messages.
 const KINDS: &str = "link-drop, link-delay, link-corrupt, link-half-open, link-reset";
 
-/// A text that is no fault of a link.
+/// Why a text does not describe a fault of a link.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LinkFaultError {
     /// No such kind.
@@ -72,7 +72,7 @@ pub enum LinkFaultError {
         name: String,
         /// Its value.
         value: String,
-        /// What it takes.
+        /// What the selector accepts.
         expected: &'static str,
     },
     /// A delay without a time, or a time without a delay.
@@ -81,7 +81,7 @@ pub enum LinkFaultError {
 }
 
 impl LinkFault {
-    /// Whether a text names a fault of links, rightly or wrongly, and not one of devices.
+    /// Whether a text names a fault of links, valid or not, rather than one of devices.
     pub fn is_meant(text: &str) -> bool {
         text.starts_with(PREFIX)
     }
@@ -133,7 +133,7 @@ impl LinkFault {
     }
 }
 
-/// What has become of a fault so far.
+/// The progress of a fault.
 #[derive(Debug)]
 struct Progress {
     seen: u64,
@@ -153,13 +153,13 @@ impl LinkFaults {
         LinkFaults { faults: faults.iter().map(|fault| (*fault, Mutex::new(start(fault)))).collect() }
     }
 
-    /// Whether there are none.
+    /// Whether there are no faults.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.faults.is_empty()
     }
 
-    /// What an answer of a queue meets: the first fault that applies.
+    /// The fault of an answer of a queue: the first one that applies.
     pub(super) fn strike(&self, queue: u16) -> Option<LinkFaultKind> {
         let mut met = None;
         for (fault, progress) in &self.faults {
@@ -169,7 +169,7 @@ impl LinkFaults {
             }
             let mut progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
             progress.seen += 1;
-            // Chance is asked for each answer, so that it does not depend on other faults.
+            // A random number is drawn for each answer, so that it does not depend on other faults.
             let is_chosen = fault.probability >= 1.0 || progress.chance.unit() <= fault.probability;
             let is_left = fault.times == 0 || progress.struck < fault.times;
             if progress.seen > fault.after && is_left && is_chosen && met.is_none() {

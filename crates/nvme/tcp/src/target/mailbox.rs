@@ -1,4 +1,4 @@
-//! How connections come from the thread that accepts them to those that serve them.
+//! Passes connections from the accepting thread to the threads that serve them.
 
 use std::io;
 use std::net::TcpStream;
@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use rustix::event::{EventfdFlags, eventfd};
 
-/// Where a poller gets its connections.
+/// The source of a poller's new connections.
 #[derive(Debug)]
 pub(super) struct Mailbox {
     sockets: Mutex<Vec<TcpStream>>,
@@ -23,11 +23,11 @@ impl Mailbox {
     }
 
     fn signal(&self) {
-        // It fails only where a signal is pending already.
+        // This fails only if a signal is already pending.
         let _ = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
     }
 
-    /// Hands a connection over.
+    /// Passes a connection to the poller.
     pub(super) fn send(&self, socket: TcpStream) {
         self.sockets.lock().unwrap_or_else(PoisonError::into_inner).push(socket);
         self.signal();
@@ -39,10 +39,10 @@ impl Mailbox {
         self.signal();
     }
 
-    /// The connections that were handed over since the last call.
+    /// The connections passed since the last call.
     pub(super) fn take(&self) -> Vec<TcpStream> {
         let mut count = [0; 8];
-        // Nothing to read is no failure: somebody else took the signal.
+        // Nothing to read is no failure: the signal was already taken.
         let _ = rustix::io::read(&self.wake, &mut count);
         std::mem::take(&mut *self.sockets.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -1,7 +1,7 @@
 //! A thread that serves some of the connections, where there is no io_uring.
 //!
-//! It looks for ready sockets by epoll. After work it looks again and again for a while before it
-//! sleeps, because a host that polls sends its next command at once.
+//! It finds ready sockets by epoll. After work it spins for a while before it sleeps, because a
+//! host that polls sends its next command at once.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -16,27 +16,27 @@ use super::mailbox::Mailbox;
 
 /// The token of the eventfd.
 const WAKE: u64 = u64::MAX;
-/// Time between two looks at all connections.
+/// Time between two checks of all connections.
 const TICK_NS: u64 = 50_000_000;
-/// Events that one look returns.
+/// Events that one call returns.
 const EVENTS: usize = 128;
 
 /// A connection, and whether epoll watches for room to write.
 struct Watched {
     connection: Connection,
     watches_writing: bool,
-    /// Whether it stands in the list of those with something due.
+    /// Whether it is in the list of connections with due work.
     is_waiting: bool,
 }
 
-/// The thread's work.
+/// The poller of a thread.
 pub(super) struct Poller {
     target: Arc<Target>,
     mailbox: Arc<Mailbox>,
     epoll: OwnedFd,
     connections: Vec<Option<Watched>>,
     free: Vec<usize>,
-    /// Connections with something due.
+    /// Connections with due work.
     waiting: Vec<usize>,
     next_tick_ns: u64,
     open: usize,
@@ -87,7 +87,7 @@ impl Poller {
         Ok(())
     }
 
-    /// A function of its own, so that its instructions can be counted.
+    /// A separate function, so that its instructions can be counted.
     #[inline(never)]
     fn serve_events(&mut self, events: &[epoll::Event], now_ns: u64) {
         for event in events {
@@ -119,7 +119,7 @@ impl Poller {
                 self.connections.push(None);
             }
             let Ok(connection) = Connection::new(socket, &self.target, None, now_ns) else {
-                // Its peer has gone meanwhile.
+                // Its peer is already gone.
                 self.free.push(index);
                 self.target.connections.fetch_sub(1, Ordering::AcqRel);
                 continue;
@@ -145,7 +145,7 @@ impl Poller {
         self.after(index, outcome, now_ns);
     }
 
-    /// What is to do after a connection was served.
+    /// Decides what to do after a connection was served.
     #[inline]
     fn after(&mut self, index: usize, outcome: Result<(), End>, now_ns: u64) {
         let Some(watched) = self.connections.get_mut(index).and_then(Option::as_mut) else { return };
@@ -192,7 +192,7 @@ impl Poller {
     #[cold]
     fn close(&mut self, index: usize) {
         if let Some(watched) = self.connections[index].take() {
-            // Closing it takes it out, too, unless somebody else has a copy.
+            // Closing the socket removes it too, unless a duplicate of the descriptor exists.
             let _ = epoll::delete(&self.epoll, watched.connection.socket.as_fd());
             self.free.push(index);
             self.open -= 1;

@@ -1,4 +1,4 @@
-//! A queue of commands behind a connection: its head, its answers, and those that are not due yet.
+//! A queue of commands behind a connection: its head, its answers, and delayed answers.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
@@ -16,7 +16,7 @@ use super::tally::Tally;
 use super::transfers::Transfers;
 use super::window::{Breakage, MOST_TRANSFER_BYTES, Source, Window};
 
-/// A command that the medium could not take yet.
+/// A command that the medium could not accept yet.
 #[derive(Debug)]
 pub(super) struct Stalled {
     pub(super) not_before_ns: u64,
@@ -24,11 +24,11 @@ pub(super) struct Stalled {
     pub(super) data: Vec<u8>,
 }
 
-/// PDUs that are sent at their time.
+/// PDUs that are sent at a given time.
 #[derive(Debug)]
 struct Held {
     at_ns: u64,
-    /// In which order they were made.
+    /// Their order of creation.
     number: u64,
     pdus: ParcelPart,
 }
@@ -59,12 +59,12 @@ impl Ord for Held {
     }
 }
 
-/// How the data of a command comes.
+/// How the data of a command arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Arrival {
-    /// It is there, or there is none.
+    /// It is complete, or there is none.
     Now,
-    /// So many bytes have to be asked for.
+    /// This many bytes have to be requested.
     Asked(usize),
 }
 
@@ -80,12 +80,12 @@ pub(super) struct Queue {
     held: BinaryHeap<Reverse<Held>>,
     held_bytes: usize,
     number: u64,
-    /// What goes wrong on the way, and what time it is; nothing in nearly all targets.
+    /// The link faults and the clock; `None` in nearly all targets.
     links: Option<(Arc<LinkFaults>, Clock)>,
     pub(super) tally: Option<Arc<Tally>>,
 }
 
-/// Bytes of answers that may wait for their time.
+/// Bytes of answers that may be delayed at once.
 const MOST_HELD_BYTES: usize = 32 << 20;
 
 impl Queue {
@@ -105,14 +105,14 @@ impl Queue {
         }
     }
 
-    /// Whether one more command may be taken. What there is in the way goes by itself, with time;
-    /// so commands that wait for data of the host do not count.
+    /// Whether one more command may be taken. Any obstacle disappears by itself with time, so
+    /// commands that wait for data of the host do not count.
     #[inline]
     pub(super) fn has_room(&self) -> bool {
         self.stalled.len() + self.held.len() < self.entries as usize && self.held_bytes < MOST_HELD_BYTES
     }
 
-    /// A command was taken from the queue.
+    /// Records that a command was taken from the queue.
     #[inline]
     pub(super) fn advance(&mut self) {
         self.head += 1;
@@ -121,8 +121,8 @@ impl Queue {
         }
     }
 
-    /// Finds where the data of a command is that the host gives, of which `in_capsule` bytes came
-    /// at `offset` of the inbox.
+    /// Finds the data that the host sends with a command. `in_capsule` bytes of it are at `offset`
+    /// of the inbox.
     #[inline]
     pub(super) fn find_data(
         window: &mut Window,
@@ -156,15 +156,15 @@ impl Queue {
         }
     }
 
-    /// The completion entry of a command, now.
+    /// The completion entry of a command, as of now.
     #[inline]
     fn completion(&self, cid: u16, answer: Answer) -> CompletionEntry {
         let head = if self.has_flow_control { self.head as u16 } else { 0xffff };
         CompletionEntry::new(self.id, cid, answer.status).with_result(answer.result).with_sqhd(head)
     }
 
-    /// Answers a command without data, or whose data is ready in the window; sends it not before
-    /// `at_ns`.
+    /// Answers a command without data, or whose data is ready in the window. The answer is not sent
+    /// before `at_ns`.
     #[inline]
     pub(super) fn answer(&mut self, window: &mut Window, cid: u16, answer: Answer, mut when: When) {
         let start = window.answer_start();
@@ -193,7 +193,7 @@ impl Queue {
         }
     }
 
-    /// Does to an answer what is planned for it. Returns when it is sent.
+    /// Applies the planned faults to an answer. Returns when it is sent.
     #[cold]
     fn meet_link_fault(
         &mut self,
@@ -220,7 +220,7 @@ impl Queue {
         when
     }
 
-    /// Puts what is due into the outbox. Returns whether anything was.
+    /// Puts due answers into the outbox. Returns whether there were any.
     #[inline]
     pub(super) fn release_due(&mut self, window: &mut Window, now_ns: u64) -> bool {
         let mut any = false;
@@ -234,7 +234,7 @@ impl Queue {
         any
     }
 
-    /// When there is something to do without a word of the host.
+    /// When there is work that does not depend on the host.
     #[inline]
     pub(super) fn next_event_ns(&self) -> Option<u64> {
         let held = self.held.peek().map(|Reverse(first)| first.at_ns);
@@ -246,7 +246,7 @@ impl Queue {
     }
 }
 
-/// When an answer is due, and what time it is.
+/// When an answer is due, and the current time.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct When {
     pub(super) at_ns: u64,

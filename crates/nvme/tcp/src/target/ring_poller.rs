@@ -1,7 +1,8 @@
 //! A thread that serves some of the connections by an io_uring.
 //!
-//! One call sends the answers of all connections and takes what has come for all of them. Between
-//! two calls the thread looks at memory only; after work it looks for a while before it sleeps.
+//! One call sends the answers of all connections and collects the received bytes of all of them.
+//! Between two calls the thread only reads memory. After work it spins for a while before it
+//! sleeps.
 
 use std::io;
 use std::net::Shutdown;
@@ -15,38 +16,38 @@ use super::connection::{Carried, Connection, End};
 use super::controllers::Target;
 use super::mailbox::Mailbox;
 
-/// Time between two looks at all connections.
+/// Time between two checks of all connections.
 const TICK_NS: u64 = 50_000_000;
-/// Looks at memory between two readings of the clock.
+/// Reads of memory between two readings of the clock.
 const LOOKS: usize = 32;
-/// Buffers for what is received, of all connections of a thread.
+/// Receive buffers for all connections of a thread.
 const BUFFERS: u16 = 128;
 const BUFFER_BYTES: usize = 32 << 10;
 const ENTRIES: u32 = 256;
-/// Bits of a token that say where its connection is; those above say which one of many there.
+/// Bits of a token with the connection's place; the upper bits count the connections in that place.
 const PLACE_BITS: u32 = 24;
 const MOST_TURNS: u64 = 1 << (56 - PLACE_BITS);
 
-/// A connection, and what the ring does for it.
+/// A connection, and the state of its operations in the ring.
 struct Member {
     connection: Connection,
     token: u64,
     is_receiving: bool,
     is_stopping: bool,
-    /// Whether it stands in the list of those with something due.
+    /// Whether it is in the list of connections with due work.
     is_waiting: bool,
-    /// Whether the kernel may read the memory of the medium by itself.
+    /// Whether the kernel may read the medium's memory directly.
     may_share: bool,
 }
 
-/// The thread's work.
+/// The poller of a thread.
 pub(super) struct RingPoller {
     target: Arc<Target>,
     mailbox: Arc<Mailbox>,
     ring: SocketRing,
     members: Vec<Option<Member>>,
     free: Vec<usize>,
-    /// How often a place was given to a connection.
+    /// How many times a place was assigned to a connection.
     turn: u64,
     waiting: Vec<usize>,
     next_tick_ns: u64,
@@ -54,10 +55,9 @@ pub(super) struct RingPoller {
 }
 
 impl RingPoller {
-    /// A poller of the calling thread.
+    /// A poller for the calling thread.
     ///
-    /// # Errors
-    /// The kernel has no io_uring for this process, or an old one.
+    /// # Errors The kernel provides no io_uring for this process, or an old version.
     pub(super) fn new(target: &Arc<Target>, mailbox: &Arc<Mailbox>) -> io::Result<RingPoller> {
         let options = RingOptions {
             entries: ENTRIES,
@@ -101,7 +101,7 @@ impl RingPoller {
         Ok(())
     }
 
-    /// Handles what has happened. Returns whether anything has.
+    /// Handles the events. Returns whether there were any.
     #[inline]
     fn work(&mut self, now_ns: u64) -> io::Result<bool> {
         let mut has_worked = false;
@@ -112,7 +112,7 @@ impl RingPoller {
         Ok(has_worked)
     }
 
-    /// Submits, and looks for events, for as long as it may.
+    /// Submits operations, and polls for events as long as it may.
     #[inline]
     fn look(&mut self, now_ns: u64, may_spin: bool) -> io::Result<()> {
         if self.ring.has_work() {
@@ -156,7 +156,7 @@ impl RingPoller {
             SocketEvent::Sent { token, outcome, parcel } => {
                 let Some((index, member)) = find(&mut self.members, token) else { return Ok(()) };
                 member.connection.has_sent(parcel);
-                // Commands may have been left because too much waited to be sent.
+                // Commands may have been left over because too many bytes waited to be sent.
                 let outcome = outcome.map_err(End::from).and_then(|()| member.connection.pump(now_ns));
                 self.after(index, outcome, now_ns)
             }
@@ -192,7 +192,7 @@ impl RingPoller {
         for socket in self.mailbox.take() {
             let may_share = socket.peer_addr().is_ok_and(|peer| !peer.ip().is_loopback());
             let Ok(connection) = Connection::new(socket, &self.target, Some(Carried::default()), now_ns) else {
-                // Its peer has gone meanwhile.
+                // Its peer is already gone.
                 self.target.connections.fetch_sub(1, Ordering::AcqRel);
                 continue;
             };
@@ -210,7 +210,7 @@ impl RingPoller {
         Ok(())
     }
 
-    /// What is to do after a connection was served: answers to send, more to receive, its end.
+    /// Decides what to do after a connection was served: send answers, receive more, or end it.
     #[inline]
     fn after(&mut self, index: usize, outcome: Result<(), End>, now_ns: u64) -> io::Result<()> {
         let Some(member) = self.members.get_mut(index).and_then(Option::as_mut) else { return Ok(()) };
@@ -268,7 +268,7 @@ impl RingPoller {
     #[cold]
     fn close(&mut self, index: usize) {
         if let Some(member) = self.members[index].take() {
-            // The ring holds the socket, too: this ends what it does with it.
+            // The ring holds the socket too: this ends its operations on it.
             let _ = member.connection.socket.shutdown(Shutdown::Both);
             self.free.push(index);
             self.open -= 1;

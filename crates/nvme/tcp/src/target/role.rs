@@ -1,4 +1,4 @@
-//! What a connection is: nothing yet, or one of the queues.
+//! The role of a connection: none yet, or one of the queues.
 
 use iolab_nvme_spec::{Status, SubmissionEntry};
 use iolab_virtual_ssd::CommandError;
@@ -10,19 +10,19 @@ use super::io_role::IoRole;
 use super::queue::Queue;
 use super::window::Window;
 
-/// The part that a connection plays.
+/// The role of a connection.
 #[derive(Debug)]
 pub(super) enum Role {
-    /// Nothing was agreed on.
+    /// Nothing was negotiated.
     Fresh(Window),
     /// Connect is awaited.
     Unconnected(Window),
     Admin(Box<AdminRole>),
     Io(Box<IoRole>),
     Discovery(Box<DiscoveryRole>),
-    /// A queue whose host has not proved yet who it is.
+    /// A queue whose host has not authenticated yet.
     Authenticating(Box<AuthenticatingRole>),
-    /// Its end was said; what comes is not looked at.
+    /// Its end was announced; received bytes are ignored.
     Ended(Window),
 }
 

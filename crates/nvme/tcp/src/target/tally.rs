@@ -1,4 +1,4 @@
-//! What hosts have done, by host and connection.
+//! Statistics of hosts, by host and connection.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -7,19 +7,19 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use iolab_nvme_fabrics::QualifiedName;
 
-/// Hosts that are remembered when their connections are gone; further ones are counted together.
+/// Hosts that are remembered after their connections are gone; further ones are counted together.
 const MOST_HOSTS: usize = 1024;
 
-/// What was counted.
+/// Counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counted {
     /// Commands that were answered.
     pub commands: u64,
     /// Those that were answered with an error.
     pub failed: u64,
-    /// Bytes of data that the host got.
+    /// Bytes of data sent to the host.
     pub read_bytes: u64,
-    /// Bytes of data that it gave.
+    /// Bytes of data received from the host.
     pub written_bytes: u64,
 }
 
@@ -32,7 +32,7 @@ impl Counted {
     }
 }
 
-/// A connection that is open.
+/// An open connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConnectionStatistics {
     /// The host's address, unless it is gone.
@@ -41,22 +41,22 @@ pub struct ConnectionStatistics {
     pub controller: u16,
     /// Its queue; 0 is the admin queue.
     pub queue: u16,
-    /// What was counted.
+    /// The counters.
     pub counted: Counted,
 }
 
 /// A host, with its open connections.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostStatistics {
-    /// Its name; `None` for those that were too many to be told apart.
+    /// Its name; `None` for the hosts that are counted together.
     pub host: Option<QualifiedName>,
-    /// Of all its connections, also those that have ended.
+    /// Of all its connections, including closed ones.
     pub counted: Counted,
-    /// Those that are open.
+    /// The open connections.
     pub connections: Vec<ConnectionStatistics>,
 }
 
-/// The counters of one connection. One thread counts, others look.
+/// The counters of one connection. One thread writes them, others read them.
 #[derive(Debug)]
 pub(super) struct Tally {
     host: QualifiedName,
@@ -71,10 +71,10 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// A command was answered.
+    /// Counts an answered command.
     #[inline]
     pub(super) fn count(&self, is_success: bool, read_bytes: usize, written_bytes: usize) {
-        // One thread writes: loading and storing are enough.
+        // There is only one writer, so a load and a store are enough.
         let add = |to: &AtomicU64, more: u64| to.store(to.load(Ordering::Relaxed) + more, Ordering::Relaxed);
         add(&self.commands, 1);
         if !is_success {
@@ -107,14 +107,14 @@ impl Drop for Tally {
     }
 }
 
-/// What connections have done that have ended.
+/// Counters of connections that have ended.
 #[derive(Debug, Default)]
 struct Past {
     hosts: BTreeMap<QualifiedName, Counted>,
     others: Counted,
 }
 
-/// All of a target.
+/// All counters of a target.
 #[derive(Debug, Default)]
 pub(super) struct Tallies {
     open: Mutex<Vec<Weak<Tally>>>,
@@ -122,7 +122,7 @@ pub(super) struct Tallies {
 }
 
 impl Tallies {
-    /// A connection has become a queue of a controller.
+    /// Starts counting for a connection that has become a queue of a controller.
     pub(super) fn begin(
         &self,
         host: &QualifiedName,
@@ -146,9 +146,9 @@ impl Tallies {
         tally
     }
 
-    /// What was counted so far, by the names of hosts.
+    /// The counters so far, by the names of hosts.
     pub(super) fn statistics(&self) -> Vec<HostStatistics> {
-        // Kept until the end: dropping the last handle locks what is past.
+        // Kept until the end: dropping the last handle locks the counters of ended connections.
         let open: Vec<Arc<Tally>> =
             self.open.lock().unwrap_or_else(PoisonError::into_inner).iter().filter_map(Weak::upgrade).collect();
         let mut hosts: BTreeMap<QualifiedName, HostStatistics> = BTreeMap::new();

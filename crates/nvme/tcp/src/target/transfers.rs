@@ -1,7 +1,7 @@
-//! Data that hosts are asked for by R2T: which commands wait for it, and how much has come.
+//! Data requested from hosts by R2T: which commands wait for it, and how much has arrived.
 //!
-//! A command has one request at a time, for all of its data. What all connections of a target
-//! gather at once is limited; a command beyond the limit waits for its request.
+//! A command has one request at a time, for all its data. A limit bounds the data that all
+//! connections of a target gather at once; a command beyond the limit waits for its request.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ impl Budget {
     }
 }
 
-/// A command that data is gathered for.
+/// A command whose data is being gathered.
 #[derive(Debug)]
 struct Transfer {
     entry: SubmissionEntry,
@@ -37,7 +37,7 @@ struct Transfer {
     is_damaged: bool,
 }
 
-/// A command whose data has come.
+/// A command whose data has arrived.
 #[derive(Debug)]
 pub(super) struct Gathered {
     pub(super) entry: SubmissionEntry,
@@ -46,16 +46,16 @@ pub(super) struct Gathered {
     pub(super) is_damaged: bool,
 }
 
-/// A data PDU that is coming in.
+/// A data PDU that is being received.
 #[derive(Debug)]
 pub(super) struct Incoming {
     tag: usize,
-    /// Bytes of data that are still to come.
+    /// Bytes of data still to be received.
     pub(super) left: usize,
     digest: Option<RunningDigest>,
 }
 
-/// What a connection gathers.
+/// The data that a connection gathers.
 #[derive(Debug)]
 pub(super) struct Transfers {
     budget: Budget,
@@ -84,12 +84,12 @@ impl Transfers {
         !self.waiting.is_empty()
     }
 
-    /// Takes a command that wants to send `bytes`.
+    /// Adds a command whose host will send `bytes`.
     pub(super) fn add(&mut self, entry: SubmissionEntry, bytes: usize) {
         self.waiting.push_back((entry, bytes));
     }
 
-    /// Asks for the data of as many commands as the budget allows.
+    /// Requests the data of as many commands as the budget allows.
     pub(super) fn ask(&mut self, framing: &Framing, out: &mut Vec<u8>) {
         while let Some((entry, bytes)) = self.waiting.front().copied() {
             if !self.budget.take(bytes) {
@@ -117,7 +117,7 @@ impl Transfers {
         }
     }
 
-    /// A data PDU begins.
+    /// Begins a data PDU.
     pub(super) fn begin(&self, part: &DataPart, has_digest: bool) -> Result<Incoming, PduError> {
         let tag = usize::from(part.tag);
         let Some(transfer) = self.slots.get(tag).and_then(Option::as_ref) else {
@@ -145,7 +145,7 @@ impl Transfers {
         }
     }
 
-    /// So many bytes were put there.
+    /// Records that this many bytes were received.
     pub(super) fn received(&mut self, incoming: &mut Incoming, bytes: usize) {
         if let Some(transfer) = self.slots.get_mut(incoming.tag).and_then(Option::as_mut) {
             if let Some(digest) = &mut incoming.digest {
@@ -156,7 +156,7 @@ impl Transfers {
         }
     }
 
-    /// A PDU has come whole, with this digest. Returns its command if its data is complete.
+    /// Ends a PDU, which has this digest. Returns its command if the command's data is complete.
     pub(super) fn end(&mut self, incoming: Incoming, digest: Option<u32>) -> Option<Gathered> {
         let slot = self.slots.get_mut(incoming.tag)?;
         let transfer = slot.as_mut()?;

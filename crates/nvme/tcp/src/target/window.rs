@@ -1,8 +1,8 @@
-//! The data of a command that came over TCP, where the device reads and writes it.
+//! The data of a command received over TCP, as the device reads and writes it.
 //!
-//! What a host writes lies in the inbox, behind its command, or was gathered by R2T. What it reads
-//! is sent from where the medium keeps it, behind the header of a C2HData PDU. It is copied into
-//! the outbox where it has a digest, or could go away with its file.
+//! Data that a host writes lies in the inbox, behind its command, or was gathered by R2T. Data that
+//! it reads is sent from the medium's memory, behind the header of a C2HData PDU. It is copied into
+//! the outbox if it has a digest, or if its file could be truncated.
 
 use iolab_memory::SharedBytes;
 use iolab_nvme_fabrics::{DataPart, Framing, Sender};
@@ -14,7 +14,7 @@ use iolab_virtual_ssd::{CommandError, DataDirection, DataWindow, Unreachable};
 use crate::inbox::Inbox;
 use crate::outbox::{LEAST_INSERT, Outbox, zeroes};
 
-/// The most bytes that one command moves, whatever the drive allows: what bounds the memory that a
+/// The most bytes that one command moves, whatever the drive allows. This bounds the memory that a
 /// host can make a target use.
 pub(super) const MOST_TRANSFER_BYTES: usize = 1 << 20;
 
@@ -24,16 +24,16 @@ pub(super) enum Source {
     /// It brought none.
     #[default]
     Nowhere,
-    /// In its capsule, at this place of what was not read.
+    /// In its capsule, at this offset of the unread bytes.
     Capsule { offset: usize, bytes: usize },
     /// Gathered.
     Gathered(Vec<u8>),
 }
 
-/// What the data for the host is.
+/// The contents of the data for the host.
 #[derive(Debug)]
 enum Content {
-    /// Zeroes, unless something else is said.
+    /// Zeroes, unless something else is set.
     Zeroes,
     /// In the outbox.
     Own,
@@ -44,19 +44,19 @@ enum Content {
 /// A PDU with data for the host, in the outbox.
 #[derive(Debug)]
 struct Answer {
-    /// The end of what is before it.
+    /// The end of the PDUs before it.
     before: ParcelEnd,
     /// Where its data is in the outbox, or would be.
     data: usize,
     content: Content,
 }
 
-/// What a fault has done to a link.
+/// The effect of a fault on a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Breakage {
-    /// Nothing is sent or looked at any more.
+    /// Nothing more is sent or processed.
     HalfOpen,
-    /// It is to be reset.
+    /// The link must be reset.
     Reset,
 }
 
@@ -66,7 +66,7 @@ pub(super) struct Window {
     pub(super) inbox: Inbox,
     pub(super) out: Outbox,
     pub(super) framing: Framing,
-    /// Whether C2HData may stand for the completion, too.
+    /// Whether C2HData may stand for the completion too.
     pub(super) marks_success: bool,
     pub(super) source: Source,
     pub(super) breakage: Option<Breakage>,
@@ -97,7 +97,7 @@ impl Window {
         }
     }
 
-    /// Takes what the command brought out of the window.
+    /// Removes the data that the command brought from the window.
     pub(super) fn take_brought(&mut self) -> Vec<u8> {
         match std::mem::take(&mut self.source) {
             Source::Gathered(bytes) => bytes,
@@ -110,7 +110,7 @@ impl Window {
         }
     }
 
-    /// The data for the host, if the command has any, in the outbox.
+    /// The data for the host in the outbox, if the command has any.
     pub(super) fn answer_mut(&mut self) -> Option<&mut [u8]> {
         let Answer { data, content, .. } = self.answer.as_mut()?;
         let out = self.out.bytes();
@@ -125,7 +125,7 @@ impl Window {
         Some(&mut out[*data..])
     }
 
-    /// Takes back the data for the host: the command failed, or is executed again.
+    /// Discards the data for the host: the command failed, or is executed again.
     pub(super) fn drop_answer(&mut self) {
         if let Some(answer) = self.answer.take() {
             drop(self.out.parcel.split_off(answer.before));
@@ -138,7 +138,7 @@ impl Window {
         if self.answer.is_some() { self.bytes } else { 0 }
     }
 
-    /// Ends the PDU with the data for the host. Returns whether it stands for the completion, too.
+    /// Ends the PDU with the data for the host. Returns whether it stands for the completion too.
     #[inline]
     pub(super) fn finish_answer(&mut self) -> bool {
         let Some(answer) = &self.answer else { return false };
@@ -157,7 +157,7 @@ impl Window {
         self.marks_success
     }
 
-    /// The end of what is in the outbox before the PDUs of the current command.
+    /// The end of the outbox before the PDUs of the current command.
     #[inline]
     pub(super) fn answer_start(&self) -> ParcelEnd {
         self.answer.as_ref().map_or_else(|| self.out.parcel.end(), |answer| answer.before)
@@ -174,7 +174,7 @@ impl Window {
     }
 }
 
-/// A description of data that does not fit the command.
+/// Rejects a description of data that does not fit the command.
 #[cold]
 fn invalid(status: Status) -> CommandError {
     CommandError::permanent(status)
@@ -239,7 +239,7 @@ impl DataWindow for Window {
 
     fn copy_from(&mut self, from: &SharedBytes, offset: usize) -> Result<(), Unreachable> {
         let bytes = self.bytes;
-        // Data with a digest must not change any more, and a file can be cut off.
+        // Data with a digest must not change any more, and a file can be truncated.
         let stays = bytes >= LEAST_INSERT && !self.framing.digests.data && !from.is_watched();
         if stays
             && let Some(answer) = &mut self.answer

@@ -1,4 +1,4 @@
-//! Who proves what to whom before a queue is used.
+//! What each side must prove before a queue is used.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -26,7 +26,7 @@ fn secrets(host: u8, controller: Option<u8>) -> HostSecrets {
     HostSecrets { host: secret(host), controller: controller.map(secret) }
 }
 
-/// The secrets of `host`, and of nobody else.
+/// A target that has the secrets of `host` and of no other host.
 fn of_host(secrets: HostSecrets, group: DhGroup) -> TargetAuthentication {
     let preferences = Preferences { groups: vec![group], ..Preferences::default() };
     TargetAuthentication { of_hosts: BTreeMap::from([(name("host"), secrets)]), of_others: None, preferences }
@@ -81,14 +81,14 @@ fn whoever_cannot_prove_who_it_is_is_refused_with_the_reason() {
     assert!(said.contains("it wants authentication (DH-HMAC-CHAP): add dhchap_secret=FILE"), "{said}");
     let said = refusal(host(&target, Some(secrets(7, None))));
     assert!(said.contains("the controller refuses the authentication: the secret does not match"), "{said}");
-    // A host of which the target has no secret.
+    // A host for which the target has no secret.
     let mut stranger = host(&target, Some(secrets(1, None)));
     stranger.host = name("stranger");
     let said = refusal(stranger);
     assert!(said.contains("does not admit host"), "{said}");
     // The same host with the right one.
     assert_eq!(Rig::new(host(&target, Some(secrets(1, None)))).write(0, 1), CommandOutcome::Done);
-    // What a target has is no secret.
+    // Discovery needs no authentication.
     assert_eq!(discover(host(&target, None), &Clock::monotonic(), Tcp::connect).unwrap().len(), 1);
 }
 
@@ -101,11 +101,11 @@ fn a_target_that_cannot_prove_who_it_is_is_not_used() {
     let target = serving(of_host(secrets(1, None), DhGroup::Null), SocketLoop::Auto);
     let said = refusal(host(&target, Some(known.clone())));
     assert!(said.contains("the controller refuses the authentication"), "{said}");
-    // A target that asks for nothing, and so proves nothing.
+    // A target that requires no authentication, and therefore proves nothing.
     let target = serve(&drive("size=1M"), options());
     let said = refusal(host(&target, Some(known)));
     assert!(said.contains("it refuses authentication (DH-HMAC-CHAP): Invalid Command Opcode"), "{said}");
-    // A secret of the host alone is used where it is asked for.
+    // A secret of the host alone is used where it is required.
     assert_eq!(Rig::new(host(&target, Some(secrets(1, None)))).write(0, 1), CommandOutcome::Done);
 }
 
@@ -184,12 +184,12 @@ fn nothing_but_authentication_is_executed_before_its_end() {
         let required = ConnectStatus::AUTHENTICATION_REQUIRED;
         assert_eq!(bare.ask(&property_get(Register::CAP, true, 1), &[]), required);
         assert_eq!(bare.ask(&SubmissionEntry::new(0x06, 1), &[]), required);
-        // Nothing is owed, the data is not there, and another protocol.
+        // No message is due, the data is missing, and another protocol.
         assert_eq!(bare.ask(&authentication_receive(64, 1), &[]), Status::COMMAND_SEQUENCE_ERROR);
         assert_eq!(bare.ask(&authentication_send(72, 1), &[]), Status::SGL_OFFSET_INVALID);
         let other = authentication_send(8, 1).with_cdw(10, 0);
         assert_eq!(bare.ask(&other, &[0; 8]), Status::INVALID_FIELD);
-        // Nonsense is taken, and answered with a failure; then the connection ends.
+        // An invalid message is accepted and answered with a failure; then the connection ends.
         assert_eq!(bare.ask(&authentication_send(8, 1), &[0xff; 8]), Status::SUCCESS);
         let mut bytes = Vec::new();
         bare.framing.command(&mut bytes, &authentication_receive(64, 1).words);

@@ -1,4 +1,4 @@
-//! Links that are cut, targets that end, and peers that send nonsense.
+//! Broken links, targets that end, and peers that send invalid data.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -11,11 +11,11 @@ use iolab_nvme_tcp::TcpTarget;
 
 use crate::rig::{Rig, SECOND, address, connect, drive, options, serve, serve_at};
 
-/// Hands bytes on between a host and a target, until it is told to spoil or to cut.
+/// Forwards bytes between a host and a target, until it has to corrupt or to cut the stream.
 struct Relay {
     at: SocketAddr,
     sockets: Arc<Mutex<Vec<TcpStream>>>,
-    /// The next so many bytes on, one bit of what the target sends is changed.
+    /// One bit is changed in the next bytes from the target.
     spoil: Arc<AtomicBool>,
     spoilt: Arc<AtomicUsize>,
 }
@@ -155,7 +155,7 @@ fn a_bit_that_changes_on_the_way_is_found_by_digests() {
     assert_eq!(rig.read(0, 16), (CommandOutcome::Done, data[..65536].to_vec()));
 }
 
-/// What hostile peers send first.
+/// The first bytes of hostile peers.
 fn nonsense(seed: u64) -> Vec<u8> {
     let mut state = seed;
     let mut next = || {
@@ -163,7 +163,7 @@ fn nonsense(seed: u64) -> Vec<u8> {
         (state >> 33) as u8
     };
     let mut bytes: Vec<u8> = (0..next() as usize * 4 + 8).map(|_| next()).collect();
-    // Half of them begin as a PDU does, some with lengths of 4 GiB.
+    // Half of them begin like a PDU, some with lengths of 4 GiB.
     if seed.is_multiple_of(2) {
         bytes[0] = next() % 10;
         bytes[2] = [128, 128, 24, 24, 72, 24, 24, 24, 24, 24][usize::from(bytes[0])];
@@ -186,7 +186,7 @@ fn hostile_hosts_are_sent_away_and_others_go_on() {
         if seed % 4 > 1 {
             socket.write_all(&ic_req).unwrap();
         }
-        // The target may have ended it already.
+        // The target may already have closed the connection.
         let _ = socket.write_all(&nonsense(seed));
         let _ = socket.shutdown(Shutdown::Write);
         let mut answer = Vec::new();
@@ -268,11 +268,11 @@ fn a_host_that_is_silent_for_too_long_loses_its_controller() {
     let mut near = address(target.address(), Digests::default());
     near.keep_alive_ms = 600;
     let mut rig = Rig::new(near);
-    // The driver's own Keep Alive commands hold it.
+    // The driver's own Keep Alive commands keep the connection alive.
     std::thread::sleep(std::time::Duration::from_millis(1500));
     assert_eq!(rig.write(0, 1), CommandOutcome::Done);
     assert_eq!(rig.controller.resets(), 0, "{:?}", rig.controller.recoveries());
-    // A host that connects and then says nothing is ended.
+    // The target disconnects a host that connects and then stays silent.
     let mut silent = Vec::new();
     let digests = Digests::default();
     let mut framing = iolab_nvme_fabrics::Framing::before_connection();

@@ -1,5 +1,5 @@
-//! Peers that mean harm: a few of them here, and in numbers by `ci/suites/nvme_tcp_faults`, which
-//! sets `IOLAB_MANY_PEERS` and runs these tests one after the other.
+//! Hostile peers: a few by default. `ci/suites/nvme_tcp_faults` sets `IOLAB_MANY_PEERS` for many,
+//! and runs these tests one after the other.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -14,7 +14,7 @@ use iolab_random::SplitMix64;
 
 use crate::rig::{Rig, SECOND, address, connect, drive, name, options, serve};
 
-/// How many, and whether memory can be judged: nobody else uses any.
+/// The number of peers, and whether memory can be checked: only if no other test uses any.
 fn scale(few: usize, many: usize) -> (usize, bool) {
     let is_suite = std::env::var_os("IOLAB_MANY_PEERS").is_some();
     (if is_suite { many } else { few }, is_suite)
@@ -41,7 +41,7 @@ fn thousands_of_connections_cost_little_and_disturb_nobody() {
         let mut open = Vec::new();
         for number in 0..connections {
             let mut socket = TcpStream::connect(target.address()).unwrap();
-            // A third says nothing, a third begins and stops, a third promises 4 GiB.
+            // A third sends nothing, a third begins and stops, a third announces 4 GiB.
             match number % 3 {
                 0 => {}
                 1 => socket.write_all(&ic_req[..100]).unwrap(),
@@ -71,7 +71,7 @@ fn thousands_of_connections_cost_little_and_disturb_nobody() {
     }
 }
 
-/// One place of `bytes` is changed.
+/// Changes one byte of `bytes`.
 fn spoil(bytes: &mut [u8], random: &mut SplitMix64) {
     let place = random.below(bytes.len() as u64) as usize;
     match random.below(4) {
@@ -82,8 +82,7 @@ fn spoil(bytes: &mut [u8], random: &mut SplitMix64) {
     }
 }
 
-/// A connected I/O host that has sent what is right so far: the handshake, and Connect to the admin
-/// queue.
+/// The valid first bytes of an I/O host: the handshake, and Connect to the admin queue.
 pub(crate) fn opening(digests: Digests) -> Vec<u8> {
     let mut bytes = Vec::new();
     Framing::ic_req(&mut bytes, digests);
@@ -106,7 +105,7 @@ pub(crate) fn opening(digests: Digests) -> Vec<u8> {
     bytes
 }
 
-/// PDUs of a host that are right by themselves: commands, and data that nobody asked for.
+/// PDUs of a host that are individually valid: commands, and data that was not requested.
 fn host_pdus(framing: &Framing, random: &mut SplitMix64) -> Vec<u8> {
     let mut bytes = Vec::new();
     for _ in 0..1 + random.below(6) {
@@ -148,7 +147,7 @@ fn hosts_that_send_almost_the_right_thing_are_survived() {
             }
             let mut socket = TcpStream::connect(target.address()).unwrap();
             socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-            // The target may have ended it in the middle.
+            // The target may have closed the connection in between.
             let _ = socket.write_all(&bytes);
             let _ = socket.shutdown(Shutdown::Write);
             let mut answer = Vec::new();
@@ -167,7 +166,7 @@ fn hosts_that_send_almost_the_right_thing_are_survived() {
     }
 }
 
-/// A target that answers the handshake, Connect and properties as one should, and then sends other
+/// A target that answers the handshake, Connect and properties correctly, and then sends other
 /// things.
 fn enemy(listener: &TcpListener, seed: u64) {
     let mut random = SplitMix64::new(seed);
@@ -197,7 +196,7 @@ fn enemy(listener: &TcpListener, seed: u64) {
                 framing.ready_to_transfer(&mut answer, &part);
             }
             _ => {
-                // RDY, controller 1, or something that means both.
+                // The result 1 means RDY as well as controller 1.
                 let entry = CompletionEntry::new(0, cid, Status::SUCCESS).with_result(1);
                 framing.response(&mut answer, &entry);
             }

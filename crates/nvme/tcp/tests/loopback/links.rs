@@ -1,5 +1,5 @@
-//! Faults that a target injects on its links: whatever happens on the way, every command ends once,
-//! and what was written is read.
+//! Faults that a target injects on its links. Whatever happens, every command ends once, and reads
+//! return what was written.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ fn faulty(faults: &[&str], sockets: SocketLoop) -> TcpTarget {
     serve(&drive("size=16M lba=4096"), TargetOptions { faults, sockets, ..options() })
 }
 
-/// Writes and reads all slots several times. Returns the outcomes that are no success.
+/// Writes and reads all slots several times. Returns the outcomes that are not successful.
 fn exercise(rig: &mut Rig, rounds: u8) -> Vec<CommandOutcome> {
     let half = crate::rig::DATA_BYTES / 2;
     let mut others = Vec::new();
@@ -75,8 +75,8 @@ fn lost_answers_and_broken_links_are_made_good() {
     }
 }
 
-/// Further breaks meet each step of connecting again: Connect of the admin queue, properties,
-/// Identify, features, and Connect of the I/O queue.
+/// Further breaks hit each step of reconnecting: Connect of the admin queue, properties, Identify,
+/// features, and Connect of the I/O queue.
 #[test]
 fn a_link_that_breaks_while_it_is_mended_is_mended_again() {
     let set_up = {
@@ -92,8 +92,8 @@ fn a_link_that_breaks_while_it_is_mended_is_mended_again() {
     for second in of_admin.iter().chain(&of_io) {
         let target = faulty(&["link-reset:after=40,times=1", second], SocketLoop::Auto);
         let near = address(target.address(), Digests::default());
-        // How often the status is looked at depends on time: a break may come before all is set up,
-        // and nothing mends that.
+        // How often the status is read depends on time: a break may come before the setup is
+        // complete, and then nothing repairs it.
         let Ok(mut rig) = connect(near).and_then(|controller| Rig::try_of(controller, 32)) else { continue };
         assert_eq!(exercise(&mut rig, 2), [], "{second}: {:?}", rig.controller.recoveries());
         assert!(rig.controller.resets() > 0, "{second}: nothing broke");

@@ -1,4 +1,4 @@
-//! The driver and the target of this crate against each other.
+//! Tests of the driver with the target of this crate.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod authentication;

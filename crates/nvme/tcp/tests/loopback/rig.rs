@@ -1,4 +1,4 @@
-//! A target and a driver in one process, on loopback.
+//! A target and a driver in one process, over loopback.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -68,7 +68,7 @@ impl Rig {
         Rig::try_of(controller, slots).unwrap()
     }
 
-    /// An error if the link breaks meanwhile.
+    /// Returns an error if the link breaks meanwhile.
     pub(crate) fn try_of(controller: Controller<Tcp>, slots: u16) -> Result<Rig, DriverError> {
         let options = QueueOptions { timeout_ns: 2 * SECOND, reaps_per_check: 1, ..QueueOptions::with_slots(slots) };
         let queue = controller.queue_pair(options)?;
@@ -82,7 +82,7 @@ impl Rig {
         DataWindow::new(self.address + offset as u64, bytes)
     }
 
-    /// Waits for so many commands.
+    /// Waits for `count` completed commands.
     pub(crate) fn ended(&mut self, count: usize) -> Vec<Completion> {
         self.queue.flush();
         let mut ended = Vec::new();
@@ -90,7 +90,7 @@ impl Rig {
             if self.queue.wait(SECOND / 100).is_err() {
                 break;
             }
-            // An error says that the controller was given up, after everything was returned.
+            // An error means that the controller was given up, after everything was returned.
             if self.queue.reap(count - ended.len(), |completion| ended.push(completion)).is_err()
                 || ended.len() == count
             {
@@ -124,7 +124,7 @@ impl Rig {
         (outcome, data)
     }
 
-    /// Fills the first half of the memory with bytes that differ from place to place.
+    /// Fills the first half of the memory with bytes that depend on their position.
     pub(crate) fn fill(&self, seed: u8) -> Vec<u8> {
         let data: Vec<u8> = (0..DATA_BYTES / 2).map(|at| (at * 7 + (at >> 9)) as u8 ^ seed).collect();
         self.memory.write(0, &data);

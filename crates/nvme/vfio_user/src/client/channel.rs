@@ -1,4 +1,4 @@
-//! The client's end of a connection: asking, and what is asked before there is a device.
+//! The client's end of a connection: requests, and the queries before there is a device.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -14,36 +14,36 @@ use crate::protocol::{
 };
 use crate::wire::{Inbox, Incoming, MOST_DATA_BYTES, MOST_DESCRIPTORS, Wire};
 
-/// Looks until a server must have answered: about ten seconds. A reset takes longest.
+/// Polls within which a server must have answered: about ten seconds. A reset takes longest.
 pub(super) const ANSWER: u32 = 200;
-/// Messages of the server's own that may come before its answer.
+/// Messages that the server itself may send before its answer.
 const MOST_OTHERS: u32 = 4096;
-/// Bytes of the answer about a region: with more areas than anybody has.
+/// Bytes of the answer about a region: room for more areas than any server has.
 const REGION_BYTES: u32 = 2048;
-/// MSI-X among the kinds of interrupts.
+/// The index of MSI-X among the kinds of interrupts.
 pub(super) const MSIX: u32 = 2;
-/// The command register, and memory and bus mastering in it.
+/// The command register, and its bits for memory and bus mastering.
 const COMMAND_REGISTER: RegionAccess = RegionAccess { offset: 4, region: CONFIG_REGION, count: 2 };
 const ENABLE: u8 = 0b110;
 
-/// The connection. After an error, nothing more is asked.
+/// The connection. After an error, no more requests are sent.
 #[derive(Debug)]
 pub(super) struct Channel {
     pub(super) wire: Wire,
     inbox: Inbox,
     next_id: u16,
     is_broken: bool,
-    /// What the server may read and write by messages.
+    /// Memory that the server may access by messages.
     memory: DmaTable,
 }
 
 impl Channel {
-    /// On a connected socket. What is in `memory`, the server may read and write by messages.
+    /// A channel on a connected socket. The server may access `memory` by messages.
     pub(super) fn new(socket: OwnedFd, memory: DmaTable) -> Channel {
         Channel { wire: Wire::new(socket), inbox: Inbox::default(), next_id: 0, is_broken: false, memory }
     }
 
-    /// Sees that it is a PCI function.
+    /// Checks that the device is a PCI function.
     pub(super) fn device(&mut self) -> Result<(), VfioUserError> {
         let device = self.ask(MessageCommand::DeviceInfo, "what it is", &DeviceInfo::query(), &[])?;
         DeviceInfo::decode(&device.payload)
@@ -52,7 +52,7 @@ impl Channel {
         Ok(())
     }
 
-    /// How many MSI-X vectors it has.
+    /// The number of its MSI-X vectors.
     pub(super) fn vectors(&mut self) -> Result<u16, VfioUserError> {
         let what = "its interrupts";
         let vectors = self.ask(MessageCommand::InterruptInfo, what, &InterruptInfo::query(MSIX), &[])?;
@@ -61,7 +61,7 @@ impl Channel {
         Ok(u16::try_from(vectors.count).unwrap_or(u16::MAX))
     }
 
-    /// Agrees on a version.
+    /// Negotiates a version.
     pub(super) fn agree(&mut self) -> Result<(), VfioUserError> {
         let what = "a version";
         let abilities = Abilities {
@@ -79,7 +79,7 @@ impl Channel {
         Ok(())
     }
 
-    /// The size of BAR 0, and what of it can be mapped.
+    /// The size of BAR 0, and its mappable part.
     pub(super) fn bar(&mut self) -> Result<(u64, Vec<(u64, SharedBytes)>), VfioUserError> {
         let what = "its registers";
         let odd = |why| VfioUserError::Odd { what, why };
@@ -95,7 +95,7 @@ impl Channel {
             for area in &info.areas {
                 let end = area.offset.checked_add(area.bytes).filter(|end| *end <= info.bytes);
                 let start = end.and_then(|_| info.offset.checked_add(area.offset)).ok_or(odd("an area beyond it"))?;
-                // What the server could take away again is reached by messages.
+                // Memory that the server could truncate is accessed by messages.
                 let bytes = area.bytes as usize;
                 if let Ok(memory) = SharedBytes::of_peer(file.as_fd(), start, bytes, MappingAccess::ReadWrite) {
                     areas.push((area.offset, memory));
@@ -105,7 +105,7 @@ impl Channel {
         Ok((info.bytes, areas))
     }
 
-    /// Lets the function access memory.
+    /// Maps memory for the function.
     pub(super) fn enable(&mut self) -> Result<(), VfioUserError> {
         let what = "its command register";
         let answer = self.ask(MessageCommand::RegionRead, what, &COMMAND_REGISTER.encode(&[]), &[])?;

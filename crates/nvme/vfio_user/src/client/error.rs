@@ -1,13 +1,13 @@
-//! What can go wrong with a server.
+//! Errors of a connection to a server.
 
 use std::io;
 
 use crate::protocol::{MAJOR, MINOR};
 
-/// Why connecting or asking failed.
+/// Why connecting or a request failed.
 #[derive(Debug, thiserror::Error)]
 pub enum VfioUserError {
-    /// Nobody serves a device there.
+    /// No server listens there.
     #[error("no vfio-user device is served at {path}: {source}")]
     NotServed {
         /// The socket tried.
@@ -26,20 +26,20 @@ pub enum VfioUserError {
     /// The other end refused.
     #[error("the vfio-user server refuses {what}: {source}")]
     Refused {
-        /// What it was asked for.
+        /// The request.
         what: &'static str,
         /// Its errno.
         source: io::Error,
     },
-    /// What it answered is not of the protocol, or of no NVMe function.
+    /// The answer violates the protocol, or does not describe an NVMe function.
     #[error("the vfio-user server answers {what} with {why}")]
     Odd {
-        /// What it was asked for.
+        /// The request.
         what: &'static str,
-        /// What is wrong with its answer.
+        /// What is wrong with the answer.
         why: &'static str,
     },
-    /// The connection broke, or no answer came in time.
+    /// The connection broke, or no answer arrived in time.
     #[error("the vfio-user server does not respond: {0}")]
     Broken(#[from] io::Error),
 }

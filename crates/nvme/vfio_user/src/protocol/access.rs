@@ -6,10 +6,10 @@ const ACCESS_BYTES: usize = 16;
 /// One of several writes: offset, region, count, and room for 8 bytes.
 const WRITE_BYTES: usize = 24;
 
-/// An access to a region; data follows where there is any.
+/// An access to a region; its data, if any, follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RegionAccess {
-    /// Where it begins in the region.
+    /// Offset in the region.
     pub offset: u64,
     /// The region.
     pub region: u32,
@@ -25,7 +25,7 @@ impl RegionAccess {
         payload
     }
 
-    /// Reads a payload, and its data.
+    /// Decodes a payload, and its data.
     pub fn decode(payload: &[u8]) -> Option<(RegionAccess, &[u8])> {
         let fields = Fields(payload);
         let access = RegionAccess { offset: fields.u64(0)?, region: fields.u32(8)?, count: fields.u32(12)? };
@@ -33,10 +33,10 @@ impl RegionAccess {
     }
 }
 
-/// An access to memory of the client; data follows where there is any.
+/// An access to memory of the client; its data, if any, follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DmaAccess {
-    /// Where it begins, as the device sees it.
+    /// Address as seen by the device.
     pub address: u64,
     /// Bytes.
     pub count: u64,
@@ -50,7 +50,7 @@ impl DmaAccess {
         payload
     }
 
-    /// Reads a payload, and its data. The answer to a write may have a count of 4 bytes.
+    /// Decodes a payload, and its data. The answer to a write may have a count of 4 bytes.
     pub fn decode(payload: &[u8]) -> Option<(DmaAccess, &[u8])> {
         let fields = Fields(payload);
         let count = fields.u64(8).or_else(|| fields.u32(8).map(u64::from))?;
@@ -63,15 +63,15 @@ impl DmaAccess {
 pub struct RegionWrites<'a>(&'a [u8]);
 
 impl<'a> RegionWrites<'a> {
-    /// Reads a payload; `None` where it does not have as many writes as it says, or where one has
-    /// more bytes than there is room for.
+    /// Decodes a payload; `None` if it has fewer writes than its count, or if a write has more
+    /// bytes than there is room for.
     pub fn decode(payload: &'a [u8]) -> Option<RegionWrites<'a>> {
         let count = usize::try_from(Fields(payload).u64(0)?).ok()?;
         let writes = RegionWrites(payload.get(8..)?.get(..count.checked_mul(WRITE_BYTES)?)?);
         writes.each().all(|(access, data)| access.count as usize <= data.len()).then_some(writes)
     }
 
-    /// The writes in order, each with 8 bytes of which its count are meant.
+    /// The writes in order, each with 8 bytes of which the first `count` are valid.
     pub fn each(self) -> impl Iterator<Item = (RegionAccess, &'a [u8])> {
         self.0.chunks_exact(WRITE_BYTES).filter_map(RegionAccess::decode)
     }

@@ -1,4 +1,4 @@
-//! What a device consists of.
+//! The parts of a device.
 
 use super::{Fields, Payload};
 
@@ -9,12 +9,12 @@ const REGION_BYTES: u32 = 32;
 const IO_FDS_BYTES: u32 = 16;
 /// `VFIO_REGION_INFO_CAP_SPARSE_MMAP`, version 1.
 const SPARSE: u32 = 1 | 1 << 16;
-/// Areas of a region, as a client takes them.
+/// The most areas of a region that a client accepts.
 const MOST_AREAS: u32 = 64;
-/// Capabilities that a client looks through.
+/// The most capabilities that a client searches.
 const MOST_CAPABILITIES: usize = 16;
 
-/// What kind of device it is.
+/// The kind of device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeviceInfo {
     /// Whether it can be reset.
@@ -23,12 +23,12 @@ pub struct DeviceInfo {
     pub is_pci: bool,
     /// Its regions.
     pub regions: u32,
-    /// Kinds of interrupts.
+    /// The number of kinds of interrupts.
     pub interrupt_kinds: u32,
 }
 
 impl DeviceInfo {
-    /// The payload of the question.
+    /// The payload of the request.
     pub fn query() -> Vec<u8> {
         Payload::default().words(&[DEVICE_BYTES, 0, 0, 0]).0
     }
@@ -39,7 +39,7 @@ impl DeviceInfo {
         Payload::default().words(&[DEVICE_BYTES, flags, self.regions, self.interrupt_kinds]).0
     }
 
-    /// Reads the answer.
+    /// Decodes the answer.
     pub fn decode(payload: &[u8]) -> Option<DeviceInfo> {
         let fields = Fields(payload);
         let flags = fields.u32(4)?;
@@ -52,12 +52,12 @@ impl DeviceInfo {
     }
 }
 
-/// A question about a region.
+/// A request for a region.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RegionQuery {
     /// Most bytes of the answer.
     pub most_bytes: u32,
-    /// Which one.
+    /// The region.
     pub index: u32,
 }
 
@@ -67,14 +67,14 @@ impl RegionQuery {
         Payload::default().words(&[self.most_bytes, 0, self.index, 0]).longs(&[0, 0]).0
     }
 
-    /// Reads a payload, of [`super::MessageCommand::RegionIoFds`], too.
+    /// Decodes a payload, also of [`super::MessageCommand::RegionIoFds`].
     pub fn decode(payload: &[u8]) -> Option<RegionQuery> {
         let fields = Fields(payload);
         Some(RegionQuery { most_bytes: fields.u32(0)?, index: fields.u32(8)? })
     }
 }
 
-/// What can be done with a region.
+/// The allowed operations on a region.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RegionFlags(pub u32);
 
@@ -88,22 +88,22 @@ impl RegionFlags {
     /// The answer has capabilities.
     const CAPABILITIES: RegionFlags = RegionFlags(1 << 3);
 
-    /// All of both.
+    /// The union of both.
     #[must_use]
     pub const fn and(self, other: RegionFlags) -> RegionFlags {
         RegionFlags(self.0 | other.0)
     }
 
-    /// Whether all of the other's are there.
+    /// Whether it contains all flags of the other.
     pub const fn has(self, other: RegionFlags) -> bool {
         self.0 & other.0 == other.0
     }
 }
 
-/// A part of a region that can be mapped.
+/// A mappable part of a region.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RegionArea {
-    /// Where it begins in the region.
+    /// Offset in the region.
     pub offset: u64,
     /// Its size.
     pub bytes: u64,
@@ -112,21 +112,21 @@ pub struct RegionArea {
 /// A region.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RegionInfo {
-    /// What can be done with it.
+    /// The allowed operations.
     pub flags: RegionFlags,
-    /// Which one it is.
+    /// The index of the region.
     pub index: u32,
-    /// Its size; 0 for one that is not there.
+    /// Its size; 0 if it does not exist.
     pub bytes: u64,
-    /// Where it begins in the file that comes along.
+    /// Offset in the file sent along.
     pub offset: u64,
-    /// What of it can be mapped; all of it, where none is named.
+    /// Its mappable parts; if empty, the whole region.
     pub areas: Vec<RegionArea>,
 }
 
 impl RegionInfo {
-    /// The payload of an answer of at most `most_bytes`: without areas where they do not fit. It
-    /// says how many bytes it should have.
+    /// The payload of an answer of at most `most_bytes`, without areas if they do not fit. The
+    /// payload contains its full size.
     pub fn encode(&self, most_bytes: u32) -> Vec<u8> {
         let mut needed = REGION_BYTES;
         let mut flags = self.flags;
@@ -136,7 +136,7 @@ impl RegionInfo {
         }
         let fits = needed <= most_bytes;
         let has_areas = fits && !self.areas.is_empty();
-        // Clients want a valid place even of what did not fit.
+        // Clients need a valid offset even for areas that did not fit.
         let start = if self.areas.is_empty() { 0 } else { REGION_BYTES };
         let head = [needed, flags.0, self.index, start];
         let mut payload = Payload::default().words(&head).longs(&[self.bytes, self.offset]);
@@ -149,7 +149,7 @@ impl RegionInfo {
         payload.0
     }
 
-    /// Reads an answer, and how many bytes it should have had. `None` where it is inconsistent.
+    /// Decodes an answer and its full size. `None` if it is inconsistent.
     pub fn decode(payload: &[u8]) -> Option<(RegionInfo, u32)> {
         let fields = Fields(payload);
         let flags = RegionFlags(fields.u32(4)?);
@@ -183,7 +183,7 @@ impl RegionInfo {
     }
 }
 
-/// Descriptors that replace accesses to a region: here there are none.
+/// Descriptors that replace accesses to a region: this server has none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IoFdsInfo {
     /// The region.
@@ -211,7 +211,7 @@ mod tests {
         let (read, needed) = RegionInfo::decode(&bytes).unwrap();
         let with = RegionFlags(flags.0 | 8);
         assert_eq!((&read, needed), (&RegionInfo { flags: with, ..region.clone() }, 80));
-        // A client with little room learns how much it takes.
+        // A client with little room learns the full size.
         let short = region.encode(32);
         let (read, needed) = RegionInfo::decode(&short).unwrap();
         assert_eq!((short.len(), read.areas.len(), needed), (32, 0, 80));

@@ -1,4 +1,4 @@
-//! Interrupts: how many there are, and what is done with them.
+//! Interrupts: how many there are, and the actions on them.
 
 use super::{Fields, Payload};
 
@@ -12,21 +12,21 @@ const ACTION_BITS: u32 = 0b111 << 3;
 /// Interrupts of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InterruptInfo {
-    /// Whether single ones can be masked.
+    /// Whether individual interrupts can be masked.
     pub is_maskable: bool,
     /// The kind: 0 INTx, 1 MSI, 2 MSI-X.
     pub index: u32,
-    /// How many; 0 for a kind that is not there.
+    /// The number of interrupts; 0 for a kind that does not exist.
     pub count: u32,
 }
 
 impl InterruptInfo {
-    /// The payload of the question.
+    /// The payload of the request.
     pub fn query(index: u32) -> Vec<u8> {
         Payload::default().words(&[INFO_BYTES, 0, index, 0]).0
     }
 
-    /// Reads the question: the kind.
+    /// Decodes the request: the kind.
     pub fn decode_query(payload: &[u8]) -> Option<u32> {
         Fields(payload).u32(8)
     }
@@ -38,7 +38,7 @@ impl InterruptInfo {
         Payload::default().words(&[INFO_BYTES, flags, self.index, self.count]).0
     }
 
-    /// Reads the answer.
+    /// Decodes the answer.
     pub fn decode(payload: &[u8]) -> Option<InterruptInfo> {
         let fields = Fields(payload);
         let is_maskable = fields.u32(4)? & MASKABLE != 0;
@@ -46,41 +46,41 @@ impl InterruptInfo {
     }
 }
 
-/// What is done with interrupts.
+/// An action on interrupts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum InterruptAction {
-    /// They are not signalled.
+    /// Mask: they are not signalled.
     Mask = 1 << 3,
-    /// They are again.
+    /// Unmask: they are signalled again.
     Unmask = 1 << 4,
-    /// They are signalled, or connected to what is signalled.
+    /// They are signalled, or connected to an eventfd.
     Trigger = 1 << 5,
 }
 
-/// Which of the range it is done with.
+/// To which interrupts of the range the action applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InterruptData<'a> {
     /// All.
     None,
     /// Those whose byte is not 0.
     Bool(&'a [u8]),
-    /// All: an eventfd for each comes along, or nothing, which takes them away.
+    /// All: an eventfd for each is sent along, or none, which disconnects them.
     Eventfd,
 }
 
-/// A change of interrupts of a kind, from one of them on.
+/// An action on interrupts of a kind, beginning at one of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InterruptSet<'a> {
-    /// What is done.
+    /// The action.
     pub action: InterruptAction,
-    /// With which.
+    /// To which interrupts it applies.
     pub data: InterruptData<'a>,
     /// The kind.
     pub index: u32,
     /// The first one.
     pub start: u32,
-    /// How many. None means the whole kind, where there is no data.
+    /// How many. Zero means the whole kind, if there is no data.
     pub count: u32,
 }
 
@@ -98,7 +98,7 @@ impl<'a> InterruptSet<'a> {
         payload
     }
 
-    /// Reads a payload; `None` where it wants several things at once, or none.
+    /// Decodes a payload; `None` if it requests several actions at once, or none.
     pub fn decode(payload: &'a [u8]) -> Option<InterruptSet<'a>> {
         let fields = Fields(payload);
         let flags = fields.u32(4)?;

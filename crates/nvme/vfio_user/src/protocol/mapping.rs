@@ -4,21 +4,21 @@ use super::{Fields, Payload};
 
 const READABLE: u32 = 1;
 const WRITABLE: u32 = 1 << 1;
-/// Of the kernel's interface (`VFIO_DMA_UNMAP_FLAG_ALL`), which clients send here, too.
+/// A flag of the kernel's interface (`VFIO_DMA_UNMAP_FLAG_ALL`), which clients also send here.
 const ALL: u32 = 1 << 1;
 const MAP_BYTES: usize = 32;
 const UNMAP_BYTES: usize = 24;
 
-/// Memory of the client, at an address that the client has chosen.
+/// Memory of the client, at an address chosen by the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DmaMap {
     /// Whether the server may read it.
     pub is_readable: bool,
     /// Whether the server may write it.
     pub is_writable: bool,
-    /// Where it begins in the file that comes along.
+    /// Offset in the file sent along.
     pub offset: u64,
-    /// Where the device sees it.
+    /// Address as seen by the device.
     pub address: u64,
     /// Its size.
     pub bytes: u64,
@@ -31,7 +31,7 @@ impl DmaMap {
         Payload::default().words(&[MAP_BYTES as u32, flags]).longs(&[self.offset, self.address, self.bytes]).0
     }
 
-    /// Reads a payload.
+    /// Decodes a payload.
     pub fn decode(payload: &[u8]) -> Option<DmaMap> {
         let fields = Fields(payload);
         let flags = fields.u32(4)?;
@@ -45,12 +45,12 @@ impl DmaMap {
     }
 }
 
-/// Memory that was mapped before, exactly as it was; the answer has the same payload.
+/// Memory to unmap, exactly as it was mapped; the answer has the same payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DmaUnmap {
-    /// Whether everything is meant.
+    /// Whether everything is unmapped.
     pub is_all: bool,
-    /// Where the device sees it.
+    /// Address as seen by the device.
     pub address: u64,
     /// Its size.
     pub bytes: u64,
@@ -63,7 +63,7 @@ impl DmaUnmap {
         Payload::default().words(&[UNMAP_BYTES as u32, flags]).longs(&[self.address, self.bytes]).0
     }
 
-    /// Reads a payload.
+    /// Decodes a payload.
     pub fn decode(payload: &[u8]) -> Option<DmaUnmap> {
         let fields = Fields(payload);
         let is_all = fields.u32(4)? & ALL != 0;

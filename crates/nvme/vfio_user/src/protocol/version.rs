@@ -1,40 +1,40 @@
-//! The first message: version and abilities, as JSON.
+//! The first message: version and capabilities, as JSON.
 
 use serde_json::{Map, Value, json};
 
 use super::Fields;
 
-/// The major version: another one is another protocol.
+/// The major version; another one means another protocol.
 pub const MAJOR: u16 = 0;
 /// The minor version.
 pub const MINOR: u16 = 1;
 
-/// What is held of a peer that does not say.
+/// The defaults for a peer that does not state its capabilities.
 const DEFAULT_DATA_BYTES: u64 = 1 << 20;
 
-/// Version and abilities, of who proposes and of who answers.
+/// Version and capabilities, of the proposal and of the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VersionMessage {
     /// The major version.
     pub major: u16,
     /// The minor version.
     pub minor: u16,
-    /// What the sender can do.
+    /// The capabilities of the sender.
     pub abilities: Abilities,
 }
 
-/// What a sender can do. `None` is what it did not speak of.
+/// The capabilities of a sender. `None` means that it did not state one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Abilities {
-    /// Most descriptors that it takes with a message.
+    /// Most descriptors that it accepts with a message.
     pub descriptors: Option<u64>,
     /// Most bytes of a transfer.
     pub data_bytes: Option<u64>,
     /// Most mappings at a time.
     pub mappings: Option<u64>,
-    /// Page sizes of mappings, added up.
+    /// The supported page sizes of mappings, added up.
     pub page_sizes: Option<u64>,
-    /// Whether it knows several writes in a message.
+    /// Whether it supports several writes in a message.
     pub write_multiple: Option<bool>,
 }
 
@@ -45,12 +45,12 @@ const PAGE_SIZES: &str = "pgsizes";
 const WRITE_MULTIPLE: &str = "write_multiple";
 
 impl Abilities {
-    /// The most bytes of a transfer, as the peer takes them.
+    /// The most bytes of a transfer that the peer accepts.
     pub fn transfer_bytes(&self) -> u64 {
         self.data_bytes.unwrap_or(DEFAULT_DATA_BYTES)
     }
 
-    /// Those of `own` of which this peer has spoken: an answer names no others.
+    /// The capabilities in `own` that this peer has stated: an answer contains no others.
     #[must_use]
     pub fn answer(&self, own: &Abilities) -> Abilities {
         Abilities {
@@ -88,7 +88,7 @@ impl VersionMessage {
         payload
     }
 
-    /// Reads a payload; `None` where it has no version, or where its data is not JSON.
+    /// Decodes a payload; `None` if it has no version, or if its data is not JSON.
     pub fn decode(payload: &[u8]) -> Option<VersionMessage> {
         let word = Fields(payload).u32(0)?;
         let data = payload.get(4..)?;

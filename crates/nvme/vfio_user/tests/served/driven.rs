@@ -1,4 +1,4 @@
-//! What a driver does with a function behind vfio-user.
+//! The operations of a driver on a function behind vfio-user.
 
 use iolab_nvme_driver::WaitPolicy;
 use iolab_pci_device::{DmaMapper, MapError, PciError, PciFunction};
@@ -62,7 +62,7 @@ fn a_path_where_nobody_serves_says_so_and_one_in_use_is_left_alone() {
     std::fs::write(&nobody, "a file").unwrap();
     assert!(VfioUserServer::start(&nobody, served.drive.functions()).is_err());
     assert_eq!(std::fs::read(&nobody).unwrap(), b"a file");
-    // What a killed server leaves.
+    // The socket that a killed server leaves.
     let left = served.folder.path().join("left.sock");
     drop(std::os::unix::net::UnixListener::bind(&left).unwrap());
     let again = VfioUserServer::start(&left, served.drive.functions()).unwrap();

@@ -1,4 +1,4 @@
-//! The driver of this project on a device behind vfio-user.
+//! The driver of this project with a device behind vfio-user.
 
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -10,11 +10,11 @@ use iolab_nvme_driver::{
 };
 use iolab_vfio_user::VfioUser;
 
-/// How long one command may take before the device is said to hang.
+/// The longest time for one command; after it the device counts as hung.
 const PATIENCE_NS: u64 = 60_000_000_000;
 
 pub(crate) struct Friend {
-    // Dropped first: its queues are the controller's.
+    // Dropped first: its queues belong to the controller.
     pair: QueuePair,
     namespace: Namespace,
     buffer: SharedBytes,
@@ -43,7 +43,7 @@ impl Friend {
         self.address
     }
 
-    /// A block goes to the device and comes back.
+    /// Writes a block to the device and reads it back.
     pub(crate) fn reads_what_it_writes(&mut self, value: u64) {
         let (namespace, data) = (self.namespace, DataWindow::new(self.address, 512));
         let lba = value % namespace.blocks();

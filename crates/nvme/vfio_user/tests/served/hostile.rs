@@ -1,5 +1,5 @@
-//! Ends that mean harm: clients at the server, beside one that means well, and servers at the
-//! client.
+//! Hostile ends: clients that attack the server beside a well-behaved one, and servers that attack
+//! the client.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -18,7 +18,7 @@ use crate::Served;
 use crate::friend::Friend;
 use crate::raw::Raw;
 
-/// Numbers that look random (splitmix64).
+/// Pseudo-random numbers (splitmix64).
 struct Random(u64);
 
 impl Random {
@@ -40,7 +40,7 @@ impl Random {
     }
 }
 
-/// Descriptors that mean harm, and good ones.
+/// Hostile descriptors, and valid ones.
 fn descriptors() -> Vec<OwnedFd> {
     let sealed = SharedBytes::memfd("iolab-hostile", 0x10_000).unwrap();
     let event = Interrupt::new().unwrap();
@@ -72,13 +72,13 @@ fn attack(path: &Path, random: &mut Random, descriptors: &[OwnedFd]) -> Option<R
             }
             None
         }
-        // No message at all.
+        // Invalid messages.
         2 => {
             let raw = Raw::connect(path);
             raw.send(&random.bytes(4000), &[]);
             Some(raw)
         }
-        // Asks, and never reads.
+        // Sends requests, and never reads.
         3 => {
             let raw = Raw::greeted(path);
             let access = RegionAccess { offset: 0, region: 7, count: 4096 };
@@ -86,7 +86,7 @@ fn attack(path: &Path, random: &mut Random, descriptors: &[OwnedFd]) -> Option<R
             while raw.send(&[&header.encode()[..], &access.encode(&[])].concat(), &[]) {}
             Some(raw)
         }
-        // Mappings without number.
+        // Unlimited mappings.
         4 => {
             let mut raw = Raw::greeted(path);
             let mapped = (0..2 * MOST_MAPPINGS as u64).filter(|number| {
@@ -97,7 +97,7 @@ fn attack(path: &Path, random: &mut Random, descriptors: &[OwnedFd]) -> Option<R
             assert_eq!(mapped.count(), MOST_MAPPINGS);
             None
         }
-        // Registers, and a controller whose memory is behind messages that nobody answers.
+        // Registers, and a controller whose memory is accessed by messages that are never answered.
         _ => {
             let mut raw = Raw::greeted(path);
             let map = DmaMap { is_readable: true, is_writable: true, offset: 0, address: 0, bytes: 1 << 30 };
@@ -141,13 +141,13 @@ fn an_eventfd_that_is_full_holds_nobody_up() {
         InterruptSet { action: InterruptAction::Trigger, data: InterruptData::Eventfd, index: 2, start: 0, count: 1 };
     raw.ask(MessageCommand::SetInterrupts, &set.encode(), &[event.as_fd()]).unwrap();
     write(&event, &(u64::MAX - 1).to_ne_bytes()).unwrap();
-    // The thread of the connection waits, until somebody empties it.
+    // The thread of the connection blocks until the eventfd is emptied.
     let trigger = InterruptSet { data: InterruptData::None, ..set };
     raw.ask(MessageCommand::SetInterrupts, &trigger.encode(), &[]).unwrap();
     served.end();
 }
 
-/// A server that answers the first `good` messages as a good one would, and then does `harm`.
+/// A server that answers the first `good` messages correctly, and then does `harm`.
 fn serve_badly(listener: &UnixListener, honest: &Path, good: usize, harm: u64) {
     use std::io::{Read, Write};
     let (mut client, _) = listener.accept().unwrap();
@@ -162,7 +162,7 @@ fn serve_badly(listener: &UnixListener, honest: &Path, good: usize, harm: u64) {
         Some(header)
     };
     for _ in 0..good {
-        // Descriptors are lost on the way, as by a server that forgets to send them.
+        // Descriptors are missing, as if the server had forgotten to send them.
         if relay(&mut client, &mut server).is_none() || relay(&mut server, &mut client).is_none() {
             return;
         }

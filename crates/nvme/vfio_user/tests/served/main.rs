@@ -1,7 +1,7 @@
-//! A virtual SSD behind vfio-user: with the driver of this project, with a client that knows
-//! nothing but messages, and with both ends meaning harm.
+//! A virtual SSD behind vfio-user: with the driver of this project, with a client that uses only
+//! messages, and with either end hostile.
 //!
-//! `IOLAB_HOSTILE_ROUNDS` sets how many attacks there are.
+//! `IOLAB_HOSTILE_ROUNDS` sets the number of attacks.
 
 mod driven;
 mod friend;
@@ -18,10 +18,10 @@ use iolab_device_link::{RunningDrive, ServeOptions};
 use iolab_vfio_user::VfioUserServer;
 use iolab_virtual_ssd::{Config, Subsystem};
 
-/// Nothing here takes longer than this, or it hangs.
+/// Every operation takes less than this; otherwise it hangs.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A served drive. The server goes first, then what polls, then the folder.
+/// A served drive. The server is dropped first, then the polling threads, then the folder.
 struct Served {
     server: VfioUserServer,
     drive: RunningDrive,
@@ -41,7 +41,7 @@ impl Served {
         self.server.path().to_owned()
     }
 
-    /// Ends the service, or the test if that hangs.
+    /// Ends the service, or fails the test if that hangs.
     fn end(self) {
         let (told, ended) = channel();
         std::thread::spawn(move || {

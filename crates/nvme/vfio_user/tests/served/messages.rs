@@ -1,4 +1,4 @@
-//! The protocol by itself: what a client sends, and what it is answered.
+//! The protocol alone: what a client sends, and the answers.
 
 use std::os::fd::AsFd;
 
@@ -153,7 +153,7 @@ fn memory_without_a_descriptor_is_reached_by_messages() {
     enable(&mut raw);
     raw.memory[SUBMISSIONS as usize..][..64].copy_from_slice(&identify());
     raw.write_u32(0x1000, 1);
-    // The device asks while registers are read.
+    // The device sends requests while registers are read.
     while raw.memory[COMPLETIONS as usize + 14] & 1 == 0 {
         raw.read_u32(CSTS);
     }
@@ -183,7 +183,8 @@ fn memory_whose_owner_could_take_it_away_is_reached_by_messages_too() {
 #[test]
 fn queues_that_become_read_only_or_vanish_are_fatal_for_the_controller_alone() {
     let served = Served::start();
-    // What a BIOS does: rings in low memory, which is mapped in pieces and then read-only.
+    // The behaviour of a BIOS: rings in low memory, which is mapped in pieces and then made
+    // read-only.
     let memory = SharedBytes::memfd("iolab-guest", 0x40_000).unwrap();
     let (file, _) = memory.file().unwrap();
     let unmap = DmaUnmap { is_all: false, address: 0, bytes: 0x40_000 };
@@ -207,7 +208,7 @@ fn queues_that_become_read_only_or_vanish_are_fatal_for_the_controller_alone() {
         let mut completion = [0; 16];
         memory.read(COMPLETIONS as usize, &mut completion);
         assert_eq!(completion, [0; 16], "{again}: nothing was written");
-        // The host resets it, and all is well.
+        // The host resets the controller, which then works again.
         raw.write_u32(CC, 0);
         raw.until(CSTS, READY, 0);
         if again != "nothing" {

@@ -1,5 +1,5 @@
-//! A client that consists of messages: it can send anything, and has memory of its own that it
-//! gives to the device with or without a descriptor.
+//! A client that works by messages: it can send anything, and offers its memory to the device with
+//! or without a descriptor.
 
 use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -15,7 +15,7 @@ use rustix::net::{
     recvmsg, sendmsg,
 };
 
-/// What a server may take for one message.
+/// How long a server may take for one message.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) struct Raw {
@@ -23,7 +23,7 @@ pub(crate) struct Raw {
     id: u16,
     /// Memory at bus address 0.
     pub(crate) memory: Vec<u8>,
-    /// How often the device has read and written it by messages.
+    /// How often the device has read and written the memory by messages.
     pub(crate) reads: u32,
     pub(crate) writes: u32,
 }
@@ -38,7 +38,7 @@ impl Raw {
         Raw { socket, id: 0, memory: Vec::new(), reads: 0, writes: 0 }
     }
 
-    /// With a version agreed on.
+    /// A client that has negotiated a version.
     pub(crate) fn greeted(path: &Path) -> Raw {
         let mut raw = Raw::connect(path);
         let version = VersionMessage { major: 0, minor: 1, abilities: Abilities::default() };
@@ -46,7 +46,7 @@ impl Raw {
         raw
     }
 
-    /// Sends bytes; `false` where the server takes no more.
+    /// Sends bytes; `false` if the server accepts no more.
     pub(crate) fn send(&self, bytes: &[u8], with: &[BorrowedFd<'_>]) -> bool {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(64))];
         let mut control = SendAncillaryBuffer::new(&mut space);
@@ -57,7 +57,7 @@ impl Raw {
         sendmsg(&self.socket, &parts, &mut control, SendFlags::NOSIGNAL | SendFlags::DONTWAIT).is_ok()
     }
 
-    /// Sends a command and waits for its answer, serving memory meanwhile.
+    /// Sends a command and waits for its answer, serving memory accesses meanwhile.
     pub(crate) fn ask(&mut self, command: MessageCommand, payload: &[u8], with: &[BorrowedFd<'_>]) -> Answered {
         self.id += 1;
         let header = MessageHeader::command(self.id, command, payload.len());

@@ -1,7 +1,7 @@
 //! Asynchronous events, and the host's requests for them (Base, section 5.2).
 //!
-//! Guarantees: an event of a kind is reported once until the host reads its log page; what the host
-//! has not enabled is not reported. Deliberately not here: what causes events.
+//! Guarantees: an event of a kind is reported once until the host reads its log page. Events that
+//! the host has not enabled are not reported. Deliberately not here: the causes of events.
 
 use std::collections::VecDeque;
 
@@ -22,7 +22,7 @@ pub(super) const REQUEST_LIMIT: u8 = 7;
 pub(super) struct Events {
     requests: VecDeque<u16>,
     pending: VecDeque<AsynchronousEvent>,
-    /// Reported kinds whose log page has not been read since.
+    /// Reported kinds whose log page has not been read since then.
     masked: Vec<AsynchronousEvent>,
     /// Namespaces for the log of changed namespaces.
     pub(super) changed_namespaces: std::collections::BTreeSet<u32>,
@@ -44,7 +44,7 @@ impl Events {
         found.and_then(|place| self.requests.remove(place)).is_some()
     }
 
-    /// Adds an event, unless one of its kind waits already.
+    /// Adds an event, unless one of its kind is already pending.
     pub(super) fn add(&mut self, event: AsynchronousEvent) {
         if !self.pending.contains(&event) {
             self.pending.push_back(event);
@@ -66,7 +66,7 @@ impl Events {
         Some((cid, event))
     }
 
-    /// A log page was read without Retain Asynchronous Event.
+    /// Records that a log page was read without Retain Asynchronous Event.
     pub(super) fn unmask(&mut self, page: LogPage) {
         self.masked.retain(|event| event.log_page() != page.0);
     }
@@ -106,7 +106,7 @@ impl AdminExecutor {
         }
     }
 
-    /// Takes a request for events back, as Abort does: it is to be answered as aborted. `false` if
+    /// Withdraws a request for events, as Abort does; the caller answers it as aborted. `false` if
     /// there is none with this command identifier.
     pub fn withdraw_event_request(&mut self, cid: u16) -> bool {
         self.events.withdraw(cid)

@@ -1,7 +1,7 @@
 //! Get Features and Set Features (Base, sections 5.13 and 5.21).
 //!
-//! Guarantees: a feature that is not listed here is an invalid field; values that the device cannot
-//! keep are refused, not forgotten. Nothing is saved over a reset, and Get Features says so.
+//! Guarantees: a feature that is not listed here is an invalid field. Values that the device cannot
+//! store are refused, not dropped. No value is saved over a reset, and Get Features says so.
 
 use iolab_nvme_spec::command::FeatureDword10;
 use iolab_nvme_spec::feature::{
@@ -15,11 +15,11 @@ use super::{AdminCommand, AdminExecutor, AdminReply};
 use crate::command_error::{CommandError, place};
 use crate::controller_record::Notice;
 
-/// Temperatures that Identify names and thresholds start with.
+/// Temperatures in Identify, and the initial thresholds.
 pub(super) const WARNING_KELVINS: u16 = 273 + 70;
 pub(super) const CRITICAL_KELVINS: u16 = 273 + 85;
 
-/// Get Features with SEL 3: changeable, and not saveable (Base, section 5.13.1).
+/// Get Features with SEL 3: changeable, but not saveable (Base, section 5.13.1).
 const CHANGEABLE: u32 = 1 << 2;
 const NAMESPACE_SPECIFIC: u32 = 1 << 1;
 
@@ -38,7 +38,7 @@ const PLAIN: [(Feature, u32); 8] = [
 /// The host's settings for interrupt coalescing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Coalescing {
-    /// Completions before an interrupt; 0 and 1 mean each batch.
+    /// Completions before an interrupt; 0 and 1 mean one interrupt for each batch.
     pub(crate) threshold: u32,
     pub(crate) time_ns: u64,
     /// Vectors for which coalescing is disabled.
@@ -53,7 +53,7 @@ pub(crate) struct Features {
     over_kelvins: u16,
     under_kelvins: u16,
     exempt_vectors: Vec<u16>,
-    /// Milliseconds since the epoch, as the host set them at `timestamp_set_ns`.
+    /// Milliseconds since the epoch, set by the host at `timestamp_set_ns`.
     timestamp_ms: u64,
     timestamp_set_ns: u64,
     timestamp_origin: u8,
@@ -87,7 +87,7 @@ impl Features {
         Features::place_of(feature).map_or(0, |place| self.plain[place])
     }
 
-    /// Which events the host wants.
+    /// The events that the host has enabled.
     pub(super) fn event_configuration(&self) -> u32 {
         self.value(Feature::ASYNCHRONOUS_EVENT_CONFIGURATION)
     }
@@ -195,7 +195,7 @@ impl AdminExecutor {
                 }
             }
             Feature::COMMAND_SET_PROFILE => {
-                // There is one combination, the first (Base 2.0, section 5.27.1.21).
+                // There is only one combination, the first (Base 2.0, section 5.27.1.21).
                 if value & 0x1ff != 0 {
                     return Err(CommandError::permanent(Status::COMMAND_SETS_REJECTED).at(place::CDW11, 0));
                 }
@@ -254,7 +254,7 @@ impl AdminExecutor {
         let asked = TemperatureThreshold(command.cdw(11));
         let values =
             if is_default { (WARNING_KELVINS, 0) } else { (self.features.over_kelvins, self.features.under_kelvins) };
-        // There is only the composite sensor. The others have thresholds that are never reached.
+        // There is only the composite sensor. Thresholds of other sensors are never reached.
         let value = match (asked.tmpsel(), asked.thsel()) {
             (0, 0) => values.0,
             (0, 1) => values.1,
@@ -323,7 +323,7 @@ impl AdminExecutor {
         Ok(namespace)
     }
 
-    /// What is wrong with the drive (SMART).
+    /// The critical warnings of the drive (SMART).
     pub(super) fn critical_warning(&self) -> CriticalWarning {
         use std::sync::atomic::Ordering::Relaxed;
         let health = &self.subsystem.health;
@@ -338,7 +338,7 @@ fn queue_count(pairs: u16) -> u32 {
     QueueCount(0).with_nsq(pairs - 1).with_ncq(pairs - 1).0
 }
 
-/// What SEL 3 says of a feature; an invalid field for one that does not exist.
+/// The answer to SEL 3 for a feature; an invalid field if the feature does not exist.
 fn capabilities(feature: Feature) -> Result<u32, CommandError> {
     match feature {
         Feature::ERROR_RECOVERY => Ok(CHANGEABLE | NAMESPACE_SPECIFIC),

@@ -1,4 +1,4 @@
-//! Identify: every structure that hosts of NVM Express 1.4 and 2.0 ask for (Base, section 5.15;
+//! Identify: every structure that hosts of NVM Express 1.4 and 2.0 request (Base, section 5.15;
 //! Base 2.0, section 5.17).
 
 use iolab_nvme_spec::command::{IdentifyDword10, IdentifyDword11};
@@ -21,7 +21,7 @@ use crate::controller_record::ERROR_LOG_ENTRIES;
 use crate::io::{MOST_COPY_BLOCKS, MOST_COPY_RANGES};
 use crate::namespace::Namespace;
 
-/// Which namespaces a list has.
+/// Which namespaces a list contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Listed {
     Active,
@@ -59,7 +59,7 @@ impl AdminExecutor {
         Ok(AdminReply::Now(0))
     }
 
-    /// A namespace that a command may ask about; zeroes are returned for one that is not active.
+    /// The structure of a namespace; zeroes for an inactive one.
     fn listed(&self, id: u32, listed: Listed) -> Result<Option<&Namespace>, CommandError> {
         let Some(namespace) = self.subsystem.namespace(id) else {
             return Err(CommandError::permanent(Status::INVALID_NAMESPACE).at(place::NSID, 0));
@@ -73,7 +73,7 @@ impl AdminExecutor {
 
     fn identify_namespace(&self, id: u32, listed: Listed) -> Result<Vec<u8>, CommandError> {
         if id == ALL_NAMESPACES {
-            // What all namespaces have in common (Base, section 5.15.2.1).
+            // The capabilities common to all namespaces (Base, section 5.15.2.1).
             let mut common = IdentifyNamespace::new_zeroed();
             common.nlbaf = FORMAT_SHIFTS.len() as u8 - 1;
             common.lbaf = lba_formats();
@@ -109,10 +109,10 @@ impl AdminExecutor {
         padded(&mut data.mn, "iolab virtual SSD");
         padded(&mut data.fr, env!("CARGO_PKG_VERSION"));
         data.rab = 6;
-        // Several controllers, each may be one of several ports.
+        // Several controllers, and possibly several ports.
         data.cmic = 0b11 | u8::from(config.access.is_some()) << 3;
         if config.access.is_some() {
-            // All states are reported; the group of a namespace does not change; there is one.
+            // All states are reported; there is one group, and namespaces never change theirs.
             data.anacap = 0b101_1111;
             data.anatt = ACCESS_TRANSITION_SECONDS;
             data.anagrpmax = U32::new(ACCESS_GROUP);
@@ -133,7 +133,7 @@ impl AdminExecutor {
         data.aerl = REQUEST_LIMIT;
         // One firmware slot, read only.
         data.frmw = 0b11;
-        // Per-namespace health no, effects log and extended data yes.
+        // No per-namespace health; effects log and extended data are supported.
         data.lpa = 0b110;
         data.elpe = ERROR_LOG_ENTRIES as u8 - 1;
         data.wctemp = U16::new(super::features::WARNING_KELVINS);
@@ -199,7 +199,7 @@ impl AdminExecutor {
         let Some(namespace) = self.listed(id, listed)? else { return Ok(vec![0; IDENTIFY_BYTES]) };
         if command_set(namespace) != set {
             return match set {
-                // A zoned namespace is also an NVM one; of protection information there is none.
+                // A zoned namespace is also an NVM namespace, without protection information.
                 CommandSet::NVM => Ok(vec![0; IDENTIFY_BYTES]),
                 _ => Err(CommandError::permanent(Status::INVALID_COMMAND_SET).at(place::CDW11 + 3, 0)),
             };
@@ -220,7 +220,7 @@ impl AdminExecutor {
 
     fn set_controller(&self, set: CommandSet) -> Result<Vec<u8>, CommandError> {
         self.check_set(set)?;
-        // No limits but MDTS, in both sets.
+        // No limits except MDTS, in both sets.
         Ok(IdentifyZonedController::new_zeroed().as_bytes().to_vec())
     }
 
@@ -280,7 +280,7 @@ fn lba_formats() -> [LbaFormat; 64] {
     formats
 }
 
-/// The combinations of command sets: all that there are, together.
+/// The only combination of command sets: all of them together.
 fn command_sets(has_zones: bool) -> Vec<u8> {
     let mut sets = CommandSetVectors::new_zeroed();
     sets.vectors[0] = U64::new(1 << CommandSet::NVM.0 | u64::from(has_zones) << CommandSet::ZONED.0);

@@ -1,6 +1,6 @@
 //! Get Log Page (Base, section 5.14).
 //!
-//! Guarantees: any part of a page can be read, by offset and length; what lies beyond its end are
+//! Guarantees: any part of a page can be read, by offset and length; bytes beyond its end are
 //! zeroes.
 
 use std::sync::atomic::Ordering;
@@ -19,10 +19,10 @@ use crate::command_error::{CommandError, place};
 /// Spare below this many percent is a critical warning.
 pub(super) const SPARE_THRESHOLD: u8 = 10;
 
-/// The group of asymmetric access that all namespaces are in.
+/// The asymmetric access group of all namespaces.
 pub(super) const ACCESS_GROUP: u32 = 1;
 
-/// The pages, for Supported Log Pages; that of asymmetric access is one where it is reported.
+/// The pages, for Supported Log Pages; asymmetric access is included if it is reported.
 const PAGES: [LogPage; 7] = [
     LogPage::SUPPORTED,
     LogPage::ERROR,
@@ -74,7 +74,7 @@ impl AdminExecutor {
             }
             LogPage::ERROR => Ok(self.error_log()),
             LogPage::HEALTH => {
-                // No health of single namespaces (LPA bit 0).
+                // Single namespaces have no health log (LPA bit 0).
                 if !matches!(command.nsid(), 0 | ALL_NAMESPACES) {
                     return Err(CommandError::field(place::NSID, 0));
                 }

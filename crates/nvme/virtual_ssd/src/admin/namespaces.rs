@@ -1,7 +1,8 @@
 //! Format NVM, Namespace Attachment and Namespace Management (Base, sections 5.19, 5.20 and 5.23).
 //!
-//! Each namespace has its part of the media, as large as the drive was made with: deleting one
-//! frees that part, and creating one takes the first free part that is large enough.
+//! Each namespace has its own part of the media, of the size chosen when the drive was created.
+//! Deleting a namespace frees its part, and creating one takes the first free part that is large
+//! enough.
 
 use iolab_nvme_spec::command::{FormatDword10, NamespaceAttachmentSelect, NamespaceManagementSelect, SecureErase};
 use iolab_nvme_spec::identify::{ControllerList, FormattedSize, IdentifyNamespace};

@@ -1,6 +1,6 @@
-//! What a drive has been through before it is used, as a key of its configuration.
+//! The age of a drive before its first use, as a configuration key.
 //!
-//! Guarantees: an age that the drive's timing model cannot have is refused, not ignored.
+//! Guarantees: an age that the drive's timing model does not support is refused, not ignored.
 //! Deliberately not here: the ageing itself, which is `iolab_ssd_timing::study::age`.
 
 use std::fmt;
@@ -10,30 +10,31 @@ use iolab_ssd_timing::{ModelKind, study};
 
 use super::{Config, ConfigError};
 
-/// The state in which a drive is made. Data is not part of it: blocks that nobody wrote read as
+/// The initial state of a drive. Data is not part of it: blocks that were never written read as
 /// zeroes at any age.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Age {
     /// Nothing was ever written.
     #[default]
     Fresh,
-    /// Written once in order. The zones of a zoned drive are full.
+    /// Written once sequentially. The zones of a zoned drive are full.
     Filled,
     /// Filled, then overwritten at random in pieces of 4 KiB.
     Steady {
-        /// How often, in multiples of the drive's capacity.
+        /// How much is overwritten, in multiples of the drive's capacity.
         drive_writes: u64,
     },
 }
 
-/// With little spare the curve is level before the first drive write ends, with much of it during
+/// With little spare the curve flattens before the first drive write ends, with much spare during
 /// the second.
 const ENOUGH_DRIVE_WRITES: u64 = 2;
-/// Each drive write takes a part of a second for each GiB: more than this is a slip of the finger.
+/// Each drive write takes a fraction of a second for each GiB: a larger value is most likely a
+/// typo.
 const MOST_DRIVE_WRITES: u64 = 100;
 
 impl Age {
-    /// For the study of the timing models. `seed` makes the places that are overwritten.
+    /// The age for the study of the timing models. `seed` selects the places that are overwritten.
     pub(crate) fn to_study(self, seed: u64) -> study::Age {
         match self {
             Age::Fresh => study::Age::Fresh,
@@ -74,7 +75,7 @@ impl fmt::Display for Age {
 }
 
 impl Config {
-    /// Whether a drive of this kind can have its age.
+    /// Whether a drive of this kind can have this age.
     pub(super) fn check_age(&self) -> Result<(), ConfigError> {
         let age = self.age;
         let has_flash = matches!(self.timing.model, ModelKind::Nand | ModelKind::Zoned);

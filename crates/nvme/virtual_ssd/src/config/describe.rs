@@ -1,4 +1,4 @@
-//! A configuration in words, and from pairs that have been taken apart already.
+//! A configuration as text, and from pairs that are already parsed.
 
 use std::path::Path;
 
@@ -7,14 +7,14 @@ use iolab_ssd_timing::parameters::{ParameterUnit, TABLE};
 use super::{Config, ConfigError, KEYS};
 use crate::media::MediaKind;
 
-/// A parameter that a device can be given, for help.
+/// A parameter of a device, for the help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parameter {
     /// Its key.
     pub name: &'static str,
-    /// What it takes.
+    /// The accepted values.
     pub values: &'static str,
-    /// What it means.
+    /// Its meaning.
     pub help: &'static str,
 }
 
@@ -29,8 +29,7 @@ pub fn parameters() -> Vec<Parameter> {
 }
 
 impl Config {
-    /// Makes a configuration from pairs, in their order: a later one counts more than an earlier
-    /// one.
+    /// Builds a configuration from pairs, in their order: a later pair overrides an earlier one.
     pub fn of_pairs<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Config, ConfigError> {
         let mut config = Config::default();
         for (key, value) in pairs {
@@ -45,7 +44,7 @@ impl Config {
         self.timing.get("model").unwrap_or_default()
     }
 
-    /// The file that keeps the data, if one does.
+    /// The file that stores the data, if any.
     pub fn media_file(&self) -> Option<&Path> {
         match &self.media {
             MediaKind::File(path) => Some(path),

@@ -1,6 +1,6 @@
-//! Why a virtual SSD cannot be made.
+//! Errors of the configuration of a virtual SSD.
 //!
-//! Each message names the parameter at fault, and what to choose instead.
+//! Each message names the faulty parameter, and what to choose instead.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use iolab_ssd_timing::ParameterError;
 
 use crate::fault::FaultError;
 
-/// Why a virtual SSD cannot be made.
+/// Why a virtual SSD cannot be created.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// Not a `key=value` word.
@@ -22,7 +22,7 @@ pub enum ConfigError {
     UnknownKey {
         /// The key.
         key: String,
-        /// The nearest one that exists.
+        /// The most similar existing key.
         near: Option<&'static str>,
     },
     /// The value does not fit the key.
@@ -30,7 +30,7 @@ pub enum ConfigError {
     BadValue {
         /// The key.
         key: &'static str,
-        /// What it takes.
+        /// The accepted values.
         reason: String,
     },
     /// An age other than fresh for a model that does not age.
@@ -44,27 +44,27 @@ pub enum ConfigError {
         /// The model's name.
         model: String,
     },
-    /// Random overwrites where writes have to be in order.
+    /// Random overwrites where writes must be sequential.
     #[error(
         "age: zones are written in order, so there is no steady state for random writes; use age=filled or age=fresh"
     )]
     SteadyInZones,
-    /// A parameter of the timing model.
+    /// An error in a parameter of the timing model.
     #[error(transparent)]
     Timing(#[from] ParameterError),
-    /// A fault that is not understood.
+    /// A fault that cannot be parsed.
     #[error("fault: {0}")]
     Fault(#[from] FaultError),
     /// More than this machine can address.
     #[error("size: {bytes} bytes cannot be addressed: use a smaller size or fewer namespaces")]
     TooLarge {
-        /// Bytes asked for.
+        /// The requested bytes.
         bytes: u64,
     },
-    /// Media in a file, without a file: for the program, which forgot to open one.
+    /// Media in a file without a file: a bug of the caller, which did not open one.
     #[error("media: the data file was not opened (device:NAME is for devices that `iolab device serve` serves)")]
     Unopened,
-    /// The file beside the data that keeps zones and formats.
+    /// The file beside the data that stores zones and formats.
     #[error(
         "media: {path}: {reason}; use the parameters it was created with, or remove it (the data stays, but zones \
         become empty and formats as configured)"
@@ -81,7 +81,7 @@ pub enum ConfigError {
         /// Its state file.
         path: String,
     },
-    /// The media could not be had.
+    /// The media could not be opened.
     #[error("media: {what}: {source}")]
     Media {
         /// Which media.

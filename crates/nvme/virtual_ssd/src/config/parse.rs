@@ -1,4 +1,4 @@
-//! The keys of a configuration: one table with the name, the meaning and the setter of each.
+//! The keys of a configuration: one table with the name, the help text and the setter of each.
 
 use iolab_nvme_spec::log::AnaState;
 use iolab_ssd_timing::parameters::TABLE;
@@ -18,9 +18,9 @@ type Setter = fn(&mut Config, &'static str, &str) -> Result<(), ConfigError>;
 pub struct Key {
     /// Its name.
     pub name: &'static str,
-    /// What it takes.
+    /// The accepted values.
     pub values: &'static str,
-    /// What it means.
+    /// Its meaning.
     pub help: &'static str,
     set: Setter,
 }
@@ -261,7 +261,7 @@ impl Config {
         Ok(config)
     }
 
-    /// Sets one key. What values mean together is checked by [`Config::check`].
+    /// Sets one key. [`Config::check`] checks combinations of values.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), ConfigError> {
         match KEYS.iter().find(|known| known.name == key) {
             Some(known) => (known.set)(self, known.name, value),
@@ -275,7 +275,7 @@ fn nearest(key: &str) -> Option<&'static str> {
     closest(key, KEYS.iter().map(|known| known.name).chain(TABLE.iter().map(|entry| entry.name)))
 }
 
-/// A zoned model has zones, and of its size.
+/// Gives a zoned model zones, of the model's size.
 fn zones_of_model(config: &mut Config) {
     if config.timing.model == ModelKind::Zoned {
         let bytes = config.timing.zone_bytes;

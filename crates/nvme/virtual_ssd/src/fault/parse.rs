@@ -28,10 +28,10 @@ const KINDS: [(&str, FaultKind); 9] = [
 
 const NAMES: [&str; 10] = ["op", "opcode", "queue", "ns", "lba", "lun", "stripe", "after", "times", "extra"];
 
-/// Bytes on one unit where `lun=` comes without `stripe=`.
+/// Bytes on one unit if `lun=` is given without `stripe=`.
 const DEFAULT_STRIPE: u64 = 32 << 10;
 
-/// A text that is no fault.
+/// A text that does not describe a fault.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FaultError {
     /// No such kind.
@@ -47,15 +47,15 @@ pub enum FaultError {
         name: String,
         /// Its value.
         value: String,
-        /// What it takes.
+        /// The accepted values.
         reason: &'static str,
     },
-    /// A selector that only `slow` has, or that `slow` lacks.
+    /// A selector that only `slow` accepts, or that `slow` requires.
     #[error("`slow` needs `extra=TIME`, and no other fault takes it")]
     Extra,
 }
 
-/// The nearest word that exists.
+/// The most similar existing word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hint(Option<&'static str>);
 

@@ -1,7 +1,6 @@
-//! Faults of a running device: which commands they hit, and how many they have.
+//! Faults of a running device: which commands they hit, and how many they have hit.
 //!
-//! Guarantees: every dispatcher counts against the same numbers, so `times=1` hits one command of
-//! the device.
+//! Guarantees: all dispatchers share the counts, so `times=1` hits one command of the device.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -31,7 +30,7 @@ pub(crate) struct Subject {
 }
 
 impl Subject {
-    /// The contents of an entry that has not been checked.
+    /// The fields of an entry that has not been checked.
     pub(crate) fn of(queue: u16, command: &SubmissionEntry, lba_shift: u32) -> Subject {
         let opcode = IoOpcode(command.opc());
         let is_read = matches!(opcode, IoOpcode::READ | IoOpcode::COMPARE | IoOpcode::VERIFY);
@@ -57,7 +56,7 @@ pub(crate) struct FaultState {
 }
 
 impl FaultState {
-    /// `None` where there are no faults.
+    /// `None` if there are no faults.
     pub(crate) fn new(faults: &[Fault]) -> Option<FaultState> {
         let faults: Vec<_> = faults.iter().map(|fault| (*fault, AtomicU64::new(0))).collect();
         (!faults.is_empty()).then_some(FaultState { faults })
@@ -89,7 +88,7 @@ fn hits(fault: &Fault, subject: &Subject) -> bool {
         FaultOperation::Read => subject.is_read,
         FaultOperation::Write => subject.is_write,
     };
-    // Admin commands are hit by faults that name their queue and by no others.
+    // Only faults that name the admin queue hit admin commands.
     let queue = fault.queue.map_or(subject.queue != 0, |queue| queue == subject.queue);
     let needs_media = matches!(fault.kind, FaultKind::MediaError) && !subject.is_read && !subject.is_write;
     is_meant

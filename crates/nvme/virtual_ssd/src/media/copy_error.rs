@@ -1,4 +1,4 @@
-//! Why content was not copied between host and media, and what that is to the host.
+//! Why data was not copied between host and media, and the status for the host.
 
 use iolab_memory::Lost;
 use iolab_nvme_spec::Status;
@@ -6,18 +6,18 @@ use iolab_nvme_spec::Status;
 use crate::command_error::CommandError;
 use crate::data_window::Unreachable;
 
-/// An access to the media or to the host's memory did not work.
+/// An access to the media or to the host's memory failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CopyError {
-    /// The host has not mapped its side for that.
+    /// The host has not mapped its side for this access.
     Host,
     /// The media has no such bytes.
     Media,
-    /// The media has no room for what was written.
+    /// The media has no space for the written data.
     Full,
-    /// The media had such bytes, and they are not there any more.
+    /// The media had such bytes, but lost them.
     Lost,
-    /// The same, found by a write.
+    /// The media lost such bytes, which a write found out.
     NotWritten,
 }
 
@@ -28,7 +28,7 @@ impl From<Lost> for CopyError {
 }
 
 impl CopyError {
-    /// What a command that met it answers, with the block it was about.
+    /// The status of a command that met the error, with the block concerned.
     #[cold]
     pub(crate) fn command_error(self, lba: u64) -> CommandError {
         match self {

@@ -1,12 +1,12 @@
-//! Blocks on another device, read and written by calls that wait for it.
+//! Blocks on another device, read and written by blocking calls.
 
 use std::fmt;
 use std::io::{self, ErrorKind};
 
 use super::{CopyError, DataWindow};
 
-/// A device that holds the blocks of a drive. Each call is over when the device has answered.
-/// Offsets and lengths are multiples of its blocks, and within its size.
+/// A device that stores the blocks of a drive. Each call returns when the device has answered.
+/// Offsets and lengths are multiples of its block size, and within its size.
 pub trait BlockStore: fmt::Debug + Send + Sync {
     /// Reads as many bytes as `to` has.
     fn read(&self, offset: u64, to: &mut [u8]) -> io::Result<()>;
@@ -14,14 +14,14 @@ pub trait BlockStore: fmt::Debug + Send + Sync {
     /// Writes as many bytes as `from` has.
     fn write(&self, offset: u64, from: &[u8]) -> io::Result<()>;
 
-    /// Makes bytes read as zeroes, and gives their room back where the device can.
+    /// Makes bytes read as zeroes, and frees their space where the device can.
     fn discard(&self, offset: u64, bytes: u64) -> io::Result<()>;
 
-    /// Makes what was written survive a loss of power.
+    /// Makes written data survive a loss of power.
     fn flush(&self) -> io::Result<()>;
 }
 
-/// What an error of the device is for a read, and for what changes blocks.
+/// Maps an error of the device to that of a read, and to that of an operation that changes blocks.
 #[cold]
 fn of_read(_: io::Error) -> CopyError {
     CopyError::Lost

@@ -1,15 +1,15 @@
-//! What the memory of a drive is made of: small pages, or transparent huge pages.
+//! The pages of a drive's memory: small pages, or transparent huge pages.
 //!
 //! ```text
 //! small   a page is taken with its first write: a sparse drive costs what was written, each place a fault and a look-up
 //! huge    2 MiB are taken with the first write among them: few faults and look-ups, up to 512 times the memory
 //! ```
 //!
-//! Guarantees: the automatic choice takes huge pages only where all memory is taken at once, and
-//! then only as much as half of what is available. Otherwise each first write would wait until a
+//! Guarantees: the automatic choice uses huge pages only if all memory is allocated at once, and
+//! then only up to half of the available memory. Otherwise each first write would wait until a
 //! whole huge page is found and zeroed, which takes milliseconds in a guest whose host has to find
-//! it too. Reads of what was never written take none. Deliberately not here: how memory is had,
-//! which is `iolab_memory`.
+//! one too. Reads of memory that was never written allocate none. Deliberately not here: the
+//! allocation of memory, which is `iolab_memory`.
 
 use std::fmt;
 use std::io;
@@ -17,30 +17,29 @@ use std::str::FromStr;
 
 use iolab_memory::{PageSize, SharedBytes};
 
-/// Which pages memory is made of, and when they are taken.
+/// Which pages memory uses, and when they are allocated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MemoryPages {
     /// Huge pages or not.
     pub huge: HugePages,
-    /// Whether all are taken at once.
+    /// Whether all are allocated at once.
     pub populate: bool,
 }
 
-/// Whether memory is made of transparent huge pages (Linux, `admin-guide/mm/transhuge`).
+/// Whether memory uses transparent huge pages (Linux, `admin-guide/mm/transhuge`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum HugePages {
-    /// Where all memory is taken at once, and the memory that is available is twice what all blocks
-    /// take.
+    /// If all memory is allocated at once, and at least twice the size of all blocks is available.
     #[default]
     Auto,
-    /// Wherever the kernel gives them; an error where it knows none.
+    /// Wherever the kernel provides them; an error if it does not support them.
     On,
     /// Never.
     Off,
 }
 
 impl MemoryPages {
-    /// Memory for `bytes` of blocks.
+    /// Allocates memory for `bytes` of blocks.
     pub(crate) fn take(self, bytes: usize) -> io::Result<SharedBytes> {
         let size = match self.huge {
             HugePages::On => PageSize::Huge,
@@ -56,7 +55,7 @@ impl MemoryPages {
     }
 }
 
-/// Memory that can be had without swapping (proc_meminfo(5)); none where the kernel does not say.
+/// Memory available without swapping (proc_meminfo(5)); `None` if the kernel does not report it.
 fn available_bytes() -> u64 {
     std::fs::read_to_string("/proc/meminfo").map_or(0, |text| available_of(&text))
 }

@@ -1,4 +1,4 @@
-//! Media in memory and in files, and files that somebody cuts off.
+//! Media in memory and in files, and truncated files.
 
 use std::fs::OpenOptions;
 use std::path::Path;
@@ -8,7 +8,7 @@ use crate::Unreachable;
 use crate::command_error::CommandError;
 use iolab_nvme_spec::SubmissionEntry;
 
-/// A host with one buffer, of which the window is the first bytes, or cannot be reached.
+/// A host with one buffer. The window is its first bytes, or unreachable.
 struct Host {
     buffer: SharedBytes,
     bytes: usize,
@@ -58,7 +58,7 @@ impl DataWindow for Host {
     }
 }
 
-/// Media in a file, which is made where there is none.
+/// Media in a file, which is created if it does not exist.
 fn in_file(path: &Path, bytes: u64) -> Result<Media, ConfigError> {
     let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).unwrap();
     Media::open(&MediaKind::File(path.to_owned()), Some(file), bytes, MemoryPages::default(), None)

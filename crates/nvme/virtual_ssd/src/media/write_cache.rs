@@ -1,12 +1,12 @@
-//! A write cache that forgets (`write_cache=lossy`): what is written is in memory until a flush.
+//! A lossy write cache (`write_cache=lossy`): written data stays in memory until a flush.
 //!
 //! ```text
 //!  writes ─▶ memory ─┬─ Flush, or a write with FUA ─▶ file
 //!                    └─ now and then, some ─────────▶ file (whole, or the first half of it)
 //! ```
 //!
-//! Who kills the process has a loss of power: of what no completed Flush covers, the file has what
-//! was written back meanwhile, in any order, whole or torn, as the seed says, and nothing else.
+//! Killing the process acts like a loss of power. Of data that no completed Flush covers, the file
+//! contains only what was written back meanwhile: in any order, whole or torn, as the seed decides.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -17,14 +17,14 @@ use std::sync::{Mutex, PoisonError};
 use iolab_memory::SharedBytes;
 use iolab_random::SplitMix64;
 
-/// The unit in which it is known what the file does not have.
+/// The unit in which changes missing from the file are tracked.
 const PAGE: usize = 4096;
-/// One of so many writes is written back without a flush.
+/// One of this many writes is written back without a flush.
 const WRITTEN_BACK_OF: u64 = 4;
-/// Bytes that are read at once when media are opened.
+/// Bytes read at once when media is opened.
 const CHUNK: usize = 1 << 20;
 
-/// The pages that the file does not have, and what chooses those that are written back.
+/// The pages that are missing from the file, and the random choice of those to write back.
 #[derive(Debug)]
 pub(crate) struct WriteCache {
     state: Mutex<State>,
@@ -41,7 +41,7 @@ impl WriteCache {
         WriteCache { state: Mutex::new(State { dirty: BTreeSet::new(), random: SplitMix64::new(seed) }) }
     }
 
-    /// Memory with what the file has.
+    /// Memory with the contents of the file.
     pub(crate) fn memory_of(file: &File, length: usize) -> io::Result<SharedBytes> {
         let memory = SharedBytes::anonymous(length)?;
         let mut chunk = vec![0; CHUNK.min(length)];
@@ -56,7 +56,7 @@ impl WriteCache {
         Ok(memory)
     }
 
-    /// A range of the memory has changed.
+    /// Records that a range of the memory has changed.
     pub(crate) fn changed(&self, file: &File, memory: &SharedBytes, offset: usize, length: usize) -> io::Result<()> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.dirty.extend(offset / PAGE..(offset + length).div_ceil(PAGE));
@@ -68,7 +68,7 @@ impl WriteCache {
         copy_out(file, memory, offset, bytes)
     }
 
-    /// The file gets this range, and keeps it.
+    /// Writes this range to the file durably.
     pub(crate) fn write_through(
         &self,
         file: &File,
@@ -80,7 +80,7 @@ impl WriteCache {
         file.sync_data()
     }
 
-    /// The file gets all that was changed before this, and keeps it.
+    /// Writes all earlier changes to the file durably.
     pub(crate) fn flush(&self, file: &File, memory: &SharedBytes) -> io::Result<()> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let dirty = std::mem::take(&mut state.dirty);
@@ -143,7 +143,7 @@ mod tests {
         }
         cache.write_through(&file, &memory, 40 * PAGE, 2 * PAGE).unwrap();
         assert_eq!((page(40), page(41)), (PAGE, PAGE));
-        // Opened again, it has what the file has.
+        // After opening again, it has the contents of the file.
         let again = WriteCache::memory_of(&file, 64 * PAGE).unwrap();
         let mut bytes = [0; 1];
         again.read(PAGE, &mut bytes);

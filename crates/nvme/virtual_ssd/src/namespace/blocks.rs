@@ -1,6 +1,6 @@
-//! A set of blocks as ranges that do not touch.
+//! A set of blocks, stored as ranges that do not touch.
 //!
-//! Guarantees: the work of an operation grows with the ranges that it meets, not with their blocks.
+//! Guarantees: the cost of an operation grows with the ranges that it meets, not with their blocks.
 
 use std::collections::BTreeMap;
 
@@ -44,7 +44,7 @@ impl RangeSet {
         self.ranges.insert(start, end);
     }
 
-    /// Takes a range out.
+    /// Removes a range.
     pub(crate) fn remove(&mut self, start: u64, count: u64) {
         let end = start.saturating_add(count);
         while let Some((&other, &other_end)) = self.ranges.range(..end).next_back() {

@@ -1,4 +1,4 @@
-//! Namespaces that outlive the process: format, size, write protection, attachment.
+//! Namespaces that survive the process: format, size, write protection, attachment.
 //!
 //! ```text
 //!  cell 0:  bit 0 exists, bit 1 write protected, bits 8 to 15 log2 of the block size
@@ -24,8 +24,7 @@ const EXISTS: u64 = 1;
 const PROTECTED: u64 = 2;
 
 impl Namespace {
-    /// The same namespace, stored in `state` from now on. If `state` has it already, it is
-    /// restored.
+    /// Stores the namespace in `state` from now on. If `state` contains it already, it is restored.
     pub(crate) fn persisted_in(mut self, state: &Arc<StateFile>, restored: bool) -> Result<Namespace, ConfigError> {
         let place = self.id as usize - 1;
         let (cells, zone_cells) = (state.namespace(place), state.zones(place));

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! The host writes to memory. In every [`Controller::poll`], the controller reads CC, the doorbells
-//! and a few other words. With a dispatcher of its own ([`Controller::inline`]), one poll does
+//! and a few other words. With its own dispatcher ([`Controller::inline`]), one poll does
 //! everything. Otherwise ([`Controller::with_dispatchers`]), other threads poll the dispatchers,
 //! and this one polls only the admin queue.
 //!
@@ -47,19 +47,19 @@ const MOST_SKIPPED: u32 = 64;
 pub struct Wiring<M> {
     /// Memory of [`REGISTER_BYTES`], which the host writes.
     pub registers: SharedBytes,
-    /// Vectors that the host waits for.
+    /// Vectors whose interrupts the host waits for.
     pub interrupts: InterruptTable,
     /// The host's memory.
     pub memory: M,
 }
 
-/// A controller could not be made.
+/// Why a controller could not be created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ControllerError {
-    /// The subsystem has as many as it can have.
+    /// The subsystem has the maximum number of controllers already.
     #[error("the subsystem already has {MOST_CONTROLLERS} controllers: close one")]
     TooMany,
-    /// Memory that is too small for the registers.
+    /// The memory is too small for the registers.
     #[error("registers need {REGISTER_BYTES} bytes of memory")]
     FewRegisters,
     /// A controller without dispatchers.
@@ -83,12 +83,12 @@ pub struct Controller<M> {
     orders: Vec<Arc<Mailbox<Order>>>,
     inline: Option<Box<Dispatcher<M>>>,
     tokens: u32,
-    /// Polls since the registers were polled.
+    /// Polls since the registers were last polled.
     skipped: u32,
     posted: u64,
 }
 
-/// Which I/O queues exist: what Create and Delete need to know.
+/// Which I/O queues exist, for Create and Delete.
 #[derive(Debug, Default)]
 struct QueueTable {
     /// By identifier less one: the completion queue of a submission queue.
@@ -98,14 +98,14 @@ struct QueueTable {
 }
 
 impl<M: HostMemory + Clone> Controller<M> {
-    /// A controller that does everything in the thread that polls it.
+    /// A controller that does everything in the polling thread.
     pub fn inline(subsystem: &Arc<Subsystem>, wiring: Wiring<M>) -> Result<Controller<M>, ControllerError> {
         let (mut controller, dispatchers) = Controller::with_dispatchers(subsystem, wiring, 1)?;
         controller.inline = dispatchers.into_iter().next().map(Box::new);
         Ok(controller)
     }
 
-    /// A controller whose I/O queues are spread over `count` dispatchers, each to be polled by a
+    /// A controller whose I/O queues are distributed over `count` dispatchers, each polled by a
     /// thread.
     pub fn with_dispatchers(
         subsystem: &Arc<Subsystem>,
@@ -149,8 +149,8 @@ impl<M: HostMemory + Clone> Controller<M> {
 }
 
 impl<M: HostMemory> Controller<M> {
-    /// Does what can be done now. Returns whether there was anything. While its own dispatcher is
-    /// busy, the registers and the admin queue are polled only now and then.
+    /// Does the work that is possible now. Returns whether there was any. While its own dispatcher
+    /// is busy, the registers and the admin queue are polled less often.
     #[inline]
     pub fn poll(&mut self, now_ns: u64) -> bool {
         self.executor.set_time(now_ns);
@@ -166,7 +166,7 @@ impl<M: HostMemory> Controller<M> {
         worked | self.poll_control()
     }
 
-    /// Posts what is due by now, and nothing else.
+    /// Posts the completions that are due by now, and does nothing else.
     #[inline]
     pub(crate) fn poll_due(&mut self, now_ns: u64) {
         self.inline.iter_mut().for_each(|dispatcher| dispatcher.poll_due(now_ns));
@@ -197,7 +197,7 @@ impl<M: HostMemory> Controller<M> {
         }
         worked |= self.take_messages();
         worked |= self.poll_admin();
-        // A dispatcher of this thread executes its orders at once, so that one poll finishes a
+        // A dispatcher of this thread executes its orders at once, so that one poll completes a
         // command.
         let now_ns = self.executor.now_ns();
         if let Some(dispatcher) = &mut self.inline {
@@ -207,7 +207,7 @@ impl<M: HostMemory> Controller<M> {
         worked
     }
 
-    /// The next time at which [`Controller::poll`] has something to do by itself, without the host.
+    /// The next time at which [`Controller::poll`] has work that does not depend on the host.
     pub fn next_event_ns(&self) -> Option<u64> {
         let keep_alive = self.keep_alive_deadline_ns();
         let earlier = |first: Option<u64>, next: Option<u64>| first.into_iter().chain(next).min();
@@ -224,7 +224,7 @@ impl<M: HostMemory> Controller<M> {
         self.shared.record.id()
     }
 
-    /// Arms the dispatchers that this controller polls itself, see [`Dispatcher::arm`].
+    /// Arms the dispatchers that this controller polls itself; see [`Dispatcher::arm`].
     pub fn arm(&mut self, is_armed: bool) {
         self.inline.iter_mut().for_each(|dispatcher| dispatcher.arm(is_armed));
     }
@@ -271,7 +271,7 @@ fn identity(subsystem: &Subsystem) -> Identity {
     Identity { capabilities, version: Version::V1_4.0 }
 }
 
-/// What this front has.
+/// The features of this front.
 fn front_features(subsystem: &Subsystem, vectors: u16) -> FrontFeatures {
     FrontFeatures {
         queue_pairs: subsystem.config.queue_pairs,
@@ -283,7 +283,7 @@ fn front_features(subsystem: &Subsystem, vectors: u16) -> FrontFeatures {
 
 impl<M> Drop for Controller<M> {
     fn drop(&mut self) {
-        // A host that went away without CC.SHN is an unsafe shutdown.
+        // A host that disappeared without CC.SHN counts as an unsafe shutdown.
         if matches!(self.state, State::Ready) && !self.shared.registers.is_gone() {
             self.subsystem.health.unsafe_shutdowns.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         }

@@ -6,12 +6,13 @@
 //! ```
 //!
 //! Two bounded channels connect a dispatcher and a copier. A copier never accesses a queue: the
-//! dispatcher posts the completion when the copy is done and the command is due. So every queue has
-//! one owner and needs no lock. When a copier has too many jobs, the dispatcher copies by itself.
+//! dispatcher posts the completion when the copy is done and the command is due. Every queue
+//! therefore has one owner and needs no lock. When a copier has too many jobs, the dispatcher
+//! copies by itself.
 //!
 //! Guarantees: no job is lost. A dispatcher waits for its copies before it releases its queues, so
-//! that nothing is copied after a reset has been reported. Deliberately not here: which copier gets
-//! a job.
+//! nothing is copied after a reset has been reported. Deliberately not here: the choice of the
+//! copier for a job.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -76,8 +77,8 @@ impl Port {
         self.outstanding < MOST_JOBS
     }
 
-    /// Hands a job over, with `pieces` replaced by an empty vector. The caller has seen that it
-    /// fits.
+    /// Passes a job to the copier and replaces `pieces` with an empty vector. The caller has
+    /// checked that it fits.
     pub(crate) fn send(&mut self, ticket: u32, copy: Copy, pieces: &mut Vec<Piece>) {
         let pieces = std::mem::replace(pieces, self.spare.pop().unwrap_or_default());
         if self.jobs.try_send(Job { ticket, copy, pieces }).is_ok() {
@@ -85,7 +86,7 @@ impl Port {
         }
     }
 
-    /// A finished job.
+    /// Takes a finished job.
     #[inline]
     pub(crate) fn take(&mut self) -> Option<Done> {
         if self.outstanding == 0 {
@@ -95,7 +96,7 @@ impl Port {
         Some(self.over(done))
     }
 
-    /// Waits for a job; `None` when there is none, or the copier has ended.
+    /// Waits for a job; `None` if there is none, or the copier has ended.
     pub(crate) fn wait(&mut self) -> Option<Done> {
         if self.outstanding == 0 {
             return None;
@@ -112,14 +113,14 @@ impl Port {
 }
 
 impl<M: HostMemory> Copier<M> {
-    /// Does the jobs that wait; whether there were any.
+    /// Executes the waiting jobs; returns whether there were any.
     pub fn poll(&mut self) -> bool {
         let mut worked = false;
         while let Ok(Job { ticket, copy, pieces }) = self.jobs.try_recv() {
             self.data.pieces = pieces;
             let result = copy.run(&self.subsystem.media, &mut self.data);
             let pieces = std::mem::take(&mut self.data.pieces);
-            // A dispatcher that is gone needs no answer.
+            // If the dispatcher is gone, no answer is needed.
             let _ = self.done.send(Done { ticket, lba: copy.lba, result, pieces });
             worked = true;
         }

@@ -1,8 +1,8 @@
-//! Where a command's data is in the host's memory: PRPs and SGLs made into pieces.
+//! Where a command's data is in the host's memory: PRPs and SGLs are resolved into pieces.
 //!
-//! Guarantees: pieces add up to exactly the bytes that were asked for; every rule of the
-//! specification about offsets and descriptors is enforced with its status; the host's lists are
-//! read once. Nothing is allocated once the vector of pieces has grown to what the host uses.
+//! Guarantees: the pieces add up to exactly the requested bytes. Every rule of the specification
+//! about offsets and descriptors is enforced with its status. The host's lists are read once.
+//! Nothing is allocated once the vector of pieces has grown to the size that the host needs.
 //!
 //! Deliberately not here: whether the pieces are mapped. The copy finds that out.
 
@@ -23,7 +23,7 @@ pub(crate) struct Piece {
     pub(crate) bytes: usize,
 }
 
-/// The address of a piece that is nowhere: what a bit bucket swallows. No mapping ends there.
+/// The address of a piece without memory, for a bit bucket. No mapping ends there.
 const BUCKET: u64 = u64::MAX;
 
 impl Piece {
@@ -31,14 +31,14 @@ impl Piece {
         Piece { address, bytes }
     }
 
-    /// Whether the bytes go nowhere.
+    /// Whether the bytes are discarded.
     #[inline]
     pub(crate) const fn is_bucket(&self) -> bool {
         self.address == BUCKET
     }
 }
 
-/// The data of commands that name memory of the host.
+/// Resolves the data of commands that refer to memory of the host.
 #[derive(Debug)]
 pub(crate) struct PcieData<M> {
     pub(crate) memory: M,
@@ -123,8 +123,8 @@ impl<M: HostMemory> DataWindow for PcieData<M> {
 }
 
 impl<M: HostMemory> PcieData<M> {
-    /// Data that crosses pages, or is described by scatter gather lists. Apart, so that a page
-    /// costs little.
+    /// Resolves data that crosses pages, or is described by scatter gather lists. A separate
+    /// function, so that data within a page costs little.
     #[inline(never)]
     fn locate_several(
         &mut self,
@@ -141,7 +141,7 @@ impl<M: HostMemory> PcieData<M> {
     }
 }
 
-/// The host has not mapped what its command names.
+/// The host has not mapped the memory that its command names.
 #[cold]
 pub(crate) fn unreachable_data() -> CommandError {
     Unreachable.into()

@@ -5,15 +5,15 @@
 //!                                            └─▶ delayed until its time ──────▶      per batch
 //! ```
 //!
-//! With copiers, they copy the data (`copier.rs`).
+//! If there are copiers, they copy the data (`copier.rs`).
 //!
 //! A submission queue belongs to the dispatcher of its completion queue, so that a queue pair has
 //! one owner and needs no lock. The controller sends orders, such as new queues, through a mailbox.
 //!
-//! Guarantees: commands of one submission queue are executed in order; their completions are posted
-//! when their time has come, earliest first. No allocation per command once the delayed commands
-//! have reached their greatest number. A queue that cannot be reached any more is fatal for the
-//! controller (CSTS.CFS), never for the process.
+//! Guarantees: commands of one submission queue are executed in order. Their completions are posted
+//! when they are due, earliest first. No allocation per command once the number of delayed commands
+//! has reached its maximum. A queue that becomes unreachable is fatal for the controller
+//! (CSTS.CFS), never for the process.
 //!
 //! Deliberately not here: priorities among queues (round robin is what CAP.AMS promises), and
 //! waiting.
@@ -50,7 +50,7 @@ pub(crate) use orders::Order;
 pub(crate) use shadow::ShadowAddresses;
 use shadow::ShadowDoorbells;
 
-/// Most commands that are fetched from one queue before the others get their turn.
+/// Most commands fetched from one queue before the others get their turn.
 const BURST: u32 = 64;
 
 /// Some queue pairs of a controller.
@@ -67,12 +67,12 @@ pub struct Dispatcher<M> {
     ports: Vec<Port>,
     shadow: Option<ShadowDoorbells>,
     coalescing: Coalescing,
-    /// Whether a completion queue may have an interrupt outstanding.
+    /// Whether a completion queue may have a pending interrupt.
     has_unsignalled: bool,
     /// Whether a submission queue may wait for the medium.
     has_stalled: bool,
     is_armed: bool,
-    /// Whether data is copied here, so that prefetching for the next command pays.
+    /// Whether data is copied here, which makes prefetching for the next command worthwhile.
     looks_ahead: bool,
     /// Whether commands are only executed: there are no faults, and no data is copied.
     is_plain: bool,
@@ -108,7 +108,7 @@ impl<M: HostMemory> Dispatcher<M> {
         }
     }
 
-    /// Does what can be done now. Returns whether there was anything.
+    /// Does the work that is possible now. Returns whether there was any.
     #[inline]
     pub fn poll(&mut self, now_ns: u64) -> bool {
         let mut worked = self.take_orders(now_ns);
@@ -145,7 +145,7 @@ impl<M: HostMemory> Dispatcher<M> {
         self.posted
     }
 
-    /// Posts what is due and signals it, without looking for new commands.
+    /// Posts and signals due completions, without fetching new commands.
     #[inline]
     pub(crate) fn poll_due(&mut self, now_ns: u64) {
         if !self.shared.is_fatal() && self.generation == self.executor.data.memory.generation() {
@@ -156,7 +156,7 @@ impl<M: HostMemory> Dispatcher<M> {
         }
     }
 
-    /// The next time at which [`Dispatcher::poll`] has something to do by itself, without the host.
+    /// The next time at which [`Dispatcher::poll`] has work that does not depend on the host.
     #[inline]
     pub fn next_event_ns(&self) -> Option<u64> {
         let delayed = self.delayed.next_ns();
@@ -169,8 +169,8 @@ impl<M: HostMemory> Dispatcher<M> {
         stalls.chain(delayed).chain(signals).min()
     }
 
-    /// Asks hosts with shadow doorbells to ring the real ones from now on, or no longer to. A
-    /// thread that wants to wait for a doorbell arms, polls once more, and waits.
+    /// Starts or stops requesting that hosts with shadow doorbells ring the real ones. A thread
+    /// that wants to wait for a doorbell arms, polls once more, and waits.
     pub fn arm(&mut self, is_armed: bool) {
         self.is_armed = is_armed;
         if let Some(shadow) = &self.shadow {
@@ -180,7 +180,7 @@ impl<M: HostMemory> Dispatcher<M> {
         }
     }
 
-    /// Mappings have changed: looks up every ring again. A missing one is noticed when it is
+    /// Looks up every ring again after mappings have changed. A missing ring is noticed when it is
     /// needed.
     #[cold]
     fn look_up_again(&mut self, generation: u64) {
@@ -226,7 +226,7 @@ impl<M: HostMemory> Dispatcher<M> {
         batch > 0
     }
 
-    /// Entries of a completion queue that are free, looked up at the doorbell if they seem too few.
+    /// Free entries of a completion queue. The doorbell is read if they seem too few.
     #[inline]
     fn room(&mut self, place: usize, wanted: u32) -> u32 {
         match self.completions.get(place).and_then(Option::as_ref).map(CompletionQueue::room) {
@@ -235,7 +235,7 @@ impl<M: HostMemory> Dispatcher<M> {
         }
     }
 
-    /// A function of its own, because a host with large queues rings seldom.
+    /// A separate function, because a host with large queues rings seldom.
     #[inline(never)]
     fn room_at_doorbell(&mut self, place: usize) -> u32 {
         let Some(queue) = self.completions.get_mut(place).and_then(Option::as_mut) else { return 0 };
@@ -250,7 +250,7 @@ impl<M: HostMemory> Dispatcher<M> {
         queue.room()
     }
 
-    /// Takes the command at the head of a queue; `false` when the queue must wait.
+    /// Takes the command at the head of a queue; `false` if the queue must wait.
     #[inline]
     fn step(&mut self, place: usize, now_ns: u64) -> bool {
         let Some(queue) = &mut self.submissions[place] else { return false };
@@ -310,8 +310,8 @@ impl<M: HostMemory> Dispatcher<M> {
         true
     }
 
-    /// The identifier is that of another command of the queue that has not been answered (Base,
-    /// section 4.2). The host has to find out which of the two an answer means.
+    /// Handles an identifier that another unanswered command of the queue has (Base, section 4.2).
+    /// The host must find out which of the two an answer means.
     #[cold]
     fn refuse_conflict(&mut self, place: usize, command: &SubmissionEntry, now_ns: u64) -> bool {
         if let Some(queue) = &mut self.submissions[place] {
@@ -323,7 +323,7 @@ impl<M: HostMemory> Dispatcher<M> {
         true
     }
 
-    /// A fault that is planned for the fetch of a command.
+    /// Applies a fault planned for the fetch of a command.
     #[cold]
     fn fail_at_fetch(&mut self, place: usize, command: &SubmissionEntry, kind: FaultKind) -> bool {
         match kind {
@@ -341,7 +341,7 @@ impl<M: HostMemory> Dispatcher<M> {
     }
 }
 
-/// Prefetches for the next command, and finds the faults that are planned for this one.
+/// Prefetches for the next command, and finds the faults planned for this one.
 #[inline(never)]
 fn prepare(
     subsystem: &Subsystem,

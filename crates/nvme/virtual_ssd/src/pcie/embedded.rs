@@ -1,10 +1,10 @@
-//! A virtual SSD as a PCI device of this process: what a driver opens.
+//! A virtual SSD as a PCI device of this process, which a driver opens.
 //!
-//! Its controller works in the thread that calls, whenever the driver reads a register or pauses.
-//! So a run with a simulated clock is exact and needs no second core. If there is no completion
-//! before the device's next event, a pause advances a simulated clock to that event.
+//! Its controller works in the calling thread, whenever the driver reads a register or pauses. A
+//! run with a simulated clock is therefore exact and needs no second core. If there is no
+//! completion before the device's next event, a pause advances a simulated clock to that event.
 //!
-//! Deliberately not here: other threads, see [`crate::Threaded`].
+//! Deliberately not here: other threads; see [`crate::Threaded`].
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -31,15 +31,15 @@ pub struct Embedded {
     interrupts: InterruptTable,
     clock: Clock,
     is_simulated: bool,
-    /// The last reading of the clock, and for how many more polls it is used.
+    /// The last reading of the clock, and for how many more polls it is valid.
     now_ns: u64,
     looks: u32,
-    /// For how many polls a reading is used.
+    /// For how many polls a reading is valid.
     most_looks: u32,
 }
 
-/// Polls between two readings of the clock, for a drive that takes no time. Keep alive timers and
-/// interrupt coalescing do not need it more exactly.
+/// Polls between two readings of the clock, for a drive without timing. Keep alive timers and
+/// interrupt coalescing need no more precision.
 const LOOKS: u32 = 64;
 
 impl Embedded {
@@ -75,7 +75,7 @@ impl Embedded {
         &self.subsystem
     }
 
-    /// Lets the device work, with exclusive access. Returns whether there was anything to do.
+    /// Lets the device work, with exclusive access. Returns whether there was any work.
     #[inline(always)]
     pub fn work(&mut self) -> bool {
         if self.looks == 0 {
@@ -87,14 +87,14 @@ impl Embedded {
         self.controller.get_mut().poll(self.now_ns)
     }
 
-    /// Lets the device work; whether there was anything to do.
+    /// Lets the device work; returns whether there was any work.
     #[inline]
     pub fn poll(&self) -> bool {
         self.controller.borrow_mut().poll(self.clock.now_ns())
     }
 }
 
-/// An embedded device could not be made.
+/// Why an embedded device could not be created.
 #[derive(Debug, thiserror::Error)]
 pub enum EmbeddedError {
     /// No memory for registers.
@@ -108,7 +108,7 @@ pub enum EmbeddedError {
     Controller(#[from] ControllerError),
 }
 
-/// Makes an event for a vector.
+/// Creates an eventfd for a vector.
 pub(crate) fn connect(interrupts: &InterruptTable, vector: u16) -> Result<Interrupt, PciError> {
     let failed = |source| PciError::System { what: "an event for an interrupt".to_owned(), source };
     let interrupt = Interrupt::new().map_err(failed)?;

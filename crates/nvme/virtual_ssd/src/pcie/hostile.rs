@@ -1,9 +1,9 @@
-//! A host that does anything: the program of a fuzzer, and of a property test.
+//! A hostile host: the program for a fuzzer and for a property test.
 //!
-//! A byte string drives one host against one device: it writes registers and doorbells, fills rings
+//! A byte string drives one host with one device: it writes registers and doorbells, fills rings
 //! and lists with arbitrary entries, and maps, unmaps and write-protects pages while commands are
-//! in flight. After it, [`run`] has checked that nothing outside of what was mapped writable has
-//! changed. That the device does not panic is checked by running it.
+//! in flight. [`run`] then checks that only memory that was mapped writable has changed. Running it
+//! also checks that the device does not panic.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -15,15 +15,15 @@ use iolab_pci_device::{DmaMapper, DmaTable, InterruptTable};
 use crate::{Config, Controller, REGISTER_BYTES, Registers, Subsystem, Wiring};
 
 const PAGE: usize = 4096;
-/// Pages of the host's memory; those from [`FORBIDDEN`] on are never mapped writable.
+/// Pages of the host's memory; those from [`FORBIDDEN`] are never mapped writable.
 const PAGES: usize = 32;
 const FORBIDDEN: usize = 24;
-/// Where the host's memory starts for the device.
+/// The host's memory starts at this address for the device.
 const BASE: u64 = 0x10_0000;
-/// What the forbidden pages hold.
+/// Contents of the forbidden pages.
 const GUARD: u8 = 0xa5;
 
-/// The drives that hosts meet.
+/// The drives that the hosts use.
 const CONFIGS: [&str; 4] = [
     "size=1M mdts=64k queues=4 queue_entries=64",
     "size=1M lba=4k namespaces=3 media=null queues=64",
@@ -56,7 +56,7 @@ struct Machine {
     commands: u64,
 }
 
-/// Runs a script, and returns how many commands it gave. Panics where the device has broken a
+/// Runs a script, and returns how many commands it submitted. Panics if the device has broken a
 /// promise.
 pub fn run(script: &[u8]) -> u64 {
     let mut script = Script(script);
@@ -87,7 +87,7 @@ impl Machine {
     }
 
     /// Maps most pages and enables the controller with queues in the first ones, so that scripts
-    /// get somewhere.
+    /// reach the commands.
     fn boot(&mut self) {
         (0..FORBIDDEN - 4).for_each(|page| self.map(page, MappingAccess::ReadWrite));
         (FORBIDDEN..FORBIDDEN + 4).for_each(|page| self.map(page, MappingAccess::Read));
@@ -126,7 +126,7 @@ impl Machine {
         let page = usize::from(place) % PAGES;
         match what % 16 {
             // Entries in the rings are as arbitrary as everything else, but their opcodes and
-            // addresses often make sense.
+            // addresses are often valid.
             0..=4 => self.command(script, what, place),
             5 | 6 => self.registers.write(0x1000 + 4 * u32::from(place % 8), u32::from(script.byte() % 20)),
             7 => self.registers.write_checked(script.word() as u32 % 0x2100, script.word() as u32, 4),
@@ -178,14 +178,14 @@ impl Machine {
         let tail = self.registers.read(tail_offset) % 16;
         self.memory.store_words(ring * PAGE + tail as usize * 64, words, Ordering::Relaxed);
         self.registers.write(tail_offset, (tail + 1) % 16);
-        // The host has taken everything that was posted.
+        // The host has consumed everything that was posted.
         let head = script.byte();
         if head.is_multiple_of(2) {
             self.registers.write(tail_offset + 4, u32::from(head / 2 % 16));
         }
     }
 
-    /// What was never mapped writable is as it was.
+    /// Checks that memory that was never mapped writable is unchanged.
     fn check(&self) {
         let mut guarded = vec![0; (PAGES - FORBIDDEN) * PAGE];
         self.memory.read(FORBIDDEN * PAGE, &mut guarded);
@@ -226,7 +226,7 @@ mod tests {
         assert!(peak_kib < 1 << 20, "{peak_kib} KiB after {commands} commands");
     }
 
-    /// Scripts must get past the door, or they would prove nothing.
+    /// Scripts must reach the commands; otherwise they would prove nothing.
     #[test]
     fn the_machine_boots_and_its_queues_work() {
         for config in CONFIGS {

@@ -1,13 +1,13 @@
-//! Rings in the host's memory: where commands are fetched from and completions are posted to.
+//! Rings in the host's memory: commands are fetched from them, and completions are posted to them.
 //!
 //! Guarantees: a ring is accessed only through the host's current mappings. When they change, the
 //! ring is looked up again; if that fails, an access is a fault and nothing worse. A host sees a
-//! completion as a whole or not at all: the last word, which has the phase tag, is stored with
+//! completion as a whole or not at all: the last word, which contains the phase tag, is stored with
 //! `Release`.
 //!
-//! Deliberately not here: doorbells, and what commands mean.
+//! Deliberately not here: doorbells, and the meaning of commands.
 
-// With their paths, so that `tests/interleavings` can compile this file once more.
+// Imported by full path, so that `tests/interleavings` can compile this file again.
 #[path = "queue/completion.rs"]
 mod completion;
 #[path = "queue/submission.rs"]
@@ -26,7 +26,7 @@ pub(crate) struct Ring {
     base: u64,
     bytes: usize,
     access: MappingAccess,
-    /// All of it, where one mapping holds it.
+    /// The whole ring, if one mapping contains it.
     window: Option<SharedBytes>,
 }
 
@@ -42,13 +42,13 @@ impl Ring {
         self.window = memory.window(self.base, self.bytes, self.access).ok();
     }
 
-    /// All of it, where one mapping holds it.
+    /// The whole ring, if one mapping contains it.
     #[inline(always)]
     fn window(&self) -> Option<&SharedBytes> {
         self.window.as_ref()
     }
 
-    /// Reads the words of an entry. A ring may lie in several mappings; an entry lies in one,
+    /// Reads the words of an entry. A ring may lie in several mappings. An entry lies in one,
     /// because its size divides that of a page, or in memory that is not mapped.
     #[cold]
     fn load_by_itself<M: HostMemory, const N: usize>(
@@ -81,7 +81,7 @@ impl Ring {
         let raw = words.map(u64::to_le_bytes);
         let Some((last, before)) = raw.split_last() else { return Ok(()) };
         memory.write(address, before.as_flattened())?;
-        // The last word has the phase: it is sent when the others are there.
+        // The last word contains the phase tag: it is written after the others.
         memory.write(address + before.len() as u64 * 8, last)
     }
 }

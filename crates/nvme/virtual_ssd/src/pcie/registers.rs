@@ -6,12 +6,12 @@
 //! 1000h  doorbells: SQ 0 tail, CQ 0 head, SQ 1 tail …  the host stores, dispatchers look all the time
 //! ```
 //!
-//! If register accesses are messages, [`Registers::read`] and [`Registers::write`] handle them, and
-//! know what is read only. A host that stores into the memory can overwrite read-only registers,
-//! but only the host itself reads those.
+//! If register accesses are messages, [`Registers::read`] and [`Registers::write`] handle them and
+//! protect read-only registers. A host that stores into the memory can overwrite read-only
+//! registers, but only the host itself reads those.
 //!
 //! Where the registers are memory, INTMC reads as zero instead of as the mask, because storing the
-//! current mask must be seen as a write. Deliberately not here: the effect of a register.
+//! current mask must be recognised as a write. Deliberately not here: the effect of a register.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -49,7 +49,7 @@ pub struct Registers {
 struct State {
     mask: AtomicU32,
     gone: AtomicBool,
-    /// A write to a doorbell that does not exist was seen.
+    /// A doorbell that does not exist was written.
     unknown_doorbell: AtomicBool,
 }
 
@@ -61,7 +61,7 @@ pub(crate) struct Identity {
 }
 
 impl Registers {
-    /// Registers in `memory`, which has [`REGISTER_BYTES`] or more.
+    /// Registers in `memory`, which has at least [`REGISTER_BYTES`].
     pub(crate) fn new(memory: SharedBytes) -> Option<Registers> {
         let memory = memory.window(0, REGISTER_BYTES)?;
         Some(Registers { memory, state: Arc::new(State::default()) })
@@ -72,7 +72,7 @@ impl Registers {
         &self.memory
     }
 
-    /// Reads as a host does, 4 or 8 bytes at a multiple of 4; all ones where nothing is.
+    /// Reads like a host, 4 or 8 bytes at a multiple of 4; all ones where there is no register.
     pub fn read(&self, offset: u32) -> u32 {
         let offset = offset as usize;
         if self.is_gone() || !offset.is_multiple_of(4) || offset >= REGISTER_BYTES {
@@ -84,7 +84,7 @@ impl Registers {
         }
     }
 
-    /// Writes as a host does: what is read only stays as it is.
+    /// Writes like a host; read-only registers are not changed.
     pub fn write(&self, offset: u32, value: u32) {
         let offset = offset as usize;
         if self.is_gone() || !offset.is_multiple_of(4) || offset >= REGISTER_BYTES {
@@ -95,7 +95,7 @@ impl Registers {
         match offset {
             INTMS => drop(self.state.mask.fetch_or(value, Ordering::AcqRel)),
             INTMC => drop(self.state.mask.fetch_and(!value, Ordering::AcqRel)),
-            // While the controller is enabled these are not to be changed (Base, section 3.1.8).
+            // These must not change while the controller is enabled (Base, section 3.1.8).
             AQA | ASQ | ASQ_HIGH | ACQ | ACQ_HIGH if self.configuration().en() => {}
             AQA | ASQ | ASQ_HIGH | ACQ | ACQ_HIGH => self.memory.store_u32(offset, value, Ordering::Relaxed),
             CC | NSSR => self.memory.store_u32(offset, value, Ordering::Release),
@@ -104,8 +104,8 @@ impl Registers {
         }
     }
 
-    /// The same as [`Registers::write`], for messages, where a write to a doorbell that no queue
-    /// has can be seen.
+    /// Like [`Registers::write`], for messages, where a write to a doorbell without a queue can be
+    /// detected.
     pub fn write_checked(&self, offset: u32, value: u32, queues: u16) {
         if STRIDE.queue_of(u64::from(offset)).is_some_and(|(queue, _)| queue > u64::from(queues)) {
             self.state.unknown_doorbell.store(true, Ordering::Release);
@@ -119,8 +119,8 @@ impl Registers {
         self.state.unknown_doorbell.load(Ordering::Relaxed) && self.state.unknown_doorbell.swap(false, Ordering::AcqRel)
     }
 
-    /// As after power-on or a controller reset. `keep` leaves the admin queue registers, as a reset
-    /// by CC.EN does.
+    /// Resets to the state after power-on or a controller reset. `keep` preserves the admin queue
+    /// registers, like a reset by CC.EN.
     pub(crate) fn initialise(&self, identity: Identity, keep: bool) {
         self.memory.store_u64(CAP, identity.capabilities.0, Ordering::Relaxed);
         self.memory.store_u32(VS, identity.version, Ordering::Relaxed);
@@ -133,10 +133,10 @@ impl Registers {
         self.memory.store_u32(INTMS, 0, Ordering::Relaxed);
         self.memory.store_u32(INTMC, 0, Ordering::Relaxed);
         self.memory.store_u32(NSSR, 0, Ordering::Relaxed);
-        // Controller Ready With Media Timeout: as CAP.TO (Base 2.0, section 3.1.3.25).
+        // Controller Ready With Media Timeout: the same as CAP.TO (Base 2.0, section 3.1.3.25).
         self.memory.store_u32(CRTO, u32::from(identity.capabilities.to()), Ordering::Relaxed);
         self.state.mask.store(0, Ordering::Relaxed);
-        // Hosts may ring meanwhile.
+        // Hosts may ring doorbells meanwhile.
         self.memory.fill_words(DOORBELLS as usize, REGISTER_BYTES - DOORBELLS as usize, 0);
     }
 
@@ -146,12 +146,12 @@ impl Registers {
         ControllerConfiguration(self.memory.load_u32(CC, Ordering::Acquire))
     }
 
-    /// Clears CC.EN, as a subsystem reset does.
+    /// Clears CC.EN, like a subsystem reset.
     pub(crate) fn clear_configuration(&self) {
         self.memory.store_u32(CC, 0, Ordering::Release);
     }
 
-    /// Clears what the host has set up, as a reset of the function does.
+    /// Clears the host's settings, like a reset of the function.
     pub(crate) fn write_power_on(&self) {
         self.memory.store_u32(AQA, 0, Ordering::Relaxed);
         self.memory.store_u64(ASQ, 0, Ordering::Relaxed);
@@ -175,7 +175,7 @@ impl Registers {
         (aqa, self.memory.load_u64(ASQ, Ordering::Relaxed), self.memory.load_u64(ACQ, Ordering::Relaxed))
     }
 
-    /// Takes the word that was written to NSSR.
+    /// Takes the word written to NSSR.
     #[inline]
     pub(crate) fn take_subsystem_reset(&self) -> u32 {
         let word = self.memory.load_u32(NSSR, Ordering::Relaxed);
@@ -185,7 +185,7 @@ impl Registers {
         word
     }
 
-    /// Takes in what was stored into INTMS and INTMC where they are memory.
+    /// Applies stores into INTMS and INTMC where they are memory.
     #[inline]
     pub(crate) fn take_masks(&self) {
         let (set, clear) =
@@ -209,7 +209,7 @@ impl Registers {
         self.state.mask.load(Ordering::Acquire)
     }
 
-    /// Where the tail doorbell of a submission queue is.
+    /// Location of the tail doorbell of a submission queue.
     pub(crate) const fn tail_offset(queue: u16) -> usize {
         STRIDE.submission_tail(queue) as usize
     }
@@ -219,17 +219,17 @@ impl Registers {
         self.memory.word(Registers::tail_offset(queue))
     }
 
-    /// Where the head doorbell of a completion queue is.
+    /// Location of the head doorbell of a completion queue.
     pub(crate) const fn head_offset(queue: u16) -> usize {
         STRIDE.completion_head(queue) as usize
     }
 
-    /// Whether the device has been pulled out.
+    /// Whether the device has been removed.
     pub(crate) fn is_gone(&self) -> bool {
         self.state.gone.load(Ordering::Acquire)
     }
 
-    /// Pulls the device out: every register reads as all ones from now on (PCI Express, completion
+    /// Removes the device: every register reads as all ones from now on (PCI Express, completion
     /// time-out).
     pub(crate) fn remove(&self) {
         self.state.gone.store(true, Ordering::Release);

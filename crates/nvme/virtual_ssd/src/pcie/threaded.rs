@@ -1,5 +1,5 @@
-//! A virtual SSD as a PCI device of this process, with threads of its own: one for the controller,
-//! one for each dispatcher, and copiers if wanted.
+//! A virtual SSD as a PCI device of this process with its own threads: one for the controller, one
+//! for each dispatcher, and optional copiers.
 //!
 //! ```text
 //! driver threads ─ doorbells ─▶ dispatcher threads (I/O queues)
@@ -7,8 +7,8 @@
 //!                ─ registers ─▶ controller thread (CC, admin queue)
 //! ```
 //!
-//! Guarantees: the threads end with the device. Idle threads spin for a while and then yield, so
-//! that latency is low on an idle machine and little time is lost on a busy one. Deliberately not
+//! Guarantees: the threads end with the device. Idle threads spin for a while and then yield, which
+//! keeps latency low on an idle machine and wastes little time on a busy one. Deliberately not
 //! here: a simulated clock, which needs a device in the driver's thread ([`crate::Embedded`]).
 
 use std::sync::Arc;
@@ -26,16 +26,16 @@ use crate::pcie::embedded::{EmbeddedError, VECTORS};
 use crate::pcie::registers::{REGISTER_BYTES, Registers};
 use crate::subsystem::Subsystem;
 
-/// Polls without work before a thread yields: where each thread has a processor of its own, and
-/// where not.
+/// Polls without work before a thread yields: where each thread has its own processor, and where
+/// not.
 const PATIENCE: (u32, u32) = (20_000, 20);
 
-/// How many threads a device has beside the one of its controller.
+/// The number of threads of a device, besides that of its controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ThreadCounts {
     /// Dispatchers: one or more.
     pub dispatchers: usize,
-    /// Copiers of each dispatcher that copy data; without them it copies itself.
+    /// Copiers of each dispatcher, which copy data; without copiers, the dispatcher copies.
     pub copiers: usize,
 }
 
@@ -52,7 +52,7 @@ pub struct Threaded {
 }
 
 impl Threaded {
-    /// A new controller of `subsystem` with so many threads.
+    /// A new controller of `subsystem` with the given number of threads.
     pub fn new(subsystem: &Arc<Subsystem>, clock: &Clock, threads: ThreadCounts) -> Result<Threaded, EmbeddedError> {
         let registers = SharedBytes::anonymous(REGISTER_BYTES).map_err(EmbeddedError::Memory)?;
         let table = DmaTable::new();
@@ -104,7 +104,8 @@ impl Drop for Threaded {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {
-            // A thread that panicked has said so itself; there is nobody here to tell.
+            // A thread that panicked has already reported it, and this function cannot return an
+            // error.
             let _ = thread.join();
         }
     }

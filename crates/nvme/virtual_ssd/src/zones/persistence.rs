@@ -1,13 +1,13 @@
-//! Zones that outlive the process: each has a cell with its state and write pointer.
+//! Zones that survive the process: each has a cell with its state and write pointer.
 //!
 //! ```text
 //!  payload:  | blocks up to the write pointer, 36 bits | zone state, 4 bits |
 //! ```
 //!
-//! Guarantees: a cell is stored with every change, before the command that made it is answered. A
-//! zone that was open comes back closed, or empty if nothing was written (ZNS, section 2.1.1.4:
-//! what a controller does when it loses its power). Deliberately not here: which zones the device
-//! itself had changed for the log page.
+//! Guarantees: a cell is stored with every change, before the command that caused it is answered. A
+//! zone that was open is restored as closed, or as empty if nothing was written (ZNS, section
+//! 2.1.1.4: the behaviour of a controller after a loss of power). Deliberately not here: which
+//! zones the device itself had changed for the log page.
 
 use iolab_nvme_spec::zone::ZoneState;
 
@@ -18,14 +18,15 @@ use crate::state_file::StateCells;
 const STATE_BITS: u32 = 4;
 
 impl ZoneTable {
-    /// The same zones, kept in `cells` from now on.
+    /// Stores the zones in `cells` from now on.
     pub(crate) fn persisted_in(mut self, cells: StateCells) -> ZoneTable {
         self.kept = Some(cells);
         self.keep_all();
         self
     }
 
-    /// The zones that `cells` remember, and kept there from now on; blocks are `lba_shift` large.
+    /// Restores the zones from `cells`, and stores them there from now on; blocks have a size of
+    /// `lba_shift`.
     pub(crate) fn restored_from(mut self, cells: StateCells, lba_shift: u32) -> Result<ZoneTable, ConfigError> {
         self.lba_shift = lba_shift;
         let capacity = self.capacity_blocks();
@@ -47,7 +48,7 @@ impl ZoneTable {
         Ok(self.persisted_in(cells))
     }
 
-    /// A zone was changed.
+    /// Stores the change of a zone.
     #[inline]
     pub(super) fn keep(&self, number: usize) {
         if let Some(cells) = &self.kept {

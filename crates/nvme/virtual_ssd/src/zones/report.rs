@@ -1,7 +1,7 @@
 //! Zone reports: what Zone Management Receive returns (ZNS, section 3.4.2).
 //!
-//! Guarantees: a report is never longer than the host's buffer, and what is in it is consistent: it
-//! is made under the lock of the zones. Deliberately not here: descriptor extensions, which these
+//! Guarantees: a report is never longer than the host's buffer. Its contents are consistent: it is
+//! created under the lock of the zones. Deliberately not here: descriptor extensions, which these
 //! zones do not have.
 
 use iolab_nvme_spec::IntoBytes;
@@ -16,19 +16,19 @@ use crate::command_error::{CommandError, place};
 const HEADER_BYTES: usize = size_of::<ZoneReportHeader>();
 const DESCRIPTOR_BYTES: usize = size_of::<ZoneDescriptor>();
 
-/// What a report was asked for.
+/// The parameters of a report.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Report {
-    /// Zones from the one that holds this block.
+    /// Zones beginning with the one that contains this block.
     pub(crate) lba: u64,
-    /// Room of the host.
+    /// Bytes of the host's buffer.
     pub(crate) bytes: usize,
     /// Command dword 13.
     pub(crate) request: ZoneReceive,
 }
 
 impl ZoneTable {
-    /// The report, zeroes after its end cut off.
+    /// Creates the report, without the zeroes after its end.
     pub(crate) fn report(&self, report: Report) -> Result<Vec<u8>, CommandError> {
         // No extended reports: there are no extensions (ZNS, section 3.4.2.1).
         if ZoneReceiveAction(report.request.zra()) != ZoneReceiveAction::REPORT {

@@ -1,5 +1,5 @@
-//! Zones against a reference that is written the naive way: counts are taken anew, every rule is
-//! one line.
+//! Zones compared with a naive reference model: it recomputes all counts, and every rule is one
+//! line.
 
 use super::*;
 use iolab_nvme_spec::FromBytes;
@@ -12,7 +12,7 @@ fn table() -> ZoneTable {
     ZoneTable::new(LAYOUT, ZONES as u64 * LAYOUT.zone_bytes, 9)
 }
 
-/// The reference: letters for states, E I X C F R O.
+/// The reference: a letter for each state, E I X C F R O.
 #[derive(Clone)]
 struct Model {
     state: [char; ZONES],
@@ -25,7 +25,7 @@ impl Model {
         self.state.iter().filter(|state| letters.contains(**state)).count()
     }
 
-    /// Opens as `to`, or says why not.
+    /// Opens a zone as `to`, or returns why not.
     fn open(&mut self, zone: usize, to: char) -> Result<(), Status> {
         if !"IXC".contains(self.state[zone]) && self.count("IXC") == 3 {
             return Err(Status::TOO_MANY_ACTIVE_ZONES);
@@ -130,7 +130,7 @@ proptest::proptest! {
             let (ours, theirs) = match step {
                 0..=4 => {
                     let append = step == 0;
-                    // Most writes go where they may, or nothing would ever be written.
+                    // Most writes go to a valid position; otherwise nothing would ever be written.
                     let at = if step >= 3 { model.written[zone].min(15) } else { offset };
                     let lba = if append && step % 2 == 0 { start } else { start + at };
                     let placement = if append { Placement::Append } else { Placement::Named };

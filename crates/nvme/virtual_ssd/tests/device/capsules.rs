@@ -1,5 +1,5 @@
-//! The same execution behind a second front, which has no bus: what commands do does not depend on
-//! how they came.
+//! The same execution behind a second front, which has no bus: the effect of a command does not
+//! depend on the front.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ impl Rig {
         self.next_cid
     }
 
-    /// Executes a command, and returns its answer when its time has come.
+    /// Executes a command, and returns its answer when it is due.
     fn run(&mut self, queue: u16, entry: SubmissionEntry, data: Vec<u8>) -> (CompletionEntry, Vec<u8>) {
         let cid = self.send(queue, entry, data);
         let mut answers = self.front.poll(self.now_ns);
@@ -141,7 +141,7 @@ fn answers_wait_for_the_time_of_the_model() {
     assert!(plain_ns > 0 && slow_ns == plain_ns + 1_000_000, "{slow_ns} {plain_ns}");
 }
 
-/// One drive behind both fronts: what one host writes, the other one reads, and is told.
+/// One drive behind both fronts: each host reads what the other wrote, and is notified of changes.
 #[test]
 fn two_fronts_have_one_drive() {
     let drive = Subsystem::new(Config::parse("size=16M").unwrap()).unwrap();

@@ -1,4 +1,4 @@
-//! Dispatchers and copiers polled by hand, so that the order of their steps is the test's.
+//! Dispatchers and copiers polled by the test, which controls the order of their steps.
 
 use std::sync::atomic::Ordering;
 
@@ -21,7 +21,7 @@ struct Rig {
     ram: SharedBytes,
 }
 
-/// Two queue pairs, on one dispatcher each; the first has a copier.
+/// Two queue pairs, each on its own dispatcher; the first dispatcher has a copier.
 fn rig() -> Rig {
     let ram = SharedBytes::anonymous(0x10000).unwrap();
     let mut table = DmaTable::new();

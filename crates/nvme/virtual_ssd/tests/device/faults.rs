@@ -1,4 +1,4 @@
-//! Planned faults, one test each: what the host sees, and that the device goes on.
+//! Planned faults, one test each: what the host sees, and that the device continues.
 
 use std::time::Duration;
 

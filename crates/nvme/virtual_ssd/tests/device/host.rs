@@ -1,7 +1,8 @@
-//! A host by hand: rings that a test fills and reads itself, with no driver between the test and
-//! the device.
+//! A minimal host: a test fills and reads its rings itself, with no driver between the test and the
+//! device.
 //!
-//! It trusts nothing: a completion must have the right phase, queue and head before a test sees it.
+//! It checks everything: a completion must have the right phase, queue and head before a test sees
+//! it.
 #![allow(dead_code, reason = "every test of the folder uses a part of it")]
 
 use std::sync::Arc;
@@ -31,7 +32,7 @@ impl Pair {
         Pair { id, submissions, completions, entries, tail: 0, head: 0, phase: true }
     }
 
-    /// Puts a command into the ring without telling.
+    /// Puts a command into the ring without ringing the doorbell.
     pub(crate) fn push(&mut self, command: SubmissionEntry) {
         self.submissions.memory.store_words(self.tail as usize * 64, command.words, Ordering::Relaxed);
         self.tail = (self.tail + 1) % self.entries;
@@ -44,7 +45,7 @@ impl Pair {
         (entry.phase() == self.phase).then_some(entry)
     }
 
-    /// Takes the next completion without telling.
+    /// Takes the next completion without ringing the doorbell.
     pub(crate) fn pop(&mut self) -> Option<CompletionEntry> {
         let entry = self.peek()?;
         assert_eq!(entry.sqid(), self.id, "a completion of another queue");
@@ -68,7 +69,7 @@ pub(crate) struct Host {
 
 pub(crate) const DATA_BYTES: usize = 1 << 20;
 
-/// A device in the state of power-on.
+/// A device in the power-on state.
 pub(crate) fn plug_in(config: &str) -> (Embedded, Clock) {
     plug_into(&drive(Config::parse(config).unwrap()).unwrap())
 }
@@ -95,7 +96,7 @@ impl Host {
         host
     }
 
-    /// Sets the admin queues up and waits until the controller is ready.
+    /// Sets up the admin queues and waits until the controller is ready.
     pub(crate) fn enable(&mut self) {
         self.write_admin_registers();
         self.device.write_u32(Register::CC.0, 0x0046_0001 | 0b110 << 4);
@@ -122,7 +123,7 @@ impl Host {
         panic!("CSTS stays {:#x}, waited for {value:#x} in {mask:#x}", self.status());
     }
 
-    /// Disables the controller and forgets its queues.
+    /// Disables the controller and drops its queues.
     pub(crate) fn disable(&mut self) {
         self.device.write_u32(Register::CC.0, 0);
         self.wait_for_status(1, 0);
@@ -159,7 +160,7 @@ impl Host {
         Some(entry)
     }
 
-    /// Executes an admin command: dword 0, or the status without DNR and More.
+    /// Executes an admin command: returns dword 0, or the status without DNR and More.
     pub(crate) fn admin(&mut self, command: SubmissionEntry) -> Result<u32, Status> {
         self.admin_entry(command).map(|entry| entry.dw0())
     }
@@ -194,7 +195,7 @@ impl Host {
         cid
     }
 
-    /// Executes an I/O command: its result, or the status without DNR and More.
+    /// Executes an I/O command: returns its result, or the status without DNR and More.
     pub(crate) fn io(&mut self, command: SubmissionEntry) -> Result<u64, Status> {
         let entry = self.io_entry(command);
         if entry.status().is_success() { Ok(entry.result()) } else { Err(entry.status().code()) }
@@ -272,7 +273,7 @@ pub(crate) fn create_sq(pair: &Pair) -> SubmissionEntry {
         .with_cdw(11, 1 | u32::from(pair.id) << 16)
 }
 
-/// The drive, with its data in the file that it names where it names one.
+/// The drive, with its data in a file if its configuration names one.
 pub(crate) fn drive(config: Config) -> Result<Arc<Subsystem>, ConfigError> {
     match config.media_file() {
         None => Subsystem::new(config),

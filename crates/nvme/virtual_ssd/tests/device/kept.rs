@@ -1,5 +1,5 @@
-//! What a drive in a file remembers: the process ends, with or without a flush, and another one
-//! opens the same file.
+//! The persistent state of a drive in a file: the process ends, with or without a flush, and
+//! another one opens the same file.
 
 use iolab_nvme_spec::zone::{ZoneSendAction, ZoneState};
 use iolab_nvme_spec::{AdminOpcode, Status};
@@ -8,7 +8,7 @@ use iolab_virtual_ssd::{Config, ConfigError};
 use crate::host::{Host, admin, drive, identify};
 use crate::zoned::{ZONE, append, send, zone};
 
-/// A drive in a folder of its own.
+/// A drive in its own folder.
 struct Kept {
     folder: tempfile::TempDir,
 }
@@ -58,7 +58,7 @@ fn zones_come_back_as_they_were() {
     ] {
         host.io(command).unwrap_or_else(|status| panic!("{what}: {status}"));
     }
-    // No flush and no farewell: the process is gone.
+    // Neither a flush nor a shutdown: the process is gone.
     drop(host);
     let mut host = kept.host(ZONES);
     let expected = [
@@ -78,7 +78,7 @@ fn zones_come_back_as_they_were() {
     assert!(host.bytes(4096).iter().all(|byte| *byte == 0x5a), "the data, too");
     assert_eq!(host.io(host.write(0, 8)), Err(Status::ZONE_INVALID_WRITE));
     assert_eq!(host.io(append(&host, 0, 4)), Ok(12), "writing goes on at the pointer");
-    // Two zones are active: three more may be.
+    // Two zones are active: three more are allowed.
     for number in 5..8 {
         assert_eq!(host.io(host.write(number * ZONE, 8)), Ok(0), "zone {number}");
     }

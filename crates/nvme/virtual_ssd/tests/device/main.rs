@@ -1,4 +1,4 @@
-//! The device against a host by hand.
+//! The device with a minimal host.
 
 mod admin;
 mod age;

@@ -1,4 +1,4 @@
-//! Memory that the host takes away or makes read only while the device uses it: CSTS.CFS, never a
+//! Memory that the host unmaps or makes read only while the device uses it: CSTS.CFS, never a
 //! crash.
 
 use std::sync::atomic::Ordering;
@@ -41,8 +41,8 @@ fn a_queue_that_vanishes_is_fatal_when_it_is_needed() {
     assert_eq!(host.status(), 1);
 }
 
-/// A machine as firmware sees it: queues in the legacy area below 1 MiB, which the chip set maps
-/// again in pieces.
+/// A machine as seen by its firmware: queues in the legacy area below 1 MiB, which the chip set
+/// maps again in pieces.
 struct Machine {
     table: DmaTable,
     ram: SharedBytes,
@@ -108,8 +108,8 @@ impl Machine {
         self.put(IO_SQ, place, transfer(IoOpcode::READ, 0, 1).with_prps(data, 0), 0x1008);
     }
 
-    /// Maps the area again in pieces, those for which `is_read_only` read only, as a chip set does
-    /// with shadow RAM.
+    /// Maps the area again in pieces. Those for which `is_read_only` is true are read only, as a
+    /// chip set does with shadow RAM.
     fn map_again(&mut self, is_read_only: impl Fn(u64) -> bool) {
         const PIECE: usize = 0x4000;
         for address in std::mem::take(&mut self.mapped) {
@@ -154,7 +154,7 @@ fn queues_that_become_read_only_are_fatal_and_never_written() {
     machine.read(1);
     assert!(!machine.completion(IO_CQ, 1).phase(), "what is read only is not written");
     assert_eq!(machine.registers.read(Register::CSTS.0), 0b11);
-    // A reset and new queues in memory that can be written: the device works again.
+    // After a reset, and with new queues in writable memory, the device works again.
     machine.map_again(|_| false);
     machine.registers.write(Register::CC.0, 0);
     machine.poll();
@@ -169,7 +169,7 @@ fn queues_that_become_read_only_are_fatal_and_never_written() {
 #[test]
 fn a_ring_may_lie_in_several_mappings() {
     let mut host = Host::new("size=16M", 0);
-    // 256 commands fill four pages, each a mapping of its own.
+    // 256 commands fill four pages, each with its own mapping.
     let mut table = DmaTable::new();
     let pages: Vec<SharedBytes> = (0..4).map(|_| SharedBytes::anonymous(4096).unwrap()).collect();
     pages.iter().enumerate().for_each(|(n, page)| table.map_at(0x10_0000 + n as u64 * 4096, page.clone()).unwrap());

@@ -1,4 +1,4 @@
-//! What the device says without being asked: interrupts, events, shadow doorbells.
+//! Unsolicited signals of the device: interrupts, events, shadow doorbells.
 
 use iolab_nvme_spec::registers::Register;
 use iolab_nvme_spec::{AdminOpcode, SubmissionEntry};
@@ -130,7 +130,7 @@ fn shadow_doorbells_replace_the_real_ones() {
     let relaxed = std::sync::atomic::Ordering::Relaxed;
     let command = host.read(0, 1);
     let event = || events.memory.load_u32(8, relaxed) as u16;
-    // What Linux asks before it rings: did the tail pass the event?
+    // Linux's check before it rings: did the tail pass the event?
     let rings = |event: u16, new: u16, old: u16| new.wrapping_sub(event).wrapping_sub(1) < new.wrapping_sub(old);
     for round in 0..200u32 {
         let old = host.pairs[0].tail;

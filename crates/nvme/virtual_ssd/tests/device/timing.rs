@@ -1,4 +1,4 @@
-//! Completions come at the time of the model, on a simulated clock to the nanosecond.
+//! Completions arrive at the time that the model computes; on a simulated clock to the nanosecond.
 
 use std::time::Duration;
 

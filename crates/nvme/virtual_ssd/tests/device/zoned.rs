@@ -1,4 +1,5 @@
-//! Zoned namespaces as a host sees them (the state machine has its own test against a reference).
+//! Zoned namespaces from the host's side (the state machine has its own test with a reference
+//! model).
 
 use iolab_nvme_spec::zone::ZoneState;
 use iolab_nvme_spec::{AdminOpcode, IoOpcode, Status, SubmissionEntry};
@@ -6,7 +7,7 @@ use iolab_nvme_spec::{AdminOpcode, IoOpcode, Status, SubmissionEntry};
 use crate::host::{Host, admin, identify, transfer};
 
 const CONFIG: &str = "size=16M zone=1M zone_capacity=768k max_open=2 max_active=3";
-/// Blocks of a zone, and those that can be written.
+/// Blocks of a zone, and how many can be written.
 pub(crate) const ZONE: u64 = 2048;
 const CAPACITY: u64 = 1536;
 
@@ -18,7 +19,7 @@ pub(crate) fn append(host: &Host, lba: u64, blocks: u32) -> SubmissionEntry {
     transfer(IoOpcode::ZONE_APPEND, lba, blocks).with_prps(host.data.address, host.second_page())
 }
 
-/// State and write pointer of the zone that holds a block.
+/// State and write pointer of the zone that contains a block.
 pub(crate) fn zone(host: &mut Host, lba: u64) -> (u8, u64) {
     let report = SubmissionEntry::new(IoOpcode::ZONE_MANAGEMENT_RECEIVE.0, 0)
         .with_nsid(1)

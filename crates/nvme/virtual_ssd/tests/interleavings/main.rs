@@ -1,13 +1,13 @@
-//! What a host and a device share, under a model checker (loom): rings, doorbells, shadow doorbells
-//! and the mailboxes between the device's own threads. Every order in which two threads can act on
-//! them is tried, and every value that a weakly ordered processor may show them.
+//! State shared by a host and a device, under a model checker (loom): rings, doorbells, shadow
+//! doorbells and the mailboxes between the device's own threads. The checker tries every order in
+//! which two threads can access them, and every value that a weakly ordered processor may read.
 //!
-//! The driver's and the device's own sources are compiled here again, over memory that consists of
-//! loom's atomics. In the canaries these atomics order nothing.
+//! The sources of the driver and the device are compiled again here, over memory that consists of
+//! loom's atomics. In the canaries these atomics provide no ordering.
 
 #![allow(missing_docs, reason = "nobody is outside of a test")]
 
-// The sources take their memory from the crate of this name: here it is this one.
+// The sources import memory from the crate of this name, which is this crate here.
 extern crate iolab_pci_device as real_pci_device;
 extern crate self as iolab_pci_device;
 
@@ -50,7 +50,7 @@ use sync::{model, model_without_order};
 /// Entries of a ring, and the queue.
 const ENTRIES: u32 = 2;
 const QUEUE: u16 = 1;
-/// Where the host's memory has the rings and the buffers of shadow doorbells.
+/// Where the rings and the buffers of shadow doorbells are in the host's memory.
 const COMMANDS: u64 = 0x1000;
 const ANSWERS: u64 = 0x2000;
 const VALUES: u64 = 0x3000;
@@ -60,12 +60,12 @@ const SHADOW_BYTES: usize = 16;
 
 const STRIDE: DoorbellStride = DoorbellStride(0);
 
-/// A command with the same number in every word, so that a torn one shows.
+/// A command with the same number in every word, so that a torn command is detected.
 fn command(number: u64) -> SubmissionEntry {
     SubmissionEntry { words: [number * 0x0001_0001_0001_0001; 8] }
 }
 
-/// A host with one queue pair, and what the device sees of it.
+/// A host with one queue pair, and the device's view of it.
 struct Pair {
     host: Host,
     registers: SharedBytes,
@@ -96,7 +96,7 @@ impl Pair {
     }
 }
 
-/// The part of a dispatcher that looks at rings.
+/// The part of a dispatcher that processes rings.
 struct Device {
     memory: Host,
     submissions: SubmissionQueue,
@@ -104,7 +104,7 @@ struct Device {
 }
 
 impl Device {
-    /// Fetches what is there and answers it.
+    /// Fetches and answers available commands.
     fn poll(&mut self) {
         let tail = self.submissions.rung();
         assert!(self.submissions.set_tail(tail));
@@ -118,7 +118,7 @@ impl Device {
     }
 }
 
-/// A host submits a command by a plain doorbell, and looks for the answer.
+/// A host submits a command with a plain doorbell, and polls for the answer.
 fn a_command_and_its_answer() {
     let mut pair = Pair::new();
     let mut device = pair.device();
@@ -146,15 +146,15 @@ fn commands_and_answers_are_seen_whole() {
     model(a_command_and_its_answer);
 }
 
-/// The canary.
+/// The canary of the test above.
 #[test]
 #[should_panic = "half written"]
 fn rings_without_order_are_found_out() {
     model_without_order(a_command_and_its_answer);
 }
 
-/// A host submits by a shadow doorbell, while the device asks to be rung, looks once more, and
-/// sleeps.
+/// A host submits with a shadow doorbell, while the device requests the doorbell, polls once more,
+/// and sleeps.
 fn a_command_for_a_device_that_goes_to_sleep() {
     let (values, events) = (SharedBytes::of_words(SHADOW_BYTES), SharedBytes::of_words(SHADOW_BYTES));
     let mut host = Host::new(&[(VALUES, &values), (EVENTS, &events)]);
@@ -182,14 +182,14 @@ fn a_device_that_sleeps_is_rung() {
     model(a_command_for_a_device_that_goes_to_sleep);
 }
 
-/// The canary.
+/// The canary of the test above.
 #[test]
 #[should_panic = "the device sleeps, and nobody rings"]
 fn shadow_doorbells_without_order_are_found_out() {
     model_without_order(a_command_for_a_device_that_goes_to_sleep);
 }
 
-/// Two threads send, one polls meanwhile.
+/// Two threads send while one polls.
 fn messages() {
     let mailbox = Arc::new(Mailbox::default());
     let send = |numbers: [u8; 2]| {
@@ -214,7 +214,7 @@ fn messages_arrive_once_and_in_order() {
     model(messages);
 }
 
-/// The canary.
+/// The canary of the test above.
 #[test]
 #[should_panic = "Causality violation"]
 fn a_lock_that_lets_everybody_in_is_found_out() {

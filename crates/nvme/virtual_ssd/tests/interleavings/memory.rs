@@ -1,5 +1,5 @@
-//! Memory that a host and a device share, made of a model checker's atomics. How words are loaded
-//! and stored is compiled from `iolab-memory`'s own source.
+//! Memory shared by a host and a device, made of a model checker's atomics. The code that loads and
+//! stores words is compiled from `iolab-memory`'s own source.
 
 use std::io;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::{DmaFault, MappingAccess};
 #[allow(dead_code, reason = "not all of it is modelled")]
 mod words;
 
-/// A window into words of 32 bits, or of 64; memory has one of them.
+/// A window into words of 32 bits or of 64 bits; memory has one kind.
 #[derive(Debug, Clone)]
 pub struct SharedBytes {
     halves: Arc<[AtomicU32]>,
@@ -33,7 +33,7 @@ impl SharedBytes {
         SharedBytes { halves: Arc::new([]), rows, start: 0, bytes }
     }
 
-    /// As the real one; the tests of rings use it.
+    /// Like the real type; the tests of rings use it.
     pub(crate) fn anonymous(bytes: usize) -> io::Result<SharedBytes> {
         Ok(SharedBytes::of_rows(bytes))
     }
@@ -74,7 +74,7 @@ impl SharedBytes {
     }
 }
 
-/// One word, as the real one.
+/// One word, like the real type.
 #[derive(Debug, Clone)]
 pub struct SharedWord(SharedBytes);
 
@@ -88,7 +88,7 @@ impl SharedWord {
     }
 }
 
-/// What a device needs of its host's memory here.
+/// The part of a host's memory that the device needs here.
 pub trait HostMemory {
     fn window(&mut self, address: u64, bytes: usize, access: MappingAccess) -> Result<SharedBytes, DmaFault>;
     fn read(&mut self, address: u64, to: &mut [u8]) -> Result<(), DmaFault>;
@@ -120,7 +120,7 @@ impl HostMemory for Host {
     }
 }
 
-/// What a doorbell needs of a device here.
+/// The part of a device that a doorbell needs here.
 pub trait PciDevice: Send {
     fn mapped_registers(&self, offset: u32) -> Option<SharedBytes>;
     fn write_u32(&self, offset: u32, value: u32);

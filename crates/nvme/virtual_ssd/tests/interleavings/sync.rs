@@ -1,6 +1,6 @@
-//! Loom's atomics and lock, and for the canaries such as order nothing and exclude nobody.
+//! Loom's atomics and lock, and for the canaries versions without ordering and exclusion.
 //!
-//! Loom runs all threads of a model on one thread, so that one flag says which they are.
+//! Loom runs all threads of a model on one thread, so one flag selects the version.
 
 use std::cell::Cell;
 use std::sync::LockResult;
@@ -19,7 +19,7 @@ pub(crate) fn model(test: impl Fn() + Send + Sync + 'static) {
     loom::model(test);
 }
 
-/// The same with atomics that order nothing.
+/// Tries `test` in every order with atomics that provide no ordering.
 pub(crate) fn model_without_order(test: impl Fn() + Send + Sync + 'static) {
     ORDERS.set(false);
     loom::model(test);
@@ -60,8 +60,8 @@ atomic!(AtomicBool, bool);
 atomic!(AtomicU32, u32);
 atomic!(AtomicU64, u64);
 
-/// Loom's lock around a cell that loom watches, too: where the lock lets everybody in, the cell
-/// tells.
+/// Loom's lock around a cell that loom also watches: if the lock does not exclude other threads,
+/// the cell detects it.
 #[derive(Debug)]
 pub(crate) struct Mutex<T> {
     lock: loom::sync::Mutex<T>,

@@ -1,7 +1,7 @@
-//! The admin queue: fetching commands, answering them now or when a dispatcher has done its part.
+//! The admin queue: fetches commands, and answers them now or when a dispatcher has done its part.
 //!
-//! Guarantees: at most as many commands are fetched as their answers have room; requests for events
-//! take no room until there is an event. Deliberately not here: what the commands do.
+//! Guarantees: commands are fetched only if there is room for their answers. Requests for events
+//! take no room until there is an event. Deliberately not here: the execution of the commands.
 
 use std::sync::atomic::Ordering;
 
@@ -27,9 +27,9 @@ pub(super) struct AdminQueue {
 #[derive(Debug, Clone, Copy)]
 struct Waiting {
     token: u32,
-    /// Reports that are still to come.
+    /// Reports that are still outstanding.
     remaining: usize,
-    /// Whether one of them said that it was done.
+    /// Whether one of them reported success.
     any_done: bool,
     command: SubmissionEntry,
 }
@@ -64,7 +64,7 @@ impl AdminQueue {
 }
 
 impl<M: HostMemory> Controller<M> {
-    /// Looks at the admin queue.
+    /// Processes the admin queue.
     #[inline]
     pub(super) fn poll_admin(&mut self) -> bool {
         if !self.is_running() || self.shared.is_fatal() {
@@ -150,14 +150,14 @@ impl<M: HostMemory> Controller<M> {
         }
     }
 
-    /// Posts an answer without a result, beside that of the command being executed.
+    /// Posts an answer without a result, in addition to that of the command being executed.
     pub(super) fn post_admin(&mut self, cid: u16, status: Status) {
         if let Some(admin) = &mut self.admin {
             admin.post(&mut self.data.memory, &self.shared, cid, Answer::failure(status));
         }
     }
 
-    /// Takes a dispatcher's report. Answers the command that waited for it.
+    /// Takes a dispatcher's report, and answers the command that waited for it.
     pub(super) fn order_done(&mut self, token: u32, done: bool) {
         let Some(admin) = &mut self.admin else { return };
         let Some(place) = admin.waiting.iter().position(|waiting| waiting.token == token) else { return };
@@ -179,7 +179,7 @@ impl<M: HostMemory> Controller<M> {
         self.signal_admin();
     }
 
-    /// What is rare: reports events, and checks the keep alive timer.
+    /// Does rare work: reports events, and checks the keep alive timer.
     fn attend(&mut self) {
         self.check_keep_alive();
         self.report_events();

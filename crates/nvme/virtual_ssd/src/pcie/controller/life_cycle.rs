@@ -27,12 +27,12 @@ pub(super) enum State {
 }
 
 impl<M: HostMemory> Controller<M> {
-    /// CC has changed.
+    /// Handles a change of CC.
     #[cold]
     pub(super) fn configure(&mut self, new: ControllerConfiguration) {
         let old = std::mem::replace(&mut self.configuration, new);
         if matches!(self.state, State::Stopping { .. }) {
-            // The value of CC is used when the controller has stopped.
+            // The value of CC is applied when the controller has stopped.
             return;
         }
         if old.en() && !new.en() {
@@ -65,7 +65,7 @@ impl<M: HostMemory> Controller<M> {
         }
     }
 
-    /// The admin queues that CC, AQA, ASQ and ACQ describe, if they are in order.
+    /// The admin queues that CC, AQA, ASQ and ACQ describe, if they are valid.
     fn admin_queue(&mut self) -> Option<AdminQueue> {
         let configuration = self.configuration;
         let capabilities = identity(&self.subsystem).capabilities;
@@ -96,7 +96,7 @@ impl<M: HostMemory> Controller<M> {
         Some(AdminQueue::new(&mut self.data.memory, submissions, completions, doorbell))
     }
 
-    /// A controller reset: all queues go.
+    /// A controller reset: deletes all queues.
     pub(super) fn stop(&mut self) {
         self.admin = None;
         let token = self.next_token();
@@ -104,7 +104,7 @@ impl<M: HostMemory> Controller<M> {
         self.orders.iter().for_each(|orders| orders.send(Order::Stop { token }));
     }
 
-    /// One dispatcher has stopped.
+    /// Handles that one dispatcher has stopped.
     fn stopped_one(&mut self, done: u32) {
         let State::Stopping { token, remaining } = &mut self.state else { return };
         if *token != done {
@@ -135,7 +135,7 @@ impl<M: HostMemory> Controller<M> {
         }
     }
 
-    /// Makes everything that was acknowledged permanent. The queues stay until a reset.
+    /// Makes all acknowledged data durable. The queues stay until a reset.
     fn shut_down(&mut self) {
         let registers = &self.shared.registers;
         registers.set_status(registers.status().with_shst(ShutdownStatus::OCCURRING.0));
@@ -154,7 +154,8 @@ impl<M: HostMemory> Controller<M> {
         matches!(self.state, State::Ready | State::ShutDown)
     }
 
-    /// Takes what dispatchers have reported and the subsystem has told; whether there was anything.
+    /// Processes reports of dispatchers and notifications of the subsystem; returns whether there
+    /// were any.
     pub(super) fn take_messages(&mut self) -> bool {
         let has_any = self.shared.reports.has_messages() || self.shared.record.inbox.has_messages();
         if has_any {
@@ -177,7 +178,7 @@ impl<M: HostMemory> Controller<M> {
         }
     }
 
-    /// NSSR was written here or at another controller: everything stops, CC is zero afterwards
+    /// Handles a write to NSSR here or at another controller: everything stops, and CC becomes zero
     /// (Base, section 7.3.1).
     fn subsystem_reset(&mut self) {
         let registers = &self.shared.registers;
@@ -192,8 +193,8 @@ impl<M: HostMemory> Controller<M> {
         }
     }
 
-    /// A function-level reset: as after power-on, the admin queue registers too (PCI Express,
-    /// section 6.6.2).
+    /// A function-level reset: restores the state after power-on, including the admin queue
+    /// registers (PCI Express, section 6.6.2).
     pub fn reset_function(&mut self) {
         self.shared.registers.write_power_on();
         self.configuration = ControllerConfiguration(0);
@@ -202,12 +203,12 @@ impl<M: HostMemory> Controller<M> {
         }
     }
 
-    /// When the keep alive timer runs out, if it runs.
+    /// When the keep alive timer expires, if it runs.
     pub(super) fn keep_alive_deadline_ns(&self) -> Option<u64> {
         self.executor.keep_alive_deadline_ns().filter(|_| self.state == State::Ready)
     }
 
-    /// If the host has been silent for too long, fails.
+    /// Fails if the host has been silent for too long.
     pub(super) fn check_keep_alive(&mut self) {
         if self.keep_alive_deadline_ns().is_some_and(|deadline_ns| self.executor.now_ns() >= deadline_ns) {
             self.shared.fail();

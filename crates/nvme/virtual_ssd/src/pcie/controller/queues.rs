@@ -1,5 +1,5 @@
-//! The admin commands that this front does itself: creating and deleting I/O queues, Doorbell
-//! Buffer Config (Base, sections 5.3 to 5.7), and Abort. All others are executed behind it.
+//! The admin commands that this front executes itself: creating and deleting I/O queues, Doorbell
+//! Buffer Config (Base, sections 5.3 to 5.7), and Abort. Other commands are passed on.
 
 use iolab_nvme_spec::command::{AbortDword10, CreateCqDword11, CreateSqDword11, FeatureDword10, QueueDword10};
 use iolab_nvme_spec::completion::COMPLETION_ENTRY_BYTES;
@@ -22,7 +22,7 @@ pub(super) enum Reply {
     Now(u32),
     /// It waits for an event.
     Later,
-    /// It waits for so many reports of dispatchers.
+    /// It waits for this many reports of dispatchers.
     AfterOrders { token: u32, dispatchers: usize },
 }
 
@@ -68,8 +68,8 @@ impl<M: HostMemory> Controller<M> {
         })
     }
 
-    /// What a command answers when its dispatchers have reported; `any_done` if one of them found
-    /// what was meant.
+    /// The answer to a command after its dispatchers have reported; `any_done` if one of them found
+    /// the target.
     pub(super) fn finish_admin(&mut self, command: &SubmissionEntry, any_done: bool) -> Result<u32, CommandError> {
         match AdminOpcode(command.opc()) {
             // Bit 0 says that nothing was aborted (Base, section 5.1).
@@ -88,7 +88,7 @@ impl<M: HostMemory> Controller<M> {
     fn abort(&mut self, command: &SubmissionEntry) -> Result<Reply, CommandError> {
         let meant = AbortDword10(command.cdw(10));
         if meant.sqid() == 0 {
-            // Of admin commands only requests for events stay around.
+            // Among admin commands, only requests for events can still be outstanding.
             let found = self.executor.withdraw_event_request(meant.cid());
             if found {
                 self.post_admin(meant.cid(), Status::ABORT_REQUESTED);
@@ -148,7 +148,7 @@ impl<M: HostMemory> Controller<M> {
         Ok(Reply::AfterOrders { token, dispatchers: 1 })
     }
 
-    /// The index of a queue identifier that can exist.
+    /// The index of a queue identifier within the supported range.
     fn new_queue(&self, id: u16) -> Result<usize, CommandError> {
         let number = usize::from(id).wrapping_sub(1);
         if self.configuration.css() == ControllerConfiguration::CSS_ADMIN_ONLY
@@ -167,7 +167,8 @@ impl<M: HostMemory> Controller<M> {
         Ok(entries)
     }
 
-    /// Queues are contiguous (CAP.CQR), page aligned, and of entries of the size that CC says.
+    /// Checks that queues are contiguous (CAP.CQR), page aligned, and have the entry size set in
+    /// CC.
     fn check_ring(&self, command: &SubmissionEntry, contiguous: bool, has_sizes: bool) -> Result<(), CommandError> {
         if !contiguous {
             return Err(CommandError::field(place::CDW11, 0));
@@ -178,7 +179,7 @@ impl<M: HostMemory> Controller<M> {
         if has_sizes { Ok(()) } else { Err(CommandError::permanent(Status::INVALID_QUEUE_SIZE)) }
     }
 
-    /// A queue that is not mapped at all is refused now; later it would be fatal.
+    /// A queue that is not mapped at all is refused now; later this would be fatal.
     fn check_mapped(
         &mut self,
         command: &SubmissionEntry,

@@ -1,4 +1,4 @@
-//! What a controller of this front and its dispatchers share: registers, interrupts, the fatal
+//! State shared by a controller of this front and its dispatchers: registers, interrupts, the fatal
 //! flag, and reports.
 
 use std::sync::Arc;
@@ -10,12 +10,12 @@ use super::super::registers::Registers;
 use crate::controller_record::ControllerRecord;
 use crate::mailbox::Mailbox;
 
-/// A dispatcher has carried an order out.
+/// The report that a dispatcher has executed an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Report {
-    /// The order's.
+    /// The token of the order.
     pub(crate) token: u32,
-    /// Whether the dispatcher had what the order was about.
+    /// Whether the dispatcher had the object of the order.
     pub(crate) done: bool,
 }
 
@@ -44,13 +44,13 @@ impl ControllerShared {
         }
     }
 
-    /// Whether nothing may be processed any more until a reset (CSTS.CFS).
+    /// Whether processing must stop until a reset (CSTS.CFS).
     #[inline]
     pub(crate) fn is_fatal(&self) -> bool {
         self.is_fatal.load(Ordering::Acquire)
     }
 
-    /// The controller has failed: a queue cannot be reached, or a fault says so.
+    /// Marks the controller as failed: a queue is unreachable, or a fault requires it.
     #[cold]
     pub(crate) fn fail(&self) {
         if !self.registers.is_gone() {
@@ -64,7 +64,7 @@ impl ControllerShared {
         self.is_fatal.store(false, Ordering::Release);
     }
 
-    /// The device is pulled out.
+    /// Removes the device.
     #[cold]
     pub(crate) fn remove(&self) {
         self.is_fatal.store(true, Ordering::Release);

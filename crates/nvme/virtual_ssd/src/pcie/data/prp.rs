@@ -2,12 +2,11 @@
 //!
 //! ```text
 //! PRP1 ──▶ [.....offset|data]            the rest of a page, or less
-//! PRP2 ──▶ [data]                        when one more page is enough, else
+//! PRP2 ──▶ [data]                        when one more page is enough, otherwise
 //! PRP2 ──▶ [entry|entry|...|next] ──▶ [entry|...]
 //! ```
 //!
-//! Pages that follow each other become one piece. Deliberately not here: metadata, which no format
-//! has.
+//! Adjacent pages become one piece. Deliberately not here: metadata, which no format has.
 
 use iolab_nvme_spec::Status;
 use iolab_nvme_spec::prp::PRP_ENTRY_BYTES;
@@ -16,7 +15,7 @@ use iolab_pci_device::HostMemory;
 use super::{Piece, unreachable_data};
 use crate::command_error::{CommandError, place};
 
-/// Entries of a list that are read at once.
+/// Entries of a list read at once.
 const BATCH: usize = 64;
 
 #[inline]
@@ -52,7 +51,7 @@ fn bad_offset(byte: u8) -> CommandError {
     CommandError::permanent(Status::PRP_OFFSET_INVALID).at(byte, 0)
 }
 
-/// Adds a page, to the last piece if it follows it.
+/// Adds a page; it extends the last piece if it is adjacent.
 #[inline]
 fn append(pieces: &mut Vec<Piece>, address: u64, bytes: usize) {
     match pieces.last_mut() {
@@ -61,7 +60,7 @@ fn append(pieces: &mut Vec<Piece>, address: u64, bytes: usize) {
     }
 }
 
-/// What remains of a list.
+/// The rest of a list.
 struct List {
     page_shift: u32,
     next: u64,
@@ -83,7 +82,7 @@ impl List {
         while left > 0 {
             let in_page = (page_bytes - (self.next as usize & (page_bytes - 1))) / 8;
             let wanted = left.div_ceil(page_bytes);
-            // The last entry of a page leads on when the page's entries do not suffice.
+            // The last entry of a page points to the next one if the page's entries do not suffice.
             let leads_on = wanted > in_page;
             let usable = if leads_on { in_page - 1 } else { wanted };
             let count = usable.min(BATCH);
@@ -160,8 +159,8 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Lists of any length, starting anywhere in their first page, lead to the pages that they
-        /// name.
+        /// Lists of any length, starting at any offset in their first page, resolve to the pages
+        /// that they name.
         #[test]
         fn lists_cross_pages(pages in 2usize..2000, start in 0usize..512, gap in 1u64..3, offset in 0usize..1024) {
             let mut table = DmaTable::new();

@@ -5,9 +5,9 @@
 //! SGL1 ──▶ segment [block|block|...|segment] ──▶ [block|...|last segment] ──▶ [block|block]
 //! ```
 //!
-//! Guarantees: a list that is longer than the data is read only as far as the data goes, one that
-//! is shorter is refused; chains end. Deliberately not here: keyed and transport blocks, which
-//! memory-based hosts do not have.
+//! Guarantees: a list longer than the data is read only as far as the data goes; a shorter one is
+//! refused; chains end. Deliberately not here: keyed and transport blocks, which memory-based hosts
+//! do not have.
 
 use iolab_nvme_spec::Status;
 use iolab_nvme_spec::sgl::{SGL_DESCRIPTOR_BYTES, SglDescriptor, SglSubtype, SglType};
@@ -17,8 +17,8 @@ use super::{BUCKET, Piece, unreachable_data};
 use crate::command_error::{CommandError, place};
 use crate::data_window::DataDirection;
 
-/// More descriptors than this in one command are refused: no data block of a byte each makes that
-/// many.
+/// The most descriptors of one command; more are refused. Even a logical block in descriptors of
+/// one byte each needs fewer.
 const MOST_DESCRIPTORS: usize = 16_384;
 
 pub(super) fn resolve<M: HostMemory>(
@@ -51,7 +51,7 @@ struct List<'a> {
 }
 
 impl List<'_> {
-    /// Takes one descriptor; returns the segment that it leads to.
+    /// Processes one descriptor; returns the segment that it points to.
     fn take(
         &mut self,
         descriptor: SglDescriptor,
@@ -68,7 +68,7 @@ impl List<'_> {
         match descriptor.kind() {
             SglType::DATA_BLOCK => self.push(descriptor.address(), descriptor.length())?,
             SglType::BIT_BUCKET => {
-                // On the way to the controller a bucket counts as empty (Base, section 4.4.1).
+                // For data to the controller a bucket counts as empty (Base, section 4.4.1).
                 if self.direction == DataDirection::ToHost {
                     self.push(BUCKET, descriptor.length())?;
                 }
@@ -122,7 +122,7 @@ impl List<'_> {
             }
             done += batch;
         }
-        // A segment that is not the last one must lead on.
+        // A segment that is not the last one must point to another.
         if is_last_segment { Ok(None) } else { Err(refuse(Status::INVALID_SGL_SEGMENT)) }
     }
 

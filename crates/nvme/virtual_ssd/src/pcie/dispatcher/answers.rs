@@ -10,7 +10,7 @@ use crate::fault::FaultKind;
 use crate::pcie::queue::SubmissionQueue;
 
 impl<M: HostMemory> Dispatcher<M> {
-    /// Keeps an answer until it is due, and reserves an entry of the completion queue.
+    /// Delays an answer until it is due, and reserves an entry of the completion queue.
     #[inline(always)]
     pub(super) fn delay(&mut self, queue: usize, cid: u16, answer: Answer, at_ns: u64, fault: Option<FaultKind>) {
         let Some(submissions) = self.submissions.get_mut(queue).and_then(Option::as_mut) else { return };
@@ -27,13 +27,13 @@ impl<M: HostMemory> Dispatcher<M> {
         self.completions.get_mut(place)?.as_mut()
     }
 
-    /// Answers what is due.
+    /// Posts the answers that are due.
     #[inline(always)]
     pub(super) fn answer_due(&mut self, now_ns: u64) -> bool {
         self.delayed.has_due(now_ns) && self.answer_all_due(now_ns)
     }
 
-    /// A function of its own, because it is large and an ideal drive never needs it.
+    /// A separate function, because it is large and an ideal drive never needs it.
     #[inline(never)]
     fn answer_all_due(&mut self, now_ns: u64) -> bool {
         let mut worked = false;
@@ -83,7 +83,7 @@ impl<M: HostMemory> Dispatcher<M> {
             FaultKind::DropCompletion => {}
             FaultKind::DoubleCompletion => {
                 self.answer(queue, cid, answer, now_ns);
-                // The second one must not overwrite an entry that the host has not consumed.
+                // The duplicate must not overwrite an entry that the host has not consumed.
                 if self.completions_of(queue).is_some_and(|completions| completions.room() > 0) {
                     self.answer(queue, cid, answer, now_ns);
                 }

@@ -1,8 +1,8 @@
-//! When completions are signalled: at once for a batch, or later where the host asked for fewer
+//! When completions are signalled: at once for a batch, or later if the host requested fewer
 //! interrupts (Base, sections 5.21.1.8 and 5.21.1.9, 7.5).
 //!
 //! Guarantees: one interrupt per batch and vector; with coalescing, after the threshold or the
-//! time, whichever comes first. The admin queue is never coalesced and not here.
+//! time, whichever comes first. The admin queue is never coalesced and not handled here.
 
 use iolab_pci_device::HostMemory;
 
@@ -18,14 +18,14 @@ impl Coalescing {
         if waits { queue.unsignalled_since_ns.saturating_add(self.time_ns) } else { 0 }
     }
 
-    /// When the next held interrupt is due.
+    /// When the next delayed interrupt is due.
     pub(super) fn next_event_ns(&self, queues: &[Option<CompletionQueue>]) -> Option<u64> {
         queues.iter().flatten().filter(|queue| queue.unsignalled > 0).map(|queue| self.due_ns(queue)).min()
     }
 }
 
 impl<M: HostMemory> Dispatcher<M> {
-    /// Signals the queues that have something to signal.
+    /// Signals the queues with unsignalled completions.
     pub(super) fn signal(&mut self, now_ns: u64) {
         self.has_unsignalled = false;
         for queue in self.completions.iter_mut().flatten().filter(|queue| queue.unsignalled > 0) {

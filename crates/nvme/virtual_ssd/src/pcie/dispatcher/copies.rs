@@ -1,6 +1,6 @@
 //! Commands whose data a copier copies.
 //!
-//! Guarantees: a command is answered when its copy is done and it is due, whichever is later.
+//! Guarantees: a command is answered when its copy is done and when it is due, whichever is later.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::media::{Copy, CopyError};
 use crate::pcie::copier::{Copier, Done, connect};
 
 impl<M: HostMemory + Clone> Dispatcher<M> {
-    /// Lets `count` copiers copy data from now on; each is to be polled by a thread.
+    /// Lets `count` copiers copy data from now on; each must be polled by a thread.
     pub fn add_copiers(&mut self, count: usize) -> Vec<Copier<M>> {
         let subsystem = Arc::clone(&self.subsystem);
         let memory = self.executor.data.memory.clone();
@@ -27,8 +27,8 @@ impl<M: HostMemory + Clone> Dispatcher<M> {
 }
 
 impl<M: HostMemory> Dispatcher<M> {
-    /// Delays a command until it is due, and lets a copier copy meanwhile. If the copier is busy,
-    /// copies here.
+    /// Delays a command until it is due, and lets a copier copy its data meanwhile. If the copier
+    /// is busy, copies here.
     #[inline(never)]
     pub(super) fn hand_over(&mut self, at_ns: u64, mut delayed: DelayedCompletion, copy: Copy) {
         if let Some(submissions) = self.submissions.get_mut(delayed.queue as usize).and_then(Option::as_mut) {
@@ -49,7 +49,7 @@ impl<M: HostMemory> Dispatcher<M> {
         }
     }
 
-    /// Turns a copy that did not work into a failure of its command.
+    /// Turns a failed copy into a failure of its command.
     fn judge(&mut self, delayed: &mut DelayedCompletion, copied: Result<(), CopyError>, lba: u64) {
         let Err(error) = copied else { return };
         let queue = self.submissions.get(delayed.queue as usize).and_then(Option::as_ref);
@@ -71,7 +71,7 @@ impl<M: HostMemory> Dispatcher<M> {
         worked
     }
 
-    /// Waits until no copier copies for this dispatcher any more.
+    /// Waits until no copier copies for this dispatcher.
     pub(super) fn finish_copies(&mut self, now_ns: u64) {
         for port in 0..self.ports.len() {
             while let Some(done) = self.ports[port].wait() {

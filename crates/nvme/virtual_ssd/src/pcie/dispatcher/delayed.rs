@@ -1,9 +1,8 @@
-//! Completions of commands that have been executed, until they are due.
+//! Completions of executed commands, kept until they are due.
 //!
-//! Guarantees: the earliest comes first, and of those with the same time the one that was added
-//! first. Adding and taking cost the logarithm of their number, and allocate nothing once the queue
-//! has grown. Commands that shall never be completed have the latest time, and can still be
-//! aborted.
+//! Guarantees: the earliest comes first, and among those with the same time the one added first.
+//! Adding and taking cost the logarithm of their number, and allocate nothing once the queue has
+//! grown. Commands that are never completed have the latest time, and can still be aborted.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,7 +10,7 @@ use std::collections::BinaryHeap;
 use crate::controller_record::Answer;
 use crate::fault::FaultKind;
 
-/// A completion that is not due, or whose data is being copied.
+/// A completion that is not due, or whose data is still being copied.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DelayedCompletion {
     /// Place of its submission queue.
@@ -21,7 +20,7 @@ pub(super) struct DelayedCompletion {
     pub(super) fault: Option<FaultKind>,
     /// A copier copies its data.
     pub(super) is_copying: bool,
-    /// It became due while its data was copied.
+    /// It became due while its data was being copied.
     pub(super) is_due: bool,
 }
 
@@ -32,10 +31,11 @@ impl DelayedCompletion {
     }
 }
 
-/// Bits of the place of a command; what is above them, up to the time, counts arrivals.
+/// Bits of a key for the place of a command; the bits between them and the time count arrivals.
 const PLACE_BITS: u32 = 24;
 
-/// Time above all, then the order of arrival: one comparison of one number.
+/// A key: time in the upper bits, then the order of arrival. One comparison of one number orders
+/// them.
 #[inline]
 fn key(at_ns: u64, arrival: u64, place: u32) -> u128 {
     u128::from(at_ns) << 64 | u128::from(arrival << PLACE_BITS) | u128::from(place)
@@ -47,7 +47,7 @@ fn parts(key: u128) -> (u64, usize) {
     ((key >> 64) as u64, key as usize & ((1 << PLACE_BITS) - 1))
 }
 
-/// All of them, by time.
+/// All delayed completions, by time.
 #[derive(Debug, Default)]
 pub(super) struct DelayQueue {
     /// Time, order of arrival and place in `slots`, see [`key`].
@@ -81,7 +81,7 @@ impl DelayQueue {
         self.due.peek().map(|Reverse(key)| parts(*key).0).filter(|at_ns| *at_ns != u64::MAX)
     }
 
-    /// Whether the time of one has come.
+    /// Whether one is due.
     #[inline(always)]
     pub(super) fn has_due(&self, now_ns: u64) -> bool {
         self.due.peek().is_some_and(|Reverse(key)| parts(*key).0 <= now_ns)
@@ -99,7 +99,7 @@ impl DelayQueue {
             if let Some(delayed) = &mut self.slots[slot]
                 && delayed.is_copying
             {
-                // Its place is free when the copy is done.
+                // Its place is freed when the copy is done.
                 delayed.is_due = true;
                 continue;
             }
@@ -112,12 +112,12 @@ impl DelayQueue {
         None
     }
 
-    /// One that is being copied.
+    /// A completion whose data is being copied.
     pub(super) fn get(&self, ticket: u32) -> Option<DelayedCompletion> {
         self.slots.get(ticket as usize).copied().flatten()
     }
 
-    /// Puts back one whose copy is done; `true` when it was due and is taken out instead.
+    /// Puts back a completion whose copy is done; `true` if it was due and is removed instead.
     pub(super) fn put_back(&mut self, ticket: u32, delayed: DelayedCompletion) -> bool {
         let slot = &mut self.slots[ticket as usize];
         *slot = (!delayed.is_due).then_some(delayed);
@@ -127,13 +127,13 @@ impl DelayQueue {
         delayed.is_due
     }
 
-    /// Takes the first that is meant out of turn; its place is free when its time has come.
+    /// Takes the first matching completion out of turn; its place is freed at its original time.
     pub(super) fn take_if(&mut self, is_meant: impl Fn(&DelayedCompletion) -> bool) -> Option<DelayedCompletion> {
         let slot = self.slots.iter_mut().find(|slot| slot.as_ref().is_some_and(&is_meant))?;
         slot.take()
     }
 
-    /// Forgets all.
+    /// Removes all completions.
     pub(super) fn clear(&mut self) {
         *self = DelayQueue::default();
     }

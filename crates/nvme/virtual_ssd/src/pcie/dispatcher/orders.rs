@@ -1,6 +1,6 @@
 //! Orders of the controller: create and delete queues, abort commands, stop.
 //!
-//! Guarantees: an order is executed as a whole between two commands, and reported to the
+//! Guarantees: an order is executed atomically between two commands, and reported to the
 //! controller.
 
 use iolab_nvme_spec::Status;
@@ -14,7 +14,7 @@ use crate::pcie::controller::Report;
 use crate::pcie::queue::{CompletionQueue, CompletionSpec, SubmissionQueue, SubmissionSpec};
 use crate::pcie::registers::Registers;
 
-/// What a dispatcher is ordered to do. Orders with a token are reported.
+/// An order to a dispatcher. Orders with a token are reported.
 #[derive(Debug, Clone)]
 pub(crate) enum Order {
     CreateCompletions {
@@ -43,11 +43,11 @@ pub(crate) enum Order {
         token: u32,
     },
     Coalesce(Coalescing),
-    /// Memory pages of the host, as a shift.
+    /// Size of the host's memory pages, as a shift.
     Start {
         page_shift: u32,
     },
-    /// Forget all queues and commands.
+    /// Drop all queues and commands.
     Stop {
         token: u32,
     },
@@ -108,7 +108,7 @@ impl<M: HostMemory> Dispatcher<M> {
         true
     }
 
-    /// A new queue starts at entry zero, whatever the register held.
+    /// A new queue starts at entry zero, whatever the register contained.
     fn clear_doorbell(&self, offset: usize) {
         if !self.shared.registers.is_gone() {
             self.shared.registers.memory().store_u32(offset, 0, std::sync::atomic::Ordering::Release);
@@ -121,7 +121,7 @@ impl<M: HostMemory> Dispatcher<M> {
         found.map(Option::take).is_some()
     }
 
-    /// Commands of the queue that have been fetched are answered as aborted (Base, section 5.6).
+    /// Fetched commands of the queue are answered as aborted (Base, section 5.6).
     fn delete_submissions(&mut self, id: u16, now_ns: u64) -> bool {
         let Some(place) = self.submission_place(id) else { return false };
         self.finish_copies(now_ns);
@@ -162,7 +162,8 @@ impl<M: HostMemory> Dispatcher<M> {
     }
 }
 
-/// Puts a queue where there is room. Others keep their places, which commands in flight refer to.
+/// Puts a queue into a free place. Other queues keep their places, which commands in flight refer
+/// to.
 fn put<T>(queues: &mut Vec<Option<T>>, queue: T) {
     match queues.iter_mut().find(|place| place.is_none()) {
         Some(place) => *place = Some(queue),

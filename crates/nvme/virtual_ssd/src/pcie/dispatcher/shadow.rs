@@ -1,5 +1,5 @@
-//! Shadow doorbells: the host writes its doorbells to its own memory and rings the real ones only
-//! when EventIdx asks for it (Base, sections 5.7 and 7.13).
+//! Shadow doorbells: the host writes its doorbells to its own memory, and rings the real ones only
+//! when EventIdx requests it (Base, sections 5.7 and 7.13).
 //!
 //! ```text
 //! shadow   SQ 0 tail | CQ 0 head | SQ 1 tail | ...   written by the host
@@ -16,7 +16,7 @@ use crate::sync::{Ordering, fence};
 
 const STRIDE: DoorbellStride = DoorbellStride(0);
 
-/// Where the buffers are, as the host has told.
+/// Where the buffers are, as set by the host.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ShadowAddresses {
     pub(crate) doorbells: u64,
@@ -33,7 +33,7 @@ pub(super) struct ShadowDoorbells {
 }
 
 impl ShadowDoorbells {
-    /// Buffers of a page each; `None` where they are not mapped.
+    /// Maps buffers of a page each; `None` if they are not mapped.
     pub(super) fn new<M: HostMemory>(
         memory: &mut M,
         addresses: ShadowAddresses,
@@ -44,7 +44,7 @@ impl ShadowDoorbells {
         Some(ShadowDoorbells { addresses, bytes, doorbells, events })
     }
 
-    /// Mappings have changed; `false` where the buffers are gone.
+    /// Looks the buffers up again after mappings have changed; `false` if they are gone.
     pub(super) fn look_up<M: HostMemory>(&mut self, memory: &mut M) -> bool {
         match ShadowDoorbells::new(memory, self.addresses, self.bytes) {
             Some(new) => {
@@ -65,16 +65,17 @@ impl ShadowDoorbells {
         self.doorbells.load_u32(STRIDE.shadow_completion_head(queue) as usize, Ordering::Acquire)
     }
 
-    /// Asks for the doorbell of a submission queue the next time, or not.
+    /// Requests the doorbell of a submission queue for the next time, or stops requesting it.
     pub(super) fn set_event(&self, queue: u16, tail: u32, is_wanted: bool) {
         // Hosts compare modulo 65536, whatever the size of the queue.
         let event = if is_wanted { tail as u16 } else { (tail as u16).wrapping_sub(1) };
         let offset = STRIDE.shadow_submission_tail(queue) as usize;
         self.events.store_u32(offset, u32::from(event), Ordering::Release);
         if is_wanted {
-            // A look at the tail follows. The host stores its tail and then loads EventIdx, with a
-            // full barrier between; with one here, too, at least one of the two sees what the other
-            // stored. (A store with SeqCst is not enough: a load with Acquire may go ahead of it.)
+            // The caller then reads the tail. The host stores its tail and then loads EventIdx,
+            // with a full barrier between them. With a full barrier here too, at least one of the
+            // two sees what the other stored. (A store with SeqCst is not enough: a load with
+            // Acquire may be reordered before it.)
             fence(Ordering::SeqCst);
         }
     }

@@ -1,4 +1,4 @@
-//! A completion queue as its producer sees it.
+//! A completion queue, from the side of its producer.
 //!
 //! Guarantees: an entry that the host has not consumed is never overwritten. Room is reserved when
 //! a command is fetched, so that there is an entry for it when it completes.
@@ -11,7 +11,7 @@ use iolab_pci_device::{DmaFault, HostMemory, MappingAccess};
 
 use super::Ring;
 
-/// What a controller creates a completion queue with.
+/// The parameters with which a controller creates a completion queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CompletionSpec {
     pub(crate) id: u16,
@@ -29,9 +29,9 @@ pub(crate) struct CompletionQueue {
     tail: u32,
     head: u32,
     phase: bool,
-    /// A doorbell value that was refused, so that the host is told once.
+    /// The last refused doorbell value, so that the host is notified once.
     refused_head: Option<u32>,
-    /// Entries that are neither used nor set aside for commands that have been fetched.
+    /// Entries that are neither used nor reserved for fetched commands.
     room: u32,
     /// Entries posted since the last interrupt.
     pub(crate) unsignalled: u32,
@@ -67,7 +67,7 @@ impl CompletionQueue {
         self.room
     }
 
-    /// Takes in the head doorbell; `false` where the host has consumed what was not there.
+    /// Takes the head doorbell; `false` if it claims entries that were not posted.
     pub(crate) fn set_head(&mut self, head: u32) -> bool {
         if head >= self.spec.entries {
             return false;
@@ -81,25 +81,25 @@ impl CompletionQueue {
         is_valid
     }
 
-    /// Notes a value that is none; whether it is a new one.
+    /// Records an invalid value; returns whether it is a new one.
     #[cold]
     pub(crate) fn refuse_head(&mut self, head: u32) -> bool {
         self.refused_head.replace(head) != Some(head)
     }
 
-    /// Sets an entry aside for a command.
+    /// Reserves an entry for a command.
     #[inline]
     pub(crate) fn reserve(&mut self) {
         self.room = self.room.saturating_sub(1);
     }
 
-    /// Gives back what was set aside: the command will not complete, or completes now.
+    /// Releases a reserved entry: the command will not complete, or completes now.
     #[inline]
     pub(crate) fn release(&mut self) {
         self.room += 1;
     }
 
-    /// Notes that the host, which wants that, is to be signalled of a posted completion.
+    /// Records that a posted completion has not been signalled to the host, which wants interrupts.
     #[inline]
     pub(crate) fn note_unsignalled(&mut self, now_ns: u64) {
         if self.unsignalled == 0 {
@@ -108,13 +108,13 @@ impl CompletionQueue {
         self.unsignalled += 1;
     }
 
-    /// Posts a completion. The caller has seen that there is room.
+    /// Posts a completion. The caller has checked that there is room.
     #[inline(always)]
     pub(crate) fn post<M: HostMemory>(&mut self, memory: &mut M, entry: CompletionEntry) -> Result<(), DmaFault> {
         self.post_with_phase(memory, entry, self.phase)
     }
 
-    /// Posts a completion with the phase of the round before, which the host does not see.
+    /// Posts a completion with the phase tag of the previous round, which the host does not see.
     #[cold]
     pub(crate) fn post_stale<M: HostMemory>(&mut self, memory: &mut M, entry: CompletionEntry) -> Result<(), DmaFault> {
         self.post_with_phase(memory, entry, !self.phase)
@@ -142,7 +142,7 @@ impl CompletionQueue {
         Ok(())
     }
 
-    /// Mappings have changed.
+    /// Looks the ring up again after mappings have changed.
     pub(crate) fn look_up<M: HostMemory>(&mut self, memory: &mut M) {
         self.ring.look_up(memory);
     }

@@ -1,4 +1,4 @@
-//! A submission queue as its consumer sees it.
+//! A submission queue, from the side of its consumer.
 
 use std::sync::atomic::Ordering;
 
@@ -8,7 +8,7 @@ use iolab_pci_device::{DmaFault, HostMemory, MappingAccess, SharedWord};
 
 use super::Ring;
 
-/// What a controller creates a submission queue with.
+/// The parameters with which a controller creates a submission queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SubmissionSpec {
     pub(crate) id: u16,
@@ -25,16 +25,16 @@ pub(crate) struct SubmissionQueue {
     ring: Ring,
     head: u32,
     tail: u32,
-    /// A doorbell value that was refused, so that the host is told once.
+    /// The last refused doorbell value, so that the host is notified once.
     refused_tail: Option<u32>,
-    /// The command at the head waits for the medium until then.
+    /// Until when the command at the head waits for the medium.
     pub(crate) stalled_until_ns: u64,
     /// Its place among the completion queues of its dispatcher.
     pub(crate) completion_index: usize,
     /// The register that the host writes its tail to.
     doorbell: SharedWord,
-    /// A bit for each identifier of a command that has been taken and not been answered; made with
-    /// the first of them.
+    /// A bit for each identifier of a command that was taken and is not answered yet; allocated
+    /// with the first one.
     outstanding: Option<Box<[u64; 1 << 10]>>,
 }
 
@@ -61,20 +61,20 @@ impl SubmissionQueue {
         }
     }
 
-    /// Whether a command with this identifier waits for its answer.
+    /// Whether a command with this identifier is unanswered.
     #[inline(always)]
     pub(crate) fn is_outstanding(&self, cid: u16) -> bool {
         self.outstanding.as_ref().is_some_and(|bits| bits[usize::from(cid >> 6)] >> (cid & 63) & 1 != 0)
     }
 
-    /// A command is taken and answered later.
+    /// Records that a command was taken and will be answered later.
     #[inline]
     pub(crate) fn set_outstanding(&mut self, cid: u16) {
         let bits = self.outstanding.get_or_insert_with(|| Box::new([0; 1 << 10]));
         bits[usize::from(cid >> 6)] |= 1 << (cid & 63);
     }
 
-    /// A command that was taken is answered, or never will be.
+    /// Records that a taken command is answered, or never will be.
     #[inline]
     pub(crate) fn clear_outstanding(&mut self, cid: u16) {
         if let Some(bits) = &mut self.outstanding {
@@ -82,13 +82,13 @@ impl SubmissionQueue {
         }
     }
 
-    /// What the host has written to its doorbell.
+    /// The value that the host has written to its doorbell.
     #[inline(always)]
     pub(crate) fn rung(&self) -> u32 {
         self.doorbell.load(Ordering::Acquire)
     }
 
-    /// Takes in the tail doorbell; `false` where its value is no entry of the queue.
+    /// Takes the tail doorbell; `false` if its value is no entry of the queue.
     #[inline]
     pub(crate) fn set_tail(&mut self, tail: u32) -> bool {
         let is_valid = tail < self.spec.entries;
@@ -98,19 +98,19 @@ impl SubmissionQueue {
         is_valid
     }
 
-    /// Notes a value that is none; whether it is a new one.
+    /// Records an invalid value; returns whether it is a new one.
     #[cold]
     pub(crate) fn refuse_tail(&mut self, tail: u32) -> bool {
         self.refused_tail.replace(tail) != Some(tail)
     }
 
-    /// Commands that wait.
+    /// The number of waiting commands.
     #[inline]
     pub(crate) fn waiting(&self) -> u32 {
         if self.tail >= self.head { self.tail - self.head } else { self.tail + self.spec.entries - self.head }
     }
 
-    /// The tail that was taken in last.
+    /// The last accepted tail.
     #[inline]
     pub(crate) fn tail(&self) -> u32 {
         self.tail
@@ -133,8 +133,7 @@ impl SubmissionQueue {
         Ok(SubmissionEntry { words })
     }
 
-    /// Opcode, namespace and first block of the command behind the one at the head, if it waits
-    /// too.
+    /// Opcode, namespace and first block of the command after the one at the head, if there is one.
     #[inline]
     pub(crate) fn peek_next(&self) -> Option<(u8, u32, u64)> {
         if self.waiting() < 2 {
@@ -146,13 +145,13 @@ impl SubmissionQueue {
         Some((words[0] as u8, (words[0] >> 32) as u32, words[5]))
     }
 
-    /// The command at the head has been taken.
+    /// Advances the head past the taken command.
     #[inline]
     pub(crate) fn advance(&mut self) {
         self.head = if self.head + 1 == self.spec.entries { 0 } else { self.head + 1 };
     }
 
-    /// Mappings have changed.
+    /// Looks the ring up again after mappings have changed.
     pub(crate) fn look_up<M: HostMemory>(&mut self, memory: &mut M) {
         self.ring.look_up(memory);
     }
