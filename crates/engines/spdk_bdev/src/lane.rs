@@ -191,7 +191,7 @@ impl<N: Lane, A: Lane, U: Lane> BdevLane<N, A, U> {
         }
     }
 
-    /// Passes a step to its leaf, unless the leaf has to wait.
+    /// Passes a step to its leaf, unless the step has to wait.
     fn send_down(&mut self, slot: u32, leaf: u32, step: Step, child: Child) -> Option<Issue> {
         let op = self.flights[slot as usize].op;
         if self.flights[slot as usize].leaves & (1 << leaf) != 0 {
