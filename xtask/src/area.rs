@@ -1,9 +1,8 @@
-//! What jobs run on when programs are compared: a file that they share, or a RAM disk of the
-//! kernel.
+//! The target of jobs when programs are compared: a shared file, or a RAM disk of the kernel.
 //!
-//! The file is laid out once with data that does not compress, so that neither program pays for it
-//! and neither reads holes. The RAM disk (zram) is made for the purpose and removed afterwards;
-//! others stay as they are.
+//! The file is laid out once with incompressible data, so that neither program pays for it and
+//! neither reads holes. The RAM disk (zram) is made for the purpose and removed afterwards; others
+//! stay unchanged.
 
 mod devices;
 
@@ -16,11 +15,11 @@ pub(crate) use devices::{Device, Mounted};
 /// The target of all runs of one table.
 #[derive(Debug)]
 pub(crate) struct TestArea {
-    /// What the table's heading says.
+    /// Its name in the table's heading.
     pub(crate) name: String,
     pub(crate) target: PathBuf,
     pub(crate) bytes: u64,
-    /// What goes away with it.
+    /// A folder that is removed with it.
     _folder: Option<tempfile::TempDir>,
     _device: Option<Device>,
 }
@@ -37,7 +36,7 @@ impl TestArea {
         Ok(TestArea { name, target, bytes, _folder: Some(folder), _device: None })
     }
 
-    /// A fresh RAM disk of the kernel, or why it cannot be had.
+    /// A fresh RAM disk of the kernel, or why there is none.
     pub(crate) fn ram_disk(bytes: u64) -> Result<TestArea, String> {
         let device = Device::ram_disk(bytes)?;
         let name = format!("a RAM disk (zram) of {} MiB, direct", bytes >> 20);

@@ -1,9 +1,10 @@
-//! `cargo xtask bench`: what iolab costs, beside the installed fio and bare loops, in suites.
+//! `cargo xtask bench`: the costs of iolab compared with the installed fio and bare loops, in
+//! suites.
 //!
-//! Everything is measured side by side in one run, in turn, several rounds; what comes out are
+//! Everything is measured side by side in one run, in turn, in several rounds. The results are
 //! medians with their spread, ratios of neighbouring runs, and a verdict for each target. Nothing
-//! is compared with a stored number. The small size measures nothing of worth and takes every path,
-//! so that the suites cannot rot: it is a test.
+//! is compared with a stored number. The small size yields no useful figures but takes every path,
+//! so that the suites keep working: it is a test.
 
 mod case;
 mod counts;
@@ -49,16 +50,16 @@ const SUITES: [Suite; 9] = [
     ("logfs", logfs::run),
 ];
 
-/// How much is done.
+/// The amount of work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Size {
     /// Every path once, in seconds.
     Small,
-    /// What figures come from.
+    /// For real figures.
     Real,
 }
 
-/// What the command line asks for.
+/// The parameters of the command line.
 #[derive(Debug, Clone, PartialEq)]
 struct Wanted {
     suites: Vec<&'static str>,
@@ -103,7 +104,7 @@ fn wanted(words: &[&str]) -> Result<Wanted, String> {
     Ok(wanted)
 }
 
-/// What suites need to know.
+/// The inputs of suites.
 #[derive(Debug)]
 struct Bench {
     size: Size,
@@ -157,8 +158,8 @@ impl Bench {
     }
 }
 
-/// Runs what the words ask for, prints each suite's tables as it is done, and writes what was asked
-/// to be written.
+/// Runs the requested suites, prints each suite's tables when it is done, and writes the requested
+/// files.
 pub(crate) fn run(repository: &Repository, words: &[&str]) -> Result<(), String> {
     let wanted = wanted(words)?;
     let version = programs::fio_version()?;
@@ -215,11 +216,11 @@ mod tests {
         }
     }
 
-    /// A suite runs to its end with the programs as they are. What they take is not judged, so that
-    /// several may run at once.
+    /// A suite runs to its end with the programs as they are. Their costs are not judged, so that
+    /// several suites may run at once.
     fn runs(name: &str) {
         if let Err(reason) = programs::fio_version() {
-            // Past the capture of tests, which would hide it.
+            // Bypasses the output capture of tests, which would hide it.
             let _ = writeln!(std::io::stderr(), "SKIPPED: {name} of cargo xtask bench was not run: {reason}");
             return;
         }
@@ -238,7 +239,7 @@ mod tests {
         println!("{name}:\n{}", sheet.markdown());
     }
 
-    /// One test for each suite, and one that no suite is without.
+    /// One test for each suite, and one that checks that no suite lacks a test.
     macro_rules! every_suite {
         ($($name:ident)*) => {
             $(#[test]

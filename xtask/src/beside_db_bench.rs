@@ -1,14 +1,14 @@
-//! `cargo xtask beside-db-bench`: does `iolab kv bench` measure the same of a RocksDB as `db_bench`
-//! does?
+//! `cargo xtask beside-db-bench`: whether `iolab kv bench` measures the same as `db_bench` on
+//! RocksDB.
 //!
 //! The installed `db_bench` and this workspace's release build run the same benchmarks with the
 //! same flags and the same seed on the same file system, in turn; the order changes from pair to
-//! pair. What is compared: the time of an operation, the keys found, the processor time, and the
-//! bytes that the device was given until everything was written out, which are counted here, from
-//! outside, for both. Nothing is compared with a stored number.
+//! pair. The comparison covers the time of an operation, the keys found, the processor time, and
+//! the bytes written to the device until everything was written out; the latter are counted here,
+//! from outside, for both. Nothing is compared with a stored number.
 //!
-//! The file system is ext4 on a RAM disk of the kernel for root, and the folder that is named for
-//! others, where the traffic of everybody else on the same device counts, too.
+//! For root, the file system is ext4 on a RAM disk of the kernel. For others, it is the named
+//! folder, where the traffic of all other programs on the same device counts, too.
 
 mod instructions;
 mod side;
@@ -41,7 +41,7 @@ pub(crate) const LOADS: [[&str; 2]; 2] = [["fillseq", "readseq"], ["fillrandom",
 /// What the command line asks for.
 #[derive(Debug, Clone, PartialEq)]
 struct Wanted {
-    /// The build of tests instead of the one that is measured: does the comparison work?
+    /// Uses the build for tests instead of the release build, to check that the comparison works.
     debug: bool,
     pairs: usize,
     num: u64,
@@ -105,7 +105,7 @@ fn compare(sides: &[Side; 2], folder: &Path, place: &str, wanted: &Wanted) -> Re
     for load in LOADS {
         let mut pairs: Pairs = [Vec::new(), Vec::new()];
         for pair in 0..wanted.pairs {
-            // Who goes first changes, so that neither gains from it.
+            // The order changes, so that neither has an advantage.
             for index in if pair % 2 == 0 { [0, 1] } else { [1, 0] } {
                 pairs[index].push(sides[index].run(load, wanted.num, SEED, &folder.join("db"))?);
             }

@@ -1,13 +1,13 @@
-//! `cargo xtask beside-fio`: does a job give the same bandwidth, IOPS and latencies under fio and
-//! under iolab?
+//! `cargo xtask beside-fio`: whether a job gives the same bandwidth, IOPS and latencies under fio
+//! and under iolab.
 //!
 //! Every case runs several times under both programs, alternating, on the same laid-out file (and,
-//! for root, on the kernel's RAM disk). What comes out is a table of medians and ratios, with a
-//! verdict for each figure. Nothing is compared with a stored number: the two programs share the
-//! minute, the file and the machine.
+//! for root, on the kernel's RAM disk). The result is a table of medians and ratios, with a verdict
+//! for each figure. Nothing is compared with a stored number: the two programs share the time, the
+//! file and the machine.
 //!
-//! The programs are the installed `fio` and this workspace's release build. This is not a test of
-//! what the options mean; it is a test of what is measured.
+//! The programs are the installed `fio` and this workspace's release build. This does not test the
+//! meaning of the options, only the measurement.
 
 mod card;
 mod cases;
@@ -34,7 +34,7 @@ struct Wanted {
     small: bool,
     /// The patterns of `iolab bench` instead of the cases.
     bench: bool,
-    /// The build of tests instead of the one that is measured: does the comparison work?
+    /// Uses the build for tests instead of the release build, to check that the comparison works.
     debug: bool,
     pairs: usize,
     runtime_ms: u64,
@@ -190,7 +190,7 @@ fn alternate(programs: &Programs, case: &Case, area: &TestArea, wanted: &Wanted)
     Ok(runs)
 }
 
-/// Puts the tables between the page's marks; what is written around them stays.
+/// Puts the tables between the page's marks; the text around them stays.
 fn write_page(repository: &Repository, programs: &Programs, wanted: &Wanted, tables: &[Table]) -> Result<(), String> {
     let facts = format!(
         "{} against this repository's release build; {} alternating pairs of {} ms for each job.",

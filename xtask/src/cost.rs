@@ -1,15 +1,14 @@
-//! `cargo xtask cost`: what the laboratory itself spends on an operation, beside fio, and in
+//! `cargo xtask cost`: the cost of an operation in iolab itself, compared with fio, and in
 //! instructions.
 //!
-//! Two measurements, both on the null engine, where nothing but the program is left. *Speed*: the
+//! Two measurements, both on the null engine, which isolates the cost of the program. *Speed*: the
 //! release build and the installed fio in turn, several rounds, every statistic on; medians and the
-//! ratio of medians. *Instructions*: user instructions for each operation as callgrind counts them,
+//! ratio of medians. *Instructions*: user instructions for each operation, counted by callgrind,
 //! from the difference of a long and a short run, so that start and end cancel. Instruction counts
-//! do not depend on the machine's mood, so they have budgets, and exceeding one by a tenth is a
-//! failure. The clock is the time stamp counter there, too (valgrind reads the real one), so that
-//! what is counted is what runs. [`nvme`] counts the way of a read through the NVMe driver and
-//! device, too, [`tcp`] that of one by
-//! NVMe/TCP, [`verify`] what a verified block takes.
+//! do not depend on the machine's load, so they have budgets, and exceeding one by a tenth is a
+//! failure. There, too, the clock is the time stamp counter (valgrind reads the real one), so that
+//! the counted code is the real code. [`nvme`] also counts a read through the NVMe driver and
+//! device, [`tcp`] a read by NVMe/TCP, [`verify`] a verified block.
 
 pub(crate) mod nvme;
 mod tcp;
@@ -105,7 +104,7 @@ fn speed_table(ours: &str, rounds: u64, runtime_ms: u64) -> Result<String, Strin
     for shape in &SHAPES {
         let (mut theirs, mut our) = (Vec::new(), Vec::new());
         for round in 0..rounds {
-            // Who goes first changes, so that neither gains from it.
+            // The order changes, so that neither has an advantage.
             if round % 2 == 0 {
                 theirs.push(iops("fio", shape, runtime_ms)?);
                 our.push(iops(ours, shape, runtime_ms)?);
@@ -178,7 +177,7 @@ fn counted(ours: &str, shape: &Shape, operations: u64) -> Result<u64, String> {
     collected(&mut valgrind)
 }
 
-/// What callgrind says that it has counted.
+/// The instructions that callgrind reports.
 fn collected(valgrind: &mut Command) -> Result<u64, String> {
     let output = valgrind.output().map_err(|error| format!("valgrind: {error}"))?;
     let text = String::from_utf8_lossy(&output.stderr);

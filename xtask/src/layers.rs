@@ -1,9 +1,9 @@
-//! `cargo xtask layers`: the crates stand in districts, and a crate uses only what its district may
+//! `cargo xtask layers`: every crate belongs to a district, and uses only what its district may
 //! use.
 //!
-//! The districts are the table of `layers/districts.rs`; what is said of a crate comes from its own
-//! Cargo.toml. Edges for tests only (dev-dependencies) may go anywhere. The pages that are made of
-//! these facts are checked, too.
+//! The districts are the table of `layers/districts.rs`; other facts about a crate come from its
+//! own Cargo.toml. Dependencies for tests only (dev-dependencies) may go anywhere. The pages
+//! generated from these facts are checked, too.
 
 mod circles;
 mod districts;

@@ -1,8 +1,7 @@
-//! `cargo xtask`: the checks that keep the house in order, and nothing that ships.
+//! `cargo xtask`: checks for development; nothing here ships.
 //!
-//! Each task is also what continuous integration runs, so a clean `cargo xtask ci` means a clean
-//! CI. `tidy` and `layers` are tests of this package as well, so that plain `cargo test` finds a
-//! violation.
+//! Continuous integration runs the same tasks, so a clean `cargo xtask ci` means a clean CI. `tidy`
+//! and `layers` are also tests of this package, so that plain `cargo test` finds a violation.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a developer's tool: its findings go to the terminal")]
 
 mod area;
@@ -94,7 +93,7 @@ fn run(repository: &Repository, words: &[&str]) -> Result<Vec<Finding>, String> 
         ["cost", rest @ ..] => cost::run(repository, rest).map(|()| Vec::new()),
         ["guest", rest @ ..] => guest::run(repository, rest),
         ["ci"] => ci::run(repository, &[]).map(|()| Vec::new()),
-        // The demo measures: it can be run when nothing else runs.
+        // The demo measures: it can be run separately, when nothing else runs.
         ["ci", "--no-demo"] => ci::run(repository, &["demo"]).map(|()| Vec::new()),
         _ => Err(USAGE.to_owned()),
     }

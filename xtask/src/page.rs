@@ -1,4 +1,4 @@
-//! Puts generated tables between two marks of a written page; what is written around them stays.
+//! Puts generated tables between two marks of a hand-written page; the text around them stays.
 
 use crate::repository::Repository;
 

@@ -1,7 +1,7 @@
-//! The programs that are compared: this workspace's, built here, and the installed ones.
+//! The compared programs: this workspace's, built here, and the installed ones.
 //!
-//! Guarantees that what is built is what is run: the target folder is the one this program itself
-//! lies in.
+//! Guarantees that the built program is the one that runs: the target folder is the one that
+//! contains this program itself.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -37,9 +37,8 @@ impl Workshop {
         Ok(Workshop { root: repository.root.clone(), target, profile })
     }
 
-    /// The program under the name `fio`, by which it behaves as fio: a link of that name, so that
-    /// what is started is the program itself, which valgrind then looks into, and not the small
-    /// `fio` that becomes it.
+    /// The program under the name `fio`, so that it behaves as fio. It is a link of that name to
+    /// the program itself, so that valgrind examines it, and not the small `fio` that executes it.
     pub(crate) fn iolab(&self) -> Result<PathBuf, String> {
         self.program()?;
         let folder = self.folder().join("as_fio");
@@ -76,9 +75,9 @@ impl Workshop {
         self.target.join(if self.profile == Profile::Release { "release" } else { "debug" })
     }
 
-    /// One package alone has other features than the workspace, and all beneath it would be built
-    /// once more. So what is released is built with iolab, and the rest as `cargo test --workspace`
-    /// builds it.
+    /// One package alone has other features than the workspace, and all its dependencies would be
+    /// built once more. So the release build includes iolab, and the rest is built as
+    /// `cargo test --workspace` builds it.
     fn build(&self, what: &[&str]) -> Result<(), String> {
         let mut cargo = Command::new(env!("CARGO"));
         cargo.args(["build", "--quiet", "--target-dir"]).arg(&self.target).args(what).current_dir(&self.root);

@@ -1,8 +1,8 @@
-//! Just enough reading of Rust source for the checks: what is code, where functions and test
-//! modules are.
+//! Minimal parsing of Rust source for the checks: which parts are code, and where functions and
+//! test modules are.
 //!
-//! [`mask`] blanks comments and literals without moving anything, so that line numbers stay true
-//! and a word in a string is never taken for code. It is no parser: macros that unbalance braces
+//! [`mask`] blanks comments and literals without moving anything, so that line numbers stay correct
+//! and a word in a string is never taken for code. It is not a parser: macros that unbalance braces
 //! would confuse it, and rustfmt would not accept them either.
 
 /// One function.
@@ -212,7 +212,7 @@ pub(crate) fn without_test_items(masked: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// How far an item goes: to its semicolon, or to the end of its braces.
+/// The length of an item: to its semicolon, or to the end of its braces.
 fn item_length(masked: &str) -> usize {
     let mut depth = 0_usize;
     for (at, byte) in masked.bytes().enumerate() {

@@ -1,7 +1,7 @@
 //! Middle and ends of several values, and ratios of neighbours.
 //!
-//! Each run of one program has a neighbour in time of the other, and both saw the same state of a
-//! shared machine; so a ratio is that of neighbours, never that of two heaps.
+//! Each run of one program has a neighbour in time of the other, and both had the same state of a
+//! shared machine. So a ratio is always that of neighbours, never of two sets.
 
 /// Middle and ends of several values.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -11,7 +11,7 @@ pub(crate) struct Spread {
     pub(crate) max: f64,
 }
 
-/// Of all values; zeros of none.
+/// The spread of all values; zeros without any.
 pub(crate) fn spread(values: &[f64]) -> Spread {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -21,7 +21,7 @@ pub(crate) fn spread(values: &[f64]) -> Spread {
     Spread { median, min: at(0), max: at(sorted.len().saturating_sub(1)) }
 }
 
-/// Each value by its neighbour; 1 where that is nothing.
+/// The ratio of each value to its neighbour; 1 if that is 0.
 pub(crate) fn ratios(values: &[f64], neighbours: &[f64]) -> Vec<f64> {
     let ratio = |(value, neighbour): (&f64, &f64)| if *neighbour > 0.0 { value / neighbour } else { 1.0 };
     values.iter().zip(neighbours).map(ratio).collect()

@@ -36,7 +36,7 @@ pub(crate) fn check(repository: &Repository) -> Result<Vec<Finding>, String> {
     Ok(findings)
 }
 
-/// Lowers the ceilings to what is there. It never raises one and never adds one.
+/// Lowers the ceilings to the current lengths. It never raises one and never adds one.
 pub(crate) fn shrink(repository: &Repository) -> Result<(), String> {
     let shrunk = ratchet::read(repository)?.shrunk(&sizes::long_files(repository));
     ratchet::write(repository, &shrunk)

@@ -1,11 +1,10 @@
-//! Block devices made for one measurement, and file systems of the kernel on them. Both go away
-//! with their values.
+//! Block devices made for one measurement, and file systems of the kernel on them. Both are removed
+//! when dropped.
 //!
-//! A device is written from end to end before it is handed out, as any disk in use has been:
-//! whoever writes to a place of a sparse file or of a RAM disk for the first time pays for finding
-//! memory or blocks, which a file system that writes in place would pay once and one that writes a
-//! log again and again. File systems are made without discarding what the device holds, for the
-//! same reason.
+//! A device is written from end to end before it is used, like any used disk. The first write to a
+//! place of a sparse file or of a RAM disk pays for the allocation of memory or blocks; a file
+//! system that writes in place would pay once, and one that writes a log again and again. For the
+//! same reason, file systems are made without discarding the device's content.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -30,7 +29,7 @@ enum Kind {
 }
 
 impl Device {
-    /// A RAM disk of the kernel (zram), or why it cannot be had.
+    /// A RAM disk of the kernel (zram), or why there is none.
     pub(crate) fn ram_disk(bytes: u64) -> Result<Device, String> {
         let failed = |error: std::io::Error| format!("a RAM disk (zram): {error}");
         let answer = fs::read_to_string(Path::new(RAM_DISKS).join("hot_add")).map_err(failed)?;
@@ -41,7 +40,7 @@ impl Device {
         Ok(device)
     }
 
-    /// A loop device over a file in `folder`, around the page cache.
+    /// A loop device over a file in `folder`, bypassing the page cache.
     pub(crate) fn over_a_file(folder: &Path, name: &str, bytes: u64) -> Result<Device, String> {
         let failed = |error: std::io::Error| format!("a loop device: {error}");
         let builder = |name: &str| tempfile::Builder::new().prefix(name).suffix(".img").tempfile_in(folder);
@@ -57,7 +56,7 @@ impl Drop for Device {
     fn drop(&mut self) {
         match &self.kind {
             Kind::RamDisk { number } => {
-                // udev may look at the device at just this moment; a disk that cannot be removed
+                // udev may have the device open at just this moment; a disk that cannot be removed
                 // holds memory.
                 for _ in 0..40 {
                     let _ = fs::write(format!("/sys/block/zram{number}/reset"), "1");
@@ -79,7 +78,7 @@ impl Drop for Device {
 #[derive(Debug)]
 pub(crate) struct Mounted<'a> {
     folder: tempfile::TempDir,
-    /// Goes after it was unmounted.
+    /// Dropped after the unmount.
     _device: &'a Device,
 }
 
@@ -103,7 +102,7 @@ impl Drop for Mounted<'_> {
     }
 }
 
-/// What a program prints, or what it complains of.
+/// The output of a program, or its error message.
 fn run(command: &mut Command) -> Result<String, String> {
     let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
     if !output.status.success() {

@@ -1,8 +1,8 @@
-//! One engine at one depth on one area, and the programs that take turns there: iolab as it comes,
-//! fio as it comes, fio at its best, a bare loop and, where the user names it, fio's own minimal
-//! loop.
+//! One engine at one depth on one area, and the programs that take turns there: iolab with its
+//! defaults, fio with its defaults, fio at its best, a bare loop and, if the user names it, fio's
+//! own minimal loop.
 //!
-//! Knows how each is started and counted, and nothing of targets.
+//! This module knows how each is started and counted, but knows no targets.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -24,17 +24,16 @@ pub(super) struct Case<'a> {
     pub(super) depth: u32,
     /// The bare loop of this engine.
     pub(super) bare: &'a Path,
-    /// Options that may make fio cheaper; `=Q` stands for a quarter of the depth and `=D` for the
-    /// depth.
+    /// Options that may make fio cheaper; `=Q` means a quarter of the depth and `=D` the depth.
     pub(super) settings: &'static [&'static str],
 }
 
-/// What part a program has in a case.
+/// The role of a program in a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
-    /// iolab as it comes.
+    /// iolab with its defaults.
     Iolab,
-    /// fio as it comes.
+    /// fio with its defaults.
     Fio,
     /// fio with the settings that make it cheapest.
     FioAtBest,
@@ -46,7 +45,7 @@ pub(super) enum Role {
     Minimal,
 }
 
-/// What one program did.
+/// The results of one program.
 #[derive(Debug)]
 pub(super) struct Outcome {
     pub(super) role: Role,
@@ -82,13 +81,13 @@ struct Start {
 }
 
 impl Case<'_> {
-    /// What tables call it.
+    /// Its name in tables.
     pub(super) fn name(&self) -> String {
         let area = if self.is_device() { "RAM disk" } else { "file" };
         format!("{area}, {}, depth {}", self.engine, self.depth)
     }
 
-    /// Whether the area is a block device, which then is ours alone.
+    /// Whether the area is a block device, for exclusive use.
     pub(super) fn is_device(&self) -> bool {
         self.area.target.starts_with("/dev")
     }
@@ -97,12 +96,12 @@ impl Case<'_> {
         Job::on(&self.area.target, self.area.bytes, self.engine, self.depth)
     }
 
-    /// How much the bare loops submit at once: what iolab does unless told otherwise.
+    /// The batch size of the bare loops: iolab's default.
     fn batch(&self) -> u32 {
         (self.depth / 4).clamp(1, 16)
     }
 
-    /// Lets all programs take turns, then counts.
+    /// Runs all programs in turn, then counts.
     pub(super) fn measure(&self) -> Result<Vec<Outcome>, String> {
         println!("{}", self.name());
         let programs = self.programs()?;
@@ -141,7 +140,7 @@ impl Case<'_> {
 
     fn program<'a>(&self, role: Role, name: &str, kind: Kind<'a>) -> Result<Program<'a>, String> {
         let mut program = Program { role, name: name.to_owned(), kind, start: Start::default() };
-        // The other programs have next to no start.
+        // The start of the other programs is negligible.
         if let Kind::Fio(path, job) = &program.kind {
             let runs: Result<Vec<Spent>, String> =
                 (0..3).map(|_| Ok(job.run(path, End::AfterOperations(1))?.spent)).collect();
@@ -152,7 +151,8 @@ impl Case<'_> {
         Ok(program)
     }
 
-    /// The settings with which fio makes most of a second of processor time; each is tried once.
+    /// The settings with which fio does most operations per second of processor time; each is tried
+    /// once.
     fn best_of_fio(&self, fio: &Path) -> Result<Option<(String, Job)>, String> {
         let mut best: Option<(f64, String, Job)> = None;
         // Without depth there are no batches to set.
@@ -217,8 +217,8 @@ impl Case<'_> {
         }
     }
 
-    /// Reads the block device has completed since it was made (Documentation/block/stat.rst); the
-    /// device is ours.
+    /// Reads that the block device has completed since it was made (Documentation/block/stat.rst);
+    /// no other program uses it.
     fn device_reads(&self) -> Result<f64, String> {
         let name = self.area.target.file_name().unwrap_or_default();
         let path = PathBuf::from("/sys/block").join(name).join("stat");
@@ -234,8 +234,9 @@ impl Case<'_> {
         counts::system_calls(|count| self.command(program, count), self.bench.counted()).map(Some)
     }
 
-    /// Instructions do not depend on the area, so they are counted on one of them; in the small
-    /// size of `psync` alone, because callgrind takes seconds for each program.
+    /// Instructions do not depend on the area, so they are counted on only one of them. In the
+    /// small size they are counted for `psync` only, because callgrind takes seconds for each
+    /// program.
     fn instructions(&self, program: &Program<'_>) -> Result<Option<f64>, String> {
         let wanted = self.is_device() || (self.bench.size == Size::Small && self.settings.is_empty());
         if !wanted || !is_installed("valgrind") {

@@ -1,9 +1,10 @@
-//! What does not depend on the machine's mood: system calls and user instructions of an operation.
+//! Costs that do not depend on the machine's load: system calls and user instructions per
+//! operation.
 //!
-//! Both from the difference of a long and a short run, so that start and end cancel. strace slows
-//! every system call down and callgrind every instruction, so that more completions wait at each
-//! look: calls per operation are those of a device that is fast beside the program. Under callgrind
-//! the clock is `clock_gettime`, whose instructions are in the count.
+//! Both are computed from the difference of a long and a short run, so that start and end cancel.
+//! strace slows down every system call and callgrind every instruction, so that more completions
+//! wait at each poll: the calls per operation are those of a device that is fast relative to the
+//! program. Under callgrind the clock is `clock_gettime`, whose instructions are included.
 
 use std::process::Command;
 
@@ -50,7 +51,7 @@ fn slope(lengths: Lengths, measure: impl Fn(u64) -> Result<f64, String>) -> Resu
     Ok((measure(long)? - measure(short)?) / (long - short) as f64)
 }
 
-/// The number in strace's last line, which is called total.
+/// The number in strace's last line, named total.
 fn total_calls(table: &str) -> Option<f64> {
     let line = table.lines().rev().find(|line| line.trim_end().ends_with("total"))?;
     line.split_whitespace().next()?.parse().ok()

@@ -1,10 +1,9 @@
-//! What an operation costs through io_uring, libaio and pread: iolab as it comes, fio as it comes
-//! and at its best, a bare loop around our engine, and fio's own minimal loop where the user names
-//! it.
+//! The cost of an operation through io_uring, libaio and pread: iolab with its defaults, fio with
+//! its defaults and at its best, a bare loop around iolab's engine, and fio's own minimal loop if
+//! the user names it.
 //!
 //! fio at its best is the best of a few settings by measurement, with its statistics on. The bare
-//! loops stamp nothing; what iolab takes beyond them is the price of its statistics and its
-//! schedule.
+//! loops take no stamps; iolab's additional cost is that of its statistics and its schedule.
 
 use std::path::PathBuf;
 
@@ -54,7 +53,7 @@ pub(super) fn run(bench: &Bench) -> Result<Sheet, String> {
         for (engine, bare, settings) in &engines {
             for depth in bench.depths() {
                 let case = Case { bench, area, engine, depth: *depth, bare, settings };
-                // On a file, the deepest queue shows the device and nothing else.
+                // On a file, the deepest queue only shows the device.
                 if *depth <= 32 || case.is_device() {
                     measure(&mut sheet, &case)?;
                 }
@@ -81,7 +80,7 @@ fn of(outcomes: &[Outcome], role: Role) -> Option<&Outcome> {
     outcomes.iter().find(|outcome| outcome.role == role)
 }
 
-/// IOPS per second of processor time of one by those of another, round by round.
+/// The ratio of IOPS per second of processor time between two roles, round by round.
 fn times(outcomes: &[Outcome], role: Role, other: Role) -> Option<Spread> {
     Some(spread(&ratios(&of(outcomes, role)?.figures[1], &of(outcomes, other)?.figures[1])))
 }
@@ -136,13 +135,12 @@ fn limit_calls(sheet: &mut Sheet, case: &Case<'_>, outcomes: &[Outcome]) {
     };
     let calls = of(outcomes, Role::Iolab).and_then(|iolab| iolab.calls);
     let what = format!("{}: system calls an I/O", case.name());
-    // A hundredth for what a run calls beside its operations: the looks at its time and its
-    // signals.
+    // One percent for a run's calls besides its operations: checking its time and its signals.
     sheet.target(what, Bound::AtMost(limit * 1.01), calls.map(exactly));
 }
 
-/// iolab against the minimal loop and what iolab does beside: its statistics alone, and all that it
-/// does on the null engine (choosing operations, slots, time).
+/// Compares iolab with the minimal loop plus iolab's additional work: its statistics alone, and all
+/// its work on the null engine (choosing operations, slots, time).
 fn limit_instructions(sheet: &mut Sheet, case: &Case<'_>, outcomes: &[Outcome]) -> Result<(), String> {
     let instructions = |role| of(outcomes, role)?.instructions;
     let (Some(ours), Some(minimal)) = (instructions(Role::Iolab), instructions(Role::Minimal)) else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! A job as both programs are told it, and what their reports say of it.
+//! A job in the form that both programs accept, and the figures of their reports.
 
 use std::path::Path;
 use std::process::Command;
@@ -21,7 +21,7 @@ pub(super) enum End {
 }
 
 impl Job {
-    /// On the null engine, of a size that no run reads through.
+    /// On the null engine, larger than any run reads.
     pub(super) fn null(words: &str) -> Job {
         Job::new("null", &format!("--size=1t {words}"))
     }
@@ -73,7 +73,7 @@ pub(super) struct Ran {
 
 /// Operations and IOPS of all jobs in a report.
 fn reads(report: &str) -> Result<(f64, f64), String> {
-    // Notes may stand before the document.
+    // Notes may precede the document.
     let start = report.find('{').ok_or("no JSON")?;
     let document: Value = serde_json::from_str(&report[start..]).map_err(|error| error.to_string())?;
     let jobs = document["jobs"].as_array().ok_or("no jobs")?;

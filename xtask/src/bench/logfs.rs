@@ -1,10 +1,10 @@
-//! logfs beside XFS and ext4: the same jobs, in turn, each file system on a device of its own and
-//! of the same kind.
+//! logfs compared with XFS and ext4: the same jobs, in turn, each file system on its own device of
+//! the same kind.
 //!
-//! logfs is reached by the engine `logfs`, the others by io_uring with `O_DIRECT`; all three from
-//! this repository's program, so that the same loop takes the latencies. The installed fio runs the
-//! kernel's file systems once more, as a check on that. Devices are RAM disks of the kernel, and
-//! loop devices over files. Only root can make them: without, logfs runs alone on a file.
+//! logfs is accessed by the engine `logfs`, the others by io_uring with `O_DIRECT`. All three use
+//! this repository's program, so that the same loop takes the latencies. As a check, the installed
+//! fio also runs on the kernel's file systems. Devices are RAM disks of the kernel, and loop
+//! devices over files. Only root can make them: otherwise, logfs runs alone on a file.
 
 use std::path::Path;
 use std::process::Command;
@@ -19,7 +19,7 @@ use crate::area::{Device, Mounted};
 use crate::spread::{ratios, spread};
 
 const COLUMNS: [&str; 5] = ["MB/s", "p50 us", "p95 us", "p99 us", "p99.9 us"];
-/// Where the figures that have targets are among the columns.
+/// Index of the figures with targets among the columns.
 const P95: usize = 2;
 const P999: usize = 4;
 /// Workers, each with a file of its own; logfs gives each a domain.
@@ -35,7 +35,7 @@ struct Case {
     appends: bool,
 }
 
-/// The appends come last: they have the file system for themselves.
+/// The appends come last: they use the file system alone.
 const CASES: [Case; 5] = [
     Case { name: "sequential write 128 KiB", words: "--rw=write --bs=128k --overwrite=1", appends: false },
     Case { name: "sequential write 4 KiB", words: "--rw=write --bs=4k --overwrite=1", appends: false },
@@ -50,7 +50,7 @@ struct Side<'a> {
     name: &'static str,
     program: &'a Path,
     place: Place<'a>,
-    /// Only for comparison of programs: no target looks at it.
+    /// Only for comparison of programs, without targets.
     is_check: bool,
 }
 
@@ -99,8 +99,8 @@ pub(super) fn run(bench: &Bench) -> Result<Sheet, String> {
     if sheet.rows.is_empty() { alone(bench, sizes, sheet) } else { Ok(sheet) }
 }
 
-/// All cases, with each file system on each of the devices in turn: two devices of one kind may be
-/// more unlike each other than two file systems.
+/// All cases, with each file system on each of the devices in turn: two devices of one kind may
+/// differ more than two file systems.
 fn on_devices(bench: &Bench, kind: &str, sizes: Sizes, devices: &[Device; 3], sheet: &mut Sheet) -> Result<(), String> {
     let rounds = bench.rounds.div_ceil(devices.len());
     let mut found: [Found; CASES.len()] = Default::default();
@@ -160,7 +160,7 @@ fn measure(
     sides: &[Side<'_>],
     found: &mut Found,
 ) -> Result<(), String> {
-    // The files are laid out, and the file system made, by runs that do not count.
+    // Runs that do not count lay out the files and make the file system.
     for side in sides.iter().filter(|side| !side.is_check) {
         perform(side, case, sizes, 30, case == CASES[0])?;
     }

@@ -1,21 +1,21 @@
-//! The memory of a program's workers while they work, as /proc/PID/smaps_rollup tells it (proc(5)).
+//! The memory of a program's workers at work, according to /proc/PID/smaps_rollup (proc(5)).
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// How often, and how long apart, workers are looked for before they are missed.
+/// How often workers are looked for before they count as missing, and the interval.
 const LOOKS: u32 = 2000;
 const PAUSE: Duration = Duration::from_millis(10);
-/// How long workers work before they are looked at, so that what they touch is touched.
+/// How long workers run before the measurement, so that their memory is touched.
 const WARM: Duration = Duration::from_millis(300);
 
-/// Of each worker, on average.
+/// Average per worker.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Memory {
-    /// Pages that no other process has.
+    /// Private pages.
     pub(super) private_mib: f64,
-    /// The same, and of each shared page its share.
+    /// Private pages and a proportional share of each shared page.
     pub(super) proportional_mib: f64,
 }
 
@@ -45,7 +45,7 @@ fn look(child: &Child, workers: usize) -> Result<Memory, String> {
     std::thread::sleep(WARM);
     let mut found = Vec::new();
     for pid in children(child.id())? {
-        // A helper that has just ended is no worker.
+        // A helper that has just ended is not a worker.
         if let Ok(text) = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")) {
             found.push(of_rollup(&text));
         }
@@ -57,7 +57,7 @@ fn look(child: &Child, workers: usize) -> Result<Memory, String> {
     })
 }
 
-/// As Ctrl-C would, so that the program ends its workers itself.
+/// Interrupts it like Ctrl-C, so that the program ends its workers itself.
 fn end(child: &mut Child) -> std::io::Result<()> {
     Command::new("kill").args(["-INT", &child.id().to_string()]).status()?;
     child.wait().map(|_| ())

@@ -1,7 +1,7 @@
-//! The null engine, where nothing but the program is left: IOPS of both programs, all statistics
+//! The null engine, which isolates the cost of the program: IOPS of both programs, all statistics
 //! on.
 //!
-//! `cargo xtask cost` counts the instructions behind these figures and holds them to budgets.
+//! `cargo xtask cost` counts the instructions behind these figures and compares them with budgets.
 
 use std::path::Path;
 

@@ -1,8 +1,7 @@
 //! A virtual NVMe device driven from user space: in one thread, and across shared memory from
 //! another processor.
 //!
-//! The figures are those of the examples `cost` and `served` of the engine; which targets they have
-//! to reach is said here.
+//! The figures come from the engine's examples `cost` and `served`; the targets are defined here.
 
 use std::path::Path;
 use std::process::Command;
@@ -15,7 +14,7 @@ use crate::spread::{Spread, spread};
 
 const COLUMNS: [&str; 7] = ["IOPS", "p50 ns", "p99 ns", "p50 late ns", "p99 late ns", "away %", "user instructions"];
 
-/// What is asked for: shape, column, limit.
+/// The targets: shape, column, limit.
 const TARGETS: [(&str, &str, Bound); 8] = [
     ("direct media=null model=ideal depth=32", "IOPS", Bound::AtLeast(6e6)),
     ("direct media=ram model=ideal depth=32", "IOPS", Bound::AtLeast(1.9e6)),
@@ -104,8 +103,8 @@ fn count(bench: &Bench, sheet: &mut Sheet, program: &Path) -> Result<(), String>
         return Ok(());
     }
     let lengths = if bench.size == Size::Small { (200, 400) } else { (10_000, 40_000) };
-    // A debug build lays a drive out by hundreds of times as many instructions: one shape shows
-    // that it works.
+    // In a debug build, laying out a drive takes hundreds of times as many instructions: one shape
+    // shows that it works.
     let shapes = if bench.size == Size::Small { &SHAPES[..1] } else { &SHAPES[..] };
     for shape in shapes {
         let spent = Some(spread(&[instructions(program, shape, lengths)? as f64]));

@@ -1,8 +1,8 @@
 //! Two ways to run, in many short pairs: the cost of one relative to the other, with its interval.
 //!
 //! The two runs of a pair are neighbours in time and follow each other in random order, so that a
-//! machine that becomes slower favours neither. The order comes from a fixed seed. Figures of pairs
-//! are exchangeable, which is what the signed-rank interval asks for.
+//! machine that becomes slower favours neither. The order comes from a fixed seed. The figures of
+//! pairs are exchangeable, as the signed-rank interval requires.
 
 use iolab_statistics::{Interval, Random, signed_rank_interval};
 
@@ -31,8 +31,8 @@ pub(super) fn take<T>(
     (0..count).map(|_| pair()).collect()
 }
 
-/// The Hodges-Lehmann estimate of the middle with its exact interval of 95 %. Fewer than six values
-/// cannot have that: they give all that was seen.
+/// The Hodges-Lehmann estimate of the middle with its exact interval of 95 %. With fewer than six
+/// values, which is too few for that, the whole range is returned.
 pub(super) fn middle(values: &[f64]) -> Option<Spread> {
     let Interval { estimate, low, high, .. } = signed_rank_interval(values, CONFIDENCE)?;
     Some(Spread { median: estimate, min: low, max: high })

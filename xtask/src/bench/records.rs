@@ -1,5 +1,5 @@
-//! What recording more costs on the null engine, where it shows most: intervals, and logs of every
-//! operation.
+//! The cost of additional recording on the null engine, where it is most visible: intervals, and
+//! logs of every operation.
 
 use std::path::Path;
 

@@ -1,11 +1,12 @@
-//! What looking at the block devices and the machine costs a run, on a RAM disk at full speed.
+//! The cost of sampling the block devices and the machine during a run, on a RAM disk at full
+//! speed.
 //!
-//! Looks once a second cost far less than a noisy machine lets one see by comparing runs with and
-//! without. So their cost is measured amplified: many short pairs of runs, one of each with looks a
-//! hundred times as often. What is lost there is divided by the looks, and is the loss for looks
-//! once a second if a rare look costs what a frequent one does. It costs somewhat more, because
-//! caches have forgotten it; how much more, the processor time of looks at either distance says,
-//! which the recordings tell.
+//! One sample per second costs far less than comparing runs with and without can show on a noisy
+//! machine. So the cost is amplified: many short pairs of runs, one of each with a hundred times as
+//! many samples. The loss divided by the samples is the loss for one sample per second, if a rare
+//! sample costs the same as a frequent one. It costs somewhat more, because caches have been
+//! overwritten. The processor time of samples at either interval, which the recordings contain,
+//! shows how much more.
 
 use std::path::PathBuf;
 
@@ -18,7 +19,7 @@ use super::{Bench, Size, pairs};
 use crate::area::TestArea;
 use crate::spread::{Spread, ratios, spread};
 
-/// The loss that looks each second may cause, percent.
+/// Largest acceptable loss by one sample per second, percent.
 const MOST_LOSS: f64 = 0.5;
 /// The first look comes before the operations begin, the last after they have ended.
 const LOOKS_OUTSIDE: f64 = 2.0;
@@ -85,8 +86,8 @@ pub(super) fn run(bench: &Bench) -> Result<Sheet, String> {
     Ok(sheet)
 }
 
-/// Runs as users make them, in turn. The ratio is as good as the machine is quiet; the processor
-/// time of a look is exact.
+/// Runs as users make them, in turn. The noise of the machine limits the precision of the ratio;
+/// the processor time of a sample is exact.
 fn directly(place: &Place<'_>, sheet: &mut Sheet) -> Result<(), String> {
     // A run has to be longer than the time between looks.
     let ms = 11 * place.bench.runtime_ms;
@@ -118,7 +119,7 @@ fn directly(place: &Place<'_>, sheet: &mut Sheet) -> Result<(), String> {
     Ok(())
 }
 
-/// Pairs of runs with looks as often as can be and without: what is lost to a look each second.
+/// Pairs of runs with samples as often as possible and without: the loss by one sample per second.
 fn amplified(place: &Place<'_>, jobs: usize, sheet: &mut Sheet) -> Result<(), String> {
     let ms = place.bench.runtime_ms * 3 / 2;
     let job = format!("--numjobs={jobs}");

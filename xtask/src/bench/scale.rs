@@ -1,4 +1,4 @@
-//! What grows: a second thread, many jobs, many files, and the memory of each worker.
+//! Scaling: a second thread, many jobs, many files, and the memory of each worker.
 
 use std::path::Path;
 use std::process::Command;
@@ -23,7 +23,7 @@ pub(super) fn run(bench: &Bench) -> Result<Sheet, String> {
     let mut sheet = Sheet::new("scale", &["found", "iolab's, times this"]);
     threads(bench, &mut sheet)?;
     let rounds = Rounds { for_nothing: 0, counted: bench.rounds };
-    // A thousand of fio's jobs take their time.
+    // A thousand of fio's jobs take long.
     let fewer = Rounds { counted: bench.rounds.min(3), ..rounds };
     let (few, many) = if bench.size == Size::Real { (64, 1000) } else { (4, 16) };
     for (jobs, rounds) in [(few, rounds), (many, fewer)] {
@@ -57,8 +57,8 @@ fn threads(bench: &Bench, sheet: &mut Sheet) -> Result<(), String> {
     Ok(())
 }
 
-/// A job that touches each of many files once. The first run of each program lays out or opens what
-/// is there, and does not count.
+/// A job that touches each of many files once. The first run of each program lays out or opens the
+/// files, and does not count.
 fn files(bench: &Bench, sheet: &mut Sheet) -> Result<(), String> {
     let count = if bench.size == Size::Real { 10_000 } else { 50 };
     let folder = tempfile::tempdir_in(&bench.folder).map_err(|error| error.to_string())?;

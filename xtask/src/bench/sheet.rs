@@ -1,6 +1,6 @@
-//! What a suite found: rows of figures, targets with verdicts, and what could not be measured.
+//! The results of a suite: rows of figures, targets with verdicts, and what could not be measured.
 //!
-//! The verdict is computed here and nowhere written by hand.
+//! Verdicts are always computed here, never written by hand.
 
 use std::fmt::Write;
 
@@ -39,13 +39,13 @@ pub(super) struct Target {
     pub(super) judge: Judge,
 }
 
-/// The part of a figure that has to be on the right side of the limit.
+/// The part of a figure that must be on the right side of the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Judge {
     /// The middle.
     Middle,
-    /// Both ends, which are those of an interval of confidence or of all that was seen. With the
-    /// limit between them nothing is shown.
+    /// Both ends of an interval of confidence or of the whole range. If the limit is between them,
+    /// the result is undecided.
     Ends,
 }
 
@@ -96,12 +96,12 @@ impl Sheet {
         self.targets.push(Target { what: what.into(), bound, found, judge: Judge::Middle });
     }
 
-    /// A target that is reached or missed only when both ends of what was found say so.
+    /// A target that is reached or missed only if both ends of the result agree.
     pub(super) fn target_of_ends(&mut self, what: impl Into<String>, bound: Bound, found: Option<Spread>) {
         self.targets.push(Target { what: what.into(), bound, found, judge: Judge::Ends });
     }
 
-    /// Says at once, and in every form of the sheet, what is not measured.
+    /// Reports at once, and in every form of the sheet, what is not measured.
     pub(super) fn skip(&mut self, what: impl Into<String>) {
         let what = what.into();
         println!("SKIPPED: {}: {what}", self.suite);

@@ -1,8 +1,8 @@
-//! One run of a program, and what it spent: time, processor time, memory.
+//! One run of a program, and its costs: time, processor time, memory.
 //!
-//! Processor time is that of the process and of all it waited for (wait4(2)), kernel workers of its
-//! rings included. Its sum is exact; how it divides into user and system time is the kernel's
-//! sample of timer ticks, and rough.
+//! Processor time is that of the process and of all processes it waited for (wait4(2)), including
+//! kernel workers of its rings. The sum is exact; its division into user and system time is sampled
+//! by the kernel at timer ticks, and rough.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use wait4::Wait4;
 
-/// What a run spent and said.
+/// The costs and the output of a run.
 #[derive(Debug)]
 pub(crate) struct Spent {
     pub(crate) output: String,
@@ -30,7 +30,7 @@ impl Spent {
 pub(crate) fn spend(command: &mut Command) -> Result<Spent, String> {
     let text = format!("{command:?}");
     let failed = |error: std::io::Error| format!("{text}: {error}");
-    // Files, because nobody reads a pipe while the child runs.
+    // Files, because a pipe would not be read while the child runs.
     let (mut output, mut errors) = (tempfile::tempfile().map_err(failed)?, tempfile::tempfile().map_err(failed)?);
     command.stdin(Stdio::null());
     command.stdout(output.try_clone().map_err(failed)?).stderr(errors.try_clone().map_err(failed)?);

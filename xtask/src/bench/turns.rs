@@ -1,5 +1,5 @@
-//! Programs in turn: each round every one runs once, and the order is reversed from round to round,
-//! so that none always follows the same other and all share what the machine goes through.
+//! Programs in turn: each round runs every program once, and the order is reversed from round to
+//! round, so that none always follows the same other and all run under the same conditions.
 
 /// One of the programs that take turns.
 pub(super) struct Entrant<'a> {

@@ -1,8 +1,8 @@
-//! User instructions of an operation, as callgrind counts them: a judge that other work on the
-//! machine does not disturb.
+//! User instructions of an operation, counted by callgrind: independent of other load on the
+//! machine.
 //!
-//! Each benchmark runs twice, with operations and with twice as many, on stores of the same keys;
-//! the difference is what so many operations take, in all threads, without start, end and filling.
+//! Each benchmark runs twice, with operations and with twice as many, on stores of the same keys.
+//! The difference is the cost of these operations, in all threads, without start, end and filling.
 
 use std::fmt::Write;
 use std::path::Path;

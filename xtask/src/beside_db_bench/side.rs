@@ -63,7 +63,7 @@ impl Side {
         Ok(Turn { micros, found, processor_s: spent.processor_s(), device })
     }
 
-    /// What the loop of each benchmark costs by itself, ns: the same on a store that keeps nothing.
+    /// The cost of each benchmark's loop alone, ns: the benchmark on a store that keeps nothing.
     pub(super) fn loop_ns(&self, num: u64) -> Result<Vec<(&'static str, f64)>, String> {
         let mut measured = Vec::new();
         for load in super::LOADS {
@@ -78,7 +78,7 @@ impl Side {
     }
 }
 
-/// What `db_bench` says of itself, or how to come by it.
+/// The version of `db_bench`, or how to install it.
 pub(super) fn db_bench_version() -> Result<String, String> {
     let output = Command::new("db_bench").arg("--version").stderr(Stdio::null()).output();
     let output = output.map_err(|error| format!("db_bench: {error}; apt-get install rocksdb-tools"))?;

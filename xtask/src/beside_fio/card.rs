@@ -1,9 +1,9 @@
 //! `cargo xtask beside-fio --bench`: the patterns of `iolab bench` beside fio's own figures for the
 //! same patterns, in one interleaved run.
 //!
-//! What a pattern is, iolab says itself: its JSON has the options of each, which fio takes word by
-//! word. Both programs measure the same file in turn, every pattern once, and which goes first
-//! changes from pair to pair.
+//! The patterns come from iolab's JSON, which has the options of each in fio's own notation. Both
+//! programs measure the same file in turn, every pattern once, and which goes first changes from
+//! pair to pair.
 
 use std::path::Path;
 use std::process::Command;

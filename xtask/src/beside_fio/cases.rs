@@ -1,8 +1,7 @@
-//! The jobs that are compared: every asynchronous and synchronous way of asking, every direction,
-//! and the options that change what is asked.
+//! The compared jobs: every asynchronous and synchronous interface, every direction, and the
+//! options that change the load.
 //!
-//! A case is fio's own command-line options and nothing else, so that both programs are told the
-//! same.
+//! A case consists only of fio's own command-line options, so that both programs get the same job.
 
 /// One job.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +35,7 @@ const OTHERS: [(&str, &str, u32, &str, &[&str]); 9] = [
     ("fsync=8", "psync", 1, "--rw=randwrite --bs=4k --fsync=8", WRITE),
 ];
 
-/// All cases, or the few that show that the tool works.
+/// All cases, or a few that show that the tool works.
 pub(super) fn all(small: bool) -> Vec<Case> {
     let mut cases = Vec::new();
     for (engine, depth) in ENGINES {
@@ -59,7 +58,7 @@ pub(super) fn all(small: bool) -> Vec<Case> {
 fn case(name: &str, engine: &str, depth: u32, options: &str, directions: &'static [&'static str]) -> Case {
     let mut words = vec![format!("--ioengine={engine}"), format!("--iodepth={depth}"), "--direct=1".to_owned()];
     if depth > 1 && !options.contains("--iodepth_batch=") {
-        // fio's default, said aloud because iolab's is another: batches would be another load.
+        // fio's default, given explicitly because iolab's differs: batches would be another load.
         words.push("--iodepth_batch=1".to_owned());
     }
     words.extend(options.split(' ').map(str::to_owned));

@@ -1,21 +1,21 @@
-//! Whether two programs gave the same figure, judged from runs that alternated.
+//! Whether two programs gave the same figure, judged from alternating runs.
 //!
-//! Each run of one program has a neighbour in time of the other, and both saw the same state of a
-//! shared machine; so it is the ratios of neighbours that are judged, not the two heaps. If both
-//! programs are alike, a ratio is as likely to be above one as below: the figure counts as the same
-//! unless every ratio falls on one side (the sign test; with five pairs two alike programs look
-//! different in one case of sixteen) and the middle ratio is farther from one than the resolution
-//! of the figures, a histogram's bucket.
+//! Each run of one program has a neighbour in time of the other, and both had the same state of a
+//! shared machine. So the ratios of neighbours are judged, not the two sets. If both programs are
+//! alike, a ratio is as likely to be above one as below. A figure counts as the same unless every
+//! ratio is on one side (the sign test; with five pairs two alike programs look different in one
+//! case of sixteen) and the middle ratio is farther from one than the resolution of the figures, a
+//! histogram's bucket.
 
 use crate::spread::{Spread, ratios, spread};
 
 /// Relative width of a latency bucket of fio's histogram: 1/64 of its magnitude.
 const RESOLUTION: f64 = 1.0 / 64.0;
 
-/// How a figure of iolab's stands to fio's.
+/// The relation of iolab's figure to fio's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// Not to be told apart.
+    /// Not distinguishable.
     Same,
     /// iolab's is higher in every pair.
     Higher,

@@ -1,8 +1,9 @@
-//! What a 4 KiB read of a virtual NVMe device takes in instructions: the driver by itself, driver
-//! and device in one thread, and the same with a model of flash.
+//! The instructions of a 4 KiB read of a virtual NVMe device: the driver alone, driver and device
+//! in one thread, and both with a model of flash.
 //!
-//! The device's time is simulated, so that a run takes the same instructions every time. The driver
-//! by itself is what callgrind counts within the two functions of the example that call it.
+//! The device's time is simulated, so that a run takes the same instructions every time. The cost
+//! of the driver alone is what callgrind counts within the two functions of the example that call
+//! it.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
-//! What a 4 KiB read by NVMe/TCP takes in instructions at either end, 128 reads at a time.
+//! The instructions of a 4 KiB read by NVMe/TCP at either end, 128 reads at a time.
 //!
-//! Both ends run in one process, on loopback. callgrind counts what the functions take that drive
-//! one of them; the kernel's part is not counted. How many reads come at once depends on the
-//! machine a little, and so do the counts.
+//! Both ends run in one process, on loopback. callgrind counts the functions that drive one of
+//! them; the kernel's part is not counted. The number of reads that arrive at once depends slightly
+//! on the machine, and so do the counts.
 
 use std::fmt::Write;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What it takes to fill a block of 4 KiB that is to be verified with crc32c, and to check it.
+//! The instructions of filling and checking a block of 4 KiB that is verified with crc32c.
 
 use std::fmt::Write;
 use std::path::Path;

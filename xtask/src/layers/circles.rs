@@ -1,11 +1,11 @@
 //! Circles of files: two files of a crate that use items of each other, or more files in a ring.
 //!
-//! Whoever reads one file of a circle has to read the others, too. `xtask/circles.toml` lists those
-//! that are meant, each with its reason.
+//! To understand one file of a circle, one must read the others, too. `xtask/circles.toml` lists
+//! the intended ones, each with its reason.
 //!
-//! Not counted are tests; a parent that declares its children and re-exports what they define,
-//! which is no use; and a circle inside of one module, which is a file and the files of its folder
-//! (`a.rs` and `a/b.rs`). The root of a crate is no such module: it would contain everything.
+//! Not counted are: tests; a parent that declares its children and re-exports their items, which is
+//! not a use; and a circle inside one module, which is a file and the files of its folder (`a.rs`
+//! and `a/b.rs`). The root of a crate does not count as such a module: it would contain everything.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

@@ -1,7 +1,7 @@
 //! The districts as data: the folders below `crates/`, lowest first, and what each may use.
 //!
-//! A crate enters its district by the folder it stands in. All else that is checked of a crate
-//! stands in its own Cargo.toml; [`super::package`] reads it.
+//! The folder of a crate determines its district. Other checked facts about a crate are in its own
+//! Cargo.toml; [`super::package`] reads it.
 
 /// One folder below `crates/`.
 pub(crate) struct District {

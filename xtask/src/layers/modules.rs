@@ -1,8 +1,8 @@
-//! The modules of one crate: which file each is in, what it defines, what it imports, and to which
-//! file a path leads.
+//! The modules of one crate: the file of each, its definitions and imports, and the file that a
+//! path leads to.
 //!
-//! It reads words and does not expand macros: an item that a macro makes is not known, and a path
-//! to it leads nowhere.
+//! It reads tokens and does not expand macros: an item made by a macro is unknown, and a path to it
+//! leads nowhere.
 
 use std::collections::BTreeMap;
 
@@ -79,7 +79,7 @@ impl Modules {
         module
     }
 
-    /// Reads what stands in a module, and returns its child modules that are other files.
+    /// Reads the content of a module, and returns its child modules in other files.
     fn read_tokens(&mut self, module: usize, tokens: &[Token<'_>]) -> Vec<(usize, String)> {
         let (mut files, mut at, mut depth) = (Vec::new(), 0, 0_usize);
         while at < tokens.len() {

@@ -1,8 +1,8 @@
-//! The parts of ARCHITECTURE.md and of the districts' README.md files that are made of the crates'
-//! own descriptions.
+//! The parts of ARCHITECTURE.md and of the districts' README.md files that are generated from the
+//! crates' own descriptions.
 //!
-//! A generated part stands between `<!-- generated: NAME -->` and `<!-- end of NAME -->`; the rest
-//! of a page is written by hand. `cargo xtask docs --write` writes them.
+//! A generated part is between `<!-- generated: NAME -->` and `<!-- end of NAME -->`; the rest of a
+//! page is written by hand. `cargo xtask docs --write` writes the generated parts.
 
 use std::fs;
 

@@ -1,8 +1,8 @@
-//! Crates on the data's way that turn values into values: they do no I/O, read no clock and no
+//! Pure crates, which turn values into values: they do no I/O, and read no clock and no
 //! environment.
 //!
-//! Which crates are pure, their Cargo.toml files say. Found by words in the source, tests left out:
-//! what a type is called is not hidden by an alias in practice.
+//! Their Cargo.toml files declare them pure. Violations are found by words in the source, tests
+//! left out: in practice, no alias hides the name of a type.
 
 use super::package::Package;
 use crate::finding::Finding;

@@ -1,6 +1,6 @@
-//! Rust source as words and signs, for the rules that follow paths from file to file.
+//! Rust source as tokens, for the rules that follow paths from file to file.
 //!
-//! Works on masked text ([`crate::rust_text::mask`]), so that comments and literals are no words.
+//! Works on masked text ([`crate::rust_text::mask`]), so that comments and literals are not tokens.
 
 use crate::rust_text::is_word;
 
@@ -18,7 +18,7 @@ impl Token<'_> {
     }
 }
 
-/// All tokens of masked text. Lifetimes are left out: they look like names and are none.
+/// All tokens of masked text. Lifetimes are left out, because they look like names.
 pub(super) fn tokens(masked: &str) -> Vec<Token<'_>> {
     let bytes = masked.as_bytes();
     let mut tokens = Vec::new();

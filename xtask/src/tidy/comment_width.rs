@@ -1,9 +1,8 @@
 //! Comments are wrapped at 100 columns, so that they can be read beside code and in a narrow
 //! window.
 //!
-//! Looked at are lines that begin with a comment. Tables and what stands between code fences
-//! (drawings, layouts, examples) keep their form, and a line that consists of one word (an address)
-//! cannot be wrapped.
+//! Only lines that begin with a comment are checked. Tables and text between code fences (drawings,
+//! layouts, examples) are exempt, and a line of a single word (an address) cannot be wrapped.
 
 use crate::finding::Finding;
 use crate::repository::{Repository, TextFile};

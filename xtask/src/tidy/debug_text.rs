@@ -1,19 +1,19 @@
-//! Text for people is made with `Display`: `{:?}` prints names of Rust types and fields, which say
+//! Text for people is made with `Display`: `{:?}` prints names of Rust types and fields, which mean
 //! nothing to users.
 //!
-//! Found are literals with `:?}` outside of tests. What only developers read is left alone:
+//! Literals with `:?}` outside tests are reported. Text that only developers read is exempt:
 //! assertions, panics, `impl Debug`.
 
 use crate::finding::Finding;
 use crate::repository::{Repository, TextFile};
 use crate::rust_text::{line_of, mask, without_test_modules};
 
-/// Macros whose text is about a bug of ours.
+/// Macros whose text is about a bug in iolab.
 const ABOUT_BUGS: [&str; 8] =
     ["assert", "assert_eq", "assert_ne", "debug_assert", "debug_assert_eq", "debug_assert_ne", "panic", "unreachable"];
 
-/// Files that use `{:?}` for what no user reads, or for what `Display` does not do; each with its
-/// reason.
+/// Files that use `{:?}` for text that no user reads, or where `Display` does not suffice; each
+/// with its reason.
 const ALLOWED: [(&str, &str); 7] = [
     ("crates/contract/engine/src/conformance.rs", "its text is that of failed tests"),
     ("crates/contract/plan/src/describe/amounts.rs", "digits of a number, with a point in whole ones"),
@@ -40,7 +40,7 @@ fn check_file(file: &TextFile) -> Vec<Finding> {
     let masked = mask(&file.text);
     let code = without_test_modules(&masked);
     let found = file.text.match_indices(":?}").map(|(at, _)| at).filter(|at| {
-        // Blank in the masked text, and not a comment: the line's code goes on around it.
+        // Blank in the masked text, but not a comment: the line's code continues after it.
         let is_hidden = masked.as_bytes()[*at] == b' ';
         let is_tested = code
             .as_bytes()

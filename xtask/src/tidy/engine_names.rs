@@ -1,8 +1,7 @@
-//! No engine's name outside of its crate and the list of engines. What a reader must know of an
-//! engine, the engine says itself (`Capabilities`), so that a new one is not forgotten in a list of
-//! names somewhere else.
+//! No engine's name outside its crate and the list of engines. Facts about an engine are in its own
+//! description (`Capabilities`), so that a list of names elsewhere cannot omit a new engine.
 //!
-//! Looked at are the districts that meet engines. Tests and examples may name them.
+//! Only the districts that use engines are checked. Tests and examples may name them.
 
 use std::collections::BTreeSet;
 
@@ -10,13 +9,13 @@ use crate::finding::Finding;
 use crate::repository::{Repository, TextFile};
 use crate::rust_text::{line_of, mask, without_test_modules};
 
-/// Where a name would stand for an engine; elsewhere the same words mean other things.
+/// Where a name would refer to an engine; elsewhere the same words mean other things.
 const DISTRICTS: [&str; 7] = ["contract", "machine", "lab", "job", "run", "report", "apps"];
 
 /// The list of engines.
 const REGISTRY: &str = "crates/apps/iolab/src/engine_registry.rs";
 
-/// A file, a word in it (`*` for all), and why it may stand there.
+/// A file, a word in it (`*` for all), and why it is allowed there.
 type Exception = (&'static str, &'static str, &'static str);
 
 const EXCEPTIONS: &[Exception] = &[

@@ -3,7 +3,7 @@
 use crate::finding::Finding;
 use crate::repository::Repository;
 
-/// Fewer words than this say nothing.
+/// Fewer words than this are not informative.
 const FEWEST_WORDS: usize = 3;
 
 pub(super) fn check(repository: &Repository) -> Vec<Finding> {

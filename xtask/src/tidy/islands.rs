@@ -1,5 +1,5 @@
-//! Where unsafe code may be, and that it says why. That each block has its `SAFETY:` is clippy's
-//! business.
+//! Where unsafe code is allowed, and that its reason is given. Clippy checks that each block has
+//! its `SAFETY:`.
 
 use super::headers::header;
 use crate::finding::Finding;
@@ -7,7 +7,7 @@ use crate::layers;
 use crate::repository::{Repository, TextFile};
 use crate::rust_text::{line_of, mask, word_positions};
 
-/// Islands that belong to no crate that ships; those of crates stand in their own Cargo.toml files.
+/// Islands outside the shipped crates; those of crates are listed in their own Cargo.toml files.
 const OTHER_ISLANDS: [&str; 1] = ["testkit/tests/no_allocation.rs"];
 
 pub(super) fn check(repository: &Repository) -> Result<Vec<Finding>, String> {
@@ -26,7 +26,7 @@ pub(super) fn check(repository: &Repository) -> Result<Vec<Finding>, String> {
 }
 
 fn is_island(islands: &[String], path: &str) -> bool {
-    // A file stands for its submodules, too.
+    // A file also covers its submodules.
     let is_below = |folder: &str| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
     islands.iter().any(|island| path == island || is_below(island.trim_end_matches(".rs")))
 }

@@ -20,7 +20,7 @@ pub(super) fn check(repository: &Repository) -> Vec<Finding> {
     findings
 }
 
-/// A newcomer who asks where something is must be sent to a file or a folder.
+/// The answer to where something is must name a file or a folder.
 fn check_answers(repository: &Repository) -> Vec<Finding> {
     const PAGE: &str = "ARCHITECTURE.md";
     const HEADING: &str = "\n## Where do I …\n";

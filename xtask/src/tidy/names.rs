@@ -4,14 +4,14 @@
 use crate::finding::Finding;
 use crate::repository::Repository;
 
-/// Names that say nothing about what is inside, so that everything ends up there.
+/// Names that do not describe the content, so that everything ends up there.
 const EMPTY_NAMES: [&str; 12] =
     ["utils", "util", "common", "core", "types", "manager", "imp", "helpers", "helper", "misc", "prelude", "base"];
 
 pub(super) fn check(repository: &Repository) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in repository.rust_files() {
-        // What a district is called, `layers` says.
+        // `layers` checks the names of districts.
         let skipped = if file.path.starts_with("crates/") { 2 } else { 0 };
         for part in file.path.split('/').skip(skipped) {
             let name = part.trim_end_matches(".rs");
@@ -19,7 +19,7 @@ pub(super) fn check(repository: &Repository) -> Vec<Finding> {
                 findings.push(Finding::new(&file.path, 0, format!("`{name}` does not say what is inside")));
             }
         }
-        // There, a file beside the folder would be a program of its own.
+        // There, a file beside the folder would be a separate program.
         let is_beside_programs = file.path.contains("/tests/") || file.path.contains("/examples/");
         if let Some(folder) = file.path.strip_suffix("/mod.rs").filter(|_| !is_beside_programs) {
             findings.push(Finding::new(

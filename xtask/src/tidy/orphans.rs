@@ -1,5 +1,5 @@
-//! Every source file is a module of its crate. One that no `mod` names is never compiled, and looks
-//! as if it were.
+//! Every source file is a module of its crate. A file that no `mod` names looks like code but is
+//! never compiled.
 
 use crate::finding::Finding;
 use crate::repository::{Repository, TextFile};

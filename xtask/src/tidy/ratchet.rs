@@ -1,7 +1,7 @@
-//! `xtask/ratchet.toml`: the files that are longer than they should be, and the tables that may be.
+//! `xtask/ratchet.toml`: files that are too long, and tables that may be long.
 //!
-//! A ceiling may only be lowered and a line only be removed; that is what review looks for in this
-//! file.
+//! A ceiling may only be lowered and a line only be removed; reviews check changes of this file for
+//! that.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -57,7 +57,7 @@ impl Ratchet {
         self.tables.contains_key(path)
     }
 
-    /// Lines that have done their duty.
+    /// Lines that are no longer needed.
     pub(super) fn stale(&self, long_files: &[(String, usize)], repository: &Repository) -> Vec<Finding> {
         let is_long = |path: &String| long_files.iter().any(|(long, _)| long == path);
         let short = self.files.keys().filter(|path| !is_long(path));
@@ -69,7 +69,7 @@ impl Ratchet {
         findings
     }
 
-    /// The list with every ceiling at most what is there now.
+    /// The list with every ceiling at most the current length.
     pub(super) fn shrunk(&self, long_files: &[(String, usize)]) -> Ratchet {
         let lower = |(path, lines): &(String, usize)| Some((path.clone(), self.ceiling(path)?.min(*lines)));
         Ratchet { files: long_files.iter().filter_map(lower).collect(), tables: self.tables.clone() }

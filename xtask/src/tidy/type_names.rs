@@ -1,7 +1,6 @@
-//! One public type name, one meaning: a name that stands in two crates makes a reader ask which of
-//! them is meant.
+//! One public type name, one meaning: a name in two crates makes readers ask which one is meant.
 //!
-//! Looked at are the sources of all crates, without tests and private types.
+//! The sources of all crates are checked, without tests and private types.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -63,7 +62,8 @@ fn check_with(repository: &Repository, allowed: &[(&str, &str)]) -> Vec<Finding>
     findings
 }
 
-/// `crates/base/text` of a source of that crate; `None` for tests and what is no crate of ours.
+/// The crate of a source, such as `crates/base/text`; `None` for tests and files outside the
+/// crates.
 fn home(path: &str) -> Option<String> {
     let (home, source) = path.split_once("/src/")?;
     let is_test = source.starts_with("tests") || source.contains("/tests");

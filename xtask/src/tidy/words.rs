@@ -1,5 +1,5 @@
-//! Words that must not be committed: unfinished work, switched-off tests, places that exist on one
-//! machine only.
+//! Words that must not be committed: unfinished work, disabled tests, paths that exist only on one
+//! machine.
 
 use crate::finding::Finding;
 use crate::repository::{Repository, TextFile};

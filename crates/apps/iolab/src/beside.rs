@@ -1,7 +1,7 @@
-//! `--beside`: a program that runs as long as the run does, at most.
+//! `--beside`: a program that runs at most as long as the run does.
 //!
-//! It is started after all checks, in a process group of its own, and is asked to end when the run
-//! is over, whatever its result.
+//! It is started after all checks, in its own process group, and is asked to end when the run ends,
+//! whatever its result.
 
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::exit::ExitFailure;
 
-/// How long a program has to end when it is asked to, ns.
+/// How long a program may take to end when it is asked to, ns.
 const PATIENCE_NS: u64 = 5_000_000_000;
 const BETWEEN_LOOKS_NS: u64 = 5_000_000;
 
@@ -28,14 +28,14 @@ impl Beside {
     pub(crate) fn start(command: &str) -> Result<Beside, ExitFailure> {
         let mut shell = Command::new("/bin/sh");
         shell.args(["-c", command]).stdin(Stdio::null()).process_group(0);
-        // What it prints must not stand among the lines of a report.
+        // Its output must not be mixed with the lines of a report.
         shell.stdout(std::io::stderr());
         let child = shell.spawn();
         let child = child.map_err(|error| ExitFailure::failed(format!("iolab: --beside: /bin/sh: {error}")))?;
         Ok(Beside { command: command.to_owned(), child, clock: Clock::monotonic() })
     }
 
-    /// Ends it; a sentence about how it ended.
+    /// Ends it. Returns a sentence about how it ended.
     pub(crate) fn end(mut self) -> String {
         let told = match self.child.try_wait() {
             Ok(Some(status)) => format!("ended before the run did, {}", how(status)),
@@ -47,10 +47,10 @@ impl Beside {
         format!("beside the run, `{}` {told}", self.command)
     }
 
-    /// Asks it to end, and kills it if it does not; how it ended, if it did by itself.
+    /// Asks it to end, and kills it if it does not. Returns how it ended, if it did by itself.
     fn stop(&mut self) -> Option<ExitStatus> {
         let group = Pid::from_child(&self.child);
-        // A group that is gone needs no telling.
+        // A group that is gone needs no signal.
         let _ = kill_process_group(group, Signal::TERM);
         let until_ns = self.clock.now_ns() + PATIENCE_NS;
         while self.clock.now_ns() < until_ns {

@@ -1,9 +1,8 @@
-//! What standard output and standard error are: whether colours are welcome there, and how wide
-//! they are.
+//! Properties of standard output and standard error: whether to use colours, and their width.
 //!
-//! Colours follow the customs of the command line: `NO_COLOR` forbids them (no-color.org),
-//! `CLICOLOR_FORCE` wants them even in a pipe, `CLICOLOR=0` and `TERM=dumb` forbid them
-//! (bixense.com/clicolors); else a terminal gets them, and a file or a pipe does not.
+//! Colours follow the conventions of the command line: `NO_COLOR` forbids them (no-color.org),
+//! `CLICOLOR_FORCE` enables them even in a pipe, `CLICOLOR=0` and `TERM=dumb` forbid them
+//! (bixense.com/clicolors). Otherwise a terminal gets them, and a file or a pipe does not.
 
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -11,7 +10,7 @@ use std::io::IsTerminal;
 /// Longer lines are hard to read, however wide the terminal is.
 const MOST_COLUMNS: usize = 120;
 
-/// A terminal that is narrower, or that does not know its width, is taken for this wide.
+/// The assumed width of a terminal that is narrower, or whose width is unknown.
 const LEAST_COLUMNS: usize = 40;
 
 pub(crate) fn stdout_has_colors() -> bool {

@@ -1,4 +1,4 @@
-//! From the words of a command line to the subcommand they name.
+//! Finds the subcommand that the command line names.
 
 use std::process::ExitCode;
 
@@ -56,7 +56,7 @@ pub(crate) fn dispatch(arguments: &[String]) -> ExitCode {
 /// `iolab help X` is `iolab X --help`.
 pub(crate) fn help(arguments: &[String], words: &[String]) -> ExitCode {
     let program = arguments.first().cloned().unwrap_or_default();
-    // An option in the place of a command would be obeyed.
+    // An option in place of a command would be executed.
     let words = words.iter().filter(|word| !word.starts_with('-') && *word != "help");
     let asked: Vec<String> = std::iter::once(program).chain(words.cloned()).chain(["--help".to_owned()]).collect();
     dispatch(&asked)

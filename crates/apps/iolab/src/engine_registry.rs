@@ -3,7 +3,7 @@
 use iolab_engine::EngineDescription;
 use iolab_runner::{EngineEntry, Engines};
 
-/// An engine knows no other: what SPDK's configurations have at the bottom is filled in here.
+/// An engine knows no other engine: the bottom engines of SPDK's configurations are set here.
 type SpdkBdev =
     iolab_engine_spdk_bdev::SpdkBdev<iolab_engine_nvme::Nvme, iolab_engine_libaio::Libaio, iolab_engine_uring::Uring>;
 
@@ -35,7 +35,7 @@ static ENGINES: &[EngineEntry] = &[
     EngineEntry::of::<iolab_engine_null::Cpuio>(),
 ];
 
-/// The same, to be asked.
+/// The table for lookups.
 pub(crate) fn engines() -> Engines {
     Engines::new(ENGINES)
 }

@@ -1,9 +1,9 @@
-//! How far a run is, and how long it will still take.
+//! The progress of a run, and its remaining time.
 
 use iolab_plan::{Plan, WorkerPlan};
 use iolab_runner::{Progress, State, WorkerProgress};
 
-/// A forecast; `None` where nothing can honestly be said.
+/// A forecast; `None` if there is no reliable basis.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Forecast {
     pub(crate) percent: Option<f64>,

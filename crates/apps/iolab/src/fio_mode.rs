@@ -1,4 +1,5 @@
-//! fio's manners: its command line, its exit codes, nothing on standard error when all is well.
+//! The behaviour of fio: its command line, its exit codes, nothing on standard error if all is
+//! well.
 
 use std::process::ExitCode;
 
@@ -41,7 +42,7 @@ fn attempt(words: &[String]) -> Result<u8, ExitFailure> {
         ));
     }
     if let Some(topic) = unknown_topic(&asked.run) {
-        // In fio, whoever asks for an option that there is not has not failed.
+        // In fio, asking for an unknown option is not a failure.
         eprintln!("No such command: {topic}");
         return Ok(0);
     }
@@ -69,7 +70,7 @@ fn attempt(words: &[String]) -> Result<u8, ExitFailure> {
 /// Neither the command line nor a job file has a job.
 fn without_jobs(run: &RunOptions) -> Result<u8, ExitFailure> {
     if run.parse_only {
-        // Nothing was said that could be wrong.
+        // There is nothing that could be wrong.
         return Ok(0);
     }
     eprintln!("No job(s) defined\n");
@@ -77,20 +78,20 @@ fn without_jobs(run: &RunOptions) -> Result<u8, ExitFailure> {
     Ok(1)
 }
 
-/// What `--cmdhelp` is asked for and nobody knows.
+/// An unknown topic of `--cmdhelp`.
 fn unknown_topic(run: &RunOptions) -> Option<&str> {
     run.cmdhelp.as_deref().filter(|topic| *topic != "all" && iolab_jobfile::help::cmdhelp(topic).is_none())
 }
 
-/// The engines as fio lists them, one a line, for the scripts that look one up there.
+/// The engines as fio lists them, one per line, for scripts that search the list.
 fn engine_names() -> String {
     let names = engine_registry::descriptions();
     let lines = names.iter().map(|engine| format!("\t{}\n", engine.name));
     std::iter::once("Available IO engines:\n".to_owned()).chain(lines).collect()
 }
 
-/// What fio would say, too: what will not happen. Advice is for iolab's own mode; here scripts take
-/// every word on standard error for a failure.
+/// Only the warnings that fio would print, too: settings without effect. Advice is for iolab's own
+/// mode; here, scripts treat any output on standard error as a failure.
 fn said(warnings: Vec<Diagnostic>) -> Vec<Diagnostic> {
     warnings.into_iter().filter(|warning| warning.severity == DiagnosticSeverity::Warning).collect()
 }

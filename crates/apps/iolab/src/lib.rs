@@ -1,9 +1,9 @@
 //! The command line: everything that reads arguments and the environment, prints, and decides on
 //! exit codes.
 //!
-//! The data's way through the program is one line: job → plan → run → recording → report. The crate
-//! `pipeline` is the first part of that line; the subcommands enter and leave it at different
-//! points. No other crate prints, and here only `printing.rs` does.
+//! The path of the data through the program: job → plan → run → recording → report. The crate
+//! `pipeline` is its first part; the subcommands enter and leave it at different points. No other
+//! crate prints, and here only `printing.rs` does.
 
 #[macro_use] // its macros hide those of the standard library
 mod printing;
@@ -48,15 +48,15 @@ pub fn fio_main(arguments: &[String]) -> ExitCode {
     }
 }
 
-/// Address space below which the program itself and a few small jobs do not fit.
+/// Minimum address space for the program itself and a few small jobs.
 const ADDRESSES_BYTES: u64 = 128 << 20;
 
-/// Makes room under the limits that the program was started with (`ulimit`), or says that there is
-/// none: the program would be ended by a signal, without a word. A small stack (`ulimit -s`) is no
-/// hindrance, because the program brings its own.
+/// Raises the limits with which the program was started (`ulimit`), or reports that they are too
+/// low: otherwise a signal would end the program without a message. A small stack (`ulimit -s`) is
+/// no problem, because the program allocates its own.
 ///
 /// # Errors
-/// A limit is lower than what is needed, and may not be raised.
+/// A limit is lower than needed, and cannot be raised.
 fn make_room() -> Result<(), ExitFailure> {
     iolab_process::survive_size_limits();
     if let Some(bytes) = getrlimit(Resource::As).current.filter(|bytes| *bytes < ADDRESSES_BYTES) {

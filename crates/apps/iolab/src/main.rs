@@ -2,12 +2,12 @@
 
 use std::process::ExitCode;
 
-/// The stack that the program works on, bytes. Parsers of nested text and the table of all options
-/// take most of it.
+/// The size of the program's stack, bytes. Parsers of nested text and the table of all options use
+/// most of it.
 const STACK_BYTES: usize = 8 << 20;
 
 fn main() -> ExitCode {
-    // A limit (`ulimit -s`) is for stacks that grow. The thread stays the same one: workers are
+    // A limit (`ulimit -s`) applies to growing stacks. The thread stays the same: workers are
     // forked from it.
     stacker::maybe_grow(STACK_BYTES / 2, STACK_BYTES, work)
 }

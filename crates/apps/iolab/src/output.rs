@@ -1,4 +1,4 @@
-//! Reports in the formats asked for, to the place asked for.
+//! Writes reports in the requested formats to the requested place.
 
 use std::io::Write;
 use std::path::Path;
@@ -17,13 +17,13 @@ use crate::printing::shown;
 pub(crate) use crate::printing::{print, print_comparison, print_for_people, print_verdicts};
 use crate::run_options::OutputFormat;
 
-/// What messages call the report of a run.
+/// The name of a run's report in messages.
 pub(crate) const REPORT: &str = "the report (--output)";
 
-/// What messages call the output of a command that has one.
+/// The name of a command's output in messages.
 pub(crate) const OUTPUT: &str = "the output (-o)";
 
-/// The command line of this program, for the part of a page that says how it was made.
+/// The command line of this program, for the part of a page about its origin.
 pub(crate) fn command_line() -> String {
     let words: Vec<String> = std::env::args().skip(1).collect();
     format!("iolab {}", words.join(" "))
@@ -63,13 +63,14 @@ pub(crate) struct Output {
     /// Reports of a run in progress come first, so JSON becomes one array.
     snapshots: bool,
     documents: u32,
-    /// Findings stand before the last report in the normal format; fio's has no place for them.
+    /// Whether findings precede the last report in the normal format; fio's format has no place for
+    /// them.
     findings: bool,
 }
 
 impl Output {
-    /// Opens the destination at once, and gives it its name: a run whose report cannot be written
-    /// should not begin, and people look at reports as they grow.
+    /// Opens the destination at once under its name: a run whose report cannot be written should
+    /// not begin, and people read reports as they grow.
     pub(crate) fn open(
         formats: Vec<Format>,
         outputs: &mut Outputs,
@@ -108,7 +109,7 @@ impl Output {
         if self.snapshots && self.has_json() { self.write("[\n") } else { Ok(()) }
     }
 
-    /// A report of the run so far. Where the output is to be one JSON document, it goes to standard
+    /// A report of the run so far. If the output must be one JSON document, it goes to standard
     /// error, for the person who asked.
     pub(crate) fn report(&mut self, recording: &Recording) -> Result<()> {
         if self.has_json() && !self.snapshots {
@@ -129,7 +130,7 @@ impl Output {
             let text = render(recording, format, false);
             let one = if format == Format::Normal { self.write_for_people(&text) } else { self.write(&text) };
             if one.is_err() && self.destination.is_some() {
-                // Better in the wrong place than lost.
+                // Printed in the wrong place rather than lost.
                 print(&text)?;
             }
             written = written.and(one);

@@ -14,7 +14,7 @@ use crate::run_options::RunOptions;
 
 pub(crate) use iolab_archive::outputs_beside as beside;
 
-/// Outputs of a run, all of them judged: a run that cannot keep what it measures should not begin.
+/// Checks all outputs of a run: a run that cannot save its results should not begin.
 pub(crate) fn of_run(plan: &Plan, run: &RunOptions) -> Result<Outputs, ExitFailure> {
     let mut outputs = beside(run.force, []);
     plan.sources.iter().for_each(|source| outputs.reads(Path::new(&source.name), "a job file"));

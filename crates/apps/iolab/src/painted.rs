@@ -1,7 +1,7 @@
 //! Colours of text for people, line by line.
 //!
-//! Text is made without colours and painted when it is printed, so that what goes to a file or a
-//! pipe is the same text. Painting adds escape sequences and changes nothing else.
+//! Text is made without colours and coloured when it is printed, so that a file or a pipe gets the
+//! same text. Colouring adds escape sequences and changes nothing else.
 
 const BOLD: &str = "1";
 const HEADING: &str = "1;4";
@@ -10,7 +10,7 @@ const GREEN: &str = "32";
 const YELLOW: &str = "1;33";
 const CYAN: &str = "36";
 
-/// How the beginning of a line looks: what it begins with, where the painted part ends, and how.
+/// The colour of a line by its beginning: the prefix, the end of the coloured part, and the colour.
 const HEADS: &[(&str, &str, &str)] = &[
     ("INVALID [", "]:", RED),
     ("warning [", "]:", YELLOW),
@@ -36,7 +36,7 @@ const HEADS: &[(&str, &str, &str)] = &[
     ("Examples:", ":", HEADING),
 ];
 
-/// How lines look that are headings by themselves, or begin a table.
+/// Lines that are headings themselves, or begin a table.
 const HEADINGS: &[&str] = &[
     "like",
     "limited by",
@@ -59,12 +59,12 @@ pub(crate) fn painted(text: &str) -> String {
     text.split_inclusive('\n').map(line).collect()
 }
 
-/// Both: findings, headings and verdicts.
+/// Colours findings, headings and verdicts.
 pub(crate) fn painted_comparison(text: &str) -> String {
     painted_verdicts(&painted(text))
 }
 
-/// The same, with verdicts in colours.
+/// Colours verdicts only.
 pub(crate) fn painted_verdicts(text: &str) -> String {
     let words = |part: &str| {
         let word = part.trim_end_matches(|end: char| end.is_whitespace() || ",.;:".contains(end));

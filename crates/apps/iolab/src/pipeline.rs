@@ -22,7 +22,7 @@ pub(crate) fn pipeline() -> Pipeline<'static> {
     Pipeline { engines: engine_registry::engines(), color: use_color(), console: &StandardError }
 }
 
-/// This machine as the job language asks about it.
+/// This machine's answers to the job language.
 pub(crate) fn here() -> ThisMachine {
     ThisMachine::new(engine_registry::engines())
 }
@@ -32,8 +32,8 @@ pub(crate) fn plan(asked: &Asked, mode: Mode) -> Result<Planned, ExitFailure> {
     with_request(asked, mode, |request| Ok(pipeline().plan(request)?))
 }
 
-/// The same as fio: `None` when nothing defines a job. With `--parse-only`, the files and devices
-/// of this machine are not looked at.
+/// As [`plan`], in fio mode: `None` if nothing defines a job. With `--parse-only`, the files and
+/// devices of this machine are not examined.
 pub(crate) fn plan_or_nothing(asked: &Asked) -> Result<Option<Planned>, ExitFailure> {
     with_request(asked, Mode::Fio, |request| {
         let request = PlanRequest { imagines_files: asked.run.parse_only, ..*request };
@@ -58,7 +58,8 @@ pub(crate) fn with_request<T>(asked: &Asked, mode: Mode, work: impl FnOnce(&Plan
     })
 }
 
-/// Refuses what would destroy something the user did not name, and what there is no room for.
+/// Refuses to destroy anything that the user did not name, and to write more than there is room
+/// for.
 pub(crate) fn judge(plan: &Plan, mode: Mode, allowed: &[PathBuf]) -> Result<JudgedPlan, ExitFailure> {
     Ok(pipeline().judge(plan, mode, allowed)?)
 }

@@ -1,10 +1,9 @@
 //! The one place that prints: standard output, standard error, and the line that shows progress.
 //!
-//! Names of jobs, files, devices and tags come from recordings, job files and images that somebody
-//! else may have made. Control characters are shown instead of sent: as `\u001b`, which is also how
-//! JSON writes it, so that text for people and JSON need no different treatment. A reader may stop
-//! reading at any time: that is no failure. Bytes of files (`fs cat`) are not text and do not come
-//! this way.
+//! Names of jobs, files, devices and tags come from recordings, job files and images that may come
+//! from others. Control characters are escaped: as `\u001b`, which is also JSON's notation, so that
+//! text for people and JSON need no different treatment. A reader may stop reading at any time:
+//! that is not a failure. The content of files (`fs cat`) is not text and is not printed here.
 //!
 //! The macros shadow those of the standard library, which send everything unchanged and panic on a
 //! closed pipe.
@@ -44,17 +43,17 @@ pub(crate) fn print_to_reader(text: &str) -> Result<bool> {
     }
 }
 
-/// Text for people to standard output: in colours, where they are welcome.
+/// Prints text for people to standard output, in colours if appropriate.
 pub(crate) fn print_for_people(text: &str) -> Result<()> {
     print_painted(text, painted)
 }
 
-/// The same, with the words of verdicts, too.
+/// Prints text for people, with coloured verdicts, too.
 pub(crate) fn print_comparison(text: &str) -> Result<()> {
     print_painted(text, painted_comparison)
 }
 
-/// The words of verdicts in colours, and nothing else.
+/// Prints text in which only the verdicts are coloured.
 pub(crate) fn print_verdicts(text: &str) -> Result<()> {
     print_painted(text, painted_verdicts)
 }
@@ -81,7 +80,7 @@ pub(crate) fn complain(text: &str) {
     let _ = std::io::stderr().write_all(with_colors(text, console::stderr_has_colors()).as_bytes());
 }
 
-/// The person at standard error, as activities know them.
+/// The console of activities on standard error.
 pub(crate) struct StandardError;
 
 impl Console for StandardError {
@@ -113,7 +112,8 @@ pub(crate) fn show_progress(text: &str) {
     let _ = std::io::stderr().write_all(format!("\r\x1b[K{}", shown(text)).as_bytes());
 }
 
-/// `text` as it may be sent to a terminal: what a terminal or an editor would obey is written out.
+/// `text` made safe for a terminal: sequences that a terminal or an editor would interpret are
+/// escaped.
 pub(crate) fn shown(text: &str) -> Cow<'_, str> {
     if !text.contains(is_obeyed) {
         return Cow::Borrowed(text);
@@ -131,16 +131,16 @@ pub(crate) fn shown(text: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// Control characters (ECMA-48) but newline and tabulator, and what turns the direction of text
-/// (Unicode Standard Annex 9) or ends a line unseen.
+/// Control characters (ECMA-48) except newline and tabulator, and characters that change the
+/// direction of text (Unicode Standard Annex 9) or end a line invisibly.
 fn is_obeyed(letter: char) -> bool {
     let turns =
         matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     turns || matches!(letter, '\u{2028}' | '\u{2029}') || letter.is_control() && !matches!(letter, '\n' | '\t')
 }
 
-/// As [`shown`], but colours and boldness pass, or are left out: they are ours, and in the hands of
-/// others they do no more than look odd.
+/// As [`shown`], but colours and bold pass, or are removed: the program uses them itself, and
+/// foreign ones are harmless.
 fn with_colors(text: &str, wanted: bool) -> String {
     let mut safe = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,5 +1,5 @@
-//! Options of a run as a whole: what the command line of `iolab run` and `fio` takes beside job
-//! options.
+//! Options of a run as a whole: those that the command lines of `iolab run` and `fio` accept
+//! besides job options.
 //!
 //! [`table::RUN_OPTIONS`] has one entry for each. Reading, `--help`, completions and the manual
 //! page come from it. An entry that sets nothing fails a test, and an unread field is a compiler
@@ -35,13 +35,13 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// The failure that shows these findings in the command line.
+    /// The failure that points these findings into the command line.
     pub(crate) fn refused(&self, findings: &[Diagnostic]) -> ExitFailure {
         let sources = std::slice::from_ref(&self.line.source);
         ExitFailure::mistake(iolab_jobfile::render(findings, sources, crate::printing::use_color()))
     }
 
-    /// Options of a study where there is none are not taken in silence.
+    /// Refuses options of a study if there is none, instead of ignoring them silently.
     ///
     /// # Errors
     /// The first such option, and what makes a study.
@@ -50,7 +50,7 @@ impl Asked {
     }
 }
 
-/// What was found out about the options of a command line.
+/// The result of reading the options of a command line.
 #[derive(Debug, Default)]
 pub(crate) struct Read {
     pub(crate) run: RunOptions,
@@ -75,7 +75,7 @@ pub(crate) fn read(line: &CommandLine, mode: Mode) -> Result<Read, Vec<Diagnosti
     if errors.is_empty() { Ok(read) } else { Err(errors) }
 }
 
-/// Takes one option in, or says why not.
+/// Applies one option, or returns why not.
 fn apply(option: &RunOption, setting: &ProgramSetting, run: &mut RunOptions, mode: Mode) -> Result<(), Diagnostic> {
     let name = option.shape.name;
     let finding = |severity, reason, suggestion| Diagnostic {
@@ -98,7 +98,7 @@ fn apply(option: &RunOption, setting: &ProgramSetting, run: &mut RunOptions, mod
             Ok(())
         }
         Support::NothingToDo(check) => check(value).map_err(refused),
-        // A script of fio's goes on without what changes neither the load nor its report.
+        // A script for fio continues if an option changes neither the load nor its report.
         Support::Harmless(reason) if mode == Mode::Fio => {
             Err(finding(DiagnosticSeverity::Warning, format!(" has no effect: {reason}"), None))
         }
@@ -123,7 +123,7 @@ pub(crate) fn compatibility_rows() -> String {
     of_fio.map(row).collect()
 }
 
-/// Refuses what a study has no use for: it is not left out in silence.
+/// Refuses options that are useless in a study, instead of ignoring them silently.
 ///
 /// # Errors
 /// The first such option, and what to do instead.

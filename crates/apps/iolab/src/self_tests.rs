@@ -1,4 +1,4 @@
-//! What fio measures of the machine and of itself, without a job: checksums (`--crctest`), copies
+//! fio's measurements of the machine and of itself, without a job: checksums (`--crctest`), copies
 //! of memory (`--memcpytest`), the processor's clock (`--cpuclock-test`).
 
 use std::fmt::Write as _;

@@ -1,8 +1,8 @@
 //! The file whose appearance asks for a report of the run so far (fio's `fio-dump-status`).
 //!
-//! It lies in a folder that others write to as well. Only an empty file asks, as `touch` makes it,
-//! and is removed so that it asks once; a file with content, a link or a folder of that name is
-//! somebody's, and stays.
+//! It is in a folder that others may write to. Only an empty file, as made by `touch`, is a
+//! request, and is removed so that it counts once. A file with content, a link or a folder of that
+//! name belongs to someone else, and stays.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
@@ -27,7 +27,7 @@ impl SnapshotFile {
         if !found.is_file() || found.len() > 0 || found.nlink() > 1 || self.answered == Some(this) {
             return false;
         }
-        // That of another user in a sticky folder stays, and has asked.
+        // A file of another user in a sticky folder stays, and has counted.
         self.answered = std::fs::remove_file(&self.path).is_err().then_some(this);
         true
     }

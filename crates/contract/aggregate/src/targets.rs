@@ -1,4 +1,4 @@
-//! Which storage a run reached, as far as its engines say so and its devices are known.
+//! The storage that a run reached, as far as its engines report it and its devices are known.
 //!
 //! Two runs on the same storage have the same list, however they reached it: a loop device counts
 //! as the disk beneath it. Nothing here knows an engine by its name.

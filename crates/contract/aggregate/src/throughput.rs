@@ -17,7 +17,7 @@
 //! fio has no rate over several stages: `stonewall` begins a new group.
 //!
 //! A limit of this definition: workers of one stage that begin at different times (`startdelay`)
-//! overlap only partly, and the rate is that of the overlap. The intervals show what was done when.
+//! overlap only partly, and the rate is that of the overlap. The intervals show what happened when.
 
 use iolab_plan::{Direction, PerDirection};
 use iolab_recording::{DirectionRecording, WorkerRecording};

@@ -61,7 +61,8 @@ pub struct ConformanceSetup {
     pub depths: &'static [usize],
     /// The operation with which the queue is tested; an engine without reads names another.
     pub probe: OpKind,
-    /// What must live as long as the setup does, such as a temporary folder that an option names.
+    /// Objects that must live as long as the setup, such as a temporary folder that an option
+    /// names.
     pub keeps: Option<std::sync::Arc<dyn std::any::Any + Send + Sync>>,
 }
 

@@ -1,9 +1,9 @@
 //! The calls on a file that every engine on descriptors makes in the same way: trim, the three
 //! syncs, and dropping cached pages.
 //!
-//! Results are as a [`Completion`](crate::Completion) wants them: 0 or a count, or a negative
-//! errno. Interrupted calls (`EINTR`) are made again. Nothing here allocates except
-//! [`reopen_for_writing`], which is cold. It moves no data: engines differ in how they move it.
+//! Results have the form of a [`Completion`](crate::Completion): 0 or a count, or a negative errno.
+//! Interrupted calls (`EINTR`) are repeated. Nothing here allocates except [`reopen_for_writing`],
+//! which is cold. This module moves no data: engines differ in how they do that.
 #![allow(
     unsafe_code,
     reason = "island: fsync, fallocate, sync_file_range, posix_fadvise and ioctl on descriptors the runner owns"
@@ -28,7 +28,7 @@ use crate::{Op, OpKind, TargetFile};
 /// keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileTarget {
-    /// The descriptor; a bad one makes every call answer `-EBADF`.
+    /// The descriptor; an invalid one makes every call return `-EBADF`.
     pub fd: RawFd,
     /// Whether trims are discards of a block device rather than holes in a file.
     pub is_block_device: bool,
@@ -64,8 +64,8 @@ pub fn drop_cached(fd: RawFd, offset: u64, length: u64) -> i32 {
     -errno
 }
 
-/// Calls `call` until it is not interrupted; returns what it returned, or the negative errno if it
-/// returned -1.
+/// Repeats `call` until it is not interrupted. Returns its result, or the negative errno if that is
+/// -1.
 #[inline]
 pub fn retry(mut call: impl FnMut() -> isize) -> i32 {
     loop {

@@ -1,15 +1,15 @@
 //! Finished operations that wait for `reap`: the queue of lanes that complete operations
 //! themselves.
 //!
-//! It never allocates after `with_depth` and hands operations out in the order in which they
-//! finished. It keeps no clock and knows nothing of operations still on their way.
+//! It never allocates after `with_depth` and returns operations in the order in which they
+//! finished. It keeps no clock and knows nothing of operations still in progress.
 
 use crate::{Completion, Completions, Submission};
 
 /// Completions, oldest first.
 ///
-/// Lanes are nearly always emptied at once, so this is a plain array and no ring: the rest moves to
-/// the beginning when the array is used up.
+/// Lanes are nearly always emptied at once, so this is a plain array instead of a ring: when the
+/// array is used up, the rest moves to the beginning.
 #[derive(Debug)]
 pub struct CompletionRow {
     row: Box<[Completion]>,

@@ -26,13 +26,14 @@ pub trait Engine {
     }
 
     /// Whether a job with these options overwrites what [`Engine::opens`] names as a whole,
-    /// whatever is in it.
+    /// regardless of its content.
     fn remakes(_options: &Settings) -> bool {
         false
     }
 
-    /// What a device named in a job is, for engines with [`crate::FileUse::Devices`]; asked before
-    /// the run, with the engine's own options as the job set them; changes nothing.
+    /// The facts about a device named in a job, for engines with [`crate::FileUse::Devices`]. It is
+    /// called before the run, with the engine's own options as the job set them, and changes
+    /// nothing.
     fn device(name: &str, _options: &Settings) -> Result<DeviceFacts, OpenError> {
         let message = format!("{}: the engine {} does not open devices by name", name, Self::DESCRIPTION.name);
         Err(OpenError { message, errno: None })
@@ -49,7 +50,7 @@ pub trait Engine {
     fn allow_overwriting(_paths: &[PathBuf]) {}
 }
 
-/// What a plan needs to know of a device that an engine opens by itself.
+/// The facts about a device that an engine opens by itself, as a plan needs them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeviceFacts {
     /// Its size, bytes.
@@ -97,8 +98,8 @@ const ENOSYS: i32 = 38;
 /// A lane: one thread's way to submit operations and collect completions.
 ///
 /// The loop owns a slot until `submit` accepts an op that names it; the lane owns it until `reap`
-/// hands it back. Synchronous lanes finish the operation inside `submit` and hand it out at the
-/// next `reap`.
+/// returns it. Synchronous lanes finish the operation inside `submit` and return it at the next
+/// `reap`.
 pub trait Lane {
     /// Whether `submit` performs the operation before it returns.
     const SYNCHRONOUS: bool;
@@ -137,9 +138,8 @@ pub trait Lane {
         Err(ENOSYS)
     }
 
-    /// What the user should know about the opening of the lane, e.g. which faster way the kernel
-    /// refused and why, and about its end. Whole sentences, for the warnings of the recording.
-    /// Cold.
+    /// Remarks for the user about the opening of the lane, e.g. which faster way the kernel refused
+    /// and why, and about its end. Whole sentences, for the warnings of the recording. Cold.
     fn notes(&self) -> &[String] {
         &[]
     }
@@ -161,12 +161,12 @@ pub enum Submission {
 pub struct Wait {
     /// Return only when this many completions are in `out` (or the timeout passed); 0 polls.
     pub at_least: usize,
-    /// Give up after this many nanoseconds; `u64::MAX` waits for ever.
+    /// Give up after this many nanoseconds; `u64::MAX` waits forever.
     pub timeout_ns: u64,
 }
 
 impl Wait {
-    /// Look, do not wait.
+    /// Check, without waiting.
     pub const POLL: Wait = Wait { at_least: 0, timeout_ns: 0 };
 }
 
@@ -238,7 +238,7 @@ impl Completions {
         &mut self.items[..self.length]
     }
 
-    /// Forgets them.
+    /// Removes them.
     #[inline]
     pub fn clear(&mut self) {
         self.length = 0;

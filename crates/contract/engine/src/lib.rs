@@ -1,9 +1,9 @@
-//! What an I/O engine is: the contract between the runner and every way of reaching storage.
+//! The contract between the runner and every way of reaching storage.
 //!
 //! An [`Engine`] is cold: a constant description and `open`. A [`Lane`] is hot: owned by one
-//! thread, monomorphised into the runner's loop, with the verbs submit, flush and reap. Engines
-//! never read a clock, never print, never allocate between `open` and drop. The [`conformance`]
-//! module holds the tests that every engine instantiates.
+//! thread, monomorphised into the runner's loop, with the operations submit, flush and reap.
+//! Engines never read a clock, never print, never allocate between `open` and drop. The
+//! [`conformance`] module holds the tests that every engine instantiates.
 
 pub mod conformance;
 mod description;

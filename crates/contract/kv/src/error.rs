@@ -1,9 +1,9 @@
-//! What can go wrong with a store, sorted by who can do something about it.
+//! Errors of a store, classified by who can fix them.
 
 use std::fmt;
 use std::path::Path;
 
-/// What kind of trouble.
+/// The kind of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
     /// The library or one of its functions is not on this machine.
@@ -19,7 +19,7 @@ pub enum ErrorKind {
     Corrupt,
     /// The disk, or the user's share of it, is full.
     Full,
-    /// This store cannot do it at all.
+    /// This store does not support it at all.
     Unsupported,
     /// Another error of a device, a file system or the store.
     Io,
@@ -33,8 +33,8 @@ impl ErrorKind {
     }
 }
 
-/// An error of a store: its kind, and a sentence that says what was tried, what happened and, where
-/// something can be done, what.
+/// An error of a store: its kind, and a sentence about what was tried, what happened and, if
+/// possible, what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreError {
     /// Its kind.

@@ -1,4 +1,4 @@
-//! A kind of store: what is known without opening one, and how to open one.
+//! A kind of store: its constant facts, and how to open a store.
 
 use std::path::Path;
 

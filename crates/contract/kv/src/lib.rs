@@ -1,5 +1,5 @@
-//! What a key-value store is: the contract between those who load a store (the workloads of
-//! `iolab kv bench`, the engine `kv`, checks of crash consistency) and the stores.
+//! The contract between the loaders of a key-value store (the workloads of `iolab kv bench`, the
+//! engine `kv`, checks of crash consistency) and the stores.
 //!
 //! A [`StoreKind`] is cold: a constant description, and how to recognise, open and destroy a store
 //! of this kind. A [`Store`] is open: one handle that threads share by reference. [`Access`] is its

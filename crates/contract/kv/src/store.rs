@@ -39,7 +39,7 @@ pub trait Access: Send + Sync {
 pub enum Maintenance {
     /// Write what is only in memory to the store's files, durably.
     Flush,
-    /// Rewrite everything into its most compact form, and return when that is done.
+    /// Wait until there is no background work left.
     Compact,
     /// Wait until no background work is left.
     Settle,

@@ -1,7 +1,8 @@
-//! What a reader of figures must know of an engine, independent of its name.
+//! The properties of an engine that a reader of figures must know, independent of its name.
 //!
-//! Engines declare it; plans and recordings carry it. Years later a rule can still tell a load on a
-//! disk from one without storage, even for engines that this program no longer has.
+//! Engines declare them; plans and recordings contain them. Years later, a rule can still
+//! distinguish a load on a disk from one without storage, even for engines that this program no
+//! longer has.
 
 use serde::{Deserialize, Serialize};
 
@@ -33,7 +34,7 @@ pub enum PageCache {
     Never,
     /// Unless the job says `direct=1`.
     UnlessDirect,
-    /// Whatever the job says.
+    /// Regardless of the job.
     Always,
 }
 

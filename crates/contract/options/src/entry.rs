@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// The default of a switch that is neither on nor off: on where the kernel and the limits of the
-/// process allow it. A plan says so by this word.
+/// The default of a switch that is neither on nor off: it is on if the kernel and the limits of the
+/// process allow it. A plan contains this word.
 pub const AUTOMATIC: &str = "automatic";
 
 /// One option: everything that help, docs, completions, the parser and the tests need.
@@ -23,10 +23,10 @@ pub struct OptionEntry {
     pub summary: &'static str,
     /// One or more sentences for `iolab explain` and the reference; may be empty.
     pub details: &'static str,
-    /// How far iolab honours it.
+    /// How far iolab supports it.
     pub status: SupportStatus,
-    /// What it does otherwise than in fio, in a sentence without a full stop; empty if nothing, or
-    /// if fio does not have it.
+    /// How it differs from fio, in a sentence without a full stop; empty if it does not, or if fio
+    /// does not have it.
     pub differs: &'static str,
     /// `(text, canonical rendering)` pairs that must parse: the entry's own test.
     pub accepts: &'static [(&'static str, &'static str)],
@@ -282,15 +282,15 @@ pub struct Choice {
     pub summary: &'static str,
 }
 
-/// How far iolab honours an option.
+/// How far iolab supports an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SupportStatus {
     /// Does what the reference says.
     Supported,
-    /// Accepted and without effect here, for the reason given.
+    /// Accepted but without effect, for the given reason.
     NoEffect(&'static str),
-    /// Known, and not built, for the reason given; a job that sets it (to anything but its default)
-    /// is refused in every mode, because leaving it out would change what is written, verified,
-    /// measured or timed.
+    /// Known but not supported, for the given reason. A job that sets it (to anything but its
+    /// default) is refused in every mode, because ignoring it would change what is written,
+    /// verified, measured or timed.
     Refused(&'static str),
 }

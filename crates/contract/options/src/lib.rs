@@ -1,9 +1,8 @@
-//! The vocabulary of option tables: what one entry says, what kinds of value exist, what a value
-//! is.
+//! The vocabulary of option tables: entries, kinds of values, and values.
 //!
-//! A table is a `static` slice of [`OptionEntry`]. The job language's table lives in `jobfile`, an
-//! engine's own table in that engine's crate; help, the manual page, completions, `explain` and the
-//! reference docs are all generated from these entries, and each entry carries the examples that
+//! A table is a `static` slice of [`OptionEntry`]. The job language's table is in `jobfile`, an
+//! engine's own table in that engine's crate. Help, the manual page, completions, `explain` and the
+//! reference docs are all generated from these entries, and each entry contains the examples that
 //! test it. This crate parses nothing and decides nothing: `jobfile` turns text into [`Value`]s by
 //! [`ValueKind`], and `resolve` turns values into a plan.
 

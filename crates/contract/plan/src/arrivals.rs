@@ -1,9 +1,9 @@
-//! Recorded arrivals: when operations are to be sent, read from text and laid out in time.
+//! Recorded arrivals: the times at which operations are to be sent, read from text.
 //!
 //! The text has one time per line, microseconds from the start of the job's I/O (a fraction is
 //! allowed, down to nanoseconds), in ascending order; blank lines and lines that begin with `#` are
-//! skipped. The plan holds the file's name and a checksum of its text; the runner reads
-//! it again and refuses another text.
+//! skipped. The plan contains the file's name and a checksum of its text; the runner reads the file
+//! again and refuses a changed text.
 
 use serde::{Deserialize, Serialize};
 
@@ -39,7 +39,7 @@ pub enum ArrivalsError {
     Backwards {
         /// Number of the line, from 1.
         line: usize,
-        /// What stands there.
+        /// The time in it.
         text: String,
     },
     /// No time at all.

@@ -1,4 +1,4 @@
-//! What written buffers hold, and which memory buffers live in.
+//! The content of written buffers, and the memory of buffers.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ pub struct BufferPlan {
     pub offset_bytes: u64,
     /// Where the memory comes from.
     pub memory: BufferMemory,
-    /// What writes carry.
+    /// The content of writes.
     pub content: BufferContent,
     /// New content for every write, instead of once at the start.
     pub refill: bool,
@@ -67,7 +67,7 @@ pub enum BufferMemory {
     },
 }
 
-/// What writes carry.
+/// The content of writes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BufferContent {

@@ -94,7 +94,7 @@ fn describe_clones(text: &mut String, plan: &Plan, clones: &[WorkerPlan]) {
     }
 }
 
-/// One value where all clones agree, else the first few; long ones below each other.
+/// One value if all clones agree, otherwise the first few; long ones below each other.
 fn folded(variants: &[&str]) -> String {
     if variants.iter().all(|value| *value == variants[0]) {
         return variants[0].to_owned();

@@ -8,7 +8,7 @@ use iolab_options::{EngineTraits, PageCache, Reach, Settings, Value};
 /// Options that make an engine, or the kernel on its behalf, spin while waiting for completions.
 const POLLING: [&str; 3] = ["hipri", "sqthread_poll", "userspace_reap"];
 
-/// What the engine of an old plan was.
+/// The traits of an old plan's engine.
 pub(crate) fn traits(name: &str, options: &Settings) -> EngineTraits {
     let (reach, page_cache) = match name {
         "psync" | "sync" | "vsync" | "pvsync" | "pvsync2" | "io_uring" | "libaio" | "posixaio" => {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// One file or device of a worker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FilePlan {
-    /// Path, or whatever the engine takes for one.
+    /// Path, or the engine's replacement for one.
     pub path: PathBuf,
     /// First byte the worker may touch.
     pub start_bytes: u64,
@@ -24,7 +24,7 @@ pub struct FilePlan {
     pub block_device: bool,
 }
 
-/// How a job came by the path of a file.
+/// Where a job got the path of a file from.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FileOrigin {

@@ -63,7 +63,7 @@ pub struct LatencyTargetPlan {
     pub window_ns: u64,
     /// Percent of the operations that have to be below the limit.
     pub percentile: f64,
-    /// Go on at the depth that was found, instead of ending.
+    /// Continue at the depth that was found, instead of ending.
     pub goes_on: bool,
 }
 
@@ -94,7 +94,7 @@ pub struct ThinkPlan {
     /// The processor time that ends the spinning, ns; 0: `spin_ns` of the clock end it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub work_ns: u64,
-    /// Turns of a loop before each pause.
+    /// Iterations of a loop before each pause.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub spin_cycles: u64,
     /// Operations between pauses.

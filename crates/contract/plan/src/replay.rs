@@ -4,7 +4,7 @@
 //! ```text
 //!  trace ─▶ survey (read once, before the run) ─▶ shares: threads that one worker replays ─▶ ReplayPlan of each
 //! ```
-//! Threads of a trace that were never there at the same time may have one worker.
+//! Threads of a trace that never existed at the same time may share one worker.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,7 @@ pub struct ReplayPlan {
     pub first_worker: u32,
     /// The numbers that the files of the worker have in the trace, in the plan's order.
     pub files: Vec<u32>,
-    /// What is changed on the way.
+    /// The changes to the trace's operations.
     pub rules: ReplayRules,
     /// Operations of this share.
     pub operations: u64,
@@ -31,7 +31,7 @@ pub struct ReplayPlan {
     pub span_ns: u64,
 }
 
-/// What a trace file was.
+/// The identity of a trace file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TraceIdentity {
     /// Bytes of all files together.
@@ -40,7 +40,7 @@ pub struct TraceIdentity {
     pub modified_unix_ns: u64,
 }
 
-/// What a replay changes of its trace.
+/// The changes that a replay makes to its trace.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ReplayRules {
     /// Send each operation at its time in the trace; otherwise as fast as the order allows.
@@ -58,7 +58,7 @@ pub struct ReplayRules {
 }
 
 impl Default for ReplayRules {
-    /// As it was, in its time.
+    /// Unchanged, at its own times.
     fn default() -> ReplayRules {
         ReplayRules {
             timed: true,
@@ -88,7 +88,7 @@ pub struct ReplaySurvey {
     pub left_out: Vec<(String, u64)>,
 }
 
-/// What one worker replays.
+/// The share of one worker.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ReplayShare {
     /// Numbers of its files in the trace, ascending.
@@ -101,15 +101,15 @@ pub struct ReplayShare {
     pub counts: [u64; 4],
     /// The longest operation, bytes.
     pub longest_bytes: u64,
-    /// The most operations that were under way at the same time.
+    /// The largest number of operations in progress at the same time.
     pub most_in_flight: u32,
-    /// Transfers that went past the page cache.
+    /// Transfers that bypassed the page cache.
     pub direct: u64,
     /// When its last operation begins, ns after the first of the trace.
     pub span_ns: u64,
 }
 
-/// A file that is replayed.
+/// A replayed file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ReplayFile {
     /// Its number in the trace.

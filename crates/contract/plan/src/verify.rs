@@ -17,17 +17,17 @@ pub struct VerifyPlan {
     pub dump: bool,
     /// Folder of those files and of saved states; the working directory if absent.
     pub dump_folder: Option<String>,
-    /// Keep what each interval must hold in a file, from the first write on.
+    /// Save the expected content of each interval in a file, from the first write on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub state_save: bool,
-    /// Begin with what an earlier run has kept.
+    /// Load the state that an earlier run saved.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub state_load: bool,
-    /// The file that is loaded, whatever file it is of; otherwise the one that belongs to each
+    /// The state file to load, even if it belongs to another verified file; otherwise that of each
     /// verified file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state_file: Option<String>,
-    /// Which writes a state answers for.
+    /// Which writes a state guarantees.
     #[serde(default, skip_serializing_if = "VerifyPolicy::is_completed")]
     pub policy: VerifyPolicy,
     /// Distance between headers, bytes.
@@ -38,7 +38,7 @@ pub struct VerifyPlan {
     pub partial: bool,
     /// Contents of the kinds that have a pattern.
     pub pattern: Option<VerifyPattern>,
-    /// The pattern starts again every so many bytes; 0: at each interval.
+    /// The pattern restarts every this many bytes; 0: at each interval.
     pub pattern_interval_bytes: u64,
     /// Read back while writing.
     pub backlog: Option<VerifyBacklog>,
@@ -57,7 +57,7 @@ pub struct VerifyPlan {
 }
 
 impl VerifyPlan {
-    /// What every block of so many bytes must hold is checked when all are written.
+    /// Checks the expected content of every block of `interval_bytes` after all writes.
     pub fn new(kind: VerifyKind, interval_bytes: u64) -> VerifyPlan {
         VerifyPlan {
             kind,
@@ -86,7 +86,7 @@ impl VerifyPlan {
     }
 }
 
-/// `verify_policy`: which writes a state answers for.
+/// `verify_policy`: which writes a state guarantees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum VerifyPolicy {
@@ -100,7 +100,7 @@ pub enum VerifyPolicy {
 }
 
 impl VerifyPolicy {
-    /// Whether nothing needs to be known of flushes.
+    /// Whether flushes are irrelevant.
     pub fn is_completed(&self) -> bool {
         *self == VerifyPolicy::Completed
     }

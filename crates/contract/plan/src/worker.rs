@@ -28,8 +28,7 @@ pub struct WorkerPlan {
     pub group_reporting: bool,
     /// Stage: workers of stage n start when all workers of stage n-1 have ended (stonewall).
     pub stage: u32,
-    /// The host that it runs on, an index of the recording's list of hosts; 0 where there is no
-    /// other.
+    /// The host that it runs on, an index of the recording's list of hosts; 0 if there is only one.
     #[serde(default, skip_serializing_if = "is_first")]
     pub host: u32,
     /// Name of a job that must have ended before this one starts (`wait_for`).
@@ -77,7 +76,8 @@ pub struct EnginePlan {
     pub name: String,
     /// The engine's own options, defaults included where they have one.
     pub options: Settings,
-    /// Its traits, whatever its name; absent from plans made before engines described themselves.
+    /// Its traits, independent of its name; absent from plans made before engines described
+    /// themselves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traits: Option<EngineTraits>,
 }
@@ -104,12 +104,12 @@ pub struct QueuePlan {
     pub batch_grows: bool,
     /// Wait for at least this many completions when the queue is full (0 polls).
     pub batch_complete_min: u32,
-    /// Collect at most this many at once; `None`: whatever is there.
+    /// Collect at most this many at once; `None`: all available.
     pub batch_complete_max: Option<u32>,
     /// Operations that overlap one in flight wait for it.
     #[serde(default)]
     pub serialize_overlap: bool,
-    /// Operations are submitted by threads of their own.
+    /// Operations are submitted by separate threads.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub offload: bool,
     /// Refill only when the depth has dropped to this; `None`: at once.
@@ -129,7 +129,7 @@ pub struct MeasurementPlan {
     pub lat: bool,
     /// Record bandwidth and IOPS intervals.
     pub bandwidth: bool,
-    /// Length of the stretches in which operations and bytes are counted for rates, ns.
+    /// Length of the intervals for counting operations and bytes for rates, ns.
     pub interval_ns: u64,
     /// Length of the recorded intervals (`interval`), ns; 0 records none.
     #[serde(default)]
@@ -205,9 +205,9 @@ pub enum UnifiedReporting {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClockChoice {
-    /// The TSC where it is invariant, else `clock_gettime`.
+    /// The TSC if it is invariant, otherwise `clock_gettime`.
     Best,
-    /// The TSC; an error where it cannot be trusted.
+    /// The TSC; an error if it cannot be trusted.
     Cpu,
     /// `clock_gettime(CLOCK_MONOTONIC)`.
     ClockGettime,

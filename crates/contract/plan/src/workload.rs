@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 /// The stream's description. Same plan and seed, same stream.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WorkloadPlan {
-    /// What `rw=` said.
+    /// The parsed value of `rw=`.
     pub pattern: Pattern,
     /// Seed of every random choice of this worker.
     pub seed: u64,
     /// Seed of buffer contents.
     pub buffer_seed: u64,
-    /// Percent of reads in mixed patterns; a fraction is kept to the operation.
+    /// Percent of reads in mixed patterns; a fraction is kept exactly.
     pub read_percent: Percent,
     /// Chance (percent) that a random pattern's next offset is random, per direction.
     pub random_percent: PerDirection<u32>,
@@ -45,7 +45,7 @@ pub struct WorkloadPlan {
     pub mix_process: RateProcess,
 }
 
-/// `rw=` taken apart.
+/// The parts of `rw=`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Pattern {
     /// fio's word, e.g. `randrw`.

@@ -1,4 +1,4 @@
-//! The lane: one worker's way to a store.
+//! The lane: one worker's access to a store.
 //!
 //! Unsafe because values are copied from and to slots, which are pointers.
 #![allow(unsafe_code, reason = "island: copies between values and slot buffers")]
@@ -66,7 +66,7 @@ impl KvLane {
         Ok(lane)
     }
 
-    /// What a recording should know of the store.
+    /// Facts about the store for the recording.
     fn facts(&self) -> Vec<String> {
         let facts = self.opened.store.facts();
         let name = self.opened.kind.description().name;

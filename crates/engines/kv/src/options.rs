@@ -82,7 +82,7 @@ pub(crate) static OPTIONS: [OptionEntry; 8] = [
     },
 ];
 
-/// What the job asks for.
+/// The job's settings.
 #[derive(Debug, Clone)]
 pub(crate) struct Asked {
     pub(crate) store: Option<String>,

@@ -55,7 +55,7 @@ impl Drop for Handle {
 
 static OPEN: Mutex<BTreeMap<PathBuf, Weak<Opened>>> = Mutex::new(BTreeMap::new());
 
-/// The store that a worker asks for, opened if no other worker of this process has it.
+/// The store that a worker requests, opened if no other worker of this process has it open.
 pub(crate) fn open(asked: &Asked) -> Result<Handle, OpenError> {
     let mut stores = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = match &asked.path {
@@ -95,7 +95,8 @@ fn kind_of(asked: &Asked) -> Result<&'static dyn StoreKind, OpenError> {
     })
 }
 
-/// Whether a worker requests the store with the options with which another has opened it.
+/// Checks that a worker requests the store with the options with which another worker has opened
+/// it.
 fn same(opened: &Opened, asked: &Asked) -> Result<(), OpenError> {
     let name = opened.kind.description().name;
     let differs = asked.store.as_deref().is_some_and(|store| store != name) || asked.options != opened.options;

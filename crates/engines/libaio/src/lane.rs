@@ -15,15 +15,15 @@ use iolab_async_io::native_aio::Context;
 use iolab_async_io::native_aio::abi::{self, IoEvent, Iocb, command};
 use iolab_engine::file_calls::{FileTarget, fdatasync, fsync, perform};
 
-/// How often a submission that the kernel has no memory for is offered again before its first
+/// How often to offer a submission again for which the kernel has no memory, before its first
 /// operation fails.
 const PATIENCE: usize = 10_000;
 
 /// A lane on one AIO context.
 #[derive(Debug)]
 pub struct LibaioLane {
-    /// First, so that it is destroyed, awaiting all operations, before what the kernel reads is
-    /// freed.
+    /// Declared first, so that it is dropped, awaiting all operations, before the memory that the
+    /// kernel reads.
     context: Context,
     iocbs: Box<[Iocb]>,
     /// One for each slot if transfers are vectored, otherwise empty.
@@ -33,7 +33,7 @@ pub struct LibaioLane {
     queue: Box<[*mut Iocb]>,
     queued_from: usize,
     queued_to: usize,
-    /// Up to here a flush has offered the queue to the kernel.
+    /// The position up to which a flush has offered the queue to the kernel.
     flushed_to: usize,
     /// Buffer for completions before they are translated.
     events: Box<[IoEvent]>,
@@ -56,10 +56,10 @@ pub struct LibaioLane {
     notes: Vec<String>,
 }
 
-/// What the options ask for.
+/// The lane's options.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Requested {
-    /// `None` is automatic.
+    /// `None` means automatic.
     pub(crate) userspace_reap: Option<bool>,
     pub(crate) nowait: bool,
     pub(crate) vectored: bool,
@@ -159,8 +159,8 @@ impl LibaioLane {
         self.held += 1;
     }
 
-    /// Moves what is queued to the front; there is room, because fewer than `depth` operations are
-    /// held.
+    /// Moves the queued operations to the front. There is room, because fewer than `depth`
+    /// operations are held.
     #[cold]
     fn close_ranks(&mut self) {
         self.queue.copy_within(self.queued_from..self.queued_to, 0);
@@ -169,7 +169,7 @@ impl LibaioLane {
         self.queued_from = 0;
     }
 
-    /// Submits flushed operations to the kernel until it has them all or has no room.
+    /// Submits flushed operations until the kernel has them all or has no room.
     #[inline]
     fn submit_queue(&mut self) -> Result<(), LaneError> {
         let mut patience = PATIENCE;
@@ -192,7 +192,7 @@ impl LibaioLane {
         Ok(())
     }
 
-    /// The kernel took nothing. Returns whether to offer the queue again now.
+    /// The kernel took no operation. Returns whether to offer the queue again now.
     #[cold]
     #[inline(never)]
     fn submit_failed(&mut self, errno: i32, patience: &mut usize) -> Result<bool, LaneError> {
@@ -248,7 +248,7 @@ impl LibaioLane {
         self.held -= count;
     }
 
-    /// Fetches completions of the kernel, waiting for `need` of them; returns how many came.
+    /// Fetches completions of the kernel, waiting for `need` of them. Returns how many it got.
     #[inline]
     fn fetch(&mut self, need: usize, timeout_ns: u64, out: &mut Completions) -> Result<usize, LaneError> {
         let most = out.room_left().min(self.in_kernel);
@@ -328,8 +328,8 @@ impl Lane for LibaioLane {
             let count = self.fetch(need, wait.timeout_ns, out)?;
             handed += count;
             let unsatisfied = count < need || (missing > count && self.queued_from < self.flushed_to);
-            // A wait with a timeout ended by its time, by a signal or with some completions; only
-            // then fetch again.
+            // A wait with a timeout ended by the timeout, by a signal or with some completions.
+            // Fetch again only without a timeout.
             let again = wait.timeout_ns == u64::MAX || (self.userspace_reap && count > 0 && wait.timeout_ns > 0);
             if !unsatisfied || !again || out.room_left() == 0 {
                 return Ok(handed);

@@ -83,7 +83,7 @@ fn explain(errno: i32, depth: usize) -> String {
     format!("io_setup for iodepth {depth} failed (errno {errno}): {why}")
 }
 
-/// The own options of the engine, which are those of fio.
+/// The engine's own options, which are those of fio.
 static OPTIONS: [OptionEntry; 7] = [
     OptionEntry {
         default: DefaultValue::Automatic,

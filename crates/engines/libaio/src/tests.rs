@@ -1,4 +1,4 @@
-//! The conformance suite under every option, and what only Linux AIO can show.
+//! The conformance suite under every option, and tests specific to Linux AIO.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -42,7 +42,7 @@ fn an_operation_larger_than_its_slot_is_refused() {
     assert_eq!(lane.reap(FOREVER, &mut Completions::with_room(1)), Ok(0));
 }
 
-/// A file that cannot sync asynchronously is synced by a plain call, whose answer is the
+/// A file that cannot sync asynchronously is synced by a plain call, whose result becomes the
 /// completion.
 #[test]
 fn a_sync_the_kernel_queue_refuses_is_done_in_place() {
@@ -55,13 +55,13 @@ fn a_sync_the_kernel_queue_refuses_is_done_in_place() {
     assert_eq!(lane.submit(&read(0)), Submission::Full);
     assert_eq!(lane.flush_and_reap(Wait { at_least: 4, timeout_ns: u64::MAX }, &mut out), Ok(4));
     for done in out.as_slice() {
-        // What fsync(2) says of /dev/zero.
+        // The result of fsync(2) for /dev/zero.
         let expected = if done.slot % 2 == 0 { 16 } else { -libc::EINVAL };
         assert_eq!(done.result, expected, "{done:?}");
     }
 }
 
-/// Unless switched off, completions are taken from the ring that the kernel shows.
+/// By default, completions are taken from the ring that the kernel maps.
 #[test]
 fn the_completion_ring_is_known_and_leaves_no_note() {
     let (file, pool) = (File::open("/dev/zero").unwrap(), SlotPool::new(1, 4096, 0, &Backing::Anonymous).unwrap());

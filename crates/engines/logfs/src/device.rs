@@ -1,9 +1,9 @@
 //! The place of a worker's file system: in memory, or in a domain of a device that no other worker
 //! uses.
 //!
-//! Workers are processes or threads and know nothing of each other, so the kernel keeps them apart:
-//! the image is locked for all of them together (flock(2), shared; `iolab fs` asks for it alone
-//! when it writes), and each domain by one byte far behind the end (fcntl(2), open file description
+//! Workers are processes or threads and know nothing of each other, so the kernel keeps them apart.
+//! All of them lock the image together (flock(2), shared; `iolab fs` locks it exclusively to
+//! write). Each domain is locked by one byte far behind the end (fcntl(2), open file description
 //! locks). All of these locks end with the worker, however it ends.
 //!
 //! Unsafe because of the call that locks a range of a file.
@@ -29,19 +29,19 @@ use crate::options::Requested;
 
 /// Requests of one lane that the device may have at once.
 const DEPTH: u32 = 256;
-/// Offset of the bytes that stand for domains: behind the end of any image, so that nothing else
+/// Offset of the bytes that represent domains: behind the end of any image, so that nothing else
 /// uses them.
 const LOCKS_AT: i64 = 1 << 61;
 /// How often and how long a worker waits for another one that is making the file system.
 const TRIES: u32 = 200;
 const PAUSE: Duration = Duration::from_millis(25);
 
-/// An open file system that no other worker has.
+/// An open file system that no other worker uses.
 pub(crate) struct Claimed {
     pub(crate) fs: LogFs,
     pub(crate) disk: Disk,
     pub(crate) notes: Vec<String>,
-    /// What it is called in messages.
+    /// Its name in messages.
     pub(crate) name: String,
     /// Holds the locks.
     pub(crate) _lock: Option<File>,
@@ -74,7 +74,7 @@ pub(crate) fn claim(requested: &Requested, worker: u32, executor: &mut Executor)
     Err(OpenError { message, errno: Some(libc::EBUSY) })
 }
 
-/// A domain of one device; `None` if other workers have all allowed ones.
+/// A free domain of one device; `None` if other workers use all allowed ones.
 fn claim_on(
     path: &Path,
     wanted: Option<u32>,
@@ -118,7 +118,7 @@ fn claim_on(
     Ok(None)
 }
 
-/// How a device is opened for a lane.
+/// The options for opening a device for a lane.
 pub(crate) fn disk_options() -> DiskOptions {
     DiskOptions { depth: DEPTH, ..DiskOptions::default() }
 }
@@ -129,10 +129,10 @@ pub(crate) fn open_or_make(path: &Path, requested: &Requested) -> std::io::Resul
     match options.open(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && requested.makes => {
             let file = options.create_new(true).open(path)?;
-            // Another worker may have been quicker: the same size.
+            // Another worker may have been faster; it sets the same size.
             file.set_len(requested.size_bytes)?;
-            // Without the mark a later run asks the user before it overwrites the file: no reason
-            // to fail this one.
+            // Without the mark, a later run asks the user before it overwrites the file. That is no
+            // reason to fail this run.
             let _marked = iolab_guard::mark_layout(&file);
             Ok(file)
         }
@@ -140,13 +140,13 @@ pub(crate) fn open_or_make(path: &Path, requested: &Requested) -> std::io::Resul
     }
 }
 
-/// Locks the image together with the other workers; waits a while for one that is making the file
-/// system.
+/// Locks the image together with the other workers. Waits for a while if one of them is making the
+/// file system.
 fn share(lock: &File) -> Result<(), Errno> {
     retry(|| flock(lock, FlockOperation::NonBlockingLockShared))
 }
 
-/// Tries a while to get a lock that somebody else has.
+/// Tries for a while to get a lock that another process holds.
 pub(crate) fn retry(mut lock: impl FnMut() -> Result<(), Errno>) -> Result<(), Errno> {
     for _ in 0..TRIES {
         match lock() {
@@ -177,7 +177,7 @@ fn lock_domain(file: &File, domain: u32) -> std::io::Result<bool> {
     }
 }
 
-/// How the file system is used, as the job says.
+/// The options of the file system from the job.
 pub(crate) fn open_options(requested: &Requested) -> Result<LogfsOptions, OpenError> {
     let wrong =
         |error: UnknownPolicy| OpenError { message: format!("logfs_policy: {error}"), errno: Some(libc::EINVAL) };
@@ -211,7 +211,7 @@ pub(crate) fn make(
     made.unwrap_or(Err(Error::Closed)).map(drop).map_err(|error| refused(name, &error, advice))
 }
 
-/// An id that no other file system has: the standard library's hash keys come from the system's
+/// A random id, unique to a file system: the standard library's hash keys come from the system's
 /// source of randomness.
 fn random_id() -> [u8; 16] {
     let number = || RandomState::new().build_hasher().finish().to_le_bytes();
@@ -219,7 +219,7 @@ fn random_id() -> [u8; 16] {
     std::array::from_fn(|at| if at < 8 { low[at] } else { high[at - 8] })
 }
 
-/// An error of the file system, as opening a lane tells it.
+/// Turns an error of the file system into an error of opening a lane.
 pub(crate) fn refused(what: &str, error: &iolab_logfs::Error, advice: &str) -> OpenError {
     OpenError { message: format!("{what}: {error}{advice}"), errno: Some(error.errno()) }
 }

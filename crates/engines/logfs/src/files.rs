@@ -1,4 +1,4 @@
-//! The job's files inside the file system: found or made, and laid out before the job begins.
+//! The job's files inside the file system: found or created, and laid out before the job begins.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path};
@@ -10,11 +10,11 @@ use iolab_random::SplitMix64;
 
 use crate::opened::Opened;
 
-/// Bytes that are written at once while a file is laid out.
+/// Bytes per write while a file is laid out.
 const STEP_BYTES: usize = 1 << 20;
 
-/// The inodes of the files, in their order, laid out up to `layout_bytes` or to the size that the
-/// job wants.
+/// The inodes of the files, in order, laid out up to `layout_bytes` or to the size that the job
+/// requests.
 pub(crate) async fn prepare(
     fs: &Opened,
     files: &[TargetFile],
@@ -29,13 +29,14 @@ pub(crate) async fn prepare(
         lay_out(fs, inode, wanted, seed ^ number << 48).await.map_err(wrong)?;
         inodes.push(inode);
     }
-    // What the job finds is durable: its first sync pays for its own work alone.
+    // Existing data is made durable, so that the job's first sync only pays for the job's own
+    // writes.
     fs.sync().await.map_err(|error| ("the files".to_owned(), error))?;
     Ok(inodes)
 }
 
-/// The file of this path, made with the folders above it where it is not there. A path is read from
-/// the root of the file system.
+/// The file at this path, created with its parent folders if missing. Paths start at the root of
+/// the file system.
 async fn find_or_make(fs: &Opened, path: &Path) -> Result<InodeId, Error> {
     let normal = |part: Component<'_>| if let Component::Normal(name) = part { Some(name.to_owned()) } else { None };
     let names: Vec<_> = path.components().filter_map(normal).collect();
@@ -47,7 +48,7 @@ async fn find_or_make(fs: &Opened, path: &Path) -> Result<InodeId, Error> {
             Some((inode, InodeKind::Directory)) => inode,
             Some(_) => return Err(Error::NotDirectory),
             None => match fs.make_directory(folder, name).await {
-                // Another worker was quicker.
+                // Another worker was faster.
                 Err(Error::Exists) => fs.look_up(folder, name).await?.ok_or(Error::NotFound)?.0,
                 made => made?,
             },

@@ -1,5 +1,5 @@
-//! The engine `logfs`: jobs on files inside of the log-structured file system of this repository,
-//! without a mount and without the kernel's file systems.
+//! The engine `logfs`: jobs on files inside this repository's log-structured file system, without a
+//! mount and without the kernel's file systems.
 //!
 //! ```text
 //!  submit ─▶ mailbox of the slot ─▶ task of the slot ─▶ LogFs ─▶ block device: io_uring on a file or disk, or memory
@@ -7,9 +7,9 @@
 //! ```
 //!
 //! A lane has its own domain of a file system, and works on it in the thread that drives it:
-//! nothing runs between two calls. Or all lanes share one file system (`logfs_shared`), which
-//! threads of its own serve. Slots are the buffers that the device works on; nothing is
-//! copied where operations cover whole blocks.
+//! nothing runs between two calls. With `logfs_shared`, all lanes share one file system instead,
+//! served by its own threads. The device uses the slots as buffers; nothing is copied if operations
+//! cover whole blocks.
 //!
 //! Unsafe island for one promise: that the pool of slots outlives the lane, which is the contract
 //! of lanes; and for locking a part of a file.

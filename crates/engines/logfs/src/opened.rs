@@ -1,21 +1,21 @@
-//! What operations go to: a domain that this worker has to itself, or the file system that all
-//! workers share.
+//! The target of operations: a domain used only by this worker, or the file system that all workers
+//! share.
 
 use iolab_disk::Buffer;
 use iolab_logfs::{Error, InodeId, InodeKind, LogFs, Owner, Volume};
 
-/// Clones are the same.
+/// Clones refer to the same file system.
 #[derive(Debug, Clone)]
 pub(crate) enum Opened {
     Own(LogFs),
     Shared(Volume),
 }
 
-/// What a call with a buffer answers, and the buffer.
+/// The result of a call with a buffer, and the buffer.
 type WithBuffer<T> = (Result<T, Error>, Option<Buffer>);
 
 impl Opened {
-    /// What a name leads to, if it is there.
+    /// The inode of a name, if it exists.
     pub(crate) async fn look_up(&self, folder: InodeId, name: &[u8]) -> Result<Option<(InodeId, InodeKind)>, Error> {
         let found = match self {
             Opened::Own(fs) => fs.lookup(folder, name),

@@ -115,10 +115,10 @@ pub(crate) static OPTIONS: [OptionEntry; 10] = [
     },
 ];
 
-/// What the job asks for.
+/// The job's settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Requested {
-    /// The devices with the one domain to use of each, if given; none for a file system in memory.
+    /// The devices, each with the one domain to use if given; empty for a file system in memory.
     pub devices: Vec<(PathBuf, Option<u32>)>,
     /// Whether to make a new file system.
     pub makes: bool,
@@ -129,7 +129,7 @@ pub struct Requested {
     pub(crate) cluster_bytes: u64,
     pub(crate) block_bytes: u64,
     pub(crate) layout_bytes: Option<u64>,
-    /// As the job says it.
+    /// As the job gives it.
     pub(crate) policy: Option<String>,
     pub(crate) cleaning_bytes: Option<u64>,
 }

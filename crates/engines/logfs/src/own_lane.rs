@@ -1,7 +1,7 @@
-//! A lane on a domain of its own: a task for each slot, mailboxes to them, and the executor that
-//! the loop's calls drive.
+//! A lane on its own domain: a task for each slot, mailboxes to them, and the executor that the
+//! loop's calls drive.
 //!
-//! The tasks live as long as the lane, so that an operation starts none.
+//! The tasks live as long as the lane, so that no operation starts one.
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -23,7 +23,7 @@ use crate::opened::Opened;
 use crate::options::Requested;
 use crate::perform::perform;
 
-/// A lane on files of a file system that no other worker has.
+/// A lane on files of a file system that no other worker uses.
 pub(crate) struct OwnLane {
     fs: Option<LogFs>,
     executor: Executor,
@@ -49,7 +49,7 @@ impl std::fmt::Debug for OwnLane {
 struct Shared {
     mailboxes: Vec<Mailbox>,
     finished: RefCell<CompletionRow>,
-    /// How many must be finished before the waiting caller is woken.
+    /// How many operations must finish before the waiting caller is woken.
     wanted: Cell<usize>,
     waiting: RefCell<Option<Waker>>,
 }
@@ -99,7 +99,7 @@ impl Shared {
     }
 }
 
-/// The life of a slot's task.
+/// The loop of a slot's task.
 async fn serve(slot: usize, shared: Rc<Shared>, fs: Opened, inodes: Rc<[InodeId]>, slots: PoolView) {
     loop {
         let op = shared.next_op(slot).await;
@@ -111,7 +111,7 @@ async fn serve(slot: usize, shared: Rc<Shared>, fs: Opened, inodes: Rc<[InodeId]
     }
 }
 
-/// The device, and a reading of the clock after each of its turns.
+/// The device, with a reading of the clock after each of its turns.
 struct Turns<'a> {
     disk: &'a mut Disk,
     clock: &'a Clock,
@@ -167,14 +167,14 @@ impl OwnLane {
             notes,
             _lock,
         };
-        // The tasks get to their mailboxes.
+        // Lets the tasks reach their mailboxes.
         lane.go_on();
         Ok(lane)
     }
 
     /// Runs the tasks until they wait for the device, and submits their requests. A device that
-    /// completes transfers during submission wakes its tasks at once: they end here, not in a later
-    /// call. It stops when an operation is finished, because background work may be endless.
+    /// completes transfers during submission wakes its tasks at once: they finish here, not in a
+    /// later call. It stops when an operation is finished, because background work may be endless.
     fn go_on(&mut self) {
         loop {
             let _done = self.executor.run(&mut self.disk, async {});
@@ -186,7 +186,7 @@ impl OwnLane {
         }
     }
 
-    /// Works until this many operations are finished, or the time is over.
+    /// Works until this many operations are finished, or the time is up.
     fn work(&mut self, wanted: usize, timeout_ns: u64) -> Result<(), LaneError> {
         let is_late = Cell::new(false);
         let deadline_ns =
@@ -242,8 +242,7 @@ impl Lane for OwnLane {
             self.go_on();
         } else {
             self.work(wanted, wait.timeout_ns)?;
-            // Requests begun meanwhile are submitted, and finished operations collected, in this
-            // call.
+            // Submits requests begun meanwhile and collects finished operations in this call.
             self.disk.turn(false);
             if self.executor.is_ready() {
                 self.go_on();
@@ -264,12 +263,13 @@ impl Lane for OwnLane {
 }
 
 impl Drop for OwnLane {
-    /// Ends what is in flight, so that the slots are the loop's again, and closes the file system.
+    /// Finishes all operations in flight, so that the loop owns the slots again, and closes the
+    /// file system.
     fn drop(&mut self) {
         let ended = self.work(self.in_flight, u64::MAX);
         if let (Ok(()), Some(fs)) = (ended, self.fs.take()) {
-            // If the device fails now, the job's own operations failed before, or the next opening
-            // reports it.
+            // If the device fails now, either the job's own operations failed before, or the next
+            // opening reports it.
             let _closed = self.executor.run(&mut self.disk, fs.close());
         }
     }

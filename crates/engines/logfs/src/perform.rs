@@ -1,7 +1,7 @@
 //! One operation of a job, on files inside the file system.
 //!
-//! Unsafe because the slots, which the loop owns between operations, become buffers of the file
-//! system while an operation has them.
+//! Unsafe because slots, which the loop owns between operations, become buffers of the file system
+//! during an operation.
 
 use std::ptr::NonNull;
 
@@ -12,7 +12,7 @@ use iolab_memory::PoolView;
 
 use crate::opened::Opened;
 
-/// Addresses for direct transfers are multiples of this on every device that is in use
+/// Addresses for direct transfers are multiples of this, which suffices for every common device
 /// (`dma_alignment` of the kernel's queues is less).
 const ALIGNMENT: usize = 512;
 
@@ -28,7 +28,7 @@ pub(crate) async fn perform(fs: &Opened, inode: InodeId, op: &Op, slots: PoolVie
         (OpKind::Trim, _) => fs.punch(inode, op.offset, u64::from(op.length)).await.map(|()| 0),
         (OpKind::Sync, _) => fs.fsync(inode, false).await.map(|()| 0),
         (OpKind::DataSync, _) => fs.fsync(inode, true).await.map(|()| 0),
-        // Content is with the device when its write has ended: there is nothing to set going.
+        // Content has reached the device when its write ends: there is no writeback to start.
         (OpKind::SyncFileRange, _) => Ok(0),
     };
     match answer {

@@ -1,14 +1,14 @@
-//! The file system that all workers of a run share: its domains are served by threads of their own,
-//! each with a queue to the device, which forward to each other.
+//! The file system that all workers of a run share. Its domains are served by their own threads,
+//! each with a queue to the device, which forward operations to each other.
 //!
 //! ```text
 //!  worker 0 ─ SharedLane ─ message ─▶ thread of domain 0 ─┐ forward, by the file
 //!  worker 1 ─ SharedLane ─ message ─▶ thread of domain 1 ─┘
 //! ```
 //!
-//! The first lane that asks for an image starts it; it ends with the last. Workers have to be
-//! threads, because other processes do not share its memory: a second process finds the image
-//! locked.
+//! The first lane that requests an image starts its service; it ends with the last lane. Workers
+//! must be threads, because other processes do not share its memory: a second process finds the
+//! image locked.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -31,7 +31,7 @@ use crate::options::Requested;
 /// Device and inode of an image.
 type Identity = (u64, u64);
 
-/// What runs in this process.
+/// The running services of this process.
 static RUNNING: LazyLock<Mutex<HashMap<Identity, Weak<Service>>>> = LazyLock::new(Mutex::default);
 
 /// An open file system with its threads.
@@ -45,13 +45,13 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    /// The one of the image that the job names; started if it does not run.
+    /// The service of the image that the job names, started if it does not run.
     pub(crate) fn of(requested: &Requested) -> Result<Arc<Service>, OpenError> {
         let [(path, None)] = &requested.devices[..] else {
             let message = "logfs_shared=1 requires exactly one logfs_device, without a domain".to_owned();
             return Err(OpenError { message, errno: Some(libc::EINVAL) });
         };
-        // Held while it starts: the other workers wait for it.
+        // Held during the start: other workers wait for it.
         let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
         let failed = |error: std::io::Error| OpenError {
             message: format!("logfs_device {}: {error}", path.display()),
@@ -70,7 +70,7 @@ impl Service {
 
     fn start(path: &Path, requested: &Requested, lock: File) -> Result<Service, OpenError> {
         let name = path.display().to_string();
-        // One that has just ended may still be closing.
+        // A service that has just ended may still be closing.
         retry(|| flock(&lock, FlockOperation::NonBlockingLockExclusive)).map_err(|errno| OpenError {
             message: format!(
                 "logfs_device {name}: locking it: {errno}; if the workers of this job use it, they must be threads to \
@@ -93,7 +93,8 @@ impl Service {
             })?);
         }
         drop(sender);
-        // A thread that has ended without a word has kept the others from opening, and they say so.
+        // A thread that ended without an answer has kept the others from opening, and they report
+        // it.
         let answers = receiver.iter().take(threads.len());
         let mut cores: Vec<(usize, CoreSender)> =
             answers.collect::<Result<_, Error>>().map_err(|error| wrong(&error))?;
@@ -104,7 +105,7 @@ impl Service {
         Ok(Service { name, cores: cores.into_iter().map(|(_, core)| core).collect(), threads, _lock: lock })
     }
 
-    /// The way to the thread that this worker's operations go to.
+    /// The sender to the thread that handles this worker's operations.
     pub(crate) fn core(&self, worker: u32) -> CoreSender {
         self.cores[worker as usize % self.cores.len()].clone()
     }
@@ -113,8 +114,8 @@ impl Service {
 impl Drop for Service {
     /// Closes the file system on all threads.
     fn drop(&mut self) {
-        // If the device fails now, the job's own operations failed before, or the next opening
-        // reports it.
+        // If the device fails now, either the job's own operations failed before, or the next
+        // opening reports it.
         let _closed = self.cores[0].send(async |volume| drop(volume.close().await));
         for thread in self.threads.drain(..) {
             let _panicked = thread.join();
@@ -122,7 +123,7 @@ impl Drop for Service {
     }
 }
 
-/// How many domains the image has; it is made before if the job says so.
+/// The number of domains of the image. Creates the image first if the job says so.
 fn domains_of(path: &Path, requested: &Requested, name: &str) -> Result<u32, OpenError> {
     let disk = open(path).map_err(|error| OpenError {
         message: format!("logfs_device {name}: opening it: {error}"),
@@ -144,8 +145,8 @@ fn open(path: &Path) -> std::io::Result<Disk> {
     open_disk(path, &disk_options()).map(|(device, _)| Disk::new(device))
 }
 
-/// A thread: opens its domains with all the others, says how it is reached, and serves until the
-/// file system is closed.
+/// A service thread: opens its domains together with the others, returns its sender, and serves
+/// until the file system is closed.
 fn serve(
     path: &Path,
     number: usize,
@@ -154,7 +155,7 @@ fn serve(
     sender: &Sender<Result<(usize, CoreSender), Error>>,
 ) {
     let Ok(disk) = open(path) else {
-        // Without this thread's setup the others cannot open theirs, and say so.
+        // Without this thread's setup the others cannot open theirs, and report it.
         return;
     };
     let (mut executor, mut driver) = (Executor::new(ReadyOrder::Fair), setup.driver(&disk));
@@ -162,7 +163,7 @@ fn serve(
     let _stalled = executor.run(&mut driver, async {
         match setup.open(&disk, options, runtime).await {
             Ok((volume, _)) => {
-                // Who started it waits for this.
+                // The starting thread waits for this.
                 let _gone = sender.send(Ok((number, volume.sender())));
                 volume.closed().await;
             }

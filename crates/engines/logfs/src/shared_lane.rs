@@ -1,5 +1,5 @@
 //! A lane on the file system that all workers share: operations go to the thread of a domain, and
-//! come back finished.
+//! return finished.
 
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -29,7 +29,7 @@ pub(crate) struct SharedLane {
     depth: usize,
     /// For time-outs only.
     clock: Clock,
-    /// The last lane that goes ends it.
+    /// Dropping the last lane ends it.
     _service: Arc<Service>,
 }
 
@@ -39,7 +39,7 @@ impl std::fmt::Debug for SharedLane {
     }
 }
 
-/// Operations that have ended.
+/// Finished operations.
 struct Done {
     finished: Mutex<CompletionRow>,
     changed: Condvar,
@@ -55,7 +55,7 @@ impl Done {
         self.changed.notify_one();
     }
 
-    /// Waits until so many have ended, or for so long.
+    /// Waits until `wanted` operations have finished, or until the timeout.
     fn wait(&self, wanted: usize, timeout_ns: u64, clock: &Clock) -> MutexGuard<'_, CompletionRow> {
         let until_ns = if timeout_ns == u64::MAX { None } else { clock.now_ns().checked_add(timeout_ns) };
         let mut finished = self.finished();
@@ -83,7 +83,7 @@ impl SharedLane {
         let (sender, receiver) = channel();
         let preparing = async move |volume: Volume| {
             let opened = Opened::Shared(volume);
-            // Who has asked waits for this.
+            // The caller waits for this.
             let _gone = sender.send(files::prepare(&opened, &files, layout_bytes, seed).await);
         };
         let closed = |_| (String::new(), Error::Closed);
@@ -157,7 +157,7 @@ impl Lane for SharedLane {
 }
 
 impl Drop for SharedLane {
-    /// Waits for what is in flight, so that the slots are the loop's again.
+    /// Waits for operations in flight, so that the loop owns the slots again.
     fn drop(&mut self) {
         drop(self.done.wait(self.in_flight, u64::MAX, &self.clock));
     }

@@ -30,7 +30,7 @@ fn on(device: &str, more: &[(&str, Value)]) -> Settings {
     settings(&pairs)
 }
 
-/// A lane with slots of 64 KiB, displaced by some bytes, on one file.
+/// A lane with slots of 64 KiB, offset by some bytes, on one file.
 struct Rig {
     lane: LogfsLane,
     pool: SlotPool,
@@ -89,7 +89,7 @@ fn files_are_laid_out_written_trimmed_and_longer_afterwards() {
         assert!(laid_out.len() == 3 * BLOCK && laid_out.iter().any(|&byte| byte != 0), "there is data to read");
         assert_eq!(rig.read(10 * BLOCK as u64, BLOCK).len(), 5, "a read over the end is short");
         assert_eq!(rig.read(20 * BLOCK as u64, BLOCK).len(), 0, "a read behind the end is empty");
-        // Blocks, parts of blocks, and a length that is none of theirs.
+        // Blocks, parts of blocks, and a length that is not a multiple of either.
         for (mark, offset, length) in
             [(1, 0, BLOCK), (2, 2 * BLOCK as u64 + 100, 700), (3, 30 * BLOCK as u64, 3 * BLOCK + 1)]
         {
@@ -141,7 +141,7 @@ fn a_device_keeps_the_files_of_each_domain_and_gives_a_domain_to_one_lane() {
     let size = 4 * BLOCK as u64;
     {
         let mut first = Rig::open(&on(device, &make), size, 0).unwrap();
-        // The second finds it made and in use, and does not make it again.
+        // The second finds the file system made and in use, and does not make it again.
         let mut second = Rig::open(&on(device, &make), size, 0).unwrap();
         assert_eq!((first.write(1, 0, BLOCK), second.write(2, 0, BLOCK)), (BLOCK as i32, BLOCK as i32));
         let third = Rig::open(&on(device, &[]), size, 0).err().unwrap();
@@ -186,7 +186,7 @@ fn what_cannot_be_opened_says_what_to_do() {
     }
 }
 
-/// Lanes on threads of their own, which share a file system of two domains.
+/// Lanes on their own threads, which share a file system of two domains.
 #[test]
 fn workers_share_one_file_system() {
     let folder = tempfile::tempdir().unwrap();
@@ -207,7 +207,7 @@ fn workers_share_one_file_system() {
         for worker in 0..3_u32 {
             let (options, all_open, written) = (&options, &all_open, &written);
             scope.spawn(move || {
-                // All on one file: two of them have it from another core.
+                // All use one file: for two of them it belongs to another core.
                 let mut rig = Rig::of_worker(worker, options, 1 << 20, if worker == 1 { 100 } else { 0 }).unwrap();
                 all_open.wait();
                 let own = |block: u64| (block * 3 + u64::from(worker)) * BLOCK as u64;
@@ -221,12 +221,12 @@ fn workers_share_one_file_system() {
                     let mark = (block / 3 * 3) as u8 + (block % 3) as u8 + 1;
                     assert_eq!(rig.read(block * BLOCK as u64, BLOCK), vec![mark; BLOCK], "worker {worker}");
                 }
-                // A small write too, which crosses as bytes.
+                // Also a small write, which is forwarded as bytes.
                 assert_eq!(rig.write(9, (200 + u64::from(worker)) * BLOCK as u64 + 5, 70), 70);
             });
         }
     });
-    // It is closed with the last lane, and what was written is there when each has its own domain.
+    // The last lane closes it, and the written data exists when each lane has its own domain.
     let again = on(image.to_str().unwrap(), &[("logfs_layout", Value::Size(0))]);
     let sizes: Vec<usize> =
         (0..2).map(|worker| Rig::of_worker(worker, &again, 1 << 20, 0).unwrap().read(0, BLOCK).len()).collect();

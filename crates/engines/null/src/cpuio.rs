@@ -1,15 +1,14 @@
-//! The engine `cpuio`: no storage at all, only CPU time burnt, as a neighbour for jobs that do I/O.
+//! The engine `cpuio`: burns CPU time without storage, as a neighbour for jobs that do I/O.
 //!
 //! ```text
 //! one operation    |== burn: cpuchunks ==|---- sleep: cpuchunks * (100 - cpuload) / cpuload ----|
 //! ```
 //!
-//! so that the share of burning is `cpuload` percent of one CPU, or follows what all CPUs do
-//! (`cpu_busy`). An operation answers with its
-//! length as though it had moved that many bytes, because a loop that counts anything less sees a
-//! failure; nothing is moved, no buffer is touched, and bandwidth and size mean nothing. Such a job
-//! is for `runtime`, or for ending when others do (`exit_on_io_done`): bytes are no measure of when
-//! it is done. Latency is the length of the cycle.
+//! so that the share of burning is `cpuload` percent of one CPU, or follows the load of all CPUs
+//! (`cpu_busy`). An operation reports its whole length as moved, because the loop would treat less
+//! as a failure. Nothing is moved, no buffer is touched, and bandwidth and size have no meaning.
+//! Such a job ends by `runtime`, or when others do (`exit_on_io_done`), not by bytes. Latency is
+//! the length of the cycle.
 //!
 //! Only this engine reads a clock, because a burn must end; it stamps no operation. A signal cuts
 //! the sleep of a cycle short, not the burn.
@@ -105,7 +104,7 @@ impl Lane for CpuioLane {
         }
         self.burner.burn(&self.clock, self.cycle.burn);
         if !self.cycle.sleep.is_zero() {
-            // A signal may end the sleep early: a job that is told to stop need not finish its
+            // A signal may end the sleep early: a job that is ordered to stop need not finish its
             // cycle.
             self.clock.sleep_until(self.clock.now_ns().saturating_add(nanoseconds(self.cycle.sleep)), 0);
         }

@@ -1,9 +1,9 @@
 //! The null engine: operations that touch nothing and succeed.
 //!
 //! It measures everything but storage: the cost of the loop, the stamps and the histograms. It
-//! really has the requested queue depth: an operation stays in flight until a `reap` hands it out,
-//! and the lane answers [`Submission::Full`] beyond its depth. It makes no system call, reads no
-//! buffer, fills no buffer: a "read" leaves its slot unchanged, so data cannot be verified on it.
+//! really has the requested queue depth: an operation stays in flight until `reap` returns it, and
+//! the lane answers [`Submission::Full`] beyond its depth. It makes no system call and touches no
+//! buffer: a "read" leaves its slot unchanged, so data cannot be verified on it.
 
 use iolab_engine::{
     Capabilities, Completion, CompletionRow, Completions, Engine, EngineDescription, FileEffect, FileUse, Lane,

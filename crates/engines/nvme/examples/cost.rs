@@ -1,11 +1,11 @@
-//! What a read of a virtual SSD inside the thread costs: driver and device alone, or through the
+//! The cost of a read of a virtual SSD inside the thread: driver and device alone, or through the
 //! engine's lane.
 //!
-//! `cost [path=direct|lane] [media=null|ram] [model=ideal|nand] [depth=N] [ops=N] [ms=N]
-//! [size=BYTES]`: without words every shape for 200 ms each. A line is shape, unit and value with
-//! tabs between. With `ops` the number of reads is fixed and the device's time simulated: run it
-//! with two numbers under `valgrind --tool=callgrind` and take the slope. `cargo xtask cost nvme`
-//! does both.
+//! `cost [path=direct|lane] [media=null|ram] [model=ideal|nand] [depth=N] [ops=N] [ms=N] [size=BYTES]`:
+//! without arguments, every shape for 200 ms each. A line has shape, unit and value, separated by
+//! tabs. With `ops` the number of reads is fixed and the device's time is simulated: run it with
+//! two numbers under `valgrind --tool=callgrind` and take the slope. `cargo xtask cost nvme` does
+//! both.
 #![allow(clippy::print_stdout, reason = "an example prints its result")]
 
 mod load;
@@ -92,10 +92,10 @@ fn measure(shape: &Shape) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The same through the engine, as the hot loop uses it.
+/// Reads through the engine, as the hot loop does.
 fn lane_reads(parameters: &str, shape: &Shape) -> Result<(u64, u64), Box<dyn Error>> {
     let name = format!("trtype=VIRT {parameters}");
-    // The device lives as long as the process, and the lane finds it laid out.
+    // The device lives as long as the process, and is laid out before the lane opens.
     Load::on(&name, 32)?.lay_out()?;
     let depth = usize::from(shape.depth);
     let pool = SlotPool::new(depth, BYTES as usize, 0, &Backing::Memfd).map_err(|error| error.message)?;

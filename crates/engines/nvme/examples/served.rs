@@ -1,12 +1,12 @@
 //! A virtual SSD served by one processor to a driver on another, over shared memory: reads per
 //! second, the time of one, and how late completions are.
 //!
-//! `served [cpus=DRIVER,DEVICE] [ms=N] [reads=N] [size=BYTES]`: on the first two processors that it
-//! may use by default. A line is shape, unit and value with tabs between.
+//! `served [cpus=DRIVER,DEVICE] [ms=N] [reads=N] [size=BYTES]`: by default on the first two
+//! processors that it may use. A line has shape, unit and value, separated by tabs.
 //!
-//! Lateness is that of a drive of the simple model, against the same model asked at the time of
-//! submission. So it counts the command's way to the device and the completion's way back too, and
-//! is never less than the device's own.
+//! Lateness is measured for a drive of the simple model, against the same model evaluated at the
+//! time of submission. So it includes the way of the command to the device and of the completion
+//! back, and is never less than the device's own.
 #![allow(clippy::print_stdout, reason = "an example prints its result")]
 
 mod load;
@@ -21,16 +21,16 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use load::{BYTES, End, Load, quantile};
 
-/// What a completion may be late by.
+/// Tolerated lateness of a completion.
 const AWAY_NS: u64 = 2_000;
 
-/// What the command line asks for.
+/// The parameters of the command line.
 #[derive(Debug)]
 struct Wanted {
     driver_cpu: usize,
     device_cpu: usize,
     for_ns: u64,
-    /// Reads whose times are taken one by one.
+    /// Reads that are timed one by one.
     reads: u64,
     size: String,
 }
@@ -76,7 +76,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     absence(&wanted)
 }
 
-/// The service ends when it is dropped.
+/// Serves the device until the returned service is dropped.
 fn served(parameters: &str, cpu: usize) -> Result<(Service, String), Box<dyn Error>> {
     let socket = std::env::temp_dir().join(format!("iolab-served-{}.sock", std::process::id()));
     let drive = Subsystem::new(Config::parse(parameters)?)?;
@@ -88,8 +88,8 @@ fn served(parameters: &str, cpu: usize) -> Result<(Service, String), Box<dyn Err
 fn lateness(wanted: &Wanted) -> Result<(), Box<dyn Error>> {
     let parameters = format!("size={} media=null model=simple lba=4k", wanted.size);
     let config = Config::parse(&parameters)?;
-    // A drive of this model answers within a few microseconds to tens of them: so many reads are
-    // enough.
+    // A drive of this model answers within a few microseconds to tens of them: a tenth of the reads
+    // suffices.
     let reads = (wanted.reads / 10).max(1);
     for place in ["inline", "served"] {
         let mut model = TimingModel::build(&config.timing, Capacity::Visible(config.size_bytes))?;
@@ -112,7 +112,7 @@ fn lateness(wanted: &Wanted) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Both processors at once, with a thread on each that only looks at the clock.
+/// Measures both processors at once, with a thread on each that only reads the clock.
 fn absence(wanted: &Wanted) -> Result<(), Box<dyn Error>> {
     let clock = Clock::best().0;
     let away = |cpu: usize| -> rustix::io::Result<f64> {
@@ -131,7 +131,7 @@ fn absence(wanted: &Wanted) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The share of all moments from which the next look at the clock is more than [`AWAY_NS`] off.
+/// The share of all moments from which the next reading of the clock is more than [`AWAY_NS`] away.
 fn away_share(clock: &Clock, for_ns: u64) -> f64 {
     let start_ns = clock.now_ns();
     let (mut last_ns, mut away_ns) = (start_ns, 0);

@@ -1,10 +1,10 @@
-//! What vfio-user costs beside the project's own link to served devices: one virtual SSD in a
-//! process of its own, one dispatcher, 4 KiB reads of a device that keeps nothing, in turns.
+//! The cost of vfio-user compared with the project's own link to served devices: one virtual SSD in
+//! its own process, one dispatcher, 4 KiB reads of a device that keeps nothing, in turns.
 //!
-//! `vfio_user [cpus=DRIVER,DEVICE] [rounds=N] [ms=N] [reads=N]`: on the first two processors that
-//! it may use by default. A line is path, depth, unit, and the middle of all rounds with the lowest
-//! and the highest between brackets. Last come the ratios, vfio-user to link, of rounds side by
-//! side.
+//! `vfio_user [cpus=DRIVER,DEVICE] [rounds=N] [ms=N] [reads=N]`: by default on the first two
+//! processors that it may use. A line has path, depth, unit, and the median of all rounds with the
+//! lowest and the highest in brackets. The last lines are the ratios of vfio-user to the link,
+//! round by round.
 #![allow(clippy::print_stdout, reason = "an example prints its result")]
 
 mod load;
@@ -25,7 +25,7 @@ use load::{End, Load, quantile};
 const DEPTHS: [u16; 3] = [1, 32, 128];
 const PATHS: [&str; 2] = ["link", "vfio-user"];
 
-/// What the command line asks for.
+/// The parameters of the command line.
 #[derive(Debug)]
 struct Wanted {
     driver_cpu: usize,
@@ -78,7 +78,7 @@ fn wanted(words: &[String]) -> Result<Wanted, Box<dyn Error>> {
     Ok(wanted)
 }
 
-/// The device's process: both sockets, until its standard input ends.
+/// The device's process: serves both sockets until its standard input ends.
 fn serve_both(folder: &Path, cpu: usize) -> Result<(), Box<dyn Error>> {
     let drive = Subsystem::new(Config::parse("size=1G media=null lba=4k")?)?;
     let options = ServeOptions { dispatchers: 1, cpus: vec![cpu], ..ServeOptions::default() };
@@ -117,7 +117,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         drop(self.0.stdin.take());
-        // It ends by itself; how is not asked.
+        // It ends by itself; its exit status does not matter.
         let _ = self.0.wait();
     }
 }
@@ -131,7 +131,7 @@ fn measure(wanted: &Wanted, folder: &Path) -> Result<(), Box<dyn Error>> {
         let mut rates = [Vec::new(), Vec::new()];
         for round in 0..wanted.rounds {
             for turn in 0..2 {
-                // Who begins changes from round to round.
+                // The first of the two changes from round to round.
                 let which = (turn + round) % 2;
                 let (reads, spent_ns) = Load::on(&names[which], depth)?.reads(End::AfterNs(wanted.for_ns))?;
                 rates[which].push(reads as f64 * 1e9 / spent_ns as f64);

@@ -1,7 +1,7 @@
 //! A controller and its queue pairs behind any transport.
 //!
-//! A job may name devices of several kinds, and its loop drives all of them. Which kind a queue is
-//! of is one comparison; behind it everything is chosen by type.
+//! A job may name devices of several kinds, and its loop drives all of them. One comparison
+//! determines the kind of a queue; everything behind it is chosen by type.
 
 use iolab_memory::SharedBytes;
 use iolab_nvme_driver::{
@@ -11,7 +11,7 @@ use iolab_nvme_rdma::Rdma;
 use iolab_nvme_spec::log::{AnaState, LogPage};
 use iolab_nvme_tcp::Tcp;
 
-/// Does the same with whichever it is.
+/// Calls the same function for each kind.
 macro_rules! each {
     ($kind:ident, $any:expr, $one:ident => $what:expr) => {
         match $any {
@@ -34,7 +34,7 @@ pub enum AnyController {
 }
 
 impl AnyController {
-    /// ControllerFacts that the controller reported when it was identified.
+    /// The facts that the controller reported when it was identified.
     pub fn facts(&self) -> &ControllerFacts {
         each!(AnyController, self, controller => controller.facts())
     }
@@ -54,7 +54,7 @@ impl AnyController {
         each!(AnyController, self, controller => controller.access(nsid))
     }
 
-    /// Makes memory reachable for the device. See [`Controller::map`].
+    /// Makes memory accessible to the device. See [`Controller::map`].
     pub fn map(&self, memory: &SharedBytes) -> Result<u64, DriverError> {
         each!(AnyController, self, controller => controller.map(memory))
     }
@@ -90,7 +90,7 @@ impl AnyController {
     }
 }
 
-/// Targets often take fewer entries than a drive: what does not fit waits.
+/// Targets often accept fewer entries than a drive: excess operations wait.
 fn for_fabric(facts: &ControllerFacts, options: QueueOptions) -> QueueOptions {
     let wanted = if options.entries == 0 { u32::from(options.slots) + 1 } else { options.entries };
     QueueOptions { entries: wanted.clamp(2, facts.capabilities.max_queue_entries().max(2)), ..options }
@@ -127,7 +127,7 @@ impl AnyPair {
         each!(AnyPair, self, pair => pair.deallocate(slot, namespace, ranges))
     }
 
-    /// Makes what was written permanent. See [`QueuePair::flush_cache`].
+    /// Makes written data permanent. See [`QueuePair::flush_cache`].
     #[inline]
     pub fn flush_cache(&mut self, slot: u16, namespace: &Namespace) -> Submit {
         each!(AnyPair, self, pair => pair.flush_cache(slot, namespace))
@@ -150,7 +150,7 @@ impl AnyPair {
         each!(AnyPair, self, pair => pair.wait(timeout_ns))
     }
 
-    /// Commands accepted and not returned.
+    /// Commands accepted and not yet returned.
     #[inline]
     pub fn in_flight(&self) -> u32 {
         each!(AnyPair, self, pair => pair.in_flight())

@@ -1,7 +1,7 @@
-//! The blocks of a virtual SSD on a device: a block device of the kernel, or an NVMe device that
-//! this driver drives. So any of them can be served to hosts.
+//! The blocks of a virtual SSD on a device: a block device of the kernel, or an NVMe device of this
+//! driver. So any of them can be served to hosts.
 //!
-//! Each call moves data through a buffer and waits for the device, so a thread that serves has one
+//! Each call moves data through a buffer and waits for the device, so a serving thread has one
 //! operation on the device at a time; several threads have several. Deliberately not here: queues.
 
 use std::fmt;
@@ -32,7 +32,7 @@ const WAIT_NS: u64 = 1_000_000;
 /// Size and block size of a device that can hold the data of a drive.
 ///
 /// # Errors
-/// There is none of this name, or it cannot be opened.
+/// No device has this name, or it cannot be opened.
 pub fn device_size(name: &str) -> Result<(u64, u32), DriveError> {
     if is_nvme(name) {
         let name = DeviceName::parse(name).map_err(|error| unusable(name, error))?;
@@ -48,7 +48,7 @@ pub fn device_size(name: &str) -> Result<(u64, u32), DriveError> {
 /// Makes the drive that `config` describes, wherever its data is.
 ///
 /// # Errors
-/// A file or a device that may not be used, and whatever is wrong with the description.
+/// A file or a device that may not be used, or an invalid description.
 pub fn make_drive(config: Config) -> Result<Arc<Subsystem>, DriveError> {
     match config.media.clone() {
         MediaKind::Device(name) => drive_on(&name, config),
@@ -82,7 +82,7 @@ fn unusable(name: &str, why: impl fmt::Display) -> DriveError {
     DriveError::Media(MediaError::System { path: name.to_owned(), source: io::Error::other(why.to_string()) })
 }
 
-/// A block device of the kernel, past its page cache.
+/// A block device of the kernel, bypassing its page cache.
 #[derive(Debug)]
 struct BlockDevice {
     file: File,
@@ -101,13 +101,13 @@ impl BlockDevice {
         }
         admit_device(&file, path)?;
         lock(&file, path)?;
-        // Only now: the guard reads what is on it wherever that is.
+        // Only now: the guard must read its content without alignment rules.
         rustix::fs::fcntl_setfl(&file, OFlags::DIRECT).map_err(|error| failed(error.into()))?;
         Ok(BlockDevice { file })
     }
 }
 
-/// Memory at a page, as direct I/O wants it.
+/// Page-aligned memory, as direct I/O requires.
 struct Aligned {
     memory: Vec<u8>,
     start: usize,
@@ -164,7 +164,7 @@ fn write_zeroes(store: &dyn BlockStore, offset: u64, bytes: u64) -> io::Result<(
     Ok(())
 }
 
-/// A namespace of an NVMe device, with queue pairs for as many threads as use it at once.
+/// A namespace of an NVMe device, with a queue pair for each concurrent thread.
 #[derive(Debug)]
 struct NvmeStore {
     opened: Opened,
@@ -180,7 +180,7 @@ struct Worker {
     address: u64,
 }
 
-/// What is to be done with blocks.
+/// An operation on blocks.
 #[derive(Debug, Clone, Copy)]
 enum Act {
     Read { lba: u64, blocks: u32 },
@@ -205,14 +205,14 @@ impl NvmeStore {
         Ok(NvmeStore { opened, namespace, free: Mutex::default() })
     }
 
-    /// Does something with a worker of its own.
+    /// Runs `work` with an exclusive worker.
     fn with_worker<T>(&self, work: impl FnOnce(&mut Worker) -> io::Result<T>) -> io::Result<T> {
         let kept = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut worker = match kept {
             Some(worker) => worker,
             None => self.new_worker()?,
         };
-        // One whose command failed may still have it in flight.
+        // A worker whose command failed may still have it in flight.
         let done = work(&mut worker)?;
         self.free.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
         Ok(done)
@@ -252,8 +252,8 @@ impl NvmeStore {
         }
     }
 
-    /// Goes through a range in parts of at most what a command and the buffer take: block, blocks,
-    /// and bytes before it.
+    /// Splits a range into parts that fit a command and the buffer: block, blocks, and bytes before
+    /// it.
     fn parts(&self, offset: u64, bytes: usize) -> impl Iterator<Item = (u64, u32, usize)> + use<> {
         let block = self.namespace.block_bytes() as usize;
         let limit = self.opened.controller.facts().max_transfer_bytes.map_or(usize::MAX, |most| most as usize);
@@ -299,7 +299,7 @@ impl BlockStore for NvmeStore {
     }
 }
 
-/// What the user allows, as far as it is this device.
+/// The user's permissions that concern this device.
 fn allowed(text: &str) -> Vec<PathBuf> {
     if is_allowed_path(Path::new(text)) { vec![text.into()] } else { Vec::new() }
 }

@@ -1,10 +1,9 @@
-//! Errors of devices and controllers, as the errno that the kernel's NVMe driver would give.
+//! Errors of devices and controllers, as the errno of the kernel's NVMe driver.
 
 use iolab_nvme_driver::{CommandOutcome, DriverError, Loss, Refusal};
 use iolab_nvme_spec::Status;
 
-/// The errno of an outcome that is no success; the kernel's `nvme_error_status` and
-/// `blk_status_to_errno`.
+/// The errno of a failure, according to the kernel's `nvme_error_status` and `blk_status_to_errno`.
 #[cold]
 pub(crate) fn of_outcome(outcome: CommandOutcome) -> i32 {
     match outcome {
@@ -43,7 +42,7 @@ fn of_status(status: Status) -> i32 {
     }
 }
 
-/// The errno of a command that the driver does not send.
+/// The errno of a command that the driver refuses to send.
 #[cold]
 pub(crate) fn of_refusal(refusal: Refusal) -> i32 {
     match refusal {

@@ -1,4 +1,4 @@
-//! A subsystem behind a network, by TCP or RDMA: its words in a device name, and how it is opened.
+//! A subsystem behind a network, by TCP or RDMA: its keys in a device name, and how it is opened.
 
 use std::fmt;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -16,14 +16,14 @@ use iolab_nvme_tcp::Tcp;
 
 use crate::any_transport::AnyController;
 
-/// Where NVMe targets listen unless somebody says otherwise (IANA: nvme).
+/// The default port of NVMe targets (IANA: nvme).
 const PORT: u16 = 4420;
-/// Where nvme-cli keeps the name of this host.
+/// The file with the host name of nvme-cli.
 const HOST_NAME_FILE: &str = "/etc/nvme/hostnqn";
-/// Where the system keeps its own identifier (machine-id(5)).
+/// The file with the system's identifier (machine-id(5)).
 const MACHINE_ID_FILE: &str = "/etc/machine-id";
 
-/// What carries commands to a subsystem.
+/// The transport of commands to a subsystem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Fabric {
     /// NVMe/TCP.
@@ -33,7 +33,7 @@ pub enum Fabric {
 }
 
 impl Fabric {
-    /// As `trtype=` has it.
+    /// The value of `trtype=`.
     pub const fn word(self) -> &'static str {
         match self {
             Fabric::Tcp => "TCP",
@@ -45,15 +45,15 @@ impl Fabric {
 /// A subsystem behind a network, as a device name describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct FabricPlace {
-    /// What carries commands.
+    /// The transport.
     pub fabric: Fabric,
     /// Name or address of the machine.
     pub address: String,
     /// Its port.
     pub port: u16,
-    /// The subsystem; without it, the only one that the target has.
+    /// The subsystem; by default the target's only one.
     pub subsystem: Option<String>,
-    /// This host's name; without it, the one of this machine.
+    /// The host name; by default that of this machine.
     pub host: Option<String>,
     /// Digests of headers and of data.
     pub digests: (bool, bool),
@@ -63,7 +63,7 @@ pub struct FabricPlace {
     pub controller_secret: Option<String>,
 }
 
-/// Why the words of a place are none.
+/// Why the keys of a place are invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlaceError {
     /// No address.
@@ -75,12 +75,12 @@ pub enum PlaceError {
     /// Not a word for digests.
     #[error("digest={0} is none of none, header, data, both")]
     Digest(String),
-    /// A secret where the name of a file belongs.
+    /// A secret instead of a file name.
     #[error(
         "{0} names a file: a secret itself would be kept with the device's name in every recording (iolab nvme gen-dhchap-key --output FILE makes one)"
     )]
     Secret(String),
-    /// The subsystem is to prove who it is to nobody.
+    /// The subsystem must authenticate itself, but the host has no secret.
     #[error("dhchap_ctrl_secret needs dhchap_secret, the secret of this host")]
     OneSided,
     /// A key that this transport does not have.
@@ -99,12 +99,12 @@ pub enum PlaceError {
 /// Why a subsystem behind a network cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum FabricError {
-    /// Its machine.
+    /// The target's machine.
     #[error("{address}: {reason}")]
     Resolve {
         /// Name or address.
         address: String,
-        /// Why it is none.
+        /// Why it is invalid.
         reason: String,
     },
     /// A name of a subsystem or host.
@@ -118,10 +118,10 @@ pub enum FabricError {
         /// What is wrong with it.
         reason: String,
     },
-    /// Asking the target what it has.
+    /// Discovery on the target.
     #[error(transparent)]
     Discover(#[from] DiscoverError),
-    /// It has none, or several.
+    /// The target has no subsystem, or several.
     #[error("{at} has {count} subsystems for this host: name one by subnqn={list}")]
     Subsystems {
         /// The target.
@@ -137,8 +137,7 @@ pub enum FabricError {
 }
 
 impl FabricPlace {
-    /// Reads the words of a name that are left without `trtype`, `traddr`, `adrfam`, `priority` and
-    /// `ns`.
+    /// Parses the keys of a name except `trtype`, `traddr`, `adrfam`, `priority` and `ns`.
     pub(crate) fn of(
         fabric: Fabric,
         address: Option<String>,
@@ -185,7 +184,7 @@ impl FabricPlace {
         Ok(place)
     }
 
-    /// The target, and who asks. Its subsystem is the one named, or nothing yet.
+    /// The target and the host. Its subsystem is the named one, or not set yet.
     fn target(&self) -> Result<TargetAddress, FabricError> {
         let failed = |reason: String| FabricError::Resolve { address: self.address.clone(), reason };
         let mut found =
@@ -205,7 +204,7 @@ impl FabricPlace {
         Ok(target)
     }
 
-    /// What the target has for this host.
+    /// The target's subsystems for this host.
     pub fn discover(&self, clock: &Clock) -> Result<Vec<DiscoveryRecord>, FabricError> {
         Ok(self.ask(self.target()?, clock)?)
     }
@@ -217,7 +216,7 @@ impl FabricPlace {
         }
     }
 
-    /// The target with its subsystem: the one named, or the only one.
+    /// The target with its subsystem: the named one, or the only one.
     fn subsystem(&self, clock: &Clock) -> Result<TargetAddress, FabricError> {
         let mut target = self.target()?;
         if self.subsystem.is_none() {
@@ -282,7 +281,7 @@ fn secret_in(path: &str) -> Result<Secret, FabricError> {
     text.parse().map_err(|error: SecretError| failed(error.to_string()))
 }
 
-/// The name of this machine as a host: what nvme-cli has given it, or one that stays the same.
+/// The host name of this machine: that of nvme-cli, or one derived from the machine.
 fn this_host() -> Result<QualifiedName, QualifiedNameError> {
     if let Some(text) = short_text(Path::new(HOST_NAME_FILE))
         && let Ok(name) = QualifiedName::new(&text)
@@ -300,7 +299,7 @@ fn this_host() -> Result<QualifiedName, QualifiedNameError> {
     ))
 }
 
-/// An identifier of this machine, from which its own cannot be told (machine-id(5) asks for that).
+/// An identifier of this machine that does not reveal its machine-id (machine-id(5) requires that).
 fn this_host_id() -> [u8; 16] {
     let text = short_text(Path::new(MACHINE_ID_FILE)).unwrap_or_default();
     let fold = |start: u64| {

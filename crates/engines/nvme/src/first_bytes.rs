@@ -1,8 +1,7 @@
 //! Reads the first bytes of a namespace through the driver before a run. The kernel does not know
-//! such a device, so nothing else can tell what is on it.
+//! such a device, so nothing else can show its content.
 //!
-//! It uses one command at a time on a queue pair of its own. Deliberately not here: speed, and
-//! writing.
+//! It uses one command at a time on its own queue pair. Deliberately not here: speed, and writing.
 
 use iolab_memory::SharedBytes;
 use iolab_nvme_driver::{DataWindow, DriverError, QueueOptions, Submit};
@@ -22,7 +21,7 @@ pub enum FirstBytesError {
     /// The device cannot be opened.
     #[error(transparent)]
     Device(#[from] NvmeDeviceError),
-    /// The driver.
+    /// An error of the driver.
     #[error(transparent)]
     Driver(#[from] DriverError),
     /// Memory for a command.
@@ -43,20 +42,20 @@ pub fn first_bytes(name: &DeviceName, bytes: usize) -> Result<Vec<u8>, FirstByte
     of_opened(&opened::open_apart(name)?, name.namespace, bytes)
 }
 
-/// The same, of a device that is open.
+/// The first bytes of an open device.
 pub(crate) fn of_opened(opened: &Opened, namespace: u32, bytes: usize) -> Result<Vec<u8>, FirstBytesError> {
     let memory = SharedBytes::memfd("iolab-first-bytes", COMMAND_BYTES as usize).map_err(FirstBytesError::Memory)?;
     let address = opened.controller.map(&memory)?;
     let buffer = MappedBuffer { memory, address };
     let read = read(opened, namespace, bytes, &buffer);
-    // A command that was not answered ends with its queue pair, which is gone by now.
+    // A command that was not answered ends with its queue pair, which is dropped by now.
     let unmapped = opened.controller.unmap(address);
     let data = read?;
     unmapped?;
     Ok(data)
 }
 
-/// Memory that the device reaches.
+/// Memory that the device can access.
 struct MappedBuffer {
     memory: SharedBytes,
     address: u64,
@@ -102,8 +101,8 @@ fn read(opened: &Opened, namespace: u32, bytes: usize, buffer: &MappedBuffer) ->
 mod tests {
     use super::*;
 
-    /// A virtual SSD in the place of a real one: what a file system leaves on it is seen through
-    /// the driver.
+    /// A virtual SSD instead of a real one: the content that a file system leaves on it is visible
+    /// through the driver.
     #[test]
     fn what_is_on_a_device_is_read_through_the_driver() {
         let folder = tempfile::tempdir().unwrap();

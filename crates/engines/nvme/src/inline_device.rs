@@ -1,9 +1,9 @@
 //! An embedded device that the driver's cold part and the lane share. It works whenever one of them
 //! polls it.
 //!
-//! A lane and its driver are one thread, so that the device is nearly always free. The lane locks
-//! it for every poll, so the lock is one flag. A thread that finds it locked spins for as long as
-//! one poll takes.
+//! A lane and its driver are one thread, so the device is nearly always free. The lane locks it for
+//! every poll, so the lock is one flag. A thread that finds it locked spins for as long as one poll
+//! takes.
 //!
 //! Unsafe because the flag, and not the compiler, excludes simultaneous use.
 
@@ -68,8 +68,8 @@ impl DerefMut for Guard<'_> {
 }
 
 impl Drop for Guard<'_> {
-    /// Also unlocks when the device panics. Like a real one, it is broken then, and the driver's
-    /// time-outs handle it.
+    /// Also unlocks when the device panics. Then it is broken like a failed real device, and the
+    /// driver's time-outs handle it.
     #[inline(always)]
     fn drop(&mut self) {
         self.shared.is_taken.store(false, Ordering::Release);

@@ -1,8 +1,8 @@
 //! The hot part: queue pairs on the namespaces of a job.
 //!
 //! An operation uses the driver's slot with the number of its own slot, so that its completion is
-//! found without a search. A transfer longer than one command may be is cut short, and the loop
-//! sends the rest again.
+//! found without a search. A transfer longer than one command is cut short, and the loop sends the
+//! rest again.
 //!
 //! Unsafe because it lends the pool of slots, which outlives the lane, to a device.
 
@@ -30,7 +30,7 @@ pub struct NvmeLane {
     /// Where the slots lie in the memory that the devices have mapped.
     slots: Slots,
     pairs_per_file: usize,
-    /// How to wait when nothing has completed.
+    /// How to wait if nothing has completed.
     sleeps: bool,
     devices: Box<[Device]>,
     /// For time-outs only.
@@ -41,7 +41,7 @@ pub struct NvmeLane {
 struct Queue {
     /// `None` only while the lane is dropped.
     pair: Option<AnyPair>,
-    /// Which of the devices.
+    /// Index of its device.
     device: usize,
 }
 
@@ -56,7 +56,7 @@ struct File {
 #[derive(Debug)]
 struct Device {
     opened: Opened,
-    /// The note for the report when it is gone.
+    /// The note for the report if it disappears.
     gone_note: String,
     /// Bus address of the pool.
     address: u64,
@@ -105,7 +105,7 @@ impl NvmeLane {
             let address = opened.controller.map(&pool).map_err(driver)?;
             let first_queue = queues.len();
             for number in 0..options.queue_pairs {
-                // Vector 0 is the admin queue's.
+                // Vector 0 belongs to the admin queue.
                 let vector = first_queue as u16 + number + 1;
                 let pair = opened.controller.queue_pair(options.queue_on(vector)).map_err(driver)?;
                 queues.push(Queue { pair: Some(pair), device: devices.len() });
@@ -181,8 +181,8 @@ impl NvmeLane {
     /// Sleeps until a queue may have a completion, if the options ask for that.
     #[cold]
     fn sleep(&mut self, at_most_ns: u64) -> Result<(), LaneError> {
-        // Each of several queues has an interrupt of its own: they are waited for in turn, with
-        // short sleeps.
+        // Each of several queues has its own interrupt. They are awaited in turn, with short
+        // sleeps.
         const SHORT_NS: u64 = 50_000;
         let timeout_ns = if self.queues.len() == 1 { at_most_ns } else { at_most_ns.min(SHORT_NS) };
         for queue in &mut self.queues {
@@ -268,7 +268,7 @@ impl Drop for NvmeLane {
         // The queues first: when they are deleted, no device touches the slots any more.
         self.queues.iter_mut().for_each(|queue| queue.pair = None);
         for device in &self.devices {
-            // What cannot be unmapped now goes away with the device's address space.
+            // A failed unmapping is undone with the device's address space.
             let _ = device.opened.controller.unmap(device.address);
         }
     }

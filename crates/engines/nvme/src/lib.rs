@@ -1,4 +1,4 @@
-//! The `nvme` engine: NVMe devices driven from user space. Real ones are reached through VFIO,
+//! The `nvme` engine: NVMe devices driven from user space. Real ones are accessed through VFIO,
 //! those of other machines through TCP, those of other programs through vfio-user, virtual ones
 //! through shared memory or in the same thread.
 //!

@@ -1,10 +1,10 @@
 //! The file that holds the data of a virtual SSD. Jobs, services and exports all open or create it
 //! here.
 //!
-//! Guarantees: a file that nobody but iolab has made is used only when the user has named it
-//! ([`allow_media`]), one that the kernel is using never, and one that another process of iolab is
-//! using neither (flock(2)). A file that is made carries the mark of iolab's files. What is refused
-//! is as it was, and nothing is left beside it.
+//! Guarantees: a file that iolab did not create is used only if the user has named it
+//! ([`allow_media`]). A file in use by the kernel or by another process of iolab (flock(2)) is
+//! never used. A created file gets the mark of iolab's files. A refused file stays unchanged, and
+//! nothing is left beside it.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -19,10 +19,10 @@ use rustix::io::Errno;
 
 use crate::media_guard::{Objection, judge, judge_device};
 
-/// A file cannot hold the data of a device, or not be removed with it.
+/// A file cannot hold the data of a device, or cannot be removed with it.
 #[derive(Debug, thiserror::Error)]
 pub enum MediaError {
-    /// It would be wrong.
+    /// Using it would be unsafe.
     #[error("media: {path}: {why}")]
     Refused {
         /// The file.
@@ -30,7 +30,7 @@ pub enum MediaError {
         /// Why, and what to do.
         why: String,
     },
-    /// It did not work.
+    /// An operation on it failed.
     #[error("media: {path}: {source}")]
     System {
         /// The file.
@@ -40,34 +40,34 @@ pub enum MediaError {
     },
 }
 
-/// Files that may be lost.
+/// Files whose content may be lost.
 static ALLOWED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// The user says that what these files hold may be lost. Counts for the whole process.
+/// The user allows the content of these files to be lost. Applies to the whole process.
 pub fn allow_media<'a>(paths: impl IntoIterator<Item = &'a Path>) {
     let mut allowed = ALLOWED.lock().unwrap_or_else(PoisonError::into_inner);
     allowed.extend(paths.into_iter().map(Path::to_owned));
 }
 
-/// An open file, and whether it was made just now.
+/// An open file, and whether it was just created.
 #[derive(Debug)]
 struct MediaFile {
     file: File,
     is_made: bool,
 }
 
-/// The drive that `config` describes, with its data in the file that it names, if it names one.
+/// Makes the drive that `config` describes, with its data in the named file, if any.
 ///
 /// # Errors
-/// A file that may not be used, and whatever is wrong with the description.
+/// A file that may not be used, or an invalid description.
 pub(crate) fn make_with_file(config: Config) -> Result<Arc<Subsystem>, DriveError> {
     let Some(path) = config.media_file().map(Path::to_owned) else { return Ok(Subsystem::new(config)?) };
     let MediaFile { file, is_made } = open(&path)?;
     let made = file.metadata().ok().map(|metadata| Identity::of(&metadata)).filter(|_| is_made);
     let drive = Subsystem::with_file(config, file);
     if drive.is_err() && made.is_some() && made == identity_at(&path) {
-        // The file was created for a drive that could not be made. The error of the drive is the
-        // one to report.
+        // The file was created for a drive that could not be made. The drive's error is the one to
+        // report.
         let _ = std::fs::remove_file(&path);
     }
     Ok(drive?)
@@ -84,10 +84,10 @@ pub enum DriveError {
     Config(#[from] ConfigError),
 }
 
-/// Whether the file may be used for data, without making or changing anything.
+/// Whether the file may be used for data, without creating or changing anything.
 ///
 /// # Errors
-/// Why not.
+/// The reason if it may not.
 pub fn check_media(path: &Path) -> Result<(), MediaError> {
     match open_there(path, false) {
         Ok(file) => admit(&file, path),
@@ -96,10 +96,10 @@ pub fn check_media(path: &Path) -> Result<(), MediaError> {
     }
 }
 
-/// Removes the data of a device and what is kept beside them. `false` where there are none.
+/// Removes the data of a device and its state file. `false` if there are none.
 ///
 /// # Errors
-/// A file that no device of iolab has made, or that is in use. Then nothing is removed.
+/// A file that no device of iolab has created, or that is in use. Then nothing is removed.
 pub fn remove_media(path: &Path) -> Result<bool, MediaError> {
     let file = match open_there(path, false) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
@@ -124,7 +124,7 @@ pub fn remove_media(path: &Path) -> Result<bool, MediaError> {
     Ok(true)
 }
 
-/// The file that is there, or a new one with the mark.
+/// The existing file, or a new one with the mark.
 fn open(path: &Path) -> Result<MediaFile, MediaError> {
     let failed = |source| failed(path, source);
     let mut new = OpenOptions::new();
@@ -135,13 +135,14 @@ fn open(path: &Path) -> Result<MediaFile, MediaError> {
     admit(&file, path)?;
     lock(&file, path)?;
     if file.metadata().map_err(failed)?.len() == 0 {
-        // Where a mark cannot be kept, the state beside the data tells whose they are.
+        // If the file system does not support marks, the state file beside the data identifies the
+        // owner.
         let _marked = mark_layout(&file).map_err(failed)?;
     }
     Ok(MediaFile { file, is_made })
 }
 
-/// What stands at a name, be it a link.
+/// The identity of the file at a path, without following a link.
 fn identity_at(path: &Path) -> Option<Identity> {
     std::fs::symlink_metadata(path).ok().map(|metadata| Identity::of(&metadata))
 }
@@ -160,7 +161,7 @@ pub(crate) fn admit_device(file: &File, path: &Path) -> Result<(), MediaError> {
     admit_judged(judge_device(file, path), file, path)
 }
 
-/// Whether the user allows what stands by this name to be overwritten, be it a path or not.
+/// Whether the user allows the target of this name, a path or not, to be overwritten.
 pub(crate) fn is_allowed_path(name: &Path) -> bool {
     ALLOWED.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|allowed| allowed == name)
 }
@@ -184,7 +185,7 @@ fn is_allowed(file: &File) -> bool {
     ALLOWED.lock().unwrap_or_else(PoisonError::into_inner).iter().any(same)
 }
 
-/// Keeps other processes of iolab away as long as the file is open.
+/// Excludes other processes of iolab while the file is open.
 pub(crate) fn lock(file: &File, path: &Path) -> Result<(), MediaError> {
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
         Err(Errno::WOULDBLOCK) => Err(refused(
@@ -239,7 +240,7 @@ mod tests {
         assert!(remove_media(&path).unwrap_err().to_string().contains("another iolab process"));
         drop(drive);
         drop(make_with_file(config(&path, "16M")).unwrap());
-        // Another file in its place was not created by the device.
+        // The device did not create a file that replaced its own.
         let kept = folder.path().join("kept");
         std::fs::rename(&path, &kept).unwrap();
         std::fs::copy(&kept, &path).unwrap();

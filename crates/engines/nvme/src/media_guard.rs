@@ -1,7 +1,7 @@
-//! Whether an open file may hold the data of a virtual SSD: what is in it would be lost.
+//! Whether an open file may hold the data of a virtual SSD: its content would be lost.
 //!
-//! The guard checks it as it checks the files of jobs. In addition, the state file beside it counts
-//! as a mark. Deliberately not here: opening it, and what the user allows.
+//! The guard checks it like the files of jobs. In addition, the state file beside it counts as a
+//! mark. Deliberately not here: opening it, and the user's permissions.
 
 use std::fs::File;
 use std::io::Read;
@@ -13,7 +13,7 @@ use iolab_virtual_ssd::{is_state, state_path};
 /// Why a file is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Objection {
-    /// It must not be used, whatever the user allows.
+    /// It must not be used, even if the user allows it.
     InUse(String),
     /// It may be used if the user allows it.
     Foreign(String),
@@ -33,7 +33,7 @@ pub(crate) fn judge(file: &File, path: &Path) -> Result<(), Objection> {
     judge_use(file, path)
 }
 
-/// The same of a block device, where a file system or partitions are what would be lost.
+/// Checks a block device, on which a file system or partitions would be lost.
 pub(crate) fn judge_device(file: &File, path: &Path) -> Result<(), Objection> {
     judge_use(file, path)?;
     let mut start = Vec::with_capacity(SIGNATURE_BYTES);
@@ -49,7 +49,8 @@ fn judge_use(file: &File, path: &Path) -> Result<(), Objection> {
     let guard = Guard::live(GuardRules::default());
     for hazard in guard.hazards_of(&GuardedPath::named(path), &PathChange::OVERWRITES, file) {
         match hazard.danger {
-            // The state beside it tells that a device has made it, where files cannot carry a mark.
+            // The state file beside it shows that a device has created it, if files cannot carry a
+            // mark.
             Danger::Foreign { .. } if is_state(&state_path(path)) => {}
             danger @ Danger::Foreign { .. } => return Err(Objection::Foreign(danger.to_string())),
             danger => return Err(Objection::InUse(danger.to_string())),

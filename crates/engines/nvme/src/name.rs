@@ -1,5 +1,4 @@
-//! How a job names an NVMe device: SPDK's transport identifiers, and the embedded virtual SSD
-//! beside them.
+//! How a job names an NVMe device: SPDK's transport identifiers, and the embedded virtual SSD.
 //!
 //! ```text
 //!   trtype=PCIe traddr=0000.06.00.0 ns=1        a real device, bound to vfio-pci
@@ -8,14 +7,14 @@
 //!   trtype=VIRT model=nand size=8G ns=1         a virtual SSD inside this run
 //! ```
 //!
-//! Pairs are separated by blanks; `:` may stand for `=`, as in SPDK's own tools. In job files a
-//! colon separates file names, so there the bytes of a PCI address are separated by dots.
+//! Pairs are separated by blanks; `:` may replace `=`, as in SPDK's own tools. In job files a colon
+//! separates file names, so there the bytes of a PCI address are separated by dots.
 
 use std::fmt;
 
 use crate::fabric_place::{Fabric, FabricPlace, PlaceError};
 
-/// A device and a namespace of it.
+/// A device and one of its namespaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceName {
     /// Where the device is.
@@ -62,7 +61,7 @@ pub enum NameError {
         "unknown transport trtype={given}: use PCIe for a real device, TCP or RDMA for one on the network, VFIOUSER for one behind a vfio-user socket, VIRT for a virtual one"
     )]
     Transport {
-        /// What stood there.
+        /// The given value.
         given: String,
     },
     /// Words that do not describe a target.
@@ -71,7 +70,7 @@ pub enum NameError {
     /// An invalid PCI address.
     #[error("traddr={given} is not a PCI address (write domain.bus.device.function, for example 0000.06.00.0)")]
     Address {
-        /// What stood there.
+        /// The given value.
         given: String,
     },
     /// No socket.
@@ -80,7 +79,7 @@ pub enum NameError {
     /// An invalid namespace.
     #[error("ns={given} is not a namespace: they are numbered from 1")]
     Namespace {
-        /// What stood there.
+        /// The given value.
         given: String,
     },
     /// A key that this transport does not have.
@@ -96,7 +95,7 @@ pub enum NameError {
     /// A name of a served device that is not a valid file name.
     #[error("traddr={given} is not a device name: use letters, digits, '-', '_' and '.', or the path of a socket")]
     Served {
-        /// What stood there.
+        /// The given value.
         given: String,
     },
 }
@@ -104,7 +103,7 @@ pub enum NameError {
 /// Keys of SPDK's identifiers that are ignored here: the family follows from the address.
 const WITHOUT_MEANING: [&str; 2] = ["adrfam", "priority"];
 
-/// A device may have several faults.
+/// The key that may be repeated: a device may have several faults.
 const MAY_REPEAT: &str = "fault";
 
 impl DeviceName {
@@ -135,7 +134,7 @@ impl DeviceName {
         }
         let transport_name = transport.to_ascii_uppercase();
         if !matches!(transport_name.as_str(), "TCP" | "RDMA") {
-            // A port means something only on a network.
+            // A port is meaningful only on a network.
             take("trsvcid");
         }
         let place = match (transport_name.as_str(), address) {

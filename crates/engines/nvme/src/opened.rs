@@ -45,7 +45,7 @@ impl Opened {
             }
             _ => error.into(),
         })?;
-        // In every other state commands work, or wait for their path.
+        // In every other state, commands work or wait for their path.
         match self.controller.access(wanted)? {
             Some(state @ AnaState::PERSISTENT_LOSS) => Err(NvmeDeviceError::Access { wanted, state }),
             _ => Ok(found),
@@ -107,12 +107,12 @@ pub enum NvmeDeviceError {
     /// The controller.
     #[error(transparent)]
     Driver(#[from] DriverError),
-    /// A namespace that cannot be reached this way.
+    /// A namespace that is not accessible by this path.
     #[error(
         "this controller does not reach ns={wanted} (asymmetric namespace access: {state}); name another path to it"
     )]
     Access {
-        /// The one that was named.
+        /// The requested one.
         wanted: u32,
         /// Its state.
         state: AnaState,
@@ -120,7 +120,7 @@ pub enum NvmeDeviceError {
     /// A namespace that does not exist.
     #[error("the device has no ns={wanted}; its namespaces are {there}")]
     Namespace {
-        /// The one that was named.
+        /// The requested one.
         wanted: u32,
         /// The existing ones.
         there: String,
@@ -137,7 +137,7 @@ impl From<DriveError> for NvmeDeviceError {
 }
 
 impl NvmeDeviceError {
-    /// Whether the device, or the machine that has it, refuses this user.
+    /// Whether the device, or its machine, refuses this user.
     pub fn is_refusal(&self) -> bool {
         self.errno() == Some(libc::EPERM)
     }
@@ -222,16 +222,16 @@ pub fn open(name: &DeviceName) -> Result<Opened, NvmeDeviceError> {
     }
 }
 
-/// A new controller of `drive` inside this thread, whose time is `clock`; it works when it is
-/// polled ([`Opened::poll`]).
+/// Opens a new controller of `drive` inside this thread, with the time of `clock`. It works when it
+/// is polled ([`Opened::poll`]).
 pub fn open_inline(drive: &Arc<Subsystem>, clock: &Clock) -> Result<Opened, NvmeDeviceError> {
     let inline = InlineDevice::new(Embedded::new(drive, clock.clone())?);
     let controller = Controller::open(Box::new(inline.clone()), clock.clone(), virtual_options())?;
     Ok(Opened { controller: AnyController::Pcie(controller), inline: Some(inline) })
 }
 
-/// The same, for a look before a run. Connections do not survive the fork of a worker, so a
-/// controller behind a network is one of its own, which is gone with what is returned.
+/// Opens a device for a check before a run. Connections do not survive the fork of a worker, so a
+/// controller behind a network is a separate one, which is dropped with the returned value.
 pub(crate) fn open_apart(name: &DeviceName) -> Result<Opened, NvmeDeviceError> {
     match &name.place {
         DevicePlace::Fabric(place) => Ok(Opened { controller: place.open(&clock())?, inline: None }),
@@ -258,8 +258,8 @@ fn enable(device: Box<dyn iolab_pci_device::PciDevice>) -> Result<AnyController,
     Controller::open(device, clock(), ControllerOptions::default()).map(AnyController::Pcie)
 }
 
-/// The registers of a virtual device are memory already. Shadow doorbells would cost two barriers
-/// and save nothing.
+/// The options for virtual devices. Their registers are memory already; shadow doorbells would cost
+/// two barriers and save nothing.
 fn virtual_options() -> ControllerOptions {
     ControllerOptions { shadow_doorbells: false, ..ControllerOptions::default() }
 }
@@ -284,7 +284,7 @@ fn config(parameters: &[(String, String)]) -> Result<Config, ConfigError> {
     Config::of_pairs(parameters.iter().map(|(key, value)| (key.as_str(), value.as_str())))
 }
 
-/// What a plan needs to know. A drive inside the process need not exist for that.
+/// The facts that a plan needs. A drive inside the process need not exist for that.
 pub(crate) fn facts(name: &DeviceName) -> Result<DeviceFacts, NvmeDeviceError> {
     if let DevicePlace::Embedded(parameters) = &name.place {
         let config = config(parameters)?;
@@ -292,7 +292,7 @@ pub(crate) fn facts(name: &DeviceName) -> Result<DeviceFacts, NvmeDeviceError> {
             let there = if config.namespaces == 1 { "1".to_owned() } else { format!("1 to {}", config.namespaces) };
             return Err(NvmeDeviceError::Namespace { wanted: name.namespace, there });
         }
-        // A drive with a file may have been formatted since, so it has to be asked.
+        // A drive with a file may have been formatted since, so it must be asked.
         if !config.media_file().is_some_and(Path::exists) {
             return Ok(DeviceFacts { size_bytes: config.size_bytes, block_bytes: config.lba_bytes as u32 });
         }

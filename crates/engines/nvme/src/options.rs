@@ -89,7 +89,7 @@ pub(crate) static OPTIONS: [OptionEntry; 10] = [
     without_meaning("log_flags", ValueKind::Text, "What to log"),
 ];
 
-/// How a lane is to be opened, from the options.
+/// The lane's settings, from the options.
 #[derive(Debug, Clone)]
 pub(crate) struct LaneOptions {
     pub(crate) queue_pairs: u16,
@@ -121,7 +121,7 @@ impl LaneOptions {
         Ok(LaneOptions { queue_pairs: settings.integer("queue_pairs").unwrap_or(1) as u16, queue })
     }
 
-    /// The options of one queue pair, which waits for its own interrupt vector.
+    /// The options of one queue pair, which uses its own interrupt vector.
     pub(crate) fn queue_on(&self, vector: u16) -> QueueOptions {
         let mut queue = self.queue.clone();
         queue.wait = match queue.wait {

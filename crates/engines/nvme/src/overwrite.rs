@@ -1,9 +1,9 @@
-//! Whether a controller that user space has taken over, or one of another machine or program, may
-//! be written to: the kernel cannot say what is in use there, so the device itself is asked what is
-//! on it.
+//! Whether a controller driven from user space, or one of another machine or program, may be
+//! written to. The kernel does not know what is in use there, so the content of the device itself
+//! is checked.
 //!
-//! Devices on the bus, on the network and behind vfio-user only. Virtual ones are made to be
-//! overwritten, and a look at them would meet the faults that are planned for their commands.
+//! Only for devices on the bus, on the network and behind vfio-user. Virtual ones are meant to be
+//! overwritten, and reading them would trigger the faults that are planned for their commands.
 
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,7 @@ pub(super) fn refusal(name: &Path, job: &str, allowed: &[PathBuf]) -> Option<Str
     judge(&device, start.as_deref().map_err(String::as_str), job)
 }
 
-/// The same, from what was read or why it could not be.
+/// Judges the content that was read, or the reason why it could not be.
 fn judge(device: &DeviceName, start: Result<&[u8], &str>, job: &str) -> Option<String> {
     let what = match start.map(signatures) {
         Ok(found) if found.is_empty() => return None,
@@ -34,7 +34,8 @@ fn judge(device: &DeviceName, start: Result<&[u8], &str>, job: &str) -> Option<S
     Some(format!("{device}: {what}; job {job} would overwrite it. To allow that, add --allow-destroy '{device}'"))
 }
 
-/// Devices may be written in several ways (`0000:06:00.0`, `06.00.0`), which all mean the same.
+/// Whether the user allows this device. Its name may have several forms (`0000:06:00.0`,
+/// `06.00.0`).
 fn is_allowed(device: &DeviceName, allowed: &[PathBuf]) -> bool {
     let meant = |text: &PathBuf| DeviceName::parse(&text.to_string_lossy()).ok();
     allowed.iter().filter_map(meant).any(|named| named == *device)

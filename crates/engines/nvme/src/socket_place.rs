@@ -8,9 +8,9 @@
 //! $TMPDIR/iolab-UID          else
 //! ```
 //!
-//! The last one has a guessable name in a folder where others can write. So the owner of the folder
-//! is checked before use ([`check_folder`]): a folder of another user is neither served from nor
-//! connected to.
+//! The last one has a guessable name in a folder that is writable by others. So the owner of the
+//! folder is checked before use ([`check_folder`]): a folder of another user is used neither by a
+//! server nor by a client.
 
 use std::fs::Metadata;
 use std::io::ErrorKind;
@@ -28,13 +28,13 @@ pub struct FolderError {
 }
 
 /// The socket of a served device: the path itself, or a socket of that name in the user's folder,
-/// which is looked at.
+/// whose owner is checked.
 ///
 /// # Errors
-/// A folder that is there and is not the user's alone.
+/// An existing folder that does not belong to the user alone.
 pub fn socket_of(name: &str) -> Result<PathBuf, FolderError> {
     if name.contains('/') {
-        // Named by the user. The kernel says who answers there.
+        // Named by the user. The kernel reports who answers there.
         return Ok(PathBuf::from(name));
     }
     let folder = folder(rustix::process::geteuid().as_raw());
@@ -42,7 +42,7 @@ pub fn socket_of(name: &str) -> Result<PathBuf, FolderError> {
     Ok(folder.join(format!("{name}.sock")))
 }
 
-/// Makes the folder of a socket that [`socket_of`] gave, if it is not there yet.
+/// Creates the folder of a socket from [`socket_of`], if it does not exist.
 ///
 /// # Errors
 /// It cannot be created, or another process has created it first.
@@ -69,8 +69,8 @@ fn folder(user: u32) -> PathBuf {
     }
 }
 
-/// Whether a folder, if there is one, is this user's alone, and nobody can put another one in its
-/// place.
+/// Checks that a folder, if it exists, belongs to this user alone, and that no other user can
+/// replace it.
 fn check_folder(folder: &Path) -> Result<(), FolderError> {
     let user = rustix::process::geteuid().as_raw();
     match std::fs::symlink_metadata(folder) {
@@ -98,8 +98,7 @@ fn judge(found: &Metadata, user: u32) -> Result<(), String> {
     Ok(())
 }
 
-/// Where others may write, only a sticky folder keeps them from renaming what is not theirs
-/// (inode(7)).
+/// If others may write, only a sticky folder keeps them from renaming foreign files (inode(7)).
 fn judge_above(above: &Metadata, user: u32) -> Result<(), String> {
     if above.uid() != user && above.uid() != 0 {
         return Err(format!("is in a folder of user {}", above.uid()));

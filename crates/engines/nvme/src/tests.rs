@@ -1,5 +1,5 @@
-//! The conformance suite on the virtual SSD, inside the process and served; what lanes do beyond
-//! it.
+//! The conformance suite on the virtual SSD, inside the process and served, and further tests of
+//! lanes.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use iolab_virtual_ssd::{Config, Subsystem};
 
 use crate::{Nvme, NvmeLane};
 
-/// A drive inside the process that keeps its data in the suite's file, so that the suite can look
-/// behind the lane.
+/// A drive inside the process that keeps its data in the suite's file, so that the suite can read
+/// it without the lane.
 fn embedded(file: &Path, bytes: u64) -> String {
     crate::allow_media([file]);
     format!("trtype=VIRT model=ideal media=file:{} size={bytes} lba=512", file.display())

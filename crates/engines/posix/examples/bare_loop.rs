@@ -1,11 +1,11 @@
-//! The engine `psync` in the smallest loop that uses it, beside that loop with the system call
-//! alone: random 4 KiB reads, by turns, so that both meet the same moods of the machine.
+//! The engine `psync` in a minimal loop, compared with a loop of bare system calls: random 4 KiB
+//! reads, in turns, so that both run under the same conditions.
 //!
-//! `bare_loop PATH [ROUNDS] [direct]` prints nanoseconds a read of either, the median of the
-//! rounds, and the ratio. PATH holds at least 1 MiB. What a whole run adds to that is the
-//! difference to `iolab run --ioengine=psync`.
+//! `bare_loop PATH [ROUNDS] [direct]` prints the nanoseconds per read of both, the median of the
+//! rounds, and the ratio. PATH holds at least 1 MiB. The difference to `iolab run --ioengine=psync`
+//! is the cost that a whole run adds.
 //!
-//! Unsafe: the system call alone, which is what the lane is compared with.
+//! Unsafe: the bare system call, with which the lane is compared.
 #![allow(unsafe_code, reason = "island: the bare call")]
 #![allow(clippy::print_stdout, reason = "an example prints its result")]
 

@@ -10,15 +10,15 @@
 //! | [`Falloc`] | `fallocate(2)` of the operation's range |
 //! | [`Ftruncate`] | `ftruncate(2)` to the operation's offset |
 //!
-//! In the first six an operation names a file of the job by its index and offsets mean nothing;
-//! whether it is a read or a write means nothing either. What stat and delete need to find is made
-//! when the lane opens, where it is missing: `filestat` and `filedelete` find files, `dirstat` and
-//! `dirdelete` directories, `filecreate` and `dircreate` the directories above. Nothing that exists
-//! is changed or removed to prepare.
+//! In the first six, an operation names a file of the job by its index. Offsets have no meaning,
+//! nor does the direction. The files or folders that an operation needs are created when the lane
+//! opens, if missing: `filestat` and `filedelete` need files, `dirstat` and `dirdelete`
+//! directories, `filecreate` and `dircreate` the directories above. Preparation never changes or
+//! removes anything that exists.
 //!
-//! A success counts the operation's bytes, none of which move: that is how a job of these engines
-//! ends by its size, as in fio. Errors are the call's own: creating a directory that exists is
-//! `EEXIST`, deleting twice is `ENOENT`.
+//! A success counts the operation's bytes, although none move: so a job of these engines ends by
+//! its size, as in fio. Errors are the call's own: creating a directory that exists is `EEXIST`,
+//! deleting twice is `ENOENT`.
 #![allow(unsafe_code, reason = "island: path and range calls that take C strings and raw descriptors")]
 
 mod path_calls;

@@ -1,15 +1,14 @@
 //! The engine `mmap`: files mapped into memory, data copied.
 //!
 //! A read or write is a `memcpy` between the mapping and the slot: no system call, but page faults,
-//! which is what one measures. Files of up to 1 GiB are mapped whole when the lane opens; of a
-//! larger one a window of 1 GiB is mapped at a time, and moving it (`munmap(2)`, `mmap(2)`) is part
-//! of the operation that needed it.
+//! which are what one measures. Files of up to 1 GiB are mapped whole when the lane opens. Of a
+//! larger file, a window of 1 GiB is mapped at a time, and moving it (`munmap(2)`, `mmap(2)`) is
+//! part of the operation that needed it.
 //!
-//! What it does not do: a mapping cannot make a file longer, so an operation that reaches past the
-//! end moves only the bytes before it, and one wholly past the end reads nothing or fails to write
-//! with `ENOSPC`. An operation on what somebody has cut off a file while it is mapped, or on what
-//! its device does not give, fails with `EIO` (the kernel raises `SIGBUS`, `mmap(2)`; see
-//! `iolab_memory::FaultWatch`).
+//! A mapping cannot extend a file. An operation that reaches past the end moves only the bytes
+//! before it; one wholly past the end reads nothing or fails to write with `ENOSPC`. An operation
+//! on a part that was truncated while mapped, or that its device cannot deliver, fails with `EIO`
+//! (the kernel raises `SIGBUS`, `mmap(2)`; see `iolab_memory::FaultWatch`).
 #![allow(unsafe_code, reason = "island: mmap, msync, madvise and copies between mappings and slot buffers")]
 
 mod lane;

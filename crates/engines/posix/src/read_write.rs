@@ -9,9 +9,9 @@
 //! | [`Pvsync2`] | `preadv2(2)`, `pwritev2(2)` with flags | |
 //!
 //! Trims and syncs are those of `iolab-engine`: `BLKDISCARD` or a punched hole, `fsync`,
-//! `fdatasync`, `sync_file_range`. Interrupted calls are made again, short transfers are reported
-//! as they are, errors as negative errno. The thread's own I/O priority applies:
-//! [`iolab_engine::Op::priority`] is not looked at, since no such call takes one.
+//! `fdatasync`, `sync_file_range`. Interrupted calls are repeated, short transfers are reported as
+//! such, errors as negative errno. The thread's own I/O priority applies:
+//! [`iolab_engine::Op::priority`] is ignored, because these calls take none.
 #![allow(unsafe_code, reason = "island: read, write, lseek and their vectored kin on slot buffers")]
 
 mod direct_offset;

@@ -1,4 +1,4 @@
-//! From the names of a job to a stack: sizes, blocks, and what has to be opened.
+//! Builds a stack from the names of a job: sizes, blocks, and the devices to open.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -13,22 +13,23 @@ use crate::methods::{Bdev, KernelInterface, Kind};
 use crate::shared;
 use crate::stack::{Base, Leaf, Node, Root, Stack};
 
-/// Deeper than anybody stacks devices: a device that is its own base, by way of others.
+/// Limit of nesting, deeper than any real stack: detects a device that is, through others, its own
+/// base.
 const DEEPEST: u32 = 32;
-/// A step is taken for each, and found by a bit.
+/// Each needs a step, and is represented by a bit.
 pub(crate) const MOST_LEAVES: usize = 64;
 
-/// Asks what an NVMe device is.
+/// Returns the facts about an NVMe device.
 type AskNvme<'a> = &'a dyn Fn(&str) -> Result<DeviceFacts, OpenError>;
 
 /// Builds stacks.
 pub(crate) struct Builder<'a> {
     configuration: &'a Configuration,
     nvme: AskNvme<'a>,
-    /// Whether operations will be done, for which there has to be memory.
+    /// Whether operations will be performed, which needs memory.
     live: bool,
     stack: Stack,
-    /// Devices that are there already.
+    /// Devices already built.
     known: HashMap<String, Root>,
 }
 
@@ -58,7 +59,7 @@ impl<'a> Builder<'a> {
         mistake(said(&self.configuration.path, &Wrong::at(line, reason)))
     }
 
-    /// The device of this name, for whoever has it as a base in line `by`.
+    /// The device of this name, as a base of the device in line `by`.
     fn add(&mut self, name: &str, by: Option<u32>, depth: u32) -> Result<Root, OpenError> {
         if let Some(root) = self.known.get(name) {
             return Ok(*root);
@@ -90,7 +91,7 @@ impl<'a> Builder<'a> {
         let line = bdev.line;
         let base = |own: &mut Self, name: &str| own.add(name, Some(line), depth + 1);
         match &bdev.kind {
-            // A name without a number of a namespace leads nowhere (`find`).
+            // A name without a namespace number is not found (`find`).
             Kind::Controller { .. } => Err(self.wrong(line, "a controller is no device".to_owned())),
             &Kind::Memory { blocks, block_bytes, keeps } => {
                 let bytes = blocks * u64::from(block_bytes);
@@ -211,7 +212,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// What an NVMe device is.
+/// The facts about an NVMe device.
 pub(crate) fn ask<N: Engine>(name: &str) -> Result<DeviceFacts, OpenError> {
     N::device(name, &Settings::default())
 }

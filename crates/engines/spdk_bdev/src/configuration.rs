@@ -1,4 +1,4 @@
-//! A configuration file of SPDK: what it makes, in either form of the file.
+//! A configuration file of SPDK: the devices that it creates, in any form of the file.
 //!
 //! ```text
 //!   {"subsystems": [{"subsystem": "bdev", "config": [CALL, …]}, …]}     a whole configuration (save_config)
@@ -7,8 +7,9 @@
 //!   CALL = {"method": "bdev_null_create", "params": {…}}
 //! ```
 //!
-//! Other subsystems serve devices or tune SPDK; they are passed over, and named. An unknown method
-//! or parameter is a mistake with its line: devices would not be what the file says.
+//! Other subsystems serve devices or tune SPDK; they are skipped, and named. An unknown method or
+//! parameter is a mistake, reported with its line: otherwise the devices would differ from the
+//! file.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -20,7 +21,7 @@ use iolab_options::Settings;
 use crate::json::{self, Json, Value, Wrong};
 use crate::methods::{self, Bdev, Injection, Kind, Made};
 
-/// What a file says.
+/// The content of a file.
 #[derive(Debug)]
 pub(crate) struct Configuration {
     pub(crate) path: PathBuf,
@@ -28,11 +29,11 @@ pub(crate) struct Configuration {
     pub(crate) injections: Vec<Injection>,
     /// Methods and subsystems without effect here, each with its line.
     pub(crate) passed_over: Vec<String>,
-    /// Of each base, the device that has it for itself.
+    /// By base: the device that uses it exclusively.
     claims: HashMap<String, String>,
 }
 
-/// Where a name leads.
+/// The target of a name.
 #[derive(Debug)]
 pub(crate) enum Found<'a> {
     Bdev(&'a Bdev),
@@ -44,7 +45,7 @@ pub(crate) enum Found<'a> {
 }
 
 impl Configuration {
-    /// The one that a job names.
+    /// The configuration that a job names.
     pub(crate) fn of(options: &Settings) -> Result<Configuration, OpenError> {
         let mistake = |message: String| OpenError { message, errno: Some(libc::EINVAL) };
         let path = options.text("spdk_conf").filter(|path| !path.is_empty());
@@ -130,8 +131,8 @@ impl Configuration {
         Ok(())
     }
 
-    /// Gives every base to the one device that is made of it, and finds out who injects errors into
-    /// what.
+    /// Assigns every base to the one device that consists of it, and finds where errors are
+    /// injected.
     fn claim(&mut self) -> Result<(), Wrong> {
         for bdev in &self.bdevs {
             for base in bases(&bdev.kind) {
@@ -158,7 +159,7 @@ impl Configuration {
         Ok(())
     }
 
-    /// Who has this device for itself.
+    /// The exclusive user of this device.
     pub(crate) fn owner(&self, name: &str) -> Option<&str> {
         self.claims.get(name).map(String::as_str)
     }
@@ -175,7 +176,7 @@ impl Configuration {
         })
     }
 
-    /// What there is, for messages.
+    /// All device names, for messages.
     pub(crate) fn names(&self) -> String {
         let name = |bdev: &Bdev| match bdev.kind {
             Kind::Controller { .. } => format!("{}n1", bdev.name),
@@ -186,7 +187,7 @@ impl Configuration {
     }
 }
 
-/// The bases that a device is made of.
+/// The bases of a device.
 fn bases(kind: &Kind) -> &[String] {
     match kind {
         Kind::Delay { base, .. } | Kind::Error { base } | Kind::Split { base, .. } => std::slice::from_ref(base),
@@ -207,7 +208,7 @@ fn list<'a>(value: &'a Json, what: &str) -> Result<&'a [Json], Wrong> {
     }
 }
 
-/// A mistake as users read it.
+/// A mistake as text for users.
 pub(crate) fn said(path: &Path, wrong: &Wrong) -> String {
     format!("{}:{}: {}", path.display(), wrong.line, wrong.reason)
 }

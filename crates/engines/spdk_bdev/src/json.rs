@@ -1,8 +1,9 @@
-//! JSON with the line of every value, so that a mistake in a configuration is reported where it
-//! stands.
+//! JSON with the line of every value, so that a mistake in a configuration is reported with its
+//! line.
 //!
-//! Comments (`//` to the end of the line, `/*` to `*/`) are blanks, as in SPDK's files. Numbers
-//! stay text until somebody asks for one. Nesting is limited. Not here: what the values mean.
+//! Comments (`//` to the end of the line, `/*` to `*/`) count as blanks, as in SPDK's files.
+//! Numbers stay text until one is requested. Nesting is limited. Not here: the meaning of the
+//! values.
 
 /// Deeper than any configuration, and shallow enough for any stack.
 const DEEPEST: u32 = 64;
@@ -21,7 +22,7 @@ pub(crate) enum Value {
     Number(String),
     Text(String),
     List(Vec<Json>),
-    /// In the order of the file.
+    /// Members in the order of the file.
     Object(Vec<(String, Json)>),
 }
 
@@ -39,7 +40,7 @@ impl Wrong {
 }
 
 impl Json {
-    /// What it is, for messages.
+    /// Its kind, for messages.
     pub(crate) fn kind(&self) -> &'static str {
         match self.value {
             Value::Null => "null",
@@ -52,7 +53,7 @@ impl Json {
     }
 }
 
-/// Reads one value, which is all that the text holds.
+/// Parses the single value of a text.
 pub(crate) fn read(text: &str) -> Result<Json, Wrong> {
     let mut reader = Reader { rest: text, line: 1 };
     let value = reader.value(0)?;
@@ -73,7 +74,7 @@ impl Reader<'_> {
         Wrong::at(self.line, reason)
     }
 
-    /// Goes on by so many bytes, which end between two characters.
+    /// Skips `bytes`, which end between two characters.
     fn skip(&mut self, bytes: usize) {
         let (passed, rest) = self.rest.split_at(bytes);
         self.line += passed.bytes().filter(|&byte| byte == b'\n').count() as u32;
@@ -148,7 +149,7 @@ impl Reader<'_> {
         Ok(Value::List(items))
     }
 
-    /// What stands between brackets, separated by commas.
+    /// The comma-separated values between brackets.
     fn items(
         &mut self,
         open: char,
@@ -190,7 +191,7 @@ impl Reader<'_> {
                         'b' => Some('\u{8}'),
                         'f' => Some('\u{c}'),
                         '"' | '\\' | '/' => Some(letter),
-                        // Names and paths need no pairs of surrogates.
+                        // Names and paths need no surrogate pairs.
                         'u' => {
                             let digits = self.rest.get(at + 1..at + 5)?;
                             let code = u32::from_str_radix(digits, 16).ok()?;

@@ -1,10 +1,10 @@
-//! The hot part: operations walk down their stack, in as many steps as lie apart at the bottom, and
-//! complete when all of these have.
+//! The hot part: operations go down their stack, in one step for each separate range at the bottom,
+//! and complete when all steps have.
 //!
-//! Steps of one operation are on their way together where they end on different devices. Two of
-//! them on the same device follow each other, because a slot is in a lane once at a time. The lanes
-//! at the bottom are polled in turns, as SPDK's reactors do. An operation that was late by decree
-//! waits in a heap until its time.
+//! Steps of one operation that end on different devices are in flight together. Two steps on the
+//! same device follow each other, because a lane accepts a slot only once at a time. The lanes at
+//! the bottom are polled in turns, as in SPDK's reactors. An operation that must be delayed waits
+//! in a heap until its time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -20,7 +20,7 @@ use crate::stack::{Bottom, Node, Stack, Step};
 
 /// Polls between two readings of the clock.
 const ROUNDS_PER_LOOK: u32 = 64;
-/// How long a pending operation is held, as commands of the driver are.
+/// How long a pending operation is held, like commands of the driver.
 const PENDING_NS: u64 = 30_000_000_000;
 
 /// A lane of another engine.
@@ -31,7 +31,7 @@ pub(crate) enum LeafLane<N, A, U> {
     Uring(U),
 }
 
-/// Calls the same function of whichever lane it is.
+/// Calls the same function for each kind of lane.
 macro_rules! of_leaf {
     ($leaf:expr, $lane:ident => $call:expr) => {
         match $leaf {
@@ -43,7 +43,7 @@ macro_rules! of_leaf {
 }
 pub(crate) use of_leaf;
 
-/// A leaf at work.
+/// A leaf in use.
 #[derive(Debug)]
 pub(crate) struct Open<N, A, U> {
     lane: LeafLane<N, A, U>,
@@ -57,9 +57,9 @@ pub(crate) struct Open<N, A, U> {
 pub struct BdevLane<N, A, U> {
     leaves: Box<[Open<N, A, U>]>,
     flights: Box<[Flight]>,
-    /// What each slot has on each leaf: `slot * leaves + leaf`.
+    /// The operation of each slot on each leaf: `slot * leaves + leaf`.
     children: Box<[Child]>,
-    /// Slots whose next step found no room.
+    /// Slots whose next step was not accepted.
     stalled: Vec<u32>,
     finished: CompletionRow,
     late: BinaryHeap<Reverse<(u64, u32, i32)>>,
@@ -70,7 +70,7 @@ pub struct BdevLane<N, A, U> {
     random: SplitMix64,
     clock: Clock,
     notes: Vec<String>,
-    /// Descriptors that the lanes use; after them, so that they are closed later.
+    /// Descriptors that the lanes use; declared after them, so that they are closed later.
     _files: Vec<File>,
 }
 
@@ -78,21 +78,21 @@ pub struct BdevLane<N, A, U> {
 #[derive(Debug, Clone)]
 struct Flight {
     op: Op,
-    /// Bytes, or flushes, that are submitted, and all of them.
+    /// Bytes (or flushes) submitted, and the total.
     issued: u32,
     end: u32,
-    /// Bytes from the beginning that are done without a gap, if nothing failed.
+    /// Bytes from the beginning that are complete without a gap, if nothing failed.
     good: u32,
     error: i32,
-    /// When it may complete at the earliest.
+    /// Earliest time of its completion.
     due_ns: u64,
-    /// The leaves that have a step of it.
+    /// The leaves that have one of its steps.
     leaves: u64,
-    /// A step that found no room.
+    /// A step that was not accepted.
     held: Option<Step>,
 }
 
-/// A step on its way.
+/// A step in flight.
 #[derive(Debug, Clone, Copy, Default)]
 struct Child {
     start: u32,
@@ -101,18 +101,18 @@ struct Child {
     corrupt: Option<(u32, u8)>,
 }
 
-/// How far the steps of an operation came.
+/// The result of submitting the steps of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Issue {
     /// All are submitted.
     All,
     /// The next one waits for an earlier one on the same leaf.
     Waits,
-    /// The leaf of the next one has no room.
+    /// The leaf of the next one is full.
     Full,
 }
 
-/// What a lane is made of.
+/// The parts of a lane.
 pub(crate) struct Parts<N, A, U> {
     pub(crate) leaves: Vec<LeafLane<N, A, U>>,
     pub(crate) files: Vec<File>,
@@ -149,7 +149,7 @@ impl<N: Lane, A: Lane, U: Lane> BdevLane<N, A, U> {
         }
     }
 
-    /// Submits the steps of a slot's operation, as many as can be now.
+    /// Submits the steps of a slot's operation, as many as possible now.
     fn issue(&mut self, slot: u32) -> Issue {
         loop {
             let flight = &mut self.flights[slot as usize];
@@ -191,7 +191,7 @@ impl<N: Lane, A: Lane, U: Lane> BdevLane<N, A, U> {
         }
     }
 
-    /// Gives a step to its leaf, unless that has to wait.
+    /// Passes a step to its leaf, unless the step has to wait.
     fn send_down(&mut self, slot: u32, leaf: u32, step: Step, child: Child) -> Option<Issue> {
         let op = self.flights[slot as usize].op;
         if self.flights[slot as usize].leaves & (1 << leaf) != 0 {
@@ -241,7 +241,7 @@ impl<N: Lane, A: Lane, U: Lane> BdevLane<N, A, U> {
         Ok(step.length)
     }
 
-    /// Changes the byte that an injected error names.
+    /// Changes the byte of an injected error.
     fn corrupt(&self, op: &Op, child: &Child) {
         let Some((offset, value)) = child.corrupt else { return };
         if let Some(place) = self.slots.place(op.slot, op.buffer_offset + child.start + offset, 1) {
@@ -253,7 +253,7 @@ impl<N: Lane, A: Lane, U: Lane> BdevLane<N, A, U> {
         self.child_done(slot, child, Err(errno));
     }
 
-    /// Notes what became of a step.
+    /// Records the result of a step.
     fn child_done(&mut self, slot: u32, child: Child, outcome: Result<u32, i32>) {
         let op = self.flights[slot as usize].op;
         if op.kind == OpKind::Read && outcome.is_ok() {
@@ -269,7 +269,7 @@ impl<N: Lane, A: Lane, U: Lane> BdevLane<N, A, U> {
         }
     }
 
-    /// Goes on with a slot, and completes it when nothing is left.
+    /// Continues a slot, and completes it when all its steps are done.
     fn advance(&mut self, slot: u32) {
         match self.issue(slot) {
             Issue::Waits => return,
@@ -292,7 +292,7 @@ impl<N: Lane, A: Lane, U: Lane> BdevLane<N, A, U> {
         }
     }
 
-    /// Looks once at every leaf, and at the clock if something is late.
+    /// Polls every leaf once, and reads the clock if an operation is delayed.
     fn collect(&mut self, out: &mut Completions) -> Result<usize, LaneError> {
         self.flush()?;
         for number in 0..self.leaves.len() {

@@ -1,12 +1,12 @@
-//! The `spdk_bdev` engine: block devices as a JSON configuration of SPDK describes them.
+//! The `spdk_bdev` engine: block devices defined by a JSON configuration of SPDK.
 //!
 //! ```text
 //!   bdev.json ─ configuration ▶ devices by name ─ building ▶ stack of devices ─ lane ▶ lanes of other engines
 //! ```
 //!
-//! An engine knows no other engine, so the three that are at the bottom (NVMe from user space,
-//! native AIO, io_uring) are parameters, which the program fills in. Null devices and memory are
-//! here.
+//! An engine knows no other engine, so the three engines at the bottom (NVMe from user space,
+//! native AIO, io_uring) are type parameters, set by the program. Null devices and memory are
+//! implemented here.
 //!
 //! Unsafe island for one promise: that the pool of slots outlives the lane, which is the contract
 //! of lanes.

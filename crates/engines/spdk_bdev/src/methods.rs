@@ -1,4 +1,4 @@
-//! What the methods of a configuration make: block devices by name, and errors injected into them.
+//! The results of a configuration's methods: block devices by name, and errors injected into them.
 
 use std::path::PathBuf;
 
@@ -9,26 +9,26 @@ use crate::parameters::Parameters;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Bdev {
     pub(crate) name: String,
-    /// Where the call that makes it stands.
+    /// Line of the call that creates it.
     pub(crate) line: u32,
     pub(crate) kind: Kind,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Kind {
-    /// A controller, whose namespaces are the devices: the words that name it, without `ns=`.
+    /// A controller, whose namespaces are the devices: the keys that name it, without `ns=`.
     Controller { words: String },
-    /// Memory, or nothing at all.
+    /// Memory, or nothing.
     Memory { blocks: u64, block_bytes: u32, keeps: bool },
     /// A file or block device through the kernel.
     Kernel { by: KernelInterface, path: PathBuf, block_bytes: Option<u32>, read_only: bool },
-    /// Later than its base.
+    /// Delays its base.
     Delay { base: String, reads: Latency, writes: Latency },
-    /// Its base with errors.
+    /// Injects errors into its base.
     Error { base: String },
     /// Strips over several bases.
     Raid0 { bases: Vec<String>, strip_bytes: u64 },
-    /// Part of its base: the number of the part, of so many, of a size that may be given.
+    /// Part of its base: number and count of parts, and their size if given.
     Split { base: String, part: u64, parts: u64, part_bytes: Option<u64> },
 }
 
@@ -38,11 +38,11 @@ pub(crate) enum KernelInterface {
     Uring,
 }
 
-/// How much later operations complete.
+/// Additional latency of operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Latency {
     pub(crate) average_ns: u64,
-    /// Of one operation in a hundred.
+    /// For one operation in a hundred.
     pub(crate) p99_ns: u64,
 }
 
@@ -51,10 +51,10 @@ pub(crate) struct Latency {
 pub(crate) struct Injection {
     pub(crate) line: u32,
     pub(crate) bdev: String,
-    /// Which operations, as `io_type` says.
+    /// The kinds of operations, from `io_type`.
     pub(crate) operations: Operations,
     pub(crate) error: Fault,
-    /// How many operations it meets.
+    /// Number of affected operations.
     pub(crate) count: u32,
 }
 
@@ -67,31 +67,31 @@ pub(crate) enum Operations {
     Flush,
 }
 
-/// What goes wrong.
+/// The kind of an injected error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// Earlier injections end.
+    /// Ends earlier injections.
     Clear,
     /// The operation fails.
     Failure,
     /// It is held until it times out.
     Pending,
-    /// One byte of it is another.
+    /// One byte of it is changed.
     Corrupt { offset: u32, value: u8 },
-    /// There was no memory for it at first; it is tried again at once.
+    /// There was no memory for it at first; it is repeated at once.
     NoMemory,
 }
 
-/// What one call comes to.
+/// The result of one call.
 #[derive(Debug)]
 pub(crate) enum Made {
     Bdevs(Vec<Bdev>),
     Injection(Injection),
-    /// It tunes SPDK and makes nothing.
+    /// It tunes SPDK and creates nothing.
     Nothing,
 }
 
-/// Methods that tune what is not there here.
+/// Methods that tune parts of SPDK that do not exist here.
 const WITHOUT_EFFECT: [&str; 8] = [
     "bdev_set_options",
     "bdev_nvme_set_options",
@@ -103,7 +103,7 @@ const WITHOUT_EFFECT: [&str; 8] = [
     "bdev_enable_histogram",
 ];
 
-/// The methods that make something, for messages.
+/// The methods that create something, for messages.
 pub(crate) const METHODS: [&str; 10] = [
     "bdev_nvme_attach_controller",
     "bdev_malloc_create",
@@ -117,7 +117,7 @@ pub(crate) const METHODS: [&str; 10] = [
     "bdev_split_create",
 ];
 
-/// Blocks are of these sizes, bytes.
+/// Valid block sizes, bytes.
 const BLOCK_BYTES: std::ops::RangeInclusive<u64> = 512..=(1 << 20);
 const MIB: u64 = 1 << 20;
 
@@ -170,7 +170,7 @@ fn controller(given: &mut Parameters<'_>) -> Result<(String, Kind), Wrong> {
         (true, true) => " digest=both",
     };
     words.push_str(digest);
-    // How SPDK reconnects, and how many paths and queues it would use.
+    // How SPDK reconnects, and the number of paths and queues.
     given.ignore(&[
         "priority",
         "prchk_reftag",
@@ -228,7 +228,7 @@ fn kernel(given: &mut Parameters<'_>, by: KernelInterface) -> Result<(String, Ki
     let path = PathBuf::from(given.needed_text("filename")?);
     let block_bytes = block_size(given)?;
     let read_only = given.flag("readonly")?;
-    // Holes are always made where a file can have some.
+    // Holes are always created if the file system supports them.
     given.ignore(&["fallocate"]);
     Ok((name, Kind::Kernel { by, path, block_bytes, read_only }))
 }

@@ -64,7 +64,7 @@ fn open_leaf<N: Engine, A: Engine, U: Engine>(
     request: &LaneRequest<'_>,
     files: &mut Vec<File>,
 ) -> Result<LeafOf<N, A, U>, OpenError> {
-    // Options of the engines at the bottom are not this engine's.
+    // Options of the engines at the bottom are not options of this engine.
     let options = Settings::default();
     let target = match leaf {
         Leaf::Nvme { name } => TargetFile { path: name.into(), fd: -1, size_bytes: 0, is_block_device: true },
@@ -88,7 +88,7 @@ fn open_leaf<N: Engine, A: Engine, U: Engine>(
     })
 }
 
-/// As SPDK opens them: for both directions, past the page cache where the file system can do that.
+/// Opens like SPDK: for both directions, bypassing the page cache if the file system supports that.
 fn open_file(path: &Path, read_only: bool) -> io::Result<File> {
     let open = |flags| OpenOptions::new().read(true).write(!read_only).custom_flags(flags).open(path);
     match open(libc::O_DIRECT) {

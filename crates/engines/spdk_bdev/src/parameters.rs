@@ -1,4 +1,4 @@
-//! The parameters of one method call, read by name; what nobody reads is a mistake.
+//! The parameters of one method call, read by name; an unread one is a mistake.
 
 use crate::json::{Json, Value, Wrong};
 
@@ -6,7 +6,7 @@ use crate::json::{Json, Value, Wrong};
 #[derive(Debug)]
 pub(crate) struct Parameters<'a> {
     method: &'a str,
-    /// Where the call stands.
+    /// Line of the call.
     pub(crate) line: u32,
     left: Vec<(&'a str, &'a Json)>,
 }
@@ -85,12 +85,12 @@ impl<'a> Parameters<'a> {
         items.iter().map(text).collect()
     }
 
-    /// Passes over what changes nothing here.
+    /// Ignores parameters without effect here.
     pub(crate) fn ignore(&mut self, names: &[&str]) {
         self.left.retain(|(name, _)| !names.contains(name));
     }
 
-    /// Passes over a number that must be nothing, because what it asks for is not there.
+    /// Ignores a number that must be 0, because its feature does not exist here.
     pub(crate) fn nothing(&mut self, name: &str, what: &str) -> Result<(), Wrong> {
         let line = self.left.iter().find(|(have, _)| *have == name).map_or(self.line, |(_, found)| found.line);
         match self.number(name)? {
@@ -99,7 +99,7 @@ impl<'a> Parameters<'a> {
         }
     }
 
-    /// Ends the reading.
+    /// Checks that all parameters were read.
     pub(crate) fn end(self) -> Result<(), Wrong> {
         match self.left.first() {
             None => Ok(()),

@@ -1,4 +1,4 @@
-//! Whether a job may write to what is at the bottom of its devices.
+//! Whether a job may write to the devices at the bottom.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -9,8 +9,8 @@ use iolab_options::Settings;
 
 use crate::stack::Leaf;
 
-/// Why a job must not write there; `None` if it may. What may be written, because nothing is in it,
-/// is marked: it is iolab's from now on, and the next job may overwrite it, too.
+/// Why a job must not write there; `None` if it may. A target without content is marked as iolab's,
+/// so that the next job may overwrite it, too.
 pub(crate) fn refusal<N: Engine>(leaf: &Leaf, job: &str, allowed: &[PathBuf]) -> Option<String> {
     let path = match leaf {
         Leaf::Nvme { name } => return N::overwrite_refusal(Path::new(name), &Settings::default(), job, allowed),
@@ -22,7 +22,7 @@ pub(crate) fn refusal<N: Engine>(leaf: &Leaf, job: &str, allowed: &[PathBuf]) ->
         && let Ok(file) = File::options().write(true).open(path)
         && file.metadata().is_ok_and(|metadata| metadata.is_file())
     {
-        // Not every file system keeps marks; then the user is asked next time.
+        // Not every file system supports marks; then the user is asked next time.
         let _marked = iolab_guard::mark_layout(&file);
     }
     let refused = judged.into_iter().find(|judgement| !judgement.accepted)?;

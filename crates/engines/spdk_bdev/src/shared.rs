@@ -1,8 +1,8 @@
-//! What lanes of one process share: the memory of devices that keep data, and the errors still to
-//! be injected.
+//! State shared by the lanes of one process: the memory of devices that keep data, and the errors
+//! still to be injected.
 //!
-//! Both live until the process ends, as in SPDK's applications, so that later jobs find what
-//! earlier ones wrote.
+//! Both live until the process ends, as in SPDK's applications, so that later jobs find the data of
+//! earlier ones.
 
 use std::collections::HashMap;
 use std::io;
@@ -57,7 +57,7 @@ pub(crate) fn faults(file: &Path, bdev: &str, injections: &[Injection]) -> Arc<F
     })
 }
 
-/// The errors that a device of `bdev_error_create` still has to inject, one for each kind of
+/// The errors that a device of `bdev_error_create` still has to inject, separately for each kind of
 /// operation, as in SPDK.
 #[derive(Debug, Default)]
 pub(crate) struct Faults([Option<Pending>; 4]);
@@ -87,7 +87,7 @@ impl Faults {
         faults
     }
 
-    /// What goes wrong with the next operation of this kind.
+    /// The error of the next operation of this kind.
     #[inline]
     pub(crate) fn next(&self, kind: OpKind) -> Option<Fault> {
         let place = match kind {

@@ -1,5 +1,5 @@
-//! The slots of a lane as memory: for devices that keep their data in memory, too, and for bytes
-//! that are changed on purpose.
+//! The slots of a lane as memory: for devices that also keep their data in memory, and for bytes
+//! that are corrupted on purpose.
 
 use iolab_engine::PoolView;
 use iolab_memory::SharedBytes;

@@ -1,12 +1,12 @@
-//! Block devices on top of each other, as a lane walks through them.
+//! Block devices stacked on each other, as a lane traverses them.
 //!
 //! ```text
 //!   Raid0 ── strip of 64k ──▶ Delay ▶ Malloc
 //!         └───────────────▶ Error ▶ Split (from 1 GiB) ▶ leaf: a lane of another engine
 //! ```
 //!
-//! A step takes an operation from the top to the bottom: where it ends, and what happens to it on
-//! the way. It covers only as much as lies together at the bottom; the rest is another step.
+//! A step goes from the top to the bottom: its end, and the effects on its way. It covers only one
+//! contiguous range at the bottom; the rest is another step.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use iolab_random::SplitMix64;
 use crate::methods::{Fault, KernelInterface, Latency};
 use crate::shared::Faults;
 
-/// One device of a stack; the numbers are those of other nodes.
+/// One device of a stack; numbers refer to other nodes.
 #[derive(Debug)]
 pub(crate) enum Node {
     /// Nothing: operations succeed.
@@ -50,7 +50,7 @@ pub(crate) enum Node {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Base {
     pub(crate) node: u32,
-    /// Devices at the bottom of it, each of which has a flush of its own.
+    /// Number of devices at its bottom, each of which needs a flush.
     pub(crate) flushes: u32,
 }
 
@@ -87,22 +87,22 @@ pub(crate) enum Bottom {
     Leaf(u32),
 }
 
-/// The way of one part of an operation.
+/// The path of one part of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Step {
     pub(crate) bottom: Bottom,
-    /// Where it lies at the bottom, bytes.
+    /// Its offset at the bottom, bytes.
     pub(crate) offset: u64,
     /// How much of the operation it covers; 1 for a flush.
     pub(crate) length: u32,
-    /// How much later it completes.
+    /// Delay of its completion.
     pub(crate) delay_ns: u64,
     pub(crate) fault: Option<Fault>,
 }
 
 impl Stack {
-    /// One step of an operation on `node`: `offset` and `left` are its place and length in bytes;
-    /// of a flush, which of the flushes it is, and how many are left.
+    /// One step of an operation on `node`: `offset` and `left` are its place and length in bytes.
+    /// For a flush, they are its number and how many are left.
     #[inline]
     pub(crate) fn step(&self, node: u32, kind: OpKind, place: (u64, u32), random: &mut SplitMix64) -> Step {
         let (mut offset, mut length) = place;
@@ -120,7 +120,7 @@ impl Stack {
                     delay_ns += match kind {
                         OpKind::Read => pick(reads, random),
                         OpKind::Write => pick(writes, random),
-                        // SPDK delays nothing else.
+                        // SPDK delays no other operations.
                         _ => 0,
                     };
                     node = *base;
@@ -151,7 +151,7 @@ impl Stack {
                     continue;
                 }
                 Node::Split { base, start } => {
-                    // Which of the flushes it is does not move.
+                    // The number of a flush is not an offset.
                     offset += if kind.is_sync() { 0 } else { *start };
                     node = *base;
                     continue;
@@ -162,7 +162,7 @@ impl Stack {
     }
 }
 
-/// SPDK's rule: one operation in a hundred is a late one.
+/// SPDK's rule: one operation in a hundred gets the longer delay.
 fn pick(latency: &Latency, random: &mut SplitMix64) -> u64 {
     if random.below(100) == 0 { latency.p99_ns } else { latency.average_ns }
 }

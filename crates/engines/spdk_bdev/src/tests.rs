@@ -1,4 +1,4 @@
-//! The conformance suite on every way to the bottom; what stacks do beyond it.
+//! The conformance suite on every kind of bottom device, and further tests of stacks.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -15,12 +15,11 @@ use iolab_options::{Setting, Settings};
 type Bdevs = crate::SpdkBdev<Nvme, Libaio, Uring>;
 
 thread_local! {
-    /// The configuration of the running test, and the calls that it is to hold, `FILE` and `BYTES`
-    /// being the suite's.
+    /// The configuration of the running test, and its calls; `FILE` and `BYTES` are the suite's.
     static CONFIGURATION: RefCell<(PathBuf, &'static str)> = const { RefCell::new((PathBuf::new(), "")) };
 }
 
-/// The suite on a device `D` that these calls make.
+/// The suite on a device `D` that these calls create.
 fn setup(calls: &'static str) -> ConformanceSetup {
     let folder = Arc::new(tempfile::tempdir().unwrap());
     let path = folder.path().join("bdev.json");
@@ -42,7 +41,8 @@ fn setup(calls: &'static str) -> ConformanceSetup {
 const AIO: &str = r#"[{"method": "bdev_aio_create", "params": {"name": "D", "filename": "FILE", "block_size": 512}}]"#;
 const URING: &str =
     r#"[{"method": "bdev_uring_create", "params": {"name": "D", "filename": "FILE", "block_size": 512}}]"#;
-/// Every operation of the suite takes two steps on the same device, and is late by a microsecond.
+/// Every operation of the suite takes two steps on the same device, and is delayed by a
+/// microsecond.
 const STACK: &str = r#"[
     {"method": "bdev_raid_create", "params": {"name": "R", "raid_level": "0", "strip_size_kb": 2, "base_bdevs": ["EE_B"]}},
     {"method": "bdev_error_create", "params": {"base_name": "B"}},
@@ -137,7 +137,7 @@ fn a_raid_reads_back_what_went_over_several_strips_and_bases() {
         two.display()
     );
     let mut rig = Rig::open(&calls, &["R"], 4).unwrap();
-    // Neither its beginning nor its end is that of a strip; it comes to each base several times.
+    // Neither its beginning nor its end is aligned to a strip; it uses each base several times.
     let (offset, length) = (3 * 4096 + 512, 40 << 10);
     let bytes: Vec<u8> = (0..length).map(|at| (at / 512) as u8 + 1).collect();
     rig.pool.slot_mut(0)[..length].copy_from_slice(&bytes);
@@ -146,8 +146,7 @@ fn a_raid_reads_back_what_went_over_several_strips_and_bases() {
     rig.pool.slot_mut(0).fill(0);
     assert_eq!(rig.perform(OpKind::Read, 0, offset, length as u32), length as i32);
     assert!(rig.pool.slot_mut(0)[..length] == bytes);
-    // Strip 3 is the second of the first base: its second block has the first byte of what was
-    // written.
+    // Strip 3 is the second of the first base: its second block has the first written byte.
     let on_disk = std::fs::read(&one).unwrap();
     assert_eq!((on_disk[4096], on_disk[4096 + 512]), (0, 1));
     assert_eq!(rig.perform(OpKind::Trim, 0, offset, length as u32), 0);

@@ -1,5 +1,4 @@
-//! The engine in the smallest loop that uses it: random 4 KiB reads at a depth, nothing measured
-//! but counted.
+//! The engine in a minimal loop: random 4 KiB reads at a depth, counted but not measured.
 //!
 //! For counting instructions and system calls per operation: run it with two counts under
 //! `valgrind --tool=callgrind` or `strace -c` and take the slope. Not a benchmark: it has no clock.
@@ -45,7 +44,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Reads `count` blocks at random; how many reads were not whole.
+/// Reads `count` blocks at random. Returns the number of incomplete reads.
 fn run<L: Lane>(lane: &mut L, depth: usize, batch: usize, count: u64, blocks: u64) -> Result<u64, Box<dyn Error>> {
     let mut out = Completions::with_room(depth);
     let (mut random, mut submitted, mut done, mut errors) = (0x9e37_79b9_7f4a_7c15_u64, 0, 0, 0);

@@ -2,10 +2,9 @@
 //! together.
 //!
 //! Guarantees: no allocation between open and drop; at most one system call per `flush_and_reap`
-//! while the kernel neither refuses nor is interrupted; dropping the lane gives up or awaits every
-//! operation, because the buffers are freed afterwards. A wait with a timeout that a signal
-//! interrupts returns early; one without goes on. Waiting is for what is in flight: with nothing in
-//! flight no wait sleeps.
+//! while the kernel neither refuses nor is interrupted; dropping the lane cancels or awaits every
+//! operation, because the buffers are freed afterwards. A wait with a timeout returns early when a
+//! signal interrupts it; one without a timeout continues. With nothing in flight, no wait sleeps.
 
 mod control;
 pub(crate) mod waiting;
@@ -22,39 +21,38 @@ use crate::options::Requested;
 #[derive(Debug)]
 pub struct UringLane {
     gate: Gate,
-    /// Address of slot 0, the distance of slots, and how much of each may be used.
+    /// Address of slot 0, the distance between slots, and the usable length of each.
     buffers: u64,
     stride_bytes: u64,
     slot_bytes: u64,
     depth: usize,
-    /// Operations accepted and not handed out yet.
+    /// Operations accepted and not yet returned.
     held: usize,
     /// `IOSQE_*` flags of syncs and trims.
     control_flags: u8,
     /// First word of a read's and a write's entry: opcode, flags.
     read_word: u64,
     write_word: u64,
-    /// `RWF_*` flags of reads and writes, as an entry has them.
+    /// `RWF_*` flags of reads and writes, in the form of an entry.
     transfer_flags: u64,
-    /// The bits of a slot's number that are the index of its registered buffer: all, or without
-    /// registration nothing.
+    /// The bits of a slot's number that are the index of its registered buffer: all bits, or none
+    /// without registration.
     buffer_mask: u64,
-    /// Whether every transfer needs more than its plain entry: vectors, or now and then
-    /// `IOSQE_ASYNC`.
+    /// Whether transfers need more than their plain entry: vectors, or occasionally `IOSQE_ASYNC`.
     is_special: bool,
-    /// For each file, its descriptor or registered index and its flags, as the first word of an
-    /// entry has them.
+    /// For each file, its descriptor or registered index and its flags, in the form of an entry's
+    /// first word.
     file_words: Box<[u64]>,
     files: Box<[FileTarget]>,
-    /// One for each slot where transfers are vectored, else empty.
+    /// One for each slot if transfers are vectored, otherwise empty.
     vectors: Box<[libc::iovec]>,
     is_vectored: bool,
     fixed_buffers: bool,
     force_async: u32,
     until_async: u32,
-    /// Cleared when the kernel turns out not to know the discard command.
+    /// Cleared if the kernel does not support the discard command.
     discards_by_ring: bool,
-    /// Operations performed by plain calls, to be handed out; never more than `depth`.
+    /// Operations performed by plain calls, to be returned; never more than `depth`.
     done: Vec<Completion>,
     setup_flags: u32,
     notes: Vec<String>,
@@ -107,7 +105,7 @@ impl UringLane {
             setup_flags,
             notes,
         };
-        // What never changes in an entry is written once.
+        // The constant parts of an entry are written once.
         for slot in 0..request.depth as u16 {
             *lane.gate.ring.sqe(slot) = Sqe { user_data: u64::from(slot), ..Sqe::default() };
         }
@@ -130,20 +128,20 @@ impl UringLane {
         self.held += 1;
     }
 
-    /// Operations the kernel has or will have with the next enter.
+    /// Operations that the kernel has or will have with the next enter.
     #[inline]
     fn flushed(&self) -> usize {
         self.held - self.gate.ring.unpublished() as usize - self.done.len()
     }
 
-    /// How many completions of the ring a wait is for, given what `out` has and can take.
+    /// How many completions of the ring to wait for, given what `out` has and can take.
     #[inline]
     fn needed(&self, wait: Wait, out: &Completions) -> usize {
         let have = out.as_slice().len() + self.done.len();
         wait.at_least.saturating_sub(have).min(out.room_left()).min(self.flushed())
     }
 
-    /// Hands out what is ready.
+    /// Returns completions that are ready.
     #[inline]
     fn collect(&mut self, out: &mut Completions) -> usize {
         let mut handed = 0;

@@ -1,14 +1,13 @@
 //! The `io_uring` engine: operations through shared rings, entered at most once per batch.
 //!
 //! Unsafe island: it maps the kernel's rings, reads and writes them, and makes system calls that
-//! hand the kernel addresses of buffers. It talks to the kernel itself, without a library between:
-//! the entry of each slot is rewritten in place, and submitting and waiting are one system call.
+//! pass addresses of buffers to the kernel. It uses the kernel's interface without a library: the
+//! entry of each slot is rewritten in place, and submitting and waiting are one system call.
 //!
-//! What the kernel offers is used without being asked for: one issuer with deferred task work,
-//! registered ring, files and buffers; options turn each off. What is not available is reported by
-//! the lane's notes. NVMe commands carried by the same rings are the engine `io_uring_cmd`, in
-//! `passthrough`. Not here: multi-shot operations, linked
-//! operations.
+//! The kernel's features are used by default: one issuer with deferred task work, registered ring,
+//! files and buffers; options turn each off. The lane's notes report unavailable ones. NVMe
+//! commands over the same rings are the engine `io_uring_cmd`, in `passthrough`. Not here:
+//! multi-shot operations, linked operations.
 #![allow(
     unsafe_code,
     reason = "island: the rings are memory shared with the kernel, and io_uring_* are raw system calls"
@@ -35,7 +34,7 @@ pub use passthrough::{PassthroughLane, UringCmd};
 #[derive(Debug, Clone, Copy)]
 pub struct Uring;
 
-/// What may not work on a machine.
+/// Features that may not work on a machine.
 const TRIALS: [EngineProbe; 5] = [
     EngineProbe {
         topic: "io_uring",

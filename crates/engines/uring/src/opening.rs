@@ -1,8 +1,8 @@
-//! From requested to a ring: the fastest set-up that this kernel and these limits allow, and what
-//! was given up.
+//! Opens a ring: the fastest set-up that this kernel and these limits allow, and a list of what was
+//! given up.
 //!
-//! What the job did not ask for is tried and silently left out where the kernel is too old. What it
-//! asked for and cannot have, and what a limit of the process prevents, becomes a note.
+//! Features that the job did not request are silently left out if the kernel is too old. Requested
+//! features that are unavailable, and features prevented by a limit of the process, become notes.
 
 use iolab_engine::{LaneRequest, OpenError, PoolView};
 
@@ -95,7 +95,7 @@ fn set_up<const WIDE: bool>(depth: usize, requested: &Requested) -> Result<(Ring
     Err(OpenError { message: explain(errno, depth, requested), errno: Some(errno) })
 }
 
-/// What a failed set-up means to a user.
+/// The meaning of a failed set-up for users.
 fn explain(errno: i32, depth: usize, requested: &Requested) -> String {
     let why = match errno {
         libc::EPERM => {
@@ -114,7 +114,7 @@ fn explain(errno: i32, depth: usize, requested: &Requested) -> String {
     format!("io_uring_setup for iodepth {depth} failed (errno {errno}): {why}")
 }
 
-/// A note for each flag the job asked for by name and the ring does not have.
+/// A note for each flag that the job requested by name but the ring lacks.
 fn missing(params: &Params, requested: &Requested) -> Vec<String> {
     let asked = [
         ("single_issuer", requested.single_issuer, setup::SINGLE_ISSUER),

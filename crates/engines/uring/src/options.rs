@@ -1,7 +1,6 @@
-//! The engine's own options: fio's, and switches for what fio leaves to chance.
+//! The engine's own options: fio's, and switches for features that fio does not control.
 //!
-//! A switch whose default is automatic is on where the kernel and the limits of the process allow
-//! it.
+//! A switch whose default is automatic is on if the kernel and the limits of the process allow it.
 
 use iolab_options::{DefaultValue, OptionEntry, Settings, ValueKind};
 
@@ -117,7 +116,7 @@ pub(crate) const OPTIONS: [OptionEntry; 19] = [
     OptionEntry::COMMAND_PRIORITIES[3],
 ];
 
-/// What the job asks of the ring; `None` is automatic.
+/// The job's settings of the ring; `None` means automatic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Requested {
     pub(crate) fixed_buffers: Option<bool>,

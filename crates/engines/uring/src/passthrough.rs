@@ -1,9 +1,9 @@
 //! The `io_uring_cmd` engine: NVMe commands through the kernel's character device of a namespace
 //! (`/dev/ng0n1`), carried by io_uring (Linux 5.19).
 //!
-//! The block layer's scheduler, merging and splitting are passed by; the kernel's NVMe driver and
-//! its queues are not. The rings are those of `io_uring`, with entries that have room for a
-//! command. Not here: commands of other drivers, verification by Compare.
+//! It bypasses the block layer's scheduler, merging and splitting, but not the kernel's NVMe driver
+//! and its queues. The rings are those of `io_uring`, with entries that have room for a command.
+//! Not here: commands of other drivers, verification by Compare.
 
 pub(crate) mod command;
 mod lane;
@@ -83,7 +83,7 @@ impl Engine for UringCmd {
     }
 }
 
-/// A ring without wide entries is one of a kernel before 5.19.
+/// The kernel is older than 5.19 if it refuses wide entries.
 fn too_old(error: OpenError, requested: &options::Requested) -> OpenError {
     if error.errno != Some(libc::EINVAL) || requested.ring.poll_thread_cpu.is_some() {
         return error;

@@ -40,8 +40,7 @@ impl Mapping {
         }
     }
 
-    /// The address of something of type `T` at this offset; panics if it would not be inside the
-    /// mapping.
+    /// The address of a `T` at this offset; panics if it would not be inside the mapping.
     fn at<T>(&self, offset: u32, count: u32) -> NonNull<T> {
         let end = offset as usize + size_of::<T>() * count as usize;
         assert!(end <= self.bytes, "the kernel placed ring fields outside their mapping");
@@ -74,23 +73,23 @@ pub(crate) struct Ring<const WIDE: bool = false> {
     cq_tail: NonNull<AtomicU32>,
     cqes: NonNull<Cqe>,
     cq_mask: u32,
-    /// What has been taken of the completion ring.
+    /// Completions taken from the ring.
     taken: u32,
-    /// What has been put into the submission ring, and how much of that the kernel was shown.
+    /// Entries put into the submission ring, and how many of them the kernel was shown.
     tail: u32,
     published: u32,
     fd: i32,
     has_buffers: bool,
     has_ring_fd: bool,
-    /// Unmapped after everything above was used for the last time.
+    /// Unmapped after the last use of everything above.
     _mappings: [Option<Mapping>; 3],
 }
 
 impl<const WIDE: bool> Ring<WIDE> {
-    /// Places of a narrow entry or completion that one takes.
+    /// Units of a narrow entry or completion that one occupies.
     const STEP: usize = if WIDE { 2 } else { 1 };
 
-    /// Sets up a ring as `params` says; the errno if the kernel refuses.
+    /// Sets up a ring according to `params`; returns the errno if the kernel refuses.
     pub(crate) fn new(entries: u32, params: &mut Params) -> Result<Ring<WIDE>, i32> {
         if WIDE {
             params.flags |= abi::setup::SQE128 | abi::setup::CQE32;
@@ -138,8 +137,8 @@ impl<const WIDE: bool> Ring<WIDE> {
         })
     }
 
-    /// The submission entry of `slot`; the caller writes it only while the slot is not the
-    /// kernel's.
+    /// The submission entry of `slot`. The caller may write it only while the kernel does not own
+    /// the slot.
     #[inline]
     pub(crate) fn sqe(&mut self, slot: u16) -> &mut Sqe {
         // The mask does nothing to the index of a slot and keeps any other number inside.
@@ -150,7 +149,7 @@ impl<const WIDE: bool> Ring<WIDE> {
         unsafe { self.sqes.add(index as usize * Self::STEP).as_mut() }
     }
 
-    /// The rest of the entry of `slot`, behind its first 48 bytes: a command to a driver.
+    /// The rest of the entry of `slot`, after its first 48 bytes: a command to a driver.
     #[inline]
     pub(crate) fn command(&mut self, slot: u16) -> &mut Command {
         const { assert!(WIDE, "a narrow entry has no room for a command") };
@@ -176,7 +175,7 @@ impl<const WIDE: bool> Ring<WIDE> {
         self.tail.wrapping_sub(self.published)
     }
 
-    /// Shows the kernel everything queued: how many entries are new to it.
+    /// Shows all queued entries to the kernel. Returns how many are new.
     #[inline]
     pub(crate) fn publish(&mut self) -> u32 {
         let count = self.unpublished();
@@ -187,7 +186,7 @@ impl<const WIDE: bool> Ring<WIDE> {
         count
     }
 
-    /// `IORING_SQ_*` flags the kernel shows now.
+    /// The current `IORING_SQ_*` flags of the kernel.
     #[inline]
     pub(crate) fn flags(&self) -> u32 {
         // SAFETY: the address is that of the ring's flags in a live mapping, only accessed
@@ -195,15 +194,15 @@ impl<const WIDE: bool> Ring<WIDE> {
         unsafe { self.sq_flags.as_ref() }.load(Ordering::Relaxed)
     }
 
-    /// Whether the submission thread sleeps, looked at after `publish`.
+    /// Whether the submission thread sleeps; checked after `publish`.
     pub(crate) fn needs_wakeup(&self) -> bool {
-        // The thread sets its flag and then looks at the tail; the fence keeps our two steps in the
-        // other order.
+        // The thread sets its flag and then reads the tail; the fence keeps this thread's two steps
+        // in the opposite order.
         fence(Ordering::SeqCst);
         self.flags() & abi::sq_flag::NEED_WAKEUP != 0
     }
 
-    /// Completions that can be taken.
+    /// Number of completions that can be taken.
     #[inline]
     pub(crate) fn ready(&self) -> usize {
         // SAFETY: the address is that of the ring's tail in a live mapping, only accessed
@@ -212,7 +211,8 @@ impl<const WIDE: bool> Ring<WIDE> {
         tail.wrapping_sub(self.taken) as usize
     }
 
-    /// The completion `index` places after the last one taken; `index` is below what `ready` said.
+    /// The completion `index` places after the last one taken; `index` is below the result of
+    /// `ready`.
     #[inline]
     pub(crate) fn completion(&self, index: usize) -> Cqe {
         let place = (self.taken.wrapping_add(index as u32) & self.cq_mask) as usize;
@@ -221,7 +221,7 @@ impl<const WIDE: bool> Ring<WIDE> {
         unsafe { self.cqes.add(place * Self::STEP).read() }
     }
 
-    /// Gives the places of the first `count` completions back to the kernel.
+    /// Returns the places of the first `count` completions to the kernel.
     #[inline]
     pub(crate) fn take(&mut self, count: usize) {
         self.taken = self.taken.wrapping_add(count as u32);
@@ -230,13 +230,14 @@ impl<const WIDE: bool> Ring<WIDE> {
         unsafe { self.cq_head.as_ref() }.store(self.taken, Ordering::Release);
     }
 
-    /// io_uring_enter(2) without a timeout: how many entries were consumed, or a negative errno.
+    /// io_uring_enter(2) without a timeout. Returns how many entries were consumed, or a negative
+    /// errno.
     #[inline]
     pub(crate) fn enter(&self, to_submit: u32, min_complete: u32, flags: u32) -> i32 {
         self.call_enter(to_submit, min_complete, flags, std::ptr::null(), 0)
     }
 
-    /// The same, waiting at most `timeout_ns` where it waits (`u64::MAX`: for ever).
+    /// As `enter`, but a wait lasts at most `timeout_ns` (`u64::MAX`: forever).
     #[inline]
     pub(crate) fn enter_for(&self, to_submit: u32, min_complete: u32, timeout_ns: u64, flags: u32) -> i32 {
         if min_complete == 0 || timeout_ns == u64::MAX {
@@ -247,7 +248,7 @@ impl<const WIDE: bool> Ring<WIDE> {
 
     #[cold]
     fn enter_with_timeout(&self, to_submit: u32, min_complete: u32, timeout_ns: u64, flags: u32) -> i32 {
-        // Rarely is there a second, and never a division then.
+        // Avoids the division in the usual case of less than a second.
         let seconds = if timeout_ns < NS_PER_S { 0 } else { timeout_ns / NS_PER_S };
         let timeout = Timespec { seconds: seconds as i64, nanoseconds: (timeout_ns - seconds * NS_PER_S) as i64 };
         let argument = GetEventsArg { ts: (&raw const timeout) as u64, ..GetEventsArg::default() };
@@ -293,12 +294,11 @@ impl<const WIDE: bool> Ring<WIDE> {
         Ok(())
     }
 
-    /// Asks the kernel to give up every operation; those that cannot be given up are waited for a
-    /// moment.
+    /// Asks the kernel to cancel every operation. Waits briefly for those that cannot be cancelled.
     pub(crate) fn cancel_everything(&self) {
         let timeout = Timespec { seconds: 0, nanoseconds: 10_000_000 };
         let mut cancel = SyncCancel { fd: -1, flags: abi::CANCEL_EVERYTHING, timeout, ..SyncCancel::default() };
-        // Kernels before 6.0 refuse; the operations are then waited for.
+        // Kernels before 6.0 refuse; the operations are then awaited.
         let _ = self.register(abi::register::SYNC_CANCEL, (&raw mut cancel).cast(), 1);
     }
 }
@@ -306,7 +306,7 @@ impl<const WIDE: bool> Ring<WIDE> {
 impl<const WIDE: bool> Drop for Ring<WIDE> {
     fn drop(&mut self) {
         // Closing alone would release these later, on a kernel thread, while the next lane already
-        // asks for its share of the limits.
+        // uses the same limits.
         if self.has_ring_fd {
             let mut update = RingFdUpdate { offset: self.enter_fd as u32, reserved: 0, data: 0 };
             let _ = self.register(abi::register::UNREGISTER_RING_FDS, (&raw mut update).cast(), 1);

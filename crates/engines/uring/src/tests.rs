@@ -1,4 +1,4 @@
-//! The conformance suite under every way the ring can be set up, and what only io_uring can show.
+//! The conformance suite under every set-up of the ring, and tests specific to io_uring.
 
 use std::fs::File;
 use std::io::Write;
@@ -102,11 +102,11 @@ fn waits_end_and_drop_cancels_what_never_completes() {
     }
 }
 
-/// Buffers that do not fit the limit of locked memory are used all the same, and a note says so.
+/// Buffers that exceed the limit of locked memory still work, and a note reports it.
 #[test]
 fn buffers_that_cannot_be_registered_are_plain_with_a_note() {
     let file = File::open("/dev/zero").unwrap();
-    // More slots than the kernel registers buffers for, whatever the limit of locked memory is.
+    // More slots than the kernel can register, regardless of the limit of locked memory.
     let mut many = bare(&ConformanceSetup::default(), file.as_raw_fd(), crate::abi::MAX_BUFFERS + 1, 4096);
     assert!(!many.lane.has_fixed_buffers());
     assert_eq!(many.lane.notes().len(), 1, "{:?}", many.lane.notes());
@@ -175,8 +175,8 @@ fn numbered_file(blocks: u64) -> File {
     file
 }
 
-/// Reads blocks of a numbered file as deep as the lane is: the results, each checked against its
-/// data.
+/// Reads blocks of a numbered file at the lane's depth. Returns the results, each checked against
+/// its data.
 fn read_blocks(bare: &mut Bare, depth: usize, blocks: u64) -> Vec<i32> {
     for slot in 0..depth as u16 {
         let op = Op { offset: u64::from(slot) % blocks * 4096, length: 4096, ..read(slot) };
@@ -192,7 +192,7 @@ fn read_blocks(bare: &mut Bare, depth: usize, blocks: u64) -> Vec<i32> {
     bare.out.as_slice().iter().map(|done| done.result).collect()
 }
 
-/// Whatever is switched on and off together, a lane opens and reads what is there.
+/// With any combination of switches, a lane opens and reads the expected data.
 #[test]
 fn every_combination_of_switches_works() {
     const SWITCHES: [&str; 7] = [
@@ -220,7 +220,7 @@ fn every_combination_of_switches_works() {
     }
 }
 
-/// Options that depend on the device and the file system: operations succeed or say that they
+/// Options that depend on the device and the file system: operations succeed or report that they
 /// cannot.
 #[test]
 fn what_the_device_lacks_fails_operation_by_operation() {
@@ -251,7 +251,7 @@ fn what_the_device_lacks_fails_operation_by_operation() {
     }
 }
 
-/// A processor that is not there is named as the likely cause.
+/// A nonexistent processor is named as the likely cause.
 #[test]
 fn a_submission_thread_on_a_missing_processor_is_refused() {
     let options = ConformanceSetup::default()

@@ -1,8 +1,8 @@
-//! From raw sections to typed settings: names are looked up, values expanded and read, globals laid
-//! under jobs.
+//! Turns raw sections into typed settings: looks up names, expands and parses values, and applies
+//! globals to jobs.
 //!
-//! The order of options within a section does not matter, except that the last of equal ones wins:
-//! `kb_base` and `ioengine` are looked for first, since they decide how the others are read.
+//! The order of options within a section does not matter, except that the last of equal ones wins.
+//! `kb_base` and `ioengine` are looked up first, because they determine how the others are parsed.
 
 use std::cell::RefCell;
 
@@ -17,18 +17,18 @@ use crate::raw::{Assignment, Document, Scope, Section};
 use crate::values::{NumberRules, ValueError, parse_value};
 use crate::{Diagnostic, DiagnosticSeverity, Expansion, JobSection, JobSet, Surroundings};
 
-/// Errors beyond this many are not kept: the file is no job file.
+/// Errors beyond this many are dropped: the file is probably not a job file.
 pub(crate) const MOST_ERRORS: usize = 200;
 
 /// Options of globals in force.
 #[derive(Default, Clone)]
 struct Globals {
     settings: Settings,
-    /// Names the job table lacks: options of whichever engine the jobs use.
+    /// Names that the job table lacks: options of the engines that the jobs use.
     for_engines: Vec<EngineCandidate>,
 }
 
-/// A global option that must turn out to be some engine's.
+/// A global option that must belong to some engine.
 #[derive(Clone)]
 struct EngineCandidate {
     assignment: Assignment,
@@ -56,12 +56,12 @@ impl<'a> Collector<'a> {
         Collector { surroundings, set, diagnostics, errors, globals, unclaimed, expansions: RefCell::default() }
     }
 
-    /// What fio does between job files: every file begins with nothing set.
+    /// As in fio, every job file begins with no options set.
     pub(crate) fn forget_globals(&mut self) {
         self.globals = Globals::default();
     }
 
-    /// Takes in one file; `further` marks all but the first.
+    /// Collects one file; `further` marks all but the first.
     pub(crate) fn document(&mut self, document: &Document, further: bool) {
         let mut begins_file = further;
         for section in &document.sections {
@@ -75,14 +75,14 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// The finished set, or everything that is wrong.
+    /// Returns the finished set, or all errors.
     pub(crate) fn finish(mut self, sources: Vec<(String, String)>) -> Result<JobSet, ParseFailure> {
         for (assignment, claimed) in std::mem::take(&mut self.unclaimed) {
             if !claimed {
                 self.unknown_option(&assignment, None);
             }
         }
-        // In the order of the text, whatever the order of discovery.
+        // Sorted in the order of the text, not of discovery.
         self.diagnostics.sort_by_key(|finding| (finding.source, finding.span));
         if self.diagnostics.iter().any(|diagnostic| diagnostic.severity == DiagnosticSeverity::Error) {
             return Err(ParseFailure { sources, diagnostics: self.diagnostics });
@@ -111,8 +111,8 @@ impl<'a> Collector<'a> {
                 }
             }
         }
-        // Options of the engine that the globals themselves name are known good even if no job uses
-        // that engine.
+        // Options of the engine that the globals themselves name are valid even if no job uses that
+        // engine.
         if self.globals.settings.has("ioengine") {
             let engine = self.engine_of(None);
             self.claim_for(&engine);
@@ -142,8 +142,7 @@ impl<'a> Collector<'a> {
                     job.engine_settings.set(entry.name, setting);
                 }
             } else {
-                // With an unknown engine, nothing can be said of its options; `resolve` refuses the
-                // engine.
+                // The options of an unknown engine cannot be checked; `resolve` refuses the engine.
                 if engine_table.is_some() {
                     self.unknown_option(assignment, Some(&engine));
                 } else {
@@ -176,7 +175,7 @@ impl<'a> Collector<'a> {
                 self.unclaimed[candidate.claim].1 = true;
                 match self.read(entry, &candidate.assignment, candidate.kb_base) {
                     Ok(setting) => settings.set(entry.name, setting),
-                    // Reported for the first job that takes it, not for every one.
+                    // Reported only for the first job that takes it.
                     Err(_) if claimed => {}
                     Err(finding) => self.report(finding),
                 }
@@ -188,7 +187,7 @@ impl<'a> Collector<'a> {
         settings
     }
 
-    /// The setting, or `None` after reporting why there is none.
+    /// The setting, or `None` after the error was reported.
     fn setting(&mut self, entry: &OptionEntry, assignment: &Assignment, kb_base: KbBase) -> Option<Setting> {
         self.read(entry, assignment, kb_base).map_err(|finding| self.report(finding)).ok()
     }
@@ -209,7 +208,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Remembers which settings hold what the environment says.
+    /// Records which settings hold values of environment variables.
     fn note_expansion(&self, entry: &OptionEntry, assignment: &Assignment, expanded: Option<&Expanded>) {
         let Some(expanded) = expanded.filter(|expanded| !expanded.used.is_empty()) else { return };
         self.expansions.borrow_mut().push(Expansion {
@@ -220,7 +219,7 @@ impl<'a> Collector<'a> {
         });
     }
 
-    /// `kb_base` in force in a section, wherever in it the option stands.
+    /// `kb_base` in force in a section, at any position in it.
     fn kb_base_of(&self, section: &Section) -> KbBase {
         let own = section.assignments.iter().rev().find(|assignment| assignment.name == "kb_base");
         let text = match own {
@@ -242,7 +241,7 @@ impl<'a> Collector<'a> {
         text.unwrap_or_else(|| default_text("ioengine").to_owned()).trim().to_owned()
     }
 
-    /// Keeps a finding, unless there are already too many errors to read.
+    /// Keeps a finding, unless there are too many errors already.
     fn report(&mut self, finding: Diagnostic) {
         if self.errors < MOST_ERRORS {
             self.errors += usize::from(finding.severity == DiagnosticSeverity::Error);
@@ -290,13 +289,13 @@ fn find_in(table: Option<&'static [OptionEntry]>, name: &str) -> Option<&'static
     table?.iter().find(|entry| entry.answers_to(name))
 }
 
-/// A refused value as a finding: points at the refused part if it stands in the source as it was
-/// read.
+/// Turns a refused value into a finding. It points at the refused part if the source contains the
+/// text as it was parsed.
 fn refusal(entry: &OptionEntry, assignment: &Assignment, expanded: Option<&Expanded>, error: ValueError) -> Diagnostic {
     let text = expanded.map(|expanded| expanded.text.as_str());
     let literal = text == assignment.value.as_deref();
     let (begin, end) = assignment.value_span;
-    // The text of a quoted argument is shorter than its place on the command line.
+    // The text of a quoted argument is shorter than its range on the command line.
     let spelt = literal && text.is_some_and(|text| text.len() == end - begin);
     let span = match spelt {
         true if error.range.1 > error.range.0 => (begin + error.range.0, begin + error.range.1),
@@ -315,14 +314,14 @@ fn refusal(entry: &OptionEntry, assignment: &Assignment, expanded: Option<&Expan
     Diagnostic { severity: DiagnosticSeverity::Error, source: assignment.source, span, reason, suggestion }
 }
 
-/// Job files know no quotes: they would be part of the value.
+/// Job files have no quotes: they would be part of the value.
 fn quotes_advice(text: Option<&str>) -> Option<String> {
     let text = text?.trim();
     let quoted = text.len() > 1 && text.starts_with(['"', '\'']) && text.ends_with(['"', '\'']);
     quoted.then(|| "write the value without quotes".to_owned())
 }
 
-/// An option of this name of whichever engine has one.
+/// An option of this name, of any engine that has one.
 pub(crate) fn engine_option(name: &str, surroundings: &dyn Surroundings) -> Option<&'static OptionEntry> {
     surroundings.engine_names().into_iter().find_map(|engine| find_in(surroundings.engine_options(engine), name))
 }
@@ -333,7 +332,7 @@ fn engine_owners(name: &str, surroundings: &dyn Surroundings) -> Vec<&'static st
     surroundings.engine_names().into_iter().filter(has).take(3).collect()
 }
 
-/// What an option means that the reader itself needs before it reads the others, if it is left out.
+/// The default of an option that this reader itself needs before it parses the others.
 fn default_text(name: &str) -> &'static str {
     match find_option(name).map(|entry| entry.default) {
         Some(DefaultValue::Text(text)) => text,
@@ -341,12 +340,12 @@ fn default_text(name: &str) -> &'static str {
     }
 }
 
-/// Whether a bare name may stand for an option of this kind.
+/// Whether a name without a value is valid for an option of this kind.
 pub(crate) fn takes_no_value(kind: &ValueKind) -> bool {
     matches!(kind, ValueKind::Switch)
 }
 
-/// The text of a setting as it would stand on a command line; `None` for a bare switch.
+/// The text of a setting as on a command line; `None` for a switch without a value.
 pub(crate) fn written_value(setting: &Setting) -> Option<&str> {
     match (&setting.value, setting.text.as_str()) {
         (Value::Flag(true), "") => None,

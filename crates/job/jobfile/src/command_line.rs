@@ -1,9 +1,9 @@
 //! fio's command line taken apart: options of the program, job options, job files.
 //!
-//! `--opt=value`, `-opt=value` and `--opt value` are the same; a name may be cut short as long as
-//! it stays unambiguous; `--name` begins a job, and job options before the first `--name` are
-//! global. Unlike fio, an engine's own option may stand before `--ioengine`. Nothing is opened and
-//! nothing printed here.
+//! `--opt=value`, `-opt=value` and `--opt value` are equivalent. A name may be abbreviated if it
+//! stays unambiguous. `--name` begins a job, and job options before the first `--name` are global.
+//! Unlike in fio, an engine's own option may precede `--ioengine`. This module opens and prints
+//! nothing.
 
 mod arguments;
 mod names;
@@ -21,14 +21,14 @@ use names::{Meaning, Names};
 pub use program::{Argument, ProgramOption, ProgramSetting};
 pub(crate) use quote::quote;
 
-/// The command line, taken apart.
+/// The parsed command line.
 #[derive(Debug, Clone, Default)]
 pub struct CommandLine {
     /// Options of the program, in order.
     pub program: Vec<ProgramSetting>,
     /// Job files, in order; `-` is standard input.
     pub files: Vec<String>,
-    /// `("command line", its text)`: the source that places within it refer to.
+    /// `("command line", its text)`: the source that spans within it refer to.
     pub source: (String, String),
     /// Job options, in sections.
     pub(crate) document: Document,
@@ -65,8 +65,8 @@ impl CommandLine {
     }
 }
 
-/// Takes the arguments (without the program's name) apart. `program` has the options that are not
-/// the language's.
+/// Parses the arguments (without the program's name). `program` lists the options that are not part
+/// of the job language.
 ///
 /// # Errors
 /// All mistakes found. The only source of the failure is the command line itself.
@@ -143,7 +143,7 @@ impl Builder {
             let (scope, span) = (if global { Scope::Global } else { Scope::Job }, written.span());
             sections.push(Section { scope, name, source: 0, span, assignments: Vec::new() });
             if global {
-                // The section's own name, not a name for the jobs that follow.
+                // The section's own name, not a name for the following jobs.
                 return;
             }
         } else if sections.is_empty() {

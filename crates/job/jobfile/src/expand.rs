@@ -1,6 +1,6 @@
-//! What is replaced in a value before it is read: `${VAR}` by the environment, then `$ncpus`,
-//! `$pagesize` and `$mb_memory` by facts of the machine. Everything else that begins with a dollar
-//! stays as it is.
+//! Replacements in a value before it is parsed: `${VAR}` by the environment, then `$ncpus`,
+//! `$pagesize` and `$mb_memory` by facts of the machine. Any other text that begins with a dollar
+//! stays.
 
 use crate::Surroundings;
 
@@ -11,7 +11,7 @@ pub(crate) struct Expanded {
     pub(crate) text: String,
     /// Whether a machine keyword was replaced, so that arithmetic needs no parentheses.
     pub(crate) keywords: bool,
-    /// Variables that were not set and became nothing.
+    /// Variables that were not set and were replaced by nothing.
     pub(crate) unset: Vec<String>,
     /// Variables that were set, with their values.
     pub(crate) used: Vec<(String, String)>,
@@ -36,7 +36,8 @@ pub(crate) fn expand(raw: &str, surroundings: &dyn Surroundings) -> Expanded {
     Expanded { text, keywords, unset, used }
 }
 
-/// One pass over `${NAME}`; an unclosed brace stays. What a variable holds is not expanded again.
+/// One pass over `${NAME}`. An unclosed brace stays. The content of a variable is not expanded
+/// again.
 fn variables(
     raw: &str,
     surroundings: &dyn Surroundings,

@@ -1,5 +1,5 @@
-//! One function for fuzzers and property tests: arbitrary bytes through everything that reads the
-//! user's text.
+//! One function for fuzzers and property tests: passes arbitrary bytes through all code that reads
+//! the user's text.
 
 use crate::command_line::{self, Argument, ProgramOption};
 use crate::{Input, ParseRequest, Surroundings, parse, render};
@@ -11,8 +11,8 @@ const PROGRAM: &[ProgramOption] = &[
     ProgramOption { name: "cmdhelp", letter: Some('c'), argument: Argument::Optional },
 ];
 
-/// Parses `bytes` as a job file and, cut at NUL bytes, as a command line; renders whatever is
-/// wrong. Must not panic.
+/// Parses `bytes` as a job file and, cut at NUL bytes, as a command line, and renders all findings.
+/// Must not panic.
 pub fn fuzz_entry(bytes: &[u8], surroundings: &dyn Surroundings) {
     let files = [Input { name: "fuzzed".to_owned(), bytes: bytes.to_vec() }];
     if let Err(failure) = parse(&ParseRequest { files: &files, ..ParseRequest::default() }, surroundings) {

@@ -1,4 +1,4 @@
-//! Help made from the tables: `--cmdhelp`, `--enghelp`, `--showcmd` and the reference page.
+//! Help generated from the tables: `--cmdhelp`, `--enghelp`, `--showcmd` and the reference page.
 //!
 //! Every function returns text and prints nothing.
 

@@ -1,4 +1,4 @@
-//! What parsing yields.
+//! The result of parsing.
 
 use iolab_options::{OptionEntry, Settings};
 
@@ -12,20 +12,20 @@ pub struct JobSet {
     pub global: Settings,
     /// The jobs, in order.
     pub jobs: Vec<JobSection>,
-    /// Warnings: accepted, but the user should know.
+    /// Warnings: the job can run, but the user should know.
     pub warnings: Vec<Diagnostic>,
     /// Settings that hold values of environment variables.
     pub expansions: Vec<Expansion>,
 }
 
-/// A setting whose text has `${NAME}` in it.
+/// A setting whose text contains `${NAME}`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expansion {
     /// Canonical name of the option.
     pub option: String,
-    /// As it was written.
+    /// The text as written.
     pub written: String,
-    /// With the values.
+    /// The text with the values inserted.
     pub text: String,
     /// The variables, with their values.
     pub variables: Vec<(String, String)>,
@@ -36,7 +36,7 @@ pub struct Expansion {
 pub struct JobSection {
     /// Section name (or `--name`).
     pub name: String,
-    /// The global options in force where the section stands, overlaid with its own.
+    /// The global options in force at the section's position, overlaid with its own.
     pub settings: Settings,
     /// Its own options alone.
     pub own: Settings,
@@ -50,7 +50,7 @@ pub struct JobSection {
     pub span: (usize, usize),
 }
 
-/// What the parser needs of the world, so that it does no I/O itself.
+/// The parser's access to its environment, so that it does no I/O itself.
 pub trait Surroundings {
     /// Text of an included file, named relative to `from` (the including file's name).
     fn include(&self, name: &str, from: &str) -> Result<String, String>;
@@ -70,21 +70,21 @@ pub trait Surroundings {
     }
 }
 
-/// How bad it is.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DiagnosticSeverity {
     /// The job cannot run.
     Error,
-    /// It must not: something would be destroyed.
+    /// The job must not run: something would be destroyed.
     Refusal,
-    /// It can, and the user should know.
+    /// The job can run, but the user should know.
     Warning,
-    /// It can; where standard error must stay empty (fio's manners), it goes unsaid.
+    /// The job can run. The note is not printed if standard error must stay empty, as with fio.
     Note,
 }
 
 impl DiagnosticSeverity {
-    /// Whether the job is not run.
+    /// Whether it prevents the job from running.
     pub fn is_error(self) -> bool {
         matches!(self, DiagnosticSeverity::Error | DiagnosticSeverity::Refusal)
     }
@@ -105,7 +105,7 @@ pub struct Diagnostic {
     pub suggestion: Option<String>,
 }
 
-/// Everything that is wrong, with the texts it is wrong in.
+/// All errors, with the texts that they refer to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParseFailure {
     /// `(name, text)`, as in [`JobSet::sources`].

@@ -1,10 +1,10 @@
-//! The job language: fio's job files and command line, read into typed settings with the place of
-//! each.
+//! The job language: fio's job files and command line, parsed into typed settings, each with its
+//! place in the source.
 //!
 //! `text → JobSet`. No I/O (includes and the environment come through [`Surroundings`]), no clock,
-//! no defaults: `resolve` turns a [`JobSet`] into a plan. The option table is [`OPTIONS`];
-//! everything about options (parsing, help, reference, spelling advice, their tests) is made from
-//! it.
+//! no defaults: `resolve` turns a [`JobSet`] into a plan. The option table is [`OPTIONS`].
+//! Everything about options (parsing, help, reference, spelling advice, their tests) is derived
+//! from it.
 
 mod collect;
 pub mod command_line;

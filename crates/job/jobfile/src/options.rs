@@ -1,7 +1,7 @@
 //! The job option table: one entry per option, in the chapters of the reference.
 //!
 //! To add an option, add an entry with its default, its `accepts` and its `rejects` to the file of
-//! its chapter; parser, help, reference and spelling advice follow from it, and the test below
+//! its chapter. Parser, help, reference and spelling advice follow from it, and the test below
 //! tries its examples.
 
 mod block_size;

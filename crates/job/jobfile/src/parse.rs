@@ -1,4 +1,4 @@
-//! From job files and command line to the [`JobSet`].
+//! Parses job files and the command line into a [`JobSet`].
 
 use iolab_text::closest;
 
@@ -18,10 +18,10 @@ pub struct Input {
     pub bytes: Vec<u8>,
 }
 
-/// What is to be parsed.
+/// The input of parsing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ParseRequest<'a> {
-    /// The command line, if there is one: its jobs come first, its global options hold for the
+    /// The command line, if there is one. Its jobs come first, and its global options apply to the
     /// first job file.
     pub command_line: Option<&'a CommandLine>,
     /// The job files, in order, as [`CommandLine::files`] names them.
@@ -32,9 +32,9 @@ pub struct ParseRequest<'a> {
 
 /// Parses job files and command line.
 ///
-/// As in fio, options on the command line before the first `--name` hold for the jobs of the
-/// command line and of the first job file; a job file's `[global]` sections hold for that file
-/// alone; [`ParseRequest::sections`] selects among the sections of job files.
+/// As in fio, options on the command line before the first `--name` apply to the jobs of the
+/// command line and of the first job file. A job file's `[global]` sections apply to that file
+/// only. [`ParseRequest::sections`] selects among the sections of job files.
 ///
 /// # Errors
 /// All mistakes found, not only the first.
@@ -75,7 +75,7 @@ fn select(
     for wanted in selection {
         if !jobs().any(|section| section.name == *wanted) {
             let near = closest(wanted, jobs().map(|section| section.name.as_str()));
-            // `--section` only ever stands on the command line, which is the first source.
+            // `--section` can only be on the command line, which is the first source.
             let written = command_line.and_then(|line| line.source.1.find(wanted.as_str())).unwrap_or(0);
             diagnostics.push(Diagnostic {
                 severity: DiagnosticSeverity::Error,

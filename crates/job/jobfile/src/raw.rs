@@ -1,5 +1,5 @@
-//! What the file reader and the command line hand on: sections of unread `name=value` assignments
-//! with their places.
+//! The output of the file reader and of the command line: sections of unparsed `name=value`
+//! assignments with their places.
 
 /// One `name=value` or bare `name`.
 #[derive(Debug, Clone)]
@@ -8,16 +8,16 @@ pub(crate) struct Assignment {
     pub(crate) name: String,
     /// Text right of `=`, before expansion; `None` when there is no `=`.
     pub(crate) value: Option<String>,
-    /// Source it stands in.
+    /// Its source.
     pub(crate) source: usize,
     /// Byte range of the name.
     pub(crate) name_span: (usize, usize),
-    /// Byte range of the value (empty range behind the name when there is none).
+    /// Byte range of the value (an empty range behind the name if there is none).
     pub(crate) value_span: (usize, usize),
 }
 
 impl Assignment {
-    /// Byte range of all of it.
+    /// Byte range of the whole assignment.
     pub(crate) fn span(&self) -> (usize, usize) {
         (self.name_span.0, self.value_span.1.max(self.name_span.1))
     }
@@ -26,7 +26,7 @@ impl Assignment {
 /// What a group of assignments applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
-    /// The jobs that follow.
+    /// The following jobs.
     Global,
     /// One job.
     Job,

@@ -1,24 +1,26 @@
-//! Job files: lines to sections. Knows comments, headers, `include` and places, but no option.
+//! Reads job files: splits lines into sections. It handles comments, headers, `include` and places,
+//! but no options.
 //!
 //! As in fio, a line is a comment when `;` or `#` is its first visible character, and `;` or `#`
-//! ends the text of any other line. Unlike fio, a broken header, a missing include or a line
-//! outside any section is an error, and a comment that begins with [`OWN_LINE`] is an option: a
-//! file can say what fio has no words for, and still run in fio.
+//! ends the text of any other line. Unlike in fio, a broken header, a missing include or a line
+//! outside any section is an error. A comment that begins with [`OWN_LINE`] is an option: so a file
+//! can use options that fio lacks, and still run in fio.
 
 use crate::collect::MOST_ERRORS;
 use crate::raw::{Assignment, Document, Scope, Section};
 use crate::{Diagnostic, DiagnosticSeverity, Surroundings};
 
-/// The beginning of a line that is a comment for fio and an option here.
+/// The prefix of a line that is a comment in fio and an option here.
 pub const OWN_LINE: &str = "#iolab:";
 
 /// Longest section name, bytes, as in fio.
 const LONGEST_NAME: usize = 255;
 /// Deepest nesting of includes.
 const MAX_INCLUDES: usize = 16;
-/// Most files one job file may pull in, so that a doubling chain of includes cannot fill memory.
+/// Largest number of files that one job file may include, so that a doubling chain of includes
+/// cannot fill memory.
 const MOST_SOURCES: usize = 1_000;
-/// Most bytes of all files together: each of many included files may be large.
+/// Largest total size of all files, bytes: each of many included files may be large.
 const MOST_BYTES: usize = 64 << 20;
 
 /// Reads job files one after another into a growing list of sources.
@@ -28,12 +30,12 @@ pub(crate) struct Reader<'a> {
     pub(crate) surroundings: &'a dyn Surroundings,
 }
 
-/// Where reading stands within one job file, includes included.
+/// The reader's state within one job file and its includes.
 #[derive(Default)]
 struct State {
     document: Document,
     depth: usize,
-    /// Stray lines are reported once.
+    /// Whether a stray line was reported: only the first is.
     stray: bool,
 }
 
@@ -64,7 +66,8 @@ impl Reader<'_> {
         self.diagnostics.push(Diagnostic { severity: DiagnosticSeverity::Error, source, span, reason, suggestion });
     }
 
-    /// fio cuts values at `;` and `#` without a word, which has surprised many a command and path.
+    /// Warns about a cut value: fio cuts values at `;` and `#` silently, which has surprised many
+    /// users.
     fn warn_of_comment(&mut self, source: usize, span: (usize, usize)) {
         if self.diagnostics.len() >= MOST_ERRORS {
             return;
@@ -97,7 +100,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What follows [`OWN_LINE`]: an option of the section, with comments of its own.
+    /// Handles the text after [`OWN_LINE`]: an option of the section, possibly with a comment.
     fn own_line(&mut self, source: usize, rest: &str, begin: usize, state: &mut State) {
         let option = rest.trim_start();
         let begin = begin + rest.len() - option.len();
@@ -141,8 +144,8 @@ impl Reader<'_> {
             let advice = "define sections in job files, and only options in included files".to_owned();
             self.refuse(source, span, "an included file must not begin a section", Some(advice));
         }
-        // Even a refused header begins a section, so that its options are checked and not blamed on
-        // the one before.
+        // Even a refused header begins a section, so that its options are checked and not
+        // attributed to the preceding one.
         let scope = if name.starts_with("global") { Scope::Global } else { Scope::Job };
         state.document.sections.push(Section { scope, name: name.to_owned(), source, span, assignments: Vec::new() });
     }
@@ -180,7 +183,7 @@ impl Reader<'_> {
 /// Why a file is not text: the reason, the text before the place, the place.
 type NotText = (String, String, (usize, usize));
 
-/// The file's text without a byte order mark. Bytes that are not UTF-8 are forgiven in comments.
+/// The file's text without a byte order mark. Bytes that are not UTF-8 are accepted in comments.
 fn text_of(bytes: &[u8]) -> Result<String, NotText> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let control = |byte: &u8| byte.is_ascii_control() && !b"\t\n\r\x0c\x0b".contains(byte);

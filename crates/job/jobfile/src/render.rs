@@ -1,11 +1,11 @@
-//! Diagnostics as text for people: the line, a caret under the offending part, the reason, and what
+//! Diagnostics as readable text: the line, a caret under the offending part, the reason, and what
 //! to write instead.
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 
 use crate::{Diagnostic, DiagnosticSeverity};
 
-/// Longest line shown whole, bytes; of longer ones only the surroundings of the finding are shown.
+/// Longest line shown whole, bytes; of longer ones only the part around the finding is shown.
 const LONGEST_LINE: usize = 400;
 
 /// All diagnostics, one block each, ending in a newline; empty for none.
@@ -53,8 +53,8 @@ struct Excerpt {
 }
 
 impl Excerpt {
-    /// The line that `span` begins in. Spans outside the text or within a character are moved to
-    /// the nearest place.
+    /// The line in which `span` begins. Spans outside the text or within a character are moved to
+    /// the nearest valid place.
     fn of(text: &str, span: (usize, usize)) -> Excerpt {
         let begin = text.floor_char_boundary(span.0.min(text.len()));
         let line_begin = text[..begin].rfind('\n').map_or(0, |newline| newline + 1);
@@ -72,7 +72,7 @@ impl Excerpt {
     }
 }
 
-/// Without control characters, so that a job file cannot play tricks on the terminal.
+/// Removes control characters, so that a job file cannot manipulate the terminal.
 fn printable(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }

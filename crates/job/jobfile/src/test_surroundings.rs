@@ -1,4 +1,4 @@
-//! A fixed world for the tests of this crate.
+//! Fixed surroundings for the tests of this crate.
 
 use iolab_options::{OptionEntry, ValueKind};
 
@@ -12,7 +12,7 @@ static RING: &[OptionEntry] = &[
     OptionEntry { name: "sqthread_poll", kind: ValueKind::Switch, ..OptionEntry::BLANK },
     OptionEntry { name: "nonvectored", kind: ValueKind::Integer { min: -1, max: 1 }, ..OptionEntry::BLANK },
     OptionEntry { name: "cmd_type", kind: ValueKind::Text, ..OptionEntry::BLANK },
-    // The job table has this name, so it is the job's and never this one's.
+    // The job table has this name too, and takes precedence over this engine.
     OptionEntry { name: "iodepth", kind: ValueKind::Text, ..OptionEntry::BLANK },
 ];
 static SPDK: &[OptionEntry] = &[OptionEntry { name: "mem_size_mb", kind: ValueKind::Text, ..OptionEntry::BLANK }];

@@ -1,5 +1,5 @@
 //! Whole job files and command lines: what is accepted, what is refused, and where the caret
-//! stands.
+//! points.
 
 mod documents;
 mod engines;
@@ -21,7 +21,7 @@ fn parse_texts(texts: &[&str]) -> Result<JobSet, ParseFailure> {
     parse(&ParseRequest { files: &files, ..ParseRequest::default() }, &Fixed)
 }
 
-/// Parses one job file that must be good.
+/// Parses one job file that must be valid.
 fn good(text: &str) -> JobSet {
     match parse_texts(&[text]) {
         Ok(set) => set,
@@ -29,7 +29,7 @@ fn good(text: &str) -> JobSet {
     }
 }
 
-/// Parses one job file that must be bad; returns `(marked text, reason, suggestion)` of each
+/// Parses one job file that must be invalid. Returns `(marked text, reason, suggestion)` of each
 /// finding.
 fn bad(text: &str) -> Vec<(String, String, String)> {
     let failure = parse_texts(&[text]).expect_err(text);

@@ -1,9 +1,9 @@
-//! One option's text to one typed value, by the option's [`ValueKind`].
+//! Parses one option's text into a typed value, by the option's [`ValueKind`].
 //!
-//! Guarantees: every character of the text is accounted for; a refusal names the part that is
-//! wrong. Where fio swallows nonsense (`8q` as 8, percentages beyond 100) the text is refused.
-//! [`default_value`] reads the text of a default in the same way. No rules that involve a second
-//! option: those belong to `resolve`.
+//! Guarantees: every character of the text is accounted for, and a refusal names the wrong part.
+//! Nonsense that fio silently accepts (`8q` as 8, percentages beyond 100) is refused.
+//! [`default_value`] parses the text of a default in the same way. Rules that involve a second
+//! option belong to `resolve`.
 
 mod bytes;
 mod canonical;
@@ -35,20 +35,20 @@ pub struct ValueError {
     pub suggestion: Option<String>,
 }
 
-/// How numbers are read.
+/// The rules for parsing numbers.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NumberRules {
     /// Meaning of `k`, `m`, ….
     pub kb_base: KbBase,
-    /// Arithmetic is understood without parentheses, as fio does once `$ncpus` and the like have
-    /// been replaced.
+    /// Arithmetic is accepted without parentheses, as in fio once `$ncpus` and similar have been
+    /// replaced.
     pub bare_arithmetic: bool,
 }
 
-/// Reads `text` as a value of `kind`; `None` is a name without `=`.
+/// Parses `text` as a value of `kind`; `None` is a name without `=`.
 ///
 /// # Errors
-/// The text is not a value of that kind, or out of its bounds.
+/// The text is not a value of that kind, or is out of bounds.
 pub fn parse_value(kind: &ValueKind, text: Option<&str>, rules: NumberRules) -> Result<Value, ValueError> {
     let Some(text) = text else {
         return match kind {
@@ -125,7 +125,7 @@ fn time_range(whole: Piece<'_>, unit: TimeUnit, rules: NumberRules) -> Result<Va
     Ok(if min == max { Value::Time(min) } else { Value::TimeRange((min, max)) })
 }
 
-/// The value of an option that is left out; `None` where no text of its own says it.
+/// The value of an absent option; `None` if no text of its own states it.
 pub fn default_value(entry: &OptionEntry) -> Option<Value> {
     match entry.default {
         DefaultValue::Text(text) => parse_value(&entry.kind, Some(text), NumberRules::default()).ok(),

@@ -1,7 +1,6 @@
-//! How large operations are and what their offsets are multiples of: `bs`, `bsrange`, `bssplit`,
-//! `ba`.
+//! Sizes of operations and alignment of their offsets: `bs`, `bsrange`, `bssplit`, `ba`.
 //!
-//! `bssplit` beats `bsrange` beats `bs`, as in fio.
+//! As in fio, `bssplit` overrides `bsrange`, which overrides `bs`.
 
 use iolab_options::{BlockSplit, Direction, PerDirection, SplitShare};
 use iolab_plan::{BlockSizes, Pattern};
@@ -10,7 +9,7 @@ use crate::job::Job;
 use crate::readings;
 use crate::request::Mode;
 
-/// Most bytes of one operation: lengths travel as 32-bit numbers.
+/// Largest operation, bytes: lengths are 32-bit numbers.
 const MAX_BLOCK: u64 = 1 << 31;
 
 /// Sizes and alignments, per direction.
@@ -79,8 +78,8 @@ fn range(job: &Job<'_>, min: u64, max: u64) -> BlockSizes {
     if min == max { BlockSizes::Fixed(min) } else { BlockSizes::Range { min, max: max.max(min) } }
 }
 
-/// Gives each entry its percentage; entries without one share what is left, the last of them the
-/// odd percents. The parser has made sure that this adds up to 100.
+/// Assigns a percentage to each entry. Entries without one share the rest equally; the last of them
+/// gets the remainder. The parser ensures that the sum is 100.
 fn split(parts: &[BlockSplit]) -> BlockSizes {
     let given = |part: &BlockSplit| if let SplitShare::Percent(share) = part.share { u32::from(share) } else { 0 };
     let mut left = 100u32.saturating_sub(parts.iter().map(given).sum());

@@ -1,4 +1,4 @@
-//! Where buffers live and what writes carry.
+//! The memory of buffers and the content of writes.
 
 use iolab_plan::{BufferContent, BufferMemory, BufferPlan, WorkloadPlan};
 
@@ -14,8 +14,8 @@ pub(crate) fn resolve(job: &Job<'_>, workload: &WorkloadPlan) -> BufferPlan {
     let all_zero = pattern.is_none() && (zero_asked || (compress == 100 && dedupe == 0));
     let compress = Some(compress).filter(|percent| (1..100).contains(percent) && !all_zero);
     let scramble = job.given("scramble_buffers", readings::flag);
-    // A plain pattern stays as it is; compressed or repeated content must not look alike from write
-    // to write.
+    // A plain pattern stays unchanged; compressed or repeated content must differ from write to
+    // write.
     let refill = match (&pattern, compress.is_some() || dedupe > 0) {
         (_, true) => true,
         (Some(_), false) => false,

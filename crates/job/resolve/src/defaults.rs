@@ -1,11 +1,11 @@
-//! The defaults of an option table, each read once by the parser that reads what users write.
+//! The defaults of an option table, each parsed once by the parser for user input.
 
 use std::collections::BTreeMap;
 
 use iolab_jobfile::default_value;
 use iolab_options::{DefaultValue, OptionEntry, Value};
 
-/// What holds for each option that a job leaves out.
+/// The value of each option that a job omits.
 #[derive(Debug, Default)]
 pub(crate) struct Defaults {
     values: BTreeMap<&'static str, Value>,
@@ -27,12 +27,12 @@ impl Defaults {
         defaults
     }
 
-    /// The value of an option that is left out, if its entry says it.
+    /// The value of an omitted option, if its entry states it.
     pub(crate) fn value(&self, name: &str) -> Option<&Value> {
         self.values.get(name)
     }
 
-    /// The option whose value holds for this one.
+    /// The option whose value this one takes by default.
     pub(crate) fn same_as(&self, name: &str) -> Option<&'static str> {
         self.same_as.get(name).copied()
     }

@@ -9,7 +9,7 @@ use iolab_options::Value;
 use crate::job::Job;
 use crate::request::Mode;
 
-/// The settings by the kernel's names. As fio, none of these options exists.
+/// The settings by the kernel's names. In fio mode, none of these options exists.
 pub(crate) fn device_settings(job: &Job<'_>) -> BTreeMap<String, String> {
     let mut settings = BTreeMap::new();
     if let Some(scheduler) = job.text("ioscheduler") {

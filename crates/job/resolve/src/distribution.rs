@@ -7,7 +7,7 @@ use iolab_plan::{FileService, FileServiceKind};
 use crate::job::Job;
 use crate::readings;
 
-/// Exponents and powers of `file_service_type` when none is given, as in fio.
+/// Default exponents and powers of `file_service_type`, as in fio.
 const DEFAULT_ZIPF: f64 = 1.1;
 const DEFAULT_PARETO: f64 = 0.2;
 const DEFAULT_GAUSS: f64 = 0.0;

@@ -1,4 +1,4 @@
-//! Which engine a section names, its own options with their defaults, and what it cannot do.
+//! The engine that a section names, its own options with their defaults, and its limits.
 
 use iolab_engine::EngineDescription;
 use iolab_jobfile::{DiagnosticSeverity, JobSection, default_value};
@@ -54,7 +54,7 @@ pub(crate) fn resolve(job: &Job<'_>) -> EnginePlan {
     EnginePlan { name: job.engine.name.to_owned(), options, traits }
 }
 
-/// Refuses what the engine cannot do.
+/// Refuses operations that the engine does not support.
 pub(crate) fn check(job: &Job<'_>, directions: &[Direction], direct: bool) {
     let can = job.engine.capabilities;
     let name = job.engine.name;

@@ -5,7 +5,7 @@ use iolab_text::errno_by_name;
 
 use crate::job::Job;
 
-/// Resolves what happens on errors.
+/// Resolves the behaviour on errors.
 pub(crate) fn resolve(job: &Job<'_>) -> ErrorPlan {
     let exit_scope = match job.word("exit_what").as_str() {
         "all" => ExitScope::All,

@@ -1,4 +1,4 @@
-//! Which files a worker uses, and how files are made, opened and removed.
+//! The files of a worker, and how they are made, opened and removed.
 
 use std::path::{Path, PathBuf};
 
@@ -11,15 +11,16 @@ use crate::names::{Keywords, below, generate, split};
 use crate::request::Mode;
 use crate::{PathKind, readings};
 
-/// Most files of one worker: operations name files by 32-bit numbers, and plans list them.
+/// Largest number of files of one worker: operations name files by 32-bit numbers, and plans list
+/// them.
 pub(crate) const MOST_FILES: u32 = 2_000_000;
 
-/// One file before its size is settled.
+/// One file before its size is determined.
 pub(crate) struct Target {
     pub(crate) path: String,
     pub(crate) kind: PathKind,
     pub(crate) origin: FileOrigin,
-    /// Operations on it cover whole blocks of this many bytes, where that is known.
+    /// Operations on it cover whole blocks of this many bytes, if that is known.
     pub(crate) block_bytes: u32,
 }
 
@@ -36,7 +37,7 @@ pub(crate) fn layout(job: &Job<'_>, pattern: &Pattern) -> LayoutPlan {
             "dsync" => FileSync::Dsync,
             _ => FileSync::None,
         },
-        // What was read beforehand must not be dropped again.
+        // Data that was read beforehand must not be dropped again.
         invalidate: job.on("invalidate") && !pre_read,
         overwrite: job.on("overwrite") || reads,
         create_on_open: job.on("create_on_open"),
@@ -44,8 +45,7 @@ pub(crate) fn layout(job: &Job<'_>, pattern: &Pattern) -> LayoutPlan {
         create_fsync: job.on("create_fsync"),
         create_only: job.on("create_only"),
         allow_create: job.on("allow_file_create"),
-        // A folder that is not there is a mistake more often than a wish; only the drop-in makes
-        // it.
+        // A missing folder is more often a mistake than intended; only fio mode creates it.
         make_folders: job.request.mode == Mode::Fio && job.on("allow_file_create"),
         fallocate: fallocate(job),
         fadvise: fadvise(job),
@@ -64,7 +64,7 @@ pub(crate) fn layout(job: &Job<'_>, pattern: &Pattern) -> LayoutPlan {
     }
 }
 
-/// `direct` and `buffered` say the same thing; the later counts.
+/// `direct` and `buffered` are inverse; the later one counts.
 fn direct(job: &Job<'_>) -> bool {
     let (direct, buffered) = (job.given("direct", readings::flag), job.given("buffered", readings::flag));
     let winner = job.later("direct", "buffered");
@@ -114,7 +114,7 @@ fn write_hint(job: &Job<'_>) -> WriteHint {
     }
 }
 
-/// The worker's files, with what is there now.
+/// The worker's files, with their current state.
 pub(crate) fn targets(job: &Job<'_>, job_name: &str, layout: &LayoutPlan) -> Vec<Target> {
     job.setting("unique_filename");
     let directories = directories(job);
@@ -149,7 +149,7 @@ pub(crate) fn targets(job: &Job<'_>, job_name: &str, layout: &LayoutPlan) -> Vec
     let directory = directories.get(job.clone as usize % directories.len().max(1)).map(String::as_str);
     let names = (0..files.clamp(1, MOST_FILES) as usize)
         .map(|file| generate(&format, &Keywords { job: job_name, clone: job.clone, file }));
-    // A pattern that the job gives can name devices: one of each number.
+    // A pattern given by the job can name devices: one of each number.
     if job.engine.capabilities.files == FileUse::Devices && job.has("filename_format") {
         return names.map(|name| own_device(job, name, FileOrigin::Named)).collect();
     }
@@ -160,8 +160,8 @@ pub(crate) fn targets(job: &Job<'_>, job_name: &str, layout: &LayoutPlan) -> Vec
     targets.collect()
 }
 
-/// The folder that a generated name stays below: the job's directory, else the current folder. A
-/// name that begins at the root says itself which folder is meant.
+/// The folder that a generated name must stay below: the job's directory, otherwise the current
+/// folder. An absolute name says itself which folder is meant.
 fn folder_of(directory: Option<&str>, name: &str) -> PathBuf {
     match directory {
         Some(directory) => PathBuf::from(directory),
@@ -189,8 +189,8 @@ fn directories(job: &Job<'_>) -> Vec<String> {
     directories
 }
 
-/// How a list in SPDK's own form has to be written here, where a colon separates names; `None` for
-/// any other list.
+/// The notation of a list in SPDK's own form here, where a colon separates names; `None` for any
+/// other list.
 fn in_this_form(list: &str) -> Option<String> {
     let words: Option<Vec<String>> = list
         .split_ascii_whitespace()
@@ -223,7 +223,7 @@ fn named(job: &Job<'_>, list: &str, directory: Option<&str>, layout: &LayoutPlan
     if names.iter().any(|name| name == "-") {
         job.error("filename", "standard input and output cannot be used as a file", "name a file or device");
     }
-    // The names of an engine's own devices are no paths.
+    // The names of an engine's own devices are not paths.
     let directory = directory.filter(|_| job.engine.capabilities.files != FileUse::Devices);
     names.into_iter().map(|name| target(job, below(directory, &name), FileOrigin::Named, layout)).collect()
 }
@@ -250,7 +250,7 @@ fn opened_directory(job: &Job<'_>, directory: &str) -> Vec<Target> {
     .collect()
 }
 
-/// A device that the engine opens by itself: the engine says how large it is.
+/// A device that the engine opens by itself: the engine reports its size.
 fn own_device(job: &Job<'_>, path: String, origin: FileOrigin) -> Target {
     if matches!(origin, FileOrigin::Generated { .. }) {
         job.error("filename", format!("engine {} needs the name of a device", job.engine.name), "give filename=");

@@ -1,4 +1,4 @@
-//! Collects findings while resolving goes on, so that one run reports everything that is wrong.
+//! Collects findings during resolving, so that one run reports all errors.
 
 use std::cell::RefCell;
 

@@ -1,10 +1,9 @@
-//! Which sections run, and where each stands: reporting groups, stages, numbers of workers, who
-//! waits for whom.
+//! The sections that run, and their positions: reporting groups, stages, numbers of workers, and
+//! waits.
 //!
-//! As fio counts them: a new reporting group begins at `stonewall` or `new_group` unless the
-//! current one is still empty, and at every further job file; `group_reporting` changes only how a
-//! group is shown. A stage begins at a stonewall unless nothing stands before it. Clones share both
-//! with their section.
+//! As in fio, a new reporting group begins at `stonewall` or `new_group` unless the current one is
+//! still empty, and at every further job file; `group_reporting` changes only how a group is shown.
+//! A stage begins at a stonewall unless nothing precedes it. Clones share both with their section.
 
 use std::rc::Rc;
 
@@ -15,7 +14,7 @@ use crate::job::Job;
 use crate::replay::{self, Trace};
 use crate::request::{Mode, ResolveRequest, Resolving};
 
-/// Most workers unless `--max-jobs` says otherwise, as in fio.
+/// Largest number of workers without `--max-jobs`, as in fio.
 const MAX_WORKERS: u32 = 4096;
 
 /// One section that runs.
@@ -76,11 +75,11 @@ fn selected(request: &ResolveRequest<'_>, section: &JobSection) -> bool {
     wanted.is_empty() || wanted.contains(&section.name)
 }
 
-/// `numjobs` times this number of workers, within the limit of the run.
+/// `numjobs` times `each` workers, within the limit of the run.
 fn clones(job: &Job<'_>, each: u32) -> u32 {
     let clones = job.count("numjobs").max(1).saturating_mul(each);
     let most = match job.request.overrides.max_jobs {
-        // Where fio needs no limit any more, scripts may still say a small one.
+        // fio no longer needs a limit, but scripts may still give a small one.
         Some(most) if job.request.mode == Mode::Fio => most.max(MAX_WORKERS),
         asked => asked.unwrap_or(MAX_WORKERS),
     };
@@ -88,7 +87,7 @@ fn clones(job: &Job<'_>, each: u32) -> u32 {
         return clones;
     }
     if job.number > most {
-        // Said already, of the job that was the first too many.
+        // Already reported, for the first job beyond the limit.
         return 1;
     }
     job.error(
@@ -102,7 +101,7 @@ fn clones(job: &Job<'_>, each: u32) -> u32 {
     1
 }
 
-/// A job may wait only for one that is defined before it (fio starts them in order).
+/// A job may wait only for a job that is defined before it (fio starts them in order).
 pub(crate) fn check_waits(request: &ResolveRequest<'_>, placements: &[Placement<'_>], findings: &Findings) {
     let mut names: Vec<&str> = Vec::new();
     for placement in placements {
@@ -132,7 +131,7 @@ pub(crate) fn check_waits(request: &ResolveRequest<'_>, placements: &[Placement<
     }
 }
 
-/// `name=`, else the section's name.
+/// `name=`, otherwise the section's name.
 pub(crate) fn job_name(section: &JobSection) -> &str {
     match section.own.get("name") {
         Some(setting) if !setting.text.is_empty() => &setting.text,

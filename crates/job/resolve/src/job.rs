@@ -1,12 +1,13 @@
-//! The reader's view of one worker's job section: typed values, the place of each, and where
-//! findings go.
+//! A worker's job section during resolving: typed values, the place of each, and the destination of
+//! findings.
 //!
-//! An option that is left out reads as its entry in the option table says: no reader names a
-//! default. [`Job::given`] is for what has none, and for rules about what the user said.
+//! An omitted option has the value of its entry in the option table: no reader contains a default.
+//! [`Job::given`] is for options without a default, and for rules about explicit settings.
 //!
-//! Every name that is asked for is recorded, so that a test can tell which options nobody reads. A
-//! value of another kind than its reader expects, and a default that is not there, are mismatches
-//! between the option table and this crate; they become an error that says so (never a panic on a
+//! Every requested name is recorded, so that a test can find options without a reader. A value of
+//! another kind than its reader expects, or a missing default, is a mismatch between the option
+//! table and this crate. It becomes an error that says so (never a panic on a user's job), and the
+//! same test finds it.
 //! user's job), and the same test finds it.
 
 use std::collections::BTreeMap;
@@ -20,11 +21,11 @@ use crate::readings;
 use crate::readings::Triple;
 use crate::request::{Mode, ResolveRequest, Resolving};
 
-/// The phrases by which tests recognise a reader that expects something else than the table gives.
+/// The phrases by which tests recognise a mismatch between a reader and the table.
 pub(crate) const WRONG_KIND: &str = "has a value of an unexpected kind";
 pub(crate) const NO_DEFAULT: &str = "has a default of an unexpected kind";
 
-/// The message for a bug of ours.
+/// The message for a bug in iolab.
 const OUR_DEFECT: &str = "this is a bug in iolab; please report it";
 
 /// One worker's section while it is being resolved.
@@ -35,7 +36,7 @@ pub(crate) struct Job<'a> {
     pub(crate) engine: &'static EngineDescription,
     /// Number of the worker in the whole run.
     pub(crate) number: u32,
-    /// Which clone of its section.
+    /// The number of this clone of its section.
     pub(crate) clone: u32,
 }
 
@@ -56,7 +57,7 @@ impl<'a> Job<'a> {
         self.setting(name).map_or("", |setting| setting.text.as_str())
     }
 
-    /// What the user set, as one of the [`readings`]; `None` if nothing.
+    /// The explicit value, as one of the [`readings`]; `None` if unset.
     pub(crate) fn given<T>(&self, name: &'static str, reading: impl Fn(&'a Value) -> Option<T>) -> Option<T> {
         let setting = self.setting(name)?;
         let read = reading(&setting.value);
@@ -66,7 +67,7 @@ impl<'a> Job<'a> {
         read
     }
 
-    /// What the option's entry says of it when it is left out.
+    /// The option's default according to its entry.
     fn default<T: Default>(&self, name: &'static str, reading: impl Fn(&'a Value) -> Option<T>) -> T {
         if let Some(other) = self.resolving.defaults.same_as(name) {
             return self.value(other, reading);
@@ -78,7 +79,7 @@ impl<'a> Job<'a> {
         })
     }
 
-    /// What the user set, or the default.
+    /// The explicit value, or the default.
     pub(crate) fn value<T: Default>(&self, name: &'static str, reading: impl Fn(&'a Value) -> Option<T>) -> T {
         if self.has(name) { self.given(name, reading).unwrap_or_default() } else { self.default(name, reading) }
     }
@@ -103,7 +104,7 @@ impl<'a> Job<'a> {
         self.value(name, readings::bytes)
     }
 
-    /// Bytes; the default where the user says 0.
+    /// Bytes; the default if the user gives 0.
     pub(crate) fn bytes_or_default(&self, name: &'static str) -> u64 {
         self.given(name, readings::bytes)
             .filter(|bytes| *bytes > 0)
@@ -125,7 +126,7 @@ impl<'a> Job<'a> {
         self.given(name, readings::word).filter(|text| !text.is_empty())
     }
 
-    /// Free text; the default where the user says nothing, or the empty text.
+    /// Free text; the default if absent or empty.
     pub(crate) fn text_or_default(&self, name: &'static str) -> String {
         self.text(name).unwrap_or_else(|| self.default(name, readings::word))
     }
@@ -135,7 +136,7 @@ impl<'a> Job<'a> {
         split_suffix(self.word(name))
     }
 
-    /// Numbers or sizes for read, write, trim: the default where the text leaves one out.
+    /// Numbers or sizes for read, write, trim, with the default for omitted ones.
     pub(crate) fn triple(&self, name: &'static str) -> PerDirection<u64> {
         self.filled(name, readings::triple)
     }
@@ -154,7 +155,7 @@ impl<'a> Job<'a> {
         std::array::from_fn(|index| given[index].or(default[index]).unwrap_or_default())
     }
 
-    /// What the user set for read, write, trim; a direction takes what stands before it, unless its
+    /// The explicit values for read, write, trim. A direction takes the preceding value, unless its
     /// place is empty.
     pub(crate) fn given_each<T: Clone>(
         &self,
@@ -171,7 +172,7 @@ impl<'a> Job<'a> {
         self.value(name, |value| readings::distributions(value).map(Some)).unwrap_or(uniform)
     }
 
-    /// Bytes or percent; zones are refused, since no zoned device is driven.
+    /// Bytes or percent; zones are refused, because zoned devices are not supported.
     pub(crate) fn given_size(&self, name: &'static str) -> Option<SizeSpec> {
         let spec = self.given(name, readings::size_spec)?;
         if let SizeSpec::Zones(zones) = spec {
@@ -185,14 +186,14 @@ impl<'a> Job<'a> {
         Some(spec)
     }
 
-    /// The same, with the default.
+    /// As [`Job::given_size`], with the default.
     pub(crate) fn size(&self, name: &'static str) -> SizeSpec {
         let default = || self.default(name, |value| readings::size_spec(value).map(Some));
         self.given_size(name).or_else(default).unwrap_or(SizeSpec::Bytes(0))
     }
 
-    /// Of two options, the one that takes effect when each overrides the other: the section's own
-    /// before an inherited one, else the later in the text.
+    /// The one of two mutually overriding options that takes effect: the section's own before an
+    /// inherited one, otherwise the later in the text.
     pub(crate) fn later(&self, one: &'static str, other: &'static str) -> Option<&'static str> {
         match (self.setting(one), self.setting(other)) {
             (None, None) => None,
@@ -205,7 +206,7 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Where the setting stands, or the section's header.
+    /// The place of the setting, or of the section's header.
     pub(crate) fn place(&self, name: &str) -> Place {
         match self.section.settings.get(name).or_else(|| self.section.engine_settings.get(name)) {
             Some(setting) => (setting.source, setting.span),
@@ -213,29 +214,29 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// The job cannot run.
+    /// Reports that the job cannot run.
     pub(crate) fn error(&self, name: &str, reason: impl Into<String>, suggestion: &str) {
         self.resolving.findings.add(DiagnosticSeverity::Error, self.place(name), reason.into(), suggestion);
     }
 
-    /// It must not: something would be destroyed.
+    /// Reports that the job must not run: something would be destroyed.
     pub(crate) fn refuse(&self, name: &str, reason: impl Into<String>) {
         self.resolving.findings.add(DiagnosticSeverity::Refusal, self.place(name), reason.into(), "");
     }
 
-    /// It can, and the user should know.
+    /// Reports something that the user should know, although the job can run.
     pub(crate) fn warn(&self, name: &str, reason: impl Into<String>, suggestion: &str) {
         let severity =
             if self.request.mode == Mode::Fio { DiagnosticSeverity::Note } else { DiagnosticSeverity::Warning };
         self.resolving.findings.add(severity, self.place(name), reason.into(), suggestion);
     }
 
-    /// Part of what the job asks for will not happen: said in every mode.
+    /// Reports, in every mode, that part of the job will not happen.
     pub(crate) fn warn_always(&self, name: &str, reason: impl Into<String>, suggestion: &str) {
         self.resolving.findings.add(DiagnosticSeverity::Warning, self.place(name), reason.into(), suggestion);
     }
 
-    /// fio tolerates it: an error for iolab, a warning when reading as fio.
+    /// Reports what fio tolerates: an error in iolab's mode, a warning in fio mode.
     pub(crate) fn refuse_unless_fio(&self, name: &str, reason: impl Into<String>, suggestion: &str) {
         match self.request.mode {
             Mode::Iolab => self.error(name, reason, suggestion),
@@ -252,16 +253,16 @@ pub(crate) fn split_suffix(text: String) -> (String, Option<String>) {
     }
 }
 
-/// Options as the user wrote them.
+/// Options as written by the user.
 pub(crate) fn texts(settings: &Settings) -> BTreeMap<String, String> {
     settings.iter().map(|(name, setting)| (name.to_owned(), setting.text.clone())).collect()
 }
 
-/// Fills a triple as fio does: directions after the last comma take the last value, directions
-/// between commas that were left empty stay empty (and so take the option's default).
+/// Fills a triple as fio does. Directions after the last comma take the last value. Empty
+/// directions between commas stay empty (and so take the option's default).
 ///
-/// `4k` serves all three; `4k,8k` gives writes and trims 8k; `,8k` leaves reads alone; `4k,` is
-/// reads alone.
+/// `4k` applies to all three; `4k,8k` gives writes and trims 8k; `,8k` leaves reads unset; `4k,`
+/// sets reads only.
 fn inherit<T: Clone>(given: PerDirection<Option<T>>, text: &str) -> PerDirection<Option<T>> {
     let commas = text.matches(',').count().min(2);
     let last_given = (0..3).rev().find(|&index| given[index].is_some()).unwrap_or(0);

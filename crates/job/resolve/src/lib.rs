@@ -1,13 +1,12 @@
 //! Resolving: parsed job sections become a [`Plan`] in which nothing is left to decide.
 //!
-//! `JobSet + engine descriptions + facts about the machine → Plan`, or the list of everything that
-//! is wrong with the job, each finding with the place of the setting at fault. The semantics are
-//! fio's (its manual page and its behaviour); each topic has its own file. All findings are
-//! collected, not only the first.
+//! `JobSet + engine descriptions + facts about the machine → Plan`, or the list of all errors in
+//! the job, each with the place of the setting. The semantics are fio's (its manual page and its
+//! behaviour); each topic has its own file. All findings are collected, not only the first.
 //!
-//! Deliberately absent: I/O (the [`MachineFacts`] trait answers what the job's paths are), entropy
-//! (the caller brings it in [`Overrides`]), parsing of job files (`jobfile`), anything that happens
-//! during a run.
+//! Deliberately absent: I/O (the [`MachineFacts`] trait answers questions about the job's paths),
+//! entropy (the caller provides it in [`Overrides`]), parsing of job files (`jobfile`), anything
+//! that happens during a run.
 
 mod blocks;
 mod buffers;
@@ -55,7 +54,7 @@ use defaults::Defaults;
 use findings::Findings;
 use request::Resolving;
 
-/// A plan and what the user should know of it.
+/// A plan and its warnings.
 #[derive(Debug, Clone)]
 pub struct Resolved {
     /// The plan; its warnings repeat the texts of `warnings`.
@@ -70,8 +69,8 @@ pub fn resolve(request: &ResolveRequest<'_>) -> Result<Resolved, Vec<Diagnostic>
     resolve_recording(request).0
 }
 
-/// Names of the job options that resolving `request` looked at, and the findings: the means by
-/// which a test proves that every option the table calls supported has a reader.
+/// Names of the job options that resolving `request` looked at, and the findings. With these, a
+/// test proves that every supported option of the table has a reader.
 pub fn options_read(request: &ResolveRequest<'_>) -> (BTreeSet<&'static str>, Vec<Diagnostic>) {
     let (result, reads) = resolve_recording(request);
     let findings = match result {

@@ -38,7 +38,7 @@ pub(crate) fn resolve(job: &Job<'_>, extents: &Extents) -> LimitPlan {
     }
 }
 
-/// `ramp_size`; a percentage is one of the bytes of a pass.
+/// `ramp_size`; a percentage refers to the bytes of a pass.
 fn ramp_bytes(job: &Job<'_>, extents: &Extents) -> u64 {
     let bytes = match job.given_size("ramp_size") {
         Some(SizeSpec::Bytes(bytes)) => bytes,
@@ -53,7 +53,7 @@ fn ramp_bytes(job: &Job<'_>, extents: &Extents) -> u64 {
     bytes
 }
 
-/// `startdelay`; of a range, each worker draws its own.
+/// `startdelay`; each worker draws its own from a range.
 fn start_delay(job: &Job<'_>) -> u64 {
     match job.value("startdelay", readings::time_range_ns) {
         (low, high) if low > high => {

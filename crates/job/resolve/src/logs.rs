@@ -30,7 +30,7 @@ pub(crate) fn resolve(job: &Job<'_>, job_name: &str) -> LogPlan {
     }
 }
 
-/// The iolog, which is of the job's own operations: a job that verifies reads back besides.
+/// The iolog of the job's own operations; a job that verifies also reads back.
 fn operations(job: &Job<'_>) -> Option<String> {
     let name = job.given("write_iolog", readings::word).filter(|name| !name.is_empty())?;
     if job.given("verify", readings::word).is_some() {
@@ -44,14 +44,14 @@ fn operations(job: &Job<'_>) -> Option<String> {
     Some(beside_others(job, name))
 }
 
-/// The prefix given, or for a bare `write_..._log` the job's name.
+/// The given prefix, or the job's name for a `write_..._log` without a value.
 fn prefix(job: &Job<'_>, name: &'static str, job_name: &str) -> Option<String> {
     let word = job.given(name, readings::word)?;
     let prefix = if word.is_empty() { job_name.to_owned() } else { word };
     Some(beside_others(job, prefix))
 }
 
-/// A name that is relative is below `--aux-path`.
+/// Puts a relative name below `--aux-path`.
 fn beside_others(job: &Job<'_>, name: String) -> String {
     match &job.request.overrides.aux_path {
         Some(directory) if !Path::new(&name).is_absolute() => format!("{directory}/{name}"),

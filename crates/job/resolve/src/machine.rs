@@ -1,5 +1,5 @@
-//! What resolving needs to know of the machine, as questions: the implementation with real I/O
-//! stands elsewhere.
+//! The questions about the machine that resolving asks. The implementation with real I/O is
+//! elsewhere.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use iolab_engine::{DeviceFacts, OpenError};
 use iolab_options::Settings;
 use iolab_plan::{ReplayRules, ReplaySurvey};
 
-/// Answers about the machine the job will run on. Must not change anything.
+/// Answers about the machine that runs the job. Must not change anything.
 pub trait MachineFacts {
     /// What is at this path, following symbolic links.
     fn at(&self, path: &Path) -> PathKind;
@@ -24,12 +24,12 @@ pub trait MachineFacts {
     fn text(&self, path: &Path) -> Result<String, String> {
         Err(format!("{}: there are no files here", path.display()))
     }
-    /// What the files of one trace hold, or why they cannot be replayed.
+    /// The contents of the files of one trace, or why they cannot be replayed.
     fn survey(&self, paths: &[String], _rules: &ReplayRules) -> Result<ReplaySurvey, String> {
         Err(format!("{}: there are no traces here", paths.join(":")))
     }
-    /// What a device is that `engine` opens by itself and that a job names in the engine's
-    /// language, with these options of it, or why it is not available.
+    /// The facts about a device that `engine` opens by itself, named in the engine's notation, with
+    /// these options; or why it is not available.
     fn device(&self, engine: &str, name: &str, _options: &Settings) -> Result<DeviceFacts, OpenError> {
         Err(OpenError { message: format!("{name}: there are no devices of {engine} here"), errno: None })
     }

@@ -6,7 +6,7 @@ use crate::job::Job;
 use crate::readings;
 use crate::request::Mode;
 
-/// Shortest and longest stretch in which rates are counted, ms.
+/// Shortest and longest interval for counting rates, ms.
 const INTERVAL_MS: (u64, u64) = (10, 1000);
 
 /// Resolves measurement and presentation.
@@ -46,15 +46,14 @@ pub(crate) fn resolve(job: &Job<'_>, limits: &LimitPlan) -> MeasurementPlan {
     }
 }
 
-/// An averaging window, no longer than that of the log of the same thing.
+/// An averaging window, at most as long as that of the corresponding log.
 fn window_ms(job: &Job<'_>, name: &'static str, log: &'static str) -> u64 {
     let asked_ms = job.time_ns(name) / 1_000_000;
     let log_ms = job.time_ns("log_avg_msec") / 1_000_000;
     if job.has(log) && log_ms > 0 { asked_ms.min(log_ms).max(1) } else { asked_ms.max(1) }
 }
 
-/// Shortest and longest interval whose latencies are recorded, and that of a run of unknown length,
-/// ns.
+/// Shortest and longest interval for recording latencies, and that of a run of unknown length, ns.
 const SHORTEST_NS: u64 = 10_000_000;
 const LONGEST_NS: u64 = 3_600_000_000_000;
 const USUAL_NS: u64 = 1_000_000_000;
@@ -67,8 +66,8 @@ fn histogram_interval_ns(job: &Job<'_>) -> u64 {
     asked_ns
 }
 
-/// A run of known length is looked at so often that it can be seen to change, and not so often that
-/// its recording grows without bound.
+/// A run of known length is sampled often enough to show changes, but not so often that its
+/// recording grows without limit.
 const LOOKS_OF_SHORT_RUNS: u64 = 20;
 const LOOKS_OF_LONG_RUNS: u64 = 3600;
 const USUAL_SHORTEST_NS: u64 = 100_000_000;
@@ -91,7 +90,7 @@ fn sample_interval_ns(job: &Job<'_>, limits: &LimitPlan) -> u64 {
     asked_ns
 }
 
-/// Requests are kept by the intervals between looks.
+/// Whether to trace requests. They are recorded by sampling interval.
 fn trace_block(job: &Job<'_>, sample_interval_ns: u64) -> bool {
     let asked = job.on("trace_block");
     if asked && sample_interval_ns == 0 {
@@ -100,7 +99,7 @@ fn trace_block(job: &Job<'_>, sample_interval_ns: u64) -> bool {
     asked && sample_interval_ns > 0
 }
 
-/// What is counted of a file is its completion latencies.
+/// Whether to count per file. The counters of a file are completion latencies.
 fn per_file(job: &Job<'_>, clat: bool) -> bool {
     let asked = job.on("per_file_stats");
     if asked && !clat {
@@ -113,7 +112,7 @@ fn per_file(job: &Job<'_>, clat: bool) -> bool {
     asked && clat
 }
 
-/// Percentiles of a latency need that latency to be measured.
+/// Percentiles of a latency require that it is measured.
 fn percentiles(job: &Job<'_>, slat: bool, clat: bool, lat: bool) -> PercentilePlan {
     let mut list = job.value("percentile_list", readings::floats);
     list.sort_by(f64::total_cmp);

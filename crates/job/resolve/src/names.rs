@@ -1,4 +1,4 @@
-//! File names: `filename` lists with escapes, and names made from the job's (`filename_format`).
+//! File names: `filename` lists with escapes, and names derived from the job's (`filename_format`).
 
 /// Splits at `:`; `\:` stands for a colon within a name. Empty names are dropped.
 pub(crate) fn split(text: &str) -> Vec<String> {
@@ -18,15 +18,15 @@ pub(crate) fn split(text: &str) -> Vec<String> {
     names
 }
 
-/// What the keywords of a `filename_format` stand for.
+/// The values of the keywords of a `filename_format`.
 pub(crate) struct Keywords<'a> {
     pub(crate) job: &'a str,
     pub(crate) clone: u32,
     pub(crate) file: usize,
 }
 
-/// Fills a format. A `/` in the job's name stays one, so the file lands in that directory, as fio
-/// does it. `$clientuid` is empty, as in a run without a client.
+/// Fills in a format. As in fio, a `/` in the job's name is kept, so the file is in that directory.
+/// `$clientuid` is empty, as in a run without a client.
 pub(crate) fn generate(format: &str, keywords: &Keywords<'_>) -> String {
     let mut name = String::new();
     let mut rest = format;
@@ -48,7 +48,7 @@ pub(crate) fn generate(format: &str, keywords: &Keywords<'_>) -> String {
     name + rest
 }
 
-/// Puts a name below a directory; an absolute name too, as fio does.
+/// Puts a name below a directory; even an absolute name, as in fio.
 pub(crate) fn below(directory: Option<&str>, name: &str) -> String {
     match directory {
         Some(directory) => format!("{}/{}", directory.trim_end_matches('/'), name.trim_start_matches('/')),

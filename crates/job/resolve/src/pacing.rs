@@ -60,9 +60,8 @@ pub(crate) fn resolve(job: &Job<'_>, workload: &WorkloadPlan) -> PacingPlan {
     }
 }
 
-/// The directions of a mix share one stream: where one has a rate and another has none, fio lets
-/// the other run free in between, and iolab keeps the mix, at the pace of the one that is held
-/// back.
+/// Warns if only some directions of a mix have a rate. They share one stream: in fio, the direction
+/// without a rate runs free in between; iolab keeps the mix, at the pace of the limited direction.
 fn warn_of_held_back(job: &Job<'_>, workload: &WorkloadPlan, bytes: PerDirection<u64>, iops: PerDirection<u64>) {
     for (name, rates) in [("rate", bytes), ("rate_iops", iops)] {
         let limited = |direction: &&Direction| rates[direction.index()] > 0;
@@ -149,7 +148,7 @@ fn flow(job: &Job<'_>) -> Option<FlowPlan> {
     Some(FlowPlan { id, weight: u32::try_from(weight).unwrap_or(1), sleep_ns: sleep_us.max(0) as u64 * 1000 })
 }
 
-/// `latency_target` and what goes with it.
+/// `latency_target` and related options.
 fn latency_target(job: &Job<'_>) -> Option<LatencyTargetPlan> {
     let (target_ns, window_ns) = (job.time_ns("latency_target"), job.time_ns("latency_window"));
     let percentile = job.value("latency_percentile", readings::floats).first().copied().unwrap_or(100.0);

@@ -1,4 +1,4 @@
-//! `rw=` taken apart.
+//! Parses `rw=` into its parts.
 
 use iolab_options::Direction;
 use iolab_plan::{Pattern, Sequencer};

@@ -8,11 +8,11 @@ use iolab_plan::{CgroupPlan, CpuPolicy, NumaPolicy, ProcessPlan};
 use crate::job::{Job, split_suffix};
 use crate::readings;
 
-/// Resolves what the worker runs as.
+/// Resolves the process attributes of the worker.
 pub(crate) fn resolve(job: &Job<'_>) -> ProcessPlan {
     let (cpus, cpu_policy) = cpus(job);
     ProcessPlan {
-        // A device that is opened once can be shared by threads only.
+        // Only threads can share a device that is opened once.
         thread: job.on("thread") || job.engine.capabilities.files == FileUse::Devices,
         nice: nice(job),
         io_priority: io_priority(job),
@@ -30,7 +30,7 @@ pub(crate) fn resolve(job: &Job<'_>) -> ProcessPlan {
     }
 }
 
-/// `cgroup` and what goes with it. A group has whole processes.
+/// `cgroup` and related options. A group contains whole processes.
 fn cgroup(job: &Job<'_>) -> Option<CgroupPlan> {
     let weight = Some(job.count("cgroup_weight")).filter(|weight| *weight > 0);
     let keep = job.on("cgroup_nodelete");
@@ -66,8 +66,8 @@ fn io_priority(job: &Job<'_>) -> Option<(u8, u8, u16)> {
     Some((class, level.unwrap_or(0).clamp(0, 7) as u8, hint.unwrap_or(0).clamp(0, 1023) as u16))
 }
 
-/// The CPUs of this worker: all of the set, or with the policy `split` one, in turn over the whole
-/// run.
+/// The CPUs of this worker: the whole set, or one of it with the policy `split`, assigned in turn
+/// over the whole run.
 fn cpus(job: &Job<'_>) -> (Option<Vec<usize>>, CpuPolicy) {
     let policy = match job.word("cpus_allowed_policy").as_str() {
         "split" => CpuPolicy::Split,

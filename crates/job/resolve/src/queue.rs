@@ -1,13 +1,13 @@
 //! Queue depth and batching.
 //!
-//! Unless the job says otherwise, a quarter of the queue (at most 16) is submitted with one system
-//! call, and whatever has completed is collected at once. A quarter, because the kernel holds a
-//! batch back until it is whole: with the full depth the device idles while the batch is put
-//! together. Once the device has a quarter to work on, all free slots go with one call.
+//! By default, a quarter of the queue (at most 16) is submitted with one system call, and all
+//! completions are collected at once. The kernel holds a batch back until it is whole: with the
+//! full depth, the device would idle while the batch is assembled. Once the device has a quarter to
+//! work on, all free slots are submitted with one call.
 //!
-//! fio's default is to submit one by one, and for sequential operations that is another load:
-//! within a batch the kernel merges neighbours (`docs/beside-fio.md` has the figures). As a drop-in
-//! for fio, sequential jobs therefore keep fio's default, so that their figures mean the same.
+//! fio's default is to submit one by one, which is a different load for sequential operations:
+//! within a batch, the kernel merges neighbours (`docs/beside-fio.md` has the figures). In fio
+//! mode, sequential jobs therefore keep fio's default, so that their figures are comparable.
 
 use iolab_plan::QueuePlan;
 
@@ -15,7 +15,7 @@ use crate::job::Job;
 use crate::readings;
 use crate::request::Mode;
 
-/// Deepest queue: what io_uring's submission ring holds.
+/// Largest queue depth: the capacity of io_uring's submission ring.
 const MAX_DEPTH: i64 = 32_768;
 
 /// Resolves depth and batches of a job whose offsets are `random` or sequential.

@@ -1,12 +1,11 @@
-//! What a value of the option table is read as: one function for each type that resolving works
-//! with.
+//! Conversions of the option table's values: one function for each type that resolving uses.
 //!
-//! A reading is `None` for a value of another kind, which is a slip between the option table and
-//! its reader.
+//! A reading is `None` for a value of another kind, which is a mismatch between the option table
+//! and its reader.
 
 use iolab_options::{BlockSplit, Distribution, PerDirection, Percent, SizeSpec, Value};
 
-/// Numbers for read, write and trim; `None` where the text leaves one out.
+/// Numbers for read, write and trim; `None` for omitted ones.
 pub(crate) type Triple = PerDirection<Option<u64>>;
 
 /// On or off.
@@ -18,7 +17,7 @@ pub(crate) fn flag(value: &Value) -> Option<bool> {
 pub(crate) fn integer(value: &Value) -> Option<i64> {
     match value {
         Value::Integer(number) => Some(*number),
-        // Choices such as `kb_base=1024` are words that are numbers.
+        // Choices such as `kb_base=1024` are numeric words.
         Value::Choice(word) => word.parse().ok(),
         _ => None,
     }

@@ -1,7 +1,7 @@
-//! Jobs whose operations come from a trace: `read_iolog` and the options that go with it.
+//! Jobs whose operations come from a trace: `read_iolog` and related options.
 //!
-//! The trace says which files there are, how long they are, how many workers it takes and how deep
-//! their queues are; the job says the engine, and where the files are.
+//! The trace determines the files, their lengths, the number of workers and their queue depths; the
+//! job determines the engine and the location of the files.
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -17,7 +17,7 @@ use crate::job::Job;
 use crate::names::{below, split};
 use crate::sizes::Extents;
 
-/// Deepest queue that a trace asks for by itself.
+/// Largest queue depth that a trace sets by itself.
 const MOST_IN_FLIGHT: u32 = 1024;
 
 /// The trace of a section.
@@ -29,7 +29,7 @@ pub(crate) struct Trace {
 }
 
 impl Trace {
-    /// Workers that it takes.
+    /// The number of workers that it needs.
     pub(crate) fn shares(&self) -> u32 {
         self.survey.shares.len() as u32
     }
@@ -40,7 +40,7 @@ impl Trace {
     }
 }
 
-/// Looks at the trace of a section, if it has one; with what cannot be replayed as findings.
+/// Examines the trace of a section, if it has one. Parts that cannot be replayed become findings.
 pub(crate) fn trace_of(job: &Job<'_>) -> Option<Rc<Trace>> {
     const DEPENDENT: [&str; 8] = [
         "read_iolog_chunked",
@@ -90,7 +90,7 @@ fn rules(job: &Job<'_>) -> ReplayRules {
     }
 }
 
-/// The pattern in whose place the trace stands: its directions count.
+/// The pattern of a replay: only its directions matter.
 pub(crate) fn pattern(job: &Job<'_>, trace: &Trace, mut pattern: Pattern) -> Pattern {
     let counts = trace.share(job).counts;
     let moves = Direction::ALL.into_iter().filter(|direction| counts[direction.index()] > 0);
@@ -115,7 +115,7 @@ pub(crate) fn pattern(job: &Job<'_>, trace: &Trace, mut pattern: Pattern) -> Pat
     pattern
 }
 
-/// The layout: data where the trace found some, direct where all of it was.
+/// The layout: with data if the trace found data, direct if all of it was.
 pub(crate) fn layout(job: &Job<'_>, trace: &Trace, mut layout: LayoutPlan) -> LayoutPlan {
     let share = trace.share(job);
     let transfers: u64 = share.counts[..3].iter().sum();
@@ -127,7 +127,7 @@ pub(crate) fn layout(job: &Job<'_>, trace: &Trace, mut layout: LayoutPlan) -> La
     layout
 }
 
-/// Where the files of the trace are now.
+/// The current places of the trace's files.
 pub(crate) fn extents(job: &Job<'_>, trace: &Trace) -> Extents {
     let share = trace.share(job);
     let maps = maps(job);
@@ -140,7 +140,7 @@ pub(crate) fn extents(job: &Job<'_>, trace: &Trace) -> Extents {
     Extents { files, io_bytes: share.bytes.iter().sum::<u64>().max(1) }
 }
 
-/// `replay_map=FROM=TO:…`: the longest beginning of a path that fits counts.
+/// `replay_map=FROM=TO:…`: the longest matching prefix of a path counts.
 fn maps(job: &Job<'_>) -> Vec<(String, String)> {
     let mut maps = Vec::new();
     for pair in split(&job.text("replay_map").unwrap_or_default()) {
@@ -177,7 +177,7 @@ fn file_plan(job: &Job<'_>, maps: &[(String, String)], file: &ReplayFile) -> Fil
         _ => {}
     }
     let is_file = stored && matches!(kind, PathKind::File(_) | PathKind::Missing);
-    // What the program found there, and what is read; what it appended is appended again.
+    // The program found this much, or reads this much. Appended data is appended again.
     let found = file.size_bytes.map_or(end, |size| size.min(end)).max(file.read_end_bytes);
     let layout_bytes = match (is_file, job.engine.capabilities.extends_files) {
         (false, _) => 0,
@@ -194,7 +194,8 @@ fn file_plan(job: &Job<'_>, maps: &[(String, String)], file: &ReplayFile) -> Fil
     }
 }
 
-/// `replay_redirect`, else `replay_map`, else below `directory`, else where it was.
+/// `replay_redirect`, otherwise `replay_map`, otherwise below `directory`, otherwise the original
+/// place.
 fn place_of(job: &Job<'_>, maps: &[(String, String)], file: &ReplayFile) -> (String, FileOrigin) {
     if let Some(device) = job.text("replay_redirect") {
         return (device, FileOrigin::Named);
@@ -209,7 +210,7 @@ fn place_of(job: &Job<'_>, maps: &[(String, String)], file: &ReplayFile) -> (Str
     }
     match split(&job.text("directory").unwrap_or_default()).first() {
         Some(folder) => {
-            // Steps upwards would lead out of the folder.
+            // Components `..` would lead out of the folder.
             let parts: Vec<&str> = file.path.split('/').filter(|part| !matches!(*part, "" | "." | "..")).collect();
             (below(Some(folder), &parts.join("/")), FileOrigin::Generated { folder: PathBuf::from(folder) })
         }
@@ -217,7 +218,7 @@ fn place_of(job: &Job<'_>, maps: &[(String, String)], file: &ReplayFile) -> (Str
     }
 }
 
-/// What the trace says of a worker that was resolved without it; `first` is the number of its
+/// Applies the trace to a worker that was resolved without it; `first` is the number of its
 /// section's first worker.
 pub(crate) fn apply(job: &Job<'_>, first: u32, trace: &Trace, worker: &mut WorkerPlan) {
     let share = trace.share(job);

@@ -1,4 +1,4 @@
-//! What is to be resolved, and what is gathered while it is.
+//! The input of resolving, and the state that it collects.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -14,14 +14,14 @@ use crate::machine::MachineFacts;
 /// How strictly a job is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mode {
-    /// What iolab does not do, and what cannot be meant, is an error.
+    /// Unsupported and meaningless settings are errors.
     #[default]
     Iolab,
-    /// As fio: what does no harm is a warning.
+    /// fio mode: harmless ones are warnings.
     Fio,
 }
 
-/// What the command line says about the run as a whole.
+/// Options of the command line for the run as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Overrides {
     /// `--readonly`: refuse jobs that write or trim.
@@ -48,16 +48,17 @@ pub struct ResolveRequest<'a> {
     pub engines: &'a [&'static EngineDescription],
     /// Facts about paths and CPUs.
     pub machine: &'a dyn MachineFacts,
-    /// How strictly to read.
+    /// How strictly to read the jobs.
     pub mode: Mode,
     /// What the command line says about the run.
     pub overrides: Overrides,
 }
 
-/// What all jobs of a run share while they are resolved.
+/// The state shared by all jobs of a run while they are resolved.
 pub(crate) struct Resolving {
     pub(crate) findings: Findings,
-    /// Names of options that were looked at, for the test that every supported option is.
+    /// Names of the options that were looked at, for the test that each supported option has a
+    /// reader.
     pub(crate) reads: RefCell<BTreeSet<&'static str>>,
     pub(crate) defaults: Defaults,
 }

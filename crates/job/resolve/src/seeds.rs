@@ -1,4 +1,4 @@
-//! Seeds: from what the job says and the worker's number, one independent number per purpose.
+//! Seeds: derives one independent number per purpose from the job's seed and the worker's number.
 //!
 //! As in fio, `randseed` is the base, `randrepeat=0` without `randseed` takes entropy instead,
 //! and each worker's stream is derived from the base and its number in the run.
@@ -29,7 +29,7 @@ pub(crate) fn derive_for_all(job: &Job<'_>, purpose: Purpose) -> u64 {
     mix(mix(base(job)) ^ purpose as u64)
 }
 
-/// A number within `low..=high` that depends on the seed and `index` alone.
+/// A number within `low..=high` that depends only on the seed and `index`.
 pub(crate) fn between(seed: u64, index: u64, low: u64, high: u64) -> u64 {
     let span = u128::from(high - low) + 1;
     low + (u128::from(mix(seed ^ mix(index))) % span) as u64

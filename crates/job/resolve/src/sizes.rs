@@ -1,9 +1,9 @@
 //! Which bytes of each file a worker may touch, and how many it moves in one pass.
 //!
-//! The rules are those of fio's file setup: `size` is shared out over the files; without it a file
-//! is used as it is; `filesize` fixes the files and leaves `size` as the amount of I/O; percentages
-//! are of what is there (of what will be made, where nothing is there yet) and are rounded down to
-//! a block.
+//! The rules are those of fio's file setup. `size` is divided among the files; without it a file is
+//! used as it is. `filesize` fixes the files and leaves `size` as the amount of I/O. Percentages
+//! refer to the existing size (or, for new files, to the planned one) and are rounded down to a
+//! block.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ use crate::request::Mode;
 use crate::seeds::{Purpose, between, derive};
 use crate::{PathKind, readings};
 
-/// Stands for "no end" where nothing limits a file: far above any device, with room for sums.
+/// "No end", if nothing limits a file: far above any device, with room for sums.
 const ENDLESS: u64 = 1 << 62;
 
 /// The files with their extents, and the amount of one pass.
@@ -27,7 +27,7 @@ pub(crate) struct Extents {
     pub(crate) io_bytes: u64,
 }
 
-/// What the job says of sizes.
+/// The job's size options.
 struct Wanted {
     size: Option<u64>,
     size_percent: Option<u32>,
@@ -39,11 +39,11 @@ struct Wanted {
     align: Option<u64>,
     min_block: u64,
     append: bool,
-    /// Nothing is stored and nothing is moved: sizes mean nothing.
+    /// Nothing is stored or moved: sizes have no meaning.
     sizeless: bool,
 }
 
-/// Settles every file.
+/// Determines the size of every file.
 pub(crate) fn resolve(
     job: &Job<'_>,
     pattern: &Pattern,
@@ -63,9 +63,9 @@ pub(crate) fn resolve(
     } else {
         0
     };
-    // What is only written need not have data, but it has its length (and, by `fallocate`, its
-    // space) beforehand: writing into space that is there costs something else than growing a file.
-    // An engine that cannot make a file longer (a mapping) always needs it whole.
+    // Files that are only written need no data, but get their length (and, by `fallocate`, their
+    // space) beforehand: writing into existing space has another cost than growing a file. An
+    // engine that cannot extend a file (a mapping) always needs it whole.
     let writes_on = layout.fill_device && !pattern.directions.contains(&Direction::Read);
     let grows = job.engine.capabilities.extends_files;
     let laid_out = !grows || (!layout.create_on_open && !layout.append && !writes_on);
@@ -84,12 +84,12 @@ pub(crate) fn resolve(
     Extents { files, io_bytes: wanted.io_bytes.filter(|bytes| *bytes > 0).unwrap_or(pass) }
 }
 
-/// Regular files whose bytes must be there before the job starts are laid out; devices are as they
-/// are.
+/// Regular files whose bytes must exist before the job starts are laid out; devices are used as
+/// they are.
 fn file_plan(job: &Job<'_>, target: Target, start: u64, length: u64, laid_out: bool) -> FilePlan {
     let regular = job.engine.capabilities.files == FileUse::Descriptors
         && matches!(target.kind, PathKind::File(_) | PathKind::Missing);
-    // What `opendir` found is used as it is.
+    // Files found by `opendir` are used as they are.
     let laid_out = laid_out && target.origin != FileOrigin::Found;
     let layout_bytes = if regular && laid_out { start.saturating_add(length) } else { 0 };
     check_read_only(job, &target, layout_bytes);
@@ -147,14 +147,14 @@ fn fill(job: &Job<'_>, layout: &LayoutPlan, targets: &[Target], wanted: &mut Wan
     }
 }
 
-/// Whether sizes can be settled at all: given, or there to be seen.
+/// Whether sizes can be determined: given, or visible.
 fn check_known(job: &Job<'_>, wanted: &Wanted, targets: &[Target]) -> bool {
     if targets.is_empty() {
         return false;
     }
     let lost = |target: &Target| target.kind == PathKind::Missing;
     if job.engine.capabilities.files == FileUse::Devices && targets.iter().any(lost) {
-        // Why there is no such device was said when it was looked for.
+        // The reason why the device is missing was reported when it was looked up.
         return false;
     }
     let known = wanted.size.is_some() || wanted.file_range.is_some() || wanted.sizeless;
@@ -210,7 +210,7 @@ fn extent(job: &Job<'_>, wanted: &Wanted, target: &Target, share: u64, index: u6
     (start, within_device(job, target, start, length))
 }
 
-/// What lies behind `start` in a file of this many bytes.
+/// The bytes after `start` in a file of this many bytes.
 fn rest(job: &Job<'_>, target: &Target, bytes: u64, start: u64) -> u64 {
     if start > bytes {
         let at = if job.has("offset") { "offset" } else { "offset_increment" };
@@ -243,7 +243,7 @@ fn start(job: &Job<'_>, wanted: &Wanted, target: &Target, base: u64) -> u64 {
     offset.checked_next_multiple_of(wanted.align.unwrap_or(wanted.min_block).max(1)).unwrap_or(offset)
 }
 
-/// A device cannot grow: what lies behind its end is refused, or cut off when reading as fio.
+/// A device cannot grow: an extent beyond its end is refused, or cut off in fio mode.
 fn within_device(job: &Job<'_>, target: &Target, start: u64, length: u64) -> u64 {
     let PathKind::BlockDevice(device) = target.kind else { return length };
     let Some(end) = start.checked_add(length).filter(|end| *end > device) else {
@@ -274,7 +274,7 @@ fn check_read_only(job: &Job<'_>, target: &Target, layout_bytes: u64) {
     }
 }
 
-/// At least one operation must fit, in all and into some file.
+/// At least one operation must fit, in total and into some file.
 fn check_blocks(job: &Job<'_>, wanted: &Wanted, files: &[FilePlan], total: u64) {
     let at = if job.has("size") { "size" } else { "bs" };
     let block = wanted.min_block;
@@ -307,7 +307,7 @@ fn check_whole_blocks(job: &Job<'_>, blocks: &Blocks, targets: &[Target]) {
     }
 }
 
-/// Size of what is there; `None` where it has none (character devices).
+/// The existing size; `None` for character devices, which have none.
 fn real_bytes(kind: PathKind) -> Option<u64> {
     match kind {
         PathKind::File(bytes) | PathKind::BlockDevice(bytes) => Some(bytes),

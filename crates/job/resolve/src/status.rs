@@ -1,8 +1,8 @@
-//! Options that the table knows but that are not, or not yet, honoured.
+//! Options that the table knows but that are not, or not yet, supported.
 //!
-//! Where leaving it out would change what is written, verified, measured or timed, it is an error
-//! that names the option and the reason, as fio, too. Setting an option to what its absence means
-//! is fine.
+//! If ignoring an option would change what is written, verified, measured or timed, it is an error
+//! that names the option and the reason, even in fio mode. Setting an option to its default is
+//! fine.
 
 use iolab_jobfile::default_value;
 use iolab_options::{OptionEntry, Setting, Settings, SupportStatus, Value};
@@ -35,12 +35,12 @@ fn check_one(job: &Job<'_>, entry: &OptionEntry, setting: &Setting) {
     }
 }
 
-/// Whether the setting says what its absence would mean.
+/// Whether the setting equals the default.
 fn means_default(entry: &OptionEntry, setting: &Setting) -> bool {
     if let Some(default) = default_value(entry) {
         return setting.value == default;
     }
-    // Where nothing holds, what says so means the same.
+    // Without a default, an empty value has the same meaning.
     match &setting.value {
         Value::Flag(on) => !on,
         Value::Integer(0) | Value::Time(0) | Value::Size(0) => true,

@@ -7,14 +7,14 @@ use crate::findings::Findings;
 use crate::groups::Placement;
 use crate::job::Job;
 
-/// Workers look at their clocks about as often as this.
+/// Workers check their clocks about this often.
 const SHORTEST_INTERVAL_NS: u64 = 10_000_000;
-/// A window of more samples is no window.
+/// Largest number of samples in a window.
 const MOST_SAMPLES: u64 = 100_000;
 const OPTIONS: [&str; 4] =
     ["steadystate", "steadystate_duration", "steadystate_ramp_time", "steadystate_check_interval"];
 
-/// What ends the job when it is steady; `None` when no window is given.
+/// The criterion that ends the job when it is steady; `None` without a window.
 pub(crate) fn resolve(job: &Job<'_>) -> Option<SteadyPlan> {
     let (measure, slope, limit, percent) = criterion(&job.text_or_default("steadystate"))?;
     let window_ns = job.time_ns("steadystate_duration");
@@ -39,7 +39,7 @@ pub(crate) fn resolve(job: &Job<'_>) -> Option<SteadyPlan> {
     })
 }
 
-/// `bw_slope:5%` as measure, slope or deviation, limit, and whether that is percent.
+/// `bw_slope:5%` as measure, slope or deviation, limit, and whether the limit is a percentage.
 fn criterion(text: &str) -> Option<(SteadyMeasure, bool, f64, bool)> {
     let (word, limit) = text.split_once(':')?;
     let (name, slope) = word.strip_suffix("_slope").map_or((word, false), |name| (name, true));
@@ -75,8 +75,8 @@ fn check_window(job: &Job<'_>, window_ns: u64, interval_ns: u64, samples: u64, s
     true
 }
 
-/// As in fio, the jobs of a reporting group have one criterion: their sums are judged when they are
-/// reported as one.
+/// As in fio, the jobs of a reporting group have one criterion: if they are reported as one, their
+/// sums are judged.
 pub(crate) fn check_groups(placements: &[Placement<'_>], workers: &[WorkerPlan], findings: &Findings) {
     let planned = |placement: &Placement<'_>| workers.iter().find(|worker| worker.number == placement.first);
     for placement in placements {

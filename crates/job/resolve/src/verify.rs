@@ -1,4 +1,4 @@
-//! Verification of written data: `verify` and what goes with it.
+//! Verification of written data: `verify` and related options.
 
 use iolab_jobfile::{DiagnosticSeverity, NumberRules, parse_value};
 use iolab_options::{Direction, Reach, Value, ValueKind};
@@ -13,14 +13,14 @@ use crate::readings;
 use crate::request::Mode;
 use crate::seeds::{Purpose, derive_for_all};
 
-/// Most writes between two checks: each is remembered until it is checked.
+/// Largest number of writes between two checks: each is remembered until it is checked.
 const MOST_BACKLOG: i64 = 1 << 24;
 
 /// Resolves verification; `None` for a job without.
 pub(crate) fn resolve(job: &Job<'_>, workload: &WorkloadPlan, files: &[FilePlan]) -> Option<VerifyPlan> {
     let word = job.word("verify");
     let kind = VerifyKind::ALL.iter().copied().find(|kind| kind.name() == word);
-    // Everything is read, so that contradictions are reported even if nothing is verified.
+    // All options are read, so that contradictions are reported even if nothing is verified.
     let asked = Asked {
         interval_bytes: job.given("verify_interval", readings::bytes).filter(|bytes| *bytes > 0),
         header_offset_bytes: job.given("verify_offset", readings::bytes).unwrap_or(0),
@@ -102,7 +102,7 @@ fn judge_state(job: &Job<'_>, plan: &VerifyPlan, files: &[FilePlan]) {
     }
 }
 
-/// What the options say before they are judged.
+/// The options before they are judged.
 struct Asked {
     interval_bytes: Option<u64>,
     header_offset_bytes: u64,
@@ -134,8 +134,8 @@ fn can_be_verified(job: &Job<'_>, kind: VerifyKind, workload: &WorkloadPlan) -> 
     true
 }
 
-/// What all block sizes, alignments and jumps are multiples of: where one header may follow
-/// another. And whether a file ends within one.
+/// The common divisor of all block sizes, alignments and jumps: the distance at which one header
+/// may follow another. Also whether a file ends within one.
 fn interval(
     job: &Job<'_>,
     kind: VerifyKind,
@@ -146,7 +146,7 @@ fn interval(
     let common = common_divisor(workload, files);
     let interval_bytes = match asked.interval_bytes {
         Some(wanted) if common.is_multiple_of(wanted) => wanted,
-        // As fio: no longer than the smallest block.
+        // As in fio: no longer than the smallest block.
         Some(wanted) if wanted.is_multiple_of(common) => common,
         Some(wanted) => {
             let reason = format!("verify_interval={wanted} does not divide all block sizes and alignments ({common})");
@@ -241,7 +241,7 @@ fn trim(job: &Job<'_>) -> Option<VerifyTrim> {
     Some(VerifyTrim { percent, writes: writes as u64, batch: batch.unwrap_or(writes) as u64, zeroes })
 }
 
-/// `verify_pattern`: pieces of bytes, and `%o` between them.
+/// `verify_pattern`: byte sequences with `%o` between them.
 fn pattern(job: &Job<'_>) -> Option<VerifyPattern> {
     let text = job.text("verify_pattern")?;
     let mut pattern = VerifyPattern::default();
@@ -266,7 +266,7 @@ fn pattern(job: &Job<'_>) -> Option<VerifyPattern> {
     Some(pattern)
 }
 
-/// The pieces between the `%o` that stand outside double quotes.
+/// The parts between each `%o` outside double quotes.
 fn outside_quotes(text: &str) -> Vec<&str> {
     let (mut pieces, mut from, mut quoted) = (Vec::new(), 0, false);
     for (at, letter) in text.char_indices() {
@@ -280,7 +280,7 @@ fn outside_quotes(text: &str) -> Vec<&str> {
     pieces
 }
 
-/// A file of a job that is replaced by another (`unlink_each_loop`) while several have it.
+/// A file that one job recreates (`unlink_each_loop`) while other jobs use it.
 fn made_anew_under_others(own: &WorkerPlan, workers: &[WorkerPlan]) -> Option<String> {
     let others = workers.iter().filter(|other| other.stage == own.stage && other.number != own.number);
     let mut replaced = others.filter(|other| other.layout.unlink_each_loop || own.layout.unlink_each_loop);
@@ -290,8 +290,8 @@ fn made_anew_under_others(own: &WorkerPlan, workers: &[WorkerPlan]) -> Option<St
     })
 }
 
-/// Refuses jobs that change at the same time what others verify, where they cannot agree on what
-/// must be there.
+/// Refuses jobs that change data while others verify it, if they cannot agree on the expected
+/// content.
 pub(crate) fn check_neighbours(workers: &[WorkerPlan], mode: Mode, findings: &Findings) {
     for own in workers {
         let Some(verify) = own.verify.as_ref().filter(|verify| verify.kind != VerifyKind::Null) else { continue };

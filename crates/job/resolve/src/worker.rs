@@ -1,4 +1,4 @@
-//! One section becomes its workers: every topic is resolved once for each clone.
+//! Turns a section into its workers: every topic is resolved once for each clone.
 
 use iolab_plan::WorkerPlan;
 

@@ -11,7 +11,7 @@ use crate::request::Mode;
 use crate::seeds::{Purpose, derive};
 use crate::{distribution, pacing, readings};
 
-/// Most blocks remembered by the random map: 4 GiB of bits.
+/// Largest number of blocks in the random map: 4 GiB of bits.
 const MOST_MAPPED_BLOCKS: u64 = 1 << 35;
 
 /// Resolves the stream.
@@ -60,7 +60,7 @@ fn read_percent(job: &Job<'_>) -> Percent {
     }
 }
 
-/// One share of a mix, if the user gave it; without its fraction as fio.
+/// One share of a mix, if the user gave it; in fio mode without its fraction.
 fn mix_percent(job: &Job<'_>, name: &'static str) -> Option<Percent> {
     let given = job.given(name, readings::percent)?;
     if job.request.mode == Mode::Iolab || given.as_whole().is_some() {
@@ -79,7 +79,7 @@ fn random_percent(job: &Job<'_>) -> PerDirection<u32> {
     job.triple("percentage_random").map(|percent| percent.min(100) as u32)
 }
 
-/// Operations per second wanted of each direction, when a mix has a rate for each.
+/// The desired operations per second of each direction, if a mix has a rate for each.
 fn mix_by_rate(job: &Job<'_>, pattern: &Pattern, blocks: &Blocks) -> Option<PerDirection<u64>> {
     let iops = job.triple("rate_iops");
     let bytes = job.triple("rate");
@@ -108,8 +108,8 @@ fn generator(job: &Job<'_>, pattern: &Pattern, blocks: &Blocks) -> RandomGenerat
     RandomGenerator::Lfsr
 }
 
-/// Off when asked, and where a map makes no sense: skewed offsets and offsets finer or coarser than
-/// blocks.
+/// Off when requested, and where a map is meaningless: skewed offsets, and offsets finer or coarser
+/// than blocks.
 fn random_map(job: &Job<'_>, pattern: &Pattern, blocks: &Blocks, spread: &PerDirection<Distribution>) -> RandomMap {
     let skewed = pattern.directions.iter().any(|direction| spread[direction.index()] != Distribution::Uniform);
     let own_alignment = pattern.directions.iter().any(|direction| {
@@ -127,8 +127,8 @@ fn random_map(job: &Job<'_>, pattern: &Pattern, blocks: &Blocks, spread: &PerDir
     if asked || (pattern.random && (skewed || own_alignment)) { RandomMap::Off } else { RandomMap::On }
 }
 
-/// A map costs one bit per block: beyond reason it is refused, or dropped if `softrandommap`
-/// allows.
+/// A map costs one bit per block: if it is too large, it is refused, or dropped if `softrandommap`
+/// allows it.
 fn affordable_map(job: &Job<'_>, pattern: &Pattern, blocks: &Blocks, files: &[FilePlan], map: RandomMap) -> RandomMap {
     let soft = job.on("softrandommap");
     let count = files.iter().map(|file| file.length_bytes / blocks.min().max(1)).fold(0u64, u64::saturating_add);

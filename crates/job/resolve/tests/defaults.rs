@@ -1,7 +1,6 @@
-//! What the reference says of an option that is left out is what resolving makes of it.
+//! The defaults in the reference are those that resolving uses.
 //!
-//! Every option is tried in jobs that use what it changes: written out with its default, and left
-//! out.
+//! Every option is tried in jobs that it affects: set to its default, and omitted.
 
 mod support;
 
@@ -13,8 +12,8 @@ use iolab_plan::{Plan, describe};
 use iolab_resolve::{Mode, resolve};
 use support::{jobs, request, section};
 
-/// Jobs that between them use what any option changes. `|` stands between two jobs; a line is added
-/// to the last.
+/// Jobs that together use everything that any option changes. `|` separates two jobs; a tested line
+/// is added to the last.
 const JOBS: &[&str] = &[
     "size=1m rw=randrw",
     "size=1m rw=read",
@@ -57,12 +56,12 @@ fn sections(options: &str) -> String {
     options.split(" | ").map(section).collect()
 }
 
-/// What a job comes to, apart from the texts it was made from; `None` if it is refused.
+/// The plan of a job, without its source texts; `None` if it is refused.
 fn outcome(options: &str, mode: Mode) -> Option<Plan> {
     outcome_with(options, "", mode)
 }
 
-/// The same for a job with one more line.
+/// The plan of a job with one more line.
 fn outcome_with(options: &str, line: &str, mode: Mode) -> Option<Plan> {
     let jobs = jobs(&(sections(options) + line));
     let mut request = request(&jobs);
@@ -73,7 +72,7 @@ fn outcome_with(options: &str, line: &str, mode: Mode) -> Option<Plan> {
     Some(plan)
 }
 
-/// A job as it is, and what it comes to.
+/// A job and its plan.
 struct Case {
     options: &'static str,
     mode: Mode,
@@ -104,7 +103,7 @@ fn writing_out_a_default_changes_nothing() {
         let DefaultValue::Text(default) = entry.default else { continue };
         let mut compared = 0;
         for Case { options, mode, left_out } in jobs_without(entry) {
-            // A line without effect may be refused as such.
+            // A line without effect may be refused.
             let Some(written) = outcome_with(options, &line(entry.name, default), *mode) else { continue };
             assert_eq!(Some(&written), left_out.as_ref(), "{options} {}={default} ({mode:?})", entry.name);
             compared += 1;
@@ -113,8 +112,7 @@ fn writing_out_a_default_changes_nothing() {
     }
 }
 
-/// The canary of the test above: each option can change a plan, so that an equal one says
-/// something.
+/// The canary of the test above: each option can change a plan, so that equal plans are meaningful.
 #[test]
 fn another_value_than_the_default_changes_some_job() {
     let idle = OPTIONS.iter().filter(|entry| entry.status == SupportStatus::Supported).filter(|entry| {
@@ -126,8 +124,8 @@ fn another_value_than_the_default_changes_some_job() {
     assert!(idle.is_empty(), "no example of these changes any job: {idle:?}");
 }
 
-/// What changes a plan changes its description. Options whose examples need more than [`JOBS`] have
-/// one of their own.
+/// An option that changes a plan also changes its description. Options whose examples need more
+/// than [`JOBS`] have their own.
 #[test]
 fn every_option_is_seen_in_the_description_of_the_plan() {
     let described = |options: &str, line: &str, mode: Mode| outcome_with(options, line, mode).as_ref().map(describe);
@@ -172,8 +170,8 @@ fn what_holds_as_for_another_option_follows_it() {
     }
 }
 
-/// Defaults that follow from other options: option, job, and what it comes to there, written out.
-/// `batch_grows` of `iodepth_batch` is beyond any text, and is in the tests of queues.
+/// Defaults that follow from other options: option, job, and the resulting value, written out.
+/// `batch_grows` of `iodepth_batch` cannot be written as text, and is in the tests of queues.
 const DERIVED: &[(&str, &str, &str)] = &[
     ("ba", "size=1m rw=randread bs=8k", "8k"),
     ("scramble_buffers", "size=1m rw=write", "1"),
@@ -196,7 +194,7 @@ const DERIVED: &[(&str, &str, &str)] = &[
     ("calibrate", "size=1m", "1"),
 ];
 
-/// Defaults of which no text of the option says what they are.
+/// Defaults that no text of the option can express.
 const BEYOND_WORDS: &[&str] = &["write_hint", "uid", "gid", "clocksource", "comm", "name"];
 
 #[test]

@@ -119,9 +119,9 @@ fn random_file_sizes_stay_in_range_and_differ() {
 
 #[test]
 fn layout() {
-    // Files have their length before the job starts (with data before reads, with space alone
-    // before writes), unless they are made as they are opened or grow at their end; devices are as
-    // they are.
+    // Files get their length before the job starts (with data before reads, with space only before
+    // writes), unless they are created when opened or grow at their end. Devices are used as they
+    // are.
     let cases = [
         ("rw=read size=1m", MIB),
         ("rw=write size=1m", MIB),
@@ -136,7 +136,7 @@ fn layout() {
         ("rw=read size=1m offset=1m", 2 * MIB),
         ("rw=read size=1m ioengine=null", 0),
         ("rw=write size=1m file_append=1", 0),
-        // As fio: who only reads does not append.
+        // As in fio: a job that only reads does not append.
         ("rw=read size=1m file_append=1", MIB),
     ];
     for (options, bytes) in cases {

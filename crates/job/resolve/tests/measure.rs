@@ -135,8 +135,7 @@ fn iolab_calibrates_unless_told_otherwise_and_fio_only_when_told() {
 
 #[test]
 fn intervals_are_10_ms_to_1_h_long_or_none() {
-    // option, interval of latencies, stretch in which rates are counted (that of the averaging
-    // windows, as ever)
+    // option, interval of latencies, interval for counting rates (that of the averaging windows)
     let cases = [
         ("rw=read", 1_000_000_000, 500_000_000),
         ("interval=100ms", 100_000_000, 500_000_000),

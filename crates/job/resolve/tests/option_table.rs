@@ -1,4 +1,4 @@
-//! The option table and this crate agree: every supported option has a reader, of the right kind.
+//! The option table and this crate agree: every supported option has a reader of the right kind.
 
 mod support;
 
@@ -7,7 +7,7 @@ use iolab_options::{OptionEntry, Setting, SupportStatus};
 use iolab_resolve::{Mode, options_read};
 use support::{jobs, request};
 
-/// Jobs that between them lead resolving into every corner.
+/// Jobs that together make resolving read every option.
 const JOBS: &str = "[plain]\nsize=1m\nrw=randrw\n[mapped]\nsize=1m\nioengine=io_uring\n";
 
 fn supported() -> impl Iterator<Item = &'static OptionEntry> {

@@ -213,7 +213,7 @@ fn engines() {
     assert_eq!(options.flag("hipri"), Some(true));
     let options = worker("size=1m ioengine=io_uring").engine.options;
     assert_eq!(options.flag("hipri"), Some(false));
-    // What the engine decides for itself is said by the plan, and is neither on nor off.
+    // The plan says that the engine decides: neither on nor off.
     assert_eq!((options.flag("fixedbufs"), options.get("fixedbufs").unwrap().text.as_str()), (None, "automatic"));
     let cases = [
         ("size=1m ioengine=mmap direct=1", "cannot do direct"),

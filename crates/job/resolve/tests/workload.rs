@@ -98,7 +98,7 @@ fn a_mix_takes_fractions_which_fio_cuts_off() {
         let resolved = resolved(&section(&format!("size=1m rw=randrw {options}")), |request| request.mode = mode);
         (resolved.plan.workers[0].workload.read_percent.to_string(), resolved.warnings)
     };
-    // options, percent of reads, and as fio: these are the shares that fio 3.33 makes of them.
+    // options, percent of reads, and in fio mode: these are the shares that fio 3.33 produces.
     let cases = [
         ("rwmixwrite=12.5", "87.5", "88"),
         ("rwmixread=87.5", "87.5", "87"),

@@ -1,9 +1,10 @@
-//! What was computed while a program was traced, as a load beside its reads and writes.
+//! The computing during a traced program, as a load beside its reads and writes.
 //!
-//! A server that commits also parses, plans and answers, and so do its clients. Where they keep the
-//! processors busy, a thread that comes back from the disk waits for one, and a sync takes longer
-//! than the disk needs. A job without that load predicts too much. What other programs computed is
-//! not the program's: it slowed the program down, and is told apart where the trace does so.
+//! A server that commits also parses, plans and answers, and so do its clients. If they keep the
+//! processors busy, a thread that returns from the disk waits for one, and a sync takes longer than
+//! the disk needs. A job without that load predicts too much throughput. Computing by other
+//! programs does not belong to the load: it slowed the program down, and is separated if the trace
+//! allows it.
 
 use std::fmt::Write as _;
 
@@ -12,48 +13,48 @@ use iolab_trace::{End, ProcessorSample, ProcessorShares};
 
 use crate::{Pace, Section, TraceStretch};
 
-/// Less than this share of all processors is not worth a section.
+/// A share of all processors below this is not worth a section.
 const LEAST_SHARE: f64 = 0.05;
 /// Shortest and longest burst, us: what the kernel's timers and fio's spinning can keep.
 const BURST_US: (f64, f64) = (10.0, 50_000.0);
 
-/// What the processors did in the stretch that was looked at.
+/// Processor activity in the examined stretch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProcessorLoad {
-    /// How many there were.
+    /// Number of processors.
     pub processors: f64,
-    /// How many of them worked, whatever for.
+    /// Number of busy processors, for any purpose.
     pub busy: f64,
-    /// Switches between threads, or to rest, a second.
+    /// Switches between threads, or to idle, per second.
     pub switches_per_s: f64,
-    /// For whom, where the trace tells it apart.
+    /// The load by program, if the trace separates it.
     pub shares: Option<LoadShares>,
-    /// The programs beside that worked most while the whole trace was made.
+    /// The other programs that used most processor time during the whole trace.
     pub beside: Vec<String>,
 }
 
-/// For whom processors worked, in processors.
+/// Processor time by program, in processors.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LoadShares {
     /// The traced processes.
     pub program: f64,
-    /// Those that talk with them.
+    /// Processes that communicate with them.
     pub clients: f64,
     /// Threads of the kernel.
     pub kernel: f64,
     /// The tracer.
     pub tracer: f64,
-    /// Anything else.
+    /// All other programs.
     pub others: f64,
-    /// Whether that made calls and the time between them longer.
+    /// Whether other programs lengthened calls and the time between them.
     pub are_disturbed: bool,
-    /// The share of the time that program and clients ran of the time that they could have run;
-    /// `None` where the kernel does not count it.
+    /// The share of the time in which program and clients ran, of the time in which they could have
+    /// run; `None` if the kernel does not count it.
     pub ran: Option<f64>,
 }
 
 impl ProcessorLoad {
-    /// Makes one of the samples of a trace; `None` where there are none for the stretch.
+    /// Computes it from the samples of a trace; `None` if the stretch has none.
     pub fn of(end: &End, stretch: TraceStretch) -> Option<ProcessorLoad> {
         let (first, last) = within(&end.processors, stretch)?;
         let busy_ns = last.busy_ns.saturating_sub(first.busy_ns);
@@ -85,22 +86,23 @@ impl ProcessorLoad {
         })
     }
 
-    /// Processors that worked for program and clients; for all, where the trace does not tell.
+    /// Processors used by program and clients; by all programs, if the trace does not separate
+    /// them.
     pub fn of_program(&self) -> f64 {
         self.shares.map_or(self.busy, |shares| shares.program + shares.clients)
     }
 
-    /// The share of the time between operations that the program would take without others.
+    /// The share of the time between operations that the program would need without others.
     ///
-    /// Who waits for a processor waits for whoever has it: for others as often as they had one.
-    /// What threads of the program wait for each other stays, because the section that computes is
-    /// in the way of the job's reads and writes more seldom.
+    /// A thread that waits for a processor waits for the current user of it: for other programs in
+    /// proportion to their use. Waits of the program's threads for each other are kept, because the
+    /// computing section disturbs the job's reads and writes less often.
     pub fn undisturbed_share(&self) -> Option<f64> {
         let shares = self.shares?;
         Some(1.0 - (1.0 - shares.ran?) * (shares.others / self.busy.max(f64::MIN_POSITIVE)).clamp(0.0, 1.0))
     }
 
-    /// What is to be said where other programs worked so much that they changed what was seen.
+    /// A message for the user if other programs used so much that they changed the observation.
     pub fn disturbance(&self) -> Option<String> {
         let others = self.shares.filter(|shares| shares.are_disturbed)?.others;
         let names = if self.beside.is_empty() { String::new() } else { format!(" ({})", self.beside.join(", ")) };
@@ -111,7 +113,7 @@ impl ProcessorLoad {
         ))
     }
 
-    /// As comments of a job file.
+    /// The load as comments of a job file.
     pub(crate) fn comment(&self) -> String {
         let processors = counted(self.processors as u64, "processor");
         let Some(shares) = self.shares else {
@@ -139,20 +141,20 @@ impl ProcessorLoad {
 /// A load of the processors beside reads and writes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Computing {
-    /// What the processors did.
+    /// The processor activity.
     pub load: ProcessorLoad,
-    /// Processors that the think time of the sections keeps busy.
+    /// Processors kept busy by the think time of the sections.
     pub thinking: f64,
-    /// Operations that the leader has under way together: processors that its pauses and its calls
-    /// may have used. 0 without a leader.
+    /// Operations that the leader has in flight together: the number of processors that its pauses
+    /// and its calls may have used. 0 without a leader.
     pub lanes: u32,
     /// Threads of the load.
     pub jobs: u32,
 }
 
 impl Computing {
-    /// What was computed beside the think time of the sections.
-    /// `leader` is the section whose syncs are the commits: the others follow it, and do not think.
+    /// The computing besides the think time of the sections. `leader` is the section whose syncs
+    /// are the commits: the others follow it, and have no think time.
     pub(crate) fn of(load: &ProcessorLoad, sections: &[Section], leader: Option<&Section>) -> Computing {
         let undisturbed = load.undisturbed_share().unwrap_or(1.0);
         let thinking = leader.map_or_else(|| sections.iter().map(thinks).sum::<f64>(), thinks) * undisturbed;
@@ -161,32 +163,32 @@ impl Computing {
         Computing { load: load.clone(), thinking, lanes, jobs: threads.max(load.processors as u32) }
     }
 
-    /// Whether it is so much that the job needs a section for it.
+    /// Whether it is large enough to need a section in the job.
     ///
     /// A program with one client does one thing after the other: it computes in the pauses between
-    /// its calls, and in the calls. That takes one processor at most, and nothing runs beside.
+    /// its calls, and in the calls. That uses at most one processor, and nothing runs in parallel.
     pub fn is_worth_a_section(&self) -> bool {
         self.others() > LEAST_SHARE * self.load.processors && self.load.of_program() > f64::from(self.lanes)
     }
 
-    /// Processors that worked for anything but the think time of the sections.
+    /// Processors used for anything but the think time of the sections.
     pub fn others(&self) -> f64 {
         (self.load.of_program() - self.thinking).max(0.0)
     }
 
-    /// Length of a burst, us: work between two rests, each of which takes a switch to it and a
-    /// switch from it.
+    /// Length of a burst, us: the work between two idle periods, each of which takes a switch to
+    /// idle and a switch from it.
     pub fn burst_us(&self) -> f64 {
         let per_switch = self.load.busy * 1e6 / self.load.switches_per_s.max(1.0);
         (2.0 * per_switch).clamp(BURST_US.0, BURST_US.1)
     }
 
-    /// Share of one processor that each thread of the load uses, percent: where it begins.
+    /// Initial share of one processor that each thread of the load uses, percent.
     pub fn load_percent(&self) -> f64 {
         (self.others() * 100.0 / f64::from(self.jobs)).clamp(1.0, 100.0)
     }
 
-    /// The section of the job file; where it would be too small, a comment that says so.
+    /// The section of the job file; if it would be too small, a comment that says so.
     pub(crate) fn section_text(&self) -> String {
         let whose = if self.load.shares.is_some() { "program and clients" } else { "all programs" };
         let kept = format!(
@@ -225,7 +227,7 @@ impl Computing {
     }
 }
 
-/// Processors that the think time of a section keeps busy.
+/// Processors kept busy by the think time of a section.
 fn thinks(section: &Section) -> f64 {
     match &section.pace {
         Pace::Think { ns, transfers, elsewhere_ns, .. } => {
@@ -235,7 +237,7 @@ fn thinks(section: &Section) -> f64 {
     }
 }
 
-/// The first and the last sample within a stretch; those around it where it has fewer than two.
+/// The first and the last sample within a stretch, or those around it if it has fewer than two.
 fn within(samples: &[ProcessorSample], stretch: TraceStretch) -> Option<(ProcessorSample, ProcessorSample)> {
     let inside: Vec<&ProcessorSample> = samples.iter().filter(|sample| stretch.holds(sample.time_ns)).collect();
     if let [first, .., last] = inside[..] {
@@ -250,8 +252,8 @@ fn within(samples: &[ProcessorSample], stretch: TraceStretch) -> Option<(Process
 mod tests {
     use super::*;
 
-    /// Four processors: idle for a second, then three of them busy, with 60,000 switches a second;
-    /// of the three, one works for the program, one for its clients, and one for others.
+    /// Four processors: idle for a second, then three of them busy, with 60,000 switches per
+    /// second. Of the three, one works for the program, one for its clients, and one for others.
     fn samples(are_told_apart: bool) -> Vec<ProcessorSample> {
         let second = 1_000_000_000_u64;
         (0..6)

@@ -1,14 +1,14 @@
-//! Estimates with how sure they are.
+//! Estimates with their uncertainty.
 
 use iolab_statistics::{Interval, mean_interval, quantile};
 
 /// Confidence of all intervals.
 const CONFIDENCE: f64 = 0.95;
-/// The normal distribution's quantile for it.
+/// The corresponding quantile of the normal distribution.
 const Z: f64 = 1.959_964;
 const RESAMPLES: usize = 200;
-/// Of times, so large a share of the longest is left out of the mean: one pause of the machine
-/// would else stand for many operations.
+/// This share of the longest times is left out of the mean: otherwise one pause of the machine
+/// would outweigh many operations.
 const LONGEST_LEFT_OUT: f64 = 0.01;
 
 /// A share of a count.
@@ -21,7 +21,7 @@ pub struct Proportion {
 }
 
 impl Proportion {
-    /// The share, 0 to 1; 0 of nothing.
+    /// The share, 0 to 1; 0 if there is nothing to count.
     pub fn value(self) -> f64 {
         if self.of == 0 { 0.0 } else { self.count as f64 / self.of as f64 }
     }
@@ -46,14 +46,14 @@ impl Proportion {
     }
 }
 
-/// Values that follow one another, kept up to a bound.
+/// Successive values, kept up to a limit.
 #[derive(Debug, Clone, Default)]
 pub struct Values {
     kept: Vec<f64>,
     count: u64,
 }
 
-/// Most values that are kept; the first ones are.
+/// Largest number of values kept; the first ones are.
 const MOST_KEPT: usize = 1 << 17;
 
 impl Values {
@@ -64,7 +64,7 @@ impl Values {
         }
     }
 
-    /// What is typical of them; `None` without any.
+    /// The typical value; `None` without any values.
     pub(crate) fn typical(&self) -> Option<Typical> {
         let longest = quantile(&self.kept, 1.0 - LONGEST_LEFT_OUT)?;
         let body: Vec<f64> = self.kept.iter().copied().filter(|value| *value <= longest).collect();
@@ -75,18 +75,18 @@ impl Values {
     }
 }
 
-/// What is typical of values.
+/// The typical value and its uncertainty.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Typical {
     /// Mean without the longest hundredth.
     pub mean: f64,
-    /// Of the mean; `None` where there are too few.
+    /// Confidence interval of the mean; `None` with too few values.
     pub interval: Option<Interval>,
-    /// The middle.
+    /// The median.
     pub median: f64,
-    /// Nine tenths are no more.
+    /// The 90th percentile.
     pub p90: f64,
-    /// How many there were.
+    /// Number of values.
     pub count: u64,
 }
 

@@ -1,11 +1,11 @@
 //! The second reading of a trace: what each role and class of threads did within the stretch.
 //!
-//! A *lane* is what is done one after the other: all operations of a role whose threads take turns,
-//! else those of one thread. The gap between two operations of a lane is the time from the end of
-//! the one to the begin of the next. A *cycle* ends with a sync, or with every transfer where there
-//! are none; its think time is the sum of its gaps. What the tracer cost is taken out of each gap:
-//! once for the lane's own call, and once for every other call that was seen of the same thread
-//! meanwhile.
+//! A *lane* is a sequence of operations done one after the other: all operations of a role whose
+//! threads take turns, otherwise those of one thread. The gap between two operations of a lane is
+//! the time from the end of one to the begin of the next. A *cycle* ends with a sync, or with every
+//! transfer if there are no syncs; its think time is the sum of its gaps. The cost of the tracer is
+//! subtracted from each gap: once for the lane's own call, and once for every other call of the
+//! same thread in the gap.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io::{self, Read};
@@ -17,43 +17,43 @@ use crate::estimate::Values;
 use crate::survey::ThreadClass;
 use crate::{Places, Survey, TraceStretch};
 
-/// What one direction did.
+/// The transfers of one direction.
 #[derive(Debug, Default)]
 pub struct Transfers {
-    /// How many.
+    /// Number of transfers.
     pub count: u64,
     /// Bytes moved.
     pub bytes: u64,
-    /// Of each size, bytes, how many.
+    /// Number of transfers of each size, bytes.
     pub sizes: BTreeMap<u64, u64>,
-    /// Where they went.
+    /// Their offsets.
     pub places: Places,
-    /// How long they took, ns.
+    /// Their durations, ns.
     pub durations: Box<Histogram>,
 }
 
-/// What the threads of a class did to the files of a role.
+/// Operations of a class of threads on the files of a role.
 #[derive(Debug, Default)]
 pub struct Gathered {
     /// Reads and writes.
     pub transfers: [Transfers; 2],
-    /// `fsync` and its kin, `fdatasync` and its kin.
+    /// Data and metadata syncs (`fsync` and similar), data syncs (`fdatasync` and similar).
     pub syncs: [u64; 2],
-    /// How long they took, ns.
+    /// Their durations, ns.
     pub sync_durations: Box<Histogram>,
-    /// Writes that are durable when they return: data, and attributes too.
+    /// Writes that are durable when they return: data only, and data with attributes.
     pub durable_writes: [u64; 2],
     /// `sync_file_range`.
     pub range_syncs: u64,
-    /// Past the page cache.
+    /// Transfers that bypass the page cache.
     pub direct: u64,
-    /// Writes that made their file longer.
+    /// Writes that extended their file.
     pub growing: u64,
     /// How often each call was used.
     pub calls: BTreeMap<Call, u64>,
     /// Transfers of a cycle.
     pub cycle_transfers: Values,
-    /// Think time of a cycle, ns, without what the tracer cost.
+    /// Think time of a cycle, ns, without the cost of the tracer.
     pub cycle_think_ns: Values,
     /// Durations of all asynchronous operations added up, ns.
     pub asynchronous_ns: u64,
@@ -78,8 +78,8 @@ struct Lane {
     transfers: u64,
 }
 
-/// The calls that were seen of a thread lately: when they began, and how long they were reading,
-/// writing or syncing, ns.
+/// The recent calls of a thread: when they began, and how long each was reading, writing or
+/// syncing, ns.
 #[derive(Debug, Default)]
 struct Lately(VecDeque<(u64, u64)>);
 
@@ -110,7 +110,7 @@ impl Lately {
     }
 }
 
-/// Everything that was gathered, by role and class.
+/// All gathered data, by role and class.
 pub(crate) type All = BTreeMap<(Role, ThreadClass), Gathered>;
 
 /// Reads a trace to its end.
@@ -225,7 +225,7 @@ impl Gathered {
 
     fn end_cycle(&mut self, lane: u32) {
         let lane = self.lanes.entry(lane).or_default();
-        // Syncs without a write before them belong to the cycle that they end.
+        // Syncs without a preceding write belong to the cycle that they end.
         if lane.transfers > 0 {
             self.cycle_transfers.add(lane.transfers as f64);
             self.cycle_think_ns.add(lane.think_ns);
@@ -233,7 +233,7 @@ impl Gathered {
         }
     }
 
-    /// Where there were no syncs, the lanes as they are: think time of all transfers, and how many.
+    /// Without syncs, the lanes as they are: think time and number of all transfers.
     pub(crate) fn open_cycles(&self) -> (f64, u64) {
         self.lanes
             .values()

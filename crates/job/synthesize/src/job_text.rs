@@ -1,8 +1,8 @@
-//! The model as a job file that people read and fio runs.
+//! The model as a job file that is readable and runs in fio.
 //!
-//! Every setting stands below the observation that it comes from. What fio cannot say stands in
-//! lines `#iolab: option=value`, which repeat an option of fio where they replace it: of equal
-//! options the last counts.
+//! Every setting is below the observation that it comes from. Settings that fio lacks are in lines
+//! `#iolab: option=value`. If they replace an option of fio, they repeat it: of equal options the
+//! last counts.
 
 use std::fmt::Write as _;
 
@@ -13,12 +13,12 @@ use iolab_units::{format_bytes as size_text, rounded_ns};
 use crate::model::seconds;
 use crate::{Pace, PlacePattern, ProcessorLoad, ProgramModel, Proportion, Section, SyncRule};
 
-/// From this share of growing writes on, files begin empty.
+/// From this share of extending writes on, files begin empty.
 const GROWS: f64 = 0.05;
 /// Reads with a median below this came from the page cache, ns.
 const CACHED_READ_NS: u64 = 200_000;
 
-/// What the file says beside the model.
+/// Contents of the file besides the model.
 #[derive(Debug, Clone, Copy)]
 pub struct JobTextRequest<'a> {
     /// Name of the trace.
@@ -89,7 +89,7 @@ fn head(model: &ProgramModel, request: &JobTextRequest<'_>) -> String {
     text
 }
 
-/// Text of somebody else, on one line.
+/// Foreign text, on one line.
 fn plain(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { '?' } else { letter }).collect()
 }
@@ -372,7 +372,7 @@ fn pace(text: &mut String, section: &Section, follows: Option<&Section>, undistu
 fn rate(text: &mut String, section: &Section, per_s: f64) {
     let [reads, writes] =
         [section.reads.value(), 1.0 - section.reads.value()].map(|share| (per_s * share).round() as u64);
-    // 0 is no limit, which would be far more.
+    // 0 would mean no limit, which is far more.
     let _ = match (section.sizes[0].is_empty(), section.sizes[1].is_empty()) {
         (false, false) => writeln!(text, "rate_iops={},{}", reads.max(1), writes.max(1)),
         _ => writeln!(text, "rate_iops={}", (reads + writes).max(1)),

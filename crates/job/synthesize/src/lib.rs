@@ -1,16 +1,16 @@
-//! From a trace to a job that does the same to storage.
+//! From a trace to a job with the same effect on storage.
 //!
 //! ```text
 //!  trace ─▶ Survey: roles of files, classes of threads, the stretch to look at      (first reading)
 //!        ─▶ Gathered: sizes, places, syncs, gaps of each role and class             (second reading)
 //!        ─▶ Model: a section for each, with the estimates and how sure they are ─▶ job_text
 //! ```
-//! A trace is read twice and never held: memory grows with its files, threads and distinct blocks,
-//! the last up to a bound.
+//! A trace is read twice and never held in memory: memory grows with its files, threads and
+//! distinct blocks, the last up to a limit.
 //!
-//! What is estimated, and what is assumed, stands as comments in the job file. What fio's language
-//! cannot say stands in lines that fio reads as comments (`#iolab: rewrite=8`). Not here: whether
-//! the job does what the program did. `iolab validate` measures that.
+//! Estimates and assumptions are comments in the job file. Settings that fio's language lacks are
+//! in lines that fio reads as comments (`#iolab: rewrite=8`). Not here: whether the job does what
+//! the program did. `iolab validate` measures that.
 
 mod computing;
 mod estimate;

@@ -11,14 +11,14 @@ use crate::{Computing, ProcessorLoad, RoleRules, Section, Survey, TraceStretch};
 /// A section with less than this share of the transfers, of the bytes and of the syncs is left out.
 const LEAST_SHARE: f64 = 0.01;
 
-/// What the user wants of a model.
+/// The user's parameters of a model.
 #[derive(Debug, Clone, Default)]
 pub struct ModelRequest {
-    /// Roles of files, where their paths do not tell.
+    /// Roles of files whose paths do not show them.
     pub rules: RoleRules,
-    /// The stretch to look at; found by itself unless told.
+    /// The stretch to examine; found automatically if absent.
     pub stretch: Option<TraceStretch>,
-    /// Commits that the program says it made while it was traced.
+    /// The number of commits during the trace, according to the program.
     pub commits: Option<u64>,
 }
 
@@ -28,21 +28,21 @@ pub enum ModelError {
     /// The trace cannot be read.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// Nothing in it is about storage.
+    /// It contains no storage operations.
     #[error("the trace has no reads and writes of files or devices in {0}")]
     Nothing(String),
 }
 
-/// What a program does to storage.
+/// The effect of a program on storage.
 #[derive(Debug)]
 pub struct ProgramModel {
-    /// Where the trace comes from.
+    /// The origin of the trace.
     pub facts: Facts,
-    /// What the tracer cost each call, ns; 0 where that is not known.
+    /// The tracer's cost per call, ns; 0 if unknown.
     pub call_cost_ns: f64,
-    /// The part that was looked at.
+    /// The examined part.
     pub stretch: TraceStretch,
-    /// Whether the user told it.
+    /// Whether the user gave it.
     pub told_stretch: bool,
     /// The whole trace.
     pub span: TraceStretch,
@@ -50,20 +50,19 @@ pub struct ProgramModel {
     pub operations: u64,
     /// Most syncs first, then most transfers.
     pub sections: Vec<Section>,
-    /// What was too little for a section.
+    /// Sections that were too small.
     pub left_out: Vec<Section>,
-    /// What was computed beside all that; absent where the trace does not say what the processors
-    /// did.
+    /// The computing besides the operations; absent if the trace has no processor activity.
     pub computing: Option<Computing>,
-    /// Commits for each sync of the first section, where the user told the commits.
+    /// Commits for each sync of the first section, if the user gave the commits.
     pub commits_per_sync: Option<f64>,
 }
 
 impl ProgramModel {
-    /// Makes one of the first and the second reading of a trace.
+    /// Builds a model from the first and the second reading of a trace.
     ///
     /// # Errors
-    /// The trace cannot be read, or has nothing about storage.
+    /// The trace cannot be read, or contains no storage operations.
     pub fn of<R: Read>(
         first: &mut Ordered<R>,
         second: &mut Ordered<R>,
@@ -101,7 +100,7 @@ impl ProgramModel {
         };
         let (sections, left_out): (Vec<Section>, Vec<Section>) =
             sections.into_iter().partition(|one| is_worth(one) && one.role != Role::Program);
-        // Commits are of the whole trace, as the syncs that they are divided by.
+        // Commits are counted over the whole trace, like the syncs that they are divided by.
         let commits_per_sync = request.commits.zip(sections.first()).and_then(|(commits, first)| {
             let syncs = survey.syncs_of(first.role);
             (syncs > 0).then_some(commits as f64 / syncs as f64)
@@ -123,7 +122,7 @@ impl ProgramModel {
         })
     }
 
-    /// What the processors did meanwhile.
+    /// The processor activity during the stretch.
     pub fn load(&self) -> Option<&ProcessorLoad> {
         self.computing.as_ref().map(|computing| &computing.load)
     }

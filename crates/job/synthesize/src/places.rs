@@ -1,27 +1,27 @@
-//! Where transfers go: on from the last one, over its tail again, to the same place, or elsewhere;
-//! and how hot the hottest blocks are.
+//! Offsets of transfers: after the last one, over its tail again, at the same place, or elsewhere;
+//! and the share of the hottest blocks.
 
 use std::collections::{BTreeMap, HashMap};
 
 use crate::Proportion;
 
-/// Most distinct blocks that are counted; later ones count as cold.
+/// Largest number of distinct blocks counted; later ones count as cold.
 const MOST_BLOCKS: usize = 1 << 20;
-/// Accesses a block needs on average before a hot set can be told from chance.
+/// Average accesses per block needed to distinguish a hot set from chance.
 const LEAST_PER_BLOCK: u64 = 3;
 
-/// Places of the transfers of one direction.
+/// Offsets of the transfers of one direction.
 #[derive(Debug, Default, Clone)]
 pub struct Places {
     /// Where the last transfer began and ended, by file.
     last: HashMap<u32, (u64, u64)>,
-    /// Transfers with one before them in their file.
+    /// Transfers that have a predecessor in their file.
     pub followers: u64,
-    /// Begin where the last one ended.
+    /// Those that begin where the last one ended.
     pub onward: u64,
-    /// Begin within the last one: its tail is written again.
+    /// Those that begin within the last one: its tail is written again.
     pub tail: u64,
-    /// Begin where the last one began, which was one block.
+    /// Those that begin where the last one, of one block, began.
     pub again: u64,
     /// Bytes of the tail, by count.
     tails: BTreeMap<u64, u64>,
@@ -29,7 +29,7 @@ pub struct Places {
     uncounted: u64,
 }
 
-/// How accesses spread over the blocks that were touched.
+/// The distribution of accesses over the touched blocks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HotSet {
     /// Share of the accesses that goes to the hottest tenth of the blocks.
@@ -39,7 +39,7 @@ pub struct HotSet {
 }
 
 impl Places {
-    /// Takes a transfer; `block` is the unit in which the hot set is counted.
+    /// Adds a transfer; `block` is the unit in which the hot set is counted.
     pub(crate) fn add(&mut self, file: u32, offset: u64, bytes: u64, block: u64) {
         let end = offset + bytes;
         if let Some((begin, last_end)) = self.last.insert(file, (offset, end)) {
@@ -72,7 +72,7 @@ impl Places {
         self.tails.iter().max_by_key(|(_, count)| **count).map(|(bytes, _)| *bytes)
     }
 
-    /// The hot set; `None` where blocks were touched too seldom to tell one from chance.
+    /// The hot set; `None` if blocks were touched too rarely to distinguish it from chance.
     pub fn hot_set(&self) -> Option<HotSet> {
         let blocks = self.blocks.len() as u64;
         let all: u64 = self.blocks.values().sum::<u64>() + self.uncounted;
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn a_log_whose_last_page_is_written_again() {
         let mut places = Places::default();
-        // Pages 0, 0, 0+1, 1, 1+2, 2: every write begins with the last page of the one before.
+        // Pages 0, 0, 0+1, 1, 1+2, 2: every write begins with the last page of the preceding one.
         for (offset, bytes) in [(0, 8), (0, 8), (0, 16), (8, 8), (8, 16), (16, 8)] {
             places.add(0, offset, bytes, 8);
         }

@@ -1,4 +1,4 @@
-//! What files are for: by what the user says, by their paths, by what was done to them.
+//! The purpose of files: by the user's rules, by their paths, by the operations on them.
 //!
 //! ```toml
 //! [[role]]
@@ -9,14 +9,14 @@
 use iolab_trace::{File, Role};
 use serde::Deserialize;
 
-/// Syncs in a hundred writes that make a file a log, if it is written from one place to the next.
+/// Syncs per hundred writes that make a file a log, if it is written sequentially.
 const LOG_SYNCS_PERCENT: u64 = 20;
 
-/// What the user says about roles.
+/// The user's rules for roles.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RoleRules {
-    /// The first that fits counts.
+    /// The first match counts.
     #[serde(default)]
     role: Vec<RoleRule>,
 }
@@ -33,25 +33,25 @@ struct RoleRule {
 #[error("not a file of roles: {0}")]
 pub struct RolesError(String);
 
-/// What was done to a file, as far as it tells a role.
+/// The operations on a file that indicate its role.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Deeds {
     pub(crate) reads: u64,
-    /// Reads that begin where the last one ended, or within it; the first one of a file does.
+    /// Reads that begin where the last one ended, or within it; the first read of a file counts.
     pub(crate) reads_onward: u64,
     pub(crate) writes: u64,
     pub(crate) syncs: u64,
     /// Writes that begin where the last one ended, or within it.
     pub(crate) onward: u64,
-    /// Ever emptied when it was opened.
+    /// Whether it was ever emptied when it was opened.
     pub(crate) emptied: bool,
 }
 
 impl RoleRules {
-    /// Reads the text of a file.
+    /// Parses the text of a file.
     ///
     /// # Errors
-    /// It is not such a file; the text says where and why.
+    /// It is not a file of roles; the error says where and why.
     pub fn parse(text: &str) -> Result<RoleRules, RolesError> {
         toml::from_str(text).map_err(|error| RolesError(error.to_string()))
     }
@@ -78,7 +78,7 @@ fn by_deeds(deeds: &Deeds) -> Role {
     }
 }
 
-/// Whether a pattern with `*` covers a whole path.
+/// Whether a pattern with `*` matches a whole path.
 fn fits(pattern: &str, path: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What was gathered of one role and class of threads, as the settings of a section.
+//! The gathered data of one role and class of threads, as the settings of a section.
 
 use iolab_trace::{Call, File, Role};
 
@@ -6,29 +6,29 @@ use crate::gather::{Gathered, Transfers};
 use crate::survey::ThreadClass;
 use crate::{HotSet, Places, Proportion, TraceStretch, Typical};
 
-/// From this share of transfers on that go on from the last one, a pattern is sequential.
+/// From this share of sequential transfers on, a pattern is sequential.
 const SEQUENTIAL: f64 = 0.7;
-/// From this share on, what a flag says holds for the section.
+/// From this share on, a flag applies to the section.
 const MOSTLY: f64 = 0.5;
-/// A hot tenth with this share of the accesses is one.
+/// A hot tenth with at least this share of the accesses counts as hot.
 const HOT: f64 = 0.3;
-/// Most sizes of a split, as fio takes them and people read them.
+/// Largest number of sizes of a split, so that fio accepts it and people can read it.
 const MOST_SIZES: usize = 8;
-/// Most files of a section.
+/// Largest number of files of a section.
 const MOST_FILES: usize = 64;
 /// A direction with at most one in this number of transfers is left out.
 const RARE_ONE_IN: u64 = 200;
 
-/// Where transfers go.
+/// The offset pattern of transfers.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PlacePattern {
     /// One after the other.
     Sequential,
-    /// Each begins with the last so many bytes of the one before: the page that was not full.
+    /// Each begins with this many last bytes of the preceding one: the page that was not full.
     TailAgain(u64),
     /// Each place this number of times, then the next.
     Again(u32),
-    /// Anywhere; the share that goes on from the last one all the same.
+    /// Random; the share that is sequential anyway.
     Random(Proportion, Option<HotSet>),
 }
 
@@ -39,14 +39,14 @@ pub enum SyncRule {
     Never,
     /// `fsync` or `fdatasync` after this number of writes.
     After {
-        /// Which call.
+        /// Whether `fdatasync` is used.
         data_only: bool,
-        /// How many.
+        /// The number of writes.
         writes: u32,
     },
     /// By `O_SYNC` or `O_DSYNC`.
     OnWrite {
-        /// Which.
+        /// Whether it is `O_DSYNC`.
         data_only: bool,
     },
 }
@@ -56,25 +56,25 @@ pub enum SyncRule {
 pub enum Pace {
     /// Think time, ns, and the number of transfers between pauses.
     Think {
-        /// Of a cycle.
+        /// Think time of a cycle.
         ns: f64,
         /// Transfers of a cycle.
         transfers: u32,
         /// The part of it that the same threads spend on files of other sections, ns.
         elsewhere_ns: f64,
-        /// How sure; `None` where cycles cannot be told apart.
+        /// Its uncertainty; `None` if cycles cannot be distinguished.
         typical: Option<Typical>,
     },
-    /// At this rate: durations or gaps are not known.
+    /// A rate, if durations or gaps are unknown.
     Rate(f64),
 }
 
-/// The settings of a section, and what they were made of.
+/// The settings of a section, and the data behind them.
 #[derive(Debug)]
 pub struct Section {
     /// Its name.
     pub name: String,
-    /// What its files are for.
+    /// The role of its files.
     pub role: Role,
     /// How its threads take turns.
     pub class: ThreadClass,
@@ -88,19 +88,19 @@ pub struct Section {
     pub engine: &'static str,
     /// Operations in flight.
     pub depth: u32,
-    /// Whether it goes past the page cache.
+    /// Whether it bypasses the page cache.
     pub direct: bool,
     /// Share of reads.
     pub reads: Proportion,
-    /// Where.
+    /// The offset pattern.
     pub pattern: PlacePattern,
     /// Sizes of reads and of writes with their shares in percent.
     pub sizes: [Vec<(u64, u32)>; 2],
-    /// When durable.
+    /// When data is made durable.
     pub sync: SyncRule,
-    /// When next.
+    /// When the next operation begins.
     pub pace: Pace,
-    /// Share of writes that made their file longer.
+    /// Share of writes that extended their file.
     pub growing: Proportion,
     /// Bytes of all its files.
     pub size_bytes: u64,
@@ -110,21 +110,21 @@ pub struct Section {
     pub transfers_per_s: f64,
     /// Syncs per second in the stretch.
     pub syncs_per_s: f64,
-    /// What all of it was made of.
+    /// The gathered data.
     pub seen: Gathered,
 }
 
-/// What sections are made from beside what was gathered of each.
+/// The inputs of sections besides the gathered data of each.
 pub(crate) struct Source<'t> {
     /// The files of the trace.
     pub(crate) files: &'t [File],
     pub(crate) stretch: TraceStretch,
-    /// Whether the trace says how long operations took.
+    /// Whether the trace contains durations of operations.
     pub(crate) has_durations: bool,
 }
 
 impl Section {
-    /// Makes one of what was gathered.
+    /// Builds a section from gathered data.
     pub(crate) fn of(role: Role, class: ThreadClass, seen: Gathered, source: &Source<'_>) -> Section {
         let Source { files, stretch, has_durations } = *source;
         let [reads, writes] = &seen.transfers;
@@ -144,7 +144,7 @@ impl Section {
             known.max(*end)
         });
         let largest = of_files.clone().max().unwrap_or(0);
-        // A log's files come one after the other, and are alike.
+        // A log's files are used one after the other, and are alike.
         let (count, size_bytes) =
             if role == Role::Log { (1, largest) } else { (seen.files.len().clamp(1, MOST_FILES), of_files.sum()) };
         let pattern = pattern(if writes.count >= reads.count { &writes.places } else { &reads.places });
@@ -227,13 +227,13 @@ fn sync_rule(seen: &Gathered) -> SyncRule {
 
 fn pattern(places: &Places) -> PlacePattern {
     if places.followers == 0 {
-        // Each file in one go.
+        // Each file is read or written in one pass.
         return PlacePattern::Sequential;
     }
     let share = |count: u64| places.share(count).value();
     let tail = places.usual_tail().unwrap_or(0);
-    // A tail as long as all there was is the same place again, and moves only if some write is
-    // longer.
+    // A tail as long as the whole predecessor is the same place again. It moves only if some write
+    // is longer.
     if share(places.tail + places.onward) >= SEQUENTIAL {
         let moves_on = places.tail > places.again || places.onward * 50 < places.tail;
         return match () {
@@ -248,8 +248,8 @@ fn pattern(places: &Places) -> PlacePattern {
     PlacePattern::Random(places.share(places.onward), places.hot_set().filter(|hot| hot.tenth.value() >= HOT))
 }
 
-/// Sizes with shares that sum to 100, the most frequent ones; none of a direction that hardly
-/// occurs among all transfers.
+/// The most frequent sizes, with shares that sum to 100; empty for a direction that hardly occurs
+/// among all transfers.
 fn split(transfers: &Transfers, all: u64) -> Vec<(u64, u32)> {
     if transfers.count * RARE_ONE_IN <= all {
         return Vec::new();
@@ -263,7 +263,7 @@ fn split(transfers: &Transfers, all: u64) -> Vec<(u64, u32)> {
         .iter()
         .map(|(bytes, count)| (*bytes, ((*count as f64 * 100.0 / sum as f64).round() as u32).max(1)))
         .collect();
-    // What rounding adds or takes is the most frequent size's.
+    // The most frequent size absorbs the rounding error.
     let rest = 100 - shares.iter().skip(1).map(|(_, share)| *share).sum::<u32>().min(99);
     if let Some(first) = shares.first_mut() {
         first.1 = rest;

@@ -1,9 +1,8 @@
-//! The first reading of a trace: what its files are for, which threads do alike, and in which
-//! stretch the program did its work.
+//! The first reading of a trace: the roles of its files, the threads with equal behaviour, and the
+//! stretch in which the program did its work.
 //!
-//! A server that starts, is loaded and stops does three different things. The stretch is the
-//! longest one in which syncs (or transfers, where there are hardly any syncs) come at a steady
-//! rate.
+//! A server starts, loads and stops: three different activities. The stretch is the longest one in
+//! which syncs (or transfers, if there are hardly any syncs) occur at a steady rate.
 
 use std::collections::HashMap;
 use std::io::{self, Read};
@@ -24,11 +23,12 @@ const ACTIVE_SHARE: f64 = 0.25;
 const QUIET_SLOTS: usize = 2;
 /// From this number of slots on, the first and the last are left out, because they are incomplete.
 const WHOLE_SLOTS: usize = 10;
-/// Syncs among a hundred transfers from which on they tell the stretch.
+/// Syncs per hundred transfers from which on they determine the stretch.
 const SYNCS_PERCENT: u64 = 2;
 /// The number of empty calls that measure the cost of tracing.
 const LEAST_IDLE_CALLS: u64 = 30;
-/// One in so many operations of a role may overlap another's, and they still come one at a time.
+/// If at most one in this number of operations of a role overlaps another, they count as one at a
+/// time.
 const SERIAL_ONE_IN: u64 = 10;
 
 /// A part of a trace, ns since its beginning.
@@ -54,11 +54,11 @@ impl TraceStretch {
 /// How threads use the files of a role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ThreadClass {
-    /// One at a time, whichever thread it is.
+    /// One at a time, by any thread.
     Serial,
-    /// The same, on files that are only read, of a role that others of its files are written in.
+    /// One at a time, on files that are only read, of a role whose other files are written.
     SerialReads,
-    /// The same, on files that are only written.
+    /// One at a time, on files that are only written, of such a role.
     SerialWrites,
     /// Threads that mostly read.
     Readers,
@@ -69,13 +69,13 @@ pub enum ThreadClass {
 }
 
 impl ThreadClass {
-    /// Whether operations come one at a time, so that one worker does them all.
+    /// Whether operations come one at a time, so that a single worker can do them all.
     pub(crate) fn takes_turns(self) -> bool {
         matches!(self, ThreadClass::Serial | ThreadClass::SerialReads | ThreadClass::SerialWrites)
     }
 }
 
-/// What the first reading found.
+/// The result of the first reading.
 #[derive(Debug, Default)]
 pub struct Survey {
     slots: Vec<[u64; 2]>,
@@ -85,9 +85,9 @@ pub struct Survey {
     ends: HashMap<(u32, bool), (u64, u64)>,
     /// Reads and writes, by file and thread.
     uses: HashMap<(u32, u32), [u64; 2]>,
-    /// By file: threads' overlap is judged by role, which is known at the end only.
+    /// By file: the overlap of threads is judged by role, which is known only at the end.
     overlaps: HashMap<u32, Overlap>,
-    /// How long calls took that do next to nothing, ns.
+    /// Durations of calls that do almost nothing, ns.
     idle_calls: Box<Histogram>,
     /// First and last moment, ns.
     span: Option<(u64, u64)>,
@@ -96,7 +96,7 @@ pub struct Survey {
     serial: HashMap<Role, bool>,
 }
 
-/// Operations on a file that began while one of another thread was on it.
+/// Operations on a file that began while another thread's operation was in flight.
 #[derive(Debug, Default, Clone, Copy)]
 struct Overlap {
     last_end_ns: u64,
@@ -218,8 +218,8 @@ impl Survey {
     /// The class of a thread on files of a role.
     pub(crate) fn class(&self, role: Role, thread: u32, file: u32) -> ThreadClass {
         if self.serial.get(&role).copied().unwrap_or(true) {
-            // A program of no known kind may read some files and write others: a copy is no mix of
-            // reads and writes on the same files.
+            // A program of unknown kind may read some files and write others: copying is not a mix
+            // of reads and writes on the same files.
             let Some(deeds) = self.deeds.get(file as usize).filter(|_| role == Role::Other) else {
                 return ThreadClass::Serial;
             };
@@ -232,17 +232,17 @@ impl Survey {
         self.classes.get(&(role, thread)).copied().unwrap_or(ThreadClass::Mixed)
     }
 
-    /// What the tracer cost each call, ns; 0 where the trace does not say.
+    /// The tracer's cost per call, ns; 0 if the trace does not show it.
     ///
-    /// A call stops twice, and its stamps stand in the middle of each stop: half of the cost is in
+    /// A call stops twice, and its stamps are in the middle of each stop: half of the cost is in
     /// its duration, the other half around it. So twice the duration of a call that does nothing is
-    /// what tracing costs in this very program, which may be far from what a trial says.
+    /// the cost of tracing in this very program, which may differ much from that in a trial.
     pub(crate) fn call_cost_ns(&self, facts: &Facts) -> f64 {
         let durations = self.idle_calls.to_sparse();
         match facts.traced_call_ns {
             Some(_) if durations.count >= LEAST_IDLE_CALLS => 2.0 * durations.percentile(50.0) as f64,
             Some(trial_ns) => trial_ns,
-            // Tracepoints write a record within each end of a call, and one outside of it.
+            // Tracepoints write a record within each end of a call, and one outside it.
             None if facts.source == Facts::PERF && durations.count >= LEAST_IDLE_CALLS => {
                 2.0 * durations.percentile(50.0) as f64
             }
@@ -264,7 +264,8 @@ impl Survey {
     pub fn busy_stretch(&self) -> Option<TraceStretch> {
         let whole = self.span()?;
         if whole.length_ns() < SHORT_NS {
-            // A command that does its work and ends: a stall of the disk is no other kind of work.
+            // For a command that does its work and ends, a stall of the disk is not another
+            // activity.
             return Some(whole);
         }
         let sum = |which: usize| self.slots.iter().map(|slot| slot[which]).sum::<u64>();

@@ -1,4 +1,4 @@
-//! Traces of programs whose doing is known become the job that says so.
+//! Traces of programs with known behaviour yield the corresponding job.
 
 use iolab_synthesize::{JobTextRequest, ModelRequest, PlacePattern, ProgramModel, RoleRules, SyncRule, job_text};
 use iolab_trace::{
@@ -34,7 +34,7 @@ impl Program {
         Program { writer, now_ns: 0 }
     }
 
-    /// An operation that takes `took_ns`, after `think_ns` and what tracing costs.
+    /// An operation that takes `took_ns`, after `think_ns` and the cost of tracing.
     fn does(
         &mut self,
         (thread, file): (u32, u32),
@@ -67,7 +67,8 @@ fn text(model: &ProgramModel) -> String {
     job_text(model, &JobTextRequest { trace: "x.trace", directory: "/data", runtime_s: 5 })
 }
 
-/// A server: it starts, commits pages whose last one is written again, checkpoints now and then.
+/// A server: it starts, commits pages whose last one is written again, and takes occasional
+/// checkpoints.
 fn server() -> Program {
     let mut program = Program::new(&[("/db/pg_wal/1", 16 << 20), ("/db/base/5/1", 128 << 20)], 3);
     for page in 0..200 {
@@ -101,8 +102,8 @@ fn a_server_that_commits() {
     assert_eq!(log.sizes[1], [(8192, 90), (16_384, 10)]);
     let said = text(&model);
     let has = |line: &str| assert!(said.lines().any(|one| one == line), "{line} in\n{said}");
-    // Start and end are left out, and so is what tracing cost; a quarter of the cycles has a page
-    // of the table in its gap, with the cost of two calls more.
+    // Start and end are left out, and so is the cost of tracing. A quarter of the cycles has a page
+    // of the table in its gap, with the cost of two more calls.
     let think = said.lines().find_map(|line| line.strip_prefix("thinktime=")).unwrap();
     let think_us: u64 = think.trim_end_matches("us").parse().unwrap();
     assert!((295..=315).contains(&think_us), "{think_us}");
@@ -127,7 +128,7 @@ fn a_server_that_commits() {
     assert!(!said.contains("numjobs"), "{said}");
 }
 
-/// A server that ran for four fifths of the time that it could have, and its clients, kept so many
+/// A server that ran for four fifths of the time in which it could have, and its clients, kept part
 /// of four processors busy; other programs kept a whole one.
 fn beside_others(program_percent: u64) -> String {
     let second = 1_000_000_000_u64;
@@ -159,7 +160,7 @@ fn a_server_beside_other_programs() {
         line.trim_end_matches("us").parse().unwrap()
     };
     let (spin_us, work_us) = (number("#iolab: thinktime_spin="), number("#iolab: thinktime_work="));
-    // It waited for a fifth of the time, for others in 1.0 of 2.6 times.
+    // It waited for a fifth of the time, for others in 1.0 of 2.6 cases.
     assert!(work_us.abs_diff(spin_us * 12 / 13) <= 1, "{work_us} of {spin_us}");
     assert_eq!(number("#iolab: cpu_busy="), 40);
     let told = "# Of 4 processors, 1.20 worked for the program, 0.40 for its clients, 0.00 for the kernel, 0.00 for the \
@@ -168,7 +169,7 @@ fn a_server_beside_other_programs() {
         assert!(said.lines().any(|one| one == line), "{line} in\n{said}");
     }
     assert!(said.contains("# NOT TO BE RELIED ON: other programs (cc) used 1.00 of 4 processors"), "{said}");
-    // One commit after the other cannot compute more than one processor, in pauses and calls.
+    // Commits one after the other cannot use more than one processor, in pauses and calls.
     let serial = beside_others(90);
     assert!(!serial.contains("cpuio") && serial.contains(", and its calls may have used the rest.\n"), "{serial}");
     let alone = text(&server().model(&ModelRequest::default()));
@@ -207,7 +208,7 @@ fn threads_side_by_side_and_places_again() {
     assert!(model.leader().is_none(), "nothing is synced");
 }
 
-/// `cp` asks to copy as much as there may be, and once more to see the end of the file.
+/// `cp` asks to copy as much as possible, and once more to detect the end of the file.
 #[test]
 fn a_copy_has_the_sizes_that_were_moved() {
     const FILE_BYTES: u64 = 3_000_000;

@@ -1,13 +1,13 @@
-//! Binary files of blktrace(8), one of each CPU: requests from issue to completion.
+//! Binary files of blktrace(8), one per CPU: requests from issue to completion.
 //!
 //! ```text
 //!  record:  magic and version: u32 │ sequence: u32 │ time: u64 │ sector: u64 │ bytes: u32 │ action: u32 │
 //!           pid: u32 │ device: u32 │ cpu: u32 │ error: u16 │ more bytes: u16 │ more bytes …
 //!  action:  what happened: 16 bits │ kinds, as bits: 16 bits
 //! ```
-//! (include/uapi/linux/blktrace_api.h of Linux.) Files of the same machine's byte order are read.
-//! The files are merged by time. A request is one operation, from its issue to its completion; its
-//! thread is the process that issued it.
+//! (include/uapi/linux/blktrace_api.h of Linux.) Only files in this machine's byte order are read.
+//! The files are merged by time. Each request is one operation, from its issue to its completion;
+//! its thread is the process that issued it.
 
 use std::collections::HashMap;
 use std::io::{ErrorKind, Read, Write};
@@ -30,14 +30,14 @@ const IS_NOTE: u16 = 1 << 10;
 const IS_META: u16 = 1 << 12;
 const IS_DISCARD: u16 = 1 << 13;
 const IS_DURABLE: u16 = 1 << 15;
-/// A note that names a process.
+/// A note with the name of a process.
 const NAMES_PROCESS: u16 = 0;
-/// Most requests that wait for their completion.
+/// Largest number of requests waiting for their completion.
 const MOST_WAITING: usize = 1 << 17;
 /// Longest name of a process, bytes.
 const LONGEST_NAME: usize = 64;
 
-/// Whether a file begins as one of these.
+/// Whether a file begins like a blktrace file.
 pub fn is_head(head: &[u8]) -> bool {
     head.get(..4).is_some_and(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]) == MAGIC | VERSION)
 }
@@ -98,7 +98,7 @@ impl<R: Read> Source<R> {
     }
 }
 
-/// Reads until the buffer is full or nothing is left; how many bytes.
+/// Reads until the buffer is full or the input ends. Returns the number of bytes.
 fn fill(input: &mut impl Read, buffer: &mut [u8]) -> Result<usize, ImportError> {
     let mut filled = 0;
     while filled < buffer.len() {
@@ -115,7 +115,7 @@ fn fill(input: &mut impl Read, buffer: &mut [u8]) -> Result<usize, ImportError> 
 /// Reads the files of all CPUs into a trace.
 ///
 /// # Errors
-/// None of them is one of blktrace's; input or output fail. What is damaged is said in the trace.
+/// None of them is a blktrace file; input or output fails. Damage is reported in the trace.
 pub fn import<R: Read, W: Write>(
     inputs: Vec<R>,
     output: W,

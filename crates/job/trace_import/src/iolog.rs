@@ -1,5 +1,5 @@
-//! fio's iolog, versions 2 and 3 (fio(1), "Trace file format"): read into a trace, and written from
-//! one.
+//! fio's iolog, versions 2 and 3 (fio(1), "Trace file format"): imported into a trace, and exported
+//! from one.
 //!
 //! ```text
 //!  fio version 2 iolog                  fio version 3 iolog
@@ -8,7 +8,7 @@
 //!  /data write 0 4096                   15 /data write 0 4096        (times in microseconds)
 //!  /data wait 500 0                     2100 /data close
 //! ```
-//! Neither has threads or durations. Version 2 has times only where lines say `wait`.
+//! Neither has threads or durations. Version 2 has times only in `wait` lines.
 
 use std::io::{self, BufRead, Read, Write};
 
@@ -37,9 +37,9 @@ impl Version {
     }
 }
 
-/// Actions that are no operations: a file is made known, time passes.
+/// Actions that are not operations: `add` introduces a file, `wait` passes time.
 const OF_THE_LOG: [&str; 2] = ["add", "wait"];
-/// Actions that are operations, and the calls that they become.
+/// Actions that are operations, and their calls.
 const ACTIONS: [(&str, Call); 7] = [
     ("open", Call::Open),
     ("close", Call::Close),
@@ -53,8 +53,8 @@ const ACTIONS: [(&str, Call); 7] = [
 /// Reads an iolog into a trace.
 ///
 /// # Errors
-/// It is no iolog of version 2 or 3; input or output fail. Lines that are not understood are
-/// counted in the trace.
+/// It is not an iolog of version 2 or 3; input or output fails. Unrecognised lines are counted in
+/// the trace.
 pub fn import<W: Write>(
     input: &mut impl BufRead,
     output: W,
@@ -89,11 +89,11 @@ pub fn import<W: Write>(
     sink.finish("lines")
 }
 
-/// The time that the lines so far let pass.
+/// The time that has passed according to the lines so far.
 #[derive(Debug, Default)]
 struct Passed {
     now_ns: u64,
-    /// Whether any of them waits.
+    /// Whether any line is a `wait`.
     waits: bool,
 }
 
@@ -109,8 +109,7 @@ fn take_line<W: Write>(
         passed.now_ns = time.saturating_mul(1_000).min(1 << 58);
         words.remove(0);
     }
-    // Names of files may have blanks in them: the action is the word that has its numbers behind
-    // it.
+    // File names may contain blanks: the action is the word followed by its numbers.
     let is_action = |word: &str| OF_THE_LOG.contains(&word) || ACTIONS.iter().any(|(action, _)| *action == word);
     let with_numbers = words.len() >= 4 && is_action(words[words.len() - 3]);
     let (place, numbers) = match (with_numbers, words.len()) {
@@ -143,12 +142,12 @@ fn take_line<W: Write>(
     Ok(Some(()))
 }
 
-/// What an export left out.
+/// What an export wrote and left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Exported {
     /// Lines of operations.
     pub lines: u64,
-    /// Transfers whose place in the file is not known, or that failed.
+    /// Transfers whose offset is unknown, or that failed.
     pub left_out: u64,
 }
 

@@ -1,13 +1,13 @@
-//! What other programs wrote of operations, read as traces.
+//! Reads other programs' records of operations as traces.
 //!
 //! ```text
 //!  strace's text (-f -t -tt -ttt -r -T -y -yy) ─▶ strace  ┐
 //!  fio's iolog, versions 2 and 3              ─▶ iolog    ├─▶ Sink ─▶ iolab_trace::Writer
 //!  blktrace's binary files, one of each CPU   ─▶ blktrace ┘
 //! ```
-//! Everything is read as a stream, and no input is trusted: lines, records and unfinished calls
-//! have size limits. Lines that cannot be understood are counted and reported at the end of the
-//! trace; contents of buffers, which strace shows, are passed over.
+//! All input is read as a stream and is not trusted: lines, records and unfinished calls have size
+//! limits. Unrecognised lines are counted and reported at the end of the trace. Contents of
+//! buffers, which strace shows, are skipped.
 
 pub mod blktrace;
 pub mod iolog;
@@ -17,7 +17,7 @@ pub mod strace;
 
 pub use sink::{ImportError, Imported};
 
-/// What a file that is to be imported is, by its first bytes.
+/// The kind of a file to import, by its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// Text of strace.
@@ -29,7 +29,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// The form of what begins so.
+    /// The form of a file that begins with `head`.
     pub fn of(head: &[u8]) -> Form {
         if blktrace::is_head(head) {
             Form::Blktrace

@@ -1,20 +1,19 @@
-//! Lines of a text that somebody else wrote: bytes that are no text are shown as such, and a line
-//! has a longest length.
+//! Lines of a foreign text: invalid bytes are replaced, and the length of a line is limited.
 
 use std::io::{BufRead, Read};
 
 use crate::sink::ImportError;
 
-/// Longest line, bytes; strace prints no more than some kilobytes unless it is told to print
-/// buffers whole.
+/// Longest line, bytes. strace prints at most a few kilobytes unless it is asked to print whole
+/// buffers.
 pub(crate) const LONGEST: u64 = 1 << 20;
 
 /// A line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Line {
-    /// Without its end.
+    /// The line without its end.
     Text(String),
-    /// It was longer than a line may be, and was passed over.
+    /// The line exceeded the limit and was skipped.
     TooLong,
 }
 

@@ -1,12 +1,12 @@
-//! Where imported operations go: numbers for files and threads, the time of the first as the
-//! beginning, and what was not understood.
+//! The destination of imported operations: assigns numbers to files and threads, takes the time of
+//! the first operation as the beginning, and counts unrecognised input.
 
 use std::collections::HashMap;
 use std::io::Write;
 
 use iolab_trace::{End, Facts, File, FileKind, NO_FILE, Operation, Role, Thread, Unseen, Writer};
 
-/// What an import gave.
+/// The result of an import.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Imported {
     /// The end of the trace.
@@ -15,15 +15,15 @@ pub struct Imported {
     pub bytes: u64,
 }
 
-/// How often lines or records were not understood, and the first of them.
+/// How many lines or records were not recognised, and the first of them.
 #[derive(Debug, Default)]
 pub(crate) struct Puzzles {
     pub(crate) count: u64,
-    /// Which, from 1.
+    /// Its number, from 1.
     pub(crate) first: u64,
 }
 
-/// A trace that is being made.
+/// A trace being written.
 pub(crate) struct Sink<W> {
     writer: Writer<W>,
     files: HashMap<String, u32>,
@@ -56,7 +56,7 @@ impl<W: Write> Sink<W> {
         Ok(number)
     }
 
-    /// The number of a thread, by what the input calls it.
+    /// The number of a thread, by its id in the input.
     pub(crate) fn thread(&mut self, id: u32, process: u32, name: &str) -> Result<u32, ImportError> {
         if let Some(number) = self.threads.get(&id) {
             return Ok(*number);
@@ -74,7 +74,7 @@ impl<W: Write> Sink<W> {
         self.writer.operation(operation).map_err(ImportError::Output)
     }
 
-    /// A line or record, from 1, was not understood.
+    /// A line or record, counted from 1, was not recognised.
     pub(crate) fn puzzled(&mut self, number: u64) {
         if self.puzzles.count == 0 {
             self.puzzles.first = number;
@@ -82,14 +82,14 @@ impl<W: Write> Sink<W> {
         self.puzzles.count += 1;
     }
 
-    /// Something is not in the trace.
+    /// Records that something is missing from the trace.
     pub(crate) fn unseen(&mut self, what: impl Into<String>, count: u64) {
         if count > 0 {
             self.unseen.push(Unseen { what: what.into(), count: Some(count), bytes: None });
         }
     }
 
-    /// Ends the trace; `unit` is what the input is made of.
+    /// Ends the trace; `unit` names the parts of the input.
     pub(crate) fn finish(mut self, unit: &str) -> Result<Imported, ImportError> {
         let Puzzles { count, first } = self.puzzles;
         self.unseen(format!("{unit} not understood, the first is number {first}"), count);
@@ -101,7 +101,7 @@ impl<W: Write> Sink<W> {
     }
 }
 
-/// What a path, or what strace and procfs write in its place, stands for.
+/// The kind of a path, or of the text that strace and procfs write in its place.
 fn kind_of(path: &str) -> FileKind {
     const STARTS: [(&str, FileKind); 21] = [
         ("pipe:", FileKind::Pipe),
@@ -139,7 +139,7 @@ pub enum ImportError {
     /// The trace cannot be written.
     #[error("the trace cannot be written: {0}")]
     Output(std::io::Error),
-    /// It is something else.
+    /// It is another kind of file.
     #[error("{what}: {advice}")]
     Unknown {
         /// What was found.

@@ -1,12 +1,12 @@
-//! strace's text, as `strace -f -ttt -T -y` and its kin write it (strace(1)).
+//! strace's text, as written by `strace -f -ttt -T -y` and similar options (strace(1)).
 //!
 //! ```text
 //!  1234  1700000000.123456 pwrite64(5</db/pg_wal/0001>, "…"..., 8192, 16384) = 8192 <0.000021>
 //!  [pid 1235] 12:34:56.123456 fdatasync(5 <unfinished ...>
 //!  [pid 1235] <... fdatasync resumed>) = 0 <0.002100>
 //! ```
-//! Without times, each call begins where the one before it ended. Without `-y`, descriptors are
-//! followed from the calls that opened them. strace does not show entries of io_uring: they are
+//! Without times, each call begins when the preceding one ended. Without `-y`, descriptors are
+//! tracked from the calls that opened them. strace does not show entries of io_uring: they are
 //! counted as unseen.
 
 mod arguments;
@@ -25,17 +25,17 @@ use crate::sink::{Imported, Sink};
 use calls::Calls;
 use line::{Call, Stamp};
 
-/// Most calls that wait for their end.
+/// Largest number of calls waiting for their end.
 const MOST_UNFINISHED: usize = 1 << 16;
 const DAY_NS: u64 = 86_400 * 1_000_000_000;
 
-/// Where in time the text is.
+/// The current time in the text.
 #[derive(Debug, Default)]
 struct Times {
     /// The first stamp; the trace begins there.
     first_ns: Option<u64>,
     last_ns: u64,
-    /// What days have passed, where stamps are times of day.
+    /// Days that have passed, if stamps are times of day.
     days_ns: u64,
     relative_ns: u64,
 }
@@ -62,10 +62,10 @@ impl Times {
     }
 }
 
-/// Reads strace's text into a trace. `command` is what the trace says it was made of.
+/// Reads strace's text into a trace. `command` is recorded in the trace as its origin.
 ///
 /// # Errors
-/// Input or output fail. Lines that are not understood are counted in the trace.
+/// Input or output fails. Unrecognised lines are counted in the trace.
 pub fn import<W: Write>(
     input: &mut impl BufRead,
     output: W,
@@ -106,7 +106,7 @@ struct Unfinished {
     text: String,
 }
 
-/// What earlier lines say about the next one.
+/// What earlier lines imply for the next one.
 #[derive(Debug, Default)]
 struct State {
     times: Times,

@@ -1,4 +1,4 @@
-//! Text and records as strace, fio and blktrace write them, and the traces made of them.
+//! Text and records of strace, fio and blktrace, and the traces imported from them.
 
 use std::io::Cursor;
 
@@ -163,7 +163,7 @@ fn both_versions_of_the_iolog() {
     }
 }
 
-/// What is exported is read again as the same transfers and syncs.
+/// An exported trace is imported again as the same transfers and syncs.
 #[test]
 fn an_iolog_of_a_trace_is_read_again() {
     let mut bytes = Vec::new();

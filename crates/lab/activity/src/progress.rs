@@ -13,9 +13,9 @@ use iolab_clock::Clock;
 
 use crate::Console;
 
-/// Shorter work is over before anybody wonders.
+/// Shorter work shows no progress.
 const PATIENCE_NS: u64 = 2_000_000_000;
-/// Between two lines.
+/// Time between two lines.
 const EVERY_NS: u64 = 500_000_000;
 
 /// Less than this is shown in KiB.
@@ -96,7 +96,7 @@ fn amount(done: u64, total: Option<u64>, name: &str) -> String {
     }
 }
 
-/// A forecast is no measurement: two units are enough.
+/// A forecast is not precise: two units are enough.
 fn rough_time(seconds: f64) -> String {
     match seconds.ceil() as u64 {
         seconds @ ..120 => format!("{seconds} s"),
@@ -105,7 +105,7 @@ fn rough_time(seconds: f64) -> String {
     }
 }
 
-/// A pace that is shown.
+/// Progress shown on a console.
 pub struct ProgressLine<'c> {
     console: &'c dyn Console,
     clock: Clock,
@@ -192,7 +192,7 @@ mod tests {
             ),
             (ProgressUnit::Things("trials"), Some(30), 0, "copying a: 0 of 30 trials (0 %)"),
             (ProgressUnit::Uncounted, None, 0, "copying a: 4 s so far"),
-            // There is more of it than expected.
+            // There is more work than expected.
             (
                 ProgressUnit::Things("trials"),
                 Some(30),

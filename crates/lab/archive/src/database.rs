@@ -1,4 +1,4 @@
-//! The database of runs and studies: its place, and what is added automatically.
+//! The database of runs and studies: its location, and what is added automatically.
 //!
 //! Keeping is a service, not a part of the run: an error of the database is only a warning. When
 //! the program runs as fio, nothing is kept.
@@ -73,7 +73,7 @@ fn make_folder(path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// The user repairs what the user can repair.
+/// The database's errors that the user can fix become the user's mistakes.
 pub fn failure(error: DatabaseError) -> Failure {
     let message = format!("{error}");
     match error {

@@ -1,5 +1,5 @@
-//! What runs leave on this machine: recordings, logs, and the database that lists them; and finding
-//! them by the names that users give.
+//! The files that runs leave on this machine (recordings, logs, and the database that lists them),
+//! and finding them by name.
 
 pub mod database;
 pub mod iologs;

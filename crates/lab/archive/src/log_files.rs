@@ -72,7 +72,7 @@ fn names(worker: &WorkerPlan) -> impl Iterator<Item = String> {
     iolab_report::log_file_names(&worker.logs, worker).into_iter().map(|(_, name)| name)
 }
 
-/// Whether the user has interrupted again since the run was over.
+/// Whether the user has interrupted again since the run ended.
 struct Patience<'o> {
     interrupts: u32,
     is_told: Cell<bool>,
@@ -149,7 +149,7 @@ impl<'o> Logs<'o> {
         Ok(())
     }
 
-    /// Finishes a log when no worker is left that writes to it.
+    /// Finishes a log if no other worker writes to it.
     fn put_away(&mut self, name: String, output: Output) -> Result<(), Failure> {
         let left = self.uses.entry(name.clone()).or_default();
         *left = left.saturating_sub(1);

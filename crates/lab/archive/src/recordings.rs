@@ -1,8 +1,8 @@
 //! Where recordings are kept: in the file that the user names, or in the recordings folder.
 //!
-//! While a run goes on, its partial recording grows beside that place, as `NAME.partial`, locked by
-//! the run. It is removed when the recording has been saved; a killed run leaves it, and the next
-//! run with the same name renames it to `NAME.partial.1`.
+//! During a run, its partial recording grows beside that place, as `NAME.partial`, locked by the
+//! run. It is removed when the recording has been saved. A killed run leaves it, and the next run
+//! with the same name renames it to `NAME.partial.1`.
 
 use std::ffi::OsString;
 use std::fs::{File, TryLockError};
@@ -133,7 +133,7 @@ impl Drop for Keeping {
     }
 }
 
-/// Renames what a killed run has left, unless that run is still alive.
+/// Renames the file of a killed run, unless that run is still alive.
 fn set_aside(partial: &mut OutputPlace, console: &dyn Console) -> Result<(), Failure> {
     let Some(old) = partial.existing() else { return Ok(()) };
     if is_locked(&old) {

@@ -7,10 +7,10 @@
 use crate::profiles::AccessPattern;
 use crate::results::{BenchResults, Case, KnownDrive};
 
-/// What can be said.
+/// The result of the comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Likeness {
-    /// Nothing, because.
+    /// No statement is possible, for this reason.
     Unknown(&'static str),
     /// Every figure is near the data sheet.
     Like(KnownDrive, Vec<Ratio>),

@@ -1,5 +1,5 @@
-//! The results as one page: the card's lines with their figures, the sheets of known drives beside
-//! them, and what limits and findings say.
+//! The results as one page: the card's lines with their figures, the data sheets of known drives,
+//! limits and findings.
 
 use iolab_html::{CardGroup, CardLine, CardReport, CardTable, Page, card_page};
 

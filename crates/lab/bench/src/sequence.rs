@@ -20,12 +20,12 @@ pub struct MeasuredRounds {
     pub steady: Option<SteadyState>,
 }
 
-/// Measures the patterns of a profile that the target can take, by `run`, which gets a pattern and
-/// the round. A profile that asks for a steady state has at least as many rounds as its rule needs,
-/// and goes on until they are steady or the rule gives up. `None`: the user ended it.
+/// Measures the patterns of a profile that the target supports. `run` gets a pattern and the round.
+/// A profile that requires a steady state has at least as many rounds as its rule needs, and
+/// continues until they are steady or the rule gives up. `None`: the user ended it.
 ///
 /// # Errors
-/// What `run` says.
+/// The error of `run`.
 pub fn measure<E>(
     profile: &BenchProfile,
     writable: bool,

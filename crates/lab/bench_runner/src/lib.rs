@@ -66,7 +66,7 @@ pub fn run(pipeline: &Pipeline<'_>, request: &BenchRequest<'_>) -> Result<Option
     }))
 }
 
-/// How long the remaining runs take; nothing once there are more than were asked for.
+/// The remaining time; nothing once there are more runs than requested.
 fn left(runs: &Range<u64>, runtime_ms: u64) -> String {
     match (runs.end - runs.start.min(runs.end)) * runtime_ms / 1000 {
         0 => String::new(),
@@ -118,7 +118,7 @@ fn known_drives() -> Vec<KnownDrive> {
     drives
 }
 
-/// Says which round and which pattern it is.
+/// Shows the current round and pattern.
 struct Status<'a> {
     console: &'a dyn Console,
     label: &'a str,

@@ -231,7 +231,7 @@ impl Demo {
     }
 }
 
-/// Says which case it is, and how far.
+/// Shows the current case and its progress.
 struct Status<'a> {
     console: &'a dyn Console,
     label: &'a str,

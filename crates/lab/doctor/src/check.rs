@@ -17,9 +17,9 @@ pub enum CheckStatus {
 /// One check.
 #[derive(Debug, Clone, Serialize)]
 pub struct Check {
-    /// What.
+    /// What is checked.
     pub topic: String,
-    /// How it stands.
+    /// Its state.
     pub status: CheckStatus,
     /// What was found.
     pub found: String,

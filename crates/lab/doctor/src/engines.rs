@@ -92,7 +92,7 @@ impl TestFolder {
 
 /// The first meaningful line of standard error, without the names of the program and the job.
 fn reason(said: &str) -> Option<String> {
-    // What a store says about itself is no complaint.
+    // Messages of a store about itself are not errors.
     let plain = |line: &&str| line.contains("recording saved as") || line.contains("The store is ");
     let lines = said.lines().filter(|line| !plain(line) && !line.trim().is_empty());
     let line = lines.map(|line| line.trim_start_matches("iolab: ").trim_start_matches("doctor: ")).next()?;

@@ -1,4 +1,4 @@
-//! Directories made, files removed and renamed in images.
+//! Makes directories in images, and removes and renames files.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;

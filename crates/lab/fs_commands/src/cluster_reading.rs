@@ -21,10 +21,10 @@ pub fn read_clusters_of(target: &Path, options: &ReadingOptions) -> Result<Readi
     Ok(iolab_logfs_bench::read_clusters(target, options)?)
 }
 
-/// Stores what reading takes in an image of logfs, for its cleaning; says what was stored.
+/// Stores the cost of reading in an image of logfs, for its cleaning. Returns what was stored.
 ///
 /// # Errors
-/// The times do not say it, the image is in use, or it cannot be written.
+/// The cost cannot be derived from the times, the image is in use, or it cannot be written.
 pub fn store_reading_cost(image: &Path, found: &ReadingResult) -> Result<String, FsError> {
     let Some(cost) = found.cost else {
         let text = format!(
@@ -79,7 +79,7 @@ pub fn cluster_reading_text(options: &ReadingOptions, found: &ReadingResult) -> 
     text
 }
 
-/// The same for programs.
+/// The result as JSON.
 pub fn cluster_reading_json(found: &ReadingResult) -> Value {
     let case = |case: &ReadingCase| {
         let [ranges, whole, planned] = WAYS.map(|(_, _, way)| case.time_ns(way));

@@ -79,7 +79,7 @@ async fn below(fs: &Volume, mut open: Vec<(Vec<u8>, InodeId)>) -> Vec<(Vec<u8>, 
     files
 }
 
-/// Moves what must be moved of one file; returns the number of bytes.
+/// Moves the parts of one file that must be moved. Returns the number of bytes.
 async fn put_together(fs: &Volume, inode: InodeId, rate: Option<u64>) -> Result<u64, Error> {
     let mut progress = DefragmentProgress::default();
     loop {
@@ -88,7 +88,7 @@ async fn put_together(fs: &Volume, inode: InodeId, rate: Option<u64>) -> Result<
             return Ok(progress.moved_bytes);
         }
         if let Some(rate) = rate {
-            // Nobody else uses the file system: its thread may sleep.
+            // Only this thread uses the file system, so it may sleep.
             std::thread::sleep(Duration::from_nanos(progress.pause_ns(rate)));
         }
     }

@@ -53,7 +53,7 @@ fn value_text(value: &DumpValue) -> String {
     }
 }
 
-/// The same for programs.
+/// A line as JSON.
 pub fn dump_line_json(line: &DumpLine) -> Value {
     let mut object = Map::from_iter([("line".to_owned(), Value::from(line.kind))]);
     fill(&mut object, &line.fields);

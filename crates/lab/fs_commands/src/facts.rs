@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 pub(crate) use iolab_text::size_text;
 
-/// A name or path for people: characters that a terminal would not show as they are, are escaped.
+/// A name or path for people: escapes characters that a terminal would not show.
 pub(crate) fn shown(name: &[u8]) -> String {
     let mut text = String::new();
     for chunk in name.utf8_chunks() {
@@ -48,7 +48,7 @@ pub(crate) fn mode_text(kind: InodeKind, mode: u16) -> String {
     text
 }
 
-/// How an image is cleaned unless it is opened with another rule; `None` when it says nothing.
+/// How an image is cleaned by default; `None` if it does not say.
 pub(crate) fn cleaning_text(layout: &Layout) -> Option<String> {
     let policy = layout.cleaning.policy.map(|policy| policy.to_string());
     let memory = layout.cleaning.memory_bytes.map(|bytes| format!("memory {}", size_text(bytes)));
@@ -83,7 +83,7 @@ pub(crate) async fn target(fs: &Volume, inode: InodeId, kind: InodeKind) -> Opti
     }
 }
 
-/// Everything about an inode; a name that is not UTF-8 is there in hexadecimal, too.
+/// Everything about an inode; a name that is not UTF-8 is also included in hexadecimal.
 pub(crate) fn as_json(path: &[u8], inode: InodeId, attributes: &Attributes, stored_bytes: u64) -> Value {
     let mut value = json!({
         "path": String::from_utf8_lossy(path),

@@ -15,7 +15,7 @@ use crate::facts::size_text;
 const MENDED: u8 = 1;
 /// Errors were found and are still there.
 const ERRORS_LEFT: u8 = 4;
-/// The check could not be made.
+/// The check failed to run.
 pub const CHECK_IMPOSSIBLE: u8 = 8;
 
 /// What is checked, and how.
@@ -31,10 +31,10 @@ pub struct CheckRequest<'a> {
     pub json: bool,
 }
 
-/// Checks an image: the exit code that fsck(8) gives the outcome, and its report.
+/// Checks an image. Returns the exit code of fsck(8) for the outcome, and the report.
 ///
 /// # Errors
-/// The check could not be made.
+/// The check failed to run.
 pub fn check(request: &CheckRequest<'_>, console: &dyn Console) -> Result<(u8, String), ImageError> {
     let access = if request.repair { ImageAccess::Write } else { ImageAccess::Read };
     let repair = if request.repair { Repair::Yes } else { Repair::No };
@@ -75,7 +75,7 @@ pub fn check(request: &CheckRequest<'_>, console: &dyn Console) -> Result<(u8, S
     }
 }
 
-/// A file as people name it.
+/// A file, as shown to people.
 fn bad_text(bad: &BadContent) -> String {
     let name = if bad.path.is_empty() { format!("inode {}", bad.inode.0) } else { bad.path.escape_ascii().to_string() };
     match &bad.error {
@@ -84,7 +84,7 @@ fn bad_text(bad: &BadContent) -> String {
     }
 }
 
-/// Data that cannot even be read: there is no other copy.
+/// Data that cannot be read: there is no other copy.
 fn hopeless(request: &CheckRequest<'_>, error: &Error) -> String {
     if request.json {
         return format!("{:#}\n", json!({ "readable": false, "why": error.to_string(), "exit_code": ERRORS_LEFT }));

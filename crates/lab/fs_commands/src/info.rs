@@ -113,7 +113,7 @@ fn domain_text(space: &Space, census: &Census) -> String {
     )
 }
 
-/// The layout, for mkfs, too.
+/// The layout as JSON, also for mkfs.
 pub(crate) fn layout_json(layout: &Layout) -> Value {
     json!({
         "id": hex(&layout.id),

@@ -1,4 +1,4 @@
-//! Jobs as Seastar's `io_tester` describes them, on images and folders.
+//! Runs jobs of Seastar's `io_tester` on images and folders.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -76,7 +76,7 @@ pub fn test_io(
     Ok(())
 }
 
-/// One job after another; results as if they had run together.
+/// Runs one job after another; the results have the form of a joint run.
 fn run_alone(target: &BenchTarget, conf: &TesterConf, options: &TesterOptions) -> Result<TesterResult, FsError> {
     let mut all = TesterResult { shards: Vec::new(), joint: Vec::new() };
     for (place, job) in conf.jobs.iter().enumerate() {
@@ -130,7 +130,7 @@ fn line(result: &JobResult) -> String {
     format!("  {who:<10} {requests:>10} {:>9.0} {mib:>9.1}{latency}\n", result.iops)
 }
 
-/// The same for programs.
+/// A run as JSON.
 pub fn tester_json(TesterRun { target, conf, options, result: run }: &TesterRun) -> Value {
     let job = |result: &JobResult| {
         json!({

@@ -1,8 +1,8 @@
-//! What `iolab fs` does, without its command line: images of logfs are made, looked at, changed,
-//! checked, served and measured.
+//! What `iolab fs` does, without its command line: makes, examines, changes, checks, serves and
+//! measures images of logfs.
 //!
 //! A command takes its arguments as values and returns its report as text or JSON. Nothing here
-//! prints; a command that reports meanwhile takes a closure for it.
+//! prints; a command that reports during its work takes a closure for it.
 
 mod change;
 mod cluster_reading;

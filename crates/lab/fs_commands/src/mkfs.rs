@@ -45,7 +45,8 @@ pub fn make_image(request: &MakeRequest<'_>, console: &dyn Console) -> Result<St
     let path = request.image;
     refuse_objections(path, request.force)?;
     let is_new = make_missing(path, request.size_bytes)?;
-    // Nothing can be counted: few blocks are written, and what may take long is the device's flush.
+    // There is no countable progress: few blocks are written, and only the device's flush may take
+    // long.
     let what = format!("creating a file system in {}", path.display());
     let made = watched(console, what, ProgressUnit::Uncounted, None, &AtomicU64::new(0), || make(request));
     if made.is_err() && is_new {

@@ -75,7 +75,7 @@ fn run(setting: &SweepSetting, rounds: u32) -> Result<Vec<Series>, FsError> {
         for number in order {
             let load = VolumeLoad { seed: setting.load.seed.wrapping_add(u64::from(round)), ..setting.load };
             let target = &setting.targets[number];
-            // First: the load makes the image anew, which then holds what the load left.
+            // First, because the load makes the image anew and leaves its own content.
             if let BenchTarget::Image(image) = target
                 && image.shared_root
             {
@@ -141,7 +141,8 @@ fn setting(request: &VolumeRequest<'_>, name: &str, value: &str) -> Result<Sweep
     Ok(SweepSetting { label, load, targets })
 }
 
-/// Work on files of others needs others, and on an image one file system.
+/// Operations on files of other domains require several domains, and on an image a single file
+/// system.
 fn refuse_remote(load: &VolumeLoad, shared_root: bool, targets: &[BenchTarget]) -> Result<(), Failure> {
     let has_image = targets.iter().any(|target| matches!(target, BenchTarget::Image(_)));
     match load.remote_percent {

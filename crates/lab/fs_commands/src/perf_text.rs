@@ -19,7 +19,7 @@ fn written_mib_per_second(part: &VolumePart) -> f64 {
     part.written_bytes() as f64 / f64::from(1 << 20) / seconds(part)
 }
 
-/// How often the first target's time a target took, round by round.
+/// The time of a target relative to the first target's, round by round.
 fn ratios(series: &Series, first: &Series) -> Vec<f64> {
     let both = series.results.iter().zip(&first.results);
     both.map(|(one, other)| seconds(&one.joint) / seconds(&other.joint)).collect()
@@ -34,7 +34,7 @@ fn spread_text(numbers: &[f64], digits: usize) -> String {
     }
 }
 
-/// What each target took, as text.
+/// The results of each target, as text.
 pub fn volumes_text(setting: &SweepSetting, all: &[Series]) -> String {
     let mut text = heading(setting);
     let Some(first) = all.first() else { return text };
@@ -160,7 +160,7 @@ fn part_json(part: &VolumePart) -> Value {
     })
 }
 
-/// The same for programs.
+/// The results as JSON.
 pub fn volumes_json(setting: &SweepSetting, all: &[Series]) -> Value {
     let target = |series: &Series| {
         let round = |result: &iolab_logfs_bench::VolumeResult| {

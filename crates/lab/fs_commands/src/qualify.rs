@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::FsError;
 
-/// Tries it in a folder.
+/// Tests the file system of a folder.
 ///
 /// # Errors
 /// No file can be created there.
@@ -50,7 +50,7 @@ pub fn qualify_text(found: &QualifyResult) -> String {
     text
 }
 
-/// The same for programs.
+/// The result as JSON.
 pub fn qualify_json(found: &QualifyResult) -> Value {
     let case = |case: &QualifyCase| match &case.outcome {
         Ok(counts) => json!({

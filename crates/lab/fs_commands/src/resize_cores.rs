@@ -13,7 +13,7 @@ use crate::FsError;
 /// Gives an image this many domains, and reports what changed, as text or as JSON.
 ///
 /// # Errors
-/// It cannot be done; the message says which number of domains holds.
+/// It cannot be done; the message says how many domains the image has.
 pub fn resize_cores(path: &Path, domains: u32, json: bool) -> Result<String, FsError> {
     let mut image = Image::open(path, ImageAccess::Write)?;
     let resized = image.run(async |disk, _| iolab_logfs::resize_cores(&disk, domains).await)?;

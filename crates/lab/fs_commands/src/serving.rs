@@ -26,9 +26,9 @@ pub struct ServeRequest<'a> {
     pub options: &'a Options,
     /// Most bytes of small writes that are kept in memory.
     pub inline_bytes: Option<u64>,
-    /// Which clusters are cleaned, and when; as the image says unless told.
+    /// Which clusters are cleaned, and when; by default as the image specifies.
     pub policy: Option<Policy>,
-    /// Most bytes that one pass of cleaning holds in memory; as the image says unless told.
+    /// Most bytes that one pass of cleaning holds in memory; by default as the image specifies.
     pub cleaning_bytes: Option<u64>,
     /// Threads that share the domains; no more of them than domains or processors are used.
     pub threads: u32,
@@ -66,8 +66,8 @@ pub fn serve_image(request: &ServeRequest<'_>, observer: Arc<dyn Fn(&FuseEvent) 
 fn open_options(request: &ServeRequest<'_>, access: ImageAccess) -> OpenOptions {
     OpenOptions {
         inline_bytes: request.inline_bytes,
-        // Where nothing may change, nothing is a candidate for cleaning: it would move content into
-        // memory.
+        // If nothing may change, no cluster is a candidate for cleaning, which would move content
+        // into memory.
         policy: if access == ImageAccess::Read { Some(Policy::Threshold { k: 0.0 }) } else { request.policy },
         cleaning_bytes: request.cleaning_bytes,
         defragment_percent: request.options.defragment_percent,
@@ -76,7 +76,7 @@ fn open_options(request: &ServeRequest<'_>, access: ImageAccess) -> OpenOptions 
     }
 }
 
-/// Opens the domains of one thread, by a way of its own to the device.
+/// Opens the domains of one thread, with its own queue to the device.
 fn open_part(
     path: &Path,
     access: ImageAccess,
@@ -95,8 +95,8 @@ fn open_part(
     let volume = opened?.0.with_placement(Placement::LeastFull);
     if access == ImageAccess::Write && volume.serves(InodeId::ROOT) {
         let volume = volume.clone();
-        // It runs when the others serve their domains, too. If it fails, the copy is there as
-        // before, and the next who opens the image tries again.
+        // It runs when the other threads serve their domains, too. If it fails, the unfinished copy
+        // stays, and the next opening of the image tries again.
         spawner.spawn(async move { drop(remove_unfinished(&volume).await) });
     }
     let fs = LocalVolume::part(volume);
@@ -113,16 +113,16 @@ fn domains_of(path: &Path) -> Result<u32, FsError> {
     Ok(counted.map_err(|source| ImageError::FileSystem { path: path.to_owned(), source })?)
 }
 
-/// Looks at the image until it is closed.
+/// How often to check whether the image is closed.
 const LOOKS: u32 = 6000;
-/// What takes longer is told.
+/// After this many checks, the wait is reported.
 const SILENT_LOOKS: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Waits until nobody writes to the image any more; calls `still_open` once when that takes long.
+/// Waits until no process writes to the image any more. Calls `still_open` once if that takes long.
 ///
 /// # Errors
-/// Its server does not let go of it for a minute, or the image cannot be looked at.
+/// Its server does not close it within a minute, or the image cannot be examined.
 pub fn wait_until_closed(image: &Path, still_open: impl FnOnce()) -> Result<(), FsError> {
     let mut still_open = Some(still_open);
     for look in 0..LOOKS {
@@ -131,7 +131,7 @@ pub fn wait_until_closed(image: &Path, still_open: impl FnOnce()) -> Result<(), 
         }
         match Lock::take(image, ImageAccess::Read) {
             Err(ImageError::InUse { .. }) => std::thread::sleep(PAUSE),
-            // An image that is gone meanwhile is closed, too.
+            // An image that has been removed counts as closed.
             Ok(_) | Err(ImageError::Missing(_)) => return Ok(()),
             Err(error) => return Err(error.into()),
         }

@@ -1,4 +1,4 @@
-//! Files of images described and read, directories drawn.
+//! Describes and reads files of images, and draws directories.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
@@ -62,8 +62,8 @@ async fn stat_text(fs: &Volume, path: &[u8], json: bool) -> Result<String, iolab
     Ok(text)
 }
 
-/// Hands the content of files of an image to `take`, from `offset` on and up to `length` bytes of
-/// each, until `take` answers that nobody reads any more.
+/// Passes the content of files of an image to `take`, from `offset` on and up to `length` bytes of
+/// each, until `take` answers that there is no reader any more.
 ///
 /// # Errors
 /// The image or a path cannot be read, or `take` fails.

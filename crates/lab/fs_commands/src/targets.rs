@@ -12,17 +12,17 @@ use serde_json::{Value, json};
 
 use crate::FsError;
 
-/// How logfs is made and used; folders are as they are.
+/// How logfs is made and used; folders are used as they are.
 #[derive(Debug, Clone, Copy)]
 pub struct LogfsSetting {
     /// Unit in which space is given away, bytes.
     pub cluster_bytes: u64,
-    /// Writes up to this length go into the metadata log, bytes; one byte less than a block unless
-    /// told.
+    /// Writes up to this length go into the metadata log, bytes; by default one byte less than a
+    /// block.
     pub log_writes_bytes: Option<u64>,
-    /// Which clusters are cleaned, and when; what is usual unless told.
+    /// Which clusters are cleaned, and when; the default of logfs if absent.
     pub policy: Option<Policy>,
-    /// Most bytes that one pass of cleaning holds in memory; what is usual unless told.
+    /// Most bytes that one pass of cleaning holds in memory; the default of logfs if absent.
     pub cleaning_bytes: Option<u64>,
     /// Open all domains of an image as one file system, instead of each by itself.
     pub shared_root: bool,
@@ -32,11 +32,11 @@ pub struct LogfsSetting {
     pub force: bool,
 }
 
-/// Looks at the targets before anything is touched: folders are used as they are, anything else is
+/// Examines the targets before anything is touched: folders are used as they are, anything else is
 /// an image that will be overwritten.
 ///
 /// # Errors
-/// Something would be lost, or an image cannot be made.
+/// Data would be lost, or an image cannot be made.
 pub(crate) fn targets(paths: &[PathBuf], setting: &LogfsSetting) -> Result<Vec<BenchTarget>, FsError> {
     paths.iter().map(|path| target(path, setting)).collect()
 }
@@ -72,11 +72,11 @@ pub fn processors() -> u32 {
     std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX))
 }
 
-/// The fewest clusters of a domain where the number of domains is not given: several times what a
+/// The fewest clusters of a domain if the number of domains is not given: several times what a
 /// domain needs to work.
 const CLUSTERS_FOR_A_DOMAIN: u64 = 64;
 
-/// A domain for each processor, but fewer where an image is too small for so many.
+/// A domain for each processor, but fewer if an image is too small for that.
 ///
 /// # Errors
 /// The size of a target is not available.
@@ -93,7 +93,7 @@ pub fn usual_domains(targets: &[BenchTarget]) -> Result<u32, FsError> {
 
 const PERCENTILES: [(&str, f64); 4] = [("p50", 50.0), ("p95", 95.0), ("p99", 99.0), ("p99.9", 99.9)];
 
-/// What [`latency_columns()`] is below.
+/// The titles of [`latency_columns()`].
 pub(crate) fn latency_titles() -> String {
     let names = ["avg"].into_iter().chain(PERCENTILES.map(|(name, _)| name)).chain(["max"]);
     names.map(|name| format!(" {name:>9}")).collect()
@@ -106,7 +106,7 @@ pub(crate) fn latency_columns(latency: &SparseHistogram) -> String {
     numbers.map(|ns| format!(" {:>9}", iolab_units::rounded_ns(ns))).collect()
 }
 
-/// The same by name, ns.
+/// The latencies as JSON, ns.
 pub(crate) fn latency_json(latency: &SparseHistogram) -> Value {
     let mut all = json!({ "mean": latency.mean(), "max": latency.max });
     for (name, percent) in PERCENTILES {
@@ -115,7 +115,7 @@ pub(crate) fn latency_json(latency: &SparseHistogram) -> Value {
     all
 }
 
-/// Median, least and greatest of some numbers, of which there is one at least.
+/// Median, minimum and maximum of at least one number.
 pub(crate) fn spread(numbers: &[f64]) -> (f64, f64, f64) {
     let mut sorted = numbers.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -5,11 +5,11 @@
 pub enum Load {
     /// Puts, in this order of keys.
     Fill(Order),
-    /// Steps through all keys; back when true.
+    /// Steps through all keys; backwards if true.
     Scan(bool),
-    /// Gets of random keys; of keys that do not exist when true.
+    /// Gets of random keys; of missing keys if true.
     Get(bool),
-    /// Gets and puts of random keys, in the share of `--readwritepercent`.
+    /// Gets and puts of random keys, with the share of `--readwritepercent`.
     Mixed,
     /// A get, then a put, of each random key.
     Update,
@@ -19,7 +19,7 @@ pub enum Load {
     Delete(Order),
     /// One of the mixes of YCSB.
     Ycsb(Ycsb),
-    /// No load: something is done once, or printed.
+    /// No load: a single action or output.
     Once(Once),
 }
 
@@ -34,7 +34,7 @@ pub enum Order {
     Shuffled,
 }
 
-/// The share of each operation, per cent; what is left of 100 are reads.
+/// The share of each operation, percent; the rest are reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ycsb {
     /// Puts of existing keys.
@@ -49,14 +49,14 @@ pub struct Ycsb {
     pub latest: bool,
 }
 
-/// What is done once.
+/// A single action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Once {
     /// Everything is compacted.
     Compact,
     /// Everything in memory is written out.
     Flush,
-    /// The background is waited for.
+    /// Waits for background work.
     Settle,
     /// A property is printed.
     Show(&'static str),

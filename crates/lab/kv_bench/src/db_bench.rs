@@ -1,4 +1,4 @@
-//! What an installed `db_bench` prints, read.
+//! Parses the output of an installed `db_bench`.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ pub fn may_replace(settings: &Settings, folder: &Path) -> Result<(), TellError> 
     folder.judge(kind, fresh, settings.is_on("destroy_db"))
 }
 
-/// The flags that it knows, of those that were given, as it reads them.
+/// Those of the given flags that it knows, in its form.
 pub fn their_words(settings: &Settings) -> Vec<String> {
     let theirs = FLAGS.iter().filter(|flag| flag.theirs);
     let given = theirs.filter(|flag| settings.has(flag.name) || flag.name == "benchmarks");

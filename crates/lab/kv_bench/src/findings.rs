@@ -1,4 +1,4 @@
-//! What must be known of the figures of a store.
+//! Caveats about the figures of a store.
 
 use iolab_recording::{Finding, Severity};
 

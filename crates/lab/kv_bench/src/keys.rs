@@ -19,15 +19,15 @@ pub(crate) fn put_key(key: &mut [u8], number: u64) {
     key[..kept].copy_from_slice(&bytes[bytes.len() - kept..]);
 }
 
-/// A key to be written again and again.
+/// A key buffer that is overwritten for each key.
 pub(crate) fn blank_key(size: usize) -> Vec<u8> {
     vec![b'0'; size]
 }
 
-/// Key numbers below `num`, in the order that a benchmark asks for.
+/// Key numbers below `num`, in the order of a benchmark.
 ///
-/// With one seed, uniform ones are those of `db_bench` (as observed of version 7.8): before each
-/// key it draws a number for another purpose, except in seeks.
+/// With the same seed, uniform numbers are those of `db_bench` (as observed in version 7.8): before
+/// each key it draws a number for another purpose, except in seeks.
 #[derive(Debug)]
 pub(crate) enum Numbers {
     Sequential { next: u64 },
@@ -50,7 +50,7 @@ impl Numbers {
         }
     }
 
-    /// The same for benchmarks in which `db_bench` draws nothing but keys.
+    /// For benchmarks in which `db_bench` draws only keys.
     pub(crate) fn without_skips(self) -> Numbers {
         match self {
             Numbers::Uniform { random, num, .. } => Numbers::Uniform { random, num, skips: false },
@@ -116,7 +116,7 @@ impl Zipf {
         Zipf { num, theta, zeta, alpha: 1.0 / (1.0 - theta), eta }
     }
 
-    /// A rank, 0 the most frequent, of a number in `[0, 1)`.
+    /// The rank (0 is the most frequent) of a number in `[0, 1)`.
     pub(crate) fn rank(&self, unit: f64) -> u64 {
         let share = unit * self.zeta;
         if share < 1.0 {
@@ -129,7 +129,7 @@ impl Zipf {
         (rank as u64).min(self.num - 1)
     }
 
-    /// The same, with the frequent ones scattered over all numbers.
+    /// The rank of a number, with the frequent ranks scattered over all numbers.
     pub(crate) fn scattered(&self, unit: f64) -> u64 {
         finalize(self.rank(unit)) % self.num
     }

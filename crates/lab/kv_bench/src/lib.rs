@@ -8,8 +8,9 @@
 //!                                └ one store, shared
 //! ```
 //!
-//! Flags, names, keys and result lines are those of `db_bench` as it behaves and documents itself,
-//! so that what calls it or reads it goes on working. With one seed, random keys are the same ones.
+//! Flags, names, keys and result lines are those of `db_bench` according to its behaviour and
+//! documentation, so that programs that call it or read its output still work. With the same seed,
+//! random keys are the same.
 
 mod benchmarks;
 mod db_bench;

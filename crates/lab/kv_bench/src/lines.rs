@@ -19,7 +19,7 @@ use crate::settings::Settings;
 
 const MIB: f64 = 1_048_576.0;
 
-/// What is said before the first result.
+/// Output before the first result.
 pub fn header(settings: &Settings, session: &Session<'_>) -> String {
     let kind = session.kind().description();
     let version = session.kind().version().unwrap_or_default();
@@ -74,7 +74,7 @@ pub fn line(settings: &Settings, result: &BenchmarkResult) -> String {
     text
 }
 
-/// What `db_bench` says behind the figures.
+/// The text of `db_bench` after the figures.
 fn message(load: Load, result: &BenchmarkResult) -> String {
     let found: u64 = result.measured().map(|thread| thread.found).sum();
     let asked: u64 = result.measured().map(|thread| thread.asked).sum();
@@ -88,8 +88,8 @@ fn message(load: Load, result: &BenchmarkResult) -> String {
     }
 }
 
-/// What it does not say: latencies, processor time, traffic. Each line begins with a space, so that
-/// who reads the lines of `db_bench` does not see them.
+/// Figures that `db_bench` lacks: latencies, processor time, traffic. Each line begins with a
+/// space, so that programs that read the lines of `db_bench` ignore it.
 fn after(result: &BenchmarkResult) -> String {
     if result.threads.iter().all(|thread| thread.operations() <= 1) {
         return String::new();
@@ -142,7 +142,7 @@ fn percentiles(latencies: &SparseHistogram) -> String {
     )
 }
 
-/// As `db_bench --histogram` ends its table.
+/// The end of the table, as `db_bench --histogram` prints it.
 fn histogram(result: &BenchmarkResult) -> String {
     let mut all = SparseHistogram::default();
     for direction in [Direction::Read, Direction::Write, Direction::Delete] {

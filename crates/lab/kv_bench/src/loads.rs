@@ -15,7 +15,7 @@ const LONGEST_SCAN: u64 = 100;
 /// Theta of YCSB's key distribution.
 const YCSB_THETA: f64 = 0.99;
 
-/// What a thread needs to know.
+/// The parameters of a thread.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Task {
     pub(crate) load: Load,
@@ -59,7 +59,7 @@ impl Prepared {
     }
 }
 
-/// Does the task until its meter says that it is enough.
+/// Performs the task until its meter ends it.
 pub(crate) fn work(prepared: Prepared, store: &dyn Store, meter: Meter<'_>) -> Result<ThreadResult, StoreError> {
     let Prepared { task, key, values } = prepared;
     let mut loader = Loader { task, store, meter, key, values, found: 0, asked: 0, put_bytes: 0 };
@@ -208,8 +208,8 @@ impl Loader<'_> {
         Ok(())
     }
 
-    /// A new cursor, a seek to the key, some steps: whether the key is there, and the bytes stepped
-    /// over.
+    /// Makes a new cursor, seeks to the key and takes some steps. Returns whether the key exists,
+    /// and the bytes stepped over.
     fn scan_from(&self, steps: u64, way: Way) -> Result<(bool, u64), StoreError> {
         let mut cursor = self.store.cursor()?;
         cursor.seek(Seek::AtLeast(&self.key))?;

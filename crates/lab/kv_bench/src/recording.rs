@@ -1,7 +1,7 @@
 //! The results of a session as a recording, so that reports, pages and comparisons read them.
 //!
-//! The plan is that of jobs of the engine `kv` that do the same, as near as jobs can say it: one
-//! job for each benchmark, one worker for each thread. A deletion is a trim.
+//! The plan is that of the closest equivalent jobs of the engine `kv`: one job for each benchmark,
+//! one worker for each thread. A deletion is a trim.
 
 use iolab_histogram::SparseHistogram;
 use iolab_plan::Plan;
@@ -64,7 +64,7 @@ pub fn job_words(settings: &Settings, results: &[BenchmarkResult], store: &str, 
     words
 }
 
-/// Those that are loads: what only prints, or is done once, is no job.
+/// The results that are loads: an output or a single action is not a job.
 fn measured(results: &[BenchmarkResult]) -> impl Iterator<Item = &BenchmarkResult> {
     results.iter().filter(|result| {
         let benchmark = BENCHMARKS.iter().find(|benchmark| benchmark.name == result.name);

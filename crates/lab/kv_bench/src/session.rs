@@ -22,7 +22,7 @@ use crate::store_options;
 pub enum Ended {
     /// It was run.
     Measured(Box<BenchmarkResult>),
-    /// It would have begun with a new store, and the store that is there is to be used.
+    /// It needs a new store, but the existing store must be used.
     Skipped,
     /// A signal ended it.
     Interrupted(Box<BenchmarkResult>),
@@ -129,7 +129,7 @@ impl<'a> Session<'a> {
         self.store.take().map_or(Ok(()), |store| store.close()).map_err(TellError::from)
     }
 
-    /// A new store, or the one that is there, open.
+    /// A new store, or the existing one, open.
     fn prepare(&mut self, benchmark: &Benchmark, value_size: usize) -> Result<(), TellError> {
         let settings = self.settings;
         let anew = benchmark.fresh || (self.store.is_none() && settings.is_on("destroy_db"));
@@ -144,7 +144,7 @@ impl<'a> Session<'a> {
                 Some(_) if self.made || settings.is_on("destroy_db") => {
                     self.kind.destroy_elsewhere(&self.folder.path, &options)?;
                 }
-                // One that is there is refused by the library.
+                // The library refuses an existing one.
                 Some(_) => {}
             }
         }
@@ -247,7 +247,7 @@ impl<'a> Session<'a> {
         tasks
     }
 
-    /// What lies on the devices whose traffic is counted.
+    /// The path on the devices whose traffic is counted.
     fn counted(&self) -> PathBuf {
         match self.settings.text("device") {
             "" => self.image.clone().unwrap_or_else(|| self.folder.path.clone()),
@@ -255,7 +255,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Waits until what the store's files lie on has been given everything.
+    /// Waits until everything has been written to the storage of the store's files.
     fn write_out(&self) {
         write_out(self.image.as_deref().unwrap_or(&self.folder.path));
     }
@@ -264,7 +264,8 @@ impl<'a> Session<'a> {
         let tasks = self.tasks(benchmark, value_size);
         let clock = self.clock.clone();
         let counted = self.counted();
-        // What earlier benchmarks left in the page cache is not this one's traffic.
+        // Data that earlier benchmarks left in the page cache must not count as traffic of this
+        // one.
         self.write_out();
         let store = self.store()?;
         let system = System::live();

@@ -1,4 +1,4 @@
-//! What was asked for, typed.
+//! The typed settings.
 
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
 //! Values that compress as asked.
 //!
-//! A megabyte of text is made once, of pieces of 100 bytes: `compression_ratio` of a piece is
-//! random, the rest repeats it. Values are windows of it, one after the other, so that making one
+//! A megabyte of text is made once, of pieces of 100 bytes: a share of `compression_ratio` of each
+//! piece is random, the rest repeats it. Values are successive windows of it, so that making one
 //! costs nothing.
 
 use iolab_random::SplitMix64;
@@ -10,7 +10,7 @@ use iolab_random::SplitMix64;
 const PIECE: usize = 100;
 /// Length of the text, unless values are longer.
 const TEXT: usize = 1 << 20;
-/// The seed of all values: what they are changes no figure, how they compress does.
+/// The seed of all values: their content affects no figure, only their compressibility does.
 const SEED: u64 = 301;
 
 #[derive(Debug)]

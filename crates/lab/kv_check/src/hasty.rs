@@ -1,16 +1,15 @@
-//! A store that acknowledges what it has yet to sync: the canary. A check that lets it pass checks
-//! nothing.
+//! A store that acknowledges operations before it syncs them: the canary. A check that accepts it
+//! checks nothing.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use iolab_kv::{Access, Batch, Cursor, Durability, StoreError};
 
-/// Batches that are kept back: so many that a kill finds some of them not begun, wherever it
-/// strikes.
+/// Number of held-back batches: enough that a kill at any moment finds some not begun.
 const KEPT: usize = 8;
 
-/// Keeps batches back and answers that they are done; each lets an earlier one through.
+/// Holds batches back but reports them as done; each new one releases an earlier one.
 pub struct Hasty<'a> {
     store: &'a dyn Access,
     kept: Mutex<VecDeque<(Batch, Durability)>>,

@@ -1,5 +1,4 @@
-//! Crash consistency of a store: a load that is killed at any moment, and what must be there
-//! afterwards.
+//! Crash consistency of a store: kills a load at any moment, and checks what must exist afterwards.
 //!
 //! ```text
 //!  parent ── starts ─▶ child: opens the store, writes operation after operation
@@ -10,12 +9,12 @@
 //!        acknowledged operation that was synced
 //! ```
 //!
-//! Operations are numbered and follow from a seed, so that parent and child know the same ones. One
-//! thread writes them, so that their order is known; each is one batch, and whether it is synced is
-//! the seed's business, too. Operations that were not synced may be lost, but only the last ones: a
-//! store that keeps a later one and loses an earlier one fails.
+//! Operations are numbered and derived from a seed, so that parent and child know the same ones. A
+//! single thread writes them, so that their order is known. Each is one batch; the seed also
+//! determines whether it is synced. Operations that were not synced may be lost, but only the last
+//! ones: a store that keeps a later one and loses an earlier one fails.
 //!
-//! What starts the child, and what a crash takes away, is the caller's ([`World`]). Nothing here
+//! The caller ([`World`]) starts the child and defines what a crash takes away. Nothing here
 //! prints, reads a clock, or names a store.
 
 mod hasty;

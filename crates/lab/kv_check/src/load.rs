@@ -1,4 +1,4 @@
-//! The child's part: writing operations, and telling of each that it is done.
+//! The child's part: writes operations, and acknowledges each when it is done.
 
 use std::io::{Read, Write};
 
@@ -6,17 +6,17 @@ use iolab_kv::{Access, Batch, StoreError};
 
 use crate::Shape;
 
-/// What the child tells of an operation that has returned.
+/// The child's acknowledgement of an operation that has returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Acknowledged {
-    /// Which operation.
+    /// Its number.
     pub number: u64,
     /// Whether it was synced.
     pub is_synced: bool,
 }
 
 impl Acknowledged {
-    /// Bytes of one on its way: the number, little-endian, and one byte for the sync.
+    /// Bytes of an acknowledgement: the number, little-endian, and one byte for the sync.
     const BYTES: usize = 9;
 
     fn bytes(self) -> [u8; Acknowledged::BYTES] {
@@ -41,7 +41,7 @@ impl Acknowledged {
     }
 }
 
-/// Writes the operations of a round from `first` on, until nobody wants to know any more.
+/// Writes the operations of a round from `first` on, until the reader is gone.
 ///
 /// # Errors
 /// Those of the store.
@@ -58,7 +58,7 @@ pub fn load(
         operation.put_into(&mut batch);
         store.write(&batch, operation.durability())?;
         let acknowledged = Acknowledged { number, is_synced: operation.is_synced };
-        // In one call: a pipe takes so few bytes whole or not at all (pipe(7), PIPE_BUF).
+        // In one call: a pipe takes so few bytes either whole or not at all (pipe(7), PIPE_BUF).
         if tell.write_all(&acknowledged.bytes()).and_then(|()| tell.flush()).is_err() {
             break;
         }

@@ -1,4 +1,4 @@
-//! What a store must hold, and whether it does.
+//! The expected content of a store, compared with the actual one.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +43,7 @@ impl Model {
         numbers.max().unwrap_or(0)
     }
 
-    /// The first key that is not the same, as a sentence about what `found` has of it.
+    /// The first differing key, as a sentence about its value in `found`.
     pub fn difference(&self, found: &Model) -> Option<String> {
         let keys: std::collections::BTreeSet<&Vec<u8>> = self.0.keys().chain(found.0.keys()).collect();
         let key = keys.into_iter().find(|key| self.0.get(*key) != found.0.get(*key))?;

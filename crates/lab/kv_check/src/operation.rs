@@ -3,16 +3,16 @@
 use iolab_kv::{Batch, Durability};
 use iolab_random::{SplitMix64, mix};
 
-/// What a load is like.
+/// The parameters of a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
-    /// Decides everything.
+    /// Determines everything.
     pub seed: u64,
     /// Different keys.
     pub keys: u64,
     /// Bytes of a value, at most.
     pub value_bytes: u64,
-    /// One of so many operations is synced.
+    /// One of this many operations is synced.
     pub sync_every: u64,
 }
 
@@ -22,7 +22,7 @@ impl Default for Shape {
     }
 }
 
-/// Numbers of operations stand in so many keys, used in turn.
+/// The number of each operation is stored in one of this many keys, used in turn.
 const RING: u64 = 64;
 /// What those keys begin with.
 pub(crate) const RING_PREFIX: &[u8] = b"number/";
@@ -39,7 +39,8 @@ pub struct Operation {
 }
 
 impl Shape {
-    /// An operation as it is written in a round. The same number in another round is another one.
+    /// An operation as written in a round. The same number in another round is a different
+    /// operation.
     pub fn operation(&self, round: u64, number: u64) -> Operation {
         let mut random = SplitMix64::new(mix(mix(mix(self.seed) ^ round) ^ number));
         let mut below = |limit: u64| random.below(limit);
@@ -71,7 +72,7 @@ impl Operation {
         }
     }
 
-    /// What the store is asked to promise.
+    /// The durability requested from the store.
     pub fn durability(&self) -> Durability {
         if self.is_synced { Durability::Synced } else { Durability::Logged }
     }

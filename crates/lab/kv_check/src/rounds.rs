@@ -1,4 +1,4 @@
-//! The parent's part: starting, killing, opening again, as often as wanted.
+//! The parent's part: starts, kills and reopens, as often as requested.
 
 use std::io::{BufReader, Read};
 use std::process::{Child, ChildStdout, ExitStatus};
@@ -9,7 +9,7 @@ use iolab_random::SplitMix64;
 
 use crate::{Acknowledged, Model, Promised, Shape, Violation, judge};
 
-/// What the check needs of the world around it.
+/// The environment of the check.
 pub trait World {
     /// Starts a process that calls [`load`](fn@crate::load) with this round and first number, and
     /// tells through its standard output, which is a pipe.
@@ -18,10 +18,10 @@ pub trait World {
     /// Why it cannot be started.
     fn start(&mut self, round: u64, first: u64) -> std::io::Result<Child>;
 
-    /// Takes away what the crash of this round takes away besides the process.
+    /// Removes what the crash of this round destroys besides the process.
     ///
     /// # Errors
-    /// A sentence about what did not work.
+    /// A sentence about what failed.
     fn crash(&mut self, round: u64) -> Result<(), String>;
 
     /// Opens the store.
@@ -31,7 +31,7 @@ pub trait World {
     fn open(&mut self, round: u64) -> Result<Box<dyn Store>, StoreError>;
 }
 
-/// What one round was.
+/// The result of one round.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Round {
     /// Which.
@@ -78,7 +78,7 @@ pub enum Stopped {
         /// What it says.
         error: StoreError,
     },
-    /// The child ended by itself.
+    /// The child ended unexpectedly.
     #[error("round {round}: the load ended by itself ({status}) after operation {acknowledged}")]
     EndedByItself {
         /// In which round.
@@ -88,7 +88,7 @@ pub enum Stopped {
         /// The last that it acknowledged.
         acknowledged: u64,
     },
-    /// Something around the store did not work: this says nothing of the store.
+    /// Something around the store failed: this says nothing about the store.
     #[error("round {round}: {what}")]
     World {
         /// In which round.
@@ -103,10 +103,10 @@ const MOST_OPERATIONS: u64 = 400;
 /// Between the last acknowledgement that was waited for and the kill, microseconds, at most.
 const MOST_DELAY_US: u64 = 8000;
 
-/// Kills loads of a store, round after round, and judges what is left.
+/// Kills loads of a store, round after round, and judges the remaining content.
 ///
 /// # Errors
-/// The first thing that is not as it must be.
+/// The first violation.
 pub fn check(
     world: &mut dyn World,
     shape: &Shape,
@@ -116,7 +116,7 @@ pub fn check(
     let mut random = SplitMix64::new(shape.seed ^ 0x6b69_6c6c);
     let (mut model, mut settled, mut summary) = (Model::default(), 0, Summary::default());
     for number in 1..=rounds {
-        // Now and then at once, while the store is being opened.
+        // Sometimes at once, while the store is being opened.
         let moment = Moment { operations: random.below(MOST_OPERATIONS), delay_us: random.below(MOST_DELAY_US) };
         let (promised, mut round) = kill(world, number, settled, moment)?;
         world.crash(number).map_err(|what| Stopped::World { round: number, what })?;
@@ -138,7 +138,7 @@ pub fn check(
     Ok(summary)
 }
 
-/// When to kill: so long after so many acknowledgements.
+/// When to kill: this long after this many acknowledgements.
 struct Moment {
     operations: u64,
     delay_us: u64,
@@ -159,7 +159,7 @@ fn kill(world: &mut dyn World, number: u64, settled: u64, moment: Moment) -> Res
     if !is_over {
         std::thread::sleep(Duration::from_micros(moment.delay_us));
     }
-    // Also when reading failed: nothing is left behind.
+    // Even if reading failed, so that no process is left behind.
     let killed = child.kill();
     let status = child.wait().map_err(|error| failed(format!("waiting for the load: {error}")))?;
     if is_over {
@@ -170,14 +170,14 @@ fn kill(world: &mut dyn World, number: u64, settled: u64, moment: Moment) -> Res
     Ok((heard.promised, heard.round))
 }
 
-/// What was heard of a child.
+/// What was received from a child.
 struct Heard {
     promised: Promised,
     round: Round,
 }
 
 impl Heard {
-    /// Takes so many acknowledgements; false when there are no more.
+    /// Receives this many acknowledgements; false if there are no more.
     fn hear(&mut self, pipe: &mut BufReader<ChildStdout>, most: u64) -> std::io::Result<bool> {
         for _ in 0..most {
             let Some(Acknowledged { number, is_synced }) = Acknowledged::read(&mut pipe.by_ref())? else {

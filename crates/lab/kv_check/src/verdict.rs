@@ -1,4 +1,4 @@
-//! Whether a store that was opened again holds what it must.
+//! Whether a reopened store has the required content.
 
 use iolab_kv::{Access, StoreError};
 
@@ -7,7 +7,7 @@ use crate::{Model, Shape};
 /// What was promised before a crash, as numbers of operations.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Promised {
-    /// All up to this one have been found before, and made durable.
+    /// All operations up to this one were found before, and made durable.
     pub settled: u64,
     /// The last that was acknowledged and synced.
     pub synced: u64,
@@ -34,7 +34,7 @@ pub enum Violation {
         /// The last that is.
         found: u64,
     },
-    /// Another state than any prefix of the operations leaves.
+    /// A state that no prefix of the operations yields.
     #[error("the store holds operation {found}, but its contents do not match the operations up to it: {difference}")]
     NoPrefix {
         /// The last that is there.
@@ -44,11 +44,11 @@ pub enum Violation {
     },
 }
 
-/// Compares a store with what the operations of a round leave behind those that `model` has, and
-/// brings the model to where the store is; answers the last operation that is there.
+/// Compares a store with the state that the operations of a round yield after those in `model`, and
+/// updates the model to the store's state. Returns the last existing operation.
 ///
 /// # Errors
-/// The store's when it cannot be read.
+/// The store's, if it cannot be read.
 pub fn judge(
     store: &dyn Access,
     model: &mut Model,
@@ -62,7 +62,7 @@ pub fn judge(
     if found < synced {
         return Ok(Err(Violation::Lost { synced, found }));
     }
-    // One more may have been under way.
+    // One more may have been in progress.
     let begun = promised.acknowledged.max(promised.settled) + 1;
     if found > begun {
         return Ok(Err(Violation::Invented { begun, found }));

@@ -1,4 +1,4 @@
-//! Stores that lose, invent and reorder, made by writing what such a store would hold.
+//! Stores that lose, invent and reorder operations, simulated by writing the corresponding content.
 
 use iolab_kv::{Batch, Durability, Existing, OpenRequest, Store, StoreKind};
 use iolab_kv_check::{Model, Promised, Shape, Violation, judge};

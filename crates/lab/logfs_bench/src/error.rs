@@ -31,10 +31,10 @@ pub enum BenchError {
         /// What it answered.
         source: io::Error,
     },
-    /// Another thread of the load failed: its error is the one to tell.
+    /// Another thread of the load failed: its error is the one to report.
     #[error("stopped, because another domain failed")]
     Abandoned,
-    /// The load does not fit what it is to run on.
+    /// The load does not fit its target.
     #[error("{0}")]
     Unfit(String),
 }

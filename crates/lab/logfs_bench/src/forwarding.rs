@@ -1,5 +1,5 @@
-//! What it costs to work on a file of another core, and to change the root directory, whose master
-//! is the first core.
+//! The cost of operations on a file of another core, and of changing the root directory, whose
+//! master is the first core.
 //!
 //! ```text
 //!  core 0: master of the root, only serves        core 1: measures
@@ -9,8 +9,8 @@
 //! ```
 //!
 //! One at a time, a forwarded operation includes the time in which the other core wakes up. Many in
-//! flight show what forwarding takes of both cores. The operations are answered from memory, so
-//! that no device is in between.
+//! flight show the cost of forwarding on both cores. The operations are answered from memory, so
+//! that no device is involved.
 
 use std::rc::Rc;
 use std::sync::{Mutex, PoisonError};
@@ -28,10 +28,10 @@ use crate::{BenchError, Class};
 const TIMES: u32 = 10_000;
 /// Of those that change a directory.
 const CHANGES: u32 = 2_000;
-/// In flight at once, where it is many.
+/// Operations in flight at once, if many.
 const MANY: u32 = 32;
 
-/// What operations take, ns; medians where they go one at a time.
+/// Durations of operations, ns; medians for operations one at a time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ForwardingCost {
     /// An operation on a file of the same core.
@@ -49,7 +49,7 @@ pub struct ForwardingCost {
 }
 
 impl ForwardingCost {
-    /// What forwarding adds to an operation, of many in flight.
+    /// The additional cost of forwarding for an operation, of many in flight.
     pub fn forwarding_ns(&self) -> f64 {
         self.remote_of_many_ns - self.own_of_many_ns
     }
@@ -90,7 +90,7 @@ fn wrong(image: &ImageStore, source: Error) -> BenchError {
     BenchError::LogFs { path: image.path.clone(), doing: "measuring what forwarding costs", source }
 }
 
-/// Runs something on a core with a thread to itself.
+/// Runs `work` on a core with its own thread.
 fn core<T>(
     image: &ImageStore,
     setup: CoreSetup,

@@ -1,10 +1,10 @@
-//! Where the threads of a load wait for each other, so that what is measured begins on all of them
+//! Where the threads of a load wait for each other, so that the measurement begins on all of them
 //! at the same moment.
 //!
-//! A thread that waits goes on working for its device and its file system, now and then: what they
-//! do in the background ends before the begin. The last one to come names the moment, a little
-//! ahead, so that all have seen it when it is there. A thread that fails breaks the gate: nobody
-//! waits for it, and who is under way already ends at the next chance.
+//! A waiting thread occasionally lets its device and its file system work: their background work
+//! ends before the begin. The last thread to arrive sets the moment, slightly in the future, so
+//! that all have seen it in time. A thread that fails breaks the gate: no thread waits for it, and
+//! threads already at work end as soon as possible.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::task::Poll;
@@ -14,7 +14,7 @@ use iolab_clock::Clock;
 
 use crate::BenchError;
 
-/// How long a waiting thread sleeps between two looks.
+/// How long a waiting thread sleeps between two checks.
 const NAP: Duration = Duration::from_micros(200);
 /// From the last arrival to the begin: some naps.
 const AHEAD_NS: u64 = 1_000_000;
@@ -24,7 +24,7 @@ const AHEAD_NS: u64 = 1_000_000;
 pub(crate) struct Gate {
     threads: usize,
     awaited: AtomicUsize,
-    /// 0 until all are there.
+    /// 0 until all threads have arrived.
     begin_ns: AtomicU64,
     is_broken: AtomicBool,
 }
@@ -49,8 +49,8 @@ impl Gate {
         self.is_broken.load(Ordering::Acquire)
     }
 
-    /// Waits until every thread is here; answers the moment at which all begin. To be passed once
-    /// by each.
+    /// Waits until every thread has arrived. Returns the moment at which all begin. Each thread
+    /// passes it once.
     ///
     /// # Errors
     /// [`BenchError::Abandoned`] when another thread has failed.
@@ -75,7 +75,8 @@ impl Gate {
     }
 }
 
-/// Breaks a gate when it is dropped before its thread has ended well: by an error or a panic.
+/// Breaks a gate if it is dropped before its thread has ended successfully: after an error or a
+/// panic.
 pub(crate) struct Breaker<'gate> {
     gate: &'gate Gate,
     ended_well: bool,

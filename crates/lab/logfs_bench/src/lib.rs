@@ -5,12 +5,12 @@
 //!                       └─ files in a folder, by io_uring and O_DIRECT
 //! ```
 //!
-//! A load decides everything by its seed before it looks at an answer: the same load makes the same
-//! operations in the same order on every store. It is divided into domains that share nothing
-//! unless asked to: each has a thread that runs load and store, and files of its own; logfs gives
-//! it a domain of the disk, other file systems a folder. What is measured begins on all threads at
-//! once. Buffers hold random bytes, so that no device can compress them, and go to the device from
-//! where they are in both stores. Nothing here prints.
+//! The seed of a load determines everything, independently of any answer: the same load makes the
+//! same operations in the same order on every store. It is divided into domains, which by default
+//! share nothing: each has a thread that runs load and store, and its own files. logfs gives it a
+//! domain of the disk, other file systems a folder. The measurement begins on all threads at once.
+//! Buffers hold random bytes, so that no device can compress them, and in both stores they are
+//! transferred without a copy. Nothing here prints.
 
 mod error;
 mod forwarding;

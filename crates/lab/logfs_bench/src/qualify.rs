@@ -1,12 +1,11 @@
-//! Whether a file system lets a thread go on while it works: does submitting a read or a write give
-//! up the processor?
+//! Whether a file system is asynchronous: does submitting a read or a write block the thread?
 //!
-//! What is asynchronous in a program's eyes may block in the kernel: io_submit(2) has no way to put
-//! an operation off, so that a file system that has to allocate, or waits for a lock, makes the
-//! caller wait. io_uring hands such an operation to a worker thread instead. Both are seen from
+//! An operation that is asynchronous for a program may block in the kernel. io_submit(2) cannot
+//! defer an operation, so a file system that must allocate, or waits for a lock, makes the caller
+//! wait. io_uring passes such an operation to a worker thread instead. Both can be observed from
 //! outside: by the voluntary context switches of the thread between submission and its return
-//! (proc_pid_status(5)), and by those of the kernel's workers (`iou-wrk`). Seastar's `fsqual` asks
-//! the same for a part of these cases.
+//! (proc_pid_status(5)), and by those of the kernel's workers (`iou-wrk`). Seastar's `fsqual` tests
+//! some of these cases in the same way.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -25,7 +24,7 @@ use rustix::fs::{FallocateFlags, OFlags};
 
 use crate::BenchError;
 
-/// What is done again and again, and what is prepared before each.
+/// The repeated operation, and what is prepared before each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Read,
@@ -34,15 +33,15 @@ enum Kind {
     Append,
     /// Behind the end, with a gap of a block.
     Extend,
-    /// Into what was never written, within the size.
+    /// Into a hole, within the size.
     Hole,
-    /// The same, the size being set just before.
+    /// Into a hole, after the size was just set.
     Truncate,
     /// Into what fallocate(2) set aside.
     Preallocated,
 }
 
-/// Name, what is done, operations at once.
+/// Name, operation, operations at once.
 const CASES: [(&str, Kind, usize); 9] = [
     ("read", Kind::Read, 1),
     ("overwrite", Kind::Overwrite, 1),
@@ -64,18 +63,18 @@ pub struct QualifyOptions {
     pub unit_bytes: u32,
 }
 
-/// How operations came to an end.
+/// How operations were submitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SubmissionWay {
-    /// The thread went on at once.
+    /// The thread continued at once.
     Asynchronous,
-    /// The kernel gave them to worker threads; the thread went on at once.
+    /// The kernel passed them to worker threads; the thread continued at once.
     ByWorkers,
     /// The thread waited in the kernel.
     Blocks,
 }
 
-/// What a case showed.
+/// The result of a case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QualifyCase {
     /// What was done.
@@ -93,12 +92,12 @@ pub struct QualifyCounts {
     pub submissions: u64,
     /// Those in which the thread gave up the processor.
     pub blocked: u64,
-    /// Times that worker threads of the kernel went to sleep again.
+    /// How often worker threads of the kernel went to sleep again.
     pub worker_switches: u64,
 }
 
 impl QualifyCounts {
-    /// Blocks when more than one in twenty did; by workers when those worked for every second one.
+    /// Blocks if more than one in twenty did; by workers if they were used for every second one.
     pub fn way(&self) -> SubmissionWay {
         match (self.blocked * 20 > self.submissions, self.worker_switches * 2 >= self.submissions) {
             (true, _) => SubmissionWay::Blocks,
@@ -111,8 +110,7 @@ impl QualifyCounts {
 /// All cases.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QualifyResult {
-    /// Whether files were opened with `O_DIRECT`; where the file system has none, the page cache
-    /// takes part.
+    /// Whether files were opened with `O_DIRECT`; without it, the page cache is involved.
     pub direct: bool,
     /// By case, then by interface.
     pub cases: Vec<QualifyCase>,
@@ -266,7 +264,7 @@ fn own_switches() -> u64 {
     std::fs::read_to_string("/proc/thread-self/status").map_or(0, |status| voluntary(&status))
 }
 
-/// The same of the kernel's workers for this process.
+/// The context switches of the kernel's workers for this process.
 fn worker_switches() -> u64 {
     let Ok(tasks) = std::fs::read_dir("/proc/self/task") else { return 0 };
     let status = |task: io::Result<std::fs::DirEntry>| std::fs::read_to_string(task.ok()?.path().join("status")).ok();

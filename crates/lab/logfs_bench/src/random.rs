@@ -1,4 +1,4 @@
-//! Numbers that follow from a seed, in the forms that loads ask for.
+//! Random numbers from a seed, in the forms that loads need.
 
 /// A generator.
 #[derive(Debug, Clone)]
@@ -13,7 +13,7 @@ impl Random {
         self.0.bits()
     }
 
-    /// Below `bound`, every number as likely as any other to within 2^-64 of it.
+    /// Below `bound`, with equal probabilities to within 2^-64.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         self.0.below(bound.max(1) as usize) as u64
     }

@@ -1,5 +1,5 @@
-//! Reading the live ranges of a cluster one by one, or the whole cluster, or as logfs plans it:
-//! what cleaning has to decide.
+//! Reads the live ranges of a cluster one by one, or the whole cluster, or as logfs plans it: the
+//! decision that cleaning has to make.
 //!
 //! ```text
 //!  cluster   ░░██░░░░██░██░░░░░     one by one: three requests at once, until the last has ended
@@ -7,10 +7,10 @@
 //!              └┘    └───┘          planned: neighbours together where the gap costs less than a request
 //! ```
 //!
-//! The ranges are of one length, each at a random place of its equal part of the cluster. Clusters
-//! are read in an order that the seed gives, all ways in turn, one cluster at a time. Nothing is
-//! written but a file of random bytes where the target is a folder: an image has to hold content,
-//! because what was never written is read without asking any medium.
+//! The ranges have equal length, each at a random place in its equal part of the cluster. Clusters
+//! are read in an order determined by the seed, all ways in turn, one cluster at a time. The only
+//! data written is a file of random bytes if the target is a folder. An image must hold content,
+//! because reading unwritten data does not access the medium.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -41,7 +41,7 @@ pub struct ReadingOptions {
     pub cluster_bytes: u64,
     /// Numbers of ranges in a cluster.
     pub counts: Vec<u64>,
-    /// Lengths of a range, bytes; those that do not fit so often into a cluster are left out.
+    /// Lengths of a range, bytes; those that do not fit into a cluster often enough are left out.
     pub lengths: Vec<u64>,
     /// Clusters read for each case, every way.
     pub samples: u32,
@@ -53,7 +53,7 @@ pub struct ReadingOptions {
     pub seed: u64,
 }
 
-/// So many ranges of such a length.
+/// A number of ranges of one length.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadingCase {
     /// Ranges in a cluster.
@@ -76,8 +76,8 @@ impl ReadingCase {
 pub struct ReadingResult {
     /// By number, then by length.
     pub cases: Vec<ReadingCase>,
-    /// What one more request costs, in bytes that could be read in the same time: from the straight
-    /// line nearest to all cases. Nothing when the times do not grow with requests and bytes.
+    /// The cost of one more request, in bytes that could be read in the same time: from the linear
+    /// fit of all cases. `None` if the times do not grow with requests and bytes.
     pub request_bytes: Option<f64>,
     /// The same as the times of a request and of its bytes, for cleaning.
     pub cost: Option<ReadingCost>,
@@ -150,7 +150,7 @@ fn case(
     Ok(ReadingCase { count, length, times_ns })
 }
 
-/// What is read so that all wanted ranges are, from and to.
+/// The ranges to read so that all wanted ranges are covered, from and to.
 fn plan(way: ReadingWay, wanted: &[(u32, u32)], unit: u32, cluster: u32) -> Vec<(u32, u32)> {
     match way {
         ReadingWay::Ranges => wanted.iter().map(|(from, to)| (*from, to.next_multiple_of(unit))).collect(),
@@ -184,7 +184,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// All ranges at once; says how long it took until the last was there.
+    /// Reads all ranges at once. Returns the time until the last one completed.
     fn read(&mut self, wanted: &[(u64, u64)]) -> Result<u64, BenchError> {
         let mut requests: Vec<DiskRequest> = wanted
             .iter()

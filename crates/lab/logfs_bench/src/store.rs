@@ -1,4 +1,4 @@
-//! What loads run on: files by number, in logfs or in a folder.
+//! The targets of loads: files by number, in logfs or in a folder.
 
 mod folder;
 mod logfs;
@@ -17,7 +17,7 @@ use iolab_logfs::{Activity, MkfsOptions, OpenOptions};
 use crate::BenchError;
 use crate::gate::{Breaker, Gate};
 
-/// Where in which file, and whose buffer moves.
+/// A place in a file, and the worker whose buffer is used.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Span {
     pub(crate) file: usize,
@@ -48,18 +48,18 @@ pub(crate) trait Store {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shape {
     pub(crate) files: usize,
-    /// Files behind those, in the domains of others; 0 unless there are others to have them.
+    /// Files behind those, in the domains of others; 0 if there are no other domains.
     pub(crate) remote_files: usize,
     pub(crate) workers: usize,
     pub(crate) most_bytes: u64,
     pub(crate) seed: u64,
 }
 
-/// What a load needs to run beside its store.
+/// What a load needs besides its store.
 pub(crate) struct Stage {
     pub(crate) clock: Clock,
     pub(crate) spawner: Spawner,
-    /// To be passed before what is measured begins.
+    /// Must be passed before the measurement begins.
     pub(crate) gate: Arc<Gate>,
 }
 
@@ -68,7 +68,7 @@ pub(crate) struct Stage {
 pub struct ImageStore {
     /// Regular file or block device; what it holds is lost.
     pub path: PathBuf,
-    /// How the file system is made; the load says with how many domains.
+    /// How the file system is made; the load determines the number of domains.
     pub mkfs: MkfsOptions,
     /// How it is used.
     pub open: OpenOptions,
@@ -77,8 +77,8 @@ pub struct ImageStore {
 }
 
 impl Shape {
-    /// Which domain of so many a file of a domain is in, and its number among the files of the
-    /// domain that it is for.
+    /// The domain of a file of a domain, and its number among the files of the domain that it is
+    /// for.
     pub(crate) fn place(&self, file: usize, domain: usize, domains: usize) -> usize {
         match file.checked_sub(self.files) {
             Some(remote) if domains > 1 => (domain + 1 + remote % (domains - 1)) % domains,
@@ -105,10 +105,10 @@ impl BenchTarget {
         }
     }
 
-    /// Bytes that there are for content, used or not.
+    /// Bytes available for content, used or not.
     ///
     /// # Errors
-    /// What looking says.
+    /// Those of examining the target.
     pub fn capacity_bytes(&self) -> Result<u64, BenchError> {
         match self {
             BenchTarget::Image(image) => {
@@ -145,7 +145,7 @@ pub(crate) fn run_on<L: Load>(target: &BenchTarget, parts: Vec<(Shape, L)>) -> R
     }
 }
 
-/// Runs every part on a thread of its own. One that fails ends the others; its error is answered.
+/// Runs every part on its own thread. If one fails, the others end; its error is returned.
 fn on_threads<L: Load>(
     parts: Vec<(Shape, L)>,
     work: impl Fn(usize, (Shape, L), Arc<Gate>) -> Result<L::Output, BenchError> + Sync,

@@ -5,10 +5,10 @@
 //!               (lines)     (what has a meaning here)
 //! ```
 //!
-//! The keys are those of <https://github.com/scylladb/seastar/blob/master/doc/io-tester.md>. What
-//! has no meaning here is refused with its line and the reason, never passed over. Each shard has a
-//! thread of its own, as in Seastar, and on an image a domain of the file system; the results of
-//! all are joined for each job.
+//! The keys are those of <https://github.com/scylladb/seastar/blob/master/doc/io-tester.md>. A key
+//! without a meaning here is refused with its line and the reason, never ignored. Each shard has
+//! its own thread, as in Seastar, and on an image its own domain of the file system. The results of
+//! all shards are combined for each job.
 
 mod conf;
 mod document;

@@ -9,14 +9,14 @@
 //!        └─╱─ filling ─┴─ measured ─▶
 //! ```
 //!
-//! The filling is not measured: it goes on until as much was written as the disk holds, so that
-//! every cluster has been used before. The operations follow from the seed alone, not from how fast
-//! anything is. A truncation waits for what is under way, and everything else for it.
+//! The filling is not measured: it continues until as much was written as the disk holds, so that
+//! every cluster has been used before. The operations follow from the seed alone, not from the
+//! speed of anything. A truncation waits for operations in progress, and all others wait for it.
 //!
-//! Capacity and volume are divided among the domains evenly. Files and operations under way are of
-//! each domain, as they are of each instance of SeastarFS; its marks, its truncations and its
-//! numbers are its own. A share of the operations may go to files that lie in the domains of others
-//! (in their folders, on other file systems).
+//! Capacity and volume are divided evenly among the domains. Files and concurrent operations are
+//! per domain, as they are per instance of SeastarFS; each domain has its own marks, truncations
+//! and random numbers. A share of the operations may use files in other domains (in their folders,
+//! on other file systems).
 
 use std::cell::RefCell;
 use std::ops::{Add, Sub};
@@ -35,7 +35,7 @@ use crate::{BenchError, Class, MeasuredLoad};
 /// The load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct VolumeLoad {
-    /// Bytes that the disk is taken to hold, all domains together: marks are shares of it.
+    /// Assumed capacity of the disk, bytes, all domains together: marks are shares of it.
     pub capacity_bytes: u64,
     /// Bytes written in the measured part, by all domains together.
     pub volume_bytes: u64,
@@ -122,13 +122,14 @@ impl VolumeLoad {
         room.checked_div(needed).map_or(0, |domains| domains as usize)
     }
 
-    /// What one of the domains has to do.
+    /// The load of one domain.
     fn of_domain(&self, domain: u64) -> VolumeLoad {
         let domains = self.domains as u64;
         VolumeLoad {
             capacity_bytes: self.capacity_bytes / domains,
             volume_bytes: self.volume_bytes / domains + u64::from(domain < self.volume_bytes % domains),
-            // The first has the seed itself: alone, it does what a load without domains did.
+            // The first domain uses the seed itself: alone, it does the same as a load without
+            // domains.
             seed: self.seed.wrapping_add(domain.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
             ..*self
         }
@@ -186,7 +187,7 @@ impl Load for VolumeLoad {
             clock: stage.clock.clone(),
             gate: Arc::clone(&stage.gate),
         });
-        // Filling writes only: reads would lengthen it for nothing.
+        // Filling only writes: reads would prolong it for nothing.
         Shared::run_workers(&shared, &store, &stage, 100).await?;
         store.sync().await?;
         {
@@ -205,7 +206,7 @@ impl Load for VolumeLoad {
     }
 }
 
-/// Two counts of everything, brought together one by one.
+/// Combines two sets of counts, one by one.
 fn combined(one: &Activity, other: &Activity, by: impl Fn(u64, u64) -> u64) -> Activity {
     Activity {
         checkpoints: by(one.checkpoints, other.checkpoints),
@@ -224,7 +225,7 @@ fn combined(one: &Activity, other: &Activity, by: impl Fn(u64, u64) -> u64) -> A
     }
 }
 
-/// Where the load is.
+/// The progress of the load.
 struct Progress {
     random: Random,
     sizes: Vec<u64>,
@@ -314,7 +315,7 @@ impl Shared {
         }
     }
 
-    /// Waits for what is under way, then cuts files until the lower mark.
+    /// Waits for operations in progress, then cuts files down to the lower mark.
     async fn truncate(&self, store: &impl Store) -> Result<(), BenchError> {
         while self.progress.borrow().under_way > 0 {
             self.event.pass().await;
@@ -331,7 +332,7 @@ impl Shared {
 }
 
 impl Progress {
-    /// What comes next. It counts as done at once, so that it does not matter how long it takes.
+    /// The next operation. It counts as done at once, so that its duration does not matter.
     fn next(&mut self, load: &VolumeLoad, worker: usize, write_percent: u32) -> Step {
         let upper = load.capacity_bytes / 100 * u64::from(load.upper_percent);
         if self.failed.is_some() || (self.left == 0 && !self.truncating) {
@@ -369,7 +370,7 @@ impl Progress {
 
     fn file(&mut self, load: &VolumeLoad, small: bool) -> usize {
         let file = self.random.below(load.files as u64) as usize;
-        // Without remote files the numbers are those of a load that knows none.
+        // Without remote files, the random numbers are those of a load that does not know them.
         let is_remote = load.remote_percent > 0 && self.random.percent(load.remote_percent);
         file + if small { 0 } else { load.files } + if is_remote { 2 * load.files } else { 0 }
     }

@@ -1,5 +1,5 @@
 //! Settings of devices around a run: where journals are kept, what a run applies, what an earlier
-//! one has left.
+//! run has left.
 
 use std::path::{Path, PathBuf};
 
@@ -36,10 +36,11 @@ pub fn changes_device_settings(plan: &Plan) -> bool {
     plan.workers.iter().any(|worker| !worker.layout.device_settings.is_empty())
 }
 
-/// Refuses what can be known to fail, before anything is begun: no device, no such setting,
+/// Refuses what is known to fail, before anything is begun: no device, no such setting,
 /// contradictions, no permission.
 ///
 /// # Errors
+/// The reason.
 /// The reason.
 pub fn check_device_settings(plan: &Plan) -> Result<(), Failure> {
     if !changes_device_settings(plan) {
@@ -60,8 +61,7 @@ pub(crate) fn apply_to<'a>(machine: &'a Machine, plan: &Plan, console: &dyn Cons
     Ok(applied)
 }
 
-/// Puts the devices back, and notes in the recording what was changed and what could not be put
-/// back.
+/// Restores the devices' settings, and records what was changed and what could not be restored.
 pub(crate) fn put_back(applied: Applied<'_>, recording: &mut Recording) {
     recording.host.device_settings = applied.changes();
     match applied.restore() {
@@ -80,7 +80,7 @@ pub fn left_over_settings() -> Vec<Left> {
     left.unwrap_or_default().into_iter().filter(|left| !left.in_use).collect()
 }
 
-/// Gives devices back what killed runs have changed; a line for each setting.
+/// Restores the device settings that killed runs have changed. Returns a line for each setting.
 ///
 /// # Errors
 /// The journals cannot be read.

@@ -1,12 +1,12 @@
-//! The way of a run on this machine: job files and words become a plan, the plan is judged and run,
-//! and a recording comes of it.
+//! The stages of a run on this machine: job files and words become a plan, the plan is judged and
+//! run, and the result is a recording.
 //!
 //! ```text
 //! words, job files ─▶ Planned ─▶ Judged ─▶ Recording
 //!        Pipeline::plan    ::judge     ::run
 //! ```
-//! Everything that measures goes this way: `iolab run`, trials of studies, benchmarks, the demo.
-//! The program says which engines there are; what is printed is its business.
+//! Every measurement uses this path: `iolab run`, trials of studies, benchmarks, the demo. The
+//! program provides the engines and prints the results.
 
 mod device_state;
 mod pipeline;

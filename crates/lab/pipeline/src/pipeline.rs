@@ -1,4 +1,4 @@
-//! The data's way: job → plan → run → recording.
+//! The path of the data: job → plan → run → recording.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -18,14 +18,14 @@ use iolab_runner::{Engines, RunError, RunObserver, RunRequest, Spools};
 use crate::surroundings::{ImaginedFiles, ThisMachine};
 use crate::{device_state, safety};
 
-/// What runs need of the program.
+/// The program's part of runs.
 #[derive(Clone, Copy)]
 pub struct Pipeline<'a> {
     /// The engines of the program.
     pub engines: Engines,
     /// Whether reports of mistakes are coloured.
     pub color: bool,
-    /// Whom it tells what goes on.
+    /// Receives messages about the progress.
     pub console: &'a dyn Console,
 }
 
@@ -34,7 +34,7 @@ pub struct Pipeline<'a> {
 pub struct PlanRequest<'a> {
     /// Job files, and jobs as words.
     pub line: &'a CommandLine,
-    /// Whose rules hold.
+    /// Whose rules apply.
     pub mode: Mode,
     /// Only these sections of job files; all when there are none.
     pub sections: &'a [String],
@@ -48,12 +48,12 @@ pub struct PlanRequest<'a> {
     pub allowed: &'a [PathBuf],
     /// Keep the values of environment variables in what is saved.
     pub keep_secrets: bool,
-    /// Take every file and device for one that is there and large enough, without looking.
+    /// Assume that every file and device exists and is large enough, without checking.
     pub imagines_files: bool,
 }
 
 impl<'a> PlanRequest<'a> {
-    /// A plan with nothing said about the run as a whole.
+    /// A request with default settings for the run as a whole.
     pub fn of(line: &'a CommandLine) -> PlanRequest<'a> {
         PlanRequest {
             line,
@@ -69,23 +69,23 @@ impl<'a> PlanRequest<'a> {
     }
 }
 
-/// A plan and what there is to say about it.
+/// A plan and its warnings.
 #[derive(Debug)]
 pub struct Planned {
     /// All that the run will do.
     pub plan: Plan,
-    /// What it was made of.
+    /// The parsed jobs.
     pub jobs: JobSet,
     /// What the user should know before the run.
     pub warnings: Vec<Diagnostic>,
-    /// What is taken out of all that is kept.
+    /// What is removed from all saved data.
     pub redaction: Redaction,
 }
 
 /// The judgement of a plan that may be run.
 #[derive(Debug)]
 pub struct JudgedPlan {
-    /// What is overwritten all the same, because the user said so.
+    /// What is overwritten anyway, because the user allowed it.
     pub accepted: Vec<String>,
     /// Judges the same files when they are opened.
     pub guard: Guard,
@@ -102,7 +102,7 @@ impl Pipeline<'_> {
         self.resolve(request, &here, jobs)
     }
 
-    /// The same; `None` when nothing defines a job.
+    /// As [`Pipeline::plan`]; `None` if nothing defines a job.
     ///
     /// # Errors
     /// As [`Pipeline::plan`].
@@ -136,7 +136,7 @@ impl Pipeline<'_> {
             Err(findings) => {
                 let errors: Vec<Diagnostic> =
                     findings.into_iter().filter(|finding| finding.severity.is_error()).collect();
-                // What is wrong besides has to be mended first.
+                // Other errors must be fixed first.
                 let is_refusal = errors.iter().all(|error| error.severity == DiagnosticSeverity::Refusal);
                 let kind = if is_refusal { FailureKind::Refused } else { FailureKind::Mistake };
                 Err(Failure::report(kind, iolab_jobfile::render(&errors, &jobs.sources, self.color)))
@@ -173,7 +173,8 @@ impl Pipeline<'_> {
         Failure::report(FailureKind::Mistake, iolab_jobfile::render(diagnostics, sources, self.color))
     }
 
-    /// Refuses what would destroy something the user did not name, and what there is no room for.
+    /// Refuses to destroy anything that the user did not name, and to write more than there is room
+    /// for.
     ///
     /// # Errors
     /// All reasons not to run.
@@ -189,11 +190,11 @@ impl Pipeline<'_> {
         Ok(JudgedPlan { accepted: verdict.warnings, guard: verdict.guard })
     }
 
-    /// Plan to recording, with the entries of its logs; `guard` has judged the plan, `stream` takes
-    /// the partial recording of the run as it goes on.
+    /// Runs a plan and returns the recording, with the entries of its logs. `guard` has judged the
+    /// plan; `stream` takes the partial recording during the run.
     ///
     /// # Errors
-    /// The run could not begin. What fails later is in the recording.
+    /// The run could not begin. Later failures are in the recording.
     pub fn run(
         &self,
         Planned { plan, redaction, .. }: &Planned,
@@ -234,7 +235,7 @@ impl Pipeline<'_> {
     }
 }
 
-/// What the environment told the jobs: it may be a password.
+/// The values of environment variables in the jobs: they may be passwords.
 fn redaction(jobs: &JobSet) -> Redaction {
     let expansions = || jobs.expansions.iter();
     let options = expansions().map(|one| (one.option.clone(), one.text.clone(), one.written.clone()));

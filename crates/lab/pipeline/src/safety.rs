@@ -1,7 +1,7 @@
-//! What must not be overwritten: looked up before the first byte is written, refused unless the
-//! user said so.
+//! What must not be overwritten: checked before the first byte is written, and refused unless the
+//! user allowed it.
 //!
-//! The guard judges; here stands what it is asked about, and what the user is told.
+//! The guard judges; this module collects what it judges, and words the messages.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ use iolab_text::size_text;
 pub(crate) struct Verdict {
     /// Reasons not to run.
     pub(crate) refusals: Vec<String>,
-    /// Accepted, but worth a loud word.
+    /// Accepted, but worth a clear warning.
     pub(crate) warnings: Vec<String>,
     /// Judges the same files again when they are opened.
     pub(crate) guard: Guard,
@@ -40,7 +40,7 @@ pub(crate) fn check(engines: Engines, plan: &Plan, mode: Mode, allowed: &[PathBu
         let can = &engine.description.capabilities;
         for file in &worker.files {
             let change = change_of(worker, can, file);
-            // Thousands of workers may share a file and do the same to it.
+            // Thousands of workers may use a file in the same way.
             if seen.insert((file.path.clone(), change)) {
                 check.judge(&target_of(file), &change, worker);
             }
@@ -88,9 +88,9 @@ impl Check {
         }
     }
 
-    /// What the engine opens by its own options. Whoever makes it anew overwrites; otherwise only
-    /// use by others counts, for what the engine does not know for its own is refused by the engine
-    /// itself, which then changes nothing.
+    /// Checks what the engine opens by its own options. If the engine remakes it, it is
+    /// overwritten; otherwise only use by others counts, because the engine itself refuses what it
+    /// does not recognise as its own, and changes nothing.
     fn opened(&mut self, engine: &EngineEntry, worker: &WorkerPlan) {
         let options = &worker.engine.options;
         let (paths, makes) = ((engine.opens)(options), (engine.remakes)(options));

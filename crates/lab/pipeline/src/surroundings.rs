@@ -1,4 +1,4 @@
-//! The machine as the job language and the resolver ask about it.
+//! The machine's answers to the job language and the resolver.
 
 use std::path::{Path, PathBuf};
 
@@ -122,7 +122,7 @@ impl MachineFacts for ThisMachine {
     }
 }
 
-/// This machine, but for files and devices: each is there, and large.
+/// This machine, except for files and devices: each exists and is large.
 pub(crate) struct ImaginedFiles<'a>(pub(crate) &'a ThisMachine);
 
 /// Bytes of a file that is imagined.

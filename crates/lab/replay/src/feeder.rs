@@ -1,4 +1,5 @@
-//! Opens a trace, or what becomes one, as a stream of operations in the order in which they began.
+//! Opens a trace, or a file that is converted to one, as a stream of operations in the order in
+//! which they began.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
@@ -18,7 +19,7 @@ const BUFFER_BYTES: usize = 256 << 10;
 /// A trace that is read.
 pub(crate) struct Feeder {
     operations: Ordered<Box<dyn Read + Send>>,
-    /// What the thread that converts has to say at its end.
+    /// The result of the converting thread.
     converted: Option<Receiver<Result<(), String>>>,
     name: String,
 }
@@ -48,7 +49,7 @@ impl Feeder {
         }
         let (input, converted) = convert(Form::of(&head), whole, files).map_err(|error| said(&error))?;
         let reader = Reader::new(input).map_err(|_| {
-            // It ended before the first byte of a trace: the thread knows why.
+            // The conversion ended before the first byte of a trace: the thread knows the reason.
             converted.recv().ok().and_then(Result::err).map_or_else(|| said(&"it cannot be read"), |why| said(&why))
         })?;
         Ok(Feeder { operations: Ordered::new(reader, WINDOW), converted: Some(converted), name })
@@ -77,7 +78,7 @@ impl Feeder {
     }
 }
 
-/// What the files of a trace are.
+/// The identity of a trace's files.
 pub(crate) fn identity(paths: &[String]) -> Result<TraceIdentity, String> {
     let mut identity = TraceIdentity::default();
     for path in paths {
@@ -92,7 +93,7 @@ pub(crate) fn identity(paths: &[String]) -> Result<TraceIdentity, String> {
 
 type Converted = (Box<dyn Read + Send>, Receiver<Result<(), String>>);
 
-/// Starts a thread that makes a trace of what another program wrote.
+/// Starts a thread that converts another program's record into a trace.
 fn convert(form: Form, first: Box<dyn Read + Send>, others: Vec<File>) -> io::Result<Converted> {
     let (pieces, received) = sync_channel(4);
     let (tell, told) = sync_channel(1);
@@ -113,14 +114,14 @@ fn convert(form: Form, first: Box<dyn Read + Send>, others: Vec<File>) -> io::Re
             Form::Iolog => iolog::import(&mut buffered(first), output, Vec::new(), false),
             Form::Strace => strace::import(&mut buffered(first), output, Vec::new(), false),
         };
-        // Nobody listens when the worker has ended before the trace.
+        // If the worker has ended before the trace, there is no receiver.
         let _ = tell.send(imported.map(drop).map_err(|error| error.to_string()));
     };
     std::thread::Builder::new().name("convert".to_owned()).spawn(work)?;
     Ok((Box::new(Joined { pieces: received, piece: Vec::new(), at: 0 }), told))
 }
 
-/// The thread's end: bytes go in pieces.
+/// The thread's end: sends bytes in pieces.
 struct Pieces {
     pieces: SyncSender<Vec<u8>>,
     piece: Vec<u8>,
@@ -152,7 +153,7 @@ impl Write for Pieces {
 
 impl Drop for Pieces {
     fn drop(&mut self) {
-        // Nobody takes it: then nobody misses it.
+        // Without a receiver, the data is not needed.
         let _ = self.send();
     }
 }

@@ -1,34 +1,34 @@
-//! The order of a replay: which operations come after which.
+//! The order of a replay: which operations must precede which.
 //!
 //! ```text
 //!  worker 0   ── write a ──┐        ┌── write c ──          c waits for b: it began when b had ended
 //!  worker 1                └─ sync b ┘                      b waits for a: a had ended when b began
 //! ```
-//! Within a worker an operation goes when no more are in flight than there were when it began in
-//! the trace. Between workers there is an order only around syncs: what had ended when a sync began
-//! is complete before it goes, and what began when a sync had ended goes after it. Both are told as
-//! gates: the first so many operations of that worker. All waits are for what came earlier in the
-//! trace, so that they cannot be in a circle.
+//! Within a worker, an operation is sent when no more operations are in flight than when it began
+//! in the trace. Between workers there is an order only around syncs: operations that had ended
+//! when a sync began are complete before it is sent, and operations that began when a sync had
+//! ended are sent after it. Both are expressed as gates: the first n operations of that worker. All
+//! waits are for earlier operations of the trace, so that they cannot form a cycle.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use iolab_runner::FeedGate;
 
-/// What every worker must know of one.
+/// What every worker must know about another.
 #[derive(Debug, Default)]
 struct Lane {
     /// Operations so far.
     begun: u64,
-    /// When those end that have not ended without a gap.
+    /// End times of the operations after the first gap.
     open: VecDeque<u64>,
-    /// When those end that are under way.
+    /// End times of operations in progress.
     under_way: Vec<u64>,
-    /// So many operations have to be complete for all syncs that have ended to be.
+    /// How many operations must be complete so that all ended syncs are.
     synced: u64,
-    /// What this worker has waited for, by worker.
+    /// How many operations of each worker this one has waited for.
     known: Vec<u64>,
-    /// The state of syncs that it has seen.
+    /// The version of the sync state that it has seen.
     seen: u64,
 }
 
@@ -41,7 +41,7 @@ impl Lane {
         self.begun - self.open.len() as u64
     }
 
-    /// Operations under way then.
+    /// Operations in progress at that time.
     fn count_under_way(&mut self, now_ns: u64) -> u32 {
         self.under_way.retain(|end_ns| *end_ns > now_ns);
         self.under_way.len() as u32
@@ -52,8 +52,8 @@ impl Lane {
 #[derive(Debug)]
 pub(crate) struct Order {
     lanes: Vec<Lane>,
-    /// Syncs under way: when each ends, whose it is, and how many operations that worker had begun
-    /// with it.
+    /// Syncs in progress: when each ends, whose it is, and how many operations that worker had
+    /// begun including it.
     syncs: BinaryHeap<Reverse<(u64, usize, u64)>>,
     /// Changes whenever a sync ends.
     version: u64,
@@ -61,14 +61,14 @@ pub(crate) struct Order {
 }
 
 impl Order {
-    /// Of so many shares, whose workers are numbered from `first_worker`.
+    /// An order for this many shares, whose workers are numbered from `first_worker`.
     pub(crate) fn new(shares: usize, first_worker: u32) -> Order {
         let lanes = (0..shares).map(|_| Lane { known: vec![0; shares], ..Lane::default() }).collect();
         Order { lanes, syncs: BinaryHeap::new(), version: 0, first_worker }
     }
 
-    /// An operation of `share` begins at `now_ns`. How many of its worker's may be in flight beside
-    /// it; what it waits for besides is put into `gates`.
+    /// An operation of `share` begins at `now_ns`. Returns how many operations of its worker may be
+    /// in flight beside it; its other waits are put into `gates`.
     pub(crate) fn begin(&mut self, share: usize, now_ns: u64, is_sync: bool, gates: &mut Vec<FeedGate>) -> u32 {
         gates.clear();
         while let Some(Reverse((end_ns, of, count))) = self.syncs.peek().copied()
@@ -97,7 +97,7 @@ impl Order {
         if is_sync { 0 } else { beside }
     }
 
-    /// The operation that began became so many of the replay, and ended at `end_ns`.
+    /// The operation that began became `parts` operations of the replay, and ended at `end_ns`.
     pub(crate) fn began(&mut self, share: usize, parts: u64, end_ns: u64, is_sync: bool) {
         let several = self.lanes.len() > 1;
         let lane = &mut self.lanes[share];
@@ -110,7 +110,7 @@ impl Order {
         if is_sync {
             self.syncs.push(Reverse((end_ns, share, self.lanes[share].begun)));
         }
-        // What ends late keeps all behind it: no more than this is remembered.
+        // A late end delays all behind it: no more than this number is remembered.
         const MOST_OPEN: usize = 1 << 16;
         while self.lanes[share].open.len() > MOST_OPEN {
             self.lanes[share].open.pop_front();

@@ -8,16 +8,16 @@ use crate::feeder::{self, Feeder};
 use crate::order::Order;
 use crate::translation::{self, Part};
 
-/// Where the operations of a worker that replays come from.
+/// The source of the operations of a worker that replays.
 ///
 /// # Errors
-/// The plan replays nothing; the trace cannot be read, or is another than when the plan was made.
+/// The plan replays nothing; the trace cannot be read, or differs from the one of the plan.
 pub fn supply(worker: &WorkerPlan) -> Result<Supplied, String> {
     let plan = worker.replay.clone().ok_or("this job replays no trace")?;
     if feeder::identity(&plan.paths)? != plan.identity {
         return Err(format!("{} has changed since the run was planned", plan.paths.join(":")));
     }
-    // Opened here, so that what cannot be read is known before the run begins.
+    // Opened here, so that a read error is known before the run begins.
     Feeder::open(&plan.paths)?;
     let timed = plan.rules.timed;
     let read = move |out: &mut FeedOut| read(&plan, out);
@@ -32,7 +32,7 @@ fn read(plan: &ReplayPlan, out: &mut FeedOut) -> Result<(), String> {
     let (mut parts, mut gates): (Vec<Part>, _) = (Vec::new(), Vec::new());
     let mut first_ns = None;
     let mut left = plan.operations;
-    // What comes behind the last operation of this share is of no interest to it.
+    // Operations after the last one of this share do not concern it.
     while left > 0
         && let Some(operation) = feeder.next_operation()?
     {
@@ -53,7 +53,7 @@ fn read(plan: &ReplayPlan, out: &mut FeedOut) -> Result<(), String> {
         let due_ns = (operation.time_ns.saturating_sub(first_ns) as f64 / plan.rules.speed) as u64;
         for (number, part) in parts.iter().enumerate() {
             let op = op(part, file as u32);
-            // The parts of one operation go one after the other where a sync is among them.
+            // The parts of one operation are done one after the other if a sync is among them.
             let beside = if part.kind.is_sync() { 0 } else { beside + number as u32 };
             let gates = if number == 0 { &gates[..] } else { &[] };
             left = left.saturating_sub(1);
@@ -67,7 +67,7 @@ fn read(plan: &ReplayPlan, out: &mut FeedOut) -> Result<(), String> {
 
 fn op(part: &Part, file: u32) -> Op {
     let (buffer_offset, slot, priority) = (0, 0, 0);
-    // All three steps of sync_file_range(2) are what 0 stands for there.
+    // 0 means all three steps of sync_file_range(2) there.
     debug_assert!(part.kind != OpKind::SyncFileRange || buffer_offset == 0, "a sync has no buffer");
     Op { offset: part.offset, length: part.length, buffer_offset, file, slot, kind: part.kind, priority }
 }

@@ -1,8 +1,8 @@
-//! What a trace holds, found by reading it once before a run: files and how long they must be, and
-//! the shares of workers.
+//! The content of a trace, found by reading it once before a run: files with their required
+//! lengths, and the shares of workers.
 //!
-//! Threads that were never there at the same time share a worker: a build of a thousand short
-//! processes needs as many workers as ran together.
+//! Threads that never existed at the same time share a worker: a build of a thousand short
+//! processes needs only as many workers as ran concurrently.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
@@ -15,7 +15,7 @@ use iolab_trace::{FileKind, Flags, Operation};
 use crate::feeder::{self, Feeder};
 use crate::translation::{self, LeftOut, Part};
 
-/// Most workers; more threads than these at a time share them.
+/// Most workers; if more threads exist at a time, they share them.
 const MOST_SHARES: usize = 256;
 /// Most files of a replay.
 const MOST_FILES: usize = 1 << 20;
@@ -27,7 +27,7 @@ struct Thread {
     last_ns: u64,
     share: ReplayShare,
     files: BTreeSet<u32>,
-    /// When those end that are under way.
+    /// End times of operations in progress.
     under_way: Vec<u64>,
 }
 
@@ -82,8 +82,8 @@ pub fn survey(paths: &[String], rules: &ReplayRules) -> Result<ReplaySurvey, Str
     })
 }
 
-/// Whether operations of one thread are under way at the same time, among the first million: what
-/// an engine that does one after the other cannot do.
+/// Whether operations of one thread overlap, among the first million: a synchronous engine cannot
+/// replay that.
 ///
 /// # Errors
 /// The trace cannot be read.
@@ -143,8 +143,8 @@ impl Thread {
     }
 }
 
-/// Gives each thread a share: the one that has been free for the longest time, a new one, or, where
-/// there are as many as may be, the one that will be free first.
+/// Assigns a share to each thread: the one that has been free for the longest time, a new one, or,
+/// at the maximum number, the one that will be free first.
 fn share_out(threads: HashMap<u32, Thread>, count: usize) -> (Vec<ReplayShare>, Vec<u32>) {
     let mut threads: Vec<(u32, Thread)> = threads.into_iter().collect();
     threads.sort_by_key(|(number, thread)| (thread.first_ns, *number));

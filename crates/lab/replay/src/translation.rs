@@ -1,8 +1,8 @@
-//! What an operation of a trace becomes: transfers, trims and syncs of files and block devices, or
-//! nothing, and why.
+//! The translation of an operation of a trace: transfers, trims and syncs of files and block
+//! devices, or nothing, with the reason.
 //!
 //! A write that was durable when it returned (`O_DSYNC`, `RWF_DSYNC`) becomes a write and an
-//! `fdatasync`. What is longer than a slot becomes several operations.
+//! `fdatasync`. An operation longer than a slot becomes several.
 
 use iolab_engine::OpKind;
 use iolab_plan::ReplayRules;
@@ -31,7 +31,7 @@ impl LeftOut {
     pub(crate) const ALL: [LeftOut; 6] =
         [LeftOut::Calls, LeftOut::Elsewhere, LeftOut::Failed, LeftOut::Nowhere, LeftOut::Everywhere, LeftOut::Asked];
 
-    /// In a sentence about how many there are.
+    /// A sentence about how many there are.
     pub(crate) fn text(self) -> &'static str {
         match self {
             LeftOut::Calls => {
@@ -70,7 +70,7 @@ pub(crate) fn parts(
     match kind {
         OpKind::Sync | OpKind::DataSync => each(Part { kind, offset: 0, length: 0 }),
         OpKind::SyncFileRange => {
-            // A length that fits no operation is said as "to the end".
+            // A length that fits no operation is expressed as "to the end".
             let length = u32::try_from(operation.length).unwrap_or(0);
             each(Part { kind, offset: placed(operation.offset.unwrap_or(0), rules), length });
         }

@@ -1,9 +1,9 @@
-//! Why the curves of a study bend: along each axis, where what limits the trials changes, or where
-//! their findings do.
+//! Why the curves of a study bend: the points of each axis at which the limit of the trials
+//! changes, or their findings do.
 //!
-//! Nothing is measured again. A trial's recording says what limited it (memory, the device, its
-//! latency, processors, the queue) and what became of its requests (split, merged); this tells at
-//! which points of an axis that is no longer what it was.
+//! Nothing is measured again. A trial's recording contains what limited it (memory, the device, its
+//! latency, processors, the queue) and what happened to its requests (split, merged). This module
+//! finds the points of an axis at which that changes.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -21,7 +21,7 @@ use crate::folder::Folder;
 /// Findings that shape a curve, beside those that are grave.
 const SHAPING: [&str; 3] = ["requests-split", "requests-merged", "synchronous-engine"];
 
-/// What the trials of one configuration say.
+/// Limits and findings of the trials of one configuration.
 #[derive(Debug, Default)]
 struct Looks {
     trials: usize,
@@ -50,13 +50,13 @@ impl Looks {
         }
     }
 
-    /// What most trials name.
+    /// The limit that most trials name.
     fn limit(&self) -> Option<(BottleneckKind, &str)> {
         let most = self.limits.iter().max_by_key(|one| one.2)?;
         Some((most.0, most.1.as_str()))
     }
 
-    /// What more than half of the trials found.
+    /// The findings of more than half of the trials.
     fn found(&self) -> Vec<(&str, &str)> {
         let often = self.findings.iter().filter(|(_, (_, count))| count * 2 > self.trials);
         often.map(|(rule, (evidence, _))| (rule.as_str(), evidence.as_str())).collect()
@@ -101,7 +101,7 @@ fn text(study: &Study, design: &Design, analysis: &Analysis, looks: &[Looks]) ->
     }
     for (axis, name) in design.axes.iter().enumerate() {
         for line in lines(design, axis) {
-            // Of a single point there is no curve.
+            // A single point is not a curve.
             if line.len() > 1 {
                 let fixed = fixed(design, axis, line[0]);
                 // Writing to a String cannot fail.
@@ -136,7 +136,7 @@ fn fixed(design: &Design, axis: usize, configuration: usize) -> String {
     if others.is_empty() { String::new() } else { format!(", with {}", others.join(", ")) }
 }
 
-/// A line for each stretch of the axis along which nothing changes.
+/// A line for each range of the axis without a change.
 fn steps(study: &Study, design: &Design, analysis: &Analysis, looks: &[Looks], axis: usize, line: &[usize]) -> String {
     let figure = study.primary_figure();
     let value = |number: usize| {

@@ -72,8 +72,8 @@ fn plan(pipeline: &Pipeline<'_>, job: &str) -> Result<Plan, Failure> {
     Ok(planned?.plan)
 }
 
-/// The rates of a ladder are those of all its workers, so these have to be alike; and a slow load
-/// must not take for ever.
+/// The rates of a ladder apply to all its workers together, so the workers must be alike; and a
+/// slow load must not take forever.
 fn fits_a_ladder(plan: &Plan) -> Result<(), String> {
     let Some(first) = plan.workers.first() else { return Ok(()) };
     if plan.workers.iter().any(|worker| worker.section != first.section) {
@@ -177,7 +177,7 @@ fn is_embedded(name: &str) -> bool {
     name.contains("trtype=virt") && !name.contains("traddr=")
 }
 
-/// The longest that a trial takes: its stages follow one another. `None` when one of them ends with
+/// The longest duration of a trial: its stages follow one another. `None` if one of them ends with
 /// its data.
 fn time_ns(plan: &Plan) -> Option<u64> {
     let stages = plan.workers.iter().map(|worker| worker.stage).max().unwrap_or(0);

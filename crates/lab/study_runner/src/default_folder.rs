@@ -1,13 +1,13 @@
-//! Where a study keeps its trials when nobody names a folder.
+//! The folder of a study's trials if the user names none.
 //!
-//! The name comes from the study file, and other things may have that name already: the studies of
-//! a collection often stand in a folder that is called as the collection is. Nothing is put among
-//! them.
+//! The name comes from the study file, and something else may already have that name: the studies
+//! of a collection are often in a folder named after the collection. Nothing is put into such a
+//! folder.
 
 use std::path::{Path, PathBuf};
 
-/// The file's name without its extension, in the current folder; with `.study` behind it where that
-/// name is taken by something else than a study's folder.
+/// The file's name without its extension, in the current folder; with the suffix `.study` if
+/// something other than a study's folder has that name.
 pub fn default_folder(file: &Path) -> PathBuf {
     default_folder_in(Path::new(""), file)
 }

@@ -1,5 +1,5 @@
-//! The device of a study: served and shown to the kernel while the study runs, unless somebody
-//! else does that already. Both are this program in processes of its own, as users start them.
+//! The device of a study: served and attached to the kernel while the study runs, unless another
+//! process already does that. Both are separate processes of this program, as users start them.
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
@@ -12,7 +12,7 @@ use iolab_study::ServedDevice;
 
 /// Its number, signal(7).
 const SIGINT: i32 = 2;
-/// What both print when they are ready.
+/// The text that both print when they are ready.
 const READY: &str = "Press Ctrl-C";
 /// The file in the folder of an attached device.
 const FILE: &str = "disk";
@@ -34,16 +34,16 @@ fn folder(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("iolab-device-{name}"))
 }
 
-/// Does `work` while the device is served and attached; nothing where there is none.
+/// Does `work` while the device is served and attached; without a device, just does `work`.
 ///
 /// # Errors
-/// Those of `work`; else of serving and attaching.
+/// Those of `work`; otherwise of serving and attaching.
 pub fn with_device<T, E: From<Failure>>(name: Option<&str>, work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
     let Some(name) = name else { return work() };
     named(name)?;
-    // From here on an interrupt ends what is going on, and these processes with it.
+    // From here on, an interrupt ends the current work, and these processes with it.
     iolab_process::count_signals();
-    // Dropped in the other order: what is shown is taken away before what it shows.
+    // Dropped in reverse order: the attached device is removed before its server.
     let _server = start(&["device", "serve", name], &[FailureKind::Refused])?;
     let folder = folder(name);
     std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
@@ -62,20 +62,20 @@ struct Service(Child);
 impl Drop for Service {
     fn drop(&mut self) {
         kill(self.0.id() as i32, SIGINT);
-        // What it could not do it has said itself.
+        // It has reported its own failures.
         let _ = self.0.wait();
     }
 }
 
 /// Starts this program and waits until it is ready; `None` if it ended for one of the `tolerated`
-/// reasons, because it runs already.
+/// reasons, because it already runs.
 fn start(words: &[&str], tolerated: &[FailureKind]) -> Result<Option<Service>, Failure> {
     let mut child = Command::new(std::env::current_exe().context("finding this program")?)
         .args(words)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        // A terminal's SIGINT ends trials; this ends after them.
+        // A terminal's SIGINT ends trials; this process ends after them.
         .process_group(0)
         .spawn()
         .with_context(|| format!("starting iolab {}", words.join(" ")))?;

@@ -11,12 +11,12 @@
 //!        analysis.json         what came out, made anew whenever trials are added
 //! ```
 //!
-//! Of a study of a command, base.fio is its text, jobs/c003.sh what is run and trials/b02-c003.json
-//! what that printed.
+//! For a study of a command, base.fio is its text, jobs/c003.sh the command, and
+//! trials/b02-c003.json its output.
 //!
 //! The process that runs trials holds a lock on study.json. A trial, or a step of preconditioning,
-//! counts when its recording is there, whole and not interrupted; so a folder needs no list of what
-//! is done.
+//! counts if its recording exists, whole and not interrupted; so a folder needs no list of
+//! completed trials.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ use iolab_study::{
     TrialId, TrialResults, preconditionings, with_settings, with_values,
 };
 
-/// Who looks at recordings as they are loaded.
+/// Receives recordings as they are loaded.
 type Seen<'a> = &'a mut dyn FnMut(TrialId, &mut Recording);
 
 /// The folder of a study.
@@ -40,10 +40,10 @@ type Seen<'a> = &'a mut dyn FnMut(TrialId, &mut Recording);
 pub struct Folder(PathBuf);
 
 impl Folder {
-    /// Makes the folder, or opens it when it is of this very study.
+    /// Creates the folder, or opens it if it belongs to exactly this study.
     ///
     /// # Errors
-    /// The folder holds something else, or cannot be made.
+    /// The folder holds something else, or cannot be created.
     pub fn begin(path: &Path, study: &Study, job: &str) -> Result<Folder, Failure> {
         let folder = Folder(path.to_owned());
         let text = to_json(study);
@@ -68,7 +68,7 @@ impl Folder {
                 make_private_folder(&path.join(inner))?;
             }
             write(&folder.job_file(), job)?;
-            // Last: with it, the folder is whole.
+            // Written last: it completes the folder.
             write(&folder.study_file(), &text)
         };
         make()?;
@@ -102,14 +102,14 @@ impl Folder {
         self.0.join("base.fio")
     }
 
-    /// Keeps other runs of this study out until what is returned is dropped.
+    /// Excludes other runs of this study until the returned file is dropped.
     pub(crate) fn lock(&self) -> Result<File, Failure> {
         let file = iolab_bounded_read::open(&self.study_file()).context("opening study.json")?;
         match file.try_lock() {
             Err(std::fs::TryLockError::WouldBlock) => {
                 Err(Failure::mistake(format!("another process is running the study of {}", self.0.display())))
             }
-            // A file system without locks does without.
+            // On a file system without locks, there is no exclusion.
             _ => Ok(file),
         }
     }
@@ -146,7 +146,7 @@ impl Folder {
         self.recording_of(&Step::Trial(trial)).with_extension("json")
     }
 
-    /// Job file of a step: of a trial without a rate that of its configuration.
+    /// Job file of a step; for a trial without a rate, that of its configuration.
     pub(crate) fn job_of_step(&self, step: &Step) -> PathBuf {
         match step {
             Step::Trial(trial) => match trial.level {
@@ -167,20 +167,20 @@ impl Folder {
         self.recording_of(step).with_extension("json")
     }
 
-    /// Keeps what a purge came to.
+    /// Saves the result of a purge.
     pub(crate) fn keep_purge(&self, step: &Step, purge: &Purge) -> Result<(), Failure> {
         let path = self.purge_file(step);
         write(&path, &to_json(purge))
     }
 
-    /// Adds what a step came to, if it was done to its end.
+    /// Adds the result of a step, if it was completed.
     pub(crate) fn load(&self, study: &Study, step: &Step, results: &mut TrialResults) -> bool {
         self.load_seen(study, step, results, &mut |_, _| {})
     }
 
     fn load_seen(&self, study: &Study, step: &Step, results: &mut TrialResults, seen: Seen<'_>) -> bool {
         if let Step::Trial(planned) = step {
-            // Whatever was wrong with it before, it may have been run again.
+            // It may have been run again since it was damaged.
             results.damaged.retain(|(damaged, _)| damaged != planned);
             let trial = self.trial(study, *planned, seen).unwrap_or_else(|reason| {
                 results.damaged.push((*planned, reason));
@@ -196,10 +196,10 @@ impl Folder {
         was_done
     }
 
-    /// What a trial measured, if it was run to its end.
+    /// The result of a trial, if it was completed.
     ///
     /// # Errors
-    /// What is there cannot be read.
+    /// Existing results cannot be read.
     fn trial(&self, study: &Study, planned: TrialId, seen: Seen<'_>) -> Result<Option<Trial>, String> {
         let step = Step::Trial(planned);
         if let JobSource::Command(_) = study.job {
@@ -233,7 +233,7 @@ impl Folder {
                     .ok()?;
             return Some(StepResult { purge: Some(purge), ..StepResult::default() });
         }
-        // What failed half-way has not brought the storage into any known state.
+        // A step that failed half-way has not brought the storage into a known state.
         let recording = self.whole(step).filter(|one| one.workers.iter().all(|worker| worker.outcome.errno() == 0))?;
         let written = recording.workers.iter().map(|worker| worker.directions[Direction::Write as usize].bytes);
         Some(StepResult {
@@ -249,12 +249,12 @@ impl Folder {
         (!recording.interrupted).then_some(recording)
     }
 
-    /// All that has been done so far.
+    /// All results so far.
     pub(crate) fn results(&self, study: &Study, design: &Design) -> TrialResults {
         self.results_seen(study, design, &mut |_, _| {})
     }
 
-    /// The same, and each recording is shown on its way.
+    /// All results so far; each recording is passed to `seen`.
     pub(crate) fn results_seen(&self, study: &Study, design: &Design, seen: Seen<'_>) -> TrialResults {
         let mut results = TrialResults::default();
         for trial in &design.trials {
@@ -270,24 +270,25 @@ impl Folder {
         results
     }
 
-    /// Keeps what came out.
+    /// Saves the analysis.
     pub(crate) fn keep_analysis(&self, analysis: &Analysis) -> Result<(), Failure> {
         write(&self.0.join("analysis.json"), &to_json(analysis))
     }
 }
 
-/// Why a trial does not count whose recording is there.
+/// Why a trial with a recording does not count.
 fn damage(step: &Step, error: &dyn std::fmt::Display) -> String {
     format!("its recording {} is damaged ({error}); the trial runs again when the study resumes", step.name())
 }
 
-/// Writes a file of a study's folder, which is the program's as a whole: a link that somebody put
-/// there is not followed.
+/// Writes a file of a study's folder, all of which belongs to the program: a link placed there is
+/// not followed.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
     Ok(part(path)?.write(text.as_bytes())?)
 }
 
-/// The same for what a child prints: the file has its name at once, so that it can be looked at.
+/// Begins a file for a child's output: it has its name at once, so that it can be read during the
+/// trial.
 pub(crate) fn begin_part(path: &Path) -> Result<Output, Failure> {
     let mut output = part(path)?.begin()?;
     output.publish()?;
@@ -304,7 +305,7 @@ pub(crate) fn to_json(value: &impl serde::Serialize) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default()
 }
 
-/// Whether a figure is found in text that need be no JSON.
+/// Whether a figure is searched in text that need not be JSON.
 fn by_pattern(figure: &Figure) -> bool {
     matches!(&figure.measure, Measure::Reported(reported) if !reported.pattern.is_empty())
 }

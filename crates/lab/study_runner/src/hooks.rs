@@ -1,5 +1,4 @@
-//! The commands around all trials: what they make is there for every trial, and is taken away
-//! whatever happens.
+//! The commands around all trials: their effects exist for every trial, and are undone in any case.
 
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -11,8 +10,8 @@ use iolab_study::Study;
 /// Does `work` between the study's `before_all` and `after_all`.
 ///
 /// # Errors
-/// Those of `work`; else of the commands. `after_all` runs also when `before_all` got only half
-/// way.
+/// Those of `work`; otherwise of the commands. `after_all` also runs if `before_all` failed
+/// half-way.
 pub(crate) fn around<T>(study: &Study, work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
     let done = match shell("before_all", study.before_all.as_deref()) {
         Ok(()) => work(),
@@ -24,7 +23,7 @@ pub(crate) fn around<T>(study: &Study, work: impl FnOnce() -> Result<T, Failure>
     Ok(done)
 }
 
-/// A command in a process group of its own: a terminal's SIGINT ends trials, not what undoes.
+/// Runs a command in its own process group: a terminal's SIGINT ends trials, not the cleanup.
 fn shell(what: &str, command: Option<&str>) -> Result<(), Failure> {
     let Some(command) = command else { return Ok(()) };
     let status = Command::new("sh")
@@ -41,7 +40,7 @@ fn shell(what: &str, command: Option<&str>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The search path of a study's commands: what they call `iolab` is this program.
+/// The search path of a study's commands: `iolab` refers to this program.
 pub(crate) fn path() -> Result<String, Failure> {
     let program = std::env::current_exe().context("finding this program")?;
     let beside = program.parent().unwrap_or(Path::new("/")).display().to_string();

@@ -4,8 +4,8 @@
 //! study file ─▶ reading ─▶ Study, job ─▶ cost (plans every configuration)
 //!                                   └──▶ folder ─▶ trials ─▶ recordings ─▶ analysis, report
 //! ```
-//! What a study is, how it is designed and what follows from its trials is in the crate `study`,
-//! which knows nothing live. Here stands what needs this machine: folders, processes, hooks.
+//! The definition of a study, its design and the conclusions from its trials are in the crate
+//! `study`, which does no I/O. This crate has what needs the machine: folders, processes, hooks.
 
 pub mod bends;
 mod collections;

@@ -1,8 +1,8 @@
-//! The jobs that precondition: purge and fill, made from the plans of the trials, so that they
-//! reach what the trials reach.
+//! The jobs of preconditioning: purge and fill, derived from the plans of the trials, so that they
+//! use the same targets.
 //!
-//! They run as any job does, so every rule that keeps data safe holds for them, too: what would be
-//! overwritten has to be named, even if the trials only read.
+//! They run like any job, so every rule that keeps data safe applies: targets that would be
+//! overwritten must be named, even if the trials only read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -74,7 +74,7 @@ pub(crate) fn purge_job(targets: &[Target]) -> String {
     job("purge", targets, |target| format!("rw=trim\nbs={}\n", at_most(1024 * KIB, target)))
 }
 
-/// A block that a small file has room for.
+/// A block size that fits a small file.
 fn at_most(block_bytes: u64, target: &Target) -> u64 {
     match target.size_bytes {
         Some(size) if size < block_bytes && size >= 512 => size & !511,
@@ -103,7 +103,7 @@ pub(crate) fn fill_bytes(targets: &[Target]) -> (u64, bool) {
     (files.fold(0, u64::saturating_add), targets.iter().any(|target| target.size_bytes.is_none()))
 }
 
-/// What the purge of these targets came to.
+/// The result of purging these targets.
 pub(crate) fn purged(targets: &[Target], recording: &Recording) -> Purge {
     let mut purge = Purge::default();
     for (number, target) in targets.iter().enumerate() {

@@ -1,5 +1,4 @@
-//! What is said while a study runs: what it does now, in which block, and how long the rest will
-//! take.
+//! The status during a study: the current step and block, and the remaining time.
 
 use iolab_activity::Console;
 use iolab_statistics::SteadyState;
@@ -39,8 +38,8 @@ impl<'s> Progress<'s> {
     pub(crate) fn show(&mut self, step: &Step, results: &TrialResults, console: &dyn Console) {
         let left: Vec<TrialId> = missing(self.study, self.design, results).collect();
         let rest = match self.pace.left_ns(left.iter().map(|trial| trial.configuration)) {
-            // Until a trial was measured there is only what the plan says, and that was said
-            // before.
+            // Before the first measured trial, only the plan's estimate exists, which was already
+            // shown.
             Some(ns) if self.begun > 0 || !results.trials.is_empty() => {
                 format!(", about {} left", rounded_ns(ns as f64))
             }
@@ -62,7 +61,7 @@ impl<'s> Progress<'s> {
         console.step(&line, left.len() == 1);
     }
 
-    /// Which round begins, what the last one gave, and how far the window is from steady.
+    /// The round that begins, the result of the last one, and how far the window is from steady.
     fn round(&self, before: &Before, round: u32, results: &TrialResults) -> String {
         let Some(how) = &self.study.precondition else { return format!("precondition: round {}", round + 1) };
         let done = (0..round).map_while(|number| results.steps.get(&Step::Round(*before, number)));

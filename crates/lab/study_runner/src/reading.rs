@@ -1,4 +1,4 @@
-//! Reading a study with all that it names, so that it is whole by itself.
+//! Reads a study with all files that it names, so that it is self-contained.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ pub(crate) use crate::collections::mistake;
 use crate::folder::Folder;
 use crate::{collections, cost, device};
 
-/// How a study is to differ from its file.
+/// How a study differs from its file.
 #[derive(Debug, Clone, Default)]
 pub struct StudyForm {
     /// Trials of each configuration.
@@ -24,10 +24,11 @@ pub struct StudyForm {
     pub is_part: bool,
 }
 
-/// The folders of a study, or of those of a collection, with the studies in them; nothing is made
-/// while one of them cannot be run.
+/// The folders of a study, or of the studies of a collection, with the studies in them. Nothing is
+/// created if one of them cannot be run.
 ///
 /// # Errors
+/// What is wrong with one of them.
 /// What is wrong with one of them.
 pub fn begin(
     pipeline: &Pipeline<'_>,
@@ -78,14 +79,14 @@ pub fn read(path: &Path, form: &StudyForm) -> Result<(Study, String), Failure> {
     Ok((study, job))
 }
 
-/// A failure of one of the study's configurations, with the line of the study file that sets what
-/// the message is about.
+/// Adds to a failure of one of the study's configurations the line of the study file that sets the
+/// option in the message.
 pub fn located(path: &Path, study: &Study, mut failure: Failure) -> Failure {
     let Ok(text) = iolab_bounded_read::read_text(path, STUDY_FILE) else { return failure };
     let points = study.axes.iter().flat_map(|axis| &axis.points);
     let settings = study.settings.iter().chain(points.flat_map(|point| &point.settings));
     for JobSetting { option, value } in settings {
-        // The line of the job that the message shows.
+        // The line of the job in the message.
         let is_about = shows(&failure.message, &format!("{option}={value}"));
         let at_option =
             failure.message.contains("not a job option") || failure.message.contains("neither a job option");
@@ -104,7 +105,7 @@ fn shows(message: &str, line: &str) -> bool {
     message.match_indices(line).any(|(at, _)| !goes_on(&message[at + line.len()..]))
 }
 
-/// Reads what the study names, so that it is whole by itself.
+/// Reads the files that the study names, so that it is self-contained.
 ///
 /// # Errors
 /// A job that it names cannot be read.
@@ -114,8 +115,7 @@ pub fn complete(study: &mut Study, job: &str, folder: &Path) -> Result<(), Failu
         let text = text.map_err(|error| Failure::mistake(format!("precondition: job {error}")))?;
         *source = JobSource::Text(text);
     }
-    // A warm-up is looked for in intervals: the usual ones, a second long, say little of a short
-    // trial.
+    // Intervals show a warm-up. The default interval of a second is too long for a short trial.
     let says_interval = job.lines().any(|line| line.split('=').next().is_some_and(|name| name.trim() == "interval"));
     if study.trims_warm_up && !study.sets("interval") && !says_interval {
         study.settings.push(JobSetting { option: "interval".to_owned(), value: "100ms".to_owned() });

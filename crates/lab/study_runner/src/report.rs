@@ -14,7 +14,7 @@ use iolab_study::{Analysis, Design, Step, Study, TrialId, analyse, describe_resu
 use crate::collections;
 use crate::folder::{Folder, to_json};
 
-/// Everything a report of one study is made of, read from its folder.
+/// The input of a report of one study, read from its folder.
 struct StudyMaterial {
     folder: String,
     study: Study,
@@ -32,7 +32,7 @@ pub fn is_study(path: &Path) -> bool {
     path.is_dir()
 }
 
-/// What the study, or each study of the collection, has found so far, as text.
+/// The results of the study, or of each study of the collection, so far, as text.
 ///
 /// # Errors
 /// The folder cannot be read.
@@ -46,7 +46,7 @@ pub fn text(path: &Path) -> Result<String, Failure> {
     Ok(texts.collect::<Result<Vec<String>, Failure>>()?.join("\n"))
 }
 
-/// The same for programs: the analysis of a study, or those of a collection in a list.
+/// The results as JSON: the analysis of a study, or those of a collection in a list.
 ///
 /// # Errors
 /// The folder cannot be read.
@@ -62,7 +62,7 @@ pub fn json(path: &Path) -> Result<String, Failure> {
     Ok(text + "\n")
 }
 
-/// The same as a page.
+/// The results as a page.
 ///
 /// # Errors
 /// The folder cannot be read.
@@ -141,7 +141,7 @@ impl StudyMaterial {
     }
 }
 
-/// Recordings of older versions have no findings in them.
+/// Adds findings to recordings of older versions, which have none.
 pub fn with_findings(recording: &mut Recording) {
     if recording.findings.is_empty() {
         recording.findings = iolab_findings::find(recording);

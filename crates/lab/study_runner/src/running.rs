@@ -1,4 +1,4 @@
-//! A study from its folder to what it has found.
+//! Runs a study from its folder to its results.
 
 use std::path::Path;
 
@@ -15,11 +15,11 @@ use crate::{cost, folder, hooks, report};
 
 /// Runs studies.
 pub struct StudyRunner<'a> {
-    /// Plans the trials; its console is told what goes on.
+    /// Plans the trials; its console receives messages.
     pub pipeline: Pipeline<'a>,
     /// What the trials may do.
     pub permissions: &'a Permissions,
-    /// Whether the database is told of the study.
+    /// Whether the study is added to the database.
     pub is_listed: bool,
 }
 
@@ -55,7 +55,7 @@ impl StudyRunner<'_> {
         let console = self.pipeline.console;
         let permissions = self.permissions.on(study);
         console.show(&(describe_design(study, &design) + &cost.describe()));
-        // Beyond this point nothing decides any more which trials there may be, or in which order.
+        // From here on, the trials and their order are fixed.
         let running = Running {
             folder,
             study,
@@ -66,7 +66,7 @@ impl StudyRunner<'_> {
             engines: self.pipeline.engines,
             console,
         };
-        // From here on a signal ends what is going on, and what was set up is taken down.
+        // From here on, a signal ends the current work, and the set-up is undone.
         iolab_process::count_signals();
         let before = folder.results(study, &design);
         for (trial, reason) in &before.damaged {

@@ -1,9 +1,8 @@
-//! Running the trials: each in a process of its own, one after the other, in the order of the
-//! design.
+//! Runs the trials: each in its own process, one after the other, in the order of the design.
 //!
-//! A process of its own, so that no trial inherits memory, threads or open files of another; and a
-//! process group of its own, so that a terminal's SIGINT reaches this program alone. It passes the
-//! signal on: the trial saves what it has and ends, then this program tears down and stops.
+//! A separate process inherits no memory, threads or open files of another trial. A separate
+//! process group ensures that a terminal's SIGINT reaches only this program. It forwards the
+//! signal: the trial saves its data and ends, then this program tears down and stops.
 
 use std::fs::{File, TryLockError};
 use std::os::unix::process::CommandExt;
@@ -27,7 +26,7 @@ use crate::preconditioning::Target;
 use crate::progress::Progress;
 use crate::{folder, hooks, preconditioning};
 
-/// A study under way.
+/// A running study.
 pub(crate) struct Running<'s> {
     pub(crate) folder: &'s Folder,
     pub(crate) study: &'s Study,
@@ -41,7 +40,7 @@ pub(crate) struct Running<'s> {
 }
 
 impl Running<'_> {
-    /// Runs what is missing. False when the user ended it.
+    /// Runs the missing trials. False if the user ended it.
     pub(crate) fn run(&self) -> Result<bool, Failure> {
         self.folder.write_jobs(self.study, self.design, self.job)?;
         let mut results = self.folder.results(self.study, self.design);
@@ -51,7 +50,7 @@ impl Running<'_> {
             progress.show(&step, &results, self.console);
             wait_for_orphan(&self.folder.recording_of(&step).with_extension("log"));
             let begun_ns = clock.now_ns();
-            // What is left of a run that was killed may just have come to its end.
+            // The trial of a killed run may just have ended.
             let is_there = self.folder.load(self.study, &step, &mut results);
             if !is_there && (was_interrupted() || !self.run_one(&step, &results)?) {
                 return Ok(false);
@@ -66,7 +65,7 @@ impl Running<'_> {
         Ok(true)
     }
 
-    /// One step with what stands before and after it. False when the user ended it.
+    /// Runs one step with its set-up and tear-down. False if the user ended it.
     fn run_one(&self, step: &Step, results: &TrialResults) -> Result<bool, Failure> {
         match step {
             Step::Trial(trial) => {
@@ -76,7 +75,7 @@ impl Running<'_> {
                     JobSource::Command(_) => run_command(self.folder, *trial),
                     _ => self.run_job(step),
                 };
-                // Whatever became of the trial, and before its failure is told.
+                // In any case, and before a failure of the trial is reported.
                 shell("tear_down", self.study.tear_down.as_deref(), self.folder, *trial)?;
                 ran
             }
@@ -119,7 +118,7 @@ impl Running<'_> {
         }
     }
 
-    /// What the trials that a preconditioning is for read and write.
+    /// The targets of the trials that a preconditioning is for.
     fn targets(&self, before: &Before) -> Vec<Target> {
         match before.configuration {
             Some(number) => preconditioning::targets(self.engines, &self.cost.plans()[number..=number]),
@@ -164,9 +163,10 @@ impl Running<'_> {
     }
 }
 
-/// A study that was killed leaves its last trial running: it ends by itself, and counts.
+/// Waits for the last trial of a killed study: it ends by itself, and counts.
 ///
-/// It is known by its log, which is locked before it starts, and which it holds open until it ends.
+/// It is recognised by its log, which is locked before it starts, and which it holds open until it
+/// ends.
 fn wait_for_orphan(log: &Path) {
     let Ok(log) = File::open(log) else { return };
     while matches!(log.try_lock_shared(), Err(TryLockError::WouldBlock)) && !was_interrupted() {
@@ -174,7 +174,7 @@ fn wait_for_orphan(log: &Path) {
     }
 }
 
-/// Bytes that a run has written so far, as its partial recording has them.
+/// Bytes that a run has written so far, according to its partial recording.
 fn written(recording: &Path) -> u64 {
     let mut partial = recording.as_os_str().to_owned();
     partial.push(".partial");
@@ -184,7 +184,7 @@ fn written(recording: &Path) -> u64 {
     loaded.recording.workers.iter().map(of_worker).fold(0, u64::saturating_add)
 }
 
-/// One run of a job by this program; `look` is called about once a second meanwhile.
+/// Runs a job by this program; `look` is called about once a second meanwhile.
 fn run_job(folder: &Folder, step: &Step, permissions: &Permissions, look: &mut dyn FnMut()) -> Result<bool, Failure> {
     let job = folder.job_of_step(step);
     let recording = folder.recording_of(step);
@@ -192,14 +192,14 @@ fn run_job(folder: &Folder, step: &Step, permissions: &Permissions, look: &mut d
     let log = folder::begin_part(&log_path)?;
     let log = log.as_file().try_clone().context("the log of a trial")?;
     let errors = log.try_clone().context("the log of a trial")?;
-    // A file system without locks does without: see wait_for_orphan.
+    // On a file system without locks, the log is not locked: see wait_for_orphan.
     let _ = log.try_lock();
     let child = Command::new(std::env::current_exe().context("finding this program")?)
         .arg("run")
         .arg(&job)
         .arg(format!("--record={}", recording.display()))
         .arg("--eta=never")
-        // It is listed as a trial of its study, not by itself.
+        // It is listed as a trial of its study, not separately.
         .arg("--no-db")
         .args(permissions.words())
         .stdin(Stdio::null())
@@ -213,7 +213,7 @@ fn run_job(folder: &Folder, step: &Step, permissions: &Permissions, look: &mut d
         _ if was_interrupted() => Ok(false),
         Some(code) if code == i32::from(FailureKind::Interrupted.exit_code()) => Ok(false),
         Some(0) => Ok(true),
-        // A worker failed: that is a fact about the trial, which its recording has.
+        // A failed worker is a fact about the trial, which its recording contains.
         Some(code) if code == i32::from(FailureKind::Failed.exit_code()) && recording.exists() => Ok(true),
         code => {
             let told = iolab_bounded_read::read_text(&log_path, LOG).unwrap_or_default();
@@ -225,8 +225,8 @@ fn run_job(folder: &Folder, step: &Step, permissions: &Permissions, look: &mut d
     }
 }
 
-/// One trial of a command. What it prints counts when it ended well: until then it has another
-/// name.
+/// Runs one trial of a command. Its output counts if it ended successfully: until then it has
+/// another name.
 fn run_command(folder: &Folder, trial: TrialId) -> Result<bool, Failure> {
     let printed = folder.printed_of(trial);
     let unfinished = printed.with_extension("unfinished");
@@ -260,10 +260,10 @@ fn run_command(folder: &Folder, trial: TrialId) -> Result<bool, Failure> {
 /// Its number, signal(7).
 const SIGINT: i32 = 2;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
-/// Our samples between two of another program.
+/// Samples of this process for each one of another program.
 const LOOKS: u32 = 100;
 
-/// Waits, and passes interrupts on; `look` is called about once a second.
+/// Waits, and forwards interrupts; `look` is called about once a second.
 fn wait_for(mut child: Child, look: &mut dyn FnMut()) -> std::io::Result<ExitStatus> {
     let (mut passed_on, mut looks) = (0, 0_u32);
     loop {
@@ -286,8 +286,8 @@ fn was_interrupted() -> bool {
     INTERRUPTS.load(Ordering::Relaxed) > 0
 }
 
-/// A command of the study, with the trial in its environment, in a process group of its own: a
-/// terminal's SIGINT does not end what undoes.
+/// Runs a command of the study, with the trial in its environment, in its own process group: a
+/// terminal's SIGINT does not end the cleanup.
 fn shell(what: &str, command: Option<&str>, folder: &Folder, trial: TrialId) -> Result<(), Failure> {
     let Some(command) = command else { return Ok(()) };
     let job = folder.job_of_step(&Step::Trial(trial));
@@ -313,7 +313,7 @@ fn absolute(path: &Path) -> std::path::PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// What each trial is told that the study does not say.
+/// Options of each trial that are not part of the study.
 #[derive(Debug, Clone, Default)]
 pub struct Permissions {
     /// Devices and files that may be overwritten.
@@ -323,7 +323,8 @@ pub struct Permissions {
 }
 
 impl Permissions {
-    /// With what follows from the study: who names a device may write to the file that shows it.
+    /// Adds permissions that follow from the study: a user who names a device may write to the file
+    /// that shows it.
     pub(crate) fn on(&self, study: &Study) -> Permissions {
         let mut own = self.clone();
         own.allow_destroy.extend(study.served.as_ref().map(|device| device.file.clone()));

@@ -1,5 +1,5 @@
-//! The application: a command that does a bounded amount of work and ends, and where its rate comes
-//! from.
+//! The application: a command that does a bounded amount of work and ends, and the source of its
+//! rate.
 
 use std::io::{Read, Seek};
 use std::process::{Command, Stdio};
@@ -7,19 +7,19 @@ use std::process::{Command, Stdio};
 use iolab_activity::Failure;
 use iolab_clock::Clock;
 
-/// What stands before the rate in the output of programs that are common.
+/// The text before the rate in the output of common programs.
 const KNOWN: [&str; 3] = ["tps = ", "transactions per second: ", "transactions:"];
-/// Most of an output that is looked at, bytes.
+/// Largest part of an output that is searched, bytes.
 const MOST_OUTPUT: u64 = 16 << 20;
 
 /// Where the rate of the application comes from.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RateSource {
-    /// The last number behind this text in its output.
+    /// The last number after this text in its output.
     Says(String),
-    /// It makes so many commits each time.
+    /// The number of its commits per run.
     Commits(u64),
-    /// Its output has one of the texts that are known.
+    /// Its output contains one of the known texts.
     Known,
 }
 
@@ -33,7 +33,7 @@ pub struct Application {
 }
 
 impl Application {
-    /// Runs it; commits a second, and how long it took, ns.
+    /// Runs it. Returns commits per second, and its duration, ns.
     ///
     /// # Errors
     /// It cannot be run, it failed, or its output has no rate.
@@ -70,8 +70,8 @@ impl Application {
     }
 }
 
-/// The number behind the last occurrence of a text; of a line as sysbench's
-/// (`4000 (399.2 per sec.)`) the one in parentheses.
+/// The number after the last occurrence of a text; in a line like sysbench's
+/// (`4000 (399.2 per sec.)`), the one in parentheses.
 fn number_behind(text: &str, before: &str) -> Option<f64> {
     let line = text[text.rfind(before)? + before.len()..].lines().next()?;
     let of_rate = line.contains("per sec").then(|| line.split('(').nth(1)).flatten().unwrap_or(line);

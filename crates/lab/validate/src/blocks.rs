@@ -32,7 +32,7 @@ pub struct DeviceRates {
 
 impl DeviceRates {
     fn of(uses: &[DeviceUse]) -> DeviceRates {
-        // The one that did most; what it is made of did the same.
+        // The most active device; the devices below it did the same.
         let Some(used) = uses.iter().max_by_key(|used| used.after.write_ios - used.before.write_ios) else {
             return DeviceRates::default();
         };
@@ -51,21 +51,21 @@ impl DeviceRates {
     }
 }
 
-/// One block of one of the two.
+/// One block of the job or of the application.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Block {
     /// Commits a second; transfers a second of a job without syncs.
     pub commits_per_s: f64,
     /// The devices meanwhile.
     pub device: DeviceRates,
-    /// The share of the processors' time that programs beside the job used; not known of the
-    /// application, whose server is a program beside.
+    /// The share of the processors' time that other programs used; unknown for the application,
+    /// because its server is another program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub others: Option<f64>,
 }
 
-/// What the processors had done at a moment, and how much of it for this process with all that it
-/// made, and for the kernel.
+/// Accumulated work of the processors at a moment: in total, for this process and its children, and
+/// for the kernel.
 #[derive(Debug, Clone, Copy)]
 struct Worked {
     all: CpuActivity,
@@ -120,7 +120,7 @@ pub fn take_turns(
     let lay_out: Vec<String> =
         std::iter::once("--create_only=1".to_owned()).chain(request.words.iter().cloned()).collect();
     run(pipeline, &pipeline.plan_words(&lay_out)?, "laying out files")?;
-    // Else the first blocks would write what the layout left in the page cache.
+    // Otherwise the first blocks would write what the layout left in the page cache.
     rustix::fs::sync();
     let planned = pipeline.plan_words(request.words)?;
     let paths: Vec<PathBuf> =
@@ -128,7 +128,7 @@ pub fn take_turns(
     let system = System::live();
     let (mut runs, mut observed) = (JobRuns::default(), Vec::new());
     for block in 0..request.blocks {
-        // Who comes first changes, so that a trend helps neither.
+        // The order changes, so that a trend favours neither.
         for turn in 0..2 {
             let label = format!("block {} of {}", block + 1, request.blocks);
             if (turn + block) % 2 == 1 {

@@ -1,4 +1,4 @@
-//! What tells one load from another, in the same terms for a program and for a job.
+//! The characteristics of a load, in the same terms for a program and for a job.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ pub struct Fingerprint {
     pub operations_per_s: f64,
     /// Bytes a second.
     pub bytes_per_s: f64,
-    /// Commits a second: syncs of the section that has most, by what one stands for.
+    /// Commits per second: syncs of the section with the most, divided by the syncs per commit.
     pub commits_per_s: Option<f64>,
     /// Share of syncs among all operations.
     pub sync_share: f64,
@@ -27,7 +27,7 @@ pub struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// Of what a model was made of.
+    /// The fingerprint of a model's data.
     pub fn of(model: &ProgramModel, commits_per_sync: f64) -> Fingerprint {
         let seconds = model.stretch.length_ns().max(1) as f64 / 1e9;
         let mut print = Fingerprint::default();

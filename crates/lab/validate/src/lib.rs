@@ -4,12 +4,12 @@
 //!  job, application in turns ─▶ Blocks: commits/s, device requests of each block  ─┐
 //!  trace of the application, trace of the job ─▶ Fingerprint of each              ─┴▶ Validation ─▶ verdict, scores
 //! ```
-//! Disks of this world are another from minute to minute, so that a prediction is held against what
-//! was observed beside it, not against a figure from before. A score is 1 where job and application
-//! are the same: of rates, sizes and times the smaller over the larger, of shares what is left of
-//! the difference, of distributions of sizes 1 minus the distance of Kolmogorov and Smirnov.
+//! The speed of real disks changes from minute to minute, so a prediction is compared with a
+//! simultaneous observation, not with an earlier figure. A score is 1 if job and application are
+//! the same: for rates, sizes and times the smaller over the larger, for shares 1 minus the
+//! difference, for distributions of sizes 1 minus the distance of Kolmogorov and Smirnov.
 //!
-//! Not here: how a trace is taken, and what is printed.
+//! Not here: taking a trace, and printing.
 
 mod application;
 mod blocks;

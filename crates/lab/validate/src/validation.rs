@@ -1,4 +1,4 @@
-//! What came of it: a verdict, and a score for each figure.
+//! The result: a verdict, and a score for each figure.
 
 use iolab_histogram::SparseHistogram;
 use iolab_statistics::{Interval, median_interval};
@@ -9,9 +9,9 @@ use serde::Serialize;
 use crate::{Block, Fingerprint, JobRuns, kolmogorov_smirnov};
 
 const CONFIDENCE: f64 = 0.95;
-/// From this share of the processors' time on, other programs have changed what was measured.
+/// From this share of the processors' time on, other programs have affected the measurement.
 const DISTURBING: f64 = iolab_trace::ProcessorShares::DISTURBING;
-/// A prediction this near is a good one.
+/// A relative error up to this is good.
 const NEAR: f64 = 0.15;
 
 /// The rate that was predicted, and the one observed.
@@ -67,12 +67,12 @@ pub struct Score {
     pub application: f64,
     /// 1 where they are the same, 0 where they have nothing in common.
     pub score: f64,
-    /// As people read them.
+    /// The values as text for people.
     #[serde(skip)]
     shown: [String; 2],
 }
 
-/// What came of it.
+/// The result of a validation.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Validation {
     /// Commits; absent where the application's were not observed.
@@ -83,7 +83,7 @@ pub struct Validation {
     pub job_blocks: Vec<Block>,
     /// Blocks of the application.
     pub application_blocks: Vec<Block>,
-    /// What is to be known of it.
+    /// Remarks for the user.
     pub notes: Vec<String>,
 }
 

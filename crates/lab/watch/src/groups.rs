@@ -1,5 +1,4 @@
-//! Devices summed up under a name: `-g NAME DEVICE…`, as often as wanted, and `-H` for the sums
-//! alone.
+//! Sums of devices under a name: `-g NAME DEVICE…`, repeatable, and `-H` for the sums only.
 
 use iolab_iostat::DeviceActivity;
 
@@ -7,7 +6,7 @@ use iolab_iostat::DeviceActivity;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Group {
     pub(crate) name: String,
-    /// Kernel names; empty: everything that is watched.
+    /// Kernel names; empty: all watched devices.
     pub(crate) members: Vec<String>,
 }
 
@@ -18,7 +17,7 @@ pub(crate) struct Groups {
     pub(crate) only_groups: bool,
 }
 
-/// What a line of a table is of.
+/// The subject of a line of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Of {
     /// A device, by its kernel name.

@@ -1,9 +1,9 @@
 //! Watches block devices as `iostat` does, column by column, and shows what iostat does not:
 //! depths, settings, pressure, latencies.
 //!
-//! The columns are those of iostat(1) of sysstat, to the last digit when both read the same
-//! counters. Dates are in UTC. What has no place in iostat's tables stands on lines of its own, in
-//! JSON lines or on the full screen. The command line is the program's business.
+//! The columns are those of iostat(1) of sysstat, to the last digit if both read the same counters.
+//! Dates are in UTC. Other figures are on separate lines, in JSON lines or on the full screen. The
+//! program handles the command line.
 
 mod groups;
 mod looks;
@@ -33,20 +33,20 @@ pub use watched::{ProgramEnd, Watched};
 
 /// Where reports go.
 pub trait WatchOutput {
-    /// Prints; `Ok(false)` when nobody reads any more.
+    /// Prints; `Ok(false)` when there is no reader any more.
     ///
     /// # Errors
     /// The output cannot be written.
     fn print(&mut self, text: &str) -> std::io::Result<bool>;
 
-    /// A line for people, which is no part of the reports.
+    /// Prints a line for people that is not part of the reports.
     fn warn(&mut self, text: &str);
 }
 
-/// Watches until the reports are printed, nobody reads them any more, or a signal comes.
+/// Watches until the reports are printed, there is no reader any more, or a signal comes.
 ///
 /// # Errors
-/// A device, a name or a number that cannot be meant; an output that cannot be written.
+/// An invalid device, name or number; an output that cannot be written.
 pub fn watch(wanted: &Wanted, output: &mut dyn WatchOutput) -> Result<(), WatchError> {
     let system = System::live();
     let (selection, pace) = selection::read(wanted, &system)?;
@@ -94,7 +94,7 @@ struct Lines<'a> {
 const NOTICE_NS: u64 = 20_000_000;
 
 impl Lines<'_> {
-    /// Sleeps until the next line; false when the user has had enough.
+    /// Sleeps until the next line; false when the user ends it.
     fn wait(&mut self, interval_ns: u64, looker: &mut Looker) -> bool {
         self.next_ns += interval_ns;
         loop {
@@ -104,7 +104,7 @@ impl Lines<'_> {
                 return false;
             }
             if now_ns >= self.next_ns {
-                // A machine that slept has nothing to make up for.
+                // Intervals during a suspend of the machine are skipped.
                 self.next_ns += (now_ns - self.next_ns) / interval_ns * interval_ns;
                 return true;
             }

@@ -1,4 +1,4 @@
-//! Looks at the machine, one for each report.
+//! Samples of the machine, one for each report.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +45,7 @@ impl Look {
     }
 }
 
-/// What does not change while one watches.
+/// Facts that do not change while watching.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Facts {
     pub(crate) kernel: String,
@@ -73,7 +73,7 @@ impl Looker {
         Looker { system, selection, pace, clock, names: Vec::new(), sampler, tracer: None }
     }
 
-    /// Follows requests from now on, where that can be done; says why not where it cannot.
+    /// Follows requests from now on, if possible; otherwise returns the reason.
     pub(crate) fn trace(&mut self) -> Option<String> {
         let (names, _) = self.selection.names(&self.system);
         match Tracer::open(&self.system, names.iter().map(String::as_str), self.clock.now_ns()) {
@@ -97,8 +97,8 @@ impl Looker {
         self.selection.groups.lines(look.activities(before).collect(), look.unused, elapsed_ns)
     }
 
-    /// How a line is called: a group with a space before it, as iostat does, so that none is taken
-    /// for a device.
+    /// The name of a line: a group has a leading space, as in iostat, so that it cannot be confused
+    /// with a device.
     pub(crate) fn shown(&self, of: &Of) -> String {
         match of {
             Of::Device(name) => self.selection.naming.shown(name, &self.system),
@@ -132,8 +132,8 @@ impl Looker {
             devices.extend(sample.map(|sample| (name.clone(), sample)));
         }
         if devices.len() < self.names.len() {
-            // One that is gone may come back under its name, as another: what it counts since then
-            // is its own.
+            // A removed device may return under its name as a different one, whose counters start
+            // again.
             self.names.clear();
         }
         let found = devices.len();
@@ -152,7 +152,7 @@ impl Looker {
         hundredths.map_or_else(|| self.clock.now_ns(), |hundredths| hundredths * NS_PER_HUNDREDTH)
     }
 
-    /// The settings of a device's queue that tell most about what the columns mean.
+    /// The settings of a device's queue that matter most for the meaning of the columns.
     pub(crate) fn settings(&self, device: &str) -> BTreeMap<String, String> {
         self.system.queue_settings(device)
     }

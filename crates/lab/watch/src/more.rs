@@ -1,5 +1,5 @@
-//! What iostat has no column for: requests in flight, settings of the queue, pressure, stolen time,
-//! page cache.
+//! Figures for which iostat has no column: requests in flight, settings of the queue, pressure,
+//! stolen time, page cache.
 
 use std::fmt::Write;
 
@@ -12,7 +12,7 @@ use super::groups::Of;
 use super::looks::{Look, Looker};
 use crate::request::WatchFormat;
 
-/// The settings that say most about what the columns mean.
+/// The settings that matter most for the meaning of the columns.
 const TELLING: [&str; 6] = ["scheduler", "nr_requests", "nomerges", "max_sectors_kb", "write_cache", "rotational"];
 
 /// Lines after iostat's table.
@@ -108,8 +108,7 @@ fn shares(before: Option<&HostSample>, host: &HostSample) -> Vec<(&'static str, 
     pressure.into_iter().filter_map(|(name, percent)| Some((name, percent?))).collect()
 }
 
-/// How often processors slowed themselves down between two looks; without an earlier look, since
-/// boot.
+/// How often processors throttled between two samples; without an earlier one, since boot.
 fn thermal_events(before: Option<&HostSample>, host: &HostSample) -> Option<u64> {
     let since = before.map_or(Some(0), |before| before.thermal_events)?;
     Some(host.thermal_events?.saturating_sub(since))
@@ -122,8 +121,8 @@ pub(crate) fn host_text(before: Option<&HostSample>, host: &HostSample) -> Strin
         .map(|(name, percent)| format!("{} {percent:.1} %", name.replace('_', " ")))
         .collect();
     let mib = |bytes: u64| bytes >> 20;
-    // Heat is the machine's; a quota is of one control group, here that of whoever watches, and
-    // says nothing of others.
+    // Heat concerns the machine. A quota concerns one control group, here that of this program, and
+    // says nothing about others.
     let hot = thermal_events(before, host).filter(|events| *events > 0);
     let hot = hot.map(|events| format!("; {events} thermal events")).unwrap_or_default();
     format!(

@@ -1,6 +1,6 @@
 //! Names of devices for people: the kernel's, the device mapper's (`-N`), persistent ones (`-j`).
 //!
-//! A device that has no name of the kind wanted keeps the kernel's.
+//! A device without a name of the requested kind keeps the kernel's.
 
 use iolab_observe::System;
 
@@ -40,8 +40,8 @@ impl Naming {
         name.unwrap_or_else(|| device.to_owned())
     }
 
-    /// The kernel's name of what was asked for: a path below `/dev`, a name of this kind, or the
-    /// kernel's own.
+    /// The kernel's name of a device given as a path below `/dev`, a name of this kind, or the
+    /// kernel's own name.
     pub(crate) fn kernel_name(&self, asked: &str, system: &System) -> String {
         let of_kind = match self {
             Naming::Persistent(kind) => {

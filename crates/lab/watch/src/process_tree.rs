@@ -1,19 +1,19 @@
-//! What a program and the processes that it made read and wrote, as `/proc/PID/io` and
-//! `/proc/PID/stat` count it (proc(5)).
+//! Reads and writes of a program and its descendants, as counted by `/proc/PID/io` and
+//! `/proc/PID/stat` (proc(5)).
 //!
-//! The kernel adds what a process did to its parent when the parent waits for it. So the sum over
-//! the processes that are there contains those that were waited for, and no process is lost between
-//! two looks. Parents are read before their children: a child that ends in between cannot be
-//! counted twice, and is noticed, because it cannot be read; then the look is made again.
+//! The kernel adds a process's counts to its parent when the parent waits for it. So the sum over
+//! the existing processes includes those that were waited for, and no process is lost between two
+//! samples. Parents are read before their children: a child that ends in between cannot be counted
+//! twice. Its end is noticed, because it cannot be read; then the sample is repeated.
 //!
-//! Not counted: what a process does that its parent never waits for, because it ignores the end of
-//! its children, after the last look at it.
+//! Not counted: the activity of a process after its last sample, if its parent never waits for it
+//! because it ignores the end of its children.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// How often a look is made again because a process ended during it.
+/// How often a sample is repeated because a process ended during it.
 const ATTEMPTS: u32 = 20;
 
 /// What is counted, in the order of [`Counts::each`].
@@ -71,7 +71,7 @@ impl Counts {
         self.with(other, u64::saturating_add)
     }
 
-    /// What was added since an earlier look; nothing where a sum went back.
+    /// The difference to an earlier sample; nothing if a sum decreased.
     pub(crate) fn since(&self, before: &Counts) -> Counts {
         self.with(before, u64::saturating_sub)
     }
@@ -81,7 +81,7 @@ impl Counts {
 #[derive(Debug, Clone, Copy)]
 struct Member {
     parent: i32,
-    /// When it began, ticks since boot: its number may be given to another.
+    /// When it began, ticks since boot: its number may be reused.
     begun: u64,
     counts: Counts,
     is_zombie: bool,
@@ -95,7 +95,7 @@ pub(crate) struct ProcessTree {
     /// Orphans of the tree become children of this process.
     adopts: Option<i32>,
     members: BTreeMap<i32, Member>,
-    /// Of processes that ended and that nobody of the tree waited for.
+    /// Counts of processes that ended without being waited for by the tree.
     ended: Counts,
     last_sum: Counts,
     total: Counts,
@@ -133,13 +133,13 @@ impl ProcessTree {
         self.total
     }
 
-    /// Looks again. A tree that changes faster than it can be read keeps its last figures until the
-    /// next look.
+    /// Takes a new sample. If the tree changes faster than it can be read, the last figures stay
+    /// until the next sample.
     pub(crate) fn look(&mut self) {
         let Some(members) = (0..ATTEMPTS).find_map(|_| self.members_now()) else { return };
         for (process, gone) in &self.members {
             let still_there = members.get(process).is_some_and(|member| member.begun == gone.begun);
-            // What a parent of the tree waited for stands in the parent's sum.
+            // The parent's sum includes a process that a parent in the tree waited for.
             if !still_there && !self.members.contains_key(&gone.parent) && *process != self.root {
                 self.ended = self.ended.plus(&gone.counts);
             }
@@ -151,8 +151,8 @@ impl ProcessTree {
         self.last_sum = sum;
     }
 
-    /// Orphans that have ended and wait for the process that adopted them; they are counted from
-    /// now on without being there.
+    /// Orphans that have ended and wait for the process that adopted them. Their counts are kept
+    /// from now on.
     pub(crate) fn take_ended_orphans(&mut self) -> Vec<i32> {
         let Some(adopter) = self.adopts else { return Vec::new() };
         let is_ended = |(process, member): (&i32, &Member)| {
@@ -196,7 +196,7 @@ impl ProcessTree {
                 continue;
             };
             if self.members.get(&process).is_some_and(|known| known.begun != member.begun) {
-                // Another process has its number; a child of the tree is found by the next look.
+                // Another process has its number; the next sample finds a child of the tree.
                 continue;
             }
             members.insert(process, member);

@@ -1,9 +1,9 @@
-//! A program that iolab did not write, as the worker of a recording.
+//! A foreign program as the worker of a recording.
 //!
 //! There is one worker, with the program's name: its reads and writes are the calls of all its
-//! processes, its intervals those between looks. Nobody timed the calls, so it has no latencies and
-//! no depths. What storage had to do for it is told in notes, because caches stand between; what
-//! devices did stands with the devices, whoever they did it for.
+//! processes, its intervals those between samples. The calls were not timed, so it has no latencies
+//! and no depths. Notes report the resulting storage activity, because caches are in between. The
+//! activity of devices is recorded with the devices, for all programs together.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ use iolab_text::grouped;
 use crate::process_tree::{Counts, ProcessTree};
 use crate::watched::{ProgramEnd, Watched};
 
-/// What stands in the place of an engine.
+/// Replaces the name of an engine.
 const ENGINE: &str = "program";
 /// The most bytes that one call moves (read(2), write(2)); it may move none.
 const LARGEST_CALL: u64 = 0x7fff_f000;
@@ -31,8 +31,8 @@ pub(crate) struct Look {
     pub(crate) counts: Counts,
 }
 
-/// Makes the plan of a job with one worker into that of a program. What the job would have done is
-/// of no meaning any more.
+/// Turns the plan of a job with one worker into that of a program. The job's operations have no
+/// meaning any more.
 pub fn describe_program(mut plan: Plan, watched: &Watched) -> Plan {
     let (name, command) = match watched {
         Watched::Command(words) => {
@@ -54,7 +54,7 @@ pub fn describe_program(mut plan: Plan, watched: &Watched) -> Plan {
         worker.job_options = [(ENGINE.to_owned(), command.clone())].into();
         worker.files.clear();
         worker.workload.block_sizes = std::array::from_fn(|_| BlockSizes::Range { min: 0, max: LARGEST_CALL });
-        // What goes through which cache, only the program knows.
+        // Only the program knows which cache is used.
         let traits = Some(EngineTraits::UNKNOWN);
         worker.engine = EnginePlan { name: ENGINE.to_owned(), options: Default::default(), traits };
         let measured = &mut worker.measurement;

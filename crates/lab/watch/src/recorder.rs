@@ -1,7 +1,7 @@
-//! Records what block devices and the machine do while a program works that iolab did not write:
-//! one that it starts, or one that runs already.
+//! Records the activity of block devices and the machine while a foreign program works: one that it
+//! starts, or one that already runs.
 //!
-//! The clock, the looks and the findings are those of a run. The program itself is one worker of
+//! The clock, the samples and the findings are those of a run. The program itself is one worker of
 //! the recording, see [`crate::program_recording`].
 
 use std::fs::File;
@@ -26,10 +26,10 @@ use crate::request::{Wanted, WatchError};
 use crate::selection;
 use crate::watched::{ProgramEnd, Watched};
 
-/// Between looks where nobody says how long, ns.
+/// Default time between samples, ns.
 const INTERVAL_NS: u64 = 200_000_000;
-/// How long a command has to end by itself after the terminal has interrupted it and this program,
-/// ns.
+/// How long a command may take to end by itself after the terminal has interrupted it and this
+/// program, ns.
 const PATIENCE_NS: u64 = 300_000_000;
 /// How long a signal that arrived just before waiting goes unnoticed, ns.
 const NOTICE_NS: u64 = 100_000_000;
@@ -177,8 +177,8 @@ impl Program {
             Watched::Command(words) => {
                 let mut words = words.iter();
                 let command = words.next().cloned().unwrap_or_default();
-                // Orphans come to this process, which counts them; without that they are counted
-                // while they are seen.
+                // Orphans become children of this process, which counts them; otherwise they are
+                // counted only while they are visible.
                 let _ = rustix::process::set_child_subreaper(Some(getpid()));
                 let child = Command::new(&command).args(words).spawn();
                 let child = child.map_err(|source| RecordError::Command { command, source })?;
@@ -201,25 +201,25 @@ impl Program {
     fn look(&mut self, at_ns: u64) -> Look {
         self.tree.look();
         for orphan in self.tree.take_ended_orphans() {
-            // It has ended: this only takes it away.
+            // It has ended: this only reaps it.
             let _ = waitpid(Pid::from_raw(orphan), WaitOptions::NOHANG);
         }
         Look { at_ns, counts: self.tree.total() }
     }
 
-    /// Waits for its end for this long at most; it is left to be counted, and is taken away by
-    /// [`Program::reap`].
+    /// Waits at most this long for its end. It is left for counting, and [`Program::reap`] reaps
+    /// it.
     fn has_ended(&mut self, longest_ns: u64) -> bool {
         let longest =
             Timespec { tv_sec: (longest_ns / 1_000_000_000) as i64, tv_nsec: (longest_ns % 1_000_000_000) as i64 };
         let mut handles = [PollFd::from_borrowed_fd(self.handle.as_fd(), PollFlags::IN)];
-        // A signal ends the wait: the loop looks what came.
+        // A signal ends the wait: the loop checks which.
         self.is_gone = poll(&mut handles, Some(&longest)).is_ok_and(|ready| ready > 0);
         self.is_gone
     }
 
-    /// Whether the user has had enough. A command is asked to end and has its time for that, unless
-    /// the user asks again.
+    /// Whether the user has interrupted. A command is asked to end and gets time for that, unless
+    /// the user interrupts again.
     fn is_interrupted(&mut self, now_ns: u64) -> bool {
         let asked = INTERRUPTS.load(Ordering::Relaxed);
         if asked == 0 {
@@ -230,8 +230,8 @@ impl Program {
         }
         if self.asked_at_ns.is_none() {
             self.asked_at_ns = Some(now_ns);
-            // A terminal interrupts everything that is in front; a signal from elsewhere came to
-            // this program only.
+            // A terminal interrupts the whole foreground group; a signal from elsewhere reached
+            // only this program.
             if !is_in_front()
                 && let Some(pid) = Pid::from_raw(self.process)
             {
@@ -250,7 +250,7 @@ impl Program {
         }
     }
 
-    /// How a command ended that is still to be taken away.
+    /// How a command ended that is not yet reaped.
     fn how(&mut self) -> ProgramEnd {
         use rustix::process::{WaitId, WaitIdOptions, waitid};
         let Some(pid) = Pid::from_raw(self.process) else { return ProgramEnd::Gone };
@@ -265,7 +265,7 @@ impl Program {
         }
     }
 
-    /// Takes an ended command away.
+    /// Reaps an ended command.
     fn reap(&mut self) {
         if let Some(child) = self.child.as_mut().filter(|_| self.is_gone) {
             let _ = child.wait();
@@ -273,7 +273,7 @@ impl Program {
     }
 }
 
-/// Whether this program is what the terminal has in front.
+/// Whether this program is in the terminal's foreground.
 fn is_in_front() -> bool {
     File::open("/dev/tty").is_ok_and(|tty| rustix::termios::tcgetpgrp(&tty).is_ok_and(|group| group == getpgrp()))
 }

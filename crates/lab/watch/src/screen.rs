@@ -1,8 +1,8 @@
-//! `iolab watch --full-screen`: a table to sort and select in, and the course of the selected
+//! `iolab watch --full-screen`: a table to sort and select in, and the history of the selected
 //! device.
 //!
-//! The terminal is put back whatever happens: at the end, on a signal, and by ratatui's hook on a
-//! panic. What is shown is in `state`, how in `draw`; neither knows the terminal.
+//! The terminal is restored in any case: at the end, on a signal, and by ratatui's hook on a panic.
+//! `state` determines what is shown, `draw` how; neither knows the terminal.
 
 mod draw;
 mod state;

@@ -1,4 +1,4 @@
-//! Which devices are watched and how often, from iostat's arguments.
+//! The watched devices and the interval, from iostat's arguments.
 
 use iolab_observe::System;
 
@@ -72,8 +72,8 @@ pub(crate) fn read(wanted: &Wanted, system: &System) -> Result<(Selection, Pace)
 
 const ALL: &str = "ALL";
 
-/// Puts the members of groups behind `names`. A group that was given none has the names that stand
-/// elsewhere, or else everything; one of `ALL` has everything.
+/// Adds the members of groups to `names`. A group without devices gets the names given elsewhere,
+/// or else all; one of `ALL` has all.
 fn resolved(mut list: Vec<Group>, names: &mut Vec<String>, only_groups: bool) -> Groups {
     if let [group] = &mut list[..]
         && group.members.is_empty()
@@ -129,7 +129,7 @@ fn pace(numbers: &[&str]) -> Result<Pace, WatchError> {
 }
 
 impl Selection {
-    /// The devices of now; the second value tells whether those that were never used are left out.
+    /// The current devices; the second value says whether never-used ones are left out.
     pub(crate) fn names(&self, system: &System) -> (Vec<String>, bool) {
         // Groups are listed as they are found, everything else sorted: iostat's order.
         let whole =
@@ -155,9 +155,9 @@ impl Selection {
 pub(crate) struct Pace {
     /// Between reports, ns; 0: there is only one.
     pub(crate) interval_ns: u64,
-    /// How many; `None`: until the user has had enough.
+    /// Number of reports; `None`: until the user ends it.
     pub(crate) reports: Option<u64>,
-    /// Rates are of the time as `/proc/uptime` tells it, in hundredths of a second, as iostat's;
-    /// else of a finer clock.
+    /// Rates use the time of `/proc/uptime`, in hundredths of a second, as in iostat; otherwise a
+    /// finer clock.
     pub(crate) whole_seconds: bool,
 }

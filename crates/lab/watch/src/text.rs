@@ -14,7 +14,7 @@ use crate::request::WatchFormat;
 pub(crate) struct Printer {
     form: WatchFormat,
     facts: Facts,
-    /// An element of the document's list stands before the next.
+    /// Whether the document's list already has an element.
     follows: bool,
 }
 
@@ -23,7 +23,7 @@ impl Printer {
         Printer { form, facts, follows: false }
     }
 
-    /// What stands before the first report.
+    /// Text before the first report.
     pub(crate) fn begin(&self) -> String {
         let facts = &self.facts;
         let (Facts { kernel, hostname, machine, cpus, .. }, date) = (facts, date(facts.unix_ns));
@@ -42,7 +42,7 @@ impl Printer {
         format!("Linux {kernel} ({hostname}) \t{date} \t_{machine}_\t({cpus} CPU)\n\n")
     }
 
-    /// In place of a report that is left out.
+    /// Text in place of a skipped report.
     pub(crate) fn skip(&self) -> String {
         if self.form.lines { String::new() } else { "\n".to_owned() }
     }
@@ -60,7 +60,7 @@ impl Printer {
         self.tables(before, look, &devices, looker)
     }
 
-    /// What stands after the last report.
+    /// Text after the last report.
     pub(crate) fn end(&self) -> String {
         let end = if self.form.document { "\n\t\t\t]\n\t\t}\n\t]\n}}\n" } else { "" };
         end.to_owned()

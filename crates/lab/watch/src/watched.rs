@@ -18,12 +18,13 @@ pub enum ProgramEnd {
     Killed(i32),
     /// A process that was watched is gone; only its parent knows how it ended.
     Gone,
-    /// It goes on: the time was over, or the user had enough.
+    /// It continues: the time was up, or the user ended the watch.
     GoesOn,
 }
 
 impl ProgramEnd {
-    /// The exit code of a command, as a shell gives it; 0 for what goes on or was not started here.
+    /// The exit code of a command, as a shell reports it; 0 for a process that continues or was not
+    /// started here.
     pub fn code(self) -> i32 {
         match self {
             ProgramEnd::Exited(code) => code,

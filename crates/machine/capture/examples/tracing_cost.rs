@@ -1,10 +1,10 @@
-//! What tracing costs, measured in turns: `tracing_cost [CALLS [ROUNDS]]` (20000 calls, 5 rounds).
+//! The cost of tracing, measured in turns: `tracing_cost [CALLS [ROUNDS]]` (20000 calls, 5 rounds).
 //!
-//! A program reads the same 512 bytes of a file again and again, and asks for its parent as often,
-//! which no capture sees. It runs alone, stopped by ptrace and seccomp without anybody who looks
-//! (no tracer of this kind can cost less), under a capture by ptrace and seccomp, watched by
-//! tracepoints (as root), and under strace (if there is one), one after the other in each round, so
-//! that all have the same machine. The median of the rounds counts.
+//! A program repeatedly reads the same 512 bytes of a file, and asks as often for its parent, which
+//! no capture sees. In each round it runs in several ways: alone; stopped by ptrace and seccomp
+//! without inspecting the stops (no tracer of this kind can cost less); under a capture by ptrace
+//! and seccomp; watched by tracepoints (as root); and under strace (if installed). So all have the
+//! same conditions. The median of the rounds counts.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program whose result is its table")]
 
@@ -98,7 +98,7 @@ fn start(words: &[&str]) -> std::io::Result<Child> {
     Command::new(words[0]).args(&words[1..]).stdin(Stdio::piped()).stderr(Stdio::null()).spawn()
 }
 
-/// Lets it go, and waits for its end.
+/// Lets the program start, and waits for its end.
 fn finish(mut child: Child) -> std::io::Result<()> {
     child.stdin.take().map_or(Ok(()), |mut input| input.write_all(b"\n"))?;
     let status = child.wait()?;
@@ -118,7 +118,7 @@ fn traced(words: &[&str]) -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Watched by tracepoints: the processor time of the watcher for each record, ns.
+/// Watched by tracepoints. Returns the processor time of the watcher for each record, ns.
 fn watched(words: &[&str]) -> Result<f64, Box<dyn std::error::Error>> {
     let child = start(words)?;
     let process = child.id() as i32;
@@ -130,7 +130,7 @@ fn watched(words: &[&str]) -> Result<f64, Box<dyn std::error::Error>> {
             let attached = iolab_capture::attach(request);
             (attached, iolab_clock::thread_processor_ns() - begun_ns)
         });
-        // The tracepoints are open long before.
+        // The tracepoints are open long before this ends.
         std::thread::sleep(std::time::Duration::from_millis(300));
         finish(child)?;
         watcher.join().map_err(|_| std::io::Error::other("the watcher has failed"))

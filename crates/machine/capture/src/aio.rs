@@ -6,8 +6,8 @@
 //!  ring, at the number that is the context:  id, entries, head, tail, magic: u32 × 5 │ … │ at 32: event × entries
 //!  event:          data │ control block │ result │ result 2      (u64 × 4)
 //! ```
-//! Programs may take completions out of the ring without a call. The kernel moves the tail in any
-//! case: what lies between the tail seen last and the tail now has completed.
+//! Programs may take completions out of the ring without a call. The kernel always moves the tail:
+//! entries between the last seen tail and the current one have completed.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ use crate::memory;
 const MAGIC: u32 = 0xa10a_10a1;
 const HEADER_BYTES: u64 = 32;
 const EVENT_BYTES: u64 = 32;
-/// Most control blocks that are taken of one call.
+/// Largest number of control blocks read for one call.
 const MOST: u64 = 1 << 16;
 
 const PREAD: u16 = 0;
@@ -87,7 +87,8 @@ impl Aio {
         }
     }
 
-    /// What completed on a context until `now_ns`; `late` if the program may have known before.
+    /// Operations of a context that completed until `now_ns`; `late` if the program may have known
+    /// before.
     pub(crate) fn completed(&mut self, thread: i32, context: u64, now_ns: u64, late: bool) -> Vec<Operation> {
         let mut done = Vec::new();
         let Some((entries, tail)) = ring(thread, context) else { return done };

@@ -1,15 +1,15 @@
-//! The capture of a program that runs already, by perf tracepoints: its calls, its requests of
-//! io_uring, and those of its threads and children.
+//! The capture of a running program, by perf tracepoints: its calls, its requests of io_uring, and
+//! those of its threads and children.
 //!
 //! ```text
 //!  raw_syscalls/sys_enter, sys_exit       ─┐  a ring for each CPU, read by us every few milliseconds, brought
 //!  io_uring/io_uring_submit_req, complete ─┴▶ into one order by time ─▶ Followed (followed.rs) ─▶ Recorder
 //! ```
-//! The program is not stopped, not even for a moment, and goes on when the capture ends. A record
-//! holds the arguments of a call as numbers: the memory that they point to is not read. Paths are
-//! looked up in procfs when a descriptor is first used; positions start from those in procfs, and
-//! are tracked from then on. Records for which a ring had no room are counted and reported in the
-//! trace.
+//! The program is never stopped, not even for a moment, and continues when the capture ends. A
+//! record holds the arguments of a call as numbers: the memory that they point to is not read.
+//! Paths are looked up in procfs when a descriptor is first used. Positions start from those in
+//! procfs, and are tracked from then on. Records for which a ring had no room are counted and
+//! reported in the trace.
 
 mod clients;
 mod family;
@@ -40,20 +40,20 @@ use watched::Watched;
 const LOOK_EVERY_NS: u64 = 5_000_000;
 /// After this number of records in one pass, the next pass follows at once.
 const BUSY: usize = 10_000;
-/// Records that are handed over before the rings are read again.
+/// Records passed on before the rings are read again.
 const BETWEEN_READS: usize = 1 << 11;
 /// The most records that wait in memory; further ones stay in the rings.
 const MOST_WAITING: usize = 1 << 20;
 /// A record younger than this may still be preceded by one of another CPU, ns.
 const SETTLES_NS: u64 = 2_000_000;
 
-/// What is to be captured, and where the trace goes.
+/// What to capture, and where to write the trace.
 pub struct AttachRequest<'a> {
     /// The process.
     pub process: i32,
     /// Whether processes that it has made and makes are captured, too.
     pub children: bool,
-    /// How long, ns; `None`: until it ends or the user does.
+    /// How long, ns; `None`: until the program ends or the user ends the capture.
     pub for_ns: Option<u64>,
     /// The trace.
     pub output: Box<dyn Write + 'a>,
@@ -61,7 +61,7 @@ pub struct AttachRequest<'a> {
     pub anonymous: bool,
 }
 
-/// Why a program that runs cannot be captured.
+/// Why a running program cannot be captured.
 #[derive(Debug, thiserror::Error)]
 pub enum AttachError {
     /// It is not there.
@@ -83,7 +83,7 @@ pub enum AttachError {
     Output(io::Error),
 }
 
-/// What came of it.
+/// The result of a capture.
 #[derive(Debug)]
 pub struct Attached {
     /// The end of the trace.
@@ -105,12 +105,12 @@ struct Points {
     fork: Option<(u64, usize, usize)>,
 }
 
-/// Captures a program that runs, until it ends, the time is over, or the user ends it (signals must
-/// be counted: [`iolab_process::count_signals`]).
+/// Captures a running program until it ends, the time is up, or the user ends the capture (signals
+/// must be counted: [`iolab_process::count_signals`]).
 ///
 /// # Errors
-/// It is not there, tracepoints cannot be had, or the trace cannot be written. The program goes on
-/// in any case.
+/// The program does not exist, tracepoints are not available, or the trace cannot be written. The
+/// program continues in any case.
 pub fn attach(request: AttachRequest<'_>) -> Result<Attached, AttachError> {
     let clock = Clock::monotonic();
     let process = request.process;
@@ -159,8 +159,7 @@ pub fn attach(request: AttachRequest<'_>) -> Result<Attached, AttachError> {
         }
     }
     reading.read_all(&mut rings, &mut followed);
-    // No more records are taken: what the program does from here on is after the end of the
-    // capture.
+    // No more records are taken: later operations of the program are after the end of the capture.
     reading.hand_over(u64::MAX, &mut [], &mut followed);
     let (samples, mut beside) = processors.into_samples();
     if request.anonymous {
@@ -232,7 +231,7 @@ impl Points {
 struct Reading {
     points: Points,
     events: Vec<Event>,
-    /// What is being handed over.
+    /// Records being passed on.
     ready: Vec<Event>,
     lost: u64,
 }
@@ -274,7 +273,7 @@ impl Reading {
     }
 
     /// Passes on records older than this, in the order in which they happened. That takes longer
-    /// than reading, so the rings are read meanwhile, lest they overflow.
+    /// than reading, so the rings are read meanwhile to prevent an overflow.
     fn hand_over(&mut self, until_ns: u64, rings: &mut [Ring], followed: &mut Followed<'_, '_>) {
         self.events.sort_by_key(|event| event.time_ns);
         let count = self.events.partition_point(|event| event.time_ns <= until_ns);

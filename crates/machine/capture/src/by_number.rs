@@ -1,7 +1,7 @@
 //! Maps whose keys are numbers of the kernel: threads, processes, descriptors, requests.
 //!
-//! Each call that is seen looks into several of them. The kernel chooses the numbers, so that they
-//! need no hash that resists somebody who chooses them; one multiplication spreads them.
+//! Several of them are used for each call that is seen. The kernel chooses the numbers, so the hash
+//! need not resist an attacker; one multiplication spreads them.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -42,8 +42,7 @@ mod tests {
 
     use super::*;
 
-    /// The map finds its place by the lower bits, and tells its neighbours apart by the upper
-    /// seven.
+    /// The map uses the lower bits for the place, and the upper seven to distinguish neighbours.
     #[test]
     fn numbers_that_follow_each_other_are_spread() {
         let build = BuildHasherDefault::<NumberHasher>::default();

@@ -1,4 +1,4 @@
-//! After a call: what it did, as operations, and what it changed in the descriptors.
+//! After a call: its operations, and its changes to descriptors.
 
 use iolab_trace::{Call, FileKind, Flags, NO_FILE, Operation, Role};
 
@@ -9,7 +9,7 @@ use crate::open_file::SharedOpen;
 use crate::processes::{CallEnd, InCall, Processes};
 use crate::uring::Ring;
 
-/// The call will be made again, or was interrupted so that it can be (`ERESTARTSYS` and its kin,
+/// The call will be restarted, or was interrupted so that it can be (`ERESTARTSYS` and similar,
 /// include/linux/errno.h of Linux).
 const RESTARTS: std::ops::RangeInclusive<i64> = -516..=-512;
 
@@ -84,7 +84,7 @@ impl Processes<'_, '_> {
                 self.shared(thread).table.close(a as i32);
             }
             Shape::CloseRange => {
-                // With CLOSE_RANGE_CLOEXEC, nothing is closed before exec.
+                // With CLOSE_RANGE_CLOEXEC, descriptors are closed only at exec.
                 if result == 0 && c & 4 == 0 {
                     self.shared(thread).table.close_range(u64::from(a as u32), u64::from(b as u32));
                 }
@@ -93,7 +93,8 @@ impl Processes<'_, '_> {
             Shape::DupTo => self.copied(thread, call, end),
             Shape::Control if b as i32 == libc::F_SETFL => {
                 if let (0, Some(open)) = (result, &call.open[0]) {
-                    // What F_SETFL cannot change stays: of the flags of a trace, the syncs.
+                    // Flags that F_SETFL cannot change are kept: of the flags of a trace, the
+                    // syncs.
                     let kept = Flags(open.borrow().flags.0 & (Flags::DATA_SYNC.0 | Flags::FILE_SYNC.0));
                     open.borrow_mut().flags = descriptors::flags_of_open(c as i32 & !libc::O_SYNC).and(kept);
                 }
@@ -109,7 +110,7 @@ impl Processes<'_, '_> {
             }
             Shape::RingEnter => self.ring_entered(thread, call, end),
             Shape::RingRegister => self.registered(thread, call, result),
-            // Only one that failed ends here.
+            // Only a failed one ends here.
             Shape::Exec | Shape::Affinity => {}
         }
     }
@@ -145,7 +146,7 @@ impl Processes<'_, '_> {
                 && open.borrow().flags.and(action.flags).has(Flags::APPEND);
             offset = match action.offset {
                 None => Some(advance(thread, open, call.arguments[0], end.result, appends)),
-                // The kernel appends whatever the offset says (pwrite(2)).
+                // The kernel appends regardless of the offset (pwrite(2)).
                 Some(_) if appends => None,
                 given => given,
             };

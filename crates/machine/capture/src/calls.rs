@@ -1,5 +1,5 @@
-//! The calls that are stopped, and what each one is to a trace. Numbers are those of this machine's
-//! kind; what is named here twice exists on x86-64 only.
+//! The calls that are stopped, and the meaning of each for a trace. Numbers are those of this
+//! architecture; calls named twice here exist on x86-64 only.
 
 use std::sync::LazyLock;
 
@@ -140,7 +140,7 @@ pub(crate) fn all() -> impl Iterator<Item = (c_long, Shape)> {
     SHARED.into_iter().chain(OLD)
 }
 
-/// What a call is, by its number. Every call that stops asks, so it is one look at a table.
+/// The shape of a call, by its number. It is needed for every stop, so it is a table lookup.
 pub(crate) fn shape_of(number: u64) -> Option<Shape> {
     static SHAPES: LazyLock<Vec<Option<Shape>>> = LazyLock::new(|| {
         let count = all().map(|(number, _)| number as usize + 1).max().unwrap_or(0);

@@ -13,7 +13,7 @@ use crate::stop_loop::StopLoop;
 use crate::tracee::{Body, Child};
 pub(crate) use recorder::Recorder;
 
-/// What is to be captured, and where the trace goes.
+/// What to capture, and where to write the trace.
 pub struct CaptureRequest<'a> {
     /// The command and its arguments.
     pub command: &'a [String],
@@ -64,9 +64,10 @@ pub struct Captured {
 
 /// Runs a command to its end, and traces it with everything that it starts.
 ///
-/// A signal that asks this process to end is passed to the command, unless it got one, too, as from
-/// a terminal; the capture then goes on until the command has ended. Signals must be counted
-/// ([`iolab_process::count_signals`]). The calling thread must have no other traced children.
+/// A signal that asks this process to end is forwarded to the command, unless the command got it
+/// too, as from a terminal. The capture then continues until the command has ended. Signals must be
+/// counted ([`iolab_process::count_signals`]). The calling thread must have no other traced
+/// children.
 ///
 /// # Errors
 /// The command cannot be run or traced, or the trace cannot be written; then the command still runs

@@ -1,8 +1,8 @@
 //! The open files behind the descriptors of a process, with their positions.
 //!
-//! A descriptor is looked up in procfs when it is first used, and then followed: its position by
-//! the calls that move it, its number by `close`, `dup` and their kin. Descriptors that came by
-//! `dup` or `fork` share one position, as in the kernel (open(2), "open file description").
+//! A descriptor is looked up in procfs when it is first used, and then tracked: its position by the
+//! calls that move it, its number by `close`, `dup` and similar. Descriptors from `dup` or `fork`
+//! share one position, as in the kernel (open(2), "open file description").
 
 use std::cell::RefCell;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -55,7 +55,7 @@ impl Table {
         self.rings.retain(|fd, _| is_kept(fd));
     }
 
-    /// `to` stands for what `fd` does.
+    /// Makes `to` refer to the same open file as `fd`.
     pub(crate) fn copy(&mut self, fd: i32, to: i32) {
         self.close(to);
         self.open.get(&fd).cloned().into_iter().for_each(|open| drop(self.open.insert(to, open)));
@@ -117,7 +117,7 @@ fn kind_of(path: &str, kind: std::fs::FileType) -> FileKind {
     }
 }
 
-/// What the flags of open(2) mean to each operation on the descriptor.
+/// The meaning of open(2) flags for each operation on the descriptor.
 pub(crate) fn flags_of_open(flags: i32) -> Flags {
     Flags::default()
         .and_if(flags & libc::O_DIRECT != 0, Flags::DIRECT)

@@ -1,8 +1,8 @@
-//! The traffic of the block devices beneath the traced files during a trace, of all programs,
-//! beside the bytes that the calls of the traced one moved there.
+//! The traffic of the block devices beneath the traced files during a trace, by all programs,
+//! compared with the bytes that the traced program's calls moved.
 //!
-//! The difference is what users want to see: the page cache answers reads and delays writes, file
-//! systems write for themselves, and other programs use the device, too.
+//! Users want to see the difference: the page cache answers reads and delays writes, file systems
+//! write for themselves, and other programs use the device, too.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use crate::kernel_counts::Counts;
 /// The unit of the kernel's counters (Documentation/block/stat.rst).
 const SECTOR_BYTES: u64 = 512;
 
-/// Looks at all block devices when a capture begins.
+/// Samples all block devices at the beginning of a capture.
 pub(crate) fn begin() -> DeviceSampler {
     DeviceSampler::start_all(&System::live(), 0)
 }

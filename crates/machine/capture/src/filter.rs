@@ -7,7 +7,7 @@
 //!  a number of the table ──▶ stop
 //!  else ──▶ pass
 //! ```
-//! What depends on the number alone the kernel decides without running the filter.
+//! The kernel decides cases that depend on the number alone without running the filter.
 
 use libc::{BPF_ABS, BPF_JEQ, BPF_JGE, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, sock_filter};
 
@@ -38,7 +38,7 @@ fn answer(what: u32) -> sock_filter {
     sock_filter { code: (BPF_RET | BPF_K) as u16, jt: 0, jf: 0, k: what }
 }
 
-/// Goes on if the loaded word is `word`, else passes over `otherwise` instructions.
+/// Continues if the loaded word is `word`; otherwise skips `otherwise` instructions.
 fn unless_equal(word: u32, otherwise: usize) -> sock_filter {
     sock_filter { code: (BPF_JMP | BPF_JEQ | BPF_K) as u16, jt: 0, jf: otherwise as u8, k: word }
 }
@@ -55,7 +55,7 @@ pub(crate) fn program() -> Vec<sock_filter> {
     ];
     for (number, shape) in calls::all() {
         let number = number as u32;
-        // Which argument decides, the words that do, and what they mean.
+        // The deciding argument, the deciding words, and their meaning.
         let (argument, words, then, otherwise): (u32, &[i32], u32, u32) = match shape {
             Shape::Map => (4, &[-1], PASS, STOP),
             Shape::Control => (1, &[libc::F_DUPFD, libc::F_DUPFD_CLOEXEC, libc::F_SETFL], STOP, PASS),

@@ -37,9 +37,8 @@ impl Counts {
     }
 }
 
-/// Whether the kernel counts a call's bytes there: those of the calls that read and write
-/// themselves, of `copy_file_range` and `sendfile`; not those of `splice`, of native AIO and of
-/// io_uring.
+/// Whether the kernel counts a call's bytes there: it does for calls that read and write
+/// themselves, `copy_file_range` and `sendfile`, but not for `splice`, native AIO and io_uring.
 pub(crate) fn is_counted(call: Call) -> bool {
     use Call::{CopyRead, CopyWrite, Pread, Preadv, Preadv2, Pwrite, Pwritev, Pwritev2, Read, Readv, SendfileRead};
     use Call::{SendfileWrite, Write, Writev};

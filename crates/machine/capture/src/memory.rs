@@ -1,5 +1,5 @@
-//! Numbers and vectors in the memory of a traced thread. What a program shares with the kernel may
-//! be anything: every count has a limit.
+//! Numbers and vectors in the memory of a traced thread. Memory that a program shares with the
+//! kernel may hold anything: every count has a limit.
 
 use crate::tracee::read_memory;
 
@@ -24,7 +24,7 @@ pub(crate) fn bytes<const N: usize>(thread: i32, address: u64) -> Option<[u8; N]
     read_memory(thread, address, &mut bytes).then_some(bytes)
 }
 
-/// The bytes that a vector of buffers asks for (readv(2)).
+/// The total length of a vector of buffers (readv(2)).
 pub(crate) fn vector_length(thread: i32, address: u64, count: u64) -> u64 {
     let mut vector = vec![0; (count.min(MOST_VECTORS) * 16) as usize];
     if !read_memory(thread, address, &mut vector) {

@@ -1,30 +1,30 @@
-//! Keeps the thread that traces, and the one that is traced, on one CPU.
+//! Keeps the tracing thread and the traced one on one CPU.
 //!
 //! A traced thread and its tracer run in turns. On two CPUs, each turn wakes a CPU that has just
-//! gone to sleep, which takes several times as long as all the rest of a stop; above all in a
-//! virtual machine: 96 us a call there, and 16 us on one CPU. On one CPU, the one goes on where the
-//! other has stopped.
+//! gone to sleep, which takes several times as long as the rest of a stop; above all in a virtual
+//! machine: 96 us per call there, and 16 us on one CPU. On one CPU, one continues where the other
+//! has stopped.
 //!
 //! ```text
 //!  tracer   ── stays on the CPU it is on ───────────────────── is let go now and then, stays where it wakes
 //!  program  ── anywhere ── one thread alone makes calls: comes to the tracer ── another one does: anywhere again
 //! ```
-//! The scheduler may have good reasons to run both somewhere else. So both are let go from time to
-//! time. A program whose threads make calls side by side keeps all of its CPUs.
+//! The scheduler may have good reasons to run both somewhere else, so both are released from time
+//! to time. A program whose threads make calls concurrently keeps all of its CPUs.
 //!
-//! The program does not see it: before it asks where it may run, or says so, or makes a thread that
-//! would inherit it, its thread gets back what it was allowed. Only `Cpus_allowed` of procfs shows
-//! it.
+//! The program does not see this: before a thread reads or sets its affinity, or makes a thread
+//! that would inherit it, its own affinity is restored. Only `Cpus_allowed` of procfs shows the
+//! change.
 
-/// Stops between two times that both are let go: so rare that it costs nothing.
+/// Stops between two releases: so rare that it costs nothing.
 const STOPS_ON_ONE: u32 = 1000;
 /// After this number of stops without one of another thread, a thread is kept with its tracer.
 const STOPS_ALONE: u32 = 32;
 
-/// The thread that made this stays on one CPU, until this is dropped.
+/// Keeps the creating thread on one CPU until it is dropped.
 #[derive(Debug)]
 pub(crate) struct OneCpu {
-    /// Where the thread may run without it.
+    /// The thread's own affinity.
     allowed: Vec<usize>,
     stops: u32,
     /// The thread that stopped last, and how often it did in a row.
@@ -37,12 +37,12 @@ pub(crate) struct OneCpu {
 #[derive(Debug)]
 struct Kept {
     thread: i32,
-    /// Where it may run without it.
+    /// Its own affinity.
     allowed: Vec<usize>,
 }
 
 impl OneCpu {
-    /// Stays on the CPU of now.
+    /// Stays on the current CPU.
     pub(crate) fn stay() -> OneCpu {
         let allowed = iolab_process::cpus_allowed();
         let one = OneCpu { allowed, stops: 0, last: 0, in_a_row: 0, kept: None };
@@ -50,7 +50,7 @@ impl OneCpu {
         one
     }
 
-    /// A thread stopped, and has not been told to go on.
+    /// A thread stopped, and was not yet resumed.
     pub(crate) fn stopped(&mut self, thread: i32) {
         if thread == self.last {
             self.in_a_row += 1;
@@ -69,7 +69,7 @@ impl OneCpu {
         }
     }
 
-    /// A thread made another one, which inherits where it may run.
+    /// A thread made another one, which inherits its affinity.
     pub(crate) fn made(&mut self, parent: i32, made: i32) {
         if let Some(kept) = self.kept.as_ref().filter(|kept| kept.thread == parent) {
             iolab_process::set_cpus_of(made, &kept.allowed).ok();
@@ -91,7 +91,7 @@ impl OneCpu {
         }
     }
 
-    /// The traced thread gets back what it was allowed, and has to be alone again for a while.
+    /// Restores the traced thread's affinity; it must be alone again for a while.
     pub(crate) fn part(&mut self) {
         self.in_a_row = 0;
         if let Some(kept) = self.kept.take() {
@@ -99,8 +99,8 @@ impl OneCpu {
         }
     }
 
-    /// Brings a traced thread to the tracer's CPU; or the tracer to it, where it may not go there.
-    /// A refusal makes tracing slower, and nothing else.
+    /// Moves a traced thread to the tracer's CPU, or the tracer to its CPU if it may not run there.
+    /// A failure only makes tracing slower.
     fn keep(&mut self, thread: i32) {
         let allowed = iolab_process::cpus_allowed_to(thread);
         let Some(here) = iolab_process::cpu_now() else { return };

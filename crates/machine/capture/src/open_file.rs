@@ -1,4 +1,4 @@
-//! An open file description (open(2)): what several descriptors, of several processes, may share.
+//! An open file description (open(2)), which several descriptors of several processes may share.
 
 use std::cell::RefCell;
 use std::rc::Rc;

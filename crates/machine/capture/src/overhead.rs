@@ -1,4 +1,5 @@
-//! What being traced costs, measured in a child that does nothing else; and the least it can cost.
+//! The cost of being traced, measured in a child that does nothing else; and the least possible
+//! cost.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -12,14 +13,14 @@ use crate::one_cpu::OneCpu;
 use crate::stop_loop::StopLoop;
 use crate::tracee::{self, Body, Child, Resume, Stop, TRIAL_CALLS, Waited};
 
-/// What being traced adds to a call, ns.
+/// The additional cost per call of being traced, ns.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Overhead {
     /// To a call that is seen.
     pub traced_call_ns: f64,
     /// To any other.
     pub other_call_ns: f64,
-    /// What the cheapest call takes without a tracer.
+    /// The cost of the cheapest call without a tracer.
     pub bare_call_ns: f64,
 }
 
@@ -45,11 +46,11 @@ pub(crate) fn measure(clock: &Clock) -> io::Result<Overhead> {
     Ok(Overhead { traced_call_ns: more(traced), other_call_ns: more(other), bare_call_ns: bare })
 }
 
-/// Runs a command whose calls stop as in a capture, and looks at none of them: no tracer that stops
+/// Runs a command whose calls stop as in a capture, without inspecting them: no tracer that stops
 /// calls by ptrace can cost less. For measurements.
 ///
 /// # Errors
-/// It cannot be started, or a word of it holds a zero byte.
+/// It cannot be started, or one of its words holds a zero byte.
 pub fn stop_only(command: &[String]) -> io::Result<()> {
     let words: Result<Vec<CString>, _> = command.iter().map(|word| CString::new(word.as_bytes())).collect();
     let child = Child::make(&Body::Command(&words?))?;

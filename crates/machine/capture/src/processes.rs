@@ -24,9 +24,9 @@ struct Task {
     /// Its number in the trace, once it has one.
     number: Option<u32>,
     in_call: Option<InCall>,
-    /// Its parent has told of it.
+    /// Its parent has reported it.
     is_known: bool,
-    /// It stopped for the first time before its parent told of it.
+    /// It stopped for the first time before its parent reported it.
     waits: bool,
     /// Descriptors of rings by the number they are registered under.
     registered_rings: ByNumber<u32, i32>,
@@ -45,14 +45,14 @@ pub(crate) struct InCall {
     pub(crate) shape: Shape,
     pub(crate) arguments: [u64; 6],
     pub(crate) time_ns: u64,
-    /// What its first descriptor stands for, and its second.
+    /// The open files of its first and second descriptor.
     pub(crate) open: [Option<SharedOpen>; 2],
     /// The offsets that it names in memory.
     pub(crate) offsets: [Option<u64>; 2],
     pub(crate) controls: Vec<Control>,
     pub(crate) entries: Vec<Entry>,
     pub(crate) ring: Option<SharedRing>,
-    /// Of exec: what the kernel had counted.
+    /// For exec: the kernel's counts before it.
     pub(crate) counts: Counts,
 }
 
@@ -80,7 +80,7 @@ impl InCall {
     }
 }
 
-/// Counts of events that a trace cannot contain.
+/// Counts of events that a trace cannot represent.
 #[derive(Debug, Default)]
 pub(crate) struct NotSeen {
     /// Mappings that can change a file.
@@ -108,7 +108,7 @@ pub(crate) struct Processes<'r, 'w> {
     /// Bytes that the kernel counted and that belong to no call of the command.
     not_of_calls: Counts,
     pub(crate) not_seen: NotSeen,
-    /// Whether any program was run.
+    /// Whether a program was executed.
     pub(crate) ran: bool,
 }
 
@@ -130,13 +130,13 @@ impl<'r, 'w> Processes<'r, 'w> {
         self.tasks.get(&thread).map_or(thread, |task| task.process)
     }
 
-    /// What the threads of a thread's process share.
+    /// The state shared by the threads of a thread's process.
     pub(crate) fn shared(&mut self, thread: i32) -> &mut Process {
         let process = self.process_of(thread);
         self.processes.entry(process).or_default()
     }
 
-    /// What a descriptor of a thread stands for.
+    /// The open file of a thread's descriptor.
     pub(crate) fn open(&mut self, thread: i32, fd: u64) -> Option<SharedOpen> {
         let fd = Some(fd as i32).filter(|fd| *fd >= 0)?;
         if let Some(open) = self.shared(thread).table.get(fd) {
@@ -162,7 +162,7 @@ impl<'r, 'w> Processes<'r, 'w> {
         number
     }
 
-    /// How a thread goes on after a stop.
+    /// How to resume a thread after a stop.
     pub(crate) fn way_on(&self, thread: i32) -> Resume {
         match self.tasks.get(&thread) {
             Some(Task { in_call: Some(_), .. }) => Resume::ToEndOfCall,
@@ -186,8 +186,8 @@ impl<'r, 'w> Processes<'r, 'w> {
         }
     }
 
-    /// Whether a thread that stopped for no reason of its own may go on: one that was just made
-    /// waits until its parent has told of it.
+    /// Whether a thread that stopped for no reason of its own may run: a new one waits until its
+    /// parent has reported it.
     pub(crate) fn may_begin(&mut self, thread: i32) -> bool {
         let task = self.tasks.entry(thread).or_default();
         task.waits = !task.is_known;
@@ -243,7 +243,8 @@ impl<'r, 'w> Processes<'r, 'w> {
         }
     }
 
-    /// Before a call: what its arguments stand for, while they do. Says what kind of call it is.
+    /// Before a call: reads what its arguments refer to, while they are valid. Returns the kind of
+    /// the call.
     pub(crate) fn call_begins(&mut self, thread: i32) -> Option<Shape> {
         let (number, arguments) = tracee::call_that_begins(thread)?;
         let shape = calls::shape_of(number)?;
@@ -345,7 +346,7 @@ impl<'r, 'w> Processes<'r, 'w> {
         unended.iter().for_each(|operation| self.unended(operation));
     }
 
-    /// Writes an operation of which the end was not seen.
+    /// Writes an operation whose end was not seen.
     pub(crate) fn unended(&mut self, operation: &Operation) {
         self.not_seen.ends += 1;
         let flags = operation.flags.and(iolab_trace::Flags::END_UNSEEN);
@@ -386,7 +387,7 @@ impl NotSeen {
     }
 }
 
-/// The offset that an argument points to; `None` where it points nowhere.
+/// The offset that an argument points to; `None` if the pointer is invalid.
 fn pointed(thread: i32, address: u64) -> Option<u64> {
     if address == 0 { None } else { memory::long(thread, address) }
 }

@@ -12,10 +12,10 @@ use crate::one_cpu::OneCpu;
 use crate::processes::Processes;
 use crate::tracee::{self, Child, Resume, Stop, Waited};
 
-/// How long a program has to show that a signal reached it, before it is passed on, ns.
+/// How long to wait for a sign that a signal reached the program, before it is forwarded, ns.
 const SIGNAL_REACHES_NS: u64 = 200_000_000;
 const BETWEEN_LOOKS_NS: u64 = 1_000_000;
-/// After this number of requests to end, the capture ends whatever the program does.
+/// After this number of requests to end, the capture ends regardless of the program.
 const PATIENCE: u32 = 3;
 
 /// What the loop found.
@@ -37,15 +37,15 @@ pub(crate) struct StopLoop<'r, 'w> {
     place: OneCpu,
     root: i32,
     ended: (Option<i32>, Option<i32>),
-    /// A signal that would end the program reached it.
+    /// A signal that would end the program has reached it.
     was_told: bool,
     interrupts: u32,
-    /// When a request to end is to be passed on.
+    /// When to forward a request to end.
     pass_on_ns: Option<u64>,
 }
 
 impl<'r, 'w> StopLoop<'r, 'w> {
-    /// Lets a child begin, and follows it and all that it makes to the end.
+    /// Starts a child, and follows it and all its descendants to the end.
     pub(crate) fn run(child: &Child, clock: &'r Clock, recorder: &'r mut Recorder<'w>) -> LoopEnd {
         let mut this = StopLoop {
             processes: Processes::new(clock, recorder, child.pid),

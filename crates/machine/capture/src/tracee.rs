@@ -14,7 +14,7 @@ use iolab_clock::Clock;
 
 use crate::filter;
 
-/// What a stopped thread is at.
+/// Why a thread stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stop {
     /// It ended: an exit status, or the signal that killed it.
@@ -29,7 +29,7 @@ pub(crate) enum Stop {
     Runs(i32),
     /// It is about to end.
     Ends,
-    /// It stands still with its whole process, by job control.
+    /// It is stopped with its whole process, by job control.
     StandsStill,
     /// It was stopped by the tracer, or has just been made.
     Other,
@@ -37,7 +37,7 @@ pub(crate) enum Stop {
     Signal(i32),
 }
 
-/// What waiting brought.
+/// The result of waiting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Waited {
     /// A thread stopped.
@@ -83,8 +83,8 @@ pub(crate) struct Child {
     go: OwnedFd,
 }
 
-/// Calls of each kind in a round of a trial, and rounds: the quickest counts, since others have the
-/// machine for a while, too.
+/// Calls of each kind in a round of a trial, and rounds: the quickest counts, since other programs
+/// use the machine at times.
 pub(crate) const TRIAL_CALLS: u64 = 80;
 const TRIAL_ROUNDS: u64 = 5;
 
@@ -153,11 +153,11 @@ struct ChildPipes<'a> {
     wait: &'a OwnedFd,
     /// The other end of `wait`, which is the parent's: closed at once.
     go: &'a OwnedFd,
-    /// Where it writes what it has to say.
+    /// Where it writes its messages.
     say: &'a OwnedFd,
 }
 
-/// In the child: waits until it is seized, installs the filter and does what it is for.
+/// In the child: waits until it is seized, installs the filter and performs its body.
 fn begin(
     body: &Body<'_>,
     arguments: &[*const libc::c_char],
@@ -253,7 +253,7 @@ fn event_message(thread: i32) -> u64 {
     message
 }
 
-/// How a thread goes on.
+/// How to resume a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Resume {
     /// Until the next call of the filter.

@@ -35,7 +35,7 @@ const MOST: u32 = 1 << 16;
 const ENTRY_FIXED_FILE: u8 = 1;
 const DATA_ONLY: u32 = 1;
 
-/// What a ring says of itself.
+/// A ring's layout, as the kernel reports it.
 #[derive(Debug, Default)]
 struct Layout {
     flags: u32,
@@ -92,12 +92,12 @@ impl Ring {
         Some(Ring { layout, ..Ring::default() })
     }
 
-    /// Whether a thread of the kernel takes entries without a call.
+    /// Whether a kernel thread takes entries without a call.
     pub(crate) fn kernel_polls(&self) -> bool {
         self.layout.flags & SETUP_KERNEL_POLLS != 0
     }
 
-    /// A piece was mapped. A kernel with one mapping for both rings has it at the first offset.
+    /// A piece was mapped. If a kernel maps both rings together, they are at the first offset.
     pub(crate) fn mapped(&mut self, offset: u64, address: u64) {
         match offset {
             MAP_SUBMISSION => {
@@ -133,7 +133,7 @@ impl Ring {
         self.pending.entry(user_data).or_default().push_back(operation);
     }
 
-    /// What completed until `now_ns`; `late` if the program may have known before.
+    /// Operations that completed until `now_ns`; `late` if the program may have known before.
     pub(crate) fn completed(&mut self, thread: i32, now_ns: u64, late: bool) -> Vec<Operation> {
         let mut done = Vec::new();
         let Some(ring) = self.layout.at[1] else { return done };
@@ -141,7 +141,7 @@ impl Ring {
         let (Some(tail), Some(mask)) = (memory::word(thread, tail), memory::word(thread, mask)) else { return done };
         let bytes = if self.layout.flags & SETUP_LARGE_COMPLETIONS != 0 { 32 } else { 16 };
         let mut at = self.last_tail.replace(tail).unwrap_or(0);
-        // What was overwritten since the last look is lost.
+        // Entries overwritten since the last look are lost.
         if tail.wrapping_sub(at) > mask.min(MOST) + 1 {
             at = tail.wrapping_sub(mask.min(MOST) + 1);
         }

@@ -1,4 +1,4 @@
-//! Commands of ours, captured: what they are known to do is in the trace, all of it.
+//! Captured commands of this crate: all their known operations are in the trace.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

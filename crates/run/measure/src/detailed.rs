@@ -14,7 +14,7 @@ use crate::logs::{HistogramLog, Logs};
 use crate::recorder::{LatencyExceeded, count};
 use crate::{Recorder, Run, Sample, WorkerCounters};
 
-/// Any subset of latencies, response time, logs, a limit.
+/// Any subset of latencies, plus response time, logs and a limit.
 #[derive(Debug)]
 pub struct DetailedRecorder {
     tally: WorkerCounters,
@@ -81,7 +81,7 @@ impl DetailedRecorder {
         self.max_latency_ns = max_latency_ns;
     }
 
-    /// Counts for each of this number of files, too.
+    /// Also counts for each of this number of files.
     pub fn count_files(&mut self, files: usize) {
         self.files = Some(FileCounters::new(files));
     }

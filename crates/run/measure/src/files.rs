@@ -1,4 +1,4 @@
-//! What is counted for each file of a worker, for jobs that ask for it (`per_file_stats`).
+//! Counters for each file of a worker, for jobs that ask for them (`per_file_stats`).
 //!
 //! Jobs that do not ask pay nothing: their recorders are other types, or hold no counters.
 
@@ -14,7 +14,7 @@ pub(crate) struct FileCounters {
     files: Box<[FileCounter]>,
 }
 
-/// One file, by direction. Operations are what the histograms have counted.
+/// One file, by direction. The histograms count the operations.
 #[derive(Debug, Clone, Default)]
 struct FileCounter {
     bytes: [u64; 3],
@@ -50,7 +50,7 @@ impl FileCounters {
     }
 }
 
-/// All three latencies of every operation, and what each file has of them.
+/// All three latencies of every operation, and counters of each file.
 #[derive(Debug)]
 pub struct PerFileRecorder {
     whole: FullRecorder,

@@ -1,4 +1,4 @@
-//! The latencies of each interval, written to the partial recording as the run goes on.
+//! The latencies of each interval, written to the partial recording during the run.
 //!
 //! At each line of the grid, the counts of the histograms since the last line make one entry, which
 //! one write appends to the file. Nothing is kept in memory, nothing is allocated, and operations
@@ -15,8 +15,7 @@ use iolab_recording::partial::{EntryBuffer, LoggedLatency};
 use crate::Totals;
 use crate::latencies::Latencies;
 
-/// The running histograms of a recorder, by direction; those that it does not measure are empty or
-/// `None`.
+/// The running histograms of a recorder, by direction; unmeasured ones are empty or `None`.
 #[derive(Debug, Default)]
 pub(crate) struct Sources<'a> {
     pub(crate) latencies: Option<&'a mut [Latencies; 3]>,
@@ -81,8 +80,8 @@ impl IntervalStream {
         self.next_end_ns
     }
 
-    /// Writes the intervals that ended by `now_ns`. Neither `totals` nor `sources` include yet what
-    /// completed now. Intervals in which nothing completed share one entry.
+    /// Writes the intervals that ended by `now_ns`. Neither `totals` nor `sources` may include
+    /// operations that completed now. Intervals in which nothing completed share one entry.
     pub(crate) fn roll(&mut self, now_ns: u64, totals: &Totals, sources: Sources<'_>) {
         if now_ns < self.next_end_ns {
             return;
@@ -145,8 +144,8 @@ impl IntervalStream {
         self.at_begin = *totals;
     }
 
-    /// One write, so that the entries of several workers never mix. A failed write ends the stream,
-    /// not the run.
+    /// Uses a single write, so that the entries of several workers never mix. A failed write ends
+    /// the stream, not the run.
     fn write(&mut self) {
         let bytes = self.buffer.as_bytes();
         let answer = loop {

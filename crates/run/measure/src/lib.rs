@@ -1,5 +1,5 @@
-//! What a worker counts while it runs: latencies, totals, intervals, depths, logs. One recorder per
-//! worker, shared with nobody.
+//! What a worker counts during a run: latencies, totals, intervals, depths, logs. Each worker has
+//! its own recorder.
 //!
 //! Four recorders serve the hot loop, chosen once from the plan: [`FullRecorder`] (all latencies,
 //! nothing else), [`CountingRecorder`] (no latencies: fio's `gtod_reduce`), [`PerFileRecorder`]

@@ -1,4 +1,4 @@
-//! Writes what the logs need of each operation, or of each window, to the spool.
+//! Writes the data that the logs need of each operation, or of each window, to the spool.
 
 use std::fs::File;
 
@@ -14,7 +14,7 @@ use crate::{Sample, Totals};
 #[derive(Debug)]
 pub(crate) struct Logs {
     spool: LogSpool,
-    /// Every operation leaves a record.
+    /// Every operation writes a record.
     each: bool,
     epoch_ns: u64,
     add_ns: u64,
@@ -122,9 +122,10 @@ impl Logs {
         }
     }
 
-    /// Closes the last window and writes what is buffered; a sentence if entries were lost.
+    /// Closes the last window and writes the buffered entries. Returns a sentence if entries were
+    /// lost.
     ///
-    /// The short rest after the last full window gives no rate: divided by its length, it would
+    /// The short rest after the last full window yields no rate: divided by its length, it would
     /// appear in graphs as a peak that never happened. A run shorter than a window keeps its only
     /// window.
     pub(crate) fn finish(&mut self, now_ns: u64, totals: &Totals) -> Option<String> {

@@ -21,11 +21,11 @@ pub struct Sample {
     pub file: u32,
     /// Priority byte of the operation.
     pub priority: u8,
-    /// When the schedule wanted it sent; equals `begun_ns` when the load is not paced.
+    /// When the schedule intended to send it; equals `begun_ns` when the load is not paced.
     pub intended_ns: u64,
-    /// When a loop that loses no time would have begun it. From `intended_ns` until then it waited
-    /// for the device; from then until `begun_ns`, for the loop. Meaningful only for a scheduled
-    /// direction.
+    /// When a loop that loses no time would have begun it. From `intended_ns` until then the
+    /// operation waited for the device; from then until `begun_ns`, for the loop. Meaningful only
+    /// for a scheduled direction.
     pub sendable_ns: u64,
     /// When the loop began to prepare it.
     pub begun_ns: u64,
@@ -54,7 +54,7 @@ pub struct Run {
 
 /// Receives the progress of the hot loop. Implementations must not allocate per call.
 pub trait Recorder {
-    /// Whether the loop must take latency stamps at all.
+    /// Whether the loop must take latency stamps.
     const STAMPS: bool;
 
     /// Whether every operation must be reported by `completed`; otherwise equal ones are reported
@@ -161,8 +161,9 @@ impl Recorder for CountingRecorder {
 
 /// All three latencies of every operation, and nothing beyond what a plain job needs.
 ///
-/// Operations that were submitted the moment they began have one latency: clat is lat, and slat is
-/// 0. They are counted in a histogram of their own, from which the three are made up when somebody
+/// Operations that were submitted the moment they began have a single latency: clat is lat, and
+/// slat is 0. They are counted in a separate histogram, from which the three are computed on
+/// demand.
 /// looks.
 #[derive(Debug)]
 pub struct FullRecorder {
@@ -173,8 +174,8 @@ pub struct FullRecorder {
 }
 
 impl FullRecorder {
-    /// A recorder around these counters. `slat` is false for synchronous engines, where submission
-    /// and completion are one call and a submission latency would mean nothing.
+    /// A recorder around these counters. `slat` is false for synchronous engines: there, submission
+    /// and completion are one call, and a submission latency would be meaningless.
     pub fn new(tally: WorkerCounters, slat: bool) -> FullRecorder {
         FullRecorder { tally, latencies: Default::default(), at_once: Default::default(), slat }
     }
@@ -267,7 +268,7 @@ impl Recorder for FullRecorder {
 pub struct LatencyExceeded {
     /// Its direction.
     pub direction: Direction,
-    /// What it took, ns.
+    /// Its duration, ns.
     pub took_ns: u64,
     /// The limit, ns.
     pub limit_ns: u64,

@@ -43,7 +43,7 @@ impl LogSpool {
         }
     }
 
-    /// Writes what is buffered.
+    /// Writes the buffered records.
     #[cold]
     pub(crate) fn flush(&mut self) {
         let (operations, windows) = self.block.records();
@@ -56,15 +56,15 @@ impl LogSpool {
             Err(error) => {
                 self.error.get_or_insert(error);
                 self.lost += u64::from(operations) * self.lines + u64::from(windows);
-                // A part of it may be in the file, and would be read if no later block overwrote
-                // it.
+                // The file may contain a part of the block, which would be read if no later block
+                // overwrote it.
                 let _ = self.file.set_len(self.written_bytes);
             }
         }
         self.block.clear();
     }
 
-    /// Discards everything so far.
+    /// Discards all records so far.
     #[cold]
     pub(crate) fn restart(&mut self) {
         self.block.clear();

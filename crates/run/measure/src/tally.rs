@@ -1,4 +1,4 @@
-//! What every recorder counts: operations, bytes, intervals, depths, flushes.
+//! The counters common to all recorders: operations, bytes, intervals, depths, flushes.
 
 use iolab_histogram::Histogram;
 use iolab_plan::PerDirection;
@@ -11,13 +11,13 @@ use crate::{IntervalSeries, IntervalStream};
 /// The counters common to all recorders.
 #[derive(Debug)]
 pub struct WorkerCounters {
-    /// Completed in the measured part.
+    /// Operations completed in the measured part.
     pub totals: Totals,
-    /// Completed or given up during the ramp.
+    /// Operations completed or given up during the ramp.
     before_measuring: PerDirection<u64>,
-    /// Came back short.
+    /// Short transfers.
     pub short: PerDirection<u64>,
-    /// Given up.
+    /// Operations given up.
     pub dropped: PerDirection<u64>,
     /// Latency of flushes.
     pub sync: Histogram,
@@ -25,7 +25,7 @@ pub struct WorkerCounters {
     intervals: IntervalSeries,
     /// Latencies per interval, if they are recorded.
     stream: Option<IntervalStream>,
-    /// The next line of either.
+    /// When the next interval of either ends.
     next_line_ns: u64,
     depth: Vec<u64>,
     submit_batches: Vec<u64>,
@@ -50,7 +50,7 @@ impl WorkerCounters {
         }
     }
 
-    /// Records the latencies of each interval, too.
+    /// Also records the latencies of each interval.
     pub fn stream_to(&mut self, stream: IntervalStream) {
         self.stream = Some(stream);
     }
@@ -61,8 +61,8 @@ impl WorkerCounters {
         self.next_line_ns
     }
 
-    /// Closes the intervals that ended by `now_ns`; nothing that completed now has been counted
-    /// yet.
+    /// Closes the intervals that ended by `now_ns`. Operations that completed now must not be
+    /// counted yet.
     #[cold]
     pub(crate) fn roll(&mut self, now_ns: u64, sources: Sources<'_>) {
         self.intervals.roll(now_ns, &self.totals);
@@ -107,7 +107,7 @@ impl WorkerCounters {
     }
 
     /// This number of operations were made visible one by one, with nothing else in flight, and
-    /// this number of them reaped.
+    /// `reaped` of them were reaped.
     #[inline(always)]
     pub fn took_turns(&mut self, flushed: u64, reaped: u64) {
         for (counters, turns) in

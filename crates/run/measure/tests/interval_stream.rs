@@ -1,4 +1,4 @@
-//! The intervals that recorders stream add up to what they write at the end, and lie on the grid.
+//! The streamed intervals of recorders add up to their final result, and lie on the grid.
 
 use std::fs::OpenOptions;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use proptest::prelude::*;
 
 const ORIGIN_NS: u64 = 1_000_000;
 const LENGTH_NS: u64 = 10_000;
-/// Files of the recorders that count each; operations go to them in turn.
+/// Number of files of the recorders that count each file. Operations go to them in turn.
 const FILES: usize = 3;
 
 fn worker_plan() -> WorkerPlan {
@@ -46,10 +46,10 @@ fn beginning() -> Vec<u8> {
     })
 }
 
-/// A stretch of time, and the latency of the operation that completes at its end.
+/// A time span, and the latency of the operation that completes at its end.
 type Step = (u64, u64, bool);
 
-/// Lets `make`'s recorder count `steps`; returns what it streamed and what it wrote in the end.
+/// Lets `make`'s recorder count `steps`. Returns its streamed intervals and its final result.
 fn count<R: Recorder>(
     make: impl Fn(WorkerCounters) -> R,
     ramp: Option<u64>,
@@ -66,7 +66,7 @@ fn count<R: Recorder>(
     recorder.start_measuring(now_ns);
     for (number, (passed_ns, latency_ns, write)) in steps.iter().enumerate() {
         now_ns += passed_ns;
-        // As the hot loop does: the line first, then what completed.
+        // As the hot loop does: first the grid line, then the completions.
         if now_ns >= recorder.next_tick_ns() {
             recorder.tick(now_ns);
         }
@@ -96,7 +96,7 @@ fn count<R: Recorder>(
     (partial.take_intervals(0), written)
 }
 
-/// Sums of floating-point numbers depend on the order in which they are added: all else is equal.
+/// Compares all but the sums: sums of floating-point numbers depend on the order of addition.
 fn same(left: &SparseHistogram, right: &SparseHistogram) -> bool {
     let close = (left.sum_of_squares - right.sum_of_squares).abs() <= 1e-12 * right.sum_of_squares;
     close
@@ -121,7 +121,7 @@ fn check(streamed: &[IntervalLatencies], written: &WorkerRecording) {
     }
 }
 
-/// What the files have adds up to what the worker has.
+/// The counters of the files add up to the worker's.
 fn check_files(written: &WorkerRecording) {
     assert_eq!(written.files.len(), FILES);
     for (index, whole) in written.directions.iter().enumerate() {

@@ -15,7 +15,7 @@ const STEP_NS: u64 = 500;
 #[derive(Debug)]
 pub(crate) struct Alarm {
     median_late_ns: u64,
-    /// When a wait elsewhere must end; 0: nobody waits.
+    /// When a wait elsewhere must end; 0 if no wait is in progress.
     set_ns: u64,
 }
 
@@ -41,7 +41,7 @@ impl Alarm {
         clock.sleep_until(due_ns, u64::MAX);
     }
 
-    /// How long a wait elsewhere may last that must return by `due_ns`, ns; 0 when the remaining
+    /// How long a wait elsewhere may last if it must return by `due_ns`, ns; 0 when the remaining
     /// time must be spent spinning.
     pub(crate) fn set(&mut self, due_ns: u64, now_ns: u64) -> u64 {
         self.set_ns = due_ns.saturating_sub(self.spin_ns());
@@ -52,7 +52,7 @@ impl Alarm {
         wait_ns
     }
 
-    /// The wait ended because its time was over.
+    /// The wait ended because its time was up.
     pub(crate) fn rang(&mut self, now_ns: u64) {
         if let Some(late_ns) = now_ns.checked_sub(self.set_ns).filter(|_| self.set_ns > 0) {
             self.woke(late_ns);

@@ -8,8 +8,8 @@ use iolab_plan::{ProcessPlan, WorkerPlan};
 use crate::open_files::fatal;
 use crate::trouble::Fatal;
 
-/// Applies them to the calling thread. Returns notes about attributes that could not be set and do
-/// not affect the data.
+/// Applies the attributes to the calling thread. Returns notes about attributes that could not be
+/// set and do not affect the data.
 pub(crate) fn apply(plan: &WorkerPlan) -> Result<Vec<String>, Fatal> {
     let process = &plan.process;
     iolab_process::name_thread(process.comm.as_deref().unwrap_or(&plan.job));

@@ -42,7 +42,7 @@ use trial::Trial;
 
 pub(crate) use nothing::Nothing;
 
-/// Measured periods of a trial, after one that warms up; their median counts.
+/// Number of measured periods of a trial, after one for warming up; the median counts.
 const STRETCHES: u64 = 5;
 /// How often a period is tried, on a machine so busy that nothing is done in some of them.
 const ATTEMPTS: u64 = 8 * STRETCHES;
@@ -63,12 +63,12 @@ pub(crate) fn calibrate(plan: &Plan, engines: &[EngineEntry], clocks: &Clocks, g
         return None;
     }
     if plan.workers.iter().all(|worker| worker.process.thread) {
-        // Its timers must be as exact as a worker's, and no other thread's may change.
+        // Its timers must be as exact as a worker's, and other threads' timers must not change.
         return std::thread::scope(|scope| scope.spawn(|| try_all(plan, engines, clocks, guard)).join().ok().flatten());
     }
     let letter = File::from(rustix::fs::memfd_create("iolab-calibration", rustix::fs::MemfdFlags::CLOEXEC).ok()?);
     let arrived = crate::launch::in_child(|| {
-        // If the write fails, the read will fail, too, and that is noticed.
+        // If the write fails, the read fails too, and that error is handled.
         let text = serde_json::to_vec(&try_all(plan, engines, clocks, guard)).unwrap_or_default();
         let _ = letter.write_all_at(&text, 0);
     });
@@ -124,7 +124,7 @@ fn timer_lateness(clock: &Clock) -> TimerLateness {
     TimerLateness::of(SLEEP_NS, late_ns)
 }
 
-/// What the tried loops need.
+/// Shared inputs of the trials.
 struct Bench<'a> {
     guard: &'a Guard,
     control: Control,

@@ -9,7 +9,7 @@ use iolab_plan::CgroupPlan;
 use crate::open_files::fatal;
 use crate::trouble::Fatal;
 
-/// A worker's stay in a group; dropping it takes the process back to where it was.
+/// A worker's stay in a group; dropping it moves the process back to its former group.
 #[derive(Debug)]
 pub(crate) struct InCgroup {
     group: PathBuf,
@@ -18,7 +18,7 @@ pub(crate) struct InCgroup {
 }
 
 impl InCgroup {
-    /// Joins; `None` if the plan says nothing of a group.
+    /// Joins the group; `None` if the plan names none.
     pub(crate) fn join(plan: Option<&CgroupPlan>) -> Result<Option<InCgroup>, Fatal> {
         let Some(plan) = plan else { return Ok(None) };
         let said = |what: &str| format!("cgroup={}: {what}", plan.name);
@@ -36,7 +36,7 @@ impl InCgroup {
         let own = read_to_string("/proc/self/cgroup").unwrap_or_default();
         let before = own.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("/");
         let before = root.join(before.trim_start_matches('/'));
-        // From here on, what was made is removed whatever happens.
+        // From here on, a created group is removed in every case.
         let joined = InCgroup { group, before, removes };
         if let Some(weight) = plan.weight {
             enable_io(&joined.group);
@@ -50,7 +50,7 @@ impl InCgroup {
 
 impl Drop for InCgroup {
     fn drop(&mut self) {
-        // Whoever cannot go back stays, and a group that others are in stays, too.
+        // A process that cannot move back stays. A group with other members is not removed.
         if move_to(&self.before).is_ok() && self.removes {
             let _ = remove_dir(&self.group);
         }
@@ -61,8 +61,8 @@ fn move_to(group: &Path) -> io::Result<()> {
     write(group.join("cgroup.procs"), std::process::id().to_string())
 }
 
-/// Lets the groups beside `group` have I/O weights. Where that is not possible, setting the weight
-/// says why.
+/// Allows `group` and its siblings to have I/O weights. If that is not possible, setting the weight
+/// reports why.
 fn enable_io(group: &Path) {
     if let Some(parent) = group.parent() {
         let _ = write(parent.join("cgroup.subtree_control"), "+io");

@@ -8,7 +8,7 @@ use iolab_guard::{GuardedPath, PathChange, Removal};
 use iolab_options::Direction;
 use iolab_plan::{BufferMemory, FileOrigin, FilePlan, WorkerPlan};
 
-/// A file of a job as the guard sees it.
+/// A job's file in the form that the guard judges.
 pub fn target_of(file: &FilePlan) -> GuardedPath<'_> {
     match &file.origin {
         FileOrigin::Named => GuardedPath::named(&file.path),
@@ -18,7 +18,7 @@ pub fn target_of(file: &FilePlan) -> GuardedPath<'_> {
 }
 
 /// What a worker of an engine with these capabilities will do to one of its files; nothing if the
-/// engine opens devices of its own or makes up its offsets.
+/// engine opens its own devices or generates its own offsets.
 pub fn change_of(worker: &WorkerPlan, capabilities: &Capabilities, file: &FilePlan) -> PathChange {
     let overwrites = match (capabilities.files, capabilities.effect) {
         (FileUse::Devices | FileUse::Nothing, _) => return PathChange::default(),
@@ -32,7 +32,7 @@ pub fn change_of(worker: &WorkerPlan, capabilities: &Capabilities, file: &FilePl
         _ => Removal::None,
     };
     let extends_to = match (capabilities.files, capabilities.effect) {
-        // A read takes storage, too, however long the file is.
+        // A read takes storage too, however long the file is.
         (FileUse::Descriptors, FileEffect::Changes) => u64::MAX,
         (FileUse::Descriptors, _) if !file.block_device => file.layout_bytes,
         _ => 0,
@@ -40,8 +40,8 @@ pub fn change_of(worker: &WorkerPlan, capabilities: &Capabilities, file: &FilePl
     PathChange { overwrites, extends_to, removal, in_use_is_accepted: layout.allow_mounted_write }
 }
 
-/// The file that `mem=mmap:FILE` makes as long as the buffers and, when it is shared, fills with
-/// their content.
+/// The file that `mem=mmap:FILE` extends to the length of the buffers and, when it is shared, fills
+/// with their content.
 pub fn buffer_file(worker: &WorkerPlan) -> Option<GuardedPath<'_>> {
     match &worker.buffers.memory {
         BufferMemory::File { path, .. } => Some(GuardedPath { path: Path::new(path), beneath: None, exact: false }),

@@ -35,7 +35,8 @@ pub(crate) trait Chosen {
     type Answer;
     fn go<R: Recorder, P: Pacer>(self, recorder: R, pacer: P) -> Result<Self::Answer, Fatal>;
 
-    /// The same for jobs that verify: one loop for all of them, whatever else they ask for.
+    /// As [`Chosen::go`], for jobs that verify: one loop for all of them, whatever other options
+    /// they have.
     fn go_verifying(self, recorder: DetailedRecorder, pacer: Paced) -> Result<Self::Answer, Fatal>
     where
         Self: Sized,
@@ -43,7 +44,7 @@ pub(crate) trait Chosen {
         self.go(recorder, pacer)
     }
 
-    /// For jobs that note their operations: one loop for all of them as well.
+    /// As [`Chosen::go`], for jobs that note their operations: also one loop for all of them.
     fn go_noting<P: Pacer>(self, recorder: DetailedRecorder, pacer: P) -> Result<Self::Answer, Fatal>
     where
         Self: Sized,
@@ -106,12 +107,12 @@ pub(crate) fn choose<C: Chosen>(
     }
 }
 
-/// Whether each file is counted by itself: a single one is the worker.
+/// Whether each file has its own counters. With a single file, the worker's counters suffice.
 fn counts_files(plan: &WorkerPlan) -> bool {
     plan.measurement.per_file && plan.files.len() > 1
 }
 
-/// The counters, with the intervals they are cut into.
+/// The worker's counters, and the intervals that they are divided into.
 fn tally(task: &Task<'_>, origin_ns: u64) -> WorkerCounters {
     let (plan, measurement) = (task.plan, &task.plan.measurement);
     let longest_ns = plan.limits.runtime_ns.map_or(u64::MAX, |ns| ns.saturating_add(plan.limits.ramp_ns));

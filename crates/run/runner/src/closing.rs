@@ -1,4 +1,4 @@
-//! The end of a worker: its figures are taken, its files removed, its last command run.
+//! The end of a worker: takes its figures, removes its files, runs its last command.
 
 use iolab_measure::Recorder;
 use iolab_process::Usage;

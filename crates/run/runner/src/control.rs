@@ -12,13 +12,13 @@ use super::sync::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Order {
-    /// It should not.
+    /// It should not stop.
     None = 0,
     /// Another worker's end ends it too (`exitall`).
     Finish = 1,
     /// The user ended the run.
     Interrupt = 2,
-    /// At once, without waiting for what is in flight.
+    /// Stop at once, without waiting for operations in flight.
     Abandon = 3,
 }
 
@@ -51,7 +51,8 @@ pub(crate) struct Cell {
     flowed: AtomicU64,
 }
 
-/// Common to all: a word that changes whenever any worker's state does, and the start of the run.
+/// Shared by all workers: a word that changes whenever the state of any worker does, and the start
+/// of the run.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Bell {
@@ -87,7 +88,7 @@ impl Control {
         futex_wake_all(&self.cells[worker].gate);
     }
 
-    /// Orders a worker to stop; a stronger order is not taken back.
+    /// Orders a worker to stop. A weaker order does not replace a stronger one.
     pub(crate) fn order(&self, worker: usize, order: Order) {
         self.cells[worker].order.fetch_max(order as u32, Ordering::Release);
         self.cells[worker].gate.fetch_or(ORDERED, Ordering::Release);
@@ -98,7 +99,7 @@ impl Control {
         State::from_number(self.cells[worker].state.load(Ordering::Acquire))
     }
 
-    /// For a worker whose process died without reporting its end.
+    /// Marks a worker as done whose process died without reporting its end.
     pub(crate) fn declare_done(&self, worker: usize) {
         self.cells[worker].state.store(State::Done as u32, Ordering::Release);
     }
@@ -121,7 +122,7 @@ impl Control {
         read_all()
     }
 
-    /// How far a worker is in its flow.
+    /// The number of transfers that a worker has released within its flow.
     pub(crate) fn flowed(&self, worker: usize) -> u64 {
         self.cells[worker].flowed.load(Ordering::Acquire)
     }
@@ -130,7 +131,7 @@ impl Control {
         self.cells[worker].flowed.store(transfers, Ordering::Release);
     }
 
-    /// The first operations may begin now: the origin of all run times.
+    /// Sets the origin of all run times: the first operations may begin now.
     pub(crate) fn set_origin(&self, now_ns: u64) {
         self.bell[0].origin_ns.store(now_ns, Ordering::Release);
     }

@@ -1,9 +1,9 @@
-//! CPU time, switches and faults between two looks at the calling thread.
+//! CPU time, context switches and page faults between two readings of the calling thread.
 
 use iolab_process::Usage;
 use iolab_recording::CpuUse;
 
-/// What was used from `start` to `end`.
+/// The resources used from `start` to `end`.
 pub(crate) fn between(start: &Usage, end: &Usage) -> CpuUse {
     CpuUse {
         user_ns: end.user_ns.saturating_sub(start.user_ns),

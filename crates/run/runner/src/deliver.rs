@@ -21,7 +21,7 @@ impl Mailbox {
         Ok(Mailbox { file: File::from(fd) })
     }
 
-    /// Stores a recording, in place of the last one. A reader finds the last one until the new one
+    /// Stores a recording in place of the last one. A reader finds the last one until the new one
     /// is complete: the new one is written before or after it, and then the header is changed to
     /// point to it.
     pub(crate) fn put(&self, recording: &WorkerRecording) -> io::Result<()> {
@@ -83,7 +83,7 @@ mod tests {
             let header = mailbox.place().map(|place| u64::from(place.offset) << 32 | u64::from(place.length));
             mailbox.put(&letter).unwrap();
             if let Some(header) = header {
-                // As if its writer had died before the header.
+                // As if the writer had died before it wrote the header.
                 mailbox.file.write_all_at(&header.to_le_bytes(), 0).unwrap();
                 assert_eq!(mailbox.take(), last, "letter {number} was written over the one before");
                 mailbox.put(&letter).unwrap();

@@ -1,6 +1,5 @@
-//! Operations that do not come from a pattern, but from a trace, for example: a separate thread
-//! makes them ahead of the loop and passes them on in blocks.
-//!
+//! Operations that come from a trace, for example, instead of a pattern: a separate thread makes
+//! them ahead of the loop and passes them on in blocks.
 //! ```text
 //!  thread: make ─▶ FeedOut ─▶ blocks ─▶ FeedSource ─▶ operations ─▶ the loop
 //!                     ▲                     └───────▶ steps ──────▶ the pacer
@@ -21,10 +20,10 @@ const BLOCK: usize = 4096;
 /// Number of blocks made ahead of the loop.
 const AHEAD: usize = 8;
 
-/// When an operation is sent, and after which others.
+/// When an operation is sent, and which operations must precede it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Step {
-    /// When it is due, ns from the beginning of the round; meaningless if nothing is timed.
+    /// When it is due, ns from the beginning of the round; meaningless without timing.
     pub(crate) due_ns: u64,
     /// It is sent when at most this number of its worker's operations are in flight.
     pub(crate) beside: u32,
@@ -78,7 +77,7 @@ pub(crate) struct Fed {
 }
 
 impl Fed {
-    /// Why the operations ended before their end, if they did.
+    /// Why the operations ended early, if they did.
     pub(crate) fn take_trouble(&self) -> Option<String> {
         self.trouble.lock().ok()?.take()
     }
@@ -89,7 +88,7 @@ impl Fed {
     }
 }
 
-/// The thread's end, to which it adds operations.
+/// The thread's end of the channel, to which it adds operations.
 #[derive(Debug)]
 pub struct FeedOut {
     messages: SyncSender<Message>,
@@ -97,7 +96,7 @@ pub struct FeedOut {
     block: Block,
 }
 
-/// Nobody takes operations any more: the worker has ended.
+/// No more operations are taken: the worker has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unwanted;
 
@@ -171,7 +170,7 @@ impl Supplied {
     }
 }
 
-/// The loop's end, from which it takes operations.
+/// The loop's end of the channel, from which it takes operations.
 #[derive(Debug)]
 pub(crate) struct FeedSource {
     messages: Receiver<Message>,

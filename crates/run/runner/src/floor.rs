@@ -1,9 +1,9 @@
 //! `rate_min` and `rate_iops_min`: whether a job is slower than it may be.
 //!
 //! A direction is judged over windows that last at least `rate_cycle` and end with a completion, so
-//! that a job whose operations are rarer than that is judged by whole operations, as in fio. A
-//! device that answers nothing cannot put the judgement off: once not even an operation that
-//! completed now would reach the minimum, it is missed.
+//! that a job with rarer operations is judged by whole operations, as in fio. A device that answers
+//! nothing cannot delay the judgement: the minimum is missed once even an operation that completed
+//! now would not reach it.
 
 use iolab_options::Direction;
 use iolab_plan::{BlockSizes, WorkerPlan};
@@ -11,7 +11,7 @@ use iolab_plan::{BlockSizes, WorkerPlan};
 /// Operations and bytes so far, by direction.
 type Counts = ([u64; 3], [u64; 3]);
 
-/// What a job must reach, and the windows in which it is looked at.
+/// The minimum rates of a job, and the windows in which they are checked.
 #[derive(Debug)]
 pub(crate) struct Floor {
     bytes_per_s: [u64; 3],
@@ -21,12 +21,12 @@ pub(crate) struct Floor {
     cycle_ns: u64,
     begun_ns: [u64; 3],
     at_begin: Counts,
-    /// Operations at the last look.
+    /// Operations at the last check.
     seen: [u64; 3],
 }
 
 impl Floor {
-    /// The floors of the directions that the job uses: the others cannot but miss theirs.
+    /// The floors of the directions that the job uses. Unused directions would always miss theirs.
     pub(crate) fn new(plan: &WorkerPlan, now_ns: u64) -> Floor {
         let used = |floor: [u64; 3]| {
             Direction::ALL.map(|direction| {
@@ -93,8 +93,8 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// Looks every 20 ms for so long at a job that completes a read of 4 KiB at each of these
-    /// milliseconds; when a minimum was first missed.
+    /// For 20 ms at a time, checks a job that completes a read of 4 KiB at each of these
+    /// milliseconds. Returns when a minimum was first missed.
     fn first_miss((bytes_per_s, iops): (u64, u64), at_ms: impl Fn(u64) -> u64, until_ms: u64) -> Option<u64> {
         let mut floor = Floor {
             bytes_per_s: [bytes_per_s, 0, 0],
@@ -113,10 +113,10 @@ mod tests {
 
     #[test]
     fn rare_operations_are_judged_by_whole_ones() {
-        // rate=1250 sends a read each 3277 ms.
+        // rate=1250 sends a read every 3277 ms.
         assert_eq!(first_miss((1024, 0), |now| now / 3277, 100_000), None);
         assert!(first_miss((1300, 0), |now| now / 3277, 100_000).is_some());
-        // A read each 700 ms: the window of a second ends with the second one.
+        // A read every 700 ms: the window of one second ends with the second read.
         assert_eq!(first_miss((5500, 0), |now| now / 700, 100_000), None);
         assert_eq!(first_miss((0, 1), |now| now / 700, 100_000), None);
         assert!(first_miss((0, 2), |now| now / 700, 100_000).is_some());
@@ -126,7 +126,7 @@ mod tests {
     fn a_device_that_answers_nothing_misses_any_minimum() {
         assert_eq!(first_miss((1024, 0), |_| 0, 100_000), Some(4020));
         assert_eq!(first_miss((1 << 20, 0), |_| 0, 100_000), Some(1000));
-        // One that stops later does when what came before is used up.
+        // A job that stops later misses the minimum when its earlier operations are used up.
         assert_eq!(first_miss((0, 100), |now| now.min(500), 100_000), Some(5020));
         assert_eq!(first_miss((0, 0), |_| 0, 100_000), None);
     }

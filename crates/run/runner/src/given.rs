@@ -1,5 +1,5 @@
-//! What a worker is given from outside instead of making it by its plan: the operations of a trace,
-//! and recorded arrivals.
+//! What a worker receives from outside instead of deriving it from its plan: the operations of a
+//! trace, and recorded arrivals.
 
 use iolab_bounded_read::{ARRIVALS, ReadError};
 use iolab_plan::{ArrivalsPlan, arrivals_checksum, parse_arrivals};
@@ -11,7 +11,7 @@ use crate::pacing::schedule::Schedule;
 use crate::task::Task;
 use crate::trouble::Fatal;
 
-/// The operations of the trace that the worker replays, if it does.
+/// The operations of the trace, if the worker replays one.
 pub(crate) fn supplied(task: &Task<'_>) -> Result<Option<(FeedSource, Following)>, Fatal> {
     let Some(replay) = &task.plan.replay else { return Ok(None) };
     let refused = |message| Fatal { errno: libc::EINVAL, message };
@@ -25,7 +25,7 @@ pub(crate) fn supplied(task: &Task<'_>) -> Result<Option<(FeedSource, Following)
     Ok(Some((source, following)))
 }
 
-/// The arrivals of the file that the plan names, if it still is what it was.
+/// The arrivals of the file that the plan names, if the file has not changed.
 pub(crate) fn read_arrivals(plan: &ArrivalsPlan) -> Result<Schedule, Fatal> {
     let unreadable = |error| match error {
         ReadError::System(error) => open_files::fatal(&plan.path, &error),

@@ -51,7 +51,7 @@ use crate::pacing::{Pacer, Release};
 use crate::trouble::Trouble;
 use crate::watch::{Stop, Watch};
 
-/// How soon to offer an operation again that the checker did not admit.
+/// How long to wait before an operation that the checker did not admit is offered again.
 const ADMISSION_NS: u64 = 50_000;
 
 /// One worker's loop: a lane, a stream, a recorder, a pacer, a checker and the slots between them.
@@ -107,7 +107,8 @@ impl<L: Lane, R: Recorder, P: Pacer, C: Checker> HotLoop<'_, L, R, P, C> {
                         self.stop_pacing(now, true);
                         return (Stop::StreamOver, now);
                     }
-                    // A lane that refuses operations while it holds none has ended with an error.
+                    // A lane that refuses operations while none is in flight has ended with an
+                    // error.
                     Pause::Full => {}
                 }
                 now = self.clock.now_ns();
@@ -167,7 +168,7 @@ impl<L: Lane, R: Recorder, P: Pacer, C: Checker> HotLoop<'_, L, R, P, C> {
         }
     }
 
-    /// Submits as many operations as the lane has room for; none of them needs preparation.
+    /// Submits as many operations as the lane has room for. None of them needs preparation.
     #[inline(always)]
     fn hand_over_all(&mut self, begun_ns: u64, burst: usize) -> Option<Pause> {
         let HotLoop { batch, slots, lane, .. } = self;
@@ -180,7 +181,8 @@ impl<L: Lane, R: Recorder, P: Pacer, C: Checker> HotLoop<'_, L, R, P, C> {
         (answer != Submission::Accepted).then(|| self.not_accepted(answer))
     }
 
-    /// Submits the next operation of the stream. Returns why the lane did not accept it, if so.
+    /// Submits the next operation of the stream. Returns why the lane did not accept it, if it did
+    /// not.
     #[inline(always)]
     fn hand_over(&mut self, begun_ns: &mut u64) -> Option<Pause> {
         let HotLoop { batch, slots, pacer, lane, filler, pool, checker, .. } = self;

@@ -92,7 +92,7 @@ impl RunContext {
         delivered
     }
 
-    /// Starts every worker that is to be a thread. Their handles, by worker.
+    /// Starts every worker that runs as a thread. Returns their handles by worker.
     pub(crate) fn spawn_threads(self: &Arc<RunContext>) -> Result<Vec<Option<JoinHandle<()>>>, RunError> {
         let mut threads = Vec::new();
         for (index, worker) in self.plan.workers.iter().enumerate() {
@@ -110,7 +110,7 @@ impl RunContext {
         Ok(threads)
     }
 
-    /// Forks every worker that is to be a process. Returns their process ids by worker.
+    /// Forks every worker that runs as a process. Returns their process ids by worker.
     pub(crate) fn fork_processes(&self) -> Result<Vec<Option<i32>>, RunError> {
         let mut pids = vec![None; self.plan.workers.len()];
         for (index, worker) in self.plan.workers.iter().enumerate() {
@@ -136,9 +136,9 @@ impl RunContext {
     }
 }
 
-/// Does `work` in a separate process and waits for it. Returns whether it finished. For work that
-/// touches much memory before the workers are forked, because each worker would copy all those
-/// pages.
+/// Does `work` in a separate process and waits for it. Returns whether it finished. This is for
+/// work that touches much memory before the workers are forked, because each worker would copy all
+/// those pages.
 pub(crate) fn in_child(work: impl FnOnce()) -> bool {
     // SAFETY: no thread has been started yet (`run` forks before it spawns), so the child inherits
     // no lock held by another thread.

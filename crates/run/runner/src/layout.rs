@@ -91,7 +91,7 @@ pub fn needs(plan: &Plan, engines: &[EngineEntry]) -> Vec<SpaceNeed> {
         stores && writes(worker) && !worker.layout.fill_device && !worker.layout.read_only
     });
     let written = written.flat_map(|worker| {
-        // One pass writes at most its amount of I/O, at whatever offsets.
+        // One pass writes at most its amount of I/O, at any offsets.
         let limits = &worker.limits;
         let most = if limits.time_based || limits.loops > 1 { u64::MAX } else { limits.io_bytes };
         let files = worker.files.iter().filter(|file| !file.block_device);
@@ -171,7 +171,7 @@ fn one(path: &Path, task: &Task<'_>, guard: &Guard, progress: &mut dyn FnMut(u64
     let context = |what: &str| at(path, what);
     let layout = &task.worker.layout;
     let opening = OpenMode { flags: OFlags::RDWR, create: layout.allow_create, make_folders: layout.make_folders };
-    // Files that are removed at the end are judged then.
+    // Files to be removed at the end are judged then.
     let change = PathChange { removal: Removal::None, ..task.change };
     let file = guard.open(&target_of(task.file), &change, &opening);
     let file = file.map_err(|refusal| refused(&context("laying out"), refusal))?;
@@ -195,7 +195,7 @@ fn reserve(file: &File, how: Fallocate, task: &Task<'_>) -> io::Result<()> {
         Fallocate::Native | Fallocate::Posix => FallocateFlags::empty(),
     };
     match rustix::fs::fallocate(file, flags, 0, task.bytes) {
-        // Without fallocate, the layout only writes, as posix_fallocate(3) does.
+        // Without fallocate, the layout only writes, like posix_fallocate(3).
         Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) if how != Fallocate::Posix || task.with_data => {
             Ok(())
         }

@@ -1,9 +1,9 @@
 //! Notes every operation that a worker hands over, for an iolog.
 //!
-//! A checker of the loop, so that a job that notes nothing pays nothing. An operation costs the
-//! loop a record in a buffer; a full buffer goes to a thread of the worker, which writes it to a
-//! temporary file. The loop never waits for that thread: there are so many buffers and no more, and
-//! when all of them wait to be written, operations are counted as lost, and the job has failed.
+//! This is a checker of the loop, so that a job that notes nothing pays nothing. Each operation
+//! costs the loop a record in a buffer. A full buffer goes to a thread of the worker, which writes
+//! it to a temporary file. The loop never waits for that thread. The number of buffers is fixed;
+//! when all of them wait to be written, operations are counted as lost, and the job fails.
 
 use std::fs::File;
 use std::io::Write;
@@ -29,7 +29,7 @@ type Buffer = Vec<u8>;
 #[derive(Debug)]
 pub(crate) struct Notes {
     origin_ns: u64,
-    /// The buffer that is being filled; without room while there is none.
+    /// The buffer being filled; it has no capacity while no buffer is free.
     buffer: Buffer,
     full: Option<SyncSender<Buffer>>,
     empty: Receiver<Buffer>,
@@ -38,10 +38,10 @@ pub(crate) struct Notes {
 }
 
 impl Notes {
-    /// What notes the operations of a worker, if they are to be noted.
+    /// The notes of a worker, if its operations are to be noted.
     ///
     /// # Errors
-    /// There can be no thread.
+    /// The thread cannot be started.
     pub(crate) fn of(task: &Task<'_>) -> Result<Option<Notes>, Fatal> {
         let Some(file) = &task.spools.operations else { return Ok(None) };
         let notes = file.try_clone().and_then(Notes::begin);
@@ -51,12 +51,12 @@ impl Notes {
     /// Starts the thread that writes to `file`.
     ///
     /// # Errors
-    /// There can be no thread.
+    /// The thread cannot be started.
     pub(crate) fn begin(mut file: File) -> std::io::Result<Notes> {
         let (full, filled) = sync_channel::<Buffer>(BUFFERS);
         let (emptied, empty) = sync_channel::<Buffer>(BUFFERS);
         for _ in 1..BUFFERS {
-            // There is room for all of them.
+            // The channel has room for all of them.
             let _ = emptied.try_send(Vec::with_capacity(RECORDS * NotedOperation::BYTES));
         }
         let write = move || {
@@ -75,18 +75,18 @@ impl Notes {
         Ok(Notes { origin_ns: 0, buffer, full: Some(full), empty, writer: Some(writer), lost: 0 })
     }
 
-    /// From when times count.
+    /// Sets the origin of the noted times.
     pub(crate) fn count_from(mut self, origin_ns: u64) -> Notes {
         self.origin_ns = origin_ns;
         self
     }
 
-    /// Writes what is left. What the notes lack, in a sentence.
+    /// Writes the remaining notes. Returns a sentence about what the notes lack, if anything.
     pub(crate) fn end(&mut self) -> Option<String> {
         if !self.buffer.is_empty()
             && let Some(full) = &self.full
         {
-            // The job is over: waiting costs nobody anything.
+            // The job has ended, so waiting affects no operation.
             let _ = full.send(std::mem::take(&mut self.buffer));
         }
         self.full = None;
@@ -114,7 +114,7 @@ impl Notes {
                 if full.capacity() > 0
                     && let Some(sender) = &self.full
                 {
-                    // There is room for all buffers there are.
+                    // The channel has room for all buffers.
                     let _ = sender.try_send(full);
                 }
                 true
@@ -147,7 +147,7 @@ impl Checker for Notes {
             OpKind::Trim => NotedAction::Trim,
             OpKind::Sync => NotedAction::Sync,
             OpKind::DataSync => NotedAction::DataSync,
-            // fio's iolog has no word for it that is read again.
+            // fio's iolog has no word for this that can be read back.
             OpKind::SyncFileRange => return,
         };
         let (begun_ns, moves) = (begun_ns.saturating_sub(self.origin_ns), !op.kind.is_sync());
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn the_loop_does_not_wait_for_the_thread_that_writes() {
-        // Nobody reads from this pipe: the thread stands still with its first buffers.
+        // This pipe is never read, so the thread blocks on its first buffers.
         let (_reader, writer) = std::io::pipe().unwrap();
         let mut notes = Notes::begin(File::from(std::os::fd::OwnedFd::from(writer))).unwrap();
         for number in 0..(RECORDS * (BUFFERS + 1)) as u64 {

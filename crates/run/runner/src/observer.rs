@@ -25,12 +25,12 @@ pub enum Wish {
     /// The recording of the run so far ([`Event::SoFar`]). Granted in return for
     /// [`Event::Progress`].
     SoFar,
-    /// The end of all workers, as if each had been told by another's `exitall`. Granted in return
+    /// The end of all workers, as if `exitall` of another worker had ended each. Granted in return
     /// for [`Event::Progress`].
     End,
 }
 
-/// All who follow a run.
+/// All receivers of a run's events.
 pub(crate) struct Followers<'a> {
     stream: &'a Stream,
     observer: &'a mut dyn RunObserver,
@@ -43,13 +43,13 @@ impl<'a> Followers<'a> {
         Followers { stream, observer, intervals }
     }
 
-    /// Passes an event to both, and returns the wish of the observer; the stream has none.
+    /// Passes an event to both, and returns the observer's wish; the stream has none.
     pub(crate) fn tell(&mut self, event: &Event<'_>) -> Wish {
         self.stream.take(event);
         self.observer.take(event)
     }
 
-    /// Tells the observer of the intervals that workers have appended since the last call.
+    /// Passes to the observer the intervals that workers have appended since the last call.
     pub(crate) fn tell_intervals(&mut self) {
         let Some(intervals) = &mut self.intervals else { return };
         for (worker, interval) in intervals.read() {

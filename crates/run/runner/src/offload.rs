@@ -1,13 +1,13 @@
-//! `io_submit_mode=offload`: threads submit operations and wait for them.
+//! `io_submit_mode=offload`: separate threads submit operations and wait for them.
 //!
 //! ```text
 //!  loop ─ operations ─▶ threads, each with a lane of depth 1 ─ completions ─▶ loop
 //! ```
 //!
-//! There is a thread for each slot. A thread takes the next operation, performs it by a lane of its
-//! own, and takes the next one. So synchronous engines have several operations in flight, and an
-//! engine that blocks in submission does not hold back the others. Handing over costs two wake-ups
-//! for each operation; it is part of its latency.
+//! There is one thread per slot. A thread takes the next operation, performs it on its own lane,
+//! and repeats. So synchronous engines have several operations in flight, and an engine that blocks
+//! in submission does not delay other operations. Handing over an operation costs two wake-ups,
+//! which are part of its latency.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -33,7 +33,7 @@ struct Opening {
     depth: usize,
 }
 
-/// An answer of a thread.
+/// A thread's answer.
 type Answer = Result<Completion, LaneError>;
 
 /// The threads of one worker.
@@ -51,7 +51,7 @@ struct Ends {
 }
 
 impl OffloadThreads {
-    /// Starts them, each with its lane.
+    /// Starts the threads, each with its lane.
     pub(crate) fn start<E: Engine>(plan: &WorkerPlan, files: &OpenFiles, buffers: PoolView) -> Result<Self, Fatal> {
         let depth = plan.queue.depth as usize;
         let (tasks, taken) = sync_channel::<Op>(depth);
@@ -90,7 +90,7 @@ impl OffloadThreads {
         Ok(started)
     }
 
-    /// The loop's lane; there is one.
+    /// The loop's lane; there is only one.
     pub(crate) fn lane(&self) -> Result<OffloadLane, Fatal> {
         let ends = self.parts.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Ends { tasks, answers, depth } = ends.ok_or_else(|| Fatal {
@@ -103,7 +103,7 @@ impl OffloadThreads {
 
 impl Drop for OffloadThreads {
     fn drop(&mut self) {
-        // The lane is gone: without somebody who sends, the threads end.
+        // The lane is gone. Without a sender, the threads end.
         self.parts.lock().unwrap_or_else(PoisonError::into_inner).take();
         for thread in self.threads.drain(..) {
             let _ = thread.join();
@@ -124,7 +124,7 @@ fn open<E: Engine>(opening: &Opening) -> Result<E::Lane, Fatal> {
     E::open(&request).map_err(|error| Fatal { errno: error.errno.unwrap_or(libc::EINVAL), message: error.message })
 }
 
-/// A thread: one operation after the other until nobody sends any more.
+/// A thread's loop: performs one operation after the other until there is no sender.
 fn serve<L: Lane>(mut lane: L, taken: &Mutex<Receiver<Op>>, answers: &SyncSender<Answer>) {
     let mut done = Completions::with_room(1);
     loop {
@@ -158,7 +158,7 @@ pub(crate) struct OffloadLane {
     notes: Vec<String>,
 }
 
-/// All threads have ended, which they do only when nobody sends any more.
+/// All threads have ended, which they do only when there is no sender.
 const GONE: LaneError = LaneError { call: "the threads of io_submit_mode=offload", errno: libc::EIO };
 
 impl Lane for OffloadLane {
@@ -183,7 +183,7 @@ impl Lane for OffloadLane {
 
     fn reap(&mut self, wait: Wait, out: &mut Completions) -> Result<usize, LaneError> {
         let mut found = 0;
-        // Of each completion that it waits for.
+        // The timeout applies to each completion that it waits for.
         let timeout = Duration::from_nanos(wait.timeout_ns.min(1 << 60));
         while out.room_left() > 0 && self.in_flight > 0 {
             let answer = if found >= wait.at_least {

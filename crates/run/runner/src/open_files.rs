@@ -19,8 +19,8 @@ use crate::trouble::{Fatal, errno_text};
 pub(crate) struct OpenFiles {
     files: Vec<File>,
     pub(crate) targets: Vec<TargetFile>,
-    /// Numbers of the files that did not exist for an engine on paths: if they exist later, this
-    /// run has made them.
+    /// Numbers of the files that did not exist when an engine on paths began. If they exist later,
+    /// this run has created them.
     missing: Vec<usize>,
     changes: Vec<PathChange>,
 }
@@ -87,8 +87,8 @@ impl OpenFiles {
         Ok(())
     }
 
-    /// Removes the files and makes them again with their length and under their old descriptors:
-    /// for `unlink_each_loop`.
+    /// Removes the files and creates them again with their former length and under the same
+    /// descriptors, for `unlink_each_loop`.
     pub(crate) fn renew(&mut self, plan: &WorkerPlan, guard: &Guard) -> Result<(), Fatal> {
         for ((handle, file), change) in self.files.iter_mut().zip(&plan.files).zip(&self.changes) {
             remove(file, change, guard)?;
@@ -104,13 +104,13 @@ impl OpenFiles {
         Ok(())
     }
 
-    /// Removes the regular files that the job works on; files that its engine does not touch stay.
+    /// Removes the regular files that the job works on. Files that its engine does not touch stay.
     pub(crate) fn remove(&self, plan: &WorkerPlan, guard: &Guard) -> Result<(), Fatal> {
         let mut files = plan.files.iter().zip(&self.changes).filter(|(_, change)| change.removal != Removal::None);
         files.try_for_each(|(file, change)| remove(file, change, guard))
     }
 
-    /// Marks the files and folders that an engine on paths has made.
+    /// Marks the files and folders that an engine on paths has created.
     pub(crate) fn adopt_made(&self, plan: &WorkerPlan, guard: &Guard) {
         for number in &self.missing {
             guard.adopt(&target_of(&plan.files[*number]));
@@ -124,7 +124,7 @@ fn remove(file: &FilePlan, change: &PathChange, guard: &Guard) -> Result<(), Fat
     removed.map(drop).map_err(|refusal| refused(&format!("{}: unlink", file.path.display()), refusal))
 }
 
-/// A refusal of the guard, as the end of a job.
+/// Turns a refusal of the guard into the error that ends a job.
 pub(crate) fn refused(what: &str, refusal: Refusal) -> Fatal {
     match refusal {
         Refusal::Io(error) => fatal(what, &error),
@@ -132,7 +132,8 @@ pub(crate) fn refused(what: &str, refusal: Refusal) -> Fatal {
     }
 }
 
-/// Says which folder is missing, or is none, where that is why a file cannot be opened or made.
+/// Adds which folder is missing, or is not a folder, if that is why a file cannot be opened or
+/// made.
 pub(crate) fn explained(mut failure: Fatal, file: &FilePlan) -> Fatal {
     let folder = target_of(file).beneath.or_else(|| file.path.parent());
     let Some(folder) = folder.filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) else {
@@ -218,7 +219,7 @@ fn prepare(handle: &File, plan: &WorkerPlan, file: &FilePlan) -> Result<(), Fata
 /// first.
 fn write_back(handle: &File) {
     if iolab_engine::file_calls::sync_file_range(handle.as_raw_fd(), 0, 0, 0) != 0 {
-        // A file system that has no such thing.
+        // The file system does not support this.
         let _ = handle.sync_data();
     }
 }

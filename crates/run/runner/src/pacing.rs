@@ -32,9 +32,9 @@ pub(crate) enum Release {
     Now,
     /// Send it; the schedule intended it at this time.
     Intended(u64),
-    /// Not before this time.
+    /// Do not send it before this time.
     Wait(u64),
-    /// Never: the schedule is over.
+    /// Never send it: the schedule is over.
     Over,
 }
 
@@ -57,7 +57,7 @@ pub(crate) trait Pacer {
     }
     /// The pacer itself, for work that is not done per operation; `None` if it keeps no account.
     fn paced(&mut self) -> Option<&mut Paced>;
-    /// The queue depth that `latency_target` has come to.
+    /// The queue depth that `latency_target` uses now.
     fn latency_depth(&self) -> Option<usize> {
         None
     }
@@ -96,7 +96,7 @@ impl Pacer for Unpaced {
 /// A schedule, think time, or both.
 #[derive(Debug)]
 pub(crate) struct Paced {
-    /// By direction; recorded arrivals are the first, for all.
+    /// By direction. Recorded arrivals are the first entry and apply to all directions.
     schedules: [Option<Schedule>; 3],
     common: bool,
     /// When the latest operation of a schedule was intended.
@@ -139,7 +139,8 @@ impl Paced {
         self.schedules.iter().flatten().filter(|schedule| schedule.is_used())
     }
 
-    /// Nothing is intended before this: the latest operation, and the end of the think time.
+    /// No operation is intended before this: the time of the latest operation, and the end of the
+    /// think time.
     #[inline]
     fn held_until_ns(&self) -> u64 {
         self.latest_ns.max(self.think.as_ref().map_or(0, Think::until_ns))
@@ -176,7 +177,7 @@ impl Paced {
         }
     }
 
-    /// Nothing more is sent; `over` when that is because the stream is over.
+    /// Nothing more is sent; `over` if the stream has ended.
     pub(crate) fn stop(&mut self, now_ns: u64, over: bool) {
         // An operation that is due exactly now is not late.
         let standing = self.standing(now_ns.saturating_sub(1));
@@ -221,7 +222,7 @@ impl Pacer for Paced {
                 Held::No(None) => Release::Now,
                 Held::No(Some(due_ns)) => Release::Intended(due_ns.max(held_ns).min(now_ns)),
                 Held::Until(due_ns) => Release::Wait(due_ns),
-                // Until a completion: the loop collects meanwhile and asks again.
+                // Until a completion: the loop collects completions meanwhile and asks again.
                 Held::ByOwn => Release::Wait(u64::MAX),
                 Held::ByOther => Release::Wait(Following::look_again_ns(now_ns)),
             };
@@ -244,12 +245,12 @@ impl Pacer for Paced {
             self.keeping.sent(intended_ns, begun_ns, after);
             self.ideal.begin(intended_ns, begun_ns)
         } else if op.kind.is_sync() {
-            // It belongs to what was sent before it.
+            // It belongs to the operation sent before it.
             self.ideal.begin(self.latest_ns, begun_ns)
         } else {
             self.ideal.begin(begun_ns, begun_ns)
         };
-        // As with fio, think time counts transfers: a sync belongs to the write before it.
+        // As in fio, think time counts transfers: a sync belongs to the write before it.
         if !op.kind.is_sync() {
             self.think_after(ThinkTrigger::Issue, begun_ns);
         }

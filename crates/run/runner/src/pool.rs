@@ -1,4 +1,4 @@
-//! The buffers of a worker: memory of the kind that its plan asks for.
+//! The buffers of a worker: memory of the kind that its plan requires.
 
 use std::fs::File;
 
@@ -14,7 +14,7 @@ use crate::trouble::Fatal;
 
 pub(crate) fn make_pool(plan: &WorkerPlan, capabilities: &Capabilities, guard: &Guard) -> Result<SlotPool, Fatal> {
     let backing = match &plan.buffers.memory {
-        // A device that another process serves has to map the buffers.
+        // A device served by another process must be able to map the buffers.
         BufferMemory::Anonymous if capabilities.files == FileUse::Devices => Backing::Memfd,
         BufferMemory::Anonymous => Backing::Anonymous,
         BufferMemory::Shared => Backing::Shared,

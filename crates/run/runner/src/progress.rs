@@ -33,7 +33,7 @@ impl Progress {
         }
     }
 
-    /// The worker has ended: nobody waits for it any more.
+    /// The worker has ended: no other worker waits for it any more.
     pub(crate) fn finish(&self, worker: usize) {
         self.publish(worker, u64::MAX);
     }

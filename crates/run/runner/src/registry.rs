@@ -15,13 +15,13 @@ use crate::worker;
 pub struct EngineEntry {
     /// Its description.
     pub description: &'static EngineDescription,
-    /// What a device named in a job is, for engines that open devices by themselves.
+    /// The facts about a device named in a job, for engines that open devices by themselves.
     pub device: fn(&str, &Settings) -> Result<DeviceFacts, OpenError>,
     /// Files and block devices that the engine opens by its own options.
     pub opens: fn(&Settings) -> Vec<PathBuf>,
     /// Whether it overwrites them as a whole.
     pub remakes: fn(&Settings) -> bool,
-    /// Why a job must not write to a device that the engine opens by itself.
+    /// Why a job must not write to a device that the engine opens by itself, if it must not.
     pub overwrite_refusal: fn(&Path, &Settings, &str, &[PathBuf]) -> Option<String>,
     /// Passes on what the user allows to be overwritten.
     pub allow_overwriting: fn(&[PathBuf]),
@@ -76,7 +76,7 @@ impl Engines {
         self.0.iter().find(|entry| entry.description.name == name)
     }
 
-    /// What a device is that a job of this engine, with these options, names.
+    /// The facts about the device that a job of this engine names, with these options.
     ///
     /// # Errors
     /// There is no such engine, or no such device.

@@ -45,9 +45,9 @@ pub struct RunRequest<'a> {
     pub redaction: &'a Redaction,
     /// How often the user has asked the run to end: once, finish cleanly; twice, at once.
     pub interrupts: &'a AtomicU32,
-    /// Told of progress.
+    /// Receives the run's progress.
     pub observer: &'a mut dyn RunObserver,
-    /// Where the operations of replays come from; `None` for a program that has none.
+    /// The source of the operations of replays; `None` for a program that has none.
     pub supply: Option<Supply>,
 }
 
@@ -56,7 +56,7 @@ pub struct RunRequest<'a> {
 pub struct RunResult {
     /// The recording.
     pub recording: Recording,
-    /// What each worker left to be written now.
+    /// The data that each worker left to be written now.
     pub spools: Vec<Spools>,
 }
 
@@ -120,7 +120,7 @@ pub fn run(request: RunRequest<'_>) -> Result<RunResult, RunError> {
     let threads = context.spawn_threads().inspect_err(|_| supervisor.give_up())?;
     supervisor.supervise(observer);
     for (thread, state) in threads.into_iter().zip((0..).map(|worker| context.control.state(worker))) {
-        // A thread that did not end although it was told to is left behind: it owns its share of
+        // A thread that did not end although it was ordered to is left behind. It owns its share of
         // the common data.
         if let Some(thread) = thread.filter(|_| state == State::Done) {
             // Panics were caught inside.

@@ -14,10 +14,10 @@ use iolab_observe::{BlockDeviceFacts, Sampler, System};
 use iolab_plan::Plan;
 use iolab_recording::Observations;
 
-/// Takes what each look saw, as [`Observations::append`] does.
+/// Takes what each sample saw, as [`Observations::append`] does.
 pub type ObservationSink<'a> = &'a mut dyn FnMut(&Observations);
 
-/// The looks of one run.
+/// The samples of one run.
 #[derive(Debug)]
 pub struct Sampling {
     sampler: Sampler,
@@ -76,12 +76,12 @@ impl Sampling {
     pub fn begin(mut self, origin_ns: u64, clock: &Clock, sink: ObservationSink<'_>) -> Sampling {
         self.origin_ns = origin_ns;
         if let Some(tracer) = &mut self.tracer {
-            // Requests of layout and preparation belong to no job's latencies.
+            // Requests of layout and preparation do not count in any job's latencies.
             tracer.take(origin_ns).for_each(drop);
             self.next_fetch_ns = origin_ns;
         }
         self.look(clock, sink);
-        // Settings have been told.
+        // Settings have already been reported.
         self.news.interval_ns = 0;
         self.news.devices.iter_mut().for_each(|device| {
             device.parts.clear();
@@ -161,7 +161,7 @@ impl Sampling {
     }
 }
 
-/// The first line after this time.
+/// The first sampling time after this time.
 fn next_line_ns(now_ns: u64, interval_ns: u64) -> u64 {
     (now_ns / interval_ns.max(1)).saturating_add(1).saturating_mul(interval_ns.max(1))
 }

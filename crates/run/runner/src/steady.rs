@@ -1,11 +1,11 @@
 //! Ends jobs whose rate has become steady: `steadystate` of fio(1).
 //!
-//! Each worker judges for itself, or the last of a group that is reported as one judges for all of
-//! it. It takes a sample at `ramp + k × interval` of its measured time, from the figures that
-//! workers have published with their own times, so that every sample is divided by its exact
-//! length. A missed time is skipped: its operations belong to the longer sample that follows. As in
-//! fio, a worker that has ended contributes nothing more, and when the judging worker has ended,
-//! nobody judges. Sampling allocates nothing.
+//! Each worker judges for itself. In a group that is reported as one, the last worker judges for
+//! the whole group. It takes a sample at `ramp + k × interval` of its measured time, from the
+//! figures that workers have published with their own times, so that every sample is divided by its
+//! exact length. A missed time is skipped: its operations belong to the longer sample that follows.
+//! As in fio, a worker that has ended contributes nothing more, and when the judging worker has
+//! ended, the judgement stops. Sampling allocates nothing.
 
 use iolab_plan::{SteadyMeasure, SteadyPlan, WorkerPlan};
 use iolab_recording::SteadyRecording;
@@ -13,7 +13,7 @@ use iolab_statistics::{Line, fio_deviation, fio_slope};
 
 use crate::control::{Control, Order};
 
-/// The workers that one worker judges, itself the last.
+/// The workers that one worker judges; that worker is the last.
 #[derive(Debug)]
 pub(crate) struct Peers<'a> {
     control: &'a Control,
@@ -22,7 +22,7 @@ pub(crate) struct Peers<'a> {
 }
 
 impl<'a> Peers<'a> {
-    /// The workers that the one at `place` judges; `None` if it judges none.
+    /// The workers that the worker at `place` judges; `None` if it judges none.
     pub(crate) fn of(control: &'a Control, workers: &[WorkerPlan], place: usize) -> Option<Peers<'a>> {
         let own = &workers[place];
         let plan = own.limits.steady?;
@@ -81,13 +81,13 @@ impl<'a> Steady<'a> {
         self.next_ns
     }
 
-    /// What was seen so far.
+    /// The samples so far.
     pub(crate) fn recording(&self) -> SteadyRecording {
         self.seen.clone()
     }
 
     /// Takes a sample if it is time. True when the rate is steady; the other workers have then been
-    /// told to finish.
+    /// ordered to finish.
     pub(crate) fn look(&mut self, now_ns: u64) -> bool {
         if now_ns < self.next_ns {
             return false;
@@ -96,7 +96,7 @@ impl<'a> Steady<'a> {
         self.next_ns = self.from_ns.saturating_add(lines.saturating_mul(self.plan.interval_ns));
         let (iops, bytes_per_s) = self.sample();
         if !std::mem::replace(&mut self.begun, true) {
-            // Operations before the window count for no rate.
+            // Operations before the window count towards no rate.
             return false;
         }
         for (window, value) in [(&mut self.seen.iops, iops), (&mut self.seen.bytes_per_s, bytes_per_s)] {
@@ -130,8 +130,8 @@ impl<'a> Steady<'a> {
         (iops, bytes_per_s)
     }
 
-    /// Compares the full window with the limit. A rate of 0 is not steady, because there is no
-    /// share of it.
+    /// Compares the full window with the limit. A rate of 0 is not steady, because a share of it is
+    /// undefined.
     fn is_steady(&mut self) -> bool {
         let plan = &self.plan;
         let window = match plan.measure {

@@ -1,6 +1,6 @@
-//! The main thread's side of the partial recording: writing its beginning and the workers that have
-//! ended and, at the end of the run, reading the intervals back into the recording. Workers append
-//! their intervals themselves.
+//! The main thread's side of the partial recording. It writes the beginning and the workers that
+//! have ended. At the end of the run, it reads the intervals back into the recording. Workers
+//! append their intervals themselves.
 //!
 //! An error of the file never ends a run: it becomes a warning in the recording.
 
@@ -21,7 +21,7 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// Writes the beginning. If even that fails, the file is not used.
+    /// Writes the beginning. If that fails, the file is not used.
     pub(crate) fn begin(file: Option<File>, redaction: &Redaction, empty: &Recording) -> Stream {
         let redaction = redaction.clone();
         let mut stream = Stream { file: file.map(Arc::new), redaction, trouble: Default::default() };
@@ -38,7 +38,7 @@ impl Stream {
         self.file.as_ref()
     }
 
-    /// Keeps what a killed run must not lose. Workers append intervals themselves, and the
+    /// Writes what a killed run must not lose. Workers append intervals themselves, and the
     /// beginning is already written.
     pub(crate) fn take(&self, event: &Event<'_>) {
         if self.file.is_none() {
@@ -76,8 +76,8 @@ impl Stream {
         false
     }
 
-    /// Puts the intervals into the recording, and into the recordings of crashed workers what their
-    /// intervals hold.
+    /// Puts the intervals into the recording. Recordings of crashed workers also get the totals of
+    /// their intervals.
     pub(crate) fn fill(&self, recording: &mut Recording) {
         if let Ok(mut trouble) = self.trouble.lock() {
             recording.warnings.extend(trouble.take());
@@ -119,7 +119,7 @@ impl NewIntervals<'_> {
     }
 }
 
-/// Their worker is unknown: all workers write to one file.
+/// Records the loss of intervals whose worker is unknown: all workers write to one file.
 fn lose(recording: &mut Recording, what: &str) {
     if let Some(first) = recording.workers.first_mut() {
         first.note_lost(what);

@@ -20,13 +20,13 @@ use crate::observer::{Followers, RunObserver, Wish};
 use crate::sampling::Sampling;
 
 const TICK_NS: u64 = 100_000_000;
-/// How often to look for the end of a process that has delivered its recording and is about to
+/// How often to check whether a process has ended that has delivered its recording and is about to
 /// exit.
 const LINGER_NS: u64 = 500_000;
 /// How long workers have to deliver a snapshot.
 const PATIENCE_NS: u64 = 1_000_000_000;
-/// How long they have to deliver their final recording after the user asked for the end a second
-/// time.
+/// How long they have to deliver their final recording after the user asked a second time for the
+/// end.
 const LAST_WORDS_NS: u64 = 300_000_000;
 
 pub(crate) struct Supervisor<'a> {
@@ -37,7 +37,7 @@ pub(crate) struct Supervisor<'a> {
     settled: Vec<bool>,
     /// Whether a worker is done but its process not yet collected.
     lingering: bool,
-    /// Worker threads that did not end although they were told to, twice.
+    /// Worker threads that did not end although they were ordered to, twice.
     left_behind: Vec<usize>,
     clock: &'a Clock,
     interrupts: &'a AtomicU32,
@@ -46,11 +46,11 @@ pub(crate) struct Supervisor<'a> {
     sampler: Option<DeviceSampler>,
     sampling: Option<Sampling>,
     recording: Recording,
-    /// The state of each worker that observers were told last.
+    /// The state of each worker as last reported to observers.
     told: Vec<State>,
 }
 
-/// Tells of a look; nobody wishes anything in return.
+/// Reports a sample. An observer cannot wish for anything in return.
 fn observed(followers: &mut Followers<'_>, news: &Observations) {
     followers.tell(&Event::Observed(news));
 }
@@ -83,7 +83,7 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// Until every worker is done.
+    /// Supervises the run until every worker is done.
     pub(crate) fn supervise(&mut self, observer: &mut dyn RunObserver) {
         let followers = &mut Followers::new(&self.context.stream, observer);
         let mut next_tick_ns = 0;
@@ -175,7 +175,7 @@ impl<'a> Supervisor<'a> {
                 self.context.progress.finish(worker);
             }
             self.settled[worker] = true;
-            // A killed worker left at most a snapshot, and its intervals say more.
+            // A killed worker left at most a snapshot, and its intervals contain more.
             let killed = matches!(self.ends[worker], Some(ChildEnd::Killed(_)));
             if let Some(recording) = self.context.mailbox[worker].take().filter(|_| !killed) {
                 followers.tell(&Event::WorkerEnded(&recording));
@@ -206,8 +206,8 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// A worker may set up when earlier stages and the job it waits for are over, and run when all
-    /// that set up with it are ready.
+    /// Opens gates. A worker may set up when earlier stages and the job it waits for are over. It
+    /// may run when all workers that set up with it are ready.
     fn open_gates(&mut self, followers: &mut Followers<'_>) {
         let workers = self.workers();
         let unsettled = || workers.iter().zip(&self.settled).filter(|(_, settled)| !**settled).map(|(plan, _)| plan);
@@ -240,7 +240,7 @@ impl<'a> Supervisor<'a> {
         self.context.control.open_gate(worker, gate);
     }
 
-    /// The first operations begin: the origin of all times, and the first look at the devices.
+    /// The first operations begin: sets the origin of all times and takes the first sample.
     fn begin(&mut self, followers: &mut Followers<'_>) {
         if self.origin_ns.is_some() {
             return;
@@ -291,7 +291,7 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// The states of the workers, and which of them have changed since the last report.
+    /// Reports the states of the workers, and which of them have changed since the last report.
     fn tell_progress(&mut self, now_ns: u64, followers: &mut Followers<'_>) -> Wish {
         let progress = self.progress(now_ns);
         for (number, (worker, told)) in (0..).zip(progress.workers.iter().zip(&mut self.told)) {

@@ -14,16 +14,17 @@ use crate::progress::Progress;
 use crate::steady::Peers;
 use crate::verification::share::VerifyShare;
 
-/// Where the operations of a worker that replays come from; asked in the worker's own process. Its
-/// error says why there are none.
+/// The source of the operations of a worker that replays. It is called in the worker's own process.
+/// Its error says why there are no operations.
 pub type Supply = fn(&WorkerPlan) -> Result<Supplied, String>;
 
-/// The temporary files of a worker, for what is written when the run is over.
+/// The temporary files of a worker, for data that is written after the run.
 #[derive(Debug, Default)]
 pub struct Spools {
-    /// Entries of its logs; positioned anywhere.
+    /// Entries of its logs; the file position is arbitrary.
     pub logs: Option<File>,
-    /// Its operations ([`iolab_recording::NotedOperation`]), for an iolog; positioned anywhere.
+    /// Its operations ([`iolab_recording::NotedOperation`]), for an iolog; the file position is
+    /// arbitrary.
     pub operations: Option<File>,
 }
 
@@ -37,19 +38,19 @@ pub(crate) struct Task<'a> {
     pub(crate) spools: &'a Spools,
     pub(crate) stream: Option<&'a Arc<File>>,
     pub(crate) mailbox: &'a Mailbox,
-    /// Where the operations of replays come from.
+    /// The source of the operations of replays.
     pub(crate) supply: Option<Supply>,
     /// The progress of the workers of replays.
     pub(crate) progress: Option<&'a Progress>,
-    /// Whose rate this worker judges.
+    /// The workers whose rate this worker judges.
     pub(crate) peers: Option<Peers<'a>>,
-    /// All workers, if there are others besides this one.
+    /// All workers, if there are others.
     pub(crate) others: Option<Others<'a>>,
-    /// What it verifies, and what other workers know of the same files.
+    /// The files that it verifies, and what other workers know about them.
     pub(crate) verify: Option<&'a VerifyShare>,
 }
 
-/// What a worker can know of all other workers.
+/// What a worker can see of all other workers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Others<'a> {
     pub(crate) control: &'a Control,

@@ -20,7 +20,8 @@ pub(crate) struct Trouble<'a> {
     /// A full device ends the job without an error (`fill_device`).
     full_is_the_end: bool,
     fatal: Option<Fatal>,
-    /// The first block that did not verify, and how many did not: the job goes on, and has failed.
+    /// The first block that did not verify, and how many did not: the job continues, and has
+    /// failed.
     damaged: Option<(Fatal, u64)>,
     damage_is_fatal: bool,
     filled: bool,
@@ -45,8 +46,8 @@ impl<'a> Trouble<'a> {
         }
     }
 
-    /// An operation failed or moved nothing. True when the plan ignores the error: count it as
-    /// done.
+    /// An operation failed or moved nothing. Returns whether the plan ignores the error, so that
+    /// the operation counts as done.
     #[cold]
     pub(crate) fn failed(&mut self, op: &Op, result: i32, recorder: &mut impl Recorder) -> bool {
         let errno = if result < 0 { -result } else { libc::EIO };

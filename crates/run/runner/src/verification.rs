@@ -12,9 +12,9 @@
 //! | [`read_back`] | the reads after a pass of writes |
 //!
 //! Operations that change the same bytes are never in flight together: a worker locks the intervals
-//! of a write or discard until it is over, against all workers that verify the same file. The
+//! of a write or discard until it has ended, against all workers that verify the same file. The
 //! outcome is recorded, so that a block is compared with its expected content or, if that is
-//! unknown, not checked at all.
+//! unknown, not checked.
 
 mod damages;
 mod flushes;

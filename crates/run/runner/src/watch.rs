@@ -18,7 +18,7 @@ use crate::steady::Steady;
 use crate::trouble::Trouble;
 
 const LOOK_EVERY_NS: u64 = 20_000_000;
-/// The same while bytes decide when the ramp ends.
+/// How often to check while bytes decide when the ramp ends, ns.
 const LOOK_AT_BYTES_EVERY_NS: u64 = 1_000_000;
 
 /// Why a worker's loop ended.
@@ -28,11 +28,11 @@ pub(crate) enum Stop {
     StreamOver,
     /// The pass is over and the caller must do something before the next.
     TimeUp,
-    /// Told to finish because another worker ended, or because it is steady.
+    /// Ordered to finish because another worker ended, or because the rate is steady.
     Finish,
     /// The user ended the run.
     Interrupt,
-    /// An error ended it; `Trouble` knows which.
+    /// An error ended it; `Trouble` contains it.
     Trouble,
 }
 
@@ -117,7 +117,7 @@ impl<'a> Watch<'a> {
         self.steady = Some(steady);
     }
 
-    /// How steady it was.
+    /// The samples of its rate, and whether it was steady.
     pub(crate) fn steady(&self) -> Option<SteadyRecording> {
         self.steady.as_ref().map(Steady::recording)
     }
@@ -178,16 +178,16 @@ impl<'a> Watch<'a> {
         self.take_pass()
     }
 
-    /// Lets the next passes run without a time limit. What [`Watch::restore_limits`] takes.
+    /// Lets the next passes run without a time limit. Returns the limits.
     pub(crate) fn lift_limits(&mut self) -> TimeLimits {
         TimeLimits { end_ns: std::mem::replace(&mut self.end_ns, u64::MAX), runtime_ns: self.runtime_ns.take() }
     }
 
-    /// The limits hold again.
+    /// Restores the limits.
     pub(crate) fn restore_limits(&mut self, limits: TimeLimits) {
         let TimeLimits { end_ns, runtime_ns } = limits;
         self.runtime_ns = runtime_ns;
-        // A ramp that ended meanwhile has begun to measure without limits.
+        // If the ramp ended meanwhile, measuring began without limits.
         let measured_ns = runtime_ns.map_or(u64::MAX, |runtime_ns| self.measuring_since_ns.saturating_add(runtime_ns));
         self.end_ns = if self.is_measuring() { end_ns.min(measured_ns) } else { end_ns };
     }
@@ -201,7 +201,7 @@ impl<'a> Watch<'a> {
         true
     }
 
-    /// Looks after everything that is not per operation. `Some` ends the loop.
+    /// Does all work that is not per operation. `Some` ends the loop.
     #[cold]
     pub(crate) fn look(
         &mut self,
@@ -220,7 +220,8 @@ impl<'a> Watch<'a> {
             self.begin_measuring(now_ns);
         }
         if now_ns >= recorder.next_tick_ns() {
-            // Nothing has completed for a while, or the completions of now have ticked already.
+            // Nothing has completed for a while, or the completions of this moment have already
+            // ticked.
             recorder.tick(now_ns);
         }
         let by_bytes = self.ramp_bytes > 0 && !self.is_measuring();
@@ -273,8 +274,7 @@ impl<'a> Watch<'a> {
             recording.cpu = cpu_use::between(&usage, &thread_usage());
         }
         recording.outcome = WorkerOutcome::Finished;
-        // A snapshot that cannot be delivered is lost to the user who asked for it; the run goes
-        // on.
+        // If a snapshot cannot be delivered, the user does not get it; the run continues.
         let _ = snapshots.mailbox.put(&recording);
         snapshots.answered = asked;
         self.worker_control.answer_snapshot(asked);
@@ -292,8 +292,8 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// How to wait for completions when the next operation is due at `due_ns`: not to the end,
-    /// which is polled through, because timers wake late.
+    /// How to wait for completions when the next operation is due at `due_ns`. The wait ends early
+    /// and the rest is polled, because timers wake late.
     #[inline]
     pub(crate) fn wait_before(&mut self, due_ns: u64, now_ns: u64) -> Wait {
         if due_ns > self.next_ns {

@@ -37,20 +37,20 @@ struct Stage {
     pool: SlotPool,
     stream: Option<OpStream>,
     filler: BufferFiller,
-    /// Whether the engine takes data from the buffers at all.
+    /// Whether the engine takes data from the buffers.
     fills: bool,
     /// Whether it flushes.
     syncs: bool,
     /// Recorded arrivals, when they pace the load.
     arrivals: Option<Schedule>,
-    /// The times and the order of a trace, when one is replayed.
+    /// The times and the order of a trace, if one is replayed.
     following: Option<Following>,
-    /// What notes its operations, if they are to be noted.
+    /// The notes of its operations, if they are to be noted.
     notes_of_operations: Option<Notes>,
     notes: Vec<String>,
 }
 
-/// Lives a worker's life on engine `E` and returns what it measured, whatever happened.
+/// Runs a worker on engine `E` and returns what it measured, even after an error.
 pub(crate) fn live<E: Engine>(task: &Task<'_>) -> WorkerRecording {
     let mut recording = WorkerRecording { number: task.plan.number, pid: thread_id(), ..WorkerRecording::default() };
     if task.worker_control.wait_for_gate(GATE_SET_UP) != Order::None {
@@ -83,7 +83,7 @@ pub(crate) fn live<E: Engine>(task: &Task<'_>) -> WorkerRecording {
 
 fn set_up<E: Engine>(task: &Task<'_>) -> Result<Stage, Fatal> {
     let plan = task.plan;
-    // Before the worker's attributes, so that the thread that reads ahead has none of them.
+    // Before the worker's attributes are set, so that the thread that reads ahead has none of them.
     let supplied = supplied(task)?;
     let notes_of_operations = Notes::of(task)?;
     let mut notes = crate::attributes::apply(plan)?;
@@ -93,8 +93,7 @@ fn set_up<E: Engine>(task: &Task<'_>) -> Result<Stage, Fatal> {
     let files = OpenFiles::open(plan, &E::DESCRIPTION.capabilities, task.guard)?;
     let mut pool = pool::make_pool(plan, &E::DESCRIPTION.capabilities, task.guard)?;
     let mut filler = BufferFiller::new(&plan.buffers, plan.workload.buffer_seed);
-    // Where neither a file nor a write ever looks into the buffers, their pages are left to the
-    // kernel.
+    // If neither a file nor a write uses the buffers, their pages are left to the kernel.
     if E::DESCRIPTION.capabilities.files != FileUse::Nothing || writes(plan) {
         for slot in 0..pool.view().slots() {
             filler.initialise(pool.slot_mut(slot));
@@ -144,7 +143,7 @@ fn perform<E: Engine>(task: &Task<'_>, mut stage: Stage, recording: &mut WorkerR
     on_lane(task, &mut stage, recording, &open)
 }
 
-/// The same, however lanes are opened.
+/// As [`perform`], for any way of opening lanes.
 fn on_lane<L: Lane>(
     task: &Task<'_>,
     stage: &mut Stage,
@@ -165,7 +164,7 @@ fn on_lane<L: Lane>(
     choice::choose(task, arrivals, following, L::SYNCHRONOUS, origin_ns, measured)
 }
 
-/// What an order given before the first operation means.
+/// What an order that comes before the first operation means.
 fn stopped(order: Order) -> Option<Stop> {
     match order {
         Order::None => None,
@@ -174,7 +173,7 @@ fn stopped(order: Order) -> Option<Stop> {
     }
 }
 
-/// `startdelay`; says so when the run ended meanwhile.
+/// `startdelay`. Returns a reason if the run ended meanwhile.
 fn delay(task: &Task<'_>) -> Option<Stop> {
     let until_ns = task.clock.now_ns().saturating_add(task.plan.limits.start_delay_ns);
     while task.clock.now_ns() < until_ns {
@@ -193,8 +192,8 @@ struct Measured<'a, 'b, L> {
     recording: &'b mut WorkerRecording,
     origin_ns: u64,
     lane: L,
-    /// Opens the lane anew after the files were. Not a type of its own, so that engines with the
-    /// same lane share their loops.
+    /// Reopens the lane after the files were reopened. This is not a type of its own, so that
+    /// engines with the same lane share their loops.
     open: Reopen<'b, L>,
 }
 
@@ -226,7 +225,7 @@ impl<L: Lane> Chosen for Measured<'_, '_, L> {
         let known = (share.loaded && (only || !writes(plan))).then(|| read_back::known(plan, share));
         let expected = if only && known.is_none() { read_back::expect(&mut verifier, plan, share, syncs)? } else { 0 };
         let load = self.stage.stream.take().map(|stream| read_back::with_verification(stream, plan));
-        // What is verified only is not written: the pass has no operations.
+        // With `verify_only`, nothing is written: the pass has no operations.
         self.stage.stream = if known.is_some() {
             known
         } else if only {
@@ -254,7 +253,7 @@ impl<L: Lane> Chosen for Measured<'_, '_, L> {
 }
 
 impl<L: Lane> Measured<'_, '_, L> {
-    /// Runs pass by pass, with `after` behind each, and records.
+    /// Runs pass by pass, each followed by `after`, and records.
     fn measure<R: Recorder, P: Pacer, C: Checker>(
         self,
         recorder: R,
@@ -297,7 +296,7 @@ impl<L: Lane> Measured<'_, '_, L> {
         let flushed = stage.files.flush(&plan.layout);
         if plan.layout.end_fsync || plan.layout.fsync_on_close || plan.layout.end_syncfs {
             (end_ns, used) = (clock.now_ns(), thread_usage());
-            // Engines with devices of their own are not flushed by this.
+            // This does not flush engines that open their own devices.
             if flushed.is_ok() && plan.engine.traits().reach == Reach::BlockLayer {
                 hot.checker.flushed();
             }
@@ -308,7 +307,7 @@ impl<L: Lane> Measured<'_, '_, L> {
         if let Some(missing) = checker.lost() {
             recording.note_lost(&missing);
         }
-        // What the lane has noted during the run.
+        // What the lane noted during the run.
         let late = lane.notes().iter().filter(|note| !recording.notes.contains(note)).cloned();
         let late: Vec<String> = late.collect();
         recording.notes.extend(late);
@@ -326,7 +325,7 @@ impl<L: Lane> Measured<'_, '_, L> {
         let fed = pacer.paced().and_then(Paced::take_trouble);
         let fatal = fatal.or_else(|| fed.map(|message| Fatal { errno: libc::EIO, message }));
         let tidied = closing::finish_up(task, &stage.files, recording);
-        // What ended the job is what the user wants to hear of first.
+        // The error that ended the job is the first that the user should see.
         fatal.map_or(Ok(()), Err)?;
         flushed?;
         tidied?;
@@ -334,7 +333,7 @@ impl<L: Lane> Measured<'_, '_, L> {
     }
 }
 
-/// Pass after pass, with `after` behind each, until there is none left or something else ends them.
+/// Runs pass after pass, each followed by `after`, until none is left or something else ends them.
 fn all_passes<L: Lane, R: Recorder, P: Pacer, C: Checker>(
     task: &Task<'_>,
     hot: &mut HotLoop<'_, L, R, P, C>,
@@ -360,8 +359,8 @@ fn all_passes<L: Lane, R: Recorder, P: Pacer, C: Checker>(
             break;
         }
         if plan.layout.unlink_each_loop {
-            // A lane may hold on to the files themselves, not to their descriptors: registered or
-            // mapped.
+            // A lane may hold the files themselves, registered or mapped, instead of their
+            // descriptors.
             match files.renew(plan, task.guard).and_then(|()| open(files, hot.pool.view())) {
                 Ok(lane) => hot.lane = lane,
                 Err(fatal) => {

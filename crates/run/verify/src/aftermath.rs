@@ -1,7 +1,8 @@
-//! Whether an interval holds what a loss of power may have left of it.
+//! Whether an interval holds content that a loss of power may have left.
 //!
-//! A block that was not flushed may be torn: each of its sectors is of one of the writes that may
-//! be there. That is told from damage by making the content of each of them again.
+//! A block that was not flushed may be torn: each of its sectors comes from one of the possible
+//! writes. To distinguish a torn block from damage, the content of each of these writes is made
+//! again.
 
 use crate::content::SECTOR;
 use crate::diagnosis::{Interval, WantedContent};
@@ -9,32 +10,32 @@ use crate::durability::CrashBound;
 use crate::header::Header;
 use crate::recipe::{Mismatch, Recipe, Why};
 
-/// More writes than these are not tried for the sectors of a torn block.
+/// The largest number of writes to try for the sectors of a torn block.
 const MOST_TRIED: usize = 256;
 
-/// What an interval holds that is as it may be.
+/// The content of a valid interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Held {
     /// The last write.
     Newest,
-    /// An earlier write that may be there.
+    /// An earlier write that is admissible.
     Older,
     /// A write that the kept state does not know: the state is older than the data.
     Newer,
-    /// Zeroes of a discard.
+    /// Zeroes from a discard.
     Discarded,
-    /// Sectors of several writes that may be there.
+    /// Sectors of several admissible writes.
     Torn,
-    /// What was there before, or a torn block: nothing is known of it.
+    /// Earlier content or a torn block: nothing is known about it.
     Earlier,
 }
 
 impl Recipe {
-    /// Judges an interval after a loss of power. `runs`: when the runs began whose writes the bound
-    /// counts, ns since 1970.
+    /// Judges an interval after a loss of power. `runs` lists when the runs began whose writes the
+    /// bound counts, ns since 1970.
     ///
     /// # Errors
-    /// It holds what it must not hold.
+    /// Its content is not admissible.
     pub fn check_after_crash(
         &self,
         at: Interval,
@@ -56,7 +57,7 @@ impl Recipe {
             CrashBound::MustNotBeOlder { newest, .. } | CrashBound::MayBeEither { newest } => newest,
         };
         if !self.has_headers() {
-            // Every write of a pattern is alike.
+            // All writes of a pattern are equal.
             return match self.check(at, WantedContent::EarlierRun(u32::from(newest)), found) {
                 Ok(()) => Ok(Held::Newest),
                 Err(_) if matches!(bound, CrashBound::MayBeEither { .. }) => Ok(Held::Earlier),
@@ -94,7 +95,7 @@ impl Recipe {
         let wanted = WantedContent::EarlierRun(newest);
         match self.check(at, wanted, found) {
             Err(mismatch) => mismatch,
-            // All but the run is right: the block was there before.
+            // Everything but the run is right: the block existed before.
             Ok(()) => {
                 let run = self.header_of(found).map_or(0, |header| header.run);
                 self.mismatch(
@@ -107,14 +108,14 @@ impl Recipe {
         }
     }
 
-    /// Whether each sector is of a write that may be there.
+    /// Whether each sector is from an admissible write.
     fn is_torn(&self, at: Interval, bound: CrashBound, header: &Header, runs: &[u64], found: &[u8]) -> bool {
         let (mut left, mut made) = (vec![true; found.len().div_ceil(SECTOR)], vec![0; found.len()]);
         let place = self.header_place();
         let writes = bound.generations().flat_map(|generation| runs.iter().map(move |run| (generation, *run)));
         for (generation, run) in writes.take(MOST_TRIED) {
             self.fill_as(&Header { run, ..*header }, at, generation, &mut made);
-            // The header is whole, and its write is one that may be there.
+            // The header is whole, and its write is admissible.
             if let (Some(to), Some(from)) = (made.get_mut(place.clone()), found.get(place.clone())) {
                 to.copy_from_slice(from);
             }
@@ -176,10 +177,10 @@ mod tests {
         ] {
             assert_eq!(judge(bound, bytes).ok(), wanted, "{bound:?}");
         }
-        // A block of an earlier run, of a generation that would be right.
+        // A block of an earlier run, with an admissible generation.
         let late = recipe().check_after_crash(at, new, &[RUN + 1], &block(3));
         assert!(matches!(late.unwrap_err().why, Why::Field { name: "run", .. }));
-        // Sectors of two writes that may be there, and of one that may not.
+        // Sectors of two writes that are admissible, and of one that is not.
         for (first, second, wanted) in [(4, 2, true), (2, 3, true), (4, 1, false), (1, 4, false)] {
             let torn = [&block(first)[..1536], &block(second)[1536..]].concat();
             assert_eq!(judge(not_older, &torn).ok(), wanted.then_some(Held::Torn), "{first} {second}");

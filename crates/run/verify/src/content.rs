@@ -1,20 +1,19 @@
-//! What an interval holds outside its header.
+//! The content of an interval outside its header.
 //!
-//! Random bytes come from one pool of noise: each piece of 4 KiB is a stretch of the pool that the
-//! piece's stamp chooses, so that filling is copying. Each 512 bytes begin with a *stamp*, a word
-//! that says where they belong and of which generation they are, and that no other 512 bytes have:
-//! a block put together from parts of two is known by it.
+//! Random bytes come from one pool of noise. Each piece of 4 KiB is a range of the pool chosen by
+//! the piece's stamp, so that filling is copying. Each 512 bytes begin with a *stamp*: a unique
+//! word that encodes their place and generation. It identifies a block assembled from parts of two.
 
 use std::sync::OnceLock;
 
 use iolab_plan::{BufferContent, BufferPlan};
 use iolab_random::{Lcg, finalize, mix};
 
-/// Storage tears blocks at multiples of this.
+/// Storage may tear blocks at multiples of this.
 pub(crate) const SECTOR: usize = 512;
 
 pub(crate) const PIECE: usize = 4096;
-/// Stretches of the pool begin at multiples of 8 bytes.
+/// Number of ranges of the pool, which begin at multiples of 8 bytes.
 pub(crate) const STRETCHES: u64 = 8192;
 const POOL: usize = STRETCHES as usize * 8 + PIECE;
 
@@ -42,8 +41,8 @@ impl Origin {
         finalize((place | u64::from(self.generation) << OFFSET_BITS) ^ key)
     }
 
-    /// Where 512 bytes with this stamp belong, and of which generation they are, if they are of the
-    /// same seed and run.
+    /// The place and generation of 512 bytes with this stamp, if they are from the same seed and
+    /// run.
     pub(crate) fn read_stamp(&self, stamp: u64) -> (u64, u32) {
         let plain = unfinalize(stamp) ^ self.key();
         (plain & ((1 << OFFSET_BITS) - 1), (plain >> OFFSET_BITS) as u32)
@@ -75,7 +74,7 @@ enum Base {
 }
 
 impl Content {
-    /// The content that a job's buffer options ask for.
+    /// The content that a job's buffer options specify.
     pub(crate) fn new(plan: &BufferPlan) -> Content {
         let base = match &plan.content {
             BufferContent::Random => Base::Noise(noise()),
@@ -95,7 +94,7 @@ impl Content {
         Content { base: Base::Noise(noise()), chunks: None }
     }
 
-    /// Whether others can make the same content from a header alone.
+    /// Whether the header alone suffices to make the same content.
     pub(crate) fn is_plain(&self) -> bool {
         matches!(self.base, Base::Noise(_)) && self.chunks.is_none()
     }
@@ -123,7 +122,7 @@ impl Content {
     }
 }
 
-/// The same for every job: what differs is which stretch of it is where.
+/// The pool is the same for every job; only the choice of ranges differs.
 pub(crate) fn noise() -> &'static [u8] {
     static NOISE: OnceLock<Box<[u8]>> = OnceLock::new();
     NOISE.get_or_init(|| {
@@ -155,7 +154,7 @@ fn fill_noise(pool: &[u8], origin: &Origin, out: &mut [u8]) {
     }
 }
 
-/// Fills with `pattern`, over and over. An empty one fills with zeroes.
+/// Fills with repetitions of `pattern`. An empty one fills with zeroes.
 pub(crate) fn fill_repeated(pattern: &[u8], out: &mut [u8]) {
     let mut filled = pattern.len().min(out.len());
     out[..filled].copy_from_slice(&pattern[..filled]);
@@ -200,7 +199,7 @@ mod tests {
 
     #[test]
     fn the_bytes_do_not_change_between_versions() {
-        // Files are verified by later versions than wrote them.
+        // Later versions must be able to verify existing files.
         let mut bytes = vec![0; 4096];
         Content::plain().fill(&ORIGIN, &mut bytes);
         let sum = crc_fast::checksum(crc_fast::CrcAlgorithm::Crc32Iscsi, &bytes);

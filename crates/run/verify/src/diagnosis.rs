@@ -1,4 +1,4 @@
-//! What kind of corruption a block shows, as far as its bytes tell.
+//! The kind of corruption of a block, as far as its bytes show it.
 
 use std::fmt;
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::content::{Origin, SECTOR};
 use crate::header::Header;
 
-/// Where an interval is, and the part of it that belongs to one write only.
+/// The place of an interval: its file, and its offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Interval {
     /// Number of the file in its worker.
@@ -15,44 +15,44 @@ pub struct Interval {
     pub offset: u64,
 }
 
-/// What an interval must hold.
+/// The expected content of an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WantedContent {
-    /// Whatever somebody wrote there with the same options.
+    /// Anything written there with the same options.
     Valid,
-    /// What this run wrote there, of this generation.
+    /// Content of this run, of this generation.
     Generation(u32),
-    /// The same, by an earlier run of the same job.
+    /// Content of this generation, by an earlier run of the same job.
     EarlierRun(u32),
     /// Zeroes.
     Zeroes,
 }
 
-/// More bits than this are not called flipped.
+/// More differing bits than this are not called flipped.
 const MOST_FLIPS: u32 = 32;
 
-/// What a damaged interval looks like. Positions are bytes from its beginning.
+/// The kind of damage of an interval. Positions are bytes from its beginning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BlockDamage {
     /// Zeroes where there must be data.
     Zeroes(Range<usize>),
-    /// What an earlier write put there: the last one is lost.
+    /// Content of an earlier write: the last one is lost.
     Stale {
         /// The generation that is there.
         generation: u32,
         /// It is of an earlier run.
         earlier_run: bool,
     },
-    /// What belongs to another place.
+    /// Content of another place.
     OtherOffset {
-        /// Where it belongs, bytes from the beginning of the file.
+        /// The place it belongs to, bytes from the beginning of the file.
         offset: u64,
     },
     /// Parts of two blocks.
     Torn {
         /// Where one ends and the other begins; a multiple of 512.
         at: usize,
-        /// The part that does not belong here.
+        /// The part that is wrong.
         wrong: Range<usize>,
         /// What the wrong part is.
         with: Box<BlockDamage>,
@@ -61,21 +61,21 @@ pub enum BlockDamage {
     BitFlips {
         /// How many.
         bits: u32,
-        /// The first byte that has one.
+        /// The first byte with a flipped bit.
         at: usize,
     },
     /// The data is right, the header is not.
     Header,
     /// Made by a job with other options: another kind, seed or interval.
     OtherOptions,
-    /// Data where zeroes must be.
+    /// Data instead of zeroes.
     NotDiscarded,
     /// Bytes of unknown origin.
     Foreign(Range<usize>),
 }
 
-/// What `found` looks like beside what must be there, if that is known. `origin` is who must have
-/// written it, where the content has stamps.
+/// Compares `found` with the expected content, if that is known. `origin` is the expected writer,
+/// if the content has stamps.
 pub(crate) fn diagnose(
     at: Interval,
     wanted: WantedContent,
@@ -116,7 +116,7 @@ pub(crate) fn diagnose(
     }
 }
 
-/// Without knowing what must be there: what the block says of itself.
+/// Without the expected content: what the block says about itself.
 fn without_model(found: &[u8], header: Option<&Header>, at: Interval) -> BlockDamage {
     match header {
         Some(header) if header.offset != at.offset => BlockDamage::OtherOffset { offset: header.offset },
@@ -137,7 +137,7 @@ fn wrong_sectors(found: &[u8], must: &[u8]) -> Vec<usize> {
     pairs.filter(|(_, (found, must))| found != must).map(|(index, _)| index).collect()
 }
 
-/// A whole block of somebody else, as its header says.
+/// A whole block of another writer, according to its header.
 fn whole_block(at: Interval, wanted: WantedContent, header: &Header, all_wrong: bool) -> Option<BlockDamage> {
     if header.offset != at.offset {
         return all_wrong.then_some(BlockDamage::OtherOffset { offset: header.offset });
@@ -153,7 +153,7 @@ fn whole_block(at: Interval, wanted: WantedContent, header: &Header, all_wrong: 
     None
 }
 
-/// What the wrong part of a block is.
+/// The kind of the wrong part of a block.
 fn part(at: Interval, found: &[u8], range: &Range<usize>, origin: Option<Origin>, contiguous: bool) -> BlockDamage {
     let wrong = &found[range.clone()];
     if wrong.iter().all(|byte| *byte == 0) {
@@ -171,7 +171,7 @@ fn part(at: Interval, found: &[u8], range: &Range<usize>, origin: Option<Origin>
         Some((place, generation, here)) if place == here && generation != origin.generation => {
             BlockDamage::Stale { generation, earlier_run: false }
         }
-        // Another place, not just any number: a multiple of a sector within some tebibytes.
+        // A place must be plausible: a multiple of a sector within some tebibytes.
         Some((place, _, here)) if place != here && place % SECTOR as u64 == here % SECTOR as u64 && place < 1 << 46 => {
             BlockDamage::OtherOffset { offset: place }
         }

@@ -1,6 +1,6 @@
-//! What a loss of power may have left of each interval: what was flushed, and what came later.
+//! What a loss of power may have left of each interval: flushed content, and later writes.
 //!
-//! Beside each word of a [`GenerationMap`] stands one of what is durable:
+//! Each word of a [`GenerationMap`] has a second word for the durable content:
 //!
 //! ```text
 //!  bit 13    a discard was sent since
@@ -8,10 +8,10 @@
 //!  bits 0-11 the generation that a completed flush covers; 0: none
 //! ```
 //!
-//! A write is covered when it was complete before the flush was sent. The words may be older than
-//! the data, if they had to outlive the loss of power themselves: then they claim less, and what is
-//! newer than they know is no damage. Generations are compared in a circle; where the durable one
-//! is too far behind, nothing is claimed.
+//! A write is covered if it was complete before the flush was sent. If the words themselves survive
+//! the loss of power, they may be older than the data. Then they claim less, and data newer than
+//! they know is not damage. Generations are compared modulo their number; if the durable one is too
+//! far behind, nothing is claimed.
 
 use std::ops::Range;
 use std::sync::atomic::Ordering;
@@ -20,7 +20,7 @@ use crate::generations::{BUSY, DISCARDED, GENERATION, GenerationMap, IN_DOUBT, W
 
 /// A discard was sent since the durable generation.
 const DISCARDED_SINCE: u16 = 1 << 13;
-/// Farther behind, a generation is not told from a newer one.
+/// Farther behind than this, an older generation cannot be distinguished from a newer one.
 const FARTHEST: u16 = GENERATION / 2;
 
 /// What an interval may hold after a loss of power.
@@ -39,12 +39,12 @@ pub enum CrashBound {
     MustNotBeOlder {
         /// The durable generation.
         oldest: u16,
-        /// The generation of the last one.
+        /// The generation of the last write.
         newest: u16,
-        /// A discard may be what is there.
+        /// Zeroes of a discard are admissible.
         zeroes: bool,
     },
-    /// Nothing written there was flushed: the new data, or whatever was there before.
+    /// Nothing written there was flushed: the new data, or any earlier content.
     MayBeEither {
         /// The generation of the last write.
         newest: u16,
@@ -52,7 +52,7 @@ pub enum CrashBound {
 }
 
 impl CrashBound {
-    /// Whether this generation may be there.
+    /// Whether this generation is admissible.
     pub fn admits(self, generation: u32) -> bool {
         let Ok(generation) = u16::try_from(generation) else { return false };
         match self {
@@ -63,7 +63,7 @@ impl CrashBound {
         }
     }
 
-    /// Whether zeroes may be there.
+    /// Whether zeroes are admissible.
     pub fn admits_zeroes(self) -> bool {
         match self {
             CrashBound::Unknown | CrashBound::MayBeEither { .. } => true,
@@ -72,7 +72,7 @@ impl CrashBound {
         }
     }
 
-    /// The generations from the durable one to the newest one, which a torn block may be made of.
+    /// The generations from the durable one to the newest one, which a torn block may consist of.
     pub fn generations(self) -> impl Iterator<Item = u32> {
         let (oldest, count) = match self {
             CrashBound::MustNotBeOlder { oldest, newest, .. } => (oldest, steps(oldest, newest).saturating_add(1)),
@@ -81,7 +81,7 @@ impl CrashBound {
         (0..count).map(move |step| u32::from((oldest - 1 + step) % GENERATION + 1))
     }
 
-    /// In words.
+    /// A description for the user.
     pub fn words(self) -> &'static str {
         match self {
             CrashBound::Unknown => "unknown",
@@ -92,7 +92,7 @@ impl CrashBound {
     }
 }
 
-/// What a write or discard left that the next flush makes durable.
+/// What the next flush makes durable after a write or discard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Completed {
     /// Number of the file in its worker.
@@ -103,14 +103,14 @@ pub struct Completed {
 }
 
 impl GenerationMap {
-    /// What an interval may hold after a loss of power, by words that were kept of it.
+    /// The admissible content of an interval after a loss of power, by its kept words.
     pub fn bound(&self, interval: usize) -> CrashBound {
         let of =
             |words| within(words, &(interval..interval + 1)).first().map_or(0, |word| word.load(Ordering::Acquire));
         bound_of(of(&self.words), self.durable.as_ref().map_or(0, of))
     }
 
-    /// What is to be noted of an interval whose write or discard has just succeeded.
+    /// The record of an interval whose write or discard has just succeeded.
     #[inline]
     pub fn completed(&self, file: u32, interval: usize) -> Completed {
         let word =
@@ -118,7 +118,7 @@ impl GenerationMap {
         Completed { file, interval: interval as u32, word: word & (GENERATION | DISCARDED | IN_DOUBT) }
     }
 
-    /// A flush that was sent after this has succeeded.
+    /// A flush that was sent after `completed` has succeeded.
     pub fn made_durable(&self, completed: Completed) {
         let interval = completed.interval as usize;
         let Some(durable) = self.durable_word(interval) else { return };
@@ -132,15 +132,15 @@ impl GenerationMap {
             if oldest > 0 && steps(oldest, generation) > FARTHEST {
                 return None; // another worker's flush has covered more
             }
-            // Only what nothing came after can tell that no discard came after it.
+            // Only if nothing followed it is it certain that no discard did.
             let since = if now == generation { 0 } else { before & DISCARDED_SINCE };
             Some(completed.word & (GENERATION | DISCARDED) | since)
         };
-        // An error says that nothing is to be changed.
+        // An error means that there is nothing to change.
         let _ = durable.fetch_update(Ordering::AcqRel, Ordering::Acquire, newer);
     }
 
-    /// A discard of these is about to be sent.
+    /// A discard of these intervals is about to be sent.
     pub fn will_discard(&self, range: &Range<usize>) {
         if let Some(durable) = &self.durable {
             within(durable, range).iter().for_each(|word| _ = word.fetch_or(DISCARDED_SINCE, Ordering::AcqRel));
@@ -162,20 +162,20 @@ impl GenerationMap {
         within(self.durable.as_ref()?, &(interval..interval + 1)).first()
     }
 
-    /// Whether it has words of what is durable.
+    /// Whether it has words for durable content.
     pub fn knows_durable(&self) -> bool {
         self.durable.is_some()
     }
 }
 
-/// What words that were kept say.
+/// The bound that the kept words give.
 pub fn bound_of(word: u16, durable: u16) -> CrashBound {
     let (newest, oldest) = (word & GENERATION, durable & GENERATION);
     let unsure = word & (BUSY | IN_DOUBT) != 0;
     if newest == 0 && oldest == 0 {
         return if unsure { CrashBound::MayBeEither { newest: 1 } } else { CrashBound::Unknown };
     }
-    // What is being written may be there, too.
+    // A write in flight is admissible, too.
     let newest = if unsure { newest % GENERATION + 1 } else { newest };
     let discarded = durable & DISCARDED != 0;
     if oldest == 0 {
@@ -188,7 +188,7 @@ pub fn bound_of(word: u16, durable: u16) -> CrashBound {
     }
 }
 
-/// How many writes lie between two generations, going on from the first.
+/// The number of writes from the first generation to the second.
 #[inline]
 fn steps(from: u16, to: u16) -> u16 {
     (to + GENERATION - from) % GENERATION

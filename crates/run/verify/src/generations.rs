@@ -1,5 +1,5 @@
-//! What each interval of a file must hold: two bytes for each, shared by all workers that verify
-//! the file.
+//! The expected content of each interval of a file: two bytes for each, shared by all workers that
+//! verify the file.
 //!
 //! ```text
 //!  bit 15    an operation that changes the interval is in flight
@@ -9,9 +9,9 @@
 //!  bits 0-11 its generation, which every change raises; 0: unknown
 //! ```
 //!
-//! Whoever changes intervals holds all of them while the operation is in flight, so that two
-//! changes of the same bytes are never in flight together, within a worker or between workers.
-//! Nobody waits while holding any.
+//! A worker that changes intervals locks all of them while the operation is in flight. Two changes
+//! of the same bytes are therefore never in flight together, within a worker or between workers. No
+//! worker waits while it holds a lock.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -27,10 +27,10 @@ pub(crate) const IN_DOUBT: u16 = 1 << 13;
 pub(crate) const DISCARDED: u16 = 1 << 12;
 pub(crate) const GENERATION: u16 = DISCARDED - 1;
 
-/// What an interval must hold.
+/// The expected content of an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expected {
-    /// Nobody knows: it was never written by this run.
+    /// Not written by this run.
     Unknown,
     /// An operation on it failed, or it is too short for a header.
     InDoubt,
@@ -44,7 +44,7 @@ pub enum Expected {
 #[derive(Clone)]
 pub struct GenerationMap {
     pub(crate) words: Arc<dyn AsRef<[Word]> + Send + Sync>,
-    /// What a loss of power cannot take back, a word for each interval
+    /// Content that a loss of power cannot revert, a word for each interval
     /// ([`crate::durability`]).
     pub(crate) durable: Option<Arc<dyn AsRef<[Word]> + Send + Sync>>,
     base_bytes: u64,
@@ -57,7 +57,7 @@ impl GenerationMap {
         GenerationMap { words, durable: None, base_bytes, interval_bytes: interval_bytes.max(1) }
     }
 
-    /// With as many words more for what is durable.
+    /// Adds as many words for the durable content.
     pub fn with_durable(mut self, words: Arc<dyn AsRef<[Word]> + Send + Sync>) -> GenerationMap {
         self.durable = Some(words);
         self
@@ -81,7 +81,7 @@ impl GenerationMap {
         within(&self.words, range)
     }
 
-    /// Takes hold of all; false, holding none, when somebody holds one of them.
+    /// Locks all of them. Returns false, with none locked, if one of them is already locked.
     #[inline]
     pub fn hold(&self, range: &Range<usize>) -> bool {
         let words = self.of(range);
@@ -94,25 +94,25 @@ impl GenerationMap {
         true
     }
 
-    /// Lets go of intervals that were not changed.
+    /// Unlocks intervals that were not changed.
     pub fn release(&self, range: &Range<usize>) {
         self.of(range).iter().for_each(release);
     }
 
-    /// Whether somebody holds one of them.
+    /// Whether one of them is locked.
     #[inline]
     pub fn is_held(&self, range: &Range<usize>) -> bool {
         self.of(range).iter().any(|word| word.load(Ordering::Acquire) & BUSY != 0)
     }
 
-    /// The generation that a write gives to an interval that it holds.
+    /// The generation that a write gives to an interval that it has locked.
     #[inline]
     pub fn next(&self, interval: usize) -> u32 {
         self.of(&(interval..interval + 1)).first().map_or(1, |word| u32::from(next(word)))
     }
 
-    /// The write that holds them has succeeded; the last interval, if it is too short for a header,
-    /// is unknown.
+    /// The write that locked them has succeeded. The last interval becomes unknown if it is too
+    /// short for a header.
     #[inline]
     pub fn written(&self, range: &Range<usize>, last_is_unknown: bool) {
         let words = self.of(range);
@@ -122,18 +122,19 @@ impl GenerationMap {
         }
     }
 
-    /// The discard that holds them has succeeded.
+    /// The discard that locked them has succeeded.
     pub fn discarded(&self, range: &Range<usize>) {
         self.of(range).iter().for_each(|word| word.store(next(word) | DISCARDED, Ordering::Release));
     }
 
-    /// The operation that holds them has failed: they may hold the old, the new, or parts of both.
+    /// The operation that locked them has failed: they may hold the old data, the new, or parts of
+    /// both.
     pub fn in_doubt(&self, range: &Range<usize>) {
         self.of(range).iter().for_each(|word| word.store(next(word) | IN_DOUBT, Ordering::Release));
     }
 
-    /// The interval as one word, which every change changes, and what it must hold; `None` while
-    /// somebody changes it.
+    /// The interval as one word, which every change alters, and its expected content; `None` while
+    /// it is being changed.
     #[inline]
     pub fn look(&self, interval: usize) -> Option<(u16, Expected)> {
         let Some(word) = self.of(&(interval..interval + 1)).first() else { return Some((0, Expected::Unknown)) };
@@ -153,13 +154,13 @@ impl GenerationMap {
         self.base_bytes + interval as u64 * self.interval_bytes
     }
 
-    /// Nothing is known of them any more.
+    /// Marks them as unknown.
     pub fn forget(&self, range: &Range<usize>) {
         self.of(range).iter().for_each(|word| word.store(0, Ordering::Release));
     }
 
-    /// The first word of so many that are known, at or behind `from`, and how many follow it
-    /// without a gap; `None` if there is none.
+    /// The first known interval at or behind `from`, and those that follow it without a gap, at
+    /// most `most` in all; `None` if there is none.
     pub fn known_from(&self, from: usize, most: usize) -> Option<Range<usize>> {
         let words = (*self.words).as_ref();
         let is_known = |word: &Word| word.load(Ordering::Acquire) & STATE != 0;
@@ -168,8 +169,8 @@ impl GenerationMap {
         Some(first..first + count)
     }
 
-    /// Takes over what an earlier run has kept of these intervals, which begin at `offset`; who
-    /// held one when it ended may or may not have changed it.
+    /// Loads the words that an earlier run kept for these intervals, which begin at `offset`. An
+    /// interval locked when that run ended may or may not have changed.
     pub fn take_over(&self, offset: u64, kept: &[u16]) {
         self.each_kept(&self.words, offset, kept, |kept| {
             let doubt = if kept & BUSY != 0 { IN_DOUBT } else { 0 };
@@ -177,7 +178,7 @@ impl GenerationMap {
         });
     }
 
-    /// The same of what is durable.
+    /// Loads the words for durable content in the same way.
     pub fn take_over_durable(&self, offset: u64, kept: &[u16]) {
         if let Some(durable) = &self.durable {
             self.each_kept(durable, offset, kept, |kept| kept);
@@ -205,7 +206,7 @@ impl GenerationMap {
         self.interval_bytes
     }
 
-    /// Marks intervals as read back. Whether there was one to read: known, and not marked before.
+    /// Marks intervals as read back. Returns whether one was known and not marked before.
     pub fn see(&self, range: &Range<usize>) -> bool {
         let mut any = false;
         for word in self.of(range) {
@@ -233,7 +234,7 @@ fn release(word: &Word) {
     word.fetch_and(!BUSY, Ordering::Release);
 }
 
-/// Counts on, from the last to the first: nobody who looks twice takes two changes for none.
+/// Increments the words from the last to the first, so that two changes never look like none.
 #[inline]
 fn next(word: &Word) -> u16 {
     (word.load(Ordering::Relaxed) & GENERATION) % GENERATION + 1
@@ -308,7 +309,7 @@ mod tests {
             assert_eq!(map.see(&one), sequence % 1000 != 11);
             assert!(!map.see(&one), "once is enough");
         }
-        // Beyond the map nothing is known and nothing is held.
+        // Beyond the map, nothing is known and nothing is locked.
         assert_eq!(map.look(9), Some((0, Expected::Unknown)));
         assert!(map.hold(&(5..9)) && map.hold(&(5..9)));
     }

@@ -10,7 +10,8 @@
 //! ```
 //!
 //! All numbers are little-endian. The fields are those of fio's header and two more: the
-//! generation, and when the run began, which tells a block of an earlier run by the same seed.
+//! generation, and when the run began. The latter identifies blocks of an earlier run with the same
+//! seed.
 
 use crc_fast::CrcAlgorithm;
 use iolab_plan::VerifyKind;
@@ -22,11 +23,11 @@ pub(crate) const FIXED_BYTES: usize = 64;
 
 const MAGIC: [u8; 4] = *b"ioV1";
 
-/// The content outside the header is what [`crate::content`] makes of the fields, and can be made
+/// The content outside the header follows from the fields by [`crate::content`], and can be made
 /// again from them.
 pub(crate) const REGENERABLE: u8 = 1;
 
-/// What a header says, without the checksum.
+/// The fields of a header, without the checksum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
     /// Bytes of the interval, header included.
@@ -41,9 +42,9 @@ pub struct Header {
     pub offset: u64,
     /// Seed of the content.
     pub seed: u64,
-    /// Which write of its worker it was, from 0.
+    /// The number of the write of its worker, from 0.
     pub sequence: u64,
-    /// How often the interval has been written in the run; starts again behind 4095.
+    /// How often the interval has been written in the run; wraps after 4095.
     pub generation: u32,
     /// Number of the file in its worker.
     pub file: u32,
@@ -54,7 +55,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// Writes the header in front of a checksum that is there already.
+    /// Writes the header in front of an existing checksum.
     #[inline]
     pub(crate) fn put(&self, whole: &mut [u8]) {
         let Some(out) = whole.first_chunk_mut::<FIXED_BYTES>() else { return };
@@ -74,7 +75,7 @@ impl Header {
         whole[4..8].copy_from_slice(&sum);
     }
 
-    /// The header at the beginning of `bytes`; `None` when there is none that is whole.
+    /// The header at the beginning of `bytes`; `None` if it is not whole.
     #[inline]
     pub fn get(bytes: &[u8]) -> Option<Header> {
         let kind = *bytes.get(12)?;
@@ -121,7 +122,7 @@ impl std::fmt::Display for Header {
     }
 }
 
-/// The sequence number and the time that a header says, even one that is damaged elsewhere.
+/// The sequence number and the time in a header, even if other parts of it are damaged.
 pub(crate) fn sequence_and_time(bytes: &[u8]) -> Option<(u64, u64)> {
     let word = |at: usize| Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
     Some((word(32)?, word(48)?))

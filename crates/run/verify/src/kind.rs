@@ -1,8 +1,8 @@
 //! The kinds of checksums.
 //!
-//! CRC-16 is the one of ARC (polynomial 0x8005, reflected), CRC-7 that of MMC and SD cards
-//! (polynomial 0x09); the others are named by their standards. What a kind of few bits, or of none,
-//! may overlook is found by comparing the content itself.
+//! CRC-16 is that of ARC (polynomial 0x8005, reflected), CRC-7 that of MMC and SD cards (polynomial
+//! 0x09); the others are named by their standards. Errors that a short or missing checksum may
+//! overlook are found by comparing the content itself.
 
 use std::hash::Hasher as _;
 
@@ -23,13 +23,12 @@ pub(crate) const fn header_bytes(kind: VerifyKind) -> usize {
     kind.header_bytes() as usize
 }
 
-/// Whether a block of this kind can be wrong and still have the right checksum more often than
-/// once in four thousand million times.
+/// Whether a wrong block of this kind has the right checksum more often than once in 2^32 cases.
 pub(crate) const fn is_weak(kind: VerifyKind) -> bool {
     matches!(kind, VerifyKind::Crc16 | VerifyKind::Crc7 | VerifyKind::Meta)
 }
 
-/// The checksum of two parts, one behind the other; as many bytes as [`digest_bytes`] says.
+/// The checksum of two concatenated parts, [`digest_bytes`] long.
 pub(crate) fn digest(kind: VerifyKind, parts: [&[u8]; 2], out: &mut [u8; LONGEST]) {
     match kind {
         VerifyKind::Crc32c | VerifyKind::Crc32cIntel => crc::<4>(CrcAlgorithm::Crc32Iscsi, parts, out),
@@ -58,7 +57,7 @@ fn put(bytes: &[u8], out: &mut [u8; LONGEST]) {
     out[..bytes.len()].copy_from_slice(bytes);
 }
 
-/// The checksum of one kind over bytes, in a field as long as the longest.
+/// The checksum of one kind over bytes, in a field of the largest length.
 pub fn checksum(kind: VerifyKind, bytes: &[u8]) -> [u8; LONGEST] {
     let mut sum = [0; LONGEST];
     digest(kind, [&[], bytes], &mut sum);

@@ -1,8 +1,9 @@
-//! The CRC-32C of plain content, without reading it.
+//! The CRC-32C of plain content, computed without reading it.
 //!
-//! Plain content is a stretch of the pool with stamps put over it, and a CRC is linear: that of the
-//! stretch is kept for each of them, and what the stamps change is added. So filling need not sum
-//! what it copied, and checking need only compare with the pool, which finds more than a sum does.
+//! Plain content is a range of the pool with stamps written over it, and a CRC is linear: the sum
+//! of each range is stored, and the changes by the stamps are added. So filling need not sum the
+//! copied bytes, and checking need only compare with the pool, which finds more errors than a sum
+//! does.
 
 use std::sync::OnceLock;
 
@@ -12,19 +13,19 @@ use iolab_plan::VerifyKind;
 use crate::content::{Origin, PIECE, SECTOR, STRETCHES, noise, stretch};
 use crate::kind::header_bytes;
 
-/// Bytes at the beginning of an interval that the sum leaves out.
+/// Bytes at the beginning of an interval that the sum excludes.
 const HEADER: usize = header_bytes(VerifyKind::Crc32c);
 const STAMP: usize = size_of::<u64>();
 
-/// By bytes of a word, what the sum of a stretch of zeroes that begins with the word becomes.
+/// By bytes of a word: the sum of a range of zeroes that begins with the word.
 type WordTable<const BYTES: usize> = [[u32; 256]; BYTES];
 
-/// What is known of the pool.
+/// The known sums of the pool.
 #[derive(Debug)]
 pub(crate) struct KnownSums {
-    /// Of each stretch.
+    /// The sum of each range.
     whole: Box<[u32]>,
-    /// Of each without its header.
+    /// The sum of each range without its header.
     headed: Box<[u32]>,
     /// A stamp, and the rest of its sector.
     sector: Box<WordTable<STAMP>>,
@@ -43,7 +44,8 @@ fn word_table<const BYTES: usize>(length: usize) -> Box<WordTable<BYTES>> {
     for (place, row) in table.iter_mut().enumerate() {
         for (byte, entry) in row.iter_mut().enumerate() {
             zeroes[place] = byte as u8;
-            // The start and the end of a sum are the same for both: only the byte is left.
+            // The start and the end of a sum are the same for both and cancel: only the byte's part
+            // remains.
             *entry = sum(&zeroes) ^ plain;
         }
         zeroes[place] = 0;
@@ -58,7 +60,7 @@ fn looked_up<const BYTES: usize>(table: &WordTable<BYTES>, word: u64) -> u32 {
 }
 
 impl KnownSums {
-    /// Those of the pool; made when they are asked for first.
+    /// The sums of the pool, computed on first use.
     pub(crate) fn get() -> &'static KnownSums {
         static KNOWN: OnceLock<KnownSums> = OnceLock::new();
         KNOWN.get_or_init(|| {
@@ -70,7 +72,7 @@ impl KnownSums {
         })
     }
 
-    /// Whether the sum of so many bytes is known.
+    /// Whether the sum of this number of bytes is known.
     #[inline]
     pub(crate) fn covers(length: usize) -> bool {
         length != 0 && length.is_multiple_of(PIECE)
@@ -86,7 +88,8 @@ impl KnownSums {
         for piece in out.as_chunks_mut::<PIECE>().0 {
             let number = origin.stamp(key, at) % STRETCHES;
             *piece = *stretch(pool, number);
-            // What the stamps change of the stretch. That of the first sector is under the header.
+            // The changes of the range by the stamps. The stamp of the first sector is under the
+            // header.
             let mut change = 0;
             for sector in piece.as_chunks_mut::<SECTOR>().0 {
                 let (place, _) = sector.split_first_chunk_mut::<STAMP>().expect("a sector is longer than a stamp");
@@ -105,7 +108,7 @@ impl KnownSums {
         register as u32
     }
 
-    /// Whether the bytes are what `origin` fills them with, header left out.
+    /// Whether the bytes, without the header, equal `origin`'s content.
     #[inline]
     pub(crate) fn is_there(&self, origin: &Origin, found: &[u8]) -> bool {
         let pool = noise();

@@ -1,9 +1,8 @@
-//! What blocks hold that are to be verified, and what is wrong with a block that holds something
-//! else.
+//! The content of blocks to be verified, and the diagnosis of a block with other content.
 //!
-//! A write is cut into *intervals*, each with a [`Header`] and a checksum of its own. What is
-//! between the headers follows from (seed, run, offset, generation), so that nothing has to be kept
-//! of a write but the *generation* of its intervals: two bytes each, in a [`GenerationMap`].
+//! A write is divided into *intervals*, each with its own [`Header`] and checksum. The content
+//! between the headers follows from (seed, run, offset, generation). So the only thing to keep of a
+//! write is the *generation* of its intervals: two bytes each, in a [`GenerationMap`].
 //!
 //! ```text
 //!  a write of three intervals:   | header, data | header, data | header, data |
@@ -15,10 +14,10 @@
 //! | `recipe.rs` | fills blocks, checks blocks |
 //! | `header.rs`, `kind.rs`, `content.rs`, `pattern.rs` | the parts of an interval |
 //! | `known_sums.rs` | the sums of plain content, without reading it |
-//! | `generations.rs` | what each interval must hold, shared between the workers of a file |
+//! | `generations.rs` | the expected content of intervals, shared by the workers of a file |
 //! | `durability.rs` | what a loss of power may have left of each interval |
-//! | `aftermath.rs` | whether an interval holds what it may hold then |
-//! | `diagnosis.rs` | what kind of corruption a block shows |
+//! | `aftermath.rs` | whether an interval is admissible after a loss of power |
+//! | `diagnosis.rs` | the kind of corruption of a block |
 //! | `sources.rs` | operations that read back, and that discard |
 //!
 //! Nothing here does I/O or reads a clock.

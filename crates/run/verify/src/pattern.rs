@@ -1,9 +1,9 @@
-//! `verify_pattern`: bytes that repeat, some of which are the offset.
+//! `verify_pattern`: repeated bytes, some of which are the offset.
 
 use iolab_plan::VerifyPattern;
 
-/// Fills an interval that begins at `offset` with a pattern that starts again every `every` bytes
-/// (0: at the interval only). Its `%o` are the offset of the place where it has started.
+/// Fills an interval that begins at `offset` with a pattern that restarts every `every` bytes (0:
+/// only at the interval). Its `%o` is the offset of its last start.
 pub(crate) fn fill(pattern: &VerifyPattern, every: u64, offset: u64, out: &mut [u8]) {
     let every = if every == 0 { out.len() } else { usize::try_from(every).unwrap_or(usize::MAX) };
     let mut place = offset;

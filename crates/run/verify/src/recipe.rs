@@ -1,4 +1,4 @@
-//! Fills blocks, checks blocks.
+//! Fills and checks blocks.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ pub struct Recipe {
     content: Content,
     plain: Content,
     header_bytes: usize,
-    /// What makes CRC-32C of plain content cheap, where the header stands in front.
+    /// Known sums, which make CRC-32C of plain content cheap, if the header is at the front.
     known: Option<&'static KnownSums>,
     job: u16,
     run: u64,
@@ -29,61 +29,62 @@ fn origin_of(header: &Header) -> Origin {
     Origin { seed, run, offset, generation }
 }
 
-/// Why an interval is not what it must be.
+/// Why an interval does not have its expected content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Why {
-    /// There is no header that is whole.
+    /// There is no whole header.
     NoHeader,
     /// A field of the header differs.
     Field {
-        /// Which.
+        /// Its name.
         name: &'static str,
-        /// What it must be.
+        /// The expected value.
         wanted: u64,
-        /// What it is.
+        /// The value found.
         found: u64,
     },
-    /// The checksum in the header is not that of the data.
+    /// The checksum in the header does not match the data.
     Checksum {
-        /// As the header says, hexadecimal.
+        /// From the header, hexadecimal.
         wanted: String,
-        /// As the data is, hexadecimal.
+        /// From the data, hexadecimal.
         found: String,
     },
-    /// The first byte that differs from what must be there.
+    /// The first byte that differs from the expected content.
     Content {
-        /// Where in the file.
+        /// Its offset in the file.
         offset: u64,
-        /// What must be there.
+        /// The expected byte.
         wanted: u8,
-        /// What is there.
+        /// The byte found.
         found: u8,
     },
 }
 
-/// An interval that is not what it must be.
+/// An interval without its expected content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mismatch {
-    /// Which.
+    /// Its place.
     pub interval: Interval,
     /// Its length, bytes.
     pub length: u32,
     /// The first reason found.
     pub why: Why,
-    /// What it must hold.
+    /// The expected content.
     pub wanted: WantedContent,
-    /// The header that is there.
+    /// The header found.
     pub found: Option<Header>,
-    /// What it looks like.
+    /// The kind of damage.
     pub damage: BlockDamage,
 }
 
 impl Recipe {
-    /// For a worker: its options, its buffers, its number, and when the run began (ns since 1970).
+    /// The recipe of a worker: its options, its buffers, its number, and when the run began (ns
+    /// since 1970).
     pub fn new(plan: &VerifyPlan, buffers: &BufferPlan, job: u32, run: u64) -> Recipe {
         let content = Content::new(buffers);
         let mut plan = plan.clone();
-        // One checksum by two names.
+        // Two names of one checksum.
         if plan.kind == VerifyKind::Crc32cIntel {
             plan.kind = VerifyKind::Crc32c;
         }
@@ -105,7 +106,7 @@ impl Recipe {
         self.plan.interval_bytes
     }
 
-    /// Whether a piece of so many bytes has room for a header.
+    /// Whether a piece of this number of bytes has room for a header.
     pub fn fits(&self, bytes: u64) -> bool {
         bytes >= self.plan.header_offset_bytes + self.header_bytes as u64
     }
@@ -164,10 +165,10 @@ impl Recipe {
         [&bytes[..from], &bytes[from + self.header_bytes..]]
     }
 
-    /// Checks one interval, or what a read brought of it.
+    /// Checks one interval, or the part of it that was read.
     ///
     /// # Errors
-    /// What is wrong with it, and what it looks like.
+    /// The mismatch, with its kind of damage.
     #[inline]
     pub fn check(&self, at: Interval, wanted: WantedContent, found: &[u8]) -> Result<(), Box<Mismatch>> {
         let why = match (wanted, self.plan.kind) {
@@ -183,7 +184,7 @@ impl Recipe {
     fn check_headed(&self, at: Interval, wanted: WantedContent, found: &[u8]) -> Result<(), Why> {
         let from = self.plan.header_offset_bytes as usize;
         if found.len() < from + self.header_bytes {
-            // Nothing has room for a header here, and nothing of it is known.
+            // There is no room for a header here, and nothing is known about the content.
             return Ok(());
         }
         let header = Header::get(&found[from..]).ok_or(Why::NoHeader)?;
@@ -226,8 +227,8 @@ impl Recipe {
         Ok(())
     }
 
-    /// Whether the content is what the header's fields say. Then so is the sum, which the header's
-    /// own sum covers; when it is not, the sum itself tells.
+    /// Whether the content follows from the header's fields. If it does, the checksum is right too,
+    /// because the header's own checksum covers it. If it does not, the checksum decides.
     #[inline]
     fn is_known(&self, header: &Header, found: &[u8]) -> bool {
         let Some(known) = self.known.filter(|_| header.flags & REGENERABLE != 0) else { return false };
@@ -269,19 +270,19 @@ impl Recipe {
         self.header_bytes > 0
     }
 
-    /// Where the header of an interval stands.
+    /// The range of an interval's header.
     pub(crate) fn header_place(&self) -> std::ops::Range<usize> {
         let from = self.plan.header_offset_bytes as usize;
         from..from + self.header_bytes
     }
 
-    /// The header that is there, if it is whole and of this kind.
+    /// The header found, if it is whole and of this kind.
     pub(crate) fn header_of(&self, found: &[u8]) -> Option<Header> {
         let header = found.get(self.header_place().start..).filter(|_| self.has_headers()).and_then(Header::get);
         header.filter(|header| header.kind == self.plan.kind)
     }
 
-    /// Fills an interval as whoever wrote the header would have, in another generation.
+    /// Fills an interval as the writer of the header would have, in another generation.
     pub(crate) fn fill_as(&self, header: &Header, at: Interval, generation: u32, out: &mut [u8]) {
         let mut writer = self.clone();
         (writer.plan.seed, writer.run, writer.job) = (header.seed, header.run, header.job);
@@ -315,8 +316,8 @@ impl Recipe {
         }
     }
 
-    /// The bytes that must be there, with what cannot be known (times, sequence numbers) taken from
-    /// what is there; `None` when too little is known.
+    /// The expected bytes; values that cannot be known (times, sequence numbers) are copied from
+    /// the found ones. `None` if too little is known.
     pub fn must_be(&self, at: Interval, wanted: WantedContent, found: &[u8]) -> Option<Vec<u8>> {
         let mut bytes = vec![0; found.len()];
         if wanted == WantedContent::Zeroes {

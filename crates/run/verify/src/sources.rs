@@ -1,4 +1,4 @@
-//! Operations of verification: what reads back, and what goes on beside the writes.
+//! Operations of verification: read-back, and operations inserted between the writes.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,7 +10,8 @@ use iolab_workload::{OpBatch, OpStream, Source};
 
 use crate::generations::GenerationMap;
 
-/// Reads what a stream wrote: its writes again as reads, in the same order, each place once.
+/// Reads the written data of a stream: repeats its writes as reads, in the same order, each place
+/// once.
 pub struct ReadBack {
     stream: OpStream,
     batch: OpBatch,
@@ -20,7 +21,7 @@ pub struct ReadBack {
 }
 
 impl ReadBack {
-    /// `stream` begins where the writes began, of which `writes` were sent.
+    /// `stream` begins where the writes began; `writes` of them were sent.
     pub fn new(stream: OpStream, maps: Arc<[GenerationMap]>, writes: u64) -> ReadBack {
         ReadBack { stream, batch: OpBatch::new(), maps, left: writes }
     }
@@ -54,7 +55,7 @@ impl Source for ReadBack {
     }
 }
 
-/// A stream with verification and discards beside its writes.
+/// A stream with verification and discards between its writes.
 pub struct Beside {
     stream: OpStream,
     batch: OpBatch,
@@ -63,7 +64,7 @@ pub struct Beside {
     random: SplitMix64,
     /// Written, not yet read back.
     written: VecDeque<Op>,
-    /// Writes since the last were read back, and reads of the batch that is due.
+    /// Writes since the last batch was read back, and reads of the batch that is due.
     since_read: u64,
     reads_due: u64,
     /// Written and chosen to be discarded.
@@ -73,7 +74,7 @@ pub struct Beside {
 }
 
 impl Beside {
-    /// Around `stream`; which writes are discarded follows from `seed`.
+    /// Wraps `stream`. `seed` determines which writes are discarded.
     pub fn new(stream: OpStream, backlog: Option<VerifyBacklog>, trim: Option<VerifyTrim>, seed: u64) -> Beside {
         let room = |count: u64| VecDeque::with_capacity(count.min(1 << 20) as usize);
         Beside {
@@ -113,7 +114,7 @@ impl Beside {
     fn wrote(&mut self, op: Op) {
         if let Some(backlog) = self.backlog {
             self.written.push_back(op);
-            // What was not read in time is read at the end.
+            // Writes that were not read back in time are read at the end.
             if self.written.len() as u64 > backlog.writes {
                 self.written.pop_front();
             }
@@ -170,7 +171,7 @@ impl Source for Beside {
     }
 }
 
-/// Reads whatever the maps know, file by file, by ascending offset.
+/// Reads everything that the maps know, file by file, by ascending offset.
 pub struct ReadKnown {
     maps: Arc<[GenerationMap]>,
     /// End of each file, bytes.
@@ -181,7 +182,7 @@ pub struct ReadKnown {
 }
 
 impl ReadKnown {
-    /// Of files that end there, in reads of at most so many bytes.
+    /// For files that end at `ends`, in reads of at most `most_bytes`.
     pub fn new(maps: Arc<[GenerationMap]>, ends: Vec<u64>, most_bytes: u64) -> ReadKnown {
         ReadKnown { maps, ends, most_bytes, file: 0, interval: 0 }
     }
@@ -222,7 +223,7 @@ impl Source for ReadKnown {
     }
 }
 
-/// Brings the maps to where they stand after so many passes of a stream, without writing.
+/// Advances the maps as if `passes` of a stream had been written, without writing.
 pub fn simulate(stream: &mut OpStream, maps: &[GenerationMap], passes: u64) -> u64 {
     let (mut batch, mut writes) = (OpBatch::new(), 0);
     for pass in 0..passes {

@@ -24,7 +24,7 @@ fn at(block: usize) -> Interval {
     Interval { file: 0, offset: (block * BLOCK) as u64 }
 }
 
-/// A file as it is after it was written so often.
+/// A file after this number of writes.
 fn file(recipe: &Recipe, generation: u32) -> Vec<u8> {
     let mut bytes = vec![0; BLOCK * BLOCKS];
     for (block, piece) in bytes.chunks_mut(BLOCK).enumerate() {
@@ -33,12 +33,12 @@ fn file(recipe: &Recipe, generation: u32) -> Vec<u8> {
     bytes
 }
 
-/// Something that happens to the block `DAMAGED` between write and check.
+/// A kind of damage to the block `DAMAGED` between write and check.
 struct Mangling {
     name: &'static str,
-    /// Gets the file and what it held one generation before.
+    /// Receives the file and its content one generation before.
     how: fn(&mut [u8], &[u8]),
-    /// What a block with a header and stamps is taken for.
+    /// The expected diagnosis of a block with a header and stamps.
     taken_for: fn(&BlockDamage) -> bool,
 }
 
@@ -198,7 +198,7 @@ fn a_block_of_an_earlier_run_is_known_as_such() {
     let bytes = file(&earlier, 1);
     let mismatch = own.check(at(4), WantedContent::Generation(1), block(&bytes, 4)).unwrap_err();
     assert_eq!(mismatch.damage, BlockDamage::Stale { generation: 1, earlier_run: true });
-    // Told not to look at the order of writes, it looks at the data alone.
+    // If the order of writes is not checked, only the data are.
     let lenient = VerifyPlan { checks_sequence: false, ..plan(VerifyKind::Crc32c, 0) };
     let lenient = Recipe::new(&lenient, &buffers(BufferContent::Random), 1, 2000);
     assert!(lenient.check(at(4), WantedContent::Generation(1), block(&bytes, 4)).is_ok());

@@ -1,4 +1,4 @@
-//! What an operation costs to make: nanoseconds per operation of the main kinds of stream, and of
+//! The cost of making an operation: nanoseconds per operation of the main kinds of stream, and of
 //! filling buffers.
 //!
 //! `cargo run --release -p iolab-workload --example stream_cost [operations]`
@@ -104,8 +104,8 @@ fn streams(ops: u64) {
     rarer(&random, ops);
 }
 
-/// A tebibyte at random, every block once, in sizes that vary: what an operation costs in each
-/// tenth of the pass.
+/// A tebibyte at random, every block once, in varying sizes: the cost of an operation in each tenth
+/// of the pass.
 fn filling(plan: &WorkloadPlan) {
     let extents = [Extent { start_bytes: 0, length_bytes: TEBIBYTE }];
     let limits = PassLimits { io_bytes: u64::MAX, io_count: None };

@@ -1,4 +1,4 @@
-//! From a plan to the parts of its stream: which kinds occur, checked and put together once.
+//! Assembles the parts of a stream from a plan: checks and combines them once.
 
 use iolab_plan::{BlockSizes, Distribution, RandomGenerator, RandomMap, Sequencer, WorkloadPlan};
 
@@ -40,7 +40,7 @@ fn pair_limits(limits: PassLimits) -> PassLimits {
     PassLimits { io_count: limits.io_count.map(|count| count.div_ceil(2)), ..limits }
 }
 
-/// The files with room for a block.
+/// The files that have room for a block.
 fn check_files(shape: &Shape, files: &[Extent]) -> Result<Vec<u32>, WorkloadError> {
     if files.is_empty() {
         return Err(WorkloadError::NoFiles);
@@ -61,7 +61,7 @@ fn check_files(shape: &Shape, files: &[Extent]) -> Result<Vec<u32>, WorkloadErro
     Ok(list)
 }
 
-/// Which placement decides offsets.
+/// The placement that decides offsets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Sequential,
@@ -86,7 +86,7 @@ impl Kind {
         if plan.generator == RandomGenerator::Lfsr {
             return Kind::ShiftRegister;
         }
-        // Starts closer together than blocks are long overlap anyway: then each start comes once.
+        // Starts closer together than a block's length overlap anyway: then each start occurs once.
         let overlapping = shape.used.iter().any(|used| shape.align[used.index()] < shape.least[used.index()]);
         match plan.random_map {
             RandomMap::Off => Kind::Uniform,
@@ -133,7 +133,7 @@ impl Assembly<'_> {
         pattern.every > 1 || partly
     }
 
-    /// The rarer combinations, behind a pointer.
+    /// The rarer combinations, as trait objects.
     fn wrapped(&self, lengths: &[u64]) -> Result<Box<dyn Placement>, WorkloadError> {
         let (plan, shape) = (self.plan, &self.shape);
         let Some(stride) = plan.stride else { return self.perhaps_sequenced(lengths) };

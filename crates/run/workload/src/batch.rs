@@ -1,4 +1,4 @@
-//! A fixed room for operations on their way from the stream to the loop.
+//! A fixed buffer for operations on their way from the stream to the loop.
 //!
 //! Guarantees: never allocates, never holds more than [`OpBatch::ROOM`] operations, hands them out
 //! in order.
@@ -14,7 +14,7 @@ pub struct OpBatch {
 }
 
 impl OpBatch {
-    /// Most operations a batch holds.
+    /// Largest number of operations in a batch.
     pub const ROOM: usize = 64;
 
     const BLANK: Op = Op { offset: 0, length: 0, buffer_offset: 0, file: 0, slot: 0, kind: OpKind::Read, priority: 0 };
@@ -59,20 +59,20 @@ impl OpBatch {
         op
     }
 
-    /// Takes the first `count` operations without looking at them (again).
+    /// Drops the first `count` operations without reading them (again).
     #[inline]
     pub fn skip(&mut self, count: usize) {
         self.front = (self.front + count).min(self.end);
     }
 
-    /// Forgets everything.
+    /// Removes all operations.
     #[inline]
     pub fn clear(&mut self) {
         self.front = 0;
         self.end = 0;
     }
 
-    /// Places left behind the last operation.
+    /// Free places behind the last operation.
     #[inline]
     pub fn room(&self) -> usize {
         OpBatch::ROOM - self.end
@@ -86,15 +86,15 @@ impl OpBatch {
         self.ops[self.end..end].iter_mut()
     }
 
-    /// So many of the places have been filled.
+    /// This number of the places have been filled.
     #[inline]
     pub(crate) fn extend_by(&mut self, count: usize) {
         debug_assert!(count <= self.room());
         self.end += count;
     }
 
-    /// Appends; the caller has seen that there is [`room`](OpBatch::room). What does not fit is
-    /// lost.
+    /// Appends an operation. The caller must have checked that there is [`room`](OpBatch::room);
+    /// otherwise the operation is lost.
     #[inline]
     pub fn push(&mut self, op: Op) {
         debug_assert!(self.end < OpBatch::ROOM);

@@ -1,8 +1,7 @@
-//! Which blocks have been visited, where sizes vary: one bit per block and a tree of summaries
-//! above.
+//! The set of visited blocks for varying sizes: one bit per block and a tree of summaries above.
 //!
 //! A summary bit says that the 64 bits below it are all set, so that the next free block is found
-//! by looking at two words per level, however full the map is. Costs one bit per block plus 1/63.
+//! by reading two words per level, however full the map is. It costs one bit per block plus 1/63.
 //! Bits past the end are set from the start.
 
 /// A set of visited blocks.
@@ -50,7 +49,7 @@ impl Bitmap {
         self.count
     }
 
-    /// The word that has the bit of `block`, as it lies in memory.
+    /// The word that contains the bit of `block`.
     #[inline]
     pub(crate) fn word_of(&self, block: u64) -> u64 {
         self.levels[0].get((block / 64) as usize).copied().unwrap_or_default()
@@ -66,13 +65,13 @@ impl Bitmap {
             if free != 0 {
                 return Some(self.descend(height, position / 64 * 64 + u64::from(free.trailing_zeros())));
             }
-            // On the level above, this word has been seen; look from its right neighbour on.
+            // The level above already covers this word; search from its right neighbour.
             position = position / 64 + 1;
         }
         None
     }
 
-    /// From a bit that is clear on a level down to the first free block beneath it.
+    /// From a clear bit, descends to the first free block beneath it.
     #[inline]
     fn descend(&self, height: usize, mut position: u64) -> u64 {
         for level in self.levels[..height].iter().rev() {
@@ -138,7 +137,7 @@ mod tests {
     use super::*;
     use crate::random::Generator;
 
-    /// Against a plain array, for sizes around the words' edges.
+    /// Compares it with a plain array, for sizes around the words' edges.
     #[test]
     fn agrees_with_an_array() {
         for count in [1, 2, 63, 64, 65, 127, 128, 4095, 4096, 4097, 5000, 262_145] {

@@ -1,8 +1,8 @@
-//! What written buffers hold: once at set-up, and what changes before each write.
+//! The content of written buffers: what is set once at set-up, and what changes before each write.
 //!
-//! Contents are numbered. A number stands for one sequence of random bytes, whatever the length
-//! asked for, so that repeating an earlier buffer (`dedupe_percentage`) needs its number and no
-//! copy. Patterns begin at the start of each buffer, as fio's do.
+//! Contents are numbered. A number stands for one sequence of random bytes, for any length, so that
+//! repeating an earlier buffer (`dedupe_percentage`) needs its number and no copy. Patterns begin
+//! at the start of each buffer, as in fio.
 
 mod duplicate;
 mod fill;
@@ -19,7 +19,7 @@ use fill::{fill_random, fill_repeated};
 /// deduplicates.
 const SCRAMBLE_BLOCK: usize = 512;
 
-/// Fills buffers as the plan says. Deterministic: same plan, seed and sequence of calls, same
+/// Fills buffers according to the plan. Deterministic: same plan, seed and sequence of calls, same
 /// bytes.
 #[derive(Debug, Clone)]
 pub struct BufferFiller {
@@ -32,7 +32,7 @@ pub struct BufferFiller {
     scrambles: u64,
 }
 
-/// What the incompressible part of a buffer is made of, and the compressible part.
+/// The content of the incompressible part of a buffer, and of the compressible part.
 #[derive(Debug, Clone)]
 enum Content {
     Random,
@@ -40,8 +40,8 @@ enum Content {
     Pattern(Box<[u8]>),
 }
 
-/// `buffer_compress_percentage`: each chunk begins with random bytes and ends with ones that
-/// compress away.
+/// `buffer_compress_percentage`: each chunk begins with random bytes and ends with compressible
+/// ones.
 #[derive(Debug, Clone, Copy)]
 struct Chunks {
     bytes: usize,
@@ -63,7 +63,7 @@ impl BufferFiller {
         let content = match &plan.content {
             BufferContent::Random => Content::Random,
             BufferContent::Zero => Content::Zero,
-            // An empty pattern is what memory holds anyway.
+            // Memory already holds zeroes, the content of an empty pattern.
             BufferContent::Pattern(bytes) if bytes.is_empty() => Content::Zero,
             BufferContent::Pattern(bytes) => Content::Pattern(bytes.clone().into_boxed_slice()),
         };
@@ -74,8 +74,9 @@ impl BufferFiller {
         filler
     }
 
-    /// Random parts that stay the same would compress against each other, and equal buffers cannot
-    /// be a share of unequal ones: both ask for new content before every write.
+    /// Whether buffers get new content before every write. Random parts that stay the same would
+    /// compress against each other, and `dedupe_percentage` needs unequal buffers: both require new
+    /// content.
     fn choose_change(&self, plan: &BufferPlan) -> Change {
         if !self.has_random_part() {
             return Change::Nothing;
@@ -99,7 +100,7 @@ impl BufferFiller {
         }
     }
 
-    /// Fills a slot for the first time, whole.
+    /// Fills a whole slot for the first time.
     pub fn initialise(&mut self, slot: &mut [u8]) {
         let number = self.next_content;
         self.next_content += 1;
@@ -111,8 +112,8 @@ impl BufferFiller {
         !matches!(self.change, Change::Nothing)
     }
 
-    /// Makes the buffer of a write ready. `buffer` begins at the slot's first byte of this
-    /// operation; at most the operation's length is touched.
+    /// Prepares the buffer of a write. `buffer` begins at the slot's first byte of this operation;
+    /// at most the operation's length is touched.
     #[inline]
     pub fn before_write(&mut self, op: &Op, buffer: &mut [u8]) {
         let length = buffer.len().min(op.length as usize);
@@ -132,8 +133,8 @@ impl BufferFiller {
         }
     }
 
-    /// Gives each block a word that no other block of this worker has: the offset says where, the
-    /// counter says when.
+    /// Gives each block a word that no other block of this worker has: the offset encodes the
+    /// place, the counter the time.
     #[inline]
     fn scramble(&mut self, offset: u64, buffer: &mut [u8]) {
         self.scrambles += 1;
@@ -167,7 +168,7 @@ impl Chunks {
         Chunks { bytes: usize::try_from(bytes).unwrap_or(usize::MAX), random_bytes: random as usize }
     }
 
-    /// The last chunk keeps the proportion, if it is shorter.
+    /// The last chunk keeps the proportion if it is shorter.
     fn fill(self, content: &Content, seed: u64, buffer: &mut [u8]) {
         for (number, chunk) in (0_u64..).zip(buffer.chunks_mut(self.bytes)) {
             let random = if chunk.len() == self.bytes {

@@ -1,9 +1,9 @@
-//! Syncs put into the stream after every so many writes.
+//! Syncs inserted into the stream after a given number of writes.
 //!
-//! Where several are due after the same write, the strongest one stands for all: `fsync` (also for
+//! If several are due after the same write, only the strongest is sent: `fsync` (also for
 //! barriers), then `fdatasync`, then `sync_file_range`. A sync comes before the operation that
-//! follows the write, and goes to the file that was written; after the last write of a pass it
-//! waits for the next pass, as with fio. Syncs count for no limit.
+//! follows the write, and goes to the written file. After the last write of a pass it waits for the
+//! next pass, as in fio. Syncs count towards no limit.
 
 use iolab_engine::{Op, OpKind};
 use iolab_plan::SyncCadence;
@@ -12,12 +12,12 @@ use crate::OpBatch;
 use crate::stream::Source;
 use crate::within::Within;
 
-/// Puts syncs between the operations of the stream within.
+/// Inserts syncs between the operations of the inner stream.
 pub(crate) struct Cadence {
     within: Within,
     /// Fsync, barrier, fdatasync, sync_file_range.
     countdowns: [Countdown; 4],
-    /// For each file, what has been written since its last `sync_file_range`: first byte and end.
+    /// For each file, the range written since its last `sync_file_range`: first byte and end.
     written: Box<[(u64, u64)]>,
     due: Option<Op>,
 }
@@ -34,7 +34,7 @@ impl Countdown {
         Countdown { every, left: every, kind }
     }
 
-    /// Counts one write; whether it is time.
+    /// Counts one write. Returns whether a sync is due.
     #[inline]
     fn tick(&mut self) -> bool {
         if self.every == 0 {
@@ -96,8 +96,8 @@ impl Cadence {
         match self.written.get_mut(after.file as usize) {
             Some(written) if kind == OpKind::SyncFileRange => {
                 let (first, end) = std::mem::replace(written, NOTHING_WRITTEN);
-                // sync_file_range(2) takes 0 for "to the end of the file", which covers what no u32
-                // can say.
+                // In sync_file_range(2), 0 means "to the end of the file". It covers ranges too
+                // long for a u32.
                 let length = u32::try_from(end - first).unwrap_or(0);
                 Op { offset: first, length, ..sync }
             }

@@ -1,10 +1,11 @@
 //! Natural logarithm and exponential, inlined and the same on every machine.
 //!
-//! The system's own differ between libraries in the last bit, and a stream must not. Errors stay
-//! below 2e-15 (absolute for the logarithm of numbers near 1); the logarithm wants a positive
-//! normal number. Both look up the nearest of a few values made by the compiler and add a short
-//! series (Abramowitz and Stegun, "Handbook of Mathematical Functions", 4.1.24 and 4.2.1), after
-//! Tang, "Table-driven implementation of the exponential function" (ACM TOMS 15(2), 1989).
+//! The system's functions differ between libraries in the last bit, but a stream must not. Errors
+//! stay below 2e-15 (absolute for the logarithm of numbers near 1); the logarithm requires a
+//! positive normal number. Both look up the nearest of a few values computed at compile time and
+//! add a short series (Abramowitz and Stegun, "Handbook of Mathematical Functions", 4.1.24 and
+//! 4.2.1), after Tang, "Table-driven implementation of the exponential function" (ACM TOMS 15(2),
+//! 1989).
 
 use std::f64::consts::LN_2;
 
@@ -15,12 +16,12 @@ static LN_TABLE: [(f64, f64); LN_STEPS] = ln_table();
 /// 2 to the power of each step.
 static EXP_TABLE: [f64; EXP_STEPS] = exp_table();
 
-/// The upper bits of ln 2, so that a small multiple of it is exact, and the rest; for one step of
-/// the table.
+/// The upper bits of ln 2, for one step of the table; a small multiple of them is exact. `LN_2_LOW`
+/// is the rest.
 const LN_2_HIGH: f64 = 0.693_147_180_369_123_8 / EXP_STEPS as f64;
 const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10 / EXP_STEPS as f64;
 const STEPS_PER_UNIT: f64 = EXP_STEPS as f64 / LN_2;
-/// Adding and subtracting this rounds to a whole number, which then stands in the low bits.
+/// Adding and subtracting this rounds to a whole number, which is then in the low bits.
 const ROUNDER: f64 = 6_755_399_441_055_744.0;
 const ONE: u64 = 1.0_f64.to_bits();
 const MANTISSA: u64 = (1 << 52) - 1;
@@ -38,7 +39,7 @@ pub(crate) fn ln(x: f64) -> f64 {
     (exponent * LN_2 + log) + series
 }
 
-/// e^x, for x from -700 to 700; beyond, the value there.
+/// e^x, for x from -700 to 700; beyond that range, the value at its end.
 #[inline]
 pub(crate) fn exp(x: f64) -> f64 {
     let x = x.clamp(-700.0, 700.0);
@@ -50,7 +51,7 @@ pub(crate) fn exp(x: f64) -> f64 {
     let bits = rounded.to_bits();
     let value = EXP_TABLE[bits as usize % EXP_STEPS];
     let value = value + value * series;
-    // What is left of the number of steps are whole powers of two.
+    // The remaining steps are whole powers of two.
     let exponent = (bits / EXP_STEPS as u64) << 52;
     f64::from_bits(value.to_bits().wrapping_add(exponent))
 }

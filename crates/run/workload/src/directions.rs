@@ -10,15 +10,15 @@ use crate::random::{Chance, Generator, Role, derive};
 
 /// Chooses directions.
 pub(crate) trait Directions: Send {
-    /// Of the next operation.
+    /// The direction of the next operation.
     fn next(&mut self) -> Direction;
-    /// Tells its result.
+    /// Reports the result of an operation.
     fn moved(&mut self, direction: Direction);
     /// Begins a pass.
     fn reseed(&mut self, seed: u64);
 }
 
-/// Always the same.
+/// Always the same direction.
 #[derive(Debug, Clone)]
 pub(crate) struct OneDirection(pub(crate) Direction);
 
@@ -34,7 +34,7 @@ impl Directions for OneDirection {
     fn reseed(&mut self, _seed: u64) {}
 }
 
-/// Several, by dice or by rates.
+/// Several directions, by independent draws or by rates.
 #[derive(Debug)]
 pub(crate) enum MixedDirections {
     Dice(Dice),
@@ -43,7 +43,7 @@ pub(crate) enum MixedDirections {
 }
 
 impl MixedDirections {
-    /// By rates if the plan gives one for every direction that occurs, else by dice.
+    /// By rates if the plan gives one for every direction that occurs; otherwise by draws.
     pub(crate) fn new(plan: &WorkloadPlan, used: &[Direction]) -> MixedDirections {
         match plan.mix_by_rate {
             Some(rates) if used.iter().all(|direction| rates[direction.index()] > 0) => {
@@ -79,19 +79,17 @@ impl Directions for MixedDirections {
     fn reseed(&mut self, seed: u64) {
         match self {
             MixedDirections::Dice(dice) => dice.generator = Generator::new(derive(seed, Role::Direction, 0)),
-            // The deck stays: the share is that of all passes together.
+            // The deck stays: the share applies to all passes together.
             MixedDirections::Dealt(dealt) => dealt.generator = Generator::new(derive(seed, Role::Direction, 0)),
             MixedDirections::Rates(rates) => rates.reseed(seed),
         }
     }
 }
 
-/// Independent draws. Reads get their percentage; writes and trims, where both occur, halve the
-/// rest.
+/// Independent draws. Reads get their percentage; writes and trims, if both occur, halve the rest.
 #[derive(Debug)]
 pub(crate) struct Dice {
-    /// A miss takes the first, a hit the second: an index costs less than a branch nobody can
-    /// predict.
+    /// A miss takes the first, a hit the second. An index costs less than an unpredictable branch.
     faces: [Direction; 2],
     /// Takes half of the misses.
     third: Option<Direction>,
@@ -122,8 +120,8 @@ impl Dice {
     }
 }
 
-/// Reads and the rest from a deck, for a share with a fraction; writes and trims, where both occur,
-/// halve the rest.
+/// Draws reads and the rest from a deck, for a share with a fraction. Writes and trims, if both
+/// occur, halve the rest.
 #[derive(Debug)]
 pub(crate) struct Dealt {
     rest: [Direction; 2],
@@ -149,7 +147,7 @@ impl Dealt {
     }
 }
 
-/// Whichever is due next when each direction performs operations at its own rate.
+/// The direction that is due next when each performs operations at its own rate.
 #[derive(Debug)]
 pub(crate) struct Rates {
     used: [bool; 3],
@@ -195,7 +193,7 @@ impl Rates {
         let even = self.seconds_per_op[direction.index()];
         let gap = match self.process {
             RateProcess::Linear => even,
-            // An exponential gap of the same mean.
+            // An exponential gap with the same mean.
             RateProcess::Poisson => -ln(1.0 - self.generator.unit()) * even,
         };
         self.due_seconds[direction.index()] += gap;

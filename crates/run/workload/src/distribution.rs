@@ -1,7 +1,7 @@
-//! Distribution of random offsets when not everywhere alike: one block number per draw.
+//! Non-uniform distribution of random offsets: one block number per draw.
 //!
-//! Guarantees: every block is below the domain's count. Which block is hot follows from the seed of
-//! the job, not from the pass: a hot spot that moved between passes would be none.
+//! Guarantees: every block is below the domain's count. The hot blocks follow from the seed of the
+//! job, not of the pass: a hot spot that moved between passes would not be hot.
 
 mod cells;
 mod normal;
@@ -24,7 +24,7 @@ pub(crate) use zoned::Zoned;
 /// Draws block numbers.
 #[derive(Debug, Clone)]
 pub(crate) enum Sampler {
-    /// Every block alike.
+    /// Every block equally likely.
     Uniform(u64),
     /// Ranks by Zipf's law.
     Zipf(Cells<Zipf>, Ranking),
@@ -32,11 +32,11 @@ pub(crate) enum Sampler {
     Pareto(Cells<Pareto>, Ranking),
     /// Around a mean.
     Normal(Normal),
-    /// Shares to stretches.
+    /// Given shares of the accesses to given ranges.
     Zoned(Zoned),
 }
 
-/// What a sampler works on.
+/// The domain of a sampler.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Domain {
     /// Number of blocks.
@@ -53,19 +53,19 @@ pub(crate) struct Laws {
 }
 
 impl Laws {
-    /// None yet.
+    /// No tables yet.
     pub(crate) fn new() -> Laws {
         Laws { zipf: Tables::new(), pareto: Tables::new() }
     }
 
-    /// What they take, bytes.
+    /// Memory of the tables, bytes.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.zipf.memory_bytes() + self.pareto.memory_bytes()
     }
 }
 
 impl Sampler {
-    /// Checks the parameters; the reason is for the user.
+    /// Checks the parameters. The error is a reason for the user.
     pub(crate) fn new(
         distribution: &Distribution,
         domain: Domain,
@@ -103,7 +103,7 @@ impl Sampler {
     }
 }
 
-/// Which block has which rank of popularity; rank 0 is the hottest.
+/// Which block has which rank of popularity. Rank 0 is the hottest.
 #[derive(Debug, Clone)]
 pub(crate) struct Ranking {
     count: u64,
@@ -112,9 +112,9 @@ pub(crate) struct Ranking {
 
 #[derive(Debug, Clone)]
 enum Order {
-    /// Anywhere.
+    /// Scattered over all blocks.
     Scattered(Permutation),
-    /// Around this block, to the right and the left by turns, wrapping at the ends.
+    /// Around this block, alternately to the right and the left, wrapping at the ends.
     Around(u64),
 }
 
@@ -133,8 +133,8 @@ impl Ranking {
             Order::Scattered(permutation) => permutation.image_below(rank, self.count),
             Order::Around(center) => {
                 let away = rank.div_ceil(2);
-                // To the left is the long way round to the right: a selection, where a branch would
-                // be a coin's toss.
+                // A step to the left is a long step to the right. This selects instead of
+                // branching, because the branch would be unpredictable.
                 let step = if rank % 2 == 1 { away } else { self.count - away };
                 let block = center + step;
                 if block < self.count { block } else { block - self.count }

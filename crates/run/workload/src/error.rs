@@ -1,4 +1,4 @@
-//! Why a stream cannot be made from a plan: the user's mistakes, with what to change.
+//! Why a stream cannot be made from a plan: the user's mistakes, and what to change.
 
 use iolab_plan::Direction;
 
@@ -11,7 +11,7 @@ pub enum WorkloadError {
         /// The pattern's word.
         word: String,
     },
-    /// Nothing to work on.
+    /// The job has no files.
     #[error("the job has no files; set filename=, directory= or nrfiles=")]
     NoFiles,
     /// No file holds a single block of every direction.
@@ -24,7 +24,7 @@ pub enum WorkloadError {
         /// Longest file extent.
         largest_bytes: u64,
     },
-    /// An extent reaches past what `off_t` can say.
+    /// An extent reaches past the largest `off_t`.
     #[error("file {file} ends at {end_bytes} bytes, past the largest offset of the system; lower size= or offset=")]
     BeyondOffsets {
         /// Index of the file.
@@ -32,10 +32,10 @@ pub enum WorkloadError {
         /// Where it would end.
         end_bytes: u128,
     },
-    /// A block size that cannot be.
+    /// An invalid block size.
     #[error("{} blocks: {reason}; correct bs=, bsrange= or bssplit=", direction.name())]
     BlockSize {
-        /// Direction concerned.
+        /// Affected direction.
         direction: Direction,
         /// What is wrong with it.
         reason: String,
@@ -43,21 +43,21 @@ pub enum WorkloadError {
     /// `blockalign` of zero.
     #[error("{} offsets cannot be multiples of 0; set blockalign= to a positive number", direction.name())]
     Align {
-        /// Direction concerned.
+        /// Affected direction.
         direction: Direction,
     },
-    /// A distribution whose parameters make no sense.
+    /// A distribution with invalid parameters.
     #[error("random_distribution for {}: {reason}", direction.name())]
     Distribution {
-        /// Direction concerned.
+        /// Affected direction.
         direction: Direction,
-        /// What is wrong, and what would be right.
+        /// What is wrong, and what would be valid.
         reason: String,
     },
-    /// `file_service_type` with a parameter that makes no sense.
+    /// `file_service_type` with an invalid parameter.
     #[error("file_service_type: {reason}")]
     FileService {
-        /// What is wrong, and what would be right.
+        /// What is wrong, and what would be valid.
         reason: String,
     },
     /// `zonemode=strided` with a zone that holds no block.

@@ -1,8 +1,7 @@
-//! Which file the next operation goes to.
+//! The file of the next operation.
 //!
-//! Files are named by their place in the plan. Only those that have room for a block are served. At
-//! most `open_files` are served at once: when one has come to its end, the next in the plan takes
-//! its place.
+//! Files are numbered by their place in the plan. Only files with room for a block are served. At
+//! most `open_files` are served at once; when one has ended, the next in the plan takes its place.
 
 use iolab_plan::{FileService, FileServiceKind};
 
@@ -12,13 +11,13 @@ use crate::shape::Extent;
 
 /// Chooses files.
 pub(crate) trait Files: Send {
-    /// For the next operation; `None` when all have had their share.
+    /// The file of the next operation; `None` when all have had their share.
     fn current(&mut self) -> Option<usize>;
-    /// Tells that an operation went to it.
+    /// Records that an operation of `bytes` went to the current file.
     fn served(&mut self, bytes: u64);
     /// The current file is at its end.
     fn ended(&mut self) -> Ended;
-    /// Begins a pass, or the files again within one.
+    /// Begins a pass, or all files again within one.
     fn begin(&mut self, seed: u64);
     /// First byte of a file's extent.
     fn start_bytes(&self, file: usize) -> u64;
@@ -33,13 +32,13 @@ pub(crate) trait Files: Send {
 pub(crate) enum Ended {
     /// Ask again: another file is current.
     Next,
-    /// Begin this very file again.
+    /// Begin the same file again.
     Again,
     /// No file is left.
     All,
 }
 
-/// One file.
+/// A single file.
 #[derive(Debug, Clone)]
 pub(crate) struct SingleFile {
     pub(crate) file: [u32; 1],
@@ -75,7 +74,7 @@ impl Files for SingleFile {
     }
 }
 
-/// Several files, served as the plan says.
+/// Several files, served as the plan specifies.
 #[derive(Debug)]
 pub(crate) struct ServedFiles {
     list: Box<[u32]>,
@@ -85,12 +84,12 @@ pub(crate) struct ServedFiles {
     window: usize,
     /// Files in use.
     live: Vec<u32>,
-    /// Position in `list` of the next file to come into use.
+    /// Position in `list` of the next file to be used.
     waiting: usize,
     cursor: usize,
     /// Operations left before choosing again.
     left: u32,
-    /// Bytes each file has left, where only counting can end it.
+    /// Bytes that each file has left, if only counting can end it.
     shares: Option<Box<[u64]>>,
     generator: Generator,
 }
@@ -106,8 +105,8 @@ enum Choice {
 }
 
 impl ServedFiles {
-    /// `endless`: the placement never ends a file by itself, so a file that must make way for
-    /// others ends when it has been served as many bytes as it is long.
+    /// With `endless`, the placement never ends a file by itself. Then a file that must make way
+    /// for others ends when it has been served as many bytes as it is long.
     pub(crate) fn new(
         list: Vec<u32>,
         extents: &[Extent],
@@ -163,7 +162,7 @@ impl ServedFiles {
         };
     }
 
-    /// The current file leaves; the next waiting one takes its place.
+    /// Removes the current file; the next waiting one takes its place.
     fn replace(&mut self) -> Ended {
         if self.cursor >= self.live.len() {
             return Ended::All;
@@ -173,7 +172,7 @@ impl ServedFiles {
             self.waiting += 1;
             self.left = 0;
         } else {
-            // The one behind it moves up and is current.
+            // The file behind it moves up and becomes the current one.
             self.live.remove(self.cursor);
             self.left = if matches!(self.choice, Choice::InTurn) { self.every } else { 0 };
             if self.cursor >= self.live.len() {
@@ -221,7 +220,7 @@ impl Files for ServedFiles {
         self.live.extend_from_slice(&self.list[..self.window]);
         self.waiting = self.window;
         self.left = 0;
-        // The first choice in turn moves on from here.
+        // The first round-robin choice advances from here.
         self.cursor = self.window.saturating_sub(1);
         if let Some(shares) = &mut self.shares {
             for (share, extent) in shares.iter_mut().zip(&self.extents) {

@@ -3,10 +3,10 @@
 //!
 //! Each step multiplies the state by x modulo a primitive polynomial over GF(2), so that a register
 //! of n bits runs through all 2^n - 1 states other than 0 (Golomb, "Shift Register Sequences",
-//! 1967; Lidl and Niederreiter, "Finite Fields", section 8.1). A state is the block's number; block
-//! 0, which is no state, comes last. States past the number of blocks are passed over. The seed
-//! chooses where to begin; the order around the circle is fixed, which is the weakness of this
-//! generator and the price of its speed.
+//! 1967; Lidl and Niederreiter, "Finite Fields", section 8.1). A state is a block number. Block 0,
+//! which is not a state, comes last. States past the number of blocks are skipped. The seed chooses
+//! where to begin. The cyclic order is fixed, which is the weakness of this generator and the price
+//! of its speed.
 
 use crate::permutation::Walk;
 use iolab_random::finalize;
@@ -102,7 +102,7 @@ impl ShiftRegisterWalk {
 
 impl Walk for ShiftRegisterWalk {
     fn new(count: u64, seed: u64) -> ShiftRegisterWalk {
-        // Offsets end below 2^63, so that the widest register always suffices.
+        // Offsets end below 2^63, so the widest register always suffices.
         let width = (u64::BITS - count.saturating_sub(1).leading_zeros()).clamp(NARROWEST, WIDEST);
         let mask = (1 << width) - 1;
         ShiftRegisterWalk {

@@ -2,11 +2,11 @@
 //!
 //! [`OpStream`] turns a [`iolab_plan::WorkloadPlan`], the extents of the files and the limits of a
 //! pass into batches of [`iolab_engine::Op`]; [`BufferFiller`] turns a [`iolab_plan::BufferPlan`]
-//! into bytes. Same plan and seed, same stream and same bytes, on every machine: even the
-//! transcendental functions are this crate's own. Nothing here does I/O, reads a clock or allocates
-//! after construction.
+//! into bytes. The same plan and seed give the same stream and the same bytes on every machine:
+//! even the transcendental functions are this crate's own. Nothing here does I/O, reads a clock or
+//! allocates after construction.
 //!
-//! A stream is put together once, from parts chosen by the plan, and compiled for that combination:
+//! A stream is assembled once, from parts chosen by the plan, and compiled for that combination:
 //!
 //! ```text
 //!   directions ─┐

@@ -11,12 +11,11 @@ pub struct OpStream {
 }
 
 impl OpStream {
-    /// Puts a stream together. `files` are in the plan's order; those without room for a block are
-    /// passed over.
+    /// Assembles a stream. `files` are in the plan's order; files without room for a block are
+    /// skipped.
     ///
     /// # Errors
-    /// When no operation fits anywhere, or the plan contradicts itself; the message says what to
-    /// change.
+    /// No operation fits anywhere, or the plan contradicts itself; the message says what to change.
     pub fn new(plan: &WorkloadPlan, files: &[Extent], limits: PassLimits) -> Result<OpStream, WorkloadError> {
         Ok(OpStream { source: crate::assemble::assemble(plan, files, limits)? })
     }
@@ -29,8 +28,8 @@ impl OpStream {
         batch.len()
     }
 
-    /// Begins the next pass: sequential streams at the start, random ones with dice of the pass's
-    /// own.
+    /// Begins the next pass: sequential streams at the start, random ones with the pass's own
+    /// random numbers.
     pub fn restart(&mut self) {
         self.source.restart();
     }
@@ -41,7 +40,7 @@ impl OpStream {
         self.source.begun_again()
     }
 
-    /// Memory held, bytes: maps, and state per file.
+    /// Memory of the maps and of the state per file, bytes.
     pub fn memory_bytes(&self) -> usize {
         std::mem::size_of::<OpStream>() + self.source.memory_bytes()
     }

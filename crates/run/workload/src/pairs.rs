@@ -6,7 +6,7 @@ use crate::OpBatch;
 use crate::stream::Source;
 use crate::within::Within;
 
-/// Makes two operations of each one within.
+/// Turns each operation of the inner stream into two.
 pub(crate) struct Pairs {
     within: Within,
     most: u64,
@@ -14,7 +14,7 @@ pub(crate) struct Pairs {
 }
 
 impl Pairs {
-    /// `most` operations per pass, trims and writes counted each.
+    /// `most` operations per pass, counting trims and writes separately.
     pub(crate) fn new(within: Box<dyn Source>, most: u64, files: usize) -> Pairs {
         Pairs { within: Within::new(within, files), most, left: most }
     }

@@ -1,13 +1,13 @@
-//! A keyed bijection of the numbers below a power of two, and the walk through a range that it
-//! orders.
+//! A keyed bijection of the numbers below a power of two, and the walk through a range in its
+//! order.
 //!
-//! This replaces a bitmap of visited blocks where all blocks are alike: the n-th operation asks for
-//! the image of n, so that memory and cost are the same whether the first or the last block of a
-//! pass is drawn. Each round (exclusive-or with a key, multiplication by an odd number, folding of
-//! the high half onto the low) is a bijection of k-bit numbers. The idea of a hashed index as
-//! permutation, with indices outside of the range passed over, is from Kensler, "Correlated
-//! Multi-Jittered Sampling" (Pixar Technical Memo 13-01, 2013), and from Black and Rogaway,
-//! "Ciphers with Arbitrary Finite Domains" (CT-RSA 2002). Not for cryptography.
+//! This replaces a bitmap of visited blocks if all blocks have the same size. The n-th operation
+//! uses the image of n, so that memory and cost are the same for the first and the last block of a
+//! pass. Each round (exclusive-or with a key, multiplication by an odd number, folding of the high
+//! half onto the low) is a bijection of k-bit numbers. The idea of a hashed index as permutation,
+//! which skips indices outside the range, is from Kensler, "Correlated Multi-Jittered Sampling"
+//! (Pixar Technical Memo 13-01, 2013), and from Black and Rogaway, "Ciphers with Arbitrary Finite
+//! Domains" (CT-RSA 2002). Not for cryptography.
 
 use crate::random::Generator;
 
@@ -23,7 +23,7 @@ pub(crate) struct Permutation {
 }
 
 impl Permutation {
-    /// For at least `count` numbers, as the seed says.
+    /// A bijection of at least `count` numbers, chosen by the seed.
     pub(crate) fn new(count: u64, seed: u64) -> Permutation {
         let bits = u64::BITS - count.saturating_sub(1).leading_zeros();
         let mask = if bits == 0 { 0 } else { u64::MAX >> (u64::BITS - bits) };
@@ -49,8 +49,8 @@ impl Permutation {
         value
     }
 
-    /// Image within `0..count`, of a number below `count`: images outside are mapped again until
-    /// one falls inside, which makes a bijection of the range itself.
+    /// Image within `0..count` of a number below `count`. Images outside are mapped again until one
+    /// falls inside, which gives a bijection of the range itself.
     #[inline]
     pub(crate) fn image_below(&self, number: u64, count: u64) -> u64 {
         let mut value = self.image(number);
@@ -67,11 +67,11 @@ impl Permutation {
     }
 }
 
-/// An order in which every number below a count comes once.
+/// An order in which every number below a count occurs once.
 pub(crate) trait Walk: Send {
     /// Begins a walk over `0..count`.
     fn new(count: u64, seed: u64) -> Self;
-    /// The next number; `None` when all have come.
+    /// The next number; `None` after the last.
     fn next(&mut self) -> Option<u64>;
 }
 
@@ -133,7 +133,7 @@ mod tests {
     fn order_looks_random() {
         for (count, seed) in [(1 << 16, 5), (1 << 20, 6), (100_003, 7), (1 << 28, 8)] {
             let mut walk = PermutedWalk::new(count, seed);
-            // Fields of 64 x 64: where an operation falls, against where the one before fell.
+            // A grid of 64 x 64: the place of an operation against the place of the one before.
             let mut cells = vec![0_u32; 64 * 64];
             let mut previous = walk.next().expect("not empty");
             let draws = 64_000;

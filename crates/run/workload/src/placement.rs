@@ -1,9 +1,9 @@
 //! Where in its file an operation goes.
 //!
 //! A placement answers in two steps, because the size is drawn between them: `place` offers an
-//! offset and the room there, `commit` says what was taken of it. Offsets count from the start of
-//! the file's extent. Every offer has room for the direction's least size, and no offer reaches
-//! past the extent.
+//! offset and the room there, `commit` says how much was used. Offsets count from the start of the
+//! file's extent. Every offer has room for the direction's smallest size, and no offer reaches past
+//! the extent.
 
 mod mapped;
 mod sequenced;
@@ -24,24 +24,24 @@ pub(crate) use uniform::{Once, Uniform};
 pub(crate) struct Spot {
     /// Bytes from the start of the extent.
     pub(crate) offset: u64,
-    /// Bytes from there to the end: the size is drawn among those that fit.
+    /// Bytes from there to the end. The size is drawn among those that fit.
     pub(crate) room: u64,
-    /// Bytes from there that are not visited yet: what is drawn is cut to that.
+    /// Unvisited bytes from there. The drawn size is cut to this.
     pub(crate) free: u64,
-    /// Chosen at random, not following from the operation before.
+    /// Chosen at random, not derived from the preceding operation.
     pub(crate) random: bool,
 }
 
 /// Chooses offsets. Files and directions are indices.
 pub(crate) trait Placement: Send {
-    /// Whether a file never comes to its end.
+    /// Whether a file never ends.
     fn is_endless(&self) -> bool;
-    /// Offers an offset; `None` at the end of the file. Inlined by force in the plain placements:
-    /// as a call, it costs as much as it does.
+    /// Offers an offset; `None` at the end of the file. The simple placements force inlining,
+    /// because the call would double their cost.
     fn place(&mut self, file: usize, direction: usize) -> Option<Spot>;
     /// Takes `length` bytes of the last offer.
     fn commit(&mut self, file: usize, direction: usize, offset: u64, length: u64);
-    /// Begins a pass: new dice. Each file's [`Placement::begin`] follows.
+    /// Begins a pass with new random numbers. Each file's [`Placement::begin`] follows.
     fn reseed(&mut self, seed: u64);
     /// Begins one file, again or for the first time.
     fn begin(&mut self, file: usize, seed: u64);

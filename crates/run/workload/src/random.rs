@@ -6,8 +6,8 @@
 
 use iolab_random::{GOLDEN_GAMMA, SplitMix64, finalize};
 
-/// What a random decision is about. Each has its own generator, so that one option does not shift
-/// the others' choices.
+/// The purpose of a random decision. Each purpose has its own generator, so that one option does
+/// not change the choices of others.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Role {
     Direction = 1,
@@ -20,7 +20,7 @@ pub(crate) enum Role {
     Duplicate = 8,
 }
 
-/// A seed of its own for the `number`th use of a role.
+/// A separate seed for the `number`th use of a role.
 #[inline]
 pub(crate) const fn derive(seed: u64, role: Role, number: u64) -> u64 {
     let first = finalize(seed.wrapping_add(GOLDEN_GAMMA.wrapping_mul(role as u64)));
@@ -34,7 +34,7 @@ pub(crate) struct Generator {
 }
 
 impl Generator {
-    /// Any seed will do: splitmix64 never yields four zeroes in a row.
+    /// Accepts any seed: splitmix64 never yields four zeroes in a row.
     pub(crate) fn new(seed: u64) -> Generator {
         let mut numbers = SplitMix64::new(seed);
         Generator { state: std::array::from_fn(|_| numbers.next()) }
@@ -51,8 +51,8 @@ impl Generator {
         result
     }
 
-    /// Uniform in `0..bound`; 0 if the bound is 0. Uneven by at most `bound / 2^64`, which no run
-    /// can see.
+    /// Uniform in `0..bound`; 0 if the bound is 0. The bias is at most `bound / 2^64`, too small to
+    /// show in a run.
     #[inline]
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64

@@ -1,10 +1,10 @@
-//! What placements need of a plan, checked: sizes, alignment and the lengths of the files.
+//! The checked inputs of placements: sizes, alignment and the lengths of the files.
 
 use iolab_plan::{BlockSizes, Direction, WorkloadPlan};
 
 use crate::WorkloadError;
 
-/// The stretch of one file that the worker uses.
+/// The range of one file that the worker uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extent {
     /// First byte.
@@ -16,15 +16,15 @@ pub struct Extent {
 /// How much one pass moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PassLimits {
-    /// Bytes to move. The operation that reaches this number is whole, as with fio. More bytes than
-    /// the extents hold means beginning them again; without that, a pass also ends when every block
-    /// has had its turn.
+    /// Bytes to move. The operation that reaches this number is whole, as in fio. If this exceeds
+    /// the extents, they begin again; otherwise, a pass also ends when every block has been
+    /// visited.
     pub io_bytes: u64,
     /// Most operations (syncs not counted); `None`: no limit.
     pub io_count: Option<u64>,
 }
 
-/// Sizes and alignment of the directions that occur; the others are blank.
+/// Sizes and alignment of the directions that occur; the values of others are unused.
 #[derive(Debug, Clone)]
 pub(crate) struct Shape {
     /// Directions that occur.
@@ -61,7 +61,7 @@ impl Shape {
         Ok(shape)
     }
 
-    /// Length that a file needs so that every direction finds a place in it.
+    /// Length that a file needs for an operation of every direction.
     pub(crate) fn least_of_all(&self) -> u64 {
         self.used.iter().map(|direction| self.least[direction.index()]).max().unwrap_or(1)
     }
@@ -71,12 +71,12 @@ impl Shape {
         self.used.iter().map(|direction| self.most[direction.index()]).max().unwrap_or(1)
     }
 
-    /// Number of aligned offsets at which the least operation fits into `length` bytes.
+    /// Number of aligned offsets at which the smallest operation fits into `length` bytes.
     pub(crate) fn places(&self, direction: usize, length: u64) -> u64 {
         places(length, self.least[direction], self.align[direction])
     }
 
-    /// Whether all directions that occur have equal sizes and alignment, each size being fixed or
+    /// Whether all directions that occur have equal sizes and alignment. Each size may be fixed or
     /// not.
     pub(crate) fn is_alike(&self) -> bool {
         let mut kinds = self.used.iter().map(|direction| {
@@ -105,7 +105,7 @@ pub(crate) fn places(length: u64, least: u64, align: u64) -> u64 {
 }
 
 fn used_directions(plan: &WorkloadPlan) -> Result<Vec<Direction>, WorkloadError> {
-    // A pair is laid out once, as its trim.
+    // A pair is placed once, as its trim.
     let used: Vec<Direction> = if plan.pattern.trim_then_write {
         vec![Direction::Trim]
     } else {
@@ -117,14 +117,15 @@ fn used_directions(plan: &WorkloadPlan) -> Result<Vec<Direction>, WorkloadError>
     Ok(used)
 }
 
-/// Least and most bytes that can be drawn: an entry of a split with a share of 0 never is.
+/// Smallest and largest bytes that can be drawn. An entry of a split with a share of 0 is never
+/// drawn.
 fn span(sizes: &BlockSizes) -> (u64, u64) {
     let BlockSizes::Split(parts) = sizes else { return (sizes.min(), sizes.max()) };
     let drawn = parts.iter().filter(|part| part.1 > 0).map(|part| part.0);
     (drawn.clone().min().unwrap_or(1), drawn.max().unwrap_or(1))
 }
 
-/// With sizes chosen by randomness, any place must take the least of either kind.
+/// If randomness chooses the sizes, any place must have room for the smallest of either kind.
 fn either(plan: &WorkloadPlan) -> (u64, u64) {
     let (sequential, random) = (span(&plan.block_sizes[0]), span(&plan.block_sizes[1]));
     (sequential.0.max(random.0), sequential.1.max(random.1))

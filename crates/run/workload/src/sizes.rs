@@ -1,7 +1,7 @@
 //! How many bytes an operation moves.
 //!
-//! Guarantees: never 0, never more than the room given, provided that the room takes the
-//! direction's least size.
+//! Guarantees: never 0, and never more than the given room, provided that the room fits the
+//! direction's smallest size.
 
 use iolab_plan::{BlockSizes, WorkloadPlan};
 
@@ -105,7 +105,8 @@ impl Drawer {
     }
 }
 
-/// How many entries fit; at least one is offered, because the placement saw to room for the least.
+/// How many entries fit. At least one is offered, because the placement ensured room for the
+/// smallest.
 #[cold]
 fn fitting(entries: &[u32], room: u64) -> usize {
     entries.partition_point(|bytes| u64::from(*bytes) <= room).max(1)

@@ -1,5 +1,4 @@
-//! The stream itself: the loop that asks each part in turn, compiled for every combination of
-//! parts.
+//! The stream itself: a loop that asks each part in turn, compiled for every combination of parts.
 
 use iolab_engine::{Op, OpKind};
 use iolab_plan::{Direction, WorkloadPlan};
@@ -11,8 +10,7 @@ use crate::random::{Role, derive};
 use crate::sizes::Sizes;
 use crate::{OpBatch, PassLimits};
 
-/// Where operations come from, in batches: generated from a plan by this crate, or whatever else
-/// yields them.
+/// A source of operations, in batches: generated from a plan by this crate, or from elsewhere.
 pub trait Source: Send {
     /// Replaces the content of the batch ([`OpBatch::clear`], [`OpBatch::push`]); leaves it empty
     /// when the pass is over.
@@ -23,8 +21,8 @@ pub trait Source: Send {
     /// Begins the next pass.
     fn restart(&mut self);
     /// Files, by their number in the plan, that begin again with the first operation of the batch
-    /// that was filled last: a batch ends before a file begins again. None for a source that goes
-    /// through no file twice, or that never comes to the end of one.
+    /// that was filled last: a batch ends before a file begins again. Empty for a source that goes
+    /// through no file twice, or never reaches the end of one.
     fn begun_again(&self) -> &[u32] {
         &[]
     }
@@ -32,13 +30,13 @@ pub trait Source: Send {
     fn memory_bytes(&self) -> usize;
 }
 
-/// What one pass may move.
+/// The limits of one pass.
 #[derive(Debug, Clone)]
 pub(crate) struct Budget {
     limits: PassLimits,
-    /// Bytes beyond those of the files were asked for.
+    /// The pass moves more bytes than the files hold.
     wraps: bool,
-    /// Less than this is not worth beginning the files again.
+    /// With fewer bytes left than this, the files do not begin again.
     worth_bytes: u64,
     bytes_left: u64,
     ops_left: u64,
@@ -57,7 +55,7 @@ impl Budget {
         self.ops_left = self.limits.io_count.unwrap_or(u64::MAX);
     }
 
-    /// How many of `room` operations the count still allows.
+    /// How many of `room` operations the limits still allow.
     #[inline]
     fn ops_within(&self, room: usize) -> usize {
         usize::try_from(self.ops_left).map_or(room, |left| left.min(room))
@@ -79,7 +77,7 @@ impl Budget {
     }
 }
 
-/// Directions, files, placement and sizes at work.
+/// Combines directions, files, placement and sizes.
 pub(crate) struct Stream<D, F, P, S> {
     directions: D,
     files: F,
@@ -88,20 +86,20 @@ pub(crate) struct Stream<D, F, P, S> {
     budget: Budget,
     plan_seed: u64,
     pass: u64,
-    /// Counts beginnings of files within the pass.
+    /// Counts how often files began within the pass.
     begun: u64,
     /// Files that begin again with the batch that is being filled.
     again: Vec<u32>,
     /// The pass has begun, and no batch of it has been filled.
     is_fresh: bool,
-    /// A direction that was drawn, for which a file has to begin again.
+    /// A drawn direction for which a file has to begin again.
     held: Option<Direction>,
 }
 
-/// Where an operation goes when the current file has no place for it.
+/// What to do when the current file has no place.
 enum Elsewhere {
     At(usize, Spot),
-    /// Files begin again first, and the batch has operations from before that.
+    /// Files begin again first, but the batch has operations from before that.
     AfterThisBatch,
     Nowhere,
 }
@@ -153,17 +151,17 @@ impl<D: Directions, F: Files, P: Placement, S: Sizes> Stream<D, F, P, S> {
 
     fn begin_file(&mut self, file: usize) {
         self.begun += 1;
-        // As many places as there are files; a file without an end is never begun again.
+        // As many places as there are files. An endless file never begins again.
         if !self.placement.is_endless() && self.again.len() < self.again.capacity() {
             self.again.push(file as u32);
         }
         self.placement.begin(file, derive(self.pass_seed(), Role::Map, self.begun));
     }
 
-    /// Fills the batch from whatever file is current. Returns the direction for which it has no
-    /// place any more; `None` when the batch is full or the pass over.
+    /// Fills the batch from the current file. Returns the direction for which the file has no place
+    /// left; `None` when the batch is full or the pass is over.
     ///
-    /// Calls nothing that is not inlined, so that generators and counters stay in registers.
+    /// Calls only inlined functions, so that generators and counters stay in registers.
     #[inline]
     fn fill_from_current(&mut self, out: &mut OpBatch) -> Option<Direction> {
         let mut bytes_left = self.budget.bytes_left;
@@ -208,7 +206,7 @@ impl<D: Directions, F: Files, P: Placement, S: Sizes> Stream<D, F, P, S> {
         }
     }
 
-    /// Where to go on when the current file has no place; `is_first` in a batch that is empty.
+    /// Where to continue when the current file has no place; `is_first` for an empty batch.
     #[cold]
     #[inline(never)]
     fn find_elsewhere(&mut self, direction: usize, is_first: bool) -> Elsewhere {

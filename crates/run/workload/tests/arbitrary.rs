@@ -1,5 +1,5 @@
-//! Whatever the plan: nothing leaves its extent, nothing is empty, everything ends, everything
-//! repeats itself.
+//! For any plan: no operation leaves its extent or is empty, every stream ends, and every stream is
+//! reproducible.
 
 mod support;
 
@@ -106,7 +106,7 @@ fn workload() -> impl Strategy<Value = WorkloadPlan> {
     )
 }
 
-/// What holds of every operation of every plan.
+/// Checks what must hold for every operation of every plan.
 fn check_op(op: &Op, plan: &WorkloadPlan, extents: &[Extent]) -> Result<(), TestCaseError> {
     prop_assert_eq!((op.slot, op.buffer_offset, op.priority), (0, 0, 0));
     let extent = &extents[op.file as usize];
@@ -147,7 +147,7 @@ proptest! {
     ) {
         let extents: Vec<Extent> =
             files.iter().map(|file| Extent { start_bytes: file.0, length_bytes: file.1 }).collect();
-        // Tiny blocks would make long passes.
+        // Tiny blocks would make passes long.
         let limits = PassLimits { io_bytes, io_count: Some(io_count.unwrap_or(2000)) };
         let Ok(mut stream) = OpStream::new(&plan, &extents, limits) else { return Ok(()) };
         let mut again = OpStream::new(&plan, &extents, limits).expect("what worked once");

@@ -1,4 +1,4 @@
-//! When files begin again: as often as fio drops them from the page cache, and with the very
+//! When files begin again: as often as fio drops them from the page cache, and with exactly the
 //! operation that follows. The numbers are those of `strace -e fadvise64 fio`, version 3.33.
 
 mod support;
@@ -7,8 +7,8 @@ use iolab_plan::{Distribution, FileService, FileServiceKind, RandomMap, SyncCade
 use iolab_workload::{OpBatch, OpStream, PassLimits};
 use support::{K, extents, plan, sized, spell, whole};
 
-/// Passes over the files: each operation in fio's order, with `|` and the files before those with
-/// which files begin again.
+/// Passes over the files: each operation in fio's order, with `|` and the files that begin again
+/// before the operation.
 fn told(plan: &WorkloadPlan, lengths: &[u64], limits: PassLimits, passes: usize) -> String {
     let mut stream = OpStream::new(plan, &extents(lengths), limits).expect("a plan that works");
     let (mut batch, mut words) = (OpBatch::new(), Vec::new());

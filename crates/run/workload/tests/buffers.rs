@@ -79,7 +79,7 @@ fn scrambling_leaves_no_two_blocks_alike_and_changes_little() {
         let changed = pair[0].iter().zip(&pair[1]).filter(|(a, b)| a != b).count();
         assert!(changed <= 64, "{changed}");
     }
-    // The same offset again is another content all the same.
+    // The same offset again still gets different content.
     let mut filler = BufferFiller::new(&scramble, 3);
     let mut slot = vec![0; 512];
     let again = |_| {

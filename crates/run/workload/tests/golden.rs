@@ -1,7 +1,7 @@
-//! The beginnings of some streams, so that a change of what a seed means does not pass unnoticed.
+//! The beginnings of some streams, so that a changed meaning of a seed is noticed.
 //!
-//! Recordings are repeated from their plan: a change of one of these lines is named in the
-//! release notes.
+//! Recordings are repeated from their plan: the release notes must name a change of any of these
+//! lines.
 
 mod support;
 

@@ -1,4 +1,4 @@
-//! Orders that are fixed by the plan alone, spelt out: sequential streams, files in turn, zones,
+//! Orders determined by the plan alone, written out: sequential streams, files in turn, zones,
 //! pairs, syncs.
 
 mod support;
@@ -15,7 +15,7 @@ fn bytes(io_bytes: u64) -> PassLimits {
 
 #[test]
 fn sequential_streams() {
-    // As `fio --write_iolog` with the null engine has it.
+    // As in the output of `fio --write_iolog` with the null engine.
     for (length, limit, expected) in [
         (16 * K, 16 * K, "r0 r1 r2 r3"),
         (10 * K, 10 * K, "r0 r1"),
@@ -105,10 +105,10 @@ fn files_are_served_in_order() {
         (RoundRobin, 1, 0, &[8, 8, 8][..], "r0 r0@1 r0@2 r1 r1@1 r1@2"),
         (RoundRobin, 2, 0, &[12, 8, 8], "r0 r1 r0@1 r1@1 r0@2 r1@2 r2"),
         (RoundRobin, 1, 0, &[4, 16, 4], "r0 r0@1 r0@2 r1@1 r2@1 r3@1"),
-        // As fio: the next file comes into use when one has ended, and the turn goes on.
+        // As in fio: when a file ends, the next one is used, and the turn continues.
         (RoundRobin, 3, 2, &[16, 16, 8], "r0 r1 r2 r0@1 r1@1 r2@1 r3 r3@1 r0@2 r1@2"),
         (Sequential, 1, 0, &[8, 12, 4], "r0 r1 r0@1 r1@1 r2@1 r0@2"),
-        // A file without room for a block has no turn.
+        // A file without room for a block gets no turn.
         (RoundRobin, 1, 0, &[8, 2, 8], "r0 r0@2 r1 r1@2"),
     ] {
         let lengths: Vec<u64> = lengths.iter().map(|length| length * K).collect();

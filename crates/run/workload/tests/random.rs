@@ -170,7 +170,7 @@ fn fractions_of_a_percentage_are_kept_to_the_operation() {
         let ops = pass(&mixed, &[1 << 40], count(200_000));
         let reads = ops.iter().filter(|op| op.kind == OpKind::Read).count();
         assert_eq!(reads as f64, percent * 2000.0, "{word} {percent}");
-        // Not one after the other: there are runs of either kind.
+        // Not strictly alternating: there are runs of either kind.
         let turns = ops.windows(2).filter(|pair| pair[0].kind != pair[1].kind).count() as f64;
         let share = percent / 100.0;
         let expected = 2.0 * share * (1.0 - share) * 200_000.0;
@@ -220,8 +220,8 @@ fn sizes_keep_their_shares() {
     assert!(share(&ops, |op| op.length % 512 != 0) > 99.0);
 }
 
-/// Over a whole pass with a map, sizes are cut where neighbours were visited before, yet not thrown
-/// away: fio needs some 560 operations for the first of these, and 450 for the second.
+/// In a whole pass with a map, sizes are cut where neighbours were visited before, but not
+/// discarded: fio needs about 560 operations for the first of these, and 450 for the second.
 #[test]
 fn a_map_cuts_sizes_and_keeps_them_large() {
     for (sizes, expected) in [

@@ -1,10 +1,10 @@
-//! Operations of any source pass through a stream as those of a plan do: batch by batch, pass by
+//! Operations of any source pass through a stream like those of a plan: batch by batch, pass by
 //! pass.
 
 use iolab_engine::{Op, OpKind};
 use iolab_workload::{OpBatch, OpStream, Source};
 
-/// Operations written down beforehand.
+/// Operations recorded beforehand.
 struct Recorded {
     offsets: Vec<u64>,
     next: usize,

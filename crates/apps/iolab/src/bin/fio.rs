@@ -1,10 +1,10 @@
-//! The same program under the name `fio`: becomes the `iolab` beside it, with fio's name and
+//! The same program under the name `fio`: executes the `iolab` beside it, with fio's name and
 //! command line.
 //!
-//! It uses nothing of this workspace, so that the one large program is built and installed once.
-//! `iolab` is looked for in the folder of this file first, so that the two of one build belong
-//! together, then on the `PATH`. The process stays the same one: its number, open files, exit code
-//! and signals are `iolab`'s.
+//! It uses no crate of this workspace, so that the one large program is built and installed once.
+//! `iolab` is searched in the folder of this file first, so that the two of one build belong
+//! together, then on the `PATH`. The process stays the same: its number, open files, exit code and
+//! signals are `iolab`'s.
 #![allow(clippy::print_stderr, reason = "the one thing that it may have to say itself")]
 
 use std::ffi::OsString;
@@ -12,7 +12,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-/// What shells answer for a program that is not there.
+/// The exit code of shells for a missing program.
 const NOT_FOUND: u8 = 127;
 
 fn main() -> ExitCode {
@@ -35,8 +35,8 @@ fn candidates(this: Option<&Path>, path: OsString) -> impl Iterator<Item = PathB
     folders.into_iter().map(|folder| folder.join("iolab"))
 }
 
-/// Whether it is a file other than this one: a link called `iolab` to this program would start
-/// itself for ever.
+/// Whether it is a file other than this one: a link named `iolab` to this program would execute
+/// itself forever.
 fn is_another_program(file: &Path, this: Option<&Path>) -> bool {
     file.is_file() && std::fs::canonicalize(file).ok().as_deref() != this
 }

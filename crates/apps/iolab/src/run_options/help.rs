@@ -8,7 +8,7 @@ use super::table::{RUN_OPTIONS, RunOption};
 /// Where the explanations begin.
 const EXPLAINED_AT: usize = 36;
 
-/// Options that do something: those that others know and that are missing here are no help.
+/// Options with an effect: known but missing ones are not shown.
 fn shown() -> impl Iterator<Item = &'static RunOption> {
     RUN_OPTIONS.iter().filter(|option| option.is_supported())
 }

@@ -1,4 +1,4 @@
-//! The table of run options: name, argument, help, what each sets, and what a study makes of it.
+//! The table of run options: name, argument, help, effect, and meaning in a study.
 
 use iolab_jobfile::command_line::{Argument, ProgramOption};
 use iolab_units::{KbBase, NS_PER_SECOND, parse_count, parse_ns};
@@ -15,14 +15,14 @@ pub(crate) struct Refusal {
 /// Takes a value in.
 type Take = fn(RunOptions, &str) -> Result<RunOptions, Refusal>;
 
-/// How far an option is honoured.
+/// How far an option is supported.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Support {
     /// It does what its summary says.
     Full(Take),
-    /// Its value is checked; its summary says why nothing is left to do.
+    /// Its value is checked; its summary says why it has no effect.
     NothingToDo(fn(&str) -> Result<(), Refusal>),
-    /// It is refused, for this reason; as fio, it is left out with a warning, because load and
+    /// It is refused, for this reason. In fio mode it is ignored with a warning, because load and
     /// report stay the same.
     Harmless(&'static str),
     /// It is refused, for this reason.
@@ -39,7 +39,7 @@ pub(crate) struct RunOption {
     /// One line for help.
     pub(crate) summary: &'static str,
     pub(crate) support: Support,
-    /// What to do instead, where a study has no use for it.
+    /// What to do instead, if it is useless in a study.
     pub(crate) not_in_study: Option<&'static str>,
 }
 
@@ -82,7 +82,7 @@ impl RunOption {
     }
 }
 
-/// Advice to those who ask for an option of single runs beside a study.
+/// Advice for options of single runs in a study.
 const EACH_TRIAL: &str = "a study runs the job many times: try the job alone first with `iolab run JOB`";
 const REPORTS: &str = "use `iolab study show FOLDER` to print the results, or `iolab report FOLDER -o PAGE.html`";
 const PROGRESS: &str = "a study always shows its progress";

@@ -109,7 +109,7 @@ pub(crate) fn main(arguments: &CaptureArguments) -> Result<u8, ExitFailure> {
 fn capture(arguments: &CaptureArguments) -> Result<u8, ExitFailure> {
     let mut outputs = outputs::beside(arguments.force, []);
     let mut output = outputs.place(&arguments.output, OutputKind::Trace, "the trace (-o)")?.begin()?;
-    // If this program is killed, the trace holds what was captured until then.
+    // If this program is killed, the trace holds everything captured until then.
     output.publish()?;
     iolab_process::count_signals();
     let request =
@@ -185,7 +185,7 @@ fn read_to_end(path: &Path) -> Result<Reader<BufReader<File>>, ExitFailure> {
     Ok(reader)
 }
 
-/// What a capture says of itself on standard error: first what it does not have.
+/// The summary of a capture on standard error: first what it lacks.
 fn told(captured: &Captured, reader: &Reader<BufReader<File>>, path: &Path) -> String {
     let operations = captured.end.operations;
     let each = captured.bytes as f64 / operations.max(1) as f64;

@@ -119,7 +119,7 @@ fn told(arguments: &CompareArguments, outcome: &ComparisonResult, sides: [&Side;
     })
 }
 
-/// The command as it was given, in words that a shell takes apart again.
+/// The command as it was given, quoted for a shell.
 fn command_line() -> String {
     let is_plain = |letter: char| letter.is_alphanumeric() || "-_./,:=@%+".contains(letter);
     let word = |word: String| match !word.is_empty() && word.chars().all(is_plain) {
@@ -152,7 +152,7 @@ fn request(arguments: &CompareArguments) -> Result<ComparisonRequest, ExitFailur
     })
 }
 
-/// What the user calls the runs of each side.
+/// The names of the runs of each side.
 fn named_sides(arguments: &CompareArguments) -> Result<[Vec<String>; 2], ExitFailure> {
     match &arguments.sides[..] {
         [baseline, candidate] => Ok([listed(baseline), listed(candidate)]),

@@ -1,4 +1,4 @@
-//! `iolab device`: virtual SSDs that a user creates, serves, looks at and throws away.
+//! `iolab device`: virtual SSDs that a user creates, serves, inspects and removes.
 
 mod arguments;
 mod attach;
@@ -35,7 +35,7 @@ pub(crate) fn main(action: &DeviceAction) -> Result<u8, ExitFailure> {
     }
 }
 
-/// The parameters as pairs, in the order in which they count.
+/// The parameters as pairs, in their order of precedence.
 pub(super) fn pairs(parameters: &DeviceParameters) -> Result<Vec<(String, String)>, ExitFailure> {
     let named = [
         ("preset", &parameters.preset),
@@ -55,7 +55,7 @@ pub(super) fn pairs(parameters: &DeviceParameters) -> Result<Vec<(String, String
     Ok(pairs)
 }
 
-/// What the parameters describe, or what is wrong with them.
+/// The configuration of the parameters, or what is wrong with them.
 pub(super) fn config(pairs: &[(String, String)]) -> Result<Config, ExitFailure> {
     let mistake = |error| ExitFailure::mistake(format!("iolab: {error} (iolab device parameters lists them)"));
     let pairs = pairs.iter().map(|(key, value)| (key.as_str(), value.as_str()));
@@ -108,7 +108,7 @@ fn state(name: &str) -> Result<&'static str, ExitFailure> {
     Ok(if is_served(&socket(name)?) { "served" } else { "not served" })
 }
 
-/// Whether somebody answers at the socket.
+/// Whether a server answers at the socket.
 pub(super) fn is_served(socket: &Path) -> bool {
     !matches!(ask(socket, "name"), Err(LinkError::NotServed { .. }))
 }
@@ -180,7 +180,7 @@ fn parameters_table() -> String {
     text
 }
 
-/// Gives devices back what killed runs have changed.
+/// Restores the device settings that killed runs have changed.
 fn restore() -> Result<u8, ExitFailure> {
     let restored = iolab_pipeline::restore_device_settings()?;
     if restored.is_empty() {
@@ -190,7 +190,7 @@ fn restore() -> Result<u8, ExitFailure> {
     Ok(0)
 }
 
-/// Where the server of a device listens. A folder that somebody else may have put there is refused.
+/// Where the server of a device listens. A folder that another user may have put there is refused.
 pub(crate) fn socket(name: &str) -> Result<PathBuf, ExitFailure> {
     iolab_engine_nvme::socket_of(name).map_err(|error| ExitFailure::refused(format!("iolab: {error}")))
 }

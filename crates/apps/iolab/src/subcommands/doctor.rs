@@ -1,5 +1,5 @@
-//! `iolab doctor [JOB]`: the command line of `iolab-doctor`, which finds out what this machine can
-//! and cannot do.
+//! `iolab doctor [JOB]`: the command line of `iolab-doctor`, which checks what this machine can and
+//! cannot do.
 
 use std::fmt::Write;
 
@@ -25,7 +25,7 @@ pub(crate) struct DoctorArguments {
 #[derive(Debug, Serialize)]
 struct Answer {
     checks: Vec<Check>,
-    /// Whether the job would run; nothing when no job was named.
+    /// Whether the job would run; `None` if no job was named.
     #[serde(skip_serializing_if = "Option::is_none")]
     would_run: Option<bool>,
 }

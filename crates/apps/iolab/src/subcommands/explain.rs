@@ -42,7 +42,7 @@ pub(crate) fn main(term: &str) -> Result<u8, ExitFailure> {
     Ok(0)
 }
 
-/// What an engine says of itself.
+/// The description of an engine.
 fn engine(term: &str) -> Option<String> {
     let engine = engine_registry::descriptions()
         .into_iter()
@@ -54,7 +54,7 @@ fn engine(term: &str) -> Option<String> {
     Some(format!("Engine {}: {}\n{}\n{options}", engine.name, engine.summary, engine.details))
 }
 
-/// What a finding looks at, what follows from it and what to do.
+/// What a finding checks, its consequences and the remedy.
 fn finding(term: &str) -> Option<String> {
     let rule = iolab_findings::all_words().find(|rule| rule.name == term)?;
     Some(format!(

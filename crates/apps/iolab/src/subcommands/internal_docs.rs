@@ -27,7 +27,7 @@ pub(crate) fn main(folder: &Path) -> Result<u8, ExitFailure> {
     Ok(0)
 }
 
-/// What of fio works here.
+/// The page about fio's features: which of them work here.
 fn fio_page() -> String {
     let mut page = String::from(
         "# What of fio works\n\nGenerated from the tables of options; do not edit. Differences in what is measured are in \

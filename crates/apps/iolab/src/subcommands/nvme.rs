@@ -1,4 +1,4 @@
-//! `iolab nvme`: what NVMe devices say of themselves, and whose they are.
+//! `iolab nvme`: what NVMe devices report about themselves, and which driver they have.
 
 mod key;
 
@@ -59,7 +59,7 @@ fn opened(device: &str) -> Result<(DeviceName, Opened), ExitFailure> {
     Ok((name, opened))
 }
 
-/// What is wrong with a device, or with what the user said of it.
+/// An error of a device, or a mistake of the user about it.
 fn trouble(device: &str, error: &NvmeDeviceError) -> ExitFailure {
     let mistaken = matches!(error, NvmeDeviceError::Config(_) | NvmeDeviceError::Namespace { .. });
     let failure = match mistaken {
@@ -196,7 +196,7 @@ fn smart_text(log: &HealthLog) -> String {
     text
 }
 
-/// SPDK's hello_world, kind to what is on the device.
+/// SPDK's hello_world, but preserving the data on the device.
 fn hello(device: &str, allowed: bool) -> Result<String, ExitFailure> {
     let name = named(device)?;
     if matches!(name.place, DevicePlace::Pcie(_) | DevicePlace::Fabric(_)) && !allowed {
@@ -309,7 +309,7 @@ fn bind(address: &str, restore: bool, force: bool) -> Result<String, ExitFailure
     Ok(format!("{parsed} is now bound to vfio-pci (before: {before}). To undo: iolab nvme bind {parsed} --restore\n"))
 }
 
-/// Why a disk of the kernel must not vanish.
+/// Why a disk must not be taken from the kernel.
 fn in_use(disk: &str) -> Vec<String> {
     let path = std::path::Path::new("/dev").join(disk);
     iolab_guard::hazards_at(&System::live(), &path).iter().map(ToString::to_string).collect()

@@ -1,9 +1,9 @@
-//! `iolab perf`: SPDK perf's command line, as a job for the runner that everything else uses.
+//! `iolab perf`: SPDK perf's command line, as a job for the common runner.
 //!
-//! A core of the mask becomes a job on that core. Devices are dealt out over the cores as that tool
-//! does it: in turns, until each core has one and each device has a core; with `--use-every-core`
-//! every core drives all. Each device is `-q` deep, `-P` queue pairs each. What that tool lacks is
-//! there by the names that job files use.
+//! A core of the mask becomes a job on that core. As in SPDK perf, devices are assigned to the
+//! cores in turn, until each core has one and each device has a core; with `--use-every-core` every
+//! core drives all. Each device has depth `-q` and `-P` queue pairs. Additional features have the
+//! names that job files use.
 
 mod spdk_words;
 
@@ -38,7 +38,7 @@ fn detail(arguments: &PerfArguments) -> PerfDetail {
     }
 }
 
-/// The job, as `iolab run` would be given it.
+/// The job, as arguments of `iolab run`.
 fn words(arguments: &PerfArguments) -> Result<Vec<String>, ExitFailure> {
     let mistake = |text: &str| ExitFailure::mistake(format!("iolab: {text}"));
     let cores = cores(&arguments.core_mask).ok_or_else(|| {
@@ -109,7 +109,7 @@ fn transport(name: &str) -> Option<String> {
     })
 }
 
-/// The devices of the core at this place, of so many cores.
+/// The devices of the core at this place, of `cores` cores.
 fn dealt(devices: &[String], place: usize, cores: usize, every_core: bool) -> Vec<String> {
     if every_core {
         return devices.to_vec();

@@ -6,7 +6,7 @@ use super::ConformanceSetup;
 use super::rig::{Access, BLOCK, BLOCKS, Rig, holds_data};
 use crate::{Engine, FileUse, Op, OpKind, Submission};
 
-/// `-EOPNOTSUPP`: what a file system without holes says of a trim (errno(3)).
+/// `-EOPNOTSUPP`: the result of a trim on a file system without holes (errno(3)).
 const NOT_SUPPORTED: i32 = -95;
 
 fn moves_file_data<E: Engine>() -> bool {

@@ -4,8 +4,8 @@ use super::ConformanceSetup;
 use super::rig::{Access, BLOCK, BLOCKS, Rig};
 use crate::{Engine, FileUse, Op, OpKind, Submission};
 
-/// `EBADF` and `EACCES` (errno(3)): the descriptor does not permit this; the latter is what mmap(2)
-/// says.
+/// `EBADF` and `EACCES` (errno(3)): the descriptor does not permit this; the latter is the error of
+/// mmap(2).
 const NOT_PERMITTED: [i32; 2] = [9, 13];
 
 /// Operations that a descriptor does not permit fail alone, with their errno; those around them

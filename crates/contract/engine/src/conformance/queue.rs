@@ -130,7 +130,7 @@ pub fn at_least_is_honoured<E: Engine>(setup: &ConformanceSetup) {
     }
 }
 
-/// No more completions are handed out than there is room for, and none is lost.
+/// No more completions are returned than there is room for, and none is lost.
 pub fn room_is_respected<E: Engine>(setup: &ConformanceSetup) {
     let mut rig = Rig::<E>::new(setup, 8);
     let accepted = fill(&mut rig, 8);
@@ -191,8 +191,8 @@ pub fn nothing_is_left_after_draining<E: Engine>(setup: &ConformanceSetup) {
     }
 }
 
-/// A lane can be dropped whatever it holds: when drop returns, the loop owns its buffers again, and
-/// they stay untouched.
+/// A lane can be dropped in any state: when drop returns, the loop owns its buffers again, and they
+/// stay untouched.
 pub fn dropping_with_operations_in_flight<E: Engine>(setup: &ConformanceSetup) {
     for &depth in setup.depths {
         let mut rig = Rig::<E>::new(setup, depth);

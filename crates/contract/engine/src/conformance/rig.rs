@@ -1,8 +1,8 @@
 //! One lane under test with its buffers, its scratch files and a ledger of who owns which slot.
 //!
 //! The ledger asserts ownership both ways: a slot is offered only while the loop owns it, and a
-//! completion must name a slot that the lane owns. Nothing here waits for ever: a lane that does
-//! not answer fails.
+//! completion must name a slot that the lane owns. Nothing here waits forever: a lane that does not
+//! answer fails.
 
 use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
@@ -101,7 +101,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // A left-over temporary folder fails no test.
+        // A left-over temporary folder does not fail a test.
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
@@ -239,8 +239,8 @@ impl<E: Engine> Rig<E> {
         all
     }
 
-    /// Performs one operation alone: its result, a refusal as its negative errno. A lane that can
-    /// do it in one call does it that way, too: every operation here may be repeated.
+    /// Performs one operation alone. Returns its result, or the negative errno of a refusal. If the
+    /// lane can do it in one call, it is also done that way: every operation here may be repeated.
     pub(super) fn perform(&mut self, op: &Op) -> i32 {
         let result = match self.submit(op) {
             Submission::Accepted => self.drain()[0].result,

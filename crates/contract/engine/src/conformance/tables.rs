@@ -1,4 +1,4 @@
-//! What an engine says of itself: names, option table and capabilities that do not contradict each
+//! The description of an engine: names, option table and capabilities that do not contradict each
 //! other.
 
 use std::collections::BTreeSet;

@@ -1,8 +1,8 @@
 //! `fsync(2)`, `fdatasync(2)` and `sync_file_range(2)`.
 //!
-//! The first two make data durable if the device is honest; the third starts or awaits write-back
-//! of pages and promises no durability at all (its manual page says so, and so does this). Unsafe
-//! because the descriptor is a number that the runner keeps open.
+//! The first two make data durable if the device honours flushes; the third starts or awaits
+//! write-back of pages and promises no durability at all (as its manual page says). Unsafe because
+//! the descriptor is a number that the runner keeps open.
 
 use std::os::fd::RawFd;
 

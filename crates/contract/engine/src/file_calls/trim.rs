@@ -17,7 +17,7 @@ const BLKDISCARD: libc::c_ulong = (0x12 << 8) | 119;
 pub const PUNCH_HOLE: i32 = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
 
 /// Discards `length` bytes from `offset`. 0 or a negative errno: `-EBADF` if not open for writing,
-/// `-EOPNOTSUPP` where neither device nor file system can.
+/// `-EOPNOTSUPP` if neither device nor file system supports it.
 #[inline]
 pub fn trim(target: FileTarget, offset: u64, length: u64) -> i32 {
     if target.is_block_device { discard(target.fd, offset, length) } else { punch_hole(target.fd, offset, length) }

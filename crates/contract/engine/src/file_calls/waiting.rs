@@ -1,6 +1,6 @@
 //! Whether the kernel can try an operation on a file without waiting.
 //!
-//! Asked once, before any operation. Guarantees: nothing of the file is read or changed.
+//! Checked once, before any operation. Guarantees: no content of the file is read or changed.
 //!
 //! Unsafe: a system call with an address.
 
@@ -52,7 +52,7 @@ mod tests {
         assert!(!always_waits(&target(Path::new("/dev/null"), -1)));
     }
 
-    /// Files of /proc have no way to be read without waiting.
+    /// Files of /proc cannot be read without waiting.
     #[test]
     fn a_file_that_cannot_do_without_waiting_is_told_from_one_that_can() {
         let path = Path::new("/proc/self/io");

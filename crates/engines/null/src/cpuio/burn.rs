@@ -1,7 +1,7 @@
-//! Burning: work that is of no use, until a time has passed.
+//! Burning: useless work, until a time has passed.
 //!
-//! It allocates only when made. The clock is looked at after every round of work, so a burn may
-//! last up to a round longer than asked.
+//! It allocates only when created. It reads the clock after every round of work, so a burn may last
+//! up to one round too long.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use iolab_clock::Clock;
 use iolab_options::Settings;
 
-/// Numbers sorted in one round: a few tens of kilobytes, more than registers and less than a
+/// Numbers sorted in one round: a few tens of kilobytes, more than registers hold and less than a
 /// second-level cache.
 const NUMBERS: usize = 4096;
 /// Counts of one round of `noop`.
@@ -49,7 +49,7 @@ impl Burner {
             }),
             Burner::Sort { numbers, state } => {
                 numbers.fill_with(|| next(state));
-                // Sorting in place: no memory is asked for.
+                // Sorts in place, without allocation.
                 numbers.sort_unstable();
                 black_box(&numbers[0]);
             }
@@ -57,7 +57,7 @@ impl Burner {
     }
 }
 
-/// A duration as the clock counts; past five centuries it is for ever.
+/// A duration in the clock's unit; more than five centuries means forever.
 pub(crate) fn nanoseconds(length: Duration) -> u64 {
     u64::try_from(length.as_nanos()).unwrap_or(u64::MAX)
 }

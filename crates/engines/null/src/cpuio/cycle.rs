@@ -15,7 +15,7 @@ pub(crate) struct Cycle {
 const DEFAULT_CHUNK_US: i64 = 50_000;
 
 impl Cycle {
-    /// Refuses to guess the load: fio demands it too.
+    /// Fails without a load: as in fio, it is mandatory.
     pub(crate) fn from_options(options: &Settings) -> Result<Cycle, OpenError> {
         let Some(load) = options.integer("cpuload") else {
             let message = "cpuio needs cpuload, the share of CPU time to use, e.g. cpuload=50".to_owned();

@@ -1,24 +1,24 @@
-//! Keeps CPUs as busy as asked (`cpu_busy`): all that runs on the machine together, or the
+//! Keeps CPUs as busy as requested (`cpu_busy`): by all programs on the machine together, or by the
 //! processes of this run (`cpu_busy_by`).
 
 use iolab_observe::{CpuActivity, System};
 use iolab_options::Settings;
 
-/// Between two looks, ns.
+/// Time between two readings, ns.
 const LOOK_EVERY_NS: u64 = 250_000_000;
-/// Least load, percent: what is multiplied must not become 0.
+/// Smallest load, percent: a factor cannot change 0.
 const LEAST_LOAD: f64 = 0.1;
-/// Where only this run counts, a job uses at most this many times its `cpuload`: more would take
-/// from other programs what the run cannot get beside them.
+/// If only this run counts, a job uses at most this many times its `cpuload`: more would take
+/// processor time from other programs that the run would not get beside them.
 const MOST_OF_OWN: f64 = 1.25;
 
-/// The load of one job, which follows what the CPUs do.
+/// The load of one job, which follows the load of the CPUs.
 #[derive(Debug)]
 pub(crate) struct Governor {
     system: System,
-    /// Share of the time in which CPUs are to be busy.
+    /// Share of the time in which CPUs should be busy.
     target: f64,
-    /// The process that began this run; `None` where all that runs counts.
+    /// The process that started this run; `None` if all programs count.
     run: Option<i32>,
     /// Share of one CPU that this job uses, percent.
     load: f64,
@@ -27,7 +27,7 @@ pub(crate) struct Governor {
     look_at_ns: u64,
 }
 
-/// What had been done until a look.
+/// Accumulated times at a reading.
 #[derive(Debug, Clone, Copy)]
 struct Look {
     all: CpuActivity,
@@ -46,7 +46,7 @@ impl Governor {
         Some(Governor { system, target: percent as f64 / 100.0, run, load, most, before: None, look_at_ns: 0 })
     }
 
-    /// The load from now on, percent, if it is time to look again.
+    /// The new load, percent, if it is time for a reading.
     pub(crate) fn look(&mut self, now_ns: u64) -> Option<f64> {
         if now_ns < self.look_at_ns {
             return None;
@@ -65,8 +65,8 @@ impl Governor {
     }
 }
 
-/// The process that began the run which this worker is part of: the one that forked it, or this
-/// one where workers are threads.
+/// The process that started this worker's run: the one that forked it, or this one if workers are
+/// threads.
 fn run_of(system: &System) -> i32 {
     let own = std::process::id() as i32;
     let parent = system.process_time(own).map_or(own, |process| process.parent);
@@ -74,16 +74,16 @@ fn run_of(system: &System) -> i32 {
     if program(own).is_some() && program(parent) == program(own) { parent } else { own }
 }
 
-/// Processor time of a process and of those that it has made, ns.
+/// Processor time of a process and its children, ns.
 fn used_by_run(system: &System, process: i32) -> u64 {
     let made = system.read(&format!("proc/{process}/task/{process}/children")).unwrap_or_default();
     let made = made.split_ascii_whitespace().filter_map(|word| word.parse().ok());
     made.chain([process]).filter_map(|one| system.process_time(one)).map(|one| one.used_ns).sum()
 }
 
-/// The next load, percent. Each job changes its own by the factor that all the work would have to
-/// change by. However many there are, their sum does not overshoot; and the less of all work is
-/// theirs, the more looks they need.
+/// The next load, percent. Each job changes its own by the factor by which all the work would have
+/// to change. The sum of any number of jobs does not overshoot. The smaller their share of all
+/// work, the more readings they need.
 fn adjusted(load: f64, share: f64, target: f64, most: f64) -> f64 {
     (load * target / share.max(0.01)).clamp(LEAST_LOAD, most)
 }
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
     use iolab_observe::Fixture;
 
-    /// Jobs beside a program that is busy for `other` CPUs of two: how busy all are after 5 s.
+    /// Jobs beside a program that keeps `other` of two CPUs busy: the total load after 5 s.
     fn settles(jobs: f64, other: f64, target: f64) -> f64 {
         let mut load = 10.0;
         let share = |load: f64| ((other + jobs * load / 100.0) / 2.0).min(1.0);
@@ -143,7 +143,7 @@ mod tests {
         let (run, before) = (Some(7), None);
         let mut governor = Governor { system, target: 0.4, run, load: 20.0, most: 25.0, before, look_at_ns: 0 };
         assert_eq!(governor.look(0), None);
-        // The run has used 40 of 100 ticks, whatever the other did.
+        // The run has used 40 of 100 ticks; the other program does not count.
         let (second, system) = machine(20, 40, 50, 30);
         governor.system = system;
         assert_eq!(governor.look(LOOK_EVERY_NS), Some(20.0));

@@ -1,9 +1,9 @@
 //! Random 4 KiB reads of an NVMe device through the driver alone: no lane, no statistics, as little
-//! else as possible.
+//! other work as possible.
 //!
-//! What the driver does is in two functions that are never inlined, so that callgrind can count
-//! them apart (`--toggle-collect=*driver_submit*`). Deliberately not here: what is printed, and how
-//! devices are served.
+//! The driver's work is in two functions that are never inlined, so that callgrind can count them
+//! separately (`--toggle-collect=*driver_submit*`). Deliberately not here: output, and serving
+//! devices.
 
 #![allow(dead_code, reason = "each example uses a part of it")]
 
@@ -20,10 +20,10 @@ use iolab_virtual_ssd::{Config, Subsystem};
 pub(crate) const BYTES: u32 = 4096;
 /// Bytes of a write that lays out the device.
 const LONG_BYTES: u32 = 128 << 10;
-/// Rounds from one look at the clock to the next.
+/// Rounds between two readings of the clock.
 const ROUNDS_PER_LOOK: u32 = 64;
-/// How far a simulated clock moves in a round: a fraction of what a read of flash takes, so that a
-/// look at the device finds a few reads that have ended, and hardly ever none.
+/// How far a simulated clock advances per round: a fraction of the time of a flash read, so that a
+/// poll of the device finds a few completed reads, and hardly ever none.
 const STEP_NS: u64 = 20_000;
 
 /// When a loop ends.
@@ -36,7 +36,7 @@ pub(crate) enum End {
 /// A device and a queue pair on it.
 #[derive(Debug)]
 pub(crate) struct Load {
-    // Before the device, which it needs to the end.
+    // Before the device, which must outlive it.
     pair: AnyPair,
     opened: Opened,
     namespace: Namespace,
@@ -46,8 +46,8 @@ pub(crate) struct Load {
     depth: u16,
     idle: Vec<u16>,
     random: u64,
-    /// Blocks of a read, and how many places for one there are: known before, so that what is
-    /// counted is the driver.
+    /// Blocks of a read, and the number of possible offsets: computed beforehand, so that only the
+    /// driver is counted.
     reads: (u32, u64),
     /// Where the last read was.
     offset_bytes: u64,
@@ -87,7 +87,7 @@ impl Load {
         })
     }
 
-    /// Writes the whole device, so that its memory is there and its map is full.
+    /// Writes the whole device, so that its memory is allocated and its map is full.
     pub(crate) fn lay_out(&mut self) -> Result<(), Box<dyn Error>> {
         let blocks = LONG_BYTES / self.namespace.block_bytes();
         let mut lba = 0;
@@ -114,7 +114,7 @@ impl Load {
         Ok(())
     }
 
-    /// Reads at the depth until `end`; reads and nanoseconds.
+    /// Reads at the depth until `end`. Returns reads and nanoseconds.
     pub(crate) fn reads(&mut self, end: End) -> Result<(u64, u64), Box<dyn Error>> {
         let start_ns = self.clock.now_ns();
         let (mut done, mut rounds) = (0, 0u32);
@@ -138,7 +138,7 @@ impl Load {
         }
     }
 
-    /// One read after the other; calls `each` with its place, the time before its submission and
+    /// One read after the other. Calls `each` with its place, the time before its submission and
     /// after its completion.
     pub(crate) fn one_by_one(&mut self, reads: u64, mut each: impl FnMut(u64, u64, u64)) -> Result<(), Box<dyn Error>> {
         self.idle.truncate(1);
@@ -155,7 +155,7 @@ impl Load {
         Ok(())
     }
 
-    /// A read from every idle slot, and one doorbell.
+    /// Submits a read from every idle slot, with one doorbell.
     #[inline(never)]
     fn driver_submit(&mut self) -> Result<(), Box<dyn Error>> {
         let (blocks, places) = self.reads;
@@ -183,14 +183,14 @@ impl Load {
         if failed { Err("a read failed".into()) } else { Ok(reaped as u64) }
     }
 
-    /// Slots lie side by side, as those of a pool do: a large power of two between them would make
-    /// them share a few sets of the cache.
+    /// Slots are adjacent, as in a pool: a large power of two between them would make them share a
+    /// few sets of the cache.
     #[inline]
     fn data(&self, slot: u16, bytes: u32) -> DataWindow {
         DataWindow::new(self.address + u64::from(slot) * u64::from(bytes), bytes)
     }
 
-    /// Waits for what is under way.
+    /// Waits for reads in flight.
     fn drain(&mut self) -> Result<(), Box<dyn Error>> {
         while self.pair.in_flight() > 0 {
             self.opened.poll();
@@ -206,7 +206,7 @@ fn expect(submit: Submit) -> Result<(), Box<dyn Error>> {
     if submit == Submit::Accepted { Ok(()) } else { Err(format!("not accepted: {submit:?}").into()) }
 }
 
-/// The value that this share of all is not above.
+/// The quantile of this share.
 pub(crate) fn quantile(values: &mut [u64], share: f64) -> u64 {
     values.sort_unstable();
     let place = (values.len() as f64 * share) as usize;

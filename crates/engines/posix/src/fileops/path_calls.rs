@@ -1,4 +1,4 @@
-//! The calls on paths themselves.
+//! The calls on paths.
 //!
 //! Unsafe: each hands a C string, and stat a structure to fill, to the C library.
 
@@ -12,9 +12,9 @@ use iolab_options::{Category, Choice, DefaultValue, OptionEntry, ValueKind};
 
 use crate::fileops::prepare::Precondition;
 
-/// A file-system call on a path: what the engines on paths differ in.
+/// A file-system call on a path: the difference between the engines on paths.
 pub trait PathCall: Sized {
-    /// What the call needs to find.
+    /// What must exist for the call.
     const NEEDS: Precondition;
 
     /// Reads the options and allocates what `call` needs.
@@ -23,14 +23,14 @@ pub trait PathCall: Sized {
     /// Makes the call: 0 or a negative errno.
     fn call(&mut self, path: &CStr) -> i32;
 
-    /// Undoes what the last calls left behind; runs when they are reaped, outside every operation.
+    /// Undoes side effects of the last calls; runs when they are reaped, outside every operation.
     fn tidy(&mut self) {}
 }
 
-/// `openat(2)` with `O_CREAT | O_RDWR`, mode 0600. Without `O_EXCL`, as in fio: a file that exists
-/// is opened.
+/// `openat(2)` with `O_CREAT | O_RDWR`, mode 0600. Without `O_EXCL`, as in fio: an existing file is
+/// opened.
 ///
-/// The descriptor is closed when the operation is reaped, so that closing is no part of it.
+/// The descriptor is closed when the operation is reaped, so that closing is not part of it.
 #[derive(Debug)]
 pub struct Create {
     open: Vec<RawFd>,
@@ -89,7 +89,7 @@ pub const STAT_OPTIONS: &[OptionEntry] = &[OptionEntry {
     ..OptionEntry::BLANK
 }];
 
-/// `stat(2)`, `lstat(2)` or `statx(2)`. `DIRECTORY` tells only what is made to be found.
+/// `stat(2)`, `lstat(2)` or `statx(2)`. `DIRECTORY` only determines the kind of file to create.
 #[derive(Debug)]
 pub struct Stat<const DIRECTORY: bool> {
     which: StatCall,

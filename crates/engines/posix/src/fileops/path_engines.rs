@@ -5,10 +5,10 @@ use iolab_options::{PageCache, Reach};
 
 use crate::fileops::{Create, MakeDirectory, PathLane, RemoveDirectory, STAT_OPTIONS, Stat, Unlink};
 
-/// What engines that remove say.
+/// The capabilities of engines that remove.
 const REMOVES: Capabilities = Capabilities { effect: FileEffect::Removes, ..COMMON.capabilities };
 
-/// What the engines say in common; the rest is filled in for each.
+/// The common part of the descriptions; the rest differs by engine.
 const COMMON: EngineDescription = EngineDescription {
     name: "",
     aliases: &[],

@@ -1,6 +1,6 @@
 //! The lane of the engines that work on paths: one call on one path, inside `submit`.
 //!
-//! It turns paths into C strings and makes what the call needs to find when it opens; after that it
+//! It converts paths to C strings and creates what the call needs when it opens; after that it
 //! allocates nothing. It refuses trims and syncs with `EOPNOTSUPP`: there is nothing to trim or
 //! sync.
 
@@ -15,8 +15,8 @@ use iolab_engine::{
 use crate::fileops::path_calls::{AnyPathCall, PathCall};
 use crate::fileops::prepare::prepare;
 
-/// A synchronous lane over one call. It is one type for all of them: the kernel takes microseconds
-/// for each, and a type for each would be a loop more for the compiler to make.
+/// A synchronous lane over one call. It is a single type for all calls: the kernel takes
+/// microseconds for each, and a separate type would make the compiler generate one more loop.
 #[derive(Debug)]
 pub struct PathLane {
     call: AnyPathCall,

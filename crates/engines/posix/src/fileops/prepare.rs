@@ -1,6 +1,6 @@
-//! Making what an operation needs to find, before anything is measured.
+//! Creates what an operation needs, before anything is measured.
 //!
-//! It only adds: what exists is left as it is, whatever it is.
+//! It only adds: whatever exists is left unchanged.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -8,7 +8,7 @@ use std::path::Path;
 
 use iolab_engine::{OpenError, TargetFile};
 
-/// What a call needs to find.
+/// What must exist for a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Precondition {
     /// The directory above.
@@ -19,7 +19,7 @@ pub enum Precondition {
     Directory,
 }
 
-/// Makes what is missing of `needs`: a file gets the size the job gives it, without blocks.
+/// Creates the missing parts of `needs`: a file gets the job's size, without blocks.
 pub(crate) fn prepare(file: &TargetFile, needs: Precondition) -> Result<(), OpenError> {
     let made = match needs {
         Precondition::Parent => make_parent(&file.path),
@@ -39,7 +39,7 @@ fn make_parent(path: &Path) -> io::Result<()> {
     }
 }
 
-/// What stands at the path already may be no directory: the operation then says so (`ENOTDIR`).
+/// An existing path may not be a directory: then the operation reports `ENOTDIR`.
 fn make_directory(path: &Path) -> io::Result<()> {
     match fs::create_dir_all(path) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),

@@ -1,9 +1,9 @@
 //! The lane of the engines that change a range or the size of an open file: one call, inside
 //! `submit`.
 //!
-//! `fallocate(2)` and `ftruncate(2)` need a descriptor that may write, which the runner does not
-//! open for a job that only reads: such a file is opened a second time when the lane opens. Syncs
-//! are real; they reach the file's metadata.
+//! `fallocate(2)` and `ftruncate(2)` need a writable descriptor. For a job that only reads, the
+//! runner opens none, so the file is opened a second time when the lane opens. Syncs are real; they
+//! reach the file's metadata.
 //!
 //! Unsafe: the calls take raw descriptors.
 
@@ -16,10 +16,10 @@ use iolab_engine::{
     TargetFile, Wait,
 };
 
-/// A call on an open file: what the engines of this lane differ in.
+/// A call on an open file: the difference between the engines of this lane.
 pub trait RangeCall {
-    /// Makes the call for a read, write or trim: 0 or a negative errno, `None` for what the engine
-    /// does not do.
+    /// Makes the call for a read, write or trim: 0 or a negative errno, `None` if the engine does
+    /// not support it.
     fn call(fd: RawFd, op: &Op) -> Option<i32>;
 }
 
@@ -68,7 +68,7 @@ pub struct RangeLane<C> {
 #[derive(Debug)]
 struct OpenFile {
     target: FileTarget,
-    /// Keeps the descriptor in `target` open where the runner's own may not write.
+    /// Keeps the descriptor in `target` open if the runner's own is read-only.
     _reopened: Option<File>,
 }
 

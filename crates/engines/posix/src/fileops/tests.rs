@@ -135,7 +135,7 @@ fn on_file<E: Engine>(file: &File) -> E::Lane {
 #[test]
 fn falloc_keeps_extends_and_punches() {
     let named = tempfile::NamedTempFile::new().unwrap();
-    // Opened for reading, as the runner does for rw=read: the lane must find its own way to write.
+    // Opened for reading, as the runner does for rw=read: the lane must reopen it for writing.
     let mut lane = on_file::<Falloc>(&File::open(named.path()).unwrap());
     let state = || named.as_file().metadata().map(|metadata| (metadata.len(), metadata.blocks() > 0)).unwrap();
     assert_eq!(state(), (0, false));

@@ -6,10 +6,10 @@
 //! ```
 //!
 //! Bytes of a shared mapping may change under a reader when another process writes the file: a copy
-//! is then a mix of old and new, as it is for `read(2)` across pages.
+//! is then a mix of old and new, as with `read(2)` across pages.
 //!
-//! The mapping is watched ([`FaultWatch`]): a copy from or to a part that somebody has cut off the
-//! file, or that its device does not give, is an error of the operation.
+//! The mapping is watched ([`FaultWatch`]): a copy from or to a part that was truncated, or that
+//! its device cannot deliver, is an error of the operation.
 //!
 //! Unsafe: it maps, unmaps and copies from and to mappings; bounds are checked against the window
 //! before each copy.
@@ -41,7 +41,7 @@ pub(crate) struct MappingPlan {
     pub(crate) page_bytes: u64,
 }
 
-/// Size of a page, bytes: what `msync(2)` and `madvise(2)` want their addresses aligned to.
+/// Size of a page, bytes: the alignment of addresses for `msync(2)` and `madvise(2)`.
 pub(crate) fn page_bytes() -> u64 {
     // SAFETY: sysconf takes a number and writes nothing.
     u64::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
@@ -51,7 +51,7 @@ pub(crate) fn page_bytes() -> u64 {
 #[derive(Debug)]
 pub(crate) struct MappedFile {
     target: FileTarget,
-    /// Keeps the descriptor in `target` open where the runner's own could not be mapped.
+    /// Keeps the descriptor in `target` open if the runner's own could not be mapped.
     _reopened: Option<File>,
     readable: bool,
     writable: bool,
@@ -74,7 +74,7 @@ unsafe impl Send for Window {}
 
 impl Drop for Window {
     fn drop(&mut self) {
-        // Before the mapping goes: its addresses may be somebody else's then.
+        // Before the mapping is removed: its addresses may be reused then.
         self.watch = None;
         // SAFETY: address and length of the mapping made in `map`, unmapped once.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.length) };
@@ -85,7 +85,7 @@ impl MappedFile {
     /// Maps the file, or its first window.
     pub(crate) fn open(file: &TargetFile, plan: MappingPlan) -> io::Result<MappedFile> {
         let mode = access_mode(file.fd)?;
-        // A shared mapping needs read access whatever is done with it (mmap(2), EACCES).
+        // A shared mapping always needs read access (mmap(2), EACCES).
         let reopened = if mode == libc::O_WRONLY { reopen_for_writing(file.fd)? } else { None };
         let fd = reopened.as_ref().map_or(file.fd, AsRawFd::as_raw_fd);
         let size = if file.is_block_device { file.size_bytes } else { length_of(fd)? };
@@ -105,7 +105,7 @@ impl MappedFile {
         Ok(mapped)
     }
 
-    /// The descriptor and kind, for calls that go past the mapping.
+    /// The descriptor and kind, for calls that bypass the mapping.
     pub(crate) fn target(&self) -> FileTarget {
         self.target
     }
@@ -159,7 +159,7 @@ impl MappedFile {
         watch.run(at as usize - base.as_ptr() as usize, bytes, copy)
     }
 
-    /// Makes what was written durable. 0 or a negative errno.
+    /// Makes written data durable. 0 or a negative errno.
     pub(crate) fn sync(&self, data_only: bool) -> i32 {
         let written = match &self.window {
             Some(window) => write_out(window.base.as_ptr(), window.length),
@@ -167,15 +167,15 @@ impl MappedFile {
         };
         let windowed = self.window.as_ref().is_none_or(|window| (window.length as u64) < self.size);
         match (written, windowed) {
-            // Pages of windows that were moved away are dirty in the page cache only: msync no
-            // longer sees them.
+            // Pages of previous windows are dirty only in the page cache: msync no longer sees
+            // them.
             (0, true) if data_only => fdatasync(self.target.fd),
             (0, true) => fsync(self.target.fd),
             _ => written,
         }
     }
 
-    /// Writes the pages of a range out and drops them: what stands in for `O_DIRECT`. 0 or a
+    /// Writes the pages of a range out and drops them, as a substitute for `O_DIRECT`. 0 or a
     /// negative errno.
     pub(crate) fn leave_no_pages(&self, way: Way, offset: u64, length: usize) -> i32 {
         let end = offset.saturating_add(length as u64).min(self.size);
@@ -201,8 +201,8 @@ impl MappedFile {
         0
     }
 
-    /// Where `offset` is mapped, and how many bytes of the window follow; moves the window there if
-    /// need be.
+    /// The mapped address of `offset`, and how many bytes of the window follow. Moves the window if
+    /// necessary.
     #[inline]
     fn at(&mut self, offset: u64) -> Result<(*mut u8, usize), i32> {
         loop {

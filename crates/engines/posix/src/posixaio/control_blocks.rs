@@ -1,9 +1,10 @@
 //! The control blocks of operations in flight, one per slot, and the list that `aio_suspend(3)`
 //! takes.
 //!
-//! A block's address is fixed from the call that queues it until `aio_return(3)`, as the C library
-//! demands: the blocks are allocated once and never move. Dropping the blocks cancels what can be
-//! cancelled and waits for the rest, so the C library is never left with an address that is gone.
+//! The address of a block is fixed from the call that queues it until `aio_return(3)`, as the C
+//! library requires: the blocks are allocated once and never move. Dropping the blocks cancels
+//! operations if possible and waits for the rest, so that the C library never holds a dangling
+//! address.
 //!
 //! Unsafe: it hands addresses of blocks and buffers to the C library's threads.
 
@@ -13,7 +14,7 @@ use std::time::Duration;
 
 use iolab_engine::{Completion, Completions, OpKind};
 
-/// What one operation asks of the C library.
+/// The C library's request for one operation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Request {
     pub(crate) kind: OpKind,
@@ -55,13 +56,13 @@ impl ControlBlocks {
         }
     }
 
-    /// How many operations are in flight.
+    /// Number of operations in flight.
     #[inline]
     pub(crate) fn in_flight(&self) -> usize {
         self.slots.len()
     }
 
-    /// Whether `slot` is one of these and idle.
+    /// Whether `slot` belongs to this lane and is idle.
     #[inline]
     pub(crate) fn is_idle(&self, slot: u16) -> bool {
         self.busy.get(usize::from(slot)) == Some(&false)
@@ -102,7 +103,7 @@ impl ControlBlocks {
         Ok(())
     }
 
-    /// Moves what is complete to `out`, as far as there is room.
+    /// Moves completed operations to `out`, as far as there is room.
     #[inline]
     pub(crate) fn collect_into(&mut self, out: &mut Completions) {
         let mut position = 0;
@@ -119,8 +120,8 @@ impl ControlBlocks {
         }
     }
 
-    /// The result of the operation listed at `position`: bytes or a negative errno; `None` while it
-    /// is under way.
+    /// The result of the operation at `position` in the list: bytes or a negative errno; `None`
+    /// while it is in progress.
     #[inline]
     fn result_at(&mut self, position: usize) -> Option<i32> {
         let block: *mut libc::aiocb = &mut self.blocks[usize::from(self.slots[position])];
@@ -141,8 +142,8 @@ impl ControlBlocks {
         }
     }
 
-    /// Waits until an operation completes (`Ok(true)`) or `timeout_ns` have passed (`Ok(false)`);
-    /// `u64::MAX` waits for ever. `Err` is an errno.
+    /// Waits until an operation completes (`Ok(true)`) or `timeout_ns` has passed (`Ok(false)`);
+    /// `u64::MAX` waits forever. `Err` is an errno.
     pub(crate) fn wait(&self, timeout_ns: u64) -> Result<bool, i32> {
         let timeout = Duration::from_nanos(timeout_ns);
         let timeout = libc::timespec {
@@ -177,8 +178,9 @@ impl Drop for ControlBlocks {
         let mut out = Completions::with_room(self.slots.len());
         loop {
             self.collect_into(&mut out);
-            // An error of aio_suspend other than the interruptions it handles itself does not end
-            // the wait: going on with blocks in flight would hand freed memory to the C library.
+            // An error of aio_suspend, except for the interruptions that it handles itself, does
+            // not end the wait: returning with blocks in flight would give freed memory to the C
+            // library.
             if self.slots.is_empty() {
                 return;
             }

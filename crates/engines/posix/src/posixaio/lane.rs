@@ -1,8 +1,8 @@
-//! The lane: what is queued with the C library, and what is finished at once.
+//! The lane: operations queued with the C library, and operations finished at once.
 //!
-//! `Wait::timeout_ns` bounds each wait for a next completion: engines read no clock, so when
-//! several are waited for it counts anew after each. A request is on its way when `submit` returns;
-//! `flush` has nothing to do.
+//! `Wait::timeout_ns` limits each wait for a next completion. Engines read no clock, so when
+//! several completions are awaited, the limit starts again after each. A request is already queued
+//! when `submit` returns; `flush` has nothing to do.
 //!
 //! Unsafe: it vouches to [`ControlBlocks::queue`] for slot addresses.
 
@@ -35,7 +35,7 @@ impl PosixAioLane {
         }
     }
 
-    /// Checks what `op` names. `Err` is the errno to refuse it with.
+    /// Checks the file, slot and range of `op`. `Err` is the errno to refuse it with.
     #[inline]
     fn request_of(&self, op: &Op, target: FileTarget) -> Result<Request, i32> {
         let mut request = Request { kind: op.kind, fd: target.fd, address: std::ptr::null_mut(), length: 0, offset: 0 };
@@ -48,12 +48,12 @@ impl PosixAioLane {
         Ok(request)
     }
 
-    /// Queues or performs `op`; `Err` says what to answer instead of accepting it.
+    /// Queues or performs `op`; `Err` is the answer if it is not accepted.
     #[inline]
     fn take(&mut self, op: &Op) -> Result<(), Submission> {
         let target = *self.files.get(op.file as usize).ok_or(Submission::Refused(libc::EBADF))?;
         if !self.queued.is_idle(op.slot) {
-            // Either no slot of this lane, or one that it still owns.
+            // Either not a slot of this lane, or one that it still owns.
             return Err(Submission::Refused(libc::EINVAL));
         }
         if matches!(op.kind, OpKind::Trim | OpKind::SyncFileRange) {

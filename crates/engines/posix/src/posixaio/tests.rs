@@ -132,8 +132,8 @@ fn what_the_job_has_not_is_refused() {
     assert_eq!(rig.lane.submit(&good), Submission::Refused(libc::EINVAL), "the slot is the lane's");
 }
 
-/// glibc reads a pipe with `read(2)` once `pread64(2)` answers `ESPIPE`: an operation that waits as
-/// long as it is told.
+/// glibc reads a pipe with `read(2)` after `pread64(2)` returns `ESPIPE`: an operation that waits
+/// for as long as the test needs.
 #[test]
 fn an_operation_that_does_not_complete_stays_in_flight() {
     let (reader, mut writer) = std::io::pipe().unwrap();

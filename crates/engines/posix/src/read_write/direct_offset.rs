@@ -1,12 +1,12 @@
-//! Calls that take the offset with them: `pread64`/`pwrite64` and `preadv`/`pwritev`.
+//! Calls with an offset argument: `pread64`/`pwrite64` and `preadv`/`pwritev`.
 //!
 //! They leave the file's own position alone, so they need no state at all.
 //!
-//! `pread64` and `pwrite64` go to the kernel without the C library's wrappers: those are
-//! cancellation points (pthreads(7)), for which they set and reset a flag by two locked
-//! instructions in a process with threads. No thread of ours is ever cancelled.
+//! `pread64` and `pwrite64` call the kernel without the C library's wrappers. The wrappers are
+//! cancellation points (pthreads(7)): in a process with threads, they set and reset a flag by two
+//! locked instructions. No thread of this program is ever cancelled.
 //!
-//! Unsafe: the kernel is handed addresses of slot buffers.
+//! Unsafe: the kernel gets addresses of slot buffers.
 
 use iolab_engine::file_calls::retry;
 use iolab_engine::{LaneRequest, OpenError};

@@ -23,7 +23,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     needs: &[],
 };
 
-/// What the engines say in common; the rest is filled in for each.
+/// The common part of the descriptions; the rest differs by engine.
 const COMMON: EngineDescription = EngineDescription {
     name: "",
     aliases: &[],

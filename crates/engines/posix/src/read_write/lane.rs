@@ -26,18 +26,18 @@ pub struct Stretch {
 }
 
 impl Stretch {
-    /// The stretch as the one element of a vectored call.
+    /// The stretch as the only element of a vectored call.
     #[inline]
     pub(crate) fn as_iovec(&self) -> libc::iovec {
         libc::iovec { iov_base: self.address.cast(), iov_len: self.length }
     }
 }
 
-/// How bytes travel between a file and a slot: what the engines of this crate differ in.
+/// How bytes move between a file and a slot: the difference between the engines of this crate.
 ///
-/// Both verbs return the bytes moved, which may be fewer than asked for, or a negative errno.
+/// Both functions return the bytes moved, possibly fewer than requested, or a negative errno.
 pub trait Transfer: Sized {
-    /// Reads the options and allocates what the verbs need.
+    /// Reads the options and allocates what the functions need.
     fn open(request: &LaneRequest<'_>) -> Result<Self, OpenError>;
 
     /// File to slot.
@@ -47,7 +47,7 @@ pub trait Transfer: Sized {
     fn write(&mut self, stretch: &Stretch) -> i32;
 }
 
-/// A synchronous lane over one way of transferring.
+/// A synchronous lane over one kind of transfer.
 #[derive(Debug)]
 pub struct PosixLane<T> {
     transfer: T,
@@ -74,9 +74,9 @@ impl<T: Transfer> PosixLane<T> {
     }
 }
 
-/// Checks what `op` names. `Err` is the errno to refuse it with: `EBADF` for a file that the job
-/// has not, `EINVAL` for bytes outside its slot or an offset that is negative to the kernel (-1
-/// means the current position to `preadv2(2)`, so it must not get there).
+/// Checks the file and range of `op`. `Err` is the errno to refuse it with: `EBADF` for a file that
+/// the job does not have, `EINVAL` for bytes outside its slot or an offset that is negative for the
+/// kernel (-1 means the current position to `preadv2(2)`, so it must not get there).
 #[inline]
 pub(crate) fn stretch_of(op: &Op, files: &[FileTarget], buffers: &PoolView) -> Result<Stretch, i32> {
     let file = op.file as usize;

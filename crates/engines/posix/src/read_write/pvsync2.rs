@@ -1,10 +1,10 @@
 //! `preadv2(2)` and `pwritev2(2)`, and the options that become their flags.
 //!
-//! A flag that the file system or device does not know is answered by the kernel, per operation,
-//! with `EOPNOTSUPP`; nothing is left out silently. `RWF_NOWAIT` may end an operation with
-//! `EAGAIN`: that is its result, not retried here.
+//! If the file system or device does not support a flag, the kernel answers `EOPNOTSUPP`, per
+//! operation; no flag is dropped silently. `RWF_NOWAIT` may end an operation with `EAGAIN`: that is
+//! its result, which is not retried here.
 //!
-//! Unsafe: the kernel is handed addresses of slot buffers.
+//! Unsafe: the kernel gets addresses of slot buffers.
 
 use iolab_engine::file_calls::retry;
 use iolab_engine::{LaneRequest, OpenError};
@@ -77,12 +77,12 @@ impl Preadv2 {
     }
 }
 
-/// Which flags `options` ask for on every read and on every write.
+/// The flags from `options` for every read and for every write.
 fn constant_flags(options: &Settings) -> (i32, i32) {
     let asked = |name, flag| if options.flag(name).unwrap_or(false) { flag } else { 0 };
     let both = asked("uncached", libc::RWF_DONTCACHE) | asked("nowait", libc::RWF_NOWAIT);
-    // `atomic` is an option of the job; it arrives here with the engine's own because it becomes a
-    // flag. The kernel knows untorn writes only (statx(2), STATX_WRITE_ATOMIC).
+    // `atomic` is an option of the job; it is passed with the engine's own because it becomes a
+    // flag. The kernel supports untorn writes only (statx(2), STATX_WRITE_ATOMIC).
     (both, both | asked("atomic", libc::RWF_ATOMIC))
 }
 
@@ -113,7 +113,7 @@ impl Transfer for Preadv2 {
     }
 }
 
-/// Says yes in a given share of draws; draws no number where the answer is always the same.
+/// Answers yes in a given share of draws. Draws no number if the answer is always the same.
 #[derive(Debug)]
 struct Lottery {
     percent: u64,

@@ -1,10 +1,10 @@
-//! `read(2)` and `write(2)`, and `lseek(2)` where the file is not at the offset already.
+//! `read(2)` and `write(2)`, with `lseek(2)` if the file is not already at the offset.
 //!
-//! The lane remembers where each file's position is, so a sequential job makes no `lseek` at all.
-//! That is right as long as nobody else moves the position: every lane has descriptors of its own.
-//! After an error the position is taken as unknown.
+//! The lane remembers each file's position, so a sequential job makes no `lseek` at all. That is
+//! right as long as nothing else moves the position: every lane has its own descriptors. After an
+//! error the position is treated as unknown.
 //!
-//! Unsafe: the kernel is handed addresses of slot buffers.
+//! Unsafe: the kernel gets addresses of slot buffers.
 
 use std::os::fd::RawFd;
 
@@ -19,7 +19,7 @@ pub(crate) struct Positions {
     at: Box<[u64]>,
 }
 
-/// No file can be there: offsets are signed.
+/// Not a valid position: offsets are signed.
 const UNKNOWN: u64 = u64::MAX;
 
 impl Positions {
@@ -43,7 +43,7 @@ impl Positions {
         0
     }
 
-    /// Notes what a transfer at `offset` did.
+    /// Records the position after a transfer at `offset`.
     #[inline]
     pub(crate) fn moved(&mut self, file: usize, offset: u64, result: i32) {
         self.at[file] = u64::try_from(result).map_or(UNKNOWN, |bytes| offset.wrapping_add(bytes));

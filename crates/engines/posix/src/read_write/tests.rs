@@ -1,4 +1,4 @@
-//! What all engines of this crate do alike, on real files, and what only some do.
+//! The common behaviour of all engines of this crate, on real files, and that of individual ones.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -160,7 +160,7 @@ fn the_lane_holds_its_depth_and_no_more<E: Engine>() {
     assert_eq!(rig.lane.flush_and_reap(wait, &mut out), Ok(4));
 }
 
-/// Skips the check, and says nothing false, where the file system has no `O_DIRECT`.
+/// Skips the check if the file system has no `O_DIRECT`.
 fn direct_transfers_work_where_the_file_system_has_them<E: Engine>() {
     let named = tempfile::NamedTempFile::new().unwrap();
     let opened = File::options().read(true).write(true).custom_flags(libc::O_DIRECT).open(named.path());
@@ -191,8 +191,8 @@ on_every_engine!(Sync sync, Psync psync, Vsync vsync, Pvsync pvsync, Pvsync2 pvs
     direct_transfers_work_where_the_file_system_has_them,
 });
 
-/// Moves the file's position behind the lane's back: where it then reads from shows whether it
-/// sought.
+/// Moves the file's position without the lane's knowledge: the position of the next read shows
+/// whether the lane called lseek.
 fn read_after_moving_to_the_start<E: Engine>(block: usize) -> u8 {
     let mut rig = Rig::<E>::new();
     assert_eq!(rig.result(op(OpKind::Read, 2, 0)), BLOCK as i32);
@@ -244,8 +244,8 @@ fn nowait_reads_what_is_cached() {
     let mut options = Settings::default();
     options.set("nowait", Setting { value: Value::Flag(true), text: "1".into(), source: 0, span: (0, 0) });
     let mut rig = Rig::<Pvsync2>::on(numbered_file(), &options);
-    // A file system without RWF_NOWAIT says EOPNOTSUPP; one with it has the blocks just written at
-    // hand.
+    // A file system without RWF_NOWAIT returns EOPNOTSUPP; one with it still has the blocks just
+    // written in memory.
     let result = rig.result(op(OpKind::Read, 1, 0));
     assert!([BLOCK as i32, -libc::EOPNOTSUPP, -libc::EAGAIN].contains(&result), "{result}");
 }

@@ -1,12 +1,12 @@
-//! `vsync`: adjacent operations travel together in one `readv(2)` or `writev(2)`.
+//! `vsync`: adjacent operations are combined in one `readv(2)` or `writev(2)`.
 //!
-//! An operation that continues the run before it (same file, same direction, next offset) joins the
-//! run; any other ends it. A run is performed when it ends or at `flush`, by one call, and its
-//! bytes are then dealt out to its operations in order, so a short transfer is short in the
-//! operation that it ended in. Until then the operations are truly in flight: the queue depth is
-//! what lets runs form. Trims and syncs end the run and are done at once.
+//! An operation that continues the preceding run (same file, same direction, next offset) joins the
+//! run; any other ends it. A run is performed when it ends or at `flush`, by one call. Its bytes
+//! are then distributed to its operations in order, so a short transfer is short in the operation
+//! in which it ended. Until then the operations are truly in flight: the queue depth makes runs
+//! possible. Trims and syncs end the run and are performed at once.
 //!
-//! Unsafe: the kernel is handed addresses of slot buffers.
+//! Unsafe: the kernel gets addresses of slot buffers.
 
 use std::os::fd::RawFd;
 
@@ -33,7 +33,7 @@ pub struct VsyncLane {
     finished: CompletionRow,
 }
 
-/// Adjacent operations collected for one call; `vectors` and `slots` run in parallel.
+/// Adjacent operations collected for one call; `vectors` and `slots` have the same order.
 #[derive(Debug)]
 struct Run {
     file: usize,
@@ -73,7 +73,7 @@ impl Run {
         self.slots.push(slot);
     }
 
-    /// Makes the one call: bytes moved or a negative errno.
+    /// Makes the call: bytes moved or a negative errno.
     fn transfer(&self, positions: &mut Positions) -> i32 {
         let sought = positions.seek(self.file, self.fd, self.start);
         if sought < 0 {
@@ -106,7 +106,7 @@ impl VsyncLane {
         })
     }
 
-    /// Performs the run, if there is one, and deals its bytes out.
+    /// Performs the run, if there is one, and distributes its bytes.
     fn perform_run(&mut self) {
         if self.run.slots.is_empty() {
             return;
@@ -169,8 +169,7 @@ impl Lane for VsyncLane {
     #[inline]
     fn reap(&mut self, wait: Wait, out: &mut Completions) -> Result<usize, LaneError> {
         let reaped = self.finished.drain_into(out);
-        // A loop that waits without having flushed would wait for ever: what is still collected
-        // goes now.
+        // A loop that waits without a flush would wait forever: the collected run is performed now.
         if out.as_slice().len() < wait.at_least && !self.run.slots.is_empty() {
             self.perform_run();
             return Ok(reaped + self.finished.drain_into(out));

@@ -1,5 +1,4 @@
-//! What a transfer's straight path does not do: syncs, trims, priorities, vectors, and failed
-//! discards.
+//! Everything besides plain transfers: syncs, trims, priorities, vectors, and failed discards.
 //!
 //! Everything here is cold, so that the path of a plain read or write stays short.
 
@@ -52,7 +51,7 @@ impl UringLane {
         Submission::Accepted
     }
 
-    /// What priorities, vectors and forced workers change in an entry that is otherwise complete.
+    /// Adds priorities, vectors and forced workers to an entry that is otherwise complete.
     #[cold]
     #[inline(never)]
     pub(super) fn specialise(&mut self, op: &Op) {
@@ -81,7 +80,8 @@ impl UringLane {
         }
     }
 
-    /// A failed operation: a discard that the ring does not know is done by a plain call instead.
+    /// A failed operation. A discard that the ring does not support is performed by a plain call
+    /// instead.
     #[cold]
     #[inline(never)]
     pub(super) fn failed(&mut self, cqe: Cqe) -> i32 {

@@ -1,8 +1,8 @@
-//! How a lane enters the kernel: submitting and waiting in one call, and what to do when that is
+//! How a lane enters the kernel: submitting and waiting in one call, and what to do if that is
 //! refused, interrupted or done in part.
 //!
-//! Guarantees: a call that only looks does not enter the kernel unless the kernel says that it
-//! holds completions back (task work, overflow) or has to be polled.
+//! Guarantees: a poll does not enter the kernel unless the kernel says that it holds completions
+//! back (task work, overflow) or must be polled.
 
 use iolab_engine::LaneError;
 
@@ -10,18 +10,18 @@ use crate::abi::{enter, sq_flag};
 use crate::options::Requested;
 use crate::ring::Ring;
 
-/// How often a lane with a submission thread looks for completions before it sleeps for them.
+/// How often a lane with a submission thread polls for completions before it sleeps.
 const SPINS: usize = 2000;
-/// How often a submission that the kernel has no memory for is offered again before the lane gives
+/// How often to offer a submission again for which the kernel has no memory, before the lane gives
 /// up.
 const PATIENCE: usize = 10_000;
 
-/// A ring and what was offered to it. `flushed` is what the kernel has, or will have with the next
-/// enter.
+/// A ring and the entries offered to it. `flushed` is the number that the kernel has, or will have
+/// with the next enter.
 #[derive(Debug)]
 pub(crate) struct Gate<const WIDE: bool = false> {
     pub(crate) ring: Ring<WIDE>,
-    /// Offered to the kernel and not yet consumed by it.
+    /// Entries offered to the kernel and not yet consumed.
     pub(crate) unsubmitted: u32,
     pub(crate) poll_thread: bool,
     pub(crate) poll_device: bool,
@@ -33,14 +33,14 @@ impl<const WIDE: bool> Gate<WIDE> {
         Gate { ring, unsubmitted: 0, poll_thread, poll_device }
     }
 
-    /// Shows the kernel what was queued.
+    /// Shows the queued entries to the kernel.
     #[inline]
     pub(crate) fn offer(&mut self) {
         let count = self.ring.publish();
         self.unsubmitted += if self.poll_thread { 0 } else { count };
     }
 
-    /// Makes the kernel take what was offered.
+    /// Makes the kernel consume the offered entries.
     #[inline]
     pub(crate) fn flush(&mut self, flushed: usize) -> Result<(), LaneError> {
         if self.poll_thread {
@@ -52,7 +52,7 @@ impl<const WIDE: bool> Gate<WIDE> {
         Ok(())
     }
 
-    /// Gives up or awaits what the kernel has: the buffers are freed afterwards.
+    /// Cancels or awaits the kernel's operations: the buffers are freed afterwards.
     pub(crate) fn drain(&mut self, flushed: usize) {
         let mut cancelled = false;
         let mut left = flushed - self.unsubmitted as usize;
@@ -85,8 +85,8 @@ impl<const WIDE: bool> Gate<WIDE> {
             let need = if self.poll_device && timeout_ns != u64::MAX { 0 } else { need };
             return self.enter_ring(need, timeout_ns, enter::GETEVENTS, flushed);
         }
-        // Nothing asks for a wait. Enter only if the kernel holds completions that an enter would
-        // bring.
+        // No wait is requested. Enter only if the kernel holds completions that an enter would
+        // deliver.
         let hidden = self.ring.flags() & (sq_flag::TASKRUN | sq_flag::CQ_OVERFLOW) != 0;
         if ready == 0 && (hidden || (self.poll_device && flushed > 0)) {
             return self.enter_ring(0, 0, enter::GETEVENTS, flushed);
@@ -94,7 +94,7 @@ impl<const WIDE: bool> Gate<WIDE> {
         Ok(())
     }
 
-    /// The same where a kernel thread submits: looks for a while before it sleeps.
+    /// Waits while a kernel thread submits: polls for a while before it sleeps.
     #[inline(never)]
     fn await_thread(&mut self, need: usize, timeout_ns: u64, flushed: usize) -> Result<(), LaneError> {
         if flushed > 0 && self.ring.needs_wakeup() {
@@ -120,7 +120,7 @@ impl<const WIDE: bool> Gate<WIDE> {
         Ok(())
     }
 
-    /// Submits what is offered and, with `GETEVENTS`, waits until `need` completions are in the
+    /// Submits the offered entries and, with `GETEVENTS`, waits until `need` completions are in the
     /// ring.
     #[inline]
     fn enter_ring(&mut self, need: usize, timeout_ns: u64, flags: u32, flushed: usize) -> Result<(), LaneError> {
@@ -132,7 +132,7 @@ impl<const WIDE: bool> Gate<WIDE> {
         self.enter_again(result, need, timeout_ns, flags, flushed)
     }
 
-    /// The enter was refused, interrupted or consumed only a part: goes on as far as it can.
+    /// The enter was refused, interrupted or consumed only a part: continues as far as possible.
     #[cold]
     #[inline(never)]
     fn enter_again(
@@ -160,8 +160,7 @@ impl<const WIDE: bool> Gate<WIDE> {
                 }
                 libc::EINTR if forever => {}
                 libc::EINTR | libc::ETIME => return Ok(()),
-                // No room for more now: completions make room, and the rest goes with a later
-                // enter.
+                // No room now: completions make room, and a later enter submits the rest.
                 libc::EAGAIN | libc::EBUSY if self.ring.ready() > 0 => return Ok(()),
                 libc::EAGAIN | libc::EBUSY if flushed > self.unsubmitted as usize => {
                     let waited = self.ring.enter(0, 1, enter::GETEVENTS);
@@ -169,7 +168,7 @@ impl<const WIDE: bool> Gate<WIDE> {
                         return Err(LaneError { call: "io_uring_enter", errno: -waited });
                     }
                 }
-                // Nothing in flight can make room: the kernel is short of memory for a moment.
+                // Nothing in flight can make room: the kernel is temporarily short of memory.
                 libc::EAGAIN | libc::EBUSY if patience > 0 => {
                     patience -= 1;
                     std::thread::yield_now();

@@ -1,5 +1,5 @@
-//! NVMe commands as the kernel takes them: `struct nvme_uring_cmd`
-//! (`include/uapi/linux/nvme_ioctl.h`) of what the NVM Command Set Specification says in section 3.
+//! NVMe commands in the kernel's form: `struct nvme_uring_cmd` (`include/uapi/linux/nvme_ioctl.h`),
+//! according to section 3 of the NVM Command Set Specification.
 
 use crate::abi::{Command, pair};
 
@@ -18,7 +18,7 @@ pub(crate) mod opcode {
     pub(crate) const VERIFY: u8 = 0x0c;
 }
 
-/// Bits of dword 12 of reads, writes and their kin.
+/// Bits of dword 12 of reads, writes and similar commands.
 pub(crate) mod dword12 {
     pub(crate) const FUA: u32 = 1 << 30;
     pub(crate) const PRACT: u32 = 1 << 29;
@@ -53,7 +53,7 @@ pub(crate) fn bare(opcode: u8, nsid: u32) -> Command {
     of_blocks(opcode, nsid, 0, 0, (0, 0))
 }
 
-/// Dataset Management of one range, which lies at `address` (section 3.3.3).
+/// Dataset Management of one range, stored at `address` (section 3.3.3).
 pub(crate) fn deallocate(nsid: u32, address: u64) -> Command {
     let mut command = bare(opcode::DATASET_MANAGEMENT, nsid);
     command[3] = address;
@@ -67,7 +67,7 @@ pub(crate) fn range(lba: u64, blocks: u32) -> [u64; 2] {
     [pair(0, blocks.to_le()), lba.to_le()]
 }
 
-/// The errno of a status, as the kernel's `nvme_error_status` and `blk_status_to_errno` have it.
+/// The errno of a status, according to the kernel's `nvme_error_status` and `blk_status_to_errno`.
 #[cold]
 pub(crate) fn errno_of(status: i32) -> i32 {
     match status & 0x7ff {

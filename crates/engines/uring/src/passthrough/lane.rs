@@ -1,7 +1,7 @@
 //! The hot half: one command per slot, written in place into its wide entry.
 //!
-//! Guarantees: as the lane of `io_uring`; a transfer that the device's largest does not hold is
-//! refused by the kernel, with EINVAL.
+//! Guarantees: those of the lane of `io_uring`. The kernel refuses a transfer larger than the
+//! device's maximum, with EINVAL.
 
 use iolab_engine::{Completion, Completions, Lane, LaneError, LaneRequest, Op, OpKind, Submission, Wait};
 
@@ -16,18 +16,18 @@ use crate::opening::Opened;
 #[derive(Debug)]
 pub struct PassthroughLane {
     gate: Gate<true>,
-    /// Address of slot 0, the distance of slots, and how much of each may be used.
+    /// Address of slot 0, the distance between slots, and the usable length of each.
     buffers: u64,
     stride_bytes: u64,
     slot_bytes: u64,
     depth: usize,
-    /// Commands accepted and not handed out yet.
+    /// Commands accepted and not yet returned.
     held: usize,
     /// Bytes that the command of each slot moves if it succeeds.
     moves: Box<[i32]>,
     /// The range that the command of each slot trims.
     ranges: Box<[[u64; 2]]>,
-    /// One for each slot where buffers are named by vectors, else empty.
+    /// One for each slot if buffers are passed as vectors, otherwise empty.
     vectors: Box<[libc::iovec]>,
     metadata: Box<[u64]>,
     files: Box<[File]>,
@@ -42,10 +42,10 @@ pub struct PassthroughLane {
     _namespaces: Vec<GenericNamespace>,
 }
 
-/// What commands to a namespace have in common.
+/// The common parts of commands to a namespace.
 #[derive(Debug, Clone, Copy)]
 struct File {
-    /// Its descriptor or registered index, as the first word of an entry has it.
+    /// Its descriptor or registered index, in the form of an entry's first word.
     word: u64,
     nsid: u32,
     shift: u32,
@@ -55,7 +55,7 @@ struct File {
     /// block.
     application_tag: u32,
     tags_blocks: bool,
-    /// Bytes of separate metadata that a block has, and that a slot has room for.
+    /// Bytes of separate metadata of a block, for which a slot has room.
     metadata_bytes: u32,
     metadata_room: u32,
 }
@@ -118,7 +118,7 @@ impl PassthroughLane {
         lane
     }
 
-    /// Commands the kernel has or will have with the next enter.
+    /// Commands that the kernel has or will have with the next enter.
     #[inline]
     fn flushed(&self) -> usize {
         self.held - self.gate.ring.unpublished() as usize
@@ -129,7 +129,7 @@ impl PassthroughLane {
         wait.at_least.saturating_sub(out.as_slice().len()).min(out.room_left()).min(self.flushed())
     }
 
-    /// Puts a command into the entry of its slot.
+    /// Writes a command into the entry of its slot.
     #[inline]
     fn queue(&mut self, op: &Op, kind: u64, command: Command, moves: i32) -> Submission {
         let word = self.word | self.files[op.file as usize].word;

@@ -1,4 +1,4 @@
-//! The character device of a namespace: opened, and asked what its blocks are.
+//! The character device of a namespace: opened, and queried for its block format.
 //!
 //! Unsafe: the `ioctl` calls of `include/uapi/linux/nvme_ioctl.h`.
 
@@ -46,16 +46,16 @@ struct AdminCommand {
 
 const _: () = assert!(size_of::<AdminCommand>() == 72);
 
-/// What the blocks of a namespace are.
+/// The block format of a namespace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Format {
     /// NSZE.
     pub(crate) blocks: u64,
-    /// A block's data has two to the power of this bytes.
+    /// Binary logarithm of the data bytes of a block.
     pub(crate) block_shift: u32,
     /// Bytes of metadata of each block.
     pub(crate) metadata_bytes: u32,
-    /// Whether the metadata lies among the data.
+    /// Whether the metadata is interleaved with the data.
     pub(crate) is_extended: bool,
     /// Type of protection information; 0 for none.
     pub(crate) protection: u8,
@@ -81,7 +81,7 @@ impl Format {
         })
     }
 
-    /// Whether the device keeps the metadata to itself: eight bytes of protection information with
+    /// Whether the device handles the metadata itself: eight bytes of protection information with
     /// PRACT (section 5.2.2.1).
     pub(crate) fn is_stripped(&self, protection: u32) -> bool {
         self.protection > 0 && self.metadata_bytes == 8 && protection & dword12::PRACT != 0
@@ -98,7 +98,7 @@ pub(crate) struct GenericNamespace {
 }
 
 impl GenericNamespace {
-    /// Opens it and asks what it is.
+    /// Opens it and reads its format.
     pub(crate) fn open(path: &Path) -> Result<GenericNamespace, OpenError> {
         let name = path.display().to_string();
         let failed = |what: String, errno: Option<i32>| OpenError { message: what, errno };
@@ -159,7 +159,7 @@ fn identify(file: &File, nsid: u32) -> Result<[u8; IDENTIFY_BYTES], i32> {
     }
 }
 
-/// The character device of the namespace whose block device this is named like: /dev/ng0n1 for
+/// The character device of the namespace with this block device's name: /dev/ng0n1 for
 /// /dev/nvme0n1.
 fn generic_of(path: &Path) -> Option<PathBuf> {
     let numbers = path.file_name()?.to_str()?.strip_prefix("nvme")?;
@@ -181,7 +181,7 @@ mod tests {
     fn formats_are_read_from_identify() {
         let mut bytes = [0; IDENTIFY_BYTES];
         bytes[..8].copy_from_slice(&1_000_000_u64.to_le_bytes());
-        // Format 3: 4096 bytes, 8 of metadata, among the data, protection of type 1.
+        // Format 3: 4096 bytes, 8 of metadata, interleaved with the data, protection of type 1.
         (bytes[26], bytes[29]) = (0x13, 1);
         bytes[128 + 12..128 + 16].copy_from_slice(&[8, 0, 12, 0]);
         let format = Format::of(&bytes).unwrap();

@@ -121,7 +121,7 @@ pub(crate) static OPTIONS: [OptionEntry; 21] = [
     },
 ];
 
-/// What the job asks for.
+/// The job's settings.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Requested {
     pub(crate) ring: ring::Requested,
@@ -179,7 +179,7 @@ impl Requested {
         })
     }
 
-    /// Whether a namespace can be used as asked for.
+    /// Whether a namespace supports the requested settings.
     pub(crate) fn fits(&self, namespace: &GenericNamespace) -> Result<(), OpenError> {
         let format = &namespace.format;
         let refused = |what: String| Err(mistake(format!("{}: {what}", namespace.path)));
@@ -206,7 +206,7 @@ impl Requested {
         Ok(())
     }
 
-    /// What has no effect.
+    /// Settings without effect.
     pub(crate) fn notes(&self) -> Vec<String> {
         let note = "deac=1 has no effect without write_mode=zeroes";
         if self.deallocates_without { vec![note.to_owned()] } else { Vec::new() }

@@ -1,5 +1,5 @@
-//! Whether a namespace may be written to past the kernel's block layer: nothing there protects a
-//! mounted file system.
+//! Whether a namespace may be written to, bypassing the kernel's block layer: nothing there
+//! protects a mounted file system.
 
 use std::fs::File;
 use std::io::Read;
@@ -21,10 +21,10 @@ pub(super) fn refusal(device: &Path, job: &str, allowed: &[PathBuf]) -> Option<S
     Some(format!("{device}: {what}; job {job} would overwrite it. To allow that, add --allow-destroy {device}"))
 }
 
-/// What speaks against it; `None` if nothing does.
+/// The reason against it; `None` if there is none.
 fn judge(block: &Path) -> Option<String> {
     let shown = block.display();
-    // Exclusively, as mkfs(8) does: a mounted file system, RAID or volume group holds it.
+    // Exclusively, as in mkfs(8): fails if a mounted file system, RAID or volume group holds it.
     let file = match File::options().read(true).custom_flags(libc::O_EXCL).open(block) {
         Ok(file) => file,
         Err(error) if error.raw_os_error() == Some(libc::EBUSY) => return Some(format!("{shown} is in use")),

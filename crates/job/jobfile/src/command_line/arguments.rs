@@ -1,14 +1,14 @@
-//! The arguments as one text, so that messages can point into the command line, and each argument's
-//! shape.
+//! The arguments as one text, so that messages can point into the command line, and the form of
+//! each argument.
 
 use super::quote;
 
 /// All arguments with their places.
 pub(super) struct Arguments<'a> {
     arguments: &'a [String],
-    /// The command line as a shell would have to be given it.
+    /// The command line as it would be typed in a shell.
     pub(super) text: String,
-    /// Byte range of each argument in the text, and whether it stands there unquoted.
+    /// Byte range of each argument in the text, and whether it is unquoted there.
     places: Vec<((usize, usize), bool)>,
 }
 
@@ -18,14 +18,14 @@ pub(super) enum Token {
     File(String),
     /// `--`: everything that follows is a job file.
     EndOfOptions,
-    /// `--name`, `-name`, with `=value` or not.
+    /// `--name` or `-name`, with or without `=value`.
     Option(Written),
 }
 
 /// An option as written.
 pub(super) struct Written {
     pub(super) name: String,
-    /// Behind one dash, where getopt_long_only(3) also takes one-letter names.
+    /// After a single dash, where getopt_long_only(3) also takes one-letter names.
     pub(super) single_dash: bool,
     pub(super) value: Option<String>,
     pub(super) name_span: (usize, usize),
@@ -33,7 +33,7 @@ pub(super) struct Written {
 }
 
 impl Written {
-    /// Place of name and value.
+    /// Range of name and value.
     pub(super) fn span(&self) -> (usize, usize) {
         (self.name_span.0, self.value_span.1.max(self.name_span.1))
     }
@@ -59,7 +59,7 @@ impl<'a> Arguments<'a> {
         self.arguments.iter().skip(at).cloned()
     }
 
-    /// All options, for a first look at which engines are named.
+    /// All options, to find the named engines first.
     pub(super) fn tokens(&self) -> impl Iterator<Item = (usize, Token)> + '_ {
         (0..self.arguments.len()).filter_map(|at| Some((at, self.token(at)?)))
     }
@@ -69,7 +69,7 @@ impl<'a> Arguments<'a> {
         self.arguments.get(at).map(String::as_str)
     }
 
-    /// The argument at a position, taken apart.
+    /// The argument at a position, parsed.
     pub(super) fn token(&self, at: usize) -> Option<Token> {
         let argument = self.arguments.get(at)?;
         let ((begin, end), plain) = self.places[at];
@@ -93,7 +93,7 @@ impl<'a> Arguments<'a> {
         Some(Token::Option(Written { name: name.to_owned(), single_dash, value, name_span, value_span }))
     }
 
-    /// Gives an option the next argument as its value, if there is one.
+    /// Uses the next argument as the option's value, if there is one. Returns whether there was.
     pub(super) fn add_next(&self, written: &mut Written, at: usize) -> bool {
         let Some(next) = self.arguments.get(at) else { return false };
         written.value = Some(next.clone());

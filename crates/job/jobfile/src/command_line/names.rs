@@ -1,4 +1,4 @@
-//! Which option a (possibly shortened) name on the command line means.
+//! Finds the option that a (possibly abbreviated) name on the command line means.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::collect::{engine_option, takes_no_value};
 use crate::options::OPTIONS;
 use crate::{Surroundings, find_option};
 
-/// What an option on the command line is.
+/// The meaning of a name on the command line.
 #[derive(Clone)]
 pub(super) enum Meaning {
     /// An option of the program.
@@ -20,7 +20,7 @@ pub(super) enum Meaning {
     Job {
         /// Name in full.
         name: String,
-        /// Whether it cannot stand alone.
+        /// Whether it requires a value.
         needs_value: bool,
     },
 }
@@ -35,8 +35,7 @@ impl Meaning {
     }
 }
 
-/// All names that can be meant: of the program, of jobs, of the engines that the command line
-/// names.
+/// All valid names: of the program, of jobs, and of the engines that the command line names.
 pub(super) struct Names<'p> {
     program: &'p [ProgramOption],
     engines: Vec<&'static [OptionEntry]>,
@@ -59,8 +58,8 @@ impl Names<'_> {
         Names { program, engines }
     }
 
-    /// Writes a one-letter name out: `-o FILE`, `-oFILE`. A name that begins a longer one is that
-    /// one, as getopt_long_only(3) has it.
+    /// Expands a one-letter name: `-o FILE`, `-oFILE`. If the name begins a longer one, it means
+    /// the longer one, as in getopt_long_only(3).
     pub(super) fn spell_out(&self, written: &mut Written) {
         let mut letters = written.name.chars();
         let Some(first) = letters.next().filter(|_| written.single_dash) else { return };
@@ -81,7 +80,7 @@ impl Names<'_> {
     /// The option meant by `name`.
     ///
     /// # Errors
-    /// Reason and suggestion, if none is or several could be.
+    /// The reason and a suggestion, if no option or several options match.
     pub(super) fn meaning(
         &self,
         name: &str,
@@ -115,7 +114,7 @@ impl Names<'_> {
         })
     }
 
-    /// Options one of whose names begins like this, by full name.
+    /// Options with a name that begins with this text, by full name.
     fn beginning_with(&self, name: &str) -> BTreeMap<&'static str, Meaning> {
         let mut found = BTreeMap::new();
         for option in self.program.iter().filter(|option| option.name.starts_with(name)) {

@@ -1,14 +1,14 @@
 //! Options of the program that reads the command line, as far as the language must know them:
-//! enough to tell them from job options and from job files. Their owners say what they mean.
+//! enough to distinguish them from job options and job files. Their owners define their meaning.
 
 /// Whether an option takes a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Argument {
     /// Never.
     None,
-    /// Behind `=` only.
+    /// Only after `=`.
     Optional,
-    /// Behind `=`, or as the next argument.
+    /// After `=`, or as the next argument.
     Required,
 }
 
@@ -17,7 +17,7 @@ pub enum Argument {
 pub struct ProgramOption {
     /// Name without dashes.
     pub name: &'static str,
-    /// One-letter name, behind one dash.
+    /// One-letter name, after a single dash.
     pub letter: Option<char>,
     /// Whether it takes a value.
     pub argument: Argument,
@@ -30,6 +30,6 @@ pub struct ProgramSetting {
     pub name: &'static str,
     /// Its value, if it has one.
     pub value: Option<String>,
-    /// Byte range in the command line: of the value where there is one, else of the name.
+    /// Byte range in the command line: of the value if there is one, otherwise of the name.
     pub span: (usize, usize),
 }

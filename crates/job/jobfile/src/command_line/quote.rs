@@ -1,4 +1,4 @@
-//! Arguments as a shell would have to be given them.
+//! Quotes arguments for a shell.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Command lines, good and bad, alone and beside job files.
+//! Valid and invalid command lines, alone and with job files.
 
 use super::*;
 use crate::test_surroundings::Fixed;
@@ -198,7 +198,7 @@ fn one_letter_names_are_fios() {
     let expected =
         ["output=r.txt", "output-format=json", "readonly", "section=a", "section=b", "status-interval=1", "minimal"];
     assert_eq!(program(&arguments), expected);
-    // `-bs` is a name, not `-b s`; two dashes never begin a letter.
+    // `-bs` is a name, not `-b s`; two dashes never introduce a letter.
     assert_eq!(jobs(&["--name=a", "-bs", "8k"], &[]).jobs[0].settings.sizes("bs"), Some([Some(8192); 3]));
     assert!(refused(&["--v"]).1.contains("ambiguous"));
 }

@@ -1,10 +1,10 @@
-//! The page that says of each option of fio whether it works here.
+//! The page that says for each option of fio whether it works here.
 
 use iolab_options::{Category, OptionEntry, SupportStatus};
 
 use crate::OPTIONS;
 
-/// Options that fio does not have; those of devices are iolab's, too.
+/// Options that fio does not have. Those of devices also belong to iolab only.
 const OWN: &[&str] = &[
     "arrivals",
     "arrivals_repeat",

@@ -1,18 +1,18 @@
-//! `--enghelp`: the engines of a build, one of them with its options, or one option, as text.
+//! `--enghelp`: the engines of a build, one engine with its options, or one option, as text.
 
 use iolab_options::OptionEntry;
 use iolab_text::closest;
 
 use super::options::{describe, line};
 
-/// What help needs of an engine.
+/// The data about an engine that help needs.
 #[derive(Debug, Clone, Copy)]
 pub struct EngineHelp<'a> {
     /// Its name.
     pub name: &'a str,
     /// Other names.
     pub aliases: &'a [&'a str],
-    /// One line.
+    /// A summary of one line.
     pub summary: &'a str,
     /// Its own options.
     pub options: &'static [OptionEntry],

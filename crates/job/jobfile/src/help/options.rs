@@ -1,4 +1,4 @@
-//! `--cmdhelp`: one line for each option, or all that is known of one.
+//! `--cmdhelp`: one line for each option, or the full description of one.
 
 use iolab_options::{DefaultValue, OptionEntry, SupportStatus, TimeUnit, ValueKind};
 
@@ -13,8 +13,8 @@ pub fn cmdhelp_all() -> String {
     OPTIONS.iter().map(|entry| line(entry.name, entry.summary)).collect()
 }
 
-/// All that is known of the option `name` (or alias), or of every option for `all`; `None` if there
-/// is none.
+/// The full description of the option `name` (or alias), or of every option for `all`; `None` if
+/// there is none.
 pub fn cmdhelp(name: &str) -> Option<String> {
     if name == "all" { Some(cmdhelp_all()) } else { find_option(name).map(describe) }
 }
@@ -24,7 +24,7 @@ pub(super) fn line(name: &str, summary: &str) -> String {
     format!("{name:<SUMMARY_COLUMN$}: {summary}\n")
 }
 
-/// All that is known of one option, for people.
+/// The full description of one option, for people.
 pub fn describe(entry: &OptionEntry) -> String {
     let mut text = line(entry.name, entry.summary);
     let mut field = |name: &str, value: &str| text.push_str(&format!("{name:>20}: {value}\n"));
@@ -57,7 +57,7 @@ pub fn describe(entry: &OptionEntry) -> String {
     text
 }
 
-/// Words and meanings of a kind that takes one of several words.
+/// Words and meanings of a kind that accepts one of several words.
 pub(super) fn choices(kind: &ValueKind) -> Vec<(String, &'static str)> {
     let list = match kind {
         ValueKind::Choice(choices) => *choices,
@@ -70,7 +70,7 @@ pub(super) fn choices(kind: &ValueKind) -> Vec<(String, &'static str)> {
     list.iter().map(|choice| (word(choice.name, choice.aliases), choice.summary)).collect()
 }
 
-/// Why an option does nothing, if it does nothing.
+/// Why an option has no effect, if it has none.
 pub(super) fn status_words(status: SupportStatus) -> Option<String> {
     match status {
         SupportStatus::Supported => None,
@@ -79,7 +79,7 @@ pub(super) fn status_words(status: SupportStatus) -> Option<String> {
     }
 }
 
-/// What text a kind accepts, in words.
+/// The accepted text of a kind, in words.
 pub(super) fn kind_words(kind: &ValueKind) -> String {
     let bounds = |min: i64, max: i64| match (min, max) {
         (i64::MIN, i64::MAX) => String::new(),

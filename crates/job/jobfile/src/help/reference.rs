@@ -5,7 +5,7 @@ use iolab_options::{Category, DefaultValue, OptionEntry};
 use super::options::{choices, kind_words, status_words};
 use crate::OPTIONS;
 
-/// The page: a chapter for each category, an entry for each option.
+/// The page: a chapter for each category, with an entry for each option.
 pub fn reference_page() -> String {
     let mut page = String::from(
         "# Job options\n\nGenerated from the option table; edit `crates/job/jobfile/src/options/`, not this page.\n",

@@ -6,7 +6,7 @@ use crate::collect::written_value;
 use crate::command_line::quote;
 use crate::{JobSection, JobSet};
 
-/// Options that others depend on, written first, as fio needs them.
+/// Options that others depend on, written first, as fio requires.
 const FIRST: [&str; 2] = ["kb_base", "ioengine"];
 
 /// The arguments that define `job` by itself: its name, then every option in force, globals
@@ -27,7 +27,7 @@ pub fn to_command_line(job: &JobSection) -> Vec<String> {
     arguments
 }
 
-/// One command line for all jobs, as a shell takes it.
+/// One command line for all jobs, quoted for a shell.
 pub fn showcmd(program: &str, set: &JobSet) -> String {
     let mut text = program.to_owned();
     for argument in set.jobs.iter().flat_map(to_command_line) {

@@ -1,16 +1,17 @@
 //! Job options: settings of the block devices under a job's files, which iolab applies before a run
 //! and restores after it.
 //!
-//! Not fio's: called as fio, they are unknown. Each is named `device.` and then as the kernel names
-//! the file in `/sys/block/DEVICE/queue` (Documentation/ABI/stable/sysfs-block). One entry per
-//! option, with the texts that test it; see [`OptionEntry`].
+//! These are not options of fio: in fio mode, they are unknown. Each name is `device.` followed by
+//! the kernel's name of the file in `/sys/block/DEVICE/queue`
+//! (Documentation/ABI/stable/sysfs-block). One entry per option, with the texts that test it; see
+//! [`OptionEntry`].
 
 use iolab_options::{Category, Choice, DefaultValue, OptionEntry, ValueKind};
 
-/// What the names of these options begin with.
+/// The prefix of the names of these options.
 pub const DEVICE_PREFIX: &str = "device.";
 
-/// What happens to a setting that a job does not name.
+/// The default of a setting that a job does not name.
 const UNTOUCHED: DefaultValue = DefaultValue::Derived("left as it is");
 
 pub(super) const TABLE: &[OptionEntry] = &[

@@ -4,7 +4,7 @@
 
 use iolab_options::{Category, Choice, DefaultValue, OptionEntry, SupportStatus, ValueKind};
 
-/// What holds for both shares of a mix.
+/// Text common to both shares of a mix.
 const MIX_FRACTIONS: &str = "A fraction (12.5) is kept to the operation: of every thousand operations, in random order, exactly 125 are of that kind; whole percentages are drawn operation by operation, as fio draws them. fio, and iolab as fio, cut the fraction off.";
 
 pub(super) const TABLE: &[OptionEntry] = &[

@@ -14,7 +14,8 @@ fn every_entry_accepts_and_rejects_its_examples() {
             let value = parse_value(&entry.kind, Some(text), NumberRules::default());
             let value = value.unwrap_or_else(|error| panic!("{}={text}: {}", entry.name, error.reason));
             assert_eq!(canonical(&value), *expected, "{}={text}", entry.name);
-            // A mask prints as the list of its CPUs, which reads better and is another notation.
+            // A mask prints as the list of its CPUs, which is more readable but a different
+            // notation.
             if entry.kind == ValueKind::CpuMask {
                 continue;
             }
@@ -46,8 +47,7 @@ fn every_entry_is_complete() {
     }
 }
 
-/// The default is readable, of the same kind as what it stands for, and missing only where there is
-/// nothing to say.
+/// The default must be readable, of the option's kind, and absent only if there is nothing to say.
 fn assert_default_fits(entry: &OptionEntry) {
     let name = entry.name;
     match entry.default {
@@ -62,7 +62,7 @@ fn assert_default_fits(entry: &OptionEntry) {
         }
         DefaultValue::Derived(words) => assert!(!words.is_empty() && !words.ends_with('.'), "{name}: default"),
         DefaultValue::Automatic => panic!("{name}: job options are resolved before an engine is opened"),
-        // A number, a switch or a choice always holds something; a name or a list may not be there.
+        // A number, a switch or a choice always has a value; a name or a list may be absent.
         DefaultValue::Absent => {
             let says_something = matches!(
                 entry.kind,

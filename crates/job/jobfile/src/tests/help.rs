@@ -1,4 +1,4 @@
-//! Help is complete and points the right way.
+//! Help is complete, and its references are right.
 
 use iolab_options::OptionEntry;
 

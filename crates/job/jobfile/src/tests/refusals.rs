@@ -1,4 +1,5 @@
-//! Nonsense that fio swallows or misplaces: each must be refused, with the caret on the nonsense.
+//! Mistakes that fio silently accepts or misattributes: each must be refused, with the caret on the
+//! mistake.
 
 use super::{bad, parse_texts};
 use crate::test_surroundings::Fixed;

@@ -1,4 +1,5 @@
-//! Arbitrary input must never panic, neither while it is read nor while its faults are shown.
+//! Arbitrary input must never cause a panic, neither when it is parsed nor when its errors are
+//! rendered.
 
 use proptest::prelude::*;
 
@@ -6,7 +7,7 @@ use crate::test_surroundings::Fixed;
 use crate::values::{NumberRules, canonical, parse_value};
 use crate::{Diagnostic, DiagnosticSeverity, OPTIONS, fuzz_entry, render};
 
-/// Pieces from which nearly-right job files are made.
+/// Pieces of which nearly valid job files are made.
 const PIECES: &[&str] = &[
     "[",
     "]",

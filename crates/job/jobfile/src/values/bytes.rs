@@ -1,4 +1,4 @@
-//! Byte patterns: `"text"`, `0xhex` and decimal numbers, strung together.
+//! Byte patterns: `"text"`, `0xhex` and decimal numbers, concatenated.
 
 use super::{Piece, ValueError};
 
@@ -54,7 +54,7 @@ fn hexadecimal(piece: Piece<'_>, bytes: &mut Vec<u8>) -> Result<usize, ValueErro
     if digits.is_empty() {
         return Err(piece.refuse("hexadecimal digits are missing after `0x`"));
     }
-    // An odd digit in front is a byte of its own.
+    // With an odd number of digits, the first one is a byte of its own.
     let (front, pairs) = digits.split_at(digits.len() % 2);
     bytes.extend_from_slice(front);
     bytes.extend(pairs.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]));

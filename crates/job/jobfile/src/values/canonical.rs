@@ -1,4 +1,4 @@
-//! Values printed again in the shortest text that reads back as the same value.
+//! Prints values as the shortest text that parses to the same value.
 
 use iolab_options::{BlockSplit, Distribution, PerDirection, SizeSpec, SplitShare, Value, ZoneShare};
 use iolab_units::{format_bytes, format_ns};
@@ -53,7 +53,7 @@ fn size_spec(spec: SizeSpec) -> String {
 }
 
 fn size_range((min, max): &(u64, u64)) -> String {
-    // A single size given for a range reads back as one wherever it was accepted as one.
+    // A single size parses as a range wherever it was accepted as one.
     if min == max {
         return format_bytes(*min);
     }

@@ -1,4 +1,4 @@
-//! Values that stay text but are checked: small languages of single options.
+//! Values that stay text but are checked: small languages of individual options.
 
 use iolab_options::Value;
 
@@ -56,7 +56,7 @@ pub(super) fn file_service(whole: Piece<'_>, rules: NumberRules) -> Result<Value
     accept(whole)
 }
 
-/// `iops:0.3%` and its like; a limit of bandwidth without `%` becomes bytes per second.
+/// `iops:0.3%` and similar; a limit of bandwidth without `%` is in bytes per second.
 pub(super) fn steady_state(whole: Piece<'_>, rules: NumberRules) -> Result<Value, ValueError> {
     let known = ["iops", "iops_slope", "bw", "bw_slope"];
     let Some((word, limit)) = whole.split_once(':') else {

@@ -2,7 +2,7 @@
 
 use super::{Piece, ValueError};
 
-/// Highest CPU number that can be named; more than any Linux machine has.
+/// Highest accepted CPU number; more than any Linux machine has.
 const HIGHEST_CPU: usize = 8191;
 
 /// `0,2-4`, ascending and without repetition.

@@ -8,14 +8,14 @@ use super::{NumberRules, Piece, ValueError};
 
 /// Most zones of one direction, as in fio.
 const MOST_ZONES: usize = 256;
-/// fio's exponent when `zipf` stands alone.
+/// fio's exponent for `zipf` without one.
 const DEFAULT_ZIPF_THETA: f64 = 1.1;
-/// fio's power when `pareto` stands alone.
+/// fio's power for `pareto` without one.
 const DEFAULT_PARETO_POWER: f64 = 0.2;
-/// Slack of a sum of percentages, for decimals.
+/// Tolerance of a sum of percentages, for decimals.
 const SUM_SLACK: f64 = 0.01;
 
-/// One distribution for all directions or a comma list; a later direction may leave out the word
+/// One distribution for all directions or a comma list. A later direction may omit the word
 /// `zoned:`.
 pub(super) fn distributions(whole: Piece<'_>, rules: NumberRules) -> Result<PerDirection<Distribution>, ValueError> {
     let parts = whole.split(',');
@@ -108,7 +108,7 @@ fn shape(
     Ok((number, center))
 }
 
-/// `access/size:access/size…`; an empty percentage takes an equal part of what the others leave.
+/// `access/size:access/size…`; empty percentages share the rest equally.
 fn zones(list: Piece<'_>, kind: Zones, rules: NumberRules) -> Result<Distribution, ValueError> {
     let entries = list.split(':');
     if let Some(extra) = entries.get(MOST_ZONES) {
@@ -151,8 +151,7 @@ fn percent_or_rest(piece: Piece<'_>) -> Result<Option<f64>, ValueError> {
     if piece.is_empty() { Ok(None) } else { float(piece, (0.0, 100.0)).map(Some) }
 }
 
-/// The percentages with the empty ones filled in; `whole` demands that nothing of the 100 is left
-/// over.
+/// Fills in the empty percentages; `whole` requires that the sum is 100.
 fn filled(list: Piece<'_>, what: &str, given: &[Option<f64>], whole: bool) -> Result<Vec<f64>, ValueError> {
     let sum: f64 = given.iter().flatten().sum();
     let open = given.iter().filter(|percent| percent.is_none()).count();

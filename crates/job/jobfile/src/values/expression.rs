@@ -1,21 +1,21 @@
-//! Arithmetic in values: `(expr)` with `+ - * / % ^`, units behind numbers and behind parentheses.
+//! Arithmetic in values: `(expr)` with `+ - * / % ^`, and units after numbers and parentheses.
 //!
-//! Whole numbers only; division truncates. Times carry their dimension, so `(2*3s)` is six seconds,
-//! `(5s+100)` adds 100 microseconds and `(2s*3s)` is refused. Nothing is ever handed to a shell.
+//! Whole numbers only; division truncates. Times carry their dimension: `(2*3s)` is six seconds,
+//! `(5s+100)` adds 100 microseconds, and `(2s*3s)` is refused. Nothing is passed to a shell.
 
 use iolab_units::{KbBase, UnitError, parse_count, parse_ns};
 
 /// Deepest nesting of parentheses and signs.
 const MAX_DEPTH: usize = 64;
 
-/// What the numbers in an expression are.
+/// The kind of the numbers in an expression.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Measure {
     /// Plain numbers and sizes.
     Count(KbBase),
-    /// Times; a result without any unit counts in this many nanoseconds.
+    /// Times; a result without a unit is in units of this many nanoseconds.
     Time {
-        /// Nanoseconds of one.
+        /// Nanoseconds of one unit.
         bare_ns: u64,
     },
 }
@@ -27,10 +27,10 @@ struct Quantity {
     dimension: i32,
 }
 
-/// Value of `text`; for times in nanoseconds.
+/// Evaluates `text`; times are in nanoseconds.
 ///
 /// # Errors
-/// A sentence that says what is wrong.
+/// A sentence about what is wrong.
 pub(super) fn evaluate(text: &str, measure: Measure) -> Result<i128, String> {
     let mut parser = Parser { rest: text, measure, depth: 0 };
     let value = parser.sum()?;
@@ -90,7 +90,7 @@ impl Parser<'_> {
         Ok(left)
     }
 
-    /// Both numbers in one dimension: next to a time, a bare number counts in the bare unit.
+    /// Converts both numbers to one dimension: next to a time, a bare number is in the bare unit.
     fn aligned(&self, left: Quantity, right: Quantity) -> Result<(i128, i128, i32), String> {
         let bare = match self.measure {
             Measure::Time { bare_ns } => i128::from(bare_ns),
@@ -135,7 +135,7 @@ impl Parser<'_> {
         if self.take(&['^']).is_none() {
             return Ok(base);
         }
-        // Right-associative, as on paper.
+        // Right-associative, as in mathematics.
         let exponent = self.nested(Parser::power)?;
         if exponent.dimension != 0 || base.dimension != 0 {
             return Err("a time cannot be raised to a power".to_owned());

@@ -1,4 +1,4 @@
-//! Numbers, sizes, times, their ranges and their read,write,trim triples.
+//! Numbers, sizes and times, their ranges, and their triples for read, write and trim.
 
 use iolab_options::{PerDirection, Percent, SizeSpec, TimeUnit};
 use iolab_units::{
@@ -8,12 +8,12 @@ use iolab_units::{
 use super::expression::{Measure, evaluate};
 use super::{NumberRules, Piece, ValueError};
 
-/// Whether the piece is to be read as an expression.
+/// Whether the piece is an expression.
 fn is_expression(piece: Piece<'_>, rules: NumberRules) -> bool {
     piece.text.starts_with('(') || (rules.bare_arithmetic && piece.text.contains(['+', '-', '*', '/', '%', '^', '(']))
 }
 
-/// A refusal from a unit error, with advice where arithmetic was probably meant.
+/// Turns a unit error into a refusal, with advice if arithmetic was probably meant.
 fn unit_refusal(piece: Piece<'_>, error: &UnitError) -> ValueError {
     let looks_like_arithmetic = piece.text.contains(['*', '+', '^', '/']);
     match looks_like_arithmetic {
@@ -40,7 +40,7 @@ pub(super) fn integer(piece: Piece<'_>, bounds: (i64, i64), rules: NumberRules) 
     Ok(number)
 }
 
-/// 0 to 100, with a fraction or as any other whole number.
+/// 0 to 100: a decimal fraction, or a whole number in any notation.
 pub(super) fn share(piece: Piece<'_>, rules: NumberRules) -> Result<Percent, ValueError> {
     let is_decimal = |text: &str| text.chars().all(|letter| letter.is_ascii_digit() || letter == '.');
     if !piece.text.contains('.') || !is_decimal(piece.text) {
@@ -85,8 +85,8 @@ fn percent(piece: Piece<'_>) -> Result<u32, ValueError> {
     if hundredths > 10_000 { Err(refuse()) } else { Ok(hundredths) }
 }
 
-/// `min-max` or `min:max`; a single size where `single` allows it. Swapped ends are put right, as
-/// fio does.
+/// `min-max` or `min:max`, or a single size if `single` allows it. Reversed bounds are swapped, as
+/// in fio.
 pub(super) fn size_range(piece: Piece<'_>, rules: NumberRules, single: bool) -> Result<(u64, u64), ValueError> {
     let Some((low, high)) = piece.split_once('-').or_else(|| piece.split_once(':')) else {
         if single {
@@ -107,8 +107,8 @@ pub(super) fn time(piece: Piece<'_>, unit: TimeUnit, rules: NumberRules) -> Resu
         TimeUnit::Microseconds => NS_PER_MICROSECOND,
     };
     if is_expression(piece, rules) {
-        // fio counts bare results in microseconds inside parentheses, whatever the option's own
-        // unit.
+        // Inside parentheses, fio interprets results without a unit as microseconds, even if the
+        // option has another unit.
         let bare_ns = if piece.text.starts_with('(') { NS_PER_MICROSECOND } else { bare_ns };
         let wide = evaluate(piece.text, Measure::Time { bare_ns }).map_err(|reason| piece.refuse(reason))?;
         return u64::try_from(wide).map_err(|_| piece.refuse("the result of the expression is not a valid time"));
@@ -118,7 +118,7 @@ pub(super) fn time(piece: Piece<'_>, unit: TimeUnit, rules: NumberRules) -> Resu
 
 /// `min-max` or a single time, in nanoseconds.
 pub(super) fn time_range(piece: Piece<'_>, unit: TimeUnit, rules: NumberRules) -> Result<(u64, u64), ValueError> {
-    // A minus in front is a negative time, not an empty lower end.
+    // A leading minus is a negative time, not an empty lower bound.
     if piece.text.starts_with('-') {
         return time(piece, unit, rules).map(|ns| (ns, ns));
     }
@@ -129,8 +129,8 @@ pub(super) fn time_range(piece: Piece<'_>, unit: TimeUnit, rules: NumberRules) -
     Ok((low.min(high), low.max(high)))
 }
 
-/// Up to three comma-separated parts for read, write, trim, filled as fio's manual says: a value
-/// holds for the directions after it too, unless a comma ends it; a direction left empty stays
+/// Up to three comma-separated parts for read, write and trim, filled according to fio's manual. A
+/// value applies to the following directions too, unless a comma ends it. An empty direction stays
 /// `None`, which means the default.
 pub(super) fn triple<T: Clone>(
     whole: Piece<'_>,

@@ -1,4 +1,4 @@
-//! A part of a value's text that knows where it stands, so that every refusal can point at it.
+//! A part of a value's text together with its position, so that every refusal can point at it.
 
 use super::ValueError;
 
@@ -17,7 +17,7 @@ impl<'a> Piece<'a> {
         Piece { text, at: 0 }
     }
 
-    /// Whether nothing is there.
+    /// Whether the part is empty.
     pub(crate) fn is_empty(self) -> bool {
         self.text.is_empty()
     }
@@ -33,7 +33,7 @@ impl<'a> Piece<'a> {
         Piece { text: &self.text[from..to], at: self.at + from }
     }
 
-    /// The parts between separators that stand outside parentheses, trimmed.
+    /// The trimmed parts between separators outside parentheses.
     pub(crate) fn split(self, separator: char) -> Vec<Piece<'a>> {
         let mut parts = Vec::new();
         let mut depth = 0_usize;
@@ -53,7 +53,7 @@ impl<'a> Piece<'a> {
         parts
     }
 
-    /// What stands before and after the first separator outside parentheses, trimmed.
+    /// The trimmed text before and after the first separator outside parentheses.
     pub(crate) fn split_once(self, separator: char) -> Option<(Piece<'a>, Piece<'a>)> {
         let first = *self.split_raw(separator).first()?;
         let front = self.sub(0, first);

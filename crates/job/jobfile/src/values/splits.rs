@@ -43,8 +43,8 @@ fn one_entry(entry: Piece<'_>, rules: NumberRules) -> Result<BlockSplit, ValueEr
     Ok(BlockSplit { bytes, share: SplitShare::Percent(percent) })
 }
 
-/// Percentages beyond 100 contradict themselves; below 100 without an empty one is for `resolve` to
-/// judge.
+/// Checks that percentages do not exceed 100. If they are below 100 without an empty one, `resolve`
+/// decides.
 fn check_sum(part: Piece<'_>, splits: &[BlockSplit]) -> Result<(), ValueError> {
     let percent = |split: &BlockSplit| match split.share {
         SplitShare::Percent(percent) => u32::from(percent),

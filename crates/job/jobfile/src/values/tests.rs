@@ -1,4 +1,4 @@
-//! Values by kind: what the examples of the table do not show.
+//! Values by kind, beyond the examples of the table.
 
 use iolab_options::{TimeUnit, Value, ValueKind};
 use iolab_units::KbBase;

@@ -1,4 +1,4 @@
-//! A made-up machine, a set of engines, and the way from job text to plan for the tests.
+//! A fictitious machine, a set of engines, and the path from job text to plan for the tests.
 
 #![allow(dead_code, reason = "each test file uses its own part of this module")]
 
@@ -153,7 +153,7 @@ static DRIVES: EngineDescription =
 pub(crate) static ENGINES: [&EngineDescription; 8] =
     [&PSYNC, &MMAP, &LIBAIO, &URING, &NULL, &CPUIO, &FILECREATE, &DRIVES];
 
-/// A job set read with everything at its defaults.
+/// A request for a job set, with everything at its defaults.
 pub(crate) fn request(jobs: &JobSet) -> ResolveRequest<'_> {
     ResolveRequest {
         jobs,

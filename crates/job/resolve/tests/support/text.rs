@@ -1,4 +1,4 @@
-//! Job text to a job set, by the real parser in a fixed world.
+//! Parses job text into a job set, by the real parser in fixed surroundings.
 
 use iolab_jobfile::{Input, JobSet, Surroundings, parse};
 use iolab_options::OptionEntry;
@@ -28,7 +28,7 @@ impl Surroundings for World {
     }
 }
 
-/// Reads a job file, or several with lines `---` between them; they must be well-formed.
+/// Parses a job file, or several with lines `---` between them; they must be valid.
 pub(crate) fn jobs(text: &str) -> JobSet {
     let parts = text.split("---\n").enumerate();
     let files: Vec<Input> =

@@ -1,9 +1,9 @@
-//! The arguments of a call in strace's text: split at commas that separate them.
+//! The arguments of a call in strace's text, split at their separating commas.
 
 /// Most arguments, and deepest nesting.
 const MOST: usize = 4096;
 
-/// The arguments up to the `)` that ends them, and what follows it.
+/// The arguments up to the closing `)`, and the text after it.
 pub(super) fn split(text: &str) -> Option<(Vec<&str>, &str)> {
     let bytes = text.as_bytes();
     let (mut arguments, mut begin, mut depth, mut at) = (Vec::new(), 0, 0_usize, 0);
@@ -36,8 +36,8 @@ pub(super) fn split(text: &str) -> Option<(Vec<&str>, &str)> {
     None
 }
 
-/// The place of the `>` that ends what `-y` says of a descriptor: a path, or `TCP:[a->b]` and its
-/// kin, which have others in them.
+/// The position of the `>` that ends the description of a descriptor by `-y`: a path, or a form
+/// such as `TCP:[a->b]`, which contains another `>`.
 fn end_of_path(bytes: &[u8]) -> Option<usize> {
     let first = bytes.iter().position(|byte| *byte == b'>')?;
     if bytes[..first].windows(2).any(|two| two == b":[") {
@@ -46,7 +46,7 @@ fn end_of_path(bytes: &[u8]) -> Option<usize> {
     Some(first)
 }
 
-/// The place of the `"` that ends a text.
+/// The position of the `"` that ends a string.
 fn end_of_text(bytes: &[u8], begin: usize) -> Option<usize> {
     let mut at = begin + 1;
     while at < bytes.len() {
@@ -73,7 +73,7 @@ pub(super) fn descriptor(argument: &str) -> Option<(i32, Option<&str>)> {
     }
 }
 
-/// The numbers behind `key=` in a structure or a list of them, in order.
+/// The numbers after `key=` in a structure or a list of structures, in order.
 pub(super) fn numbers_of<'a>(argument: &'a str, key: &'a str) -> impl Iterator<Item = u64> + 'a {
     let pieces = argument.match_indices(key);
     pieces.filter_map(move |(at, _)| {

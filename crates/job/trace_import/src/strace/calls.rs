@@ -1,4 +1,4 @@
-//! What each call of strace's text did, as operations.
+//! Translates the calls of strace's text into operations.
 
 use std::io::Write;
 
@@ -36,7 +36,7 @@ impl OnDescriptor {
     }
 }
 
-/// Reads and writes. Without an argument for the length, it is the sum over the vector.
+/// Reads and writes. Without a length argument, the length is the sum over the vector.
 const TRANSFERS: [OnDescriptor; 10] = [
     OnDescriptor::new("read", Kind::Read, None, Some(2)),
     OnDescriptor::new("write", Kind::Write, None, Some(2)),
@@ -62,7 +62,7 @@ const OTHERS: [OnDescriptor; 8] = [
     OnDescriptor::new("lseek", Kind::Lseek, None, None),
 ];
 
-/// A call that moves data between two descriptors, and which of its arguments are what. The source
+/// A call that moves data between two descriptors, and the meaning of its arguments. The source
 /// comes first.
 struct Between {
     calls: [Kind; 2],
@@ -88,14 +88,14 @@ impl Between {
     }
 }
 
-/// A call, who made it, and when.
+/// A call, its thread, and its time.
 struct Made<'c> {
     thread: u32,
     time_ns: u64,
     call: &'c Call<'c>,
 }
 
-/// What a call did to a file.
+/// The effect of a call on a file.
 struct Action {
     call: Kind,
     file: u32,
@@ -105,7 +105,7 @@ struct Action {
 }
 
 impl Action {
-    /// Of a call that has no place in a file.
+    /// The action of a call that has no offset in a file.
     fn new(call: Kind, file: u32) -> Action {
         Action { call, file, offset: None, length: 0, flags: Flags::default() }
     }
@@ -130,7 +130,7 @@ impl<W: Write> Calls<W> {
         let time_ns = time_ns.min(1 << 58);
         self.last_end_ns = time_ns.saturating_add(call.duration_ns.unwrap_or(0));
         self.no_durations |= call.duration_ns.is_none() && call.result.is_some();
-        // Of a call that did not return nothing is known.
+        // Nothing is known about a call that did not return.
         let Some(result) = call.result else { return Ok(()) };
         let made = Made { thread, time_ns, call };
         if let Some(transfer) = TRANSFERS.iter().find(|transfer| transfer.name == call.name) {
@@ -266,7 +266,7 @@ impl<W: Write> Calls<W> {
         self.emit(made, Action { flags, ..Action::new(Kind::Open, file) })
     }
 
-    /// Data moved between two descriptors: an operation for each.
+    /// Data moved between two descriptors: one operation for each.
     fn moved(&mut self, made: &Made<'_>, between: &Between) -> Result<(), ImportError> {
         let call = made.call;
         let moved = call.result.and_then(|result| u64::try_from(result).ok()).unwrap_or(0);
@@ -290,7 +290,7 @@ impl<W: Write> Calls<W> {
         Ok(())
     }
 
-    /// Control blocks of native AIO, in strace's older and newer words.
+    /// Control blocks of native AIO, in strace's older and newer notation.
     fn submitted(&mut self, made: &Made<'_>, line: u64) -> Result<(), ImportError> {
         let call = made.call;
         let taken = call.result.and_then(|result| usize::try_from(result).ok()).unwrap_or(0);

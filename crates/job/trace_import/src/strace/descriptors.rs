@@ -1,31 +1,31 @@
-//! The descriptors of each process in strace's text, as far as the text tells.
+//! The descriptors of each process in strace's text, as far as the text shows them.
 
 use std::collections::HashMap;
 
 use iolab_trace::Flags;
 
-/// What is known of a descriptor.
+/// The known state of a descriptor.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Known {
     pub(super) path: String,
-    /// Where it is in its file; `None` where the text does not tell.
+    /// Its position in its file; `None` if unknown.
     pub(super) position: Option<u64>,
     pub(super) flags: Flags,
 }
 
-/// Descriptors by thread: threads that share them have one table.
+/// Descriptors by thread: threads that share them use one table.
 #[derive(Debug, Default)]
 pub(super) struct Descriptors {
     tables: Vec<HashMap<i32, Known>>,
     of_thread: HashMap<u32, usize>,
 }
 
-/// Most tables and descriptors: text that names more is no program's.
+/// Largest number of tables and descriptors: no real program has more.
 const MOST: usize = 1 << 16;
 
 impl Descriptors {
     pub(super) fn table(&mut self, thread: u32) -> &mut HashMap<i32, Known> {
-        // A thread whose birth was not seen is taken for one of the first process.
+        // A thread whose creation was not seen is attributed to the first process.
         let index = self.of_thread.get(&thread).copied().unwrap_or(0);
         if self.tables.is_empty() {
             self.tables.push(HashMap::new());
@@ -34,7 +34,7 @@ impl Descriptors {
         &mut self.tables[index]
     }
 
-    /// A thread made another one, which shares its descriptors or gets a copy.
+    /// A thread created another one, which shares its descriptors or gets a copy.
     pub(super) fn made(&mut self, parent: u32, child: u32, shares: bool) {
         if self.of_thread.len() >= MOST || self.tables.len() >= MOST {
             return;
@@ -50,7 +50,7 @@ impl Descriptors {
         self.of_thread.insert(child, index);
     }
 
-    /// What a descriptor stands for; `-y` gives the path, else an earlier call has.
+    /// The target of a descriptor: `-y` gives the path; otherwise an earlier call has.
     pub(super) fn known(&mut self, thread: u32, fd: i32, path: Option<&str>) -> &mut Known {
         let table = self.table(thread);
         if table.len() >= MOST {

@@ -1,19 +1,19 @@
-//! A line of strace, taken apart: thread, time, name, arguments, result, duration.
+//! A parsed line of strace: thread, time, name, arguments, result, duration.
 
 use super::arguments;
 use crate::strace::arguments::number;
 use iolab_text::errno_by_name;
 
-/// When, in one of strace's forms; ns.
+/// A time in one of strace's forms; ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stamp {
-    /// No option of time was given.
+    /// No time option was given.
     None,
     /// `-ttt`: since the Unix epoch.
     Unix(u64),
     /// `-t`, `-tt`: since midnight.
     OfDay(u64),
-    /// `-r`: since the line before.
+    /// `-r`: since the preceding line.
     SinceLast(u64),
 }
 
@@ -22,17 +22,17 @@ pub(super) enum Stamp {
 pub(super) struct Call<'t> {
     pub(super) name: &'t str,
     pub(super) arguments: Vec<&'t str>,
-    /// What it returned, or the negative number of an error; `None` where strace says `?`.
+    /// Its return value, or the negative errno; `None` where strace prints `?`.
     pub(super) result: Option<i64>,
-    /// The path behind a descriptor that it returned (`-y`).
+    /// The path of a returned descriptor (`-y`).
     pub(super) result_path: Option<&'t str>,
     pub(super) duration_ns: Option<u64>,
 }
 
-/// Seconds since 2001: a stamp of `-ttt`, and no time since the line before.
+/// Seconds since 2001: larger values come from `-ttt`, not from the time since the preceding line.
 const SURELY_UNIX_NS: u64 = 1_000_000_000 * 1_000_000_000;
 
-/// The thread (0 where it is not said), the time, and the rest of a line.
+/// The thread (0 if absent), the time, and the rest of a line.
 pub(super) fn taken_apart(text: &str) -> (u32, Stamp, &str) {
     let mut rest = text.trim_start();
     let mut thread = 0;
@@ -60,7 +60,7 @@ fn stamp(word: &str) -> Option<Stamp> {
     Some(if ns >= SURELY_UNIX_NS { Stamp::Unix(ns) } else { Stamp::SinceLast(ns) })
 }
 
-/// Seconds with up to nine digits behind the point, as ns.
+/// Seconds with up to nine decimal digits, as ns.
 fn seconds_ns(text: &str) -> Option<u64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let is_number = |digits: &str| digits.bytes().all(|digit| digit.is_ascii_digit());
@@ -71,19 +71,19 @@ fn seconds_ns(text: &str) -> Option<u64> {
     Some(whole.parse::<u64>().ok()? * 1_000_000_000 + fraction_ns)
 }
 
-/// What follows `<... name resumed>`.
+/// The text after `<... name resumed>`.
 pub(super) fn resumed(rest: &str) -> Option<&str> {
     let (_, after) = rest.strip_prefix("<... ")?.split_once(" resumed>")?;
     Some(after)
 }
 
-/// What stands before `<unfinished ...>`.
+/// The text before `<unfinished ...>`.
 pub(super) fn unfinished(rest: &str) -> Option<&str> {
     rest.strip_suffix("<unfinished ...>").map(str::trim_end)
 }
 
 impl<'t> Call<'t> {
-    /// Reads `name(arguments) = result <duration>`.
+    /// Parses `name(arguments) = result <duration>`.
     pub(super) fn read(text: &'t str) -> Option<Call<'t>> {
         let (name, rest) = text.split_once('(')?;
         let is_name = !name.is_empty() && name.bytes().all(|letter| letter.is_ascii_alphanumeric() || letter == b'_');
@@ -106,23 +106,23 @@ impl<'t> Call<'t> {
         Some(Call { name, arguments, result, result_path: path, duration_ns })
     }
 
-    /// An argument as a number; 0 where it is none.
+    /// An argument as a number; 0 if it is not one.
     pub(super) fn number(&self, index: usize) -> u64 {
         self.arguments.get(index).and_then(|word| number(word)).map_or(0, |number| number as u64)
     }
 
-    /// Whether an argument has one of these words between `|`.
+    /// Whether an argument contains this word between `|`.
     pub(super) fn has(&self, index: usize, word: &str) -> bool {
         self.arguments.get(index).is_some_and(|argument| argument.split('|').any(|found| found.trim() == word))
     }
 
-    /// An argument that is a descriptor, and the path that `-y` gives it.
+    /// An argument that is a descriptor, and its path from `-y`.
     pub(super) fn descriptor(&self, index: usize) -> Option<(i32, Option<&'t str>)> {
         arguments::descriptor(self.arguments.get(index)?)
     }
 }
 
-/// The number of an error; 1 for a name that is not known.
+/// The number of an errno name; 1 if the name is unknown.
 fn errno_of(name: &str) -> i64 {
     errno_by_name(name).map_or(1, i64::from)
 }

@@ -43,7 +43,7 @@ struct Ring {
     /// By slot, which is the worker's number.
     places: Vec<Place>,
     under_way: usize,
-    /// What the lane had no room for.
+    /// Operations for which the lane had no room.
     backlog: Vec<Op>,
     failed: Option<String>,
 }
@@ -141,8 +141,8 @@ impl FolderStore {
         Ok(FolderStore { folder: folder.to_owned(), files, ring: Rc::new(RefCell::new(ring)) })
     }
 
-    /// One operation to its end; a short one is sent on from where it stopped. Says how many bytes
-    /// were moved.
+    /// Performs one operation completely; a short one is continued where it stopped. Returns the
+    /// number of bytes moved.
     async fn move_bytes(&self, span: Span, kind: OpKind, doing: &'static str) -> Result<u64, BenchError> {
         let mut moved = 0;
         while moved < span.length {

@@ -23,7 +23,7 @@ pub(crate) struct LogStore {
     path: PathBuf,
     fs: Opened,
     files: Vec<InodeId>,
-    /// One for each worker, away while its operation is under way.
+    /// One for each worker, absent while its operation is in progress.
     buffers: RefCell<Vec<Option<Buffer>>>,
 }
 
@@ -82,8 +82,8 @@ impl Part<'_> {
         running.map_err(|_stalled| ImageError::Stalled(self.image.path.clone()))?
     }
 
-    /// The same as one of the cores of a file system. A core whose load has ended serves the others
-    /// until the first, which waits for all, closes everything.
+    /// Runs as one of the cores of a file system. A core whose load has ended serves the others
+    /// until the first core, which waits for all, closes everything.
     fn run_as_core<L: Load>(&self, setup: CoreSetup, load: L, gate: Arc<Gate>) -> Result<L::Output, BenchError> {
         let (disk, clock, mut executor) = (self.disk()?, Clock::monotonic(), Executor::new(ReadyOrder::Fair));
         let (spawner, mut driver) = (executor.spawner(), setup.driver(&disk));
@@ -97,8 +97,8 @@ impl Part<'_> {
             let output = match self.load(&fs, load, stage).await {
                 Ok(output) => output,
                 Err(error) => {
-                    // Nobody must wait for this core any more. Who is told only that everything is
-                    // closed has not failed himself.
+                    // No core must wait for this one any more. If the only error is that everything
+                    // was closed, this core has not failed itself.
                     let error = if gate.is_broken() { BenchError::Abandoned } else { error };
                     gate.break_open();
                     let _second = fs.close().await;
@@ -163,8 +163,8 @@ fn wrong(path: &Path, doing: &'static str) -> impl Fn(iolab_logfs::Error) -> Ben
     move |source| BenchError::LogFs { path: path.clone(), doing, source }
 }
 
-/// The same with an id that no file system had before: frames that another one of the same id left
-/// would look like lost ones.
+/// As `options`, but with a new id: frames that a file system with the same id left would look like
+/// lost ones.
 pub(crate) fn fresh(options: &MkfsOptions, clock: &Clock) -> MkfsOptions {
     let now_ns = clock.unix_ns();
     let mut id = options.id;
@@ -179,7 +179,7 @@ impl LogStore {
 
     fn borrow_buffer(&self, worker: usize) -> Buffer {
         let lent = self.buffers.borrow_mut()[worker].take();
-        // A device that broke down keeps buffers: the load goes on with a new one until it is told.
+        // A failed device keeps buffers: the load continues with a new one until it gets the error.
         lent.unwrap_or_else(|| Buffer::zeroed(1 << 20))
     }
 }

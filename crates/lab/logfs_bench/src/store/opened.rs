@@ -1,5 +1,5 @@
-//! What the operations of a load go to: a domain that is open by itself, or a file system whose
-//! domains are served by cores that forward to each other.
+//! The target of a load's operations: a domain opened separately, or a file system whose domains
+//! are served by cores that forward to each other.
 
 use iolab_disk::Buffer;
 use iolab_logfs::{Activity, Error, InodeId, LogFs, Owner, Volume};
@@ -13,7 +13,7 @@ pub(super) enum Opened {
 impl Opened {
     /// Makes a file of the domain `number` in the domain `place`.
     pub(super) async fn make(&self, number: usize, place: usize, file: usize) -> Result<InodeId, Error> {
-        // All domains share one root directory, where a name is there once.
+        // All domains share one root directory, where names are unique.
         let name = format!("file{number}.{file}");
         let owner = Owner { mode: 0o644, ..Owner::default() };
         match self {
@@ -99,7 +99,7 @@ pub(crate) async fn folder(volume: &Volume, number: usize, place: usize) -> Resu
                 let owner = Owner { mode: 0o755, ..Owner::default() };
                 return volume.make_directory(InodeId::ROOT, name.as_bytes(), owner).await;
             }
-            // A message goes to every core and back between two looks.
+            // A message goes to every core and back between two attempts.
             Err(Error::NotFound) => drop(volume.stat(InodeId::ROOT).await?),
             Err(error) => return Err(error),
         }

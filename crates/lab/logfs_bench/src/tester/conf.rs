@@ -1,11 +1,10 @@
-//! From a document to jobs: which keys there are, what they mean, and which of them mean nothing
-//! here.
+//! Turns a document into jobs: the keys, their meaning, and which of them have none here.
 
 use super::ConfError;
 use super::document::{Node, Value, read};
 use super::fields::{Fields, Known, number, text, word};
 
-/// What a job does again and again.
+/// The repeated operation of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JobKind {
     /// Reads from the begin to the end of its file, and again.
@@ -59,12 +58,12 @@ impl Shards {
 /// When the next request is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArrivalPacing {
-    /// When the last one has ended, and a pause is over.
+    /// When the last one has ended, and a pause has passed.
     Closed {
         /// The pause, ns.
         think_ns: u64,
-        /// How long there are no pauses before there are for as long as one, in turn, ns; 0: there
-        /// always are.
+        /// Periods without and with pauses alternate, each of this length, ns; 0: there is always a
+        /// pause.
         think_after_ns: u64,
     },
     /// When its time has come.
@@ -89,7 +88,7 @@ pub struct Job {
     pub kind: JobKind,
     /// Where it runs.
     pub shards: Shards,
-    /// Bytes of its files on all shards together; nothing: of each.
+    /// Bytes of its files on all shards together; `None`: of each.
     pub data_bytes: Option<u64>,
     /// Workers, each with one request (or batch) under way at most.
     pub parallel: usize,
@@ -97,7 +96,7 @@ pub struct Job {
     pub pace: ArrivalPacing,
     /// It ends after this many requests.
     pub limit: Option<u64>,
-    /// Its weight among the jobs of a shard; without any, requests are sent as they come.
+    /// Its weight among the jobs of a shard; `None`: requests are sent as they come.
     pub shares: Option<u32>,
     /// Bytes of a request.
     pub request_bytes: u64,
@@ -179,11 +178,11 @@ impl TesterConf {
         if jobs.is_empty() { Err(nothing()) } else { Ok(TesterConf { jobs }) }
     }
 
-    /// How many shards there are: as many as asked for, otherwise `at_least`, and enough for every
-    /// shard that a job names.
+    /// The number of shards: as many as requested, otherwise `at_least`, and enough for every shard
+    /// that a job names.
     ///
     /// # Errors
-    /// A job names one that there is not.
+    /// A job names a nonexistent one.
     pub fn shards(&self, asked: Option<u32>, at_least: u32) -> Result<u32, ConfError> {
         let mut count = asked.unwrap_or(at_least).max(1);
         for job in &self.jobs {

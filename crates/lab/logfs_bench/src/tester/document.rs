@@ -1,8 +1,8 @@
 //! A YAML document as a tree whose nodes know their lines.
 //!
-//! Scalars stay text: what they mean is decided by the key they belong to. Aliases, tags, several
-//! documents and deep nesting are refused, because no description of jobs needs them and each is a
-//! way to make a small file large.
+//! Scalars stay text: their key determines their meaning. Aliases, tags, several documents and deep
+//! nesting are refused, because no description of jobs needs them and each can make a small file
+//! large.
 
 use saphyr_parser::{Event, Parser};
 
@@ -37,7 +37,7 @@ impl Value {
     }
 }
 
-/// What is not complete yet.
+/// An incomplete node.
 struct Open {
     line: usize,
     items: Vec<Node>,

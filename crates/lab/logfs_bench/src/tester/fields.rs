@@ -7,7 +7,7 @@ use iolab_units::{KbBase, parse_bytes, parse_ns};
 use super::ConfError;
 use super::document::{Node, Value};
 
-/// A key that may stand in a map, or the reason why it may not although `io_tester` knows it.
+/// A valid key of a map, or the reason why a key that `io_tester` knows is refused.
 pub(super) type Known = (&'static str, Option<&'static str>);
 
 /// A map whose keys are all known.
@@ -50,7 +50,7 @@ impl<'node> Fields<'node> {
         self.get(name).ok_or_else(|| ConfError::new(self.line, format!("{name} is missing")))
     }
 
-    /// Refuses a key where another one has taken its meaning away.
+    /// Refuses a key that another one makes meaningless.
     pub(super) fn refuse(&self, name: &str, why: &str) -> Result<(), ConfError> {
         match self.get(name) {
             Some(node) => Err(ConfError::new(node.line, format!("{name} is not supported: {why}"))),

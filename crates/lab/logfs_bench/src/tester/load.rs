@@ -1,10 +1,9 @@
-//! Lays the files of all jobs out, then runs the jobs side by side until the time is over.
+//! Lays out the files of all jobs, then runs the jobs concurrently until the time is up.
 //!
-//! A pause is spent asking the devices again and again, so that it ends when it has to: no timer of
-//! the kernel is in between. At a given rate, latencies count from when a request was due, not from
-//! when it was sent, so that a store that cannot keep up does not look fast. Nothing is synced in
-//! the measured part, as in Seastar. Every shard has a thread of its own, and all begin at the same
-//! moment.
+//! During a pause, the devices are polled continuously, so that it ends on time: no timer of the
+//! kernel is involved. At a given rate, latencies count from when a request was due, not from when
+//! it was sent, so that a store that cannot keep up does not look fast. Nothing is synced in the
+//! measured part, as in Seastar. Every shard has its own thread, and all begin at the same moment.
 
 mod fair_queue;
 mod shard_job;
@@ -36,7 +35,7 @@ pub struct TesterOptions {
     pub seed: u64,
 }
 
-/// How files are written before the run.
+/// Bytes per write when files are laid out.
 const PIECE_BYTES: u64 = 256 << 10;
 const MOST_WORKERS: usize = 4096;
 const MOST_BUFFER_BYTES: u64 = 1 << 30;
@@ -67,7 +66,7 @@ pub fn run_tester(
         let files = shard_jobs.iter().filter(|shard_job| shard_job.file.is_some()).count();
         let workers: usize = shard_jobs.iter().map(ShardJob::workers).sum();
         let seed = options.seed.wrapping_add(shard_jobs.first().map_or(0, |shard_job| u64::from(shard_job.shard)));
-        // A ring wants a file to register and a buffer, even where no job has one.
+        // A ring needs a file to register and a buffer, even if no job has one.
         let shape = Shape { files: files.max(1), remote_files: 0, workers: workers.max(1), most_bytes, seed };
         (shape, TesterLoad { shard_jobs, duration_ns: options.duration_ns })
     };
@@ -264,11 +263,11 @@ impl<S: Store + 'static> Worker<S> {
         }
     }
 
-    /// One request to its end; its latency counts from `from_ns`.
+    /// Performs one request; its latency counts from `from_ns`.
     async fn request(&self, number: usize, from_ns: u64) {
         let (common, shard_job) = (&*self.common, self.shard_job());
         let Some(file) = shard_job.file else {
-            // Spinning all of it: this is the load.
+            // Spins the whole time: this is the load.
             common.clock.sleep_until(common.clock.now_ns().saturating_add(shard_job.job.execution_ns), u64::MAX);
             shard_job.progress.borrow_mut().class.add(0, common.clock.now_ns().saturating_sub(from_ns));
             return pass().await;
@@ -299,7 +298,7 @@ impl<S: Store + 'static> Worker<S> {
             Ok(()) => shard_job.progress.borrow_mut().class.add(length, common.clock.now_ns().saturating_sub(from_ns)),
             Err(error) => self.fail(error),
         }
-        // What memory answered at once must not keep the others from their turn.
+        // A request answered at once from memory must not keep others from their turn.
         if !has_waited {
             pass().await;
         }

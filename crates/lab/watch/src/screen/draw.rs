@@ -9,7 +9,7 @@
 //!  keys                                             one line
 //! ```
 //!
-//! A small terminal has fewer columns, no latencies, and at last no course; nothing is cut through.
+//! A small terminal has fewer columns, no latencies, and at last no history; nothing is cut off.
 
 mod charts;
 mod heat;
@@ -26,7 +26,7 @@ use super::state::{Device, State};
 const KEYS: &str = " q leave  ? columns  up/down device  s/S sort  r reverse  m MB  space pause";
 /// A machine's line may be longer than the terminal is wide.
 const MOST_HEAD_LINES: u16 = 4;
-/// A course lower or narrower than this shows nothing.
+/// A history lower or narrower than this shows nothing.
 const LEAST_COURSE_LINES: u16 = 9;
 const LEAST_HALF: u16 = 35;
 /// From this width on, three columns of figures stand side by side.

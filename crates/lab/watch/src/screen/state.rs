@@ -1,5 +1,5 @@
-//! What the full screen shows: the devices as they are, the course of each, what is selected and
-//! how it is sorted.
+//! The state of the full screen: the current devices, the history of each, the selection and the
+//! sort order.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -104,11 +104,11 @@ impl State {
         EXTENDED.iter()
     }
 
-    /// Takes a look in. What the first shows is of the time since boot, and no point of a course
-    /// when the next is there.
+    /// Adds a sample. The first one shows the time since boot, and becomes no point of a history
+    /// when the next one comes.
     pub(super) fn take(&mut self, look: Look, settings: impl Fn(&str) -> BTreeMap<String, String>) {
         if self.paused {
-            // What happens meanwhile is one long interval, as for a reader who was away.
+            // Samples during a pause are merged into one long interval.
             return;
         }
         let courses: Vec<Device> = std::mem::take(&mut self.devices);
@@ -143,7 +143,7 @@ impl State {
         self.sort();
     }
 
-    /// Does what a key asks for; false: leave.
+    /// Handles a key; false: leave.
     pub(super) fn press(&mut self, key: Key) -> bool {
         let columns = State::columns().count();
         match key {
@@ -176,8 +176,8 @@ impl State {
         self.devices.iter().position(|device| Some(device.name.as_str()) == selected).unwrap_or(0)
     }
 
-    /// Selects the device that did most, since boot and then in the first interval in which one did
-    /// anything. After that the selection stays where it is.
+    /// Selects the most active device: since boot, and then in the first interval with any
+    /// activity. After that the selection stays.
     fn select_busiest(&mut self) {
         if self.is_settled {
             return;

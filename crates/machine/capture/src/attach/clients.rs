@@ -1,9 +1,9 @@
-//! Who talks with the watched processes: processes of this machine with the other end of one of
-//! their sockets.
+//! Clients of the watched processes: processes of this machine with the other end of one of their
+//! sockets.
 //!
-//! Of a Unix socket, the kernel tells the other end by `sock_diag` (sock_diag(7)); of a TCP
-//! connection within the machine, both ends stand in `/proc/net/tcp`. Where the kernel tells
-//! nothing, or the processes have another network namespace, there are no clients.
+//! For a Unix socket, the kernel reports the other end by `sock_diag` (sock_diag(7)); for a TCP
+//! connection within the machine, both ends are in `/proc/net/tcp`. If the kernel reports nothing,
+//! or the processes have another network namespace, there are no clients.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -25,14 +25,14 @@ const SOCKET_BYTES: usize = 16;
 /// Room for one answer, which the kernel keeps below 32 KiB.
 const ANSWER_BYTES: usize = 64 << 10;
 
-/// Finds clients, and remembers whose sockets it has found.
+/// Finds clients, and remembers the processes whose sockets it has found.
 #[derive(Debug, Default)]
 pub(super) struct Clients {
     owners: HashMap<u64, i32>,
 }
 
 impl Clients {
-    /// The processes that talk with the program's processes.
+    /// The processes that communicate with the program's processes.
     pub(super) fn find(&mut self, system: &System, program: &BTreeSet<i32>, all: &[ProcessTime]) -> BTreeSet<i32> {
         let own: HashSet<u64> = program.iter().flat_map(|process| sockets_of(system, *process)).collect();
         if own.is_empty() {
@@ -116,7 +116,7 @@ fn ask_for_peers() -> rustix::io::Result<Vec<(u64, u64)>> {
     }
 }
 
-/// Takes the answers of one piece; whether they were the last ones.
+/// Parses the answers of one piece. Returns whether they were the last ones.
 fn take_answers(mut piece: &[u8], found: &mut Vec<(u64, u64)>) -> bool {
     while let (Some(length), Some(kind)) = (long(piece, 0), short(piece, 4)) {
         if [ERROR, DONE].contains(&kind) || (length as usize) < HEADER_BYTES {
@@ -163,7 +163,7 @@ mod tests {
         let (_accepted, _) = listener.accept().unwrap();
         let (_ours, theirs) = UnixStream::pair().unwrap();
         for end in [Stdio::from(std::os::fd::OwnedFd::from(stream)), Stdio::from(std::os::fd::OwnedFd::from(theirs))] {
-            // The child alone has the other end: what this process had is closed.
+            // Only the child has the other end: this process has closed its own.
             let mut child = Command::new("sleep").arg("100").stdin(end).spawn().unwrap();
             let all = System::live().processes();
             let found = Clients::default().find(&System::live(), &own, &all);

@@ -89,10 +89,9 @@ pub(super) struct Followed<'r, 'w> {
     recorder: &'r mut Recorder<'w>,
     start_ns: u64,
     tables: ByNumber<i32, Table>,
-    /// What processes had open when they ran another program, where procfs can tell no more.
+    /// Open files of processes when they ran another program, if procfs has them no more.
     before_exec: ByNumber<i32, Table>,
-    /// How often each descriptor of a process is closed by records that have been read, and not
-    /// taken.
+    /// How many closes of each descriptor of a process were read as records but not yet handled.
     closes: HashMap<(i32, i32), u32>,
     numbers: ByNumber<i32, u32>,
     calls: ByNumber<i32, BegunCall>,
@@ -121,7 +120,7 @@ impl<'r, 'w> Followed<'r, 'w> {
         }
     }
 
-    /// Looks at what a process has open.
+    /// Reads the open files of a process.
     pub(super) fn look_at(&mut self, process: i32) {
         let entries = std::fs::read_dir(format!("/proc/{process}/fd"));
         let numbers =
@@ -133,7 +132,7 @@ impl<'r, 'w> Followed<'r, 'w> {
         }
     }
 
-    /// A record has been read, and will be taken later.
+    /// A record was read, and will be handled later.
     pub(super) fn comes(&mut self, event: &Event) {
         if let What::Begins { call, arguments: [fd, ..] } = event.what
             && call == libc::SYS_close as u64
@@ -142,7 +141,7 @@ impl<'r, 'w> Followed<'r, 'w> {
         }
     }
 
-    /// The record of a close is taken: procfs tells of the descriptor as it is after that.
+    /// The record of a close is handled: procfs shows the descriptor as it is after that.
     fn close_is_taken(&mut self, process: i32, fd: i32) {
         if let Entry::Occupied(mut closes) = self.closes.entry((process, fd)) {
             *closes.get_mut() -= 1;
@@ -208,7 +207,7 @@ impl<'r, 'w> Followed<'r, 'w> {
         if let Some(open) = self.tables.get(&process).and_then(|table| table.get(fd)) {
             return Some(open);
         }
-        // What has been closed since may stand for something else now.
+        // A descriptor that was closed since may refer to another file now.
         let is_current = !self.closes.contains_key(&(process, fd));
         let now = is_current.then(|| descriptors::look_up(self.recorder, process, fd)).flatten();
         let before = || self.before_exec.get(&process).and_then(|table| table.get(fd));
@@ -313,8 +312,8 @@ impl<'r, 'w> Followed<'r, 'w> {
         }
     }
 
-    /// One side of a call that moves data between two files: at a place in memory, which is not
-    /// seen, or at the position.
+    /// One side of a call that moves data between two files: at an offset in memory, which is not
+    /// visible, or at the position.
     fn side(&mut self, ended: Ended<'_>, fd: u64, pointer: u64, length: u64) {
         if pointer == 0 {
             return self.transfer(ended, fd, None, length);
@@ -349,8 +348,7 @@ impl<'r, 'w> Followed<'r, 'w> {
         }
     }
 
-    /// Exec closes some descriptors; which, procfs tells, unless the process ends before it is
-    /// asked.
+    /// Exec closes some descriptors. procfs shows which, unless the process ends before it is read.
     fn keep_before_exec(&mut self, process: i32) {
         if let Some(table) = self.tables.remove(&process) {
             self.before_exec.insert(process, table);
@@ -363,7 +361,7 @@ impl<'r, 'w> Followed<'r, 'w> {
         }
     }
 
-    /// What was not seen.
+    /// Counts of unseen operations.
     pub(super) fn finish(self) -> Vec<Unseen> {
         let under_way = self.requests.len() as u64 + self.calls.len() as u64;
         [

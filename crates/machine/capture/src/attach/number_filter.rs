@@ -1,9 +1,9 @@
-//! Which calls pass a tracepoint, in the kernel's language of filters
+//! The filter of the calls for a tracepoint, in the kernel's filter language
 //! (Documentation/trace/events.rst).
 //!
-//! The kernel tries the comparisons of a filter one after the other, for each call that the program
-//! makes, also for those that nobody wants. So the numbers become ranges, and the ranges a tree of
-//! decisions:
+//! The kernel evaluates the comparisons of a filter one after the other, for each call that the
+//! program makes, including unwanted ones. So the numbers become ranges, and the ranges a decision
+//! tree:
 //!
 //! ```text
 //!  0 1 2 3 8 9 17  ─▶  (id < 8 && id <= 3) || (id >= 8 && ((id < 17 && id <= 9) || (id >= 17 && id <= 17)))
@@ -42,8 +42,7 @@ mod tests {
     use super::*;
     use crate::calls;
 
-    /// What a filter says of a number, and how many comparisons that takes, as the kernel goes
-    /// through it.
+    /// Whether a number passes a filter, and how many comparisons that takes in the kernel.
     fn passes(filter: &str, id: i64, compared: &mut u32) -> bool {
         let text = strip(filter);
         for (operator, ends) in [(" || ", true), (" && ", false)] {

@@ -1,13 +1,13 @@
-//! What the processors do while a program is watched.
+//! Processor activity while a program is watched.
 
 use iolab_observe::System;
 use iolab_trace::{ProcessorSample, ProgramBeside};
 
 use super::programs::Programs;
 
-/// Between two samples at first, ns.
+/// Initial time between two samples, ns.
 const EVERY_NS: u64 = 1_000_000_000;
-/// With more samples, every second one goes, and they come half as often.
+/// With more samples, every second one is dropped, and the interval doubles.
 const MOST_SAMPLES: usize = 1024;
 
 /// Samples, from the beginning of a capture.

@@ -1,8 +1,8 @@
-//! For whom the processors work while a program is watched: for it, for its clients, for the
-//! kernel, for this tracer, or for others.
+//! Processor time by program during a watch: of the program, its clients, the kernel, this tracer,
+//! and others.
 //!
-//! A process that ends has used what it had used at the last look; what it used since then, and
-//! what processes used that began and ended between two looks, is nobody's.
+//! The time of a process that ends is that of the last sample. Its time since then, and the time of
+//! processes that began and ended between two samples, is not attributed.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -11,7 +11,7 @@ use iolab_trace::{ProcessorShares, ProgramBeside};
 
 use super::clients::Clients;
 
-/// The most programs beside that are named.
+/// Largest number of other programs that are named.
 const MOST_BESIDE: usize = 5;
 
 /// A process by its number and its beginning.
@@ -25,7 +25,7 @@ pub(super) struct Programs {
     clients: Clients,
     /// Those that are traced or clients, once they were found to be.
     ours: HashMap<Identity, Ours>,
-    /// What each had used at the last look; `None` before the first one.
+    /// The time used by each at the last sample; `None` before the first one.
     before: Option<HashMap<Identity, u64>>,
     shares: ProcessorShares,
     beside_ns: HashMap<String, u64>,
@@ -84,7 +84,7 @@ impl Programs {
         self.shares
     }
 
-    /// What is traced, and who talks with it, stays so.
+    /// Finds traced processes and clients; a process once found stays one.
     fn find_ours(&mut self, system: &System, all: &[ProcessTime]) {
         let known = all.iter().filter(|one| self.kind_of(one) == Some(Kind::Program)).map(|one| one.id);
         let mut program: BTreeSet<i32> = self.heads.iter().copied().chain(known).collect();
@@ -106,8 +106,8 @@ impl Programs {
         self.ours.get(&(one.id, one.started)).map(|ours| ours.kind)
     }
 
-    /// How long those of ours ran, and waited for a processor. Of a thread that ends, what it did
-    /// since the last look is lost.
+    /// How long traced processes and clients ran, and waited for a processor. For a thread that
+    /// ends, the time since the last sample is lost.
     fn count_waiting(&mut self, system: &System, now: &HashMap<Identity, u64>, is_later: bool) {
         self.ours.retain(|identity, _| now.contains_key(identity));
         for (identity, ours) in &mut self.ours {
@@ -118,7 +118,7 @@ impl Programs {
         }
     }
 
-    /// The programs beside that used most, most first.
+    /// The other programs that used most, in descending order.
     pub(super) fn beside(self) -> Vec<ProgramBeside> {
         let mut all: Vec<ProgramBeside> =
             self.beside_ns.into_iter().map(|(name, used_ns)| ProgramBeside { name, used_ns }).collect();

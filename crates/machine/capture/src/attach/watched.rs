@@ -3,7 +3,7 @@
 use super::family::family;
 use crate::kernel_counts::Counts;
 
-/// Between two looks, which take longer than a look at the rings, ns.
+/// Time between two reads of procfs, which take longer than reading the rings, ns.
 const ASK_EVERY_NS: u64 = 50_000_000;
 
 /// The processes that were there at the beginning.
@@ -11,9 +11,9 @@ pub(super) struct Watched {
     /// Each with its counts then, and when it was seen last.
     processes: Vec<(i32, Counts, Counts)>,
     ask_at_ns: u64,
-    /// The process that all others come from, if its children are watched too.
+    /// The ancestor of all others, if its children are watched too.
     head: Option<i32>,
-    /// Of the head and all that came from it, at the last look.
+    /// The counts of the head and all its descendants, at the last read.
     family: Option<Counts>,
 }
 
@@ -47,8 +47,8 @@ impl Watched {
         self.processes.iter().all(|(process, ..)| has_ended(*process))
     }
 
-    /// What the kernel counted from the beginning to the last look. `None` where children are
-    /// watched and the process that they came from is gone: with it went what they did.
+    /// The kernel's counts from the beginning to the last read. `None` if children are watched and
+    /// their ancestor is gone, because their counts are gone with it.
     pub(super) fn counted(&self) -> Option<Counts> {
         let mut counted = Counts::default();
         if self.head.is_none() {
@@ -60,8 +60,8 @@ impl Watched {
     }
 }
 
-/// The counts of a process and all that come from it. A process that has ended is in them, because
-/// the kernel adds its counts to those of its parent, which has waited for it.
+/// The counts of a process and all its descendants. An ended process is included, because the
+/// kernel adds its counts to its parent, which has waited for it.
 fn count_family(head: i32) -> Option<Counts> {
     let mut counted = Counts::of_process(head)?;
     let others = family(head).into_iter().filter(|process| *process != head);

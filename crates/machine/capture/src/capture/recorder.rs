@@ -11,7 +11,7 @@ use crate::kernel_counts::{Counts, is_counted};
 
 type Identity = (u64, u64, String);
 
-/// The trace that grows. An output that fails stops the writing, not the program that is traced.
+/// The trace being written. A failed output stops the writing, not the traced program.
 pub(crate) struct Recorder<'w> {
     writer: Writer<Box<dyn Write + 'w>>,
     files: HashMap<Identity, u32>,
@@ -30,7 +30,7 @@ impl<'w> Recorder<'w> {
         Recorder { writer, files, roles, places, devices: None, error: None, seen: Counts::default() }
     }
 
-    /// Adds to the end of the trace what reaches the devices beneath its files from now on.
+    /// From now on, counts the traffic of the devices beneath the files, for the end of the trace.
     pub(crate) fn with_devices(mut self) -> Recorder<'w> {
         self.devices = Some(devices::begin());
         self

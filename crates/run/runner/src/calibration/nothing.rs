@@ -25,7 +25,7 @@ fn moved(op: &Op) -> i32 {
 impl<const S: bool, const F: bool> Lane for Nothing<S, F> {
     const SYNCHRONOUS: bool = S;
     const FUSES: bool = F;
-    /// As most synchronous lanes do.
+    /// Most synchronous lanes do.
     const PERFORMS: bool = S;
 
     #[inline]

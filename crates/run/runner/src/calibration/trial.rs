@@ -43,11 +43,11 @@ pub(super) fn is_wanted(worker: &WorkerPlan) -> bool {
     worker.measurement.calibrate && worker.measurement.stats
 }
 
-/// The trials of a run: as few as tell its loops apart.
+/// The trials of a run: one for each different loop.
 pub(super) fn of_plan(plan: &Plan, engines: &[EngineEntry]) -> Vec<Trial> {
     let mut trials: Vec<Trial> = Vec::new();
-    // Of the section before: its number and its trial. Clones differ in paths, seeds and processors
-    // only.
+    // The number and the trial of the previous section. Clones differ only in paths, seeds and
+    // processors.
     let mut last: Option<(u32, Option<usize>)> = None;
     for worker in plan.workers.iter().filter(|worker| is_wanted(worker)) {
         let known = last.filter(|(section, _)| *section == worker.section);
@@ -60,7 +60,7 @@ pub(super) fn of_plan(plan: &Plan, engines: &[EngineEntry]) -> Vec<Trial> {
     trials
 }
 
-/// The place in `trials` of this worker's loop, which is added if it is missing.
+/// The index in `trials` of this worker's loop; adds the trial if it is missing.
 fn place(trials: &mut Vec<Trial>, worker: &WorkerPlan, engines: &[EngineEntry]) -> Option<usize> {
     let entry = crate::engine_of(engines, worker)?;
     let trial = Trial::of(worker, entry)?;
@@ -88,7 +88,7 @@ impl Trial {
             let most = FILLED_BYTES / plan.buffers.slot_bytes.max(1);
             plan.queue.depth = plan.queue.depth.min(u32::try_from(most).unwrap_or(u32::MAX));
         }
-        // A replay's loop waits for what a trace says.
+        // A replay's loop waits for the times of its trace.
         let possible = plan.queue.depth > 0 && !plan.layout.create_only && plan.replay.is_none();
         possible.then(|| Trial { plan, lane: entry.lane, workers: Vec::new(), filled })
     }
@@ -96,7 +96,7 @@ impl Trial {
     /// The buffers of the trial, and how they are filled before writes.
     pub(super) fn buffers(&self) -> Result<(SlotPool, Option<BufferFiller>), Fatal> {
         let plan = &self.plan;
-        // Buffers that nobody reads need no memory.
+        // Buffers that are never read need no memory.
         let slot_bytes = if self.filled { plan.buffers.slot_bytes as usize } else { 1 };
         let mut pool = SlotPool::new(plan.queue.depth as usize, slot_bytes, 0, &Backing::Anonymous)
             .map_err(|error| open_files::fatal(&error.message, &error.source))?;
@@ -134,7 +134,7 @@ fn nameless(worker: &WorkerPlan) -> WorkerPlan {
     plan
 }
 
-/// Nothing waits, and only its time ends the loop.
+/// Removes all waits, so that only the time limit ends the loop.
 fn unhurried(plan: &mut WorkerPlan) {
     let pacing = &mut plan.pacing;
     pacing.rate_iops = pacing.scheduled().map(|scheduled| if scheduled { ALWAYS_DUE } else { 0 });

@@ -9,7 +9,7 @@
 struct Burst {
     /// 0 if submission took no time.
     submitted_ns: u64,
-    /// Its operations in flight.
+    /// The number of its operations in flight.
     held: usize,
 }
 
@@ -21,7 +21,7 @@ pub(crate) struct Bursts {
 }
 
 impl Bursts {
-    /// Makes them for a queue of this depth. At least half of the places are free, so that a free
+    /// Creates the places for a queue of this depth. At least half of them are free, so that a free
     /// one is found quickly.
     pub(crate) fn new(depth: usize) -> Bursts {
         Bursts { ring: vec![Burst::default(); 2 * depth.max(1)].into_boxed_slice(), current: 0 }
@@ -59,8 +59,8 @@ impl Bursts {
         }
     }
 
-    /// When an operation of this burst, begun at `begun_ns`, was submitted: when it began if that
-    /// took no time.
+    /// When an operation of this burst, begun at `begun_ns`, was submitted: at `begun_ns` if
+    /// submission took no time.
     #[inline(always)]
     pub(crate) fn submitted_ns(&self, burst: u32, begun_ns: u64) -> u64 {
         self.ring[burst as usize].submitted_ns.max(begun_ns)

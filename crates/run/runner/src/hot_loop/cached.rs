@@ -2,9 +2,9 @@
 //!
 //! A job that goes through a file twice would find the data of its first pass in memory. As in fio,
 //! a worker with `invalidate` drops a file's pages whenever a pass over it begins again, even while
-//! operations of the previous pass are in flight. Files whose offsets never come to an end
-//! (`norandommap`, skewed distributions) never begin again, and keep their pages. Dirty pages stay:
-//! nothing is written back.
+//! operations of the previous pass are in flight. Files whose offsets never end (`norandommap`,
+//! skewed distributions) never begin again, and keep their pages. Dirty pages stay: nothing is
+//! written back.
 
 use std::os::fd::RawFd;
 

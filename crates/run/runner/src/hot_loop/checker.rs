@@ -1,9 +1,9 @@
-//! The checks of a completed read, besides its length, and what they need to know of writes.
+//! The checks of a completed read besides its length, and what these checks must know about writes.
 //!
-//! A type parameter of the loop, so that a job without checks ([`Unchecked`]) pays nothing. A check
-//! that fails turns the completion into an error, which the loop then treats as any other: it is
-//! counted, and ends the job or not as `continue_on_error` says. A checker only sees whole reads,
-//! never a part of one or an error of the device.
+//! The checker is a type parameter of the loop, so that a job without checks ([`Unchecked`]) pays
+//! nothing. A check that fails turns the completion into an error, which the loop treats like any
+//! other: it is counted, and `continue_on_error` decides whether it ends the job. A checker sees
+//! only whole reads, never a part of one or an error of the device.
 
 use iolab_engine::{Completion, Lane, Op, OpKind};
 use iolab_measure::Recorder;
@@ -17,10 +17,10 @@ pub(crate) trait Checker {
     /// Whether there is anything to check; if not, the loop skips all calls.
     const CHECKS: bool;
 
-    /// Whether it fills the buffers of writes, and acts between two passes.
+    /// Whether it fills the buffers of writes and acts between two passes.
     const FILLS: bool = Self::CHECKS;
 
-    /// `read` is complete, and `bytes` are all of its data, including earlier parts.
+    /// Checks `read`, which is complete; `bytes` are all of its data, including earlier parts.
     ///
     /// # Errors
     /// The errno that the operation fails with, such as `EILSEQ` for bytes that are not the
@@ -38,7 +38,7 @@ pub(crate) trait Checker {
     /// The lane has taken the operation, begun at `begun_ns`.
     fn accepted(&mut self, _op: &Op, _begun_ns: u64) {}
 
-    /// The operation is over.
+    /// The operation has ended.
     fn done(&mut self, _op: &Op, _succeeded: bool) {}
 
     /// Describes why it refused the read in this slot.
@@ -46,8 +46,7 @@ pub(crate) trait Checker {
         None
     }
 
-    /// A pass is over: waits for checks that are still under way, and describes what they have
-    /// found wrong.
+    /// A pass has ended: waits for checks in progress, and describes the mismatches they found.
     fn settle(&mut self) -> Vec<String> {
         Vec::new()
     }
@@ -55,18 +54,18 @@ pub(crate) trait Checker {
     /// All files have been flushed at the end.
     fn flushed(&mut self) {}
 
-    /// The job is over: returns what it had to keep and could not, in a sentence.
+    /// The job has ended: returns a sentence about what it failed to keep, if anything.
     fn lost(&mut self) -> Option<String> {
         None
     }
 
-    /// The job is over: returns what was verified.
+    /// The job has ended: returns what was verified.
     fn finish(&mut self) -> Option<VerificationRecording> {
         None
     }
 }
 
-/// Takes what comes.
+/// Accepts everything.
 #[derive(Debug)]
 pub(crate) struct Unchecked;
 
@@ -190,8 +189,8 @@ mod tests {
         let [reads, writes, _] = hot.recorder.tally().totals.ios;
         let (seen, refused) = (hot.checker.seen.len() as u64, hot.checker.seen.len() as u64 / 3);
         let (_, errors, _) = hot.trouble.into_parts();
-        // Every read was seen once, and those refused are errors of that kind; writes were not
-        // shown.
+        // Every read was seen once, and the refused ones are errors of that kind. Writes were not
+        // passed to the checker.
         assert!(seen > 200 && writes > 200, "{seen} reads, {writes} writes");
         assert_eq!(seen + writes, 600, "depth {depth}");
         assert!(reads == seen || reads == seen - refused, "{reads} reads counted of {seen}");

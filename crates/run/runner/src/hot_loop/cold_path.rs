@@ -20,7 +20,7 @@ impl<L: Lane, R: Recorder, P: Pacer, C: Checker> HotLoop<'_, L, R, P, C> {
             if let Some(paced) = self.pacer.paced() {
                 paced.begin_pass();
             }
-            // After a pass without operations, all further passes would have none either, for ever.
+            // After a pass without operations, no later pass would have any either.
             if self.stream.fill(&mut self.batch) == 0 {
                 return false;
             }

@@ -51,7 +51,8 @@ impl<L: Lane, R: Recorder, P: Pacer, C: Checker> HotLoop<'_, L, R, P, C> {
         odd
     }
 
-    /// The intended time of its operation: that of the schedule, or when there was room.
+    /// The intended time of the slot's operation: that of the schedule or, without one, when there
+    /// was room.
     #[inline(always)]
     pub(crate) fn intended_ns(slot: &Slot) -> u64 {
         if P::PACED { slot.intended_ns } else { slot.begun_ns }

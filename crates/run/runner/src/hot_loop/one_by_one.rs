@@ -140,7 +140,8 @@ impl<L: Lane, R: Recorder, P: Pacer, C: Checker> HotLoop<'_, L, R, P, C> {
         now
     }
 
-    /// Accounts for this number of turns; the last is `left_over` for the loop to count.
+    /// Accounts for this number of turns. If `left_over`, the last one is left for the loop to
+    /// count.
     #[inline(always)]
     fn end_turns(&mut self, turns: usize, left_over: bool) {
         let HotLoop { batch, recorder, .. } = self;

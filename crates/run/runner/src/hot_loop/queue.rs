@@ -1,6 +1,6 @@
 //! The depth of the hot loop's queue, how it is filled, and why filling paused.
 
-/// Depth and batching, as the plan has them.
+/// Depth and batching according to the plan.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Queue {
     pub(crate) depth: usize,

@@ -11,8 +11,8 @@ use iolab_plan::Direction;
 
 use crate::hot_loop::bursts::Bursts;
 
-/// One slot's operation and stamps, ns. A cache line each: the slot's number becomes its place by a
-/// shift.
+/// One slot's operation and stamps, ns. Each slot fills a cache line, so that a shift turns its
+/// number into its place.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub(crate) struct Slot {
@@ -181,7 +181,7 @@ impl Slots {
         self.bursts.end(operations, submitted_ns);
     }
 
-    /// The lane owns the only slot, and all stamps of it are known.
+    /// The lane owns the only slot, and all its stamps are known.
     #[inline(always)]
     pub(crate) fn hand_over_only(&mut self) {
         let Slot { submitted_ns, .. } = *self.only();
@@ -305,7 +305,7 @@ impl Returning<'_> {
         Some((head, 1 + count, bytes))
     }
 
-    /// Its burst still counts it.
+    /// The burst of the slot still counts it.
     #[inline(always)]
     fn take(&mut self, completion: Completion) -> Option<&Slot> {
         let slot = &mut self.slots[completion.slot as usize];

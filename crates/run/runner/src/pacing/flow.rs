@@ -1,17 +1,17 @@
 //! `flow`: the workers of one flow do transfers in the ratio of their weights.
 //!
-//! A worker that has done as many rounds of its weight as the slowest of the others, and one more,
-//! waits. Only workers at work, or about to begin, count: one that has ended or has not begun its
-//! start delay holds nobody back, one that begins late starts level with the slowest. What a round
-//! may be ahead grows with the work done, to a sixty-fourth of it, so that fast workers need not
-//! look at each other for each transfer.
+//! A round of a worker is as many transfers as its weight. A worker waits when it is more than one
+//! round ahead of the slowest of the others. Only workers at work, or about to begin, count. A
+//! worker that has ended or is still in its start delay delays no other; a worker that begins late
+//! starts level with the slowest. The allowed lead grows to a sixty-fourth of the work done, so
+//! that fast workers need not check each other for each transfer.
 
 use iolab_plan::WorkerPlan;
 use iolab_recording::State;
 
 use crate::control::Control;
 
-/// How often to look at the others, ns, where `flow_sleep` says nothing.
+/// How often to check the other workers, ns, if `flow_sleep` is not set.
 const LOOK_NS: u64 = 50_000;
 
 /// One worker's place in its flow.
@@ -23,13 +23,13 @@ pub(crate) struct Flow<'a> {
     /// The others, with their weights, and whether they begin when they are ready.
     others: Vec<(usize, u64, bool)>,
     sleep_ns: u64,
-    /// Transfers released so far, and what was added to start level.
+    /// Transfers released so far, plus the number added to start level.
     gone: u64,
     has_begun: bool,
 }
 
 impl<'a> Flow<'a> {
-    /// The flow of the worker at `place`; `None` if it is in none.
+    /// The flow of the worker at `place`; `None` if it belongs to none.
     pub(crate) fn of(control: &'a Control, workers: &[WorkerPlan], place: usize) -> Option<Flow<'a>> {
         let plan = workers[place].pacing.flow?;
         let weight_of = |worker: &WorkerPlan| worker.pacing.flow.filter(|flow| flow.id == plan.id);
@@ -61,7 +61,7 @@ impl<'a> Flow<'a> {
             .map(|(place, weight, _)| (self.control.flowed(*place), *weight))
     }
 
-    /// Until when the next transfer waits; `None` if it may go.
+    /// Until when the next transfer waits; `None` if it may be sent.
     pub(crate) fn holds_until_ns(&mut self, now_ns: u64) -> Option<u64> {
         if !self.has_begun {
             self.has_begun = true;
@@ -75,7 +75,7 @@ impl<'a> Flow<'a> {
         is_ahead.then(|| now_ns + self.sleep_ns)
     }
 
-    /// A transfer goes.
+    /// A transfer is sent.
     pub(crate) fn goes(&mut self) {
         self.gone += 1;
         self.control.set_flowed(self.own, self.gone);
@@ -95,9 +95,9 @@ mod tests {
         (0..4).for_each(|place| control.worker_control(place).set_state(State::Running));
         let mut done = [0_u64; 3];
         for turn in 0..12_000_usize {
-            // The one with the least weight tries most often.
+            // The worker with the least weight tries most often.
             let place = if turn % 2 == 0 { 0 } else { turn / 2 % 3 };
-            // Half-way the second leaves.
+            // The second worker leaves half-way.
             if turn == 6000 {
                 control.declare_done(1);
                 assert!((7.0..9.0).contains(&(done[1] as f64 / done[0] as f64)), "{done:?}");
@@ -110,7 +110,7 @@ mod tests {
             }
         }
         assert!((2.5..3.5).contains(&(done[2] as f64 / done[0] as f64)), "{done:?}");
-        // One that begins late starts level.
+        // A worker that begins late starts level.
         let mut late = Flow::of(&control, &workers, 1).unwrap();
         control.worker_control(1).set_state(State::Running);
         assert_eq!(late.holds_until_ns(5), None);

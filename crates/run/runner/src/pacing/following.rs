@@ -1,11 +1,10 @@
-//! The schedule of a replay: each operation has its own time, and other operations that must
-//! precede it.
+//! The schedule of a replay: each operation has its own time, and operations that must precede it.
 //!
 //! | an operation waits for | because |
 //! | --- | --- |
 //! | its time | the replay is timed |
-//! | those of its own worker that had ended when it began in the trace | one thread does one after the other |
-//! | the first so many of another worker (a [`FeedGate`]) | around a sync, threads have an order, too |
+//! | those of its worker that had ended when it began in the trace | a thread does one after the other |
+//! | the first n of another worker (a [`FeedGate`]) | around a sync, threads are ordered too |
 
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
@@ -26,16 +25,16 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// Marks an empty slot.
 const NOTHING: u64 = u64::MAX;
 
-/// What holds the next operation back.
+/// What delays the next operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Held {
     /// Nothing; it was due at this time, if it has one.
     No(Option<u64>),
     /// Its time, ns.
     Until(u64),
-    /// One of its own worker's.
+    /// An operation of its own worker.
     ByOwn,
-    /// Another worker.
+    /// An operation of another worker.
     ByOther,
 }
 
@@ -70,8 +69,8 @@ pub(crate) struct Following {
 }
 
 impl Following {
-    /// The state for worker `worker`, for a queue of `depth` and a replay that takes `span_ns`;
-    /// without times.
+    /// The state for worker `worker`, for a queue of `depth` and a replay that takes `span_ns`. It
+    /// has no times yet.
     pub(crate) fn new(
         steps: Receiver<Steps>,
         fed: Arc<Fed>,
@@ -106,7 +105,7 @@ impl Following {
         }
     }
 
-    /// Of what a worker is supplied with.
+    /// The state for the operations that a worker is supplied with.
     pub(crate) fn of(
         supplied: Supplied,
         worker: usize,
@@ -141,7 +140,7 @@ impl Following {
         self.block.steps.get(self.next).copied()
     }
 
-    /// What holds the next operation back at `now_ns`.
+    /// What delays the next operation at `now_ns`.
     #[inline]
     pub(super) fn holds(&mut self, now_ns: u64) -> Held {
         let Some(step) = self.head() else { return Held::No(None) };
@@ -170,7 +169,7 @@ impl Following {
         Held::No(self.timed.then_some(due_ns))
     }
 
-    /// Until when to wait for another worker.
+    /// Until when to wait before checking another worker again.
     pub(super) fn look_again_ns(now_ns: u64) -> u64 {
         now_ns + LOOK_AGAIN_NS
     }
@@ -180,7 +179,7 @@ impl Following {
         self.was_held = true;
     }
 
-    /// The operation was given to the lane in this slot.
+    /// The lane has accepted the operation in this slot.
     #[inline]
     pub(super) fn sent(&mut self, slot: u16, begun_ns: u64) {
         let Some(step) = self.head() else { return };
@@ -234,7 +233,7 @@ impl Following {
         self.publish();
     }
 
-    /// Publishes how many operations are complete without a gap.
+    /// Publishes how many operations, without a gap, are complete.
     #[inline]
     fn publish(&self) {
         let oldest = if self.in_flight == 0 { None } else { self.numbers.iter().copied().min() };
@@ -278,7 +277,7 @@ impl Following {
 }
 
 impl Paced {
-    /// The same, after a trace.
+    /// This pacer, with the times and order of a trace.
     pub(crate) fn follow(mut self, following: Option<Following>) -> Paced {
         self.following = following;
         self
@@ -289,7 +288,7 @@ impl Paced {
         self.following.as_ref().map(Following::recording)
     }
 
-    /// Why a trace ended before its end.
+    /// Why a trace ended early.
     pub(crate) fn take_trouble(&mut self) -> Option<String> {
         self.following.as_mut()?.take_trouble()
     }

@@ -49,7 +49,8 @@ impl IdealGenerator {
         self.busy_until_ns = self.latest_ns + took_ns;
     }
 
-    /// An operation that it began at `sendable_ns` came back after `took_ns`.
+    /// An operation that the real generator could have sent at `sendable_ns` completed after
+    /// `took_ns`.
     #[inline]
     pub(crate) fn completed(&mut self, sendable_ns: u64, took_ns: u64) {
         self.free.push(Reverse(sendable_ns + took_ns));
@@ -62,8 +63,8 @@ mod tests {
 
     #[test]
     fn a_late_generator_is_told_from_a_slow_device() {
-        // One slot, an operation every 10. For each (begun, took): the wait of the ideal generator,
-        // and the lateness of the real one itself.
+        // One slot, one operation every 10. For each (begun, took): the wait of the ideal
+        // generator, and the lateness caused by the real one.
         type Pair = (u64, u64);
         let check = |what: &str, cases: &[(Pair, Pair)]| {
             let mut ideal = IdealGenerator::new(1);

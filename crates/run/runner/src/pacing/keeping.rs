@@ -7,9 +7,9 @@ use iolab_recording::ScheduleRecording;
 pub(crate) struct Standing {
     /// Operations due and not sent.
     pub(crate) backlog: u64,
-    /// How long ago the next in line was due, ns.
+    /// How long ago the next operation was due, ns.
     pub(crate) lag_ns: u64,
-    /// When the next in line is or was due; `None` when there is none.
+    /// When the next operation is or was due; `None` when there is none.
     pub(crate) due_ns: Option<u64>,
 }
 
@@ -39,7 +39,7 @@ impl Keeping {
         };
     }
 
-    /// An operation is sent; `after` says what is due after it.
+    /// An operation is sent; `after` is the schedule's state after it.
     #[inline]
     pub(crate) fn sent(&mut self, intended_ns: u64, begun_ns: u64, after: u64) {
         self.sent += 1;
@@ -59,7 +59,7 @@ impl Keeping {
         self.at_stop = Some(recording);
     }
 
-    /// The account: as of the stop, or the current one.
+    /// The account as of the stop, or the current one before it.
     pub(crate) fn recording(&self, now_ns: u64, standing: Standing) -> ScheduleRecording {
         self.at_stop.unwrap_or_else(|| self.so_far(now_ns, standing))
     }
@@ -80,7 +80,7 @@ impl Keeping {
         }
     }
 
-    /// All operations have been sent: none is missing, even if the schedule has another one due.
+    /// All operations have been sent, so none is missing, even if the schedule has another one due.
     fn finished(&self, now_ns: u64, standing: Standing) -> ScheduleRecording {
         let behind_for_ns = now_ns.saturating_sub(self.caught_up_ns);
         let asked_until_ns = standing.due_ns.unwrap_or(self.latest_ns).max(self.latest_ns);

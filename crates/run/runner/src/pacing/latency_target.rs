@@ -5,8 +5,8 @@
 //!  largest that was good and the smallest that was not, until they are neighbours
 //! ```
 //!
-//! Each depth is tried for a window. A window is bad as soon as more operations were slow than the
-//! percentile allows of those that it may still have.
+//! Each depth is tried for a window. A window is bad as soon as more of its operations were slow
+//! than the percentile allows for the whole window.
 
 use iolab_plan::LatencyTargetPlan;
 
@@ -27,7 +27,7 @@ pub(crate) struct LatencyTarget {
 }
 
 impl LatencyTarget {
-    /// For a queue of `most` operations.
+    /// A search for a queue of `most` operations.
     pub(crate) fn new(plan: LatencyTargetPlan, most: usize) -> LatencyTarget {
         LatencyTarget {
             plan,
@@ -81,7 +81,7 @@ impl LatencyTarget {
         (self.operations, self.slow, self.window_begun_ns) = (0, 0, Some(now_ns));
         if self.is_settled {
             if !is_good && self.depth > 1 {
-                // What was good is not good any more: the search begins below it.
+                // A depth that was good is no longer good: the search begins below it.
                 (self.bad, self.good, self.is_settled) = (Some(self.depth), 0, false);
                 self.depth /= 2;
             }
@@ -97,7 +97,7 @@ impl LatencyTarget {
             Some(bad) => usize::midpoint(self.good, bad),
         };
         if next <= self.good {
-            // Where not even one at a time is fast enough, it stays at one.
+            // If even depth 1 is too slow, it stays at 1.
             self.depth = self.good.max(1);
             self.is_settled = true;
         } else {
@@ -110,7 +110,8 @@ impl LatencyTarget {
 mod tests {
     use super::*;
 
-    /// Runs a device whose latency is `each_ns` times the depth; the depth that is found.
+    /// Simulates a device whose latency is `each_ns` times the depth. Returns the depth that is
+    /// found.
     fn found(each_ns: u64, most: usize, percentile: f64) -> usize {
         let plan = LatencyTargetPlan { target_ns: 10_000, window_ns: 1_000_000, percentile, goes_on: false };
         let (mut target, mut now_ns) = (LatencyTarget::new(plan, most), 0);

@@ -7,11 +7,11 @@
 use iolab_plan::{PacingPlan, RateProcess, arrivals_period_ns};
 use iolab_random::{GOLDEN_GAMMA, SplitMix64};
 
-/// A line of intended times, from its start on.
+/// A sequence of intended times, counted from its start.
 #[derive(Debug)]
 pub(crate) struct Schedule {
     start_ns: u64,
-    /// Whether it has sent anything: the rate of an unused direction never does.
+    /// Whether it has sent anything; the rate of an unused direction never does.
     used: bool,
     arrivals: Arrivals,
 }
@@ -30,7 +30,7 @@ enum Arrivals {
     },
     Recorded {
         times_ns: Vec<u64>,
-        /// The period after which they begin again.
+        /// The period after which the arrivals repeat.
         period_ns: Option<u64>,
         next: usize,
         round_ns: u64,
@@ -72,12 +72,12 @@ impl Schedule {
         }
     }
 
-    /// Whether anything of it was ever sent.
+    /// Whether it has ever sent anything.
     pub(crate) fn is_used(&self) -> bool {
         self.used
     }
 
-    /// Delays everything still to come by this time.
+    /// Delays all remaining operations by this time.
     pub(crate) fn postpone(&mut self, by_ns: u64) {
         self.start_ns += by_ns;
     }
@@ -112,10 +112,10 @@ impl Schedule {
         }
     }
 
-    /// How many operations are due by `now_ns`. Until `held_ns`, which is earlier, nothing was to
-    /// be sent. The next operation does not count if it was due before `latest_ns`: then it is
-    /// queued behind one of another direction. For Poisson arrivals this is the expected number;
-    /// for bytes per second it assumes the length of the last operation.
+    /// How many operations are due by `now_ns`. Until `held_ns`, which is earlier, nothing could be
+    /// sent. The next operation does not count if it was due before `latest_ns`: then it is queued
+    /// behind one of another direction. For Poisson arrivals this is the expected number; for bytes
+    /// per second it assumes the length of the last operation.
     pub(crate) fn count_due(&self, latest_ns: u64, held_ns: u64, now_ns: u64) -> u64 {
         let Some(due_ns) = self.due_ns().filter(|due_ns| *due_ns <= now_ns) else { return 0 };
         match &self.arrivals {
@@ -192,8 +192,8 @@ mod tests {
         let follows = gaps.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum::<f64>();
         let correlation = follows / (count * deviation * deviation);
         assert!(correlation.abs() < 0.01, "a gap tells nothing of the next: {correlation}");
-        // Kolmogorov-Smirnov: the largest distance from 1 - exp(-x); 1.63/sqrt(n) is passed once in
-        // a hundred times.
+        // Kolmogorov-Smirnov: the largest distance from 1 - exp(-x). It exceeds 1.63/sqrt(n) in one
+        // of a hundred cases.
         gaps.sort_by(f64::total_cmp);
         let distance =
             gaps.iter().enumerate().map(|(index, gap)| ((index as f64 + 0.5) / count + (-gap).exp() - 1.0).abs());

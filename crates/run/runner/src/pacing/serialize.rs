@@ -1,8 +1,11 @@
-//! `serialize_overlap`: an operation waits while another one on the same bytes of the same file is
-//! in flight. `follow`: a transfer waits until another job has reached the same point. `flow` and
-//! `latency_target`: it waits as [`Flow`] and [`LatencyTarget`] say.
+//! Pacing conditions that depend on other operations or other jobs:
 //!
-//! A pacer around the job's own pacer, so that jobs that do not ask for it pay nothing.
+//! - `serialize_overlap`: an operation waits while another one on the same bytes of the same file
+//!   is in flight.
+//! - `follow`: a transfer waits until another job has reached the same point.
+//! - `flow` and `latency_target`: a transfer waits as described in [`Flow`] and [`LatencyTarget`].
+//!
+//! This pacer wraps the job's own pacer, so that jobs without these options pay nothing.
 
 use iolab_engine::Op;
 use iolab_plan::WorkerPlan;
@@ -17,7 +20,7 @@ use crate::pacing::{Paced, Pacer, Release};
 /// How often to check the progress of the followed job, ns.
 const LOOK_NS: u64 = 1_000_000;
 
-/// Holds back operations that overlap one in flight, and those that another job is not ready for.
+/// Holds back operations that overlap one in flight, and those for which another job is not ready.
 #[derive(Debug)]
 pub(crate) struct Serialized<'a, P> {
     inner: P,
@@ -39,7 +42,7 @@ pub(crate) struct Followed<'a> {
 }
 
 impl<'a> Followed<'a> {
-    /// The workers that the one at `place` follows; `None` if it follows none.
+    /// The workers that the worker at `place` follows; `None` if it follows none.
     pub(crate) fn of(control: &'a Control, workers: &[WorkerPlan], place: usize) -> Option<Followed<'a>> {
         let plan = workers[place].pacing.follow.as_ref()?;
         let places = (0..workers.len()).filter(|other| workers[*other].job == plan.job).collect();
@@ -79,13 +82,14 @@ impl Range {
 }
 
 impl<'a, P> Serialized<'a, P> {
-    /// Around `inner`, for at most `depth` operations in flight where overlapping ones wait.
+    /// Wraps `inner`. With `depth`, at most that many operations are in flight, and overlapping
+    /// ones wait.
     pub(crate) fn new(inner: P, depth: Option<usize>, followed: Option<Followed<'a>>) -> Serialized<'a, P> {
         let in_flight = Vec::with_capacity(depth.unwrap_or(0));
         Serialized { inner, serializes: depth.is_some(), in_flight, followed, flow: None, target: None }
     }
 
-    /// Within a flow, or in search of a depth.
+    /// Adds the limits of a flow, or of the search for a depth.
     pub(crate) fn held_back(mut self, flow: Option<Flow<'a>>, target: Option<LatencyTarget>) -> Serialized<'a, P> {
         (self.flow, self.target) = (flow, target);
         self
@@ -124,7 +128,8 @@ impl<P: Pacer> Pacer for Serialized<'_, P> {
         }
         let wanted = Range::of(op);
         if !op.kind.is_sync() && self.in_flight.iter().any(|range| range.overlaps(&wanted)) {
-            // Until a completion frees the bytes: the loop collects meanwhile and asks again.
+            // Until a completion frees the bytes: the loop collects completions meanwhile and asks
+            // again.
             return Release::Wait(u64::MAX);
         }
         self.inner.release(op, now_ns)
@@ -154,7 +159,7 @@ impl<P: Pacer> Pacer for Serialized<'_, P> {
 
     fn completed(&mut self, slot: &Slot, now_ns: u64) -> u64 {
         let done = Range::of(&slot.op);
-        // Flushes are never among them, but may look like one that is.
+        // A flush is never in this list, but its range may equal that of an operation that is.
         if !slot.op.kind.is_sync()
             && let Some(position) = self.in_flight.iter().position(|range| *range == done)
         {

@@ -22,7 +22,7 @@ fn read() -> Op {
     Op { offset: 0, length: 4096, buffer_offset: 0, file: 0, slot: 0, kind: OpKind::Read, priority: 0 }
 }
 
-/// A slot that was returned at once.
+/// A slot whose operation completed at once.
 fn slot(now_ns: u64) -> Slot {
     Slot { intended_ns: now_ns, begun_ns: now_ns, submitted_ns: now_ns, ..Slot::new(read()) }
 }

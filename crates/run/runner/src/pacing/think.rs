@@ -1,7 +1,7 @@
 //! Think time: counts operations, then pauses for a while, asleep or computing.
 //!
-//! Computing ends by the clock, or when the thread has had a processor for long enough: then a
-//! pause gets longer where the thread waits for one.
+//! Computing ends by the clock, or when the thread has used enough processor time. In the second
+//! case, a pause gets longer while the thread waits for a processor.
 
 use iolab_plan::{ThinkPlan, ThinkTrigger};
 
@@ -13,8 +13,8 @@ pub(crate) struct Think {
     burst_begun_ns: u64,
     busy_until_ns: u64,
     until_ns: u64,
-    /// Processor time of this thread at which the computing of the pause ends; `None` where it ends
-    /// by the clock, or has ended.
+    /// Processor time of this thread at which the computing of the pause ends; `None` if it ends by
+    /// the clock, or has ended.
     work_until_ns: Option<u64>,
     /// Processor time of this thread until now, ns.
     processor_ns: fn() -> u64,
@@ -49,8 +49,8 @@ impl Think {
         self.busy_until_ns
     }
 
-    /// Until when nothing is sent, or until when to ask again. Where computing ends by processor
-    /// time, that is as long as it lasts if the thread has a processor from now on.
+    /// Until when nothing is sent, or until when to ask again. If computing ends by processor time,
+    /// this is how long it lasts if the thread has a processor from now on.
     pub(crate) fn held_until_ns(&mut self, now_ns: u64) -> u64 {
         if let Some(work_until_ns) = self.work_until_ns {
             let left_ns = work_until_ns.saturating_sub((self.processor_ns)());
@@ -65,8 +65,8 @@ impl Think {
         self.until_ns
     }
 
-    /// An operation was sent, or has completed. The length of the pause that begins with it, if one
-    /// does.
+    /// An operation was sent, or has completed. Returns the length of the pause that begins with
+    /// it, if one does.
     pub(crate) fn after(&mut self, trigger: ThinkTrigger, now_ns: u64) -> Option<u64> {
         if self.plan.trigger != trigger {
             return None;

@@ -1,4 +1,4 @@
-//! The judge, on workers that publish what the test says.
+//! Tests of the judge, on workers that publish the test's figures.
 
 use super::*;
 
@@ -41,7 +41,7 @@ fn the_window_ends_the_job_when_it_is_below_the_limit() {
         (plan(3, false, 9.0, true), &falling, Some(6)),
         (plan(3, false, 10.0, false), &falling, Some(6)),
         (plan(3, false, 10.1, false), &falling, Some(5)),
-        // 120 100 110: -5 a second.
+        // 120 100 110: -5 per second.
         (plan(3, true, 5.1, false), &falling, Some(5)),
         (plan(3, true, 4.6, true), &falling, Some(5)),
         (plan(3, true, 4.5, true), &falling, Some(6)),
@@ -112,7 +112,7 @@ fn a_group_is_judged_by_its_sum_and_ends_together() {
     let mut steady = judge(&control, plan(2, false, 1.0, true), 2);
     steady.begin(0);
     steady.look(0);
-    // Each changes but their sum does not; one publishes on a clock that began later.
+    // Each rate changes but their sum does not. One worker publishes on a clock that began later.
     control.worker_control(0).publish(&[100, 0, 0], &[0; 3], S / 2);
     control.worker_control(1).publish(&[300, 0, 0], &[0; 3], S);
     assert!(!steady.look(S));

@@ -1,5 +1,5 @@
-//! What was checked, and what was damaged: counted, described, and kept in files if the job asks
-//! for it (`verify_dump`).
+//! Checked and damaged intervals: counted, described, and kept in files if the job asks for it
+//! (`verify_dump`).
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -28,7 +28,7 @@ impl<'a> Damages<'a> {
         Damages { worker, plan, found: VerificationRecording::default(), dumped: 0 }
     }
 
-    /// An interval was checked, and held this.
+    /// An interval was checked, and had this content.
     #[inline]
     pub(crate) fn checked(&mut self, demand: Demand, held: Option<Held>) {
         self.found.intervals += 1;
@@ -101,7 +101,7 @@ fn note(counts: &mut AftermathRecording, bound: CrashBound, held: Option<Held>) 
     *kind += 1;
 }
 
-/// Writes a new file; if the name is taken, under another one.
+/// Writes a new file, under another name if the name is taken.
 fn keep(path: &Path, bytes: &[u8]) -> std::io::Result<PathBuf> {
     for number in 1.. {
         let path = if number == 1 { path.to_path_buf() } else { path.with_added_extension(number.to_string()) };

@@ -1,24 +1,24 @@
-//! What a worker has written and no flush covers yet (`verify_policy=fsynced` and `durable`).
+//! Writes of a worker that no flush covers yet (`verify_policy=fsynced` and `durable`).
 //!
 //! A flush covers the writes and discards of its file that were complete when it was sent. When a
-//! flush fails, what it would have covered may be lost, whatever a later flush says: it is
-//! forgotten.
+//! flush fails, the writes that it would have covered may be lost, even if a later flush succeeds.
+//! They are forgotten.
 
 use std::collections::VecDeque;
 
 use iolab_verify::{Completed, GenerationMap};
 
-/// Most intervals that are remembered. Those behind them never count as flushed.
+/// Largest number of remembered intervals. Those behind them never count as flushed.
 const MOST: usize = 1 << 20;
 
 /// The intervals of complete operations, oldest first.
 #[derive(Debug)]
 pub(crate) struct Unflushed {
-    /// Those that a flush has covered are `None` until all before them are gone.
+    /// Covered intervals are `None` until all before them are gone.
     queue: VecDeque<Option<Completed>>,
-    /// Number of the first of the queue.
+    /// Number of the first interval of the queue.
     first: u64,
-    /// A write that is complete is durable (`sync=1`).
+    /// A completed write is durable (`sync=1`).
     at_once: bool,
 }
 
@@ -40,12 +40,12 @@ impl Unflushed {
         self.queue.push_back(Some(completed));
     }
 
-    /// The number of what is complete next: a flush that is sent now covers all before it.
+    /// The number of the next interval to complete: a flush sent now covers all before it.
     pub(crate) fn mark(&self) -> u64 {
         self.first + self.queue.len() as u64
     }
 
-    /// A flush of `file` that was sent at `mark` is over.
+    /// A flush of `file`, sent at `mark`, has ended.
     pub(crate) fn flushed(&mut self, file: u32, mark: u64, succeeded: bool, map: &GenerationMap) {
         let count = mark.saturating_sub(self.first) as usize;
         for entry in self.queue.iter_mut().take(count) {

@@ -4,8 +4,8 @@
 //!  worker ─ copy of what was read, what it must hold ─▶ threads ─ what they found ─▶ worker
 //! ```
 //!
-//! The number of reads that are under way is fixed. A worker that wants to pass on one more takes
-//! back what the threads have found, and waits for it if need be.
+//! The number of reads in progress is fixed. A worker that wants to pass on one more takes back an
+//! examined read, and waits for one if necessary.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,19 +16,19 @@ use iolab_verify::{CrashBound, Held, Interval, Mismatch, Recipe, WantedContent};
 use crate::open_files::fatal;
 use crate::trouble::Fatal;
 
-/// Reads under way for each thread.
+/// Reads in progress for each thread.
 const READS_PER_THREAD: usize = 4;
 
 /// What an interval must hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Demand {
-    /// This.
+    /// This content.
     Content(WantedContent),
-    /// What a loss of power may have left.
+    /// Content that a loss of power may have left.
     Aftermath(CrashBound),
 }
 
-/// Knows how intervals are made.
+/// Judges intervals by the recipe of their content.
 #[derive(Debug, Clone)]
 pub(crate) struct Judge {
     pub(crate) recipe: Recipe,
@@ -72,7 +72,7 @@ impl ReadCopy {
         }
     }
 
-    /// What was found, with the bytes of each interval.
+    /// The findings, with the bytes of each interval.
     pub(crate) fn answers(&self) -> impl Iterator<Item = (Demand, &Result<Option<Held>, Box<Mismatch>>, &[u8])> {
         let starts = std::iter::once(0).chain(self.pieces.iter().map(|piece| piece.end));
         self.pieces
@@ -98,7 +98,7 @@ impl ReadCopy {
 /// The threads of one worker.
 #[derive(Debug)]
 pub(crate) struct JudgeThreads {
-    /// `None` when they have been told to end.
+    /// `None` after they have been ordered to end.
     tasks: Option<SyncSender<ReadCopy>>,
     done: Receiver<ReadCopy>,
     free: Vec<ReadCopy>,
@@ -107,7 +107,7 @@ pub(crate) struct JudgeThreads {
 }
 
 impl JudgeThreads {
-    /// Starts them.
+    /// Starts the threads.
     pub(crate) fn start(count: u32, cpus: Option<&[usize]>, judge: &Judge, read_bytes: usize) -> Result<Self, Fatal> {
         let reads = count as usize * READS_PER_THREAD;
         let (tasks, taken) = sync_channel::<ReadCopy>(reads);
@@ -137,7 +137,8 @@ impl JudgeThreads {
         Ok(JudgeThreads { tasks: Some(tasks), done, free, under_way: 0, threads })
     }
 
-    /// A place for a read; `None` while all are in use: then wait for one by [`Self::next`].
+    /// A place for a read; `None` while all are in use. In that case, wait for one with
+    /// [`Self::next`].
     pub(crate) fn free(&mut self) -> Option<ReadCopy> {
         self.free.pop()
     }
@@ -151,8 +152,8 @@ impl JudgeThreads {
         }
     }
 
-    /// A read that has been examined, if there is one; with `waits`, `None` only when none is under
-    /// way. It has to be given back.
+    /// An examined read, if there is one; with `waits`, `None` only when none is in progress. It
+    /// must be returned.
     pub(crate) fn next(&mut self, waits: bool) -> Option<ReadCopy> {
         if self.under_way == 0 {
             return None;
@@ -166,7 +167,7 @@ impl JudgeThreads {
         Some(read)
     }
 
-    /// Whether they have reads that were not taken back.
+    /// Whether the threads have reads that were not taken back.
     pub(crate) fn is_busy(&self) -> bool {
         self.under_way > 0
     }
@@ -181,13 +182,13 @@ impl Drop for JudgeThreads {
     fn drop(&mut self) {
         self.tasks = None;
         for thread in self.threads.drain(..) {
-            // One that panicked has answered nothing, which its reader has seen.
+            // A thread that panicked has sent no answer, which its reader has noticed.
             let _ = thread.join();
         }
     }
 }
 
-/// A thread: one read after the other until nobody passes any on.
+/// A thread's loop: examines one read after the other until there is no sender.
 fn serve(judge: &Judge, taken: &Mutex<Receiver<ReadCopy>>, answers: &SyncSender<ReadCopy>) {
     loop {
         let next = taken.lock().unwrap_or_else(PoisonError::into_inner).recv();

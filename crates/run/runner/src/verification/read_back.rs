@@ -32,7 +32,7 @@ pub(crate) fn nothing() -> OpStream {
     OpStream::from(Box::new(Nothing) as Box<dyn Source>)
 }
 
-/// Reads of all that an earlier run is known to have written.
+/// Reads of everything that an earlier run is known to have written.
 pub(crate) fn known(plan: &WorkerPlan, share: &VerifyShare) -> OpStream {
     let ends = plan.files.iter().map(|file| file.start_bytes + file.length_bytes).collect();
     let source = ReadKnown::new(Arc::clone(&share.maps), ends, plan.buffers.slot_bytes);
@@ -63,14 +63,13 @@ pub(crate) fn expect(
 ) -> Result<u64, Fatal> {
     let mut stream = choice::stream_of(plan, syncs)?;
     let limits = &plan.limits;
-    // The writes of other jobs, and how many passes fitted into a time, are unknown.
+    // The writes of other jobs, and the number of passes within a time limit, are unknown.
     let exactly = share.alone && !limits.time_based && limits.runtime_ns.is_none();
     verifier.expect_earlier_run(exactly);
     Ok(simulate(&mut stream, &share.maps, if exactly { limits.loops.max(1) } else { 1 }))
 }
 
-/// Reads back what the pass has written: `writes` of pass number `pass`. Returns why it ended, and
-/// when.
+/// Reads back the data of a pass: `writes` of pass number `pass`. Returns why it ended, and when.
 pub(crate) fn read_back<L: Lane, R: Recorder, P: Pacer>(
     hot: &mut HotLoop<'_, L, R, P, Verifier<'_>>,
     plan: &WorkerPlan,

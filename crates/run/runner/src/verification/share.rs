@@ -11,7 +11,7 @@ use iolab_verify::{GenerationMap, Word};
 
 use crate::verification::state;
 
-/// What one worker knows of the files that it verifies.
+/// What one worker knows about the files that it verifies.
 #[derive(Debug, Clone)]
 pub(crate) struct VerifyShare {
     /// One for each of its files.
@@ -20,16 +20,16 @@ pub(crate) struct VerifyShare {
     pub(crate) alone: bool,
     /// All workers that use them have the same seed.
     pub(crate) one_seed: bool,
-    /// An earlier run has left what they hold.
+    /// An earlier run has left their content.
     pub(crate) loaded: bool,
-    /// When the runs began that wrote what they hold, the last one last; this run is not among
-    /// them.
+    /// When the runs began that wrote the content of the files, the last one last. This run is not
+    /// among them.
     pub(crate) runs: Arc<[u64]>,
     /// When the run began, ns since 1970.
     pub(crate) run: u64,
 }
 
-/// Words behind what else stands in their memory.
+/// The words after the header in their memory.
 struct Words {
     region: Arc<SharedRegion<Word>>,
     first: usize,
@@ -52,20 +52,20 @@ struct Key<'a> {
     stage: Option<u32>,
 }
 
-/// What those workers share.
+/// What these workers share.
 struct Common {
     start_bytes: u64,
     end_bytes: u64,
     workers: BTreeSet<u32>,
     seeds: BTreeSet<u64>,
-    /// Folder of their states, the one that is named, and whether one is loaded and saved.
+    /// Folder of their states, the given state name, and whether one is loaded and saved.
     folder: PathBuf,
     state_file: Option<PathBuf>,
     load: bool,
     save: bool,
-    /// Whether it is known what is durable.
+    /// Whether the durable content is known.
     durable: bool,
-    /// What whoever reads the file later needs.
+    /// The options that a later reader of the file needs.
     options: Vec<String>,
 }
 
@@ -102,7 +102,7 @@ impl Common {
     }
 }
 
-/// Options of a job that say how its file is read and what its blocks hold.
+/// Options of a job that determine how its file is read and what its blocks hold.
 fn needed_options(plan: &Plan, worker: &WorkerPlan) -> Vec<String> {
     const CONTENT: [&str; 4] =
         ["zero_buffers", "buffer_pattern", "buffer_compress_percentage", "buffer_compress_chunk"];
@@ -127,7 +127,7 @@ fn needed_options(plan: &Plan, worker: &WorkerPlan) -> Vec<String> {
     std::iter::once(format!("ioengine={}", worker.engine.name)).chain(options).collect()
 }
 
-/// The map of a file, and when the runs began that an earlier run's state knows.
+/// The map of a file, and when the runs began that an earlier run's state lists.
 #[derive(Clone)]
 struct Known {
     map: GenerationMap,
@@ -164,7 +164,7 @@ pub(crate) fn shares(plan: &Plan, run: u64) -> io::Result<Vec<Option<VerifyShare
     Ok(plan.workers.iter().map(share).collect())
 }
 
-/// The map of some workers, with what an earlier run has kept if they ask for it.
+/// The map of some workers. If they ask for it, it includes what an earlier run has kept.
 fn map_of(key: &Key<'_>, common: &mut Common, name: &str, run: u64) -> io::Result<Known> {
     let bytes = common.end_bytes - common.start_bytes;
     let words = usize::try_from(GenerationMap::words_for(bytes, key.interval_bytes)).unwrap_or(usize::MAX / 4);
@@ -174,7 +174,7 @@ fn map_of(key: &Key<'_>, common: &mut Common, name: &str, run: u64) -> io::Resul
             Some(named) => (named.as_path(), None),
             None => (path.as_path(), Some(key.path)),
         };
-        // Only who judges by it needs to know what is durable.
+        // Only a worker that judges by durability needs to know what is durable.
         let judges = common.durable && !common.save;
         Some(state::load(place, verified, key.interval_bytes, common.start_bytes, judges)?)
     } else {
@@ -182,7 +182,7 @@ fn map_of(key: &Key<'_>, common: &mut Common, name: &str, run: u64) -> io::Resul
     };
     let mut runs = Vec::new();
     if let Some(kept) = &kept {
-        // Headers of a job with another seed are not of this job's seed.
+        // Headers of a job with another seed do not have this job's seed.
         common.seeds.extend(kept.about.seed);
         runs.clone_from(&kept.about.runs);
     }

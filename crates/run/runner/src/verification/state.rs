@@ -1,5 +1,5 @@
-//! What each interval must hold, kept in a file from the first write on (`verify_state_save`), and
-//! taken over by a later run (`verify_state_load`).
+//! The expected content of each interval, kept in a file from the first write on
+//! (`verify_state_save`), and loaded by a later run (`verify_state_load`).
 //!
 //! ```text
 //!  0     "iolab verify state 2\n"
@@ -9,11 +9,11 @@
 //!        with durable=1, as many again: what is durable
 //! ```
 //!
-//! The file is mapped while the run goes on. An interval is marked before a write is sent and gets
-//! its new generation when the write has succeeded: whenever the processes die, a marked one may
-//! hold the old or the new data, and all others are as the file says. What a flush covers becomes
-//! durable when the flush has succeeded. Nothing is flushed: after a crash of the machine the file
-//! may be older than the data, and then it claims less.
+//! The file is mapped during the run. An interval is marked before a write is sent, and gets its
+//! new generation when the write has succeeded. If the processes die at any time, a marked interval
+//! may hold the old or the new data, and all others are as the file says. What a flush covers
+//! becomes durable when the flush has succeeded. Nothing is flushed: after a crash of the machine
+//! the file may be older than the data, and then it claims less.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
@@ -31,7 +31,7 @@ const HEAD_BYTES: usize = 8192;
 /// Words in front of those of the intervals.
 pub(crate) const HEAD_WORDS: usize = HEAD_BYTES / size_of::<Word>();
 
-/// What a state is of.
+/// What a state describes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct About {
     /// The verified file.
@@ -48,14 +48,14 @@ pub struct About {
     pub runs: Vec<u64>,
     /// Whether it knows what is durable.
     pub durable: bool,
-    /// The options that whoever reads the file needs: engine, verification, content.
+    /// The options that a reader of the file needs: engine, verification, content.
     pub options: Vec<String>,
 }
 
-/// What an earlier run has kept.
+/// The state that an earlier run has kept.
 #[derive(Debug, Clone)]
 pub struct Kept {
-    /// What it is of.
+    /// What it describes.
     pub about: About,
     /// A word for each interval.
     pub words: Vec<u16>,
@@ -64,8 +64,8 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// What a loss of power may have left of each interval: where it begins, its length, and what
-    /// it may hold.
+    /// What a loss of power may have left of each interval: its offset, its length, and its
+    /// possible content.
     pub fn bounds(&self) -> impl Iterator<Item = (u64, u64, CrashBound)> {
         let durable = self.durable.iter().copied().chain(std::iter::repeat(0));
         let about = &self.about;
@@ -77,7 +77,8 @@ impl Kept {
     }
 }
 
-/// The name of the state of a verified file: another one for each in `taken`, which it joins.
+/// The name of the state of a verified file. It differs from all names in `taken`, and is added to
+/// them.
 pub(crate) fn free_name(path: &Path, taken: &mut BTreeSet<String>) -> String {
     let file = path.file_name().map_or_else(|| "data".into(), |name| name.to_string_lossy().into_owned());
     let name = |number: u32| match number {
@@ -89,8 +90,7 @@ pub(crate) fn free_name(path: &Path, taken: &mut BTreeSet<String>) -> String {
     free
 }
 
-/// A state that is being made. It has its name only once it is complete: until then an older one
-/// stays.
+/// A state being created. It gets its name only once it is complete: until then an older one stays.
 #[derive(Debug)]
 pub(crate) struct Draft {
     draft: PathBuf,
@@ -98,7 +98,7 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    /// Gives it its name, in the place of an older state.
+    /// Gives the state its name, replacing an older state.
     pub(crate) fn publish(self) -> io::Result<()> {
         std::fs::rename(&self.draft, &self.path).map_err(|error| of_state(&self.path, &error))
     }
@@ -108,7 +108,7 @@ fn of_state(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("the state {}: {error}", path.display()))
 }
 
-/// Makes a state for so many words, all unknown.
+/// Creates a state for this number of words, all unknown.
 pub(crate) fn create(path: &Path, about: &About, words: usize) -> io::Result<(SharedRegion<Word>, Draft)> {
     let said = |error: io::Error| of_state(path, &error);
     let head = head_of(about);
@@ -117,7 +117,7 @@ pub(crate) fn create(path: &Path, about: &About, words: usize) -> io::Result<(Sh
     }
     is_there(path).map_err(said)?;
     let draft = path.with_added_extension("new");
-    // One that a killed run did not complete.
+    // A draft that a killed run did not complete.
     if is_there(&draft).map_err(|error| of_state(&draft, &error))? {
         std::fs::remove_file(&draft).map_err(said)?;
     }
@@ -128,7 +128,7 @@ pub(crate) fn create(path: &Path, about: &About, words: usize) -> io::Result<(Sh
     Ok((region, Draft { draft, path: path.to_owned() }))
 }
 
-/// Whether there is an older state of this name. An error if something else has the name.
+/// Whether there is an older state of this name. Fails if another kind of file has the name.
 fn is_there(path: &Path) -> io::Result<bool> {
     let mut file = match open(path) {
         Ok(file) => file,
@@ -151,7 +151,7 @@ fn open(path: &Path) -> io::Result<File> {
 /// Reads a state.
 ///
 /// # Errors
-/// It is not there, or no state.
+/// The file does not exist, or is not a state.
 pub fn read(path: &Path) -> io::Result<Kept> {
     let wrong = |reason: String| io::Error::new(ErrorKind::InvalidData, format!("{}: {reason}", path.display()));
     let mut file = open(path).map_err(|error| {
@@ -162,7 +162,7 @@ pub fn read(path: &Path) -> io::Result<Kept> {
     if !file.metadata()?.is_file() {
         return Err(wrong("it is not a regular file".to_owned()));
     }
-    // Nothing more of a file that is no state is read, however large it is.
+    // If the file is not a state, nothing more of it is read, however large it is.
     let mut head = vec![0; HEAD_BYTES];
     let is_whole = file.read_exact(&mut head).is_ok();
     let about = if is_whole { parse(&head) } else { None };
@@ -174,8 +174,8 @@ pub fn read(path: &Path) -> io::Result<Kept> {
     Ok(Kept { about, words, durable })
 }
 
-/// Reads a state of `verified` (any file's, if that is not said), which must have intervals of
-/// `interval_bytes` that line up with those from `start_bytes` on.
+/// Reads a state of `verified` (of any file, if that is not given). Its intervals must have
+/// `interval_bytes` and line up with those from `start_bytes` on.
 pub(crate) fn load(
     path: &Path,
     verified: Option<&Path>,

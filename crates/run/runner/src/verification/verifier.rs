@@ -22,7 +22,7 @@ enum Phase {
     /// The job's own operations: reads are checked if their expected content is known or, in a job
     /// that only reads, by their own headers.
     Load,
-    /// What was written is read back.
+    /// Written data is read back.
     ReadBack,
 }
 
@@ -41,11 +41,11 @@ pub(crate) struct Verifier<'a> {
     waits: bool,
     only_reads: bool,
     /// Whether the expectation of `verify_only`, or of a loaded state, is exactly what the last run
-    /// left.
+    /// left; `None` without one.
     simulated: Option<bool>,
-    /// What an earlier run left is judged by what was durable.
+    /// How data of an earlier run is judged by its durability.
     policy: VerifyPolicy,
-    /// What no flush covers yet, if that is of interest.
+    /// Writes that no flush covers yet, if they matter.
     unflushed: Option<Unflushed>,
     /// Intervals that are locked for an operation that is not yet submitted.
     pending: Option<Held>,
@@ -54,7 +54,7 @@ pub(crate) struct Verifier<'a> {
     /// Writes sent in this pass.
     writes: u64,
     complaints: Vec<(u16, String)>,
-    /// What threads have found of earlier reads.
+    /// What threads have found in earlier reads.
     late: Vec<String>,
     damages: Damages<'a>,
 }
@@ -72,7 +72,7 @@ struct InSlot {
     held: Option<Held>,
     /// The content of each interval when a read was sent; `None` while it was being changed.
     looks: Vec<Option<(u16, Expected)>>,
-    /// Of a flush: what it covers.
+    /// For a flush: what it covers.
     mark: u64,
 }
 
@@ -108,7 +108,7 @@ impl<'a> Verifier<'a> {
             clock,
             phase: Phase::Load,
             waits: plan.backlog.is_some(),
-            // What an earlier run's state does not know need not be there.
+            // Data that an earlier run's state does not know may be absent.
             only_reads: worker.workload.pattern.directions == [Direction::Read] && !share.loaded,
             simulated: share.loaded.then_some(true),
             pending: None,
@@ -134,12 +134,12 @@ impl<'a> Verifier<'a> {
         std::mem::take(&mut self.writes)
     }
 
-    /// Goes on with the job.
+    /// Continues the job.
     pub(crate) fn end_read_back(&mut self) {
         self.phase = Phase::Load;
     }
 
-    /// The maps have been simulated; `exactly` if they are what the last run must have left.
+    /// The maps have been simulated; `exactly` if the last run must have left them so.
     pub(crate) fn expect_earlier_run(&mut self, exactly: bool) {
         self.simulated = Some(exactly);
     }
@@ -263,12 +263,12 @@ impl Checker for Verifier<'_> {
         let step = self.judge.recipe.interval_bytes();
         let first = self.maps[file as usize].offset_of(range.start);
         if first != start {
-            // It begins within an interval.
+            // The read begins within an interval.
             return Ok(());
         }
         let mut offset = start;
         if self.waits && self.phase == Phase::Load {
-            // It need not be read again at the end.
+            // The interval need not be read again at the end.
             self.maps[file as usize].see(&range);
         }
         let mut copy = self.place_for_copy();
@@ -298,7 +298,7 @@ impl Checker for Verifier<'_> {
         if let Some((threads, copy)) = self.threads.as_mut().zip(copy) {
             threads.examine(copy);
         }
-        // What was found of earlier reads is told with this one.
+        // Findings of earlier reads are reported with this one.
         for text in std::mem::take(&mut self.late) {
             wrong = true;
             self.complain(read.slot, text);
@@ -355,7 +355,7 @@ impl Checker for Verifier<'_> {
 
 impl Drop for Verifier<'_> {
     fn drop(&mut self) {
-        // Other workers must not wait for ever for intervals that this worker locked.
+        // Other workers must not wait forever for intervals that this worker locked.
         self.let_go();
     }
 }

@@ -2,8 +2,8 @@
 //! order in which the two can act on them, and every value that a weakly ordered processor may show
 //! them.
 //!
-//! Their own source is compiled here again, over loom's atomics and a sleep without a time limit.
-//! The canary compiles it over atomics that order nothing.
+//! The source is compiled here again, over loom's atomics and a sleep without a time limit. The
+//! canary compiles it over atomics that order nothing.
 #![allow(clippy::duplicate_mod, reason = "the source is compiled twice: over loom, and as the canary")]
 
 mod modelled;
@@ -14,7 +14,7 @@ use iolab_recording::State;
 use loom::sync::Arc;
 use sound::control::{Control, GATE_RUN, GATE_SET_UP, Order};
 
-/// What the main thread does, and the worker meanwhile.
+/// Runs `main` as the main thread and `worker` beside it.
 fn model(main: impl Fn(&Control) + Sync + Send + 'static, worker: fn(&Control)) {
     loom::model(move || {
         let control = Arc::new(Control::new(1).unwrap());
@@ -77,7 +77,7 @@ fn the_end_of_a_worker_wakes_the_main_thread() {
     });
 }
 
-/// Whether progress is ever seen half published.
+/// Whether half-published progress can ever be seen.
 macro_rules! progress_is_whole {
     ($control:ty) => {{
         let mut model = loom::model::Builder::new();

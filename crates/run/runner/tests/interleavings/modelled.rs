@@ -1,5 +1,5 @@
-//! What the control words need beside atomics: memory for them, and the kernel's sleep on a word,
-//! without its time limit, so that a wake-up which does not come is a deadlock.
+//! What the control words need besides atomics: memory, and the kernel's sleep on a word. The sleep
+//! has no time limit, so a missing wake-up is a deadlock.
 
 use std::ops::Index;
 

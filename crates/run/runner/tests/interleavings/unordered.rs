@@ -1,4 +1,4 @@
-//! The control words, over atomics that forget what order they were asked for.
+//! The control words, over atomics that ignore the requested order.
 
 pub(crate) mod sync {
     pub(crate) use std::sync::atomic::Ordering;

@@ -1,14 +1,14 @@
 //! Which write repeats which earlier content.
 //!
-//! Without a working set, a repeating write has the content of the write before it. With one of W
-//! percent, it has any of the first W percent of the contents there have been so far, which grows
-//! with the run and costs no memory, where fio draws the whole working set in advance from the size
-//! of the file: the share of repetitions is the same, the first repetitions come from fewer
+//! Without a working set, a repeating write has the content of the preceding write. With a working
+//! set of W percent, it has any of the first W percent of the contents so far. This set grows with
+//! the run and costs no memory. fio draws the whole working set in advance from the size of the
+//! file. The share of repetitions is the same, but here the first repetitions come from fewer
 //! contents.
 
 use crate::random::{Chance, Generator};
 
-/// Numbers of contents to come, counted apart from those of set-up.
+/// Numbers of contents to come, separate from those of set-up.
 const FIRST: u64 = 1 << 40;
 
 #[derive(Debug, Clone)]
@@ -16,7 +16,7 @@ pub(super) struct Duplicates {
     chance: Chance,
     working_set_percent: Option<u64>,
     generator: Generator,
-    /// Contents so far that were new.
+    /// Number of new contents so far.
     contents: u64,
 }
 

@@ -16,11 +16,11 @@ fn word(counter: u64) -> u64 {
     (product >> 64) as u64 ^ product as u64
 }
 
-/// Random bytes; a shorter buffer gets the beginning of what a longer one gets.
+/// Random bytes; a shorter buffer gets the beginning of a longer one's bytes.
 #[inline]
 pub(super) fn fill_random(seed: u64, buffer: &mut [u8]) {
     let mut counter = finalize(seed);
-    // Four words a turn: a turn costs as much as a word.
+    // Four words per iteration: an iteration costs as much as one word.
     let (groups, rest) = buffer.as_chunks_mut::<32>();
     for group in groups {
         let (words, _) = group.as_chunks_mut::<8>();
@@ -40,7 +40,7 @@ pub(super) fn fill_random(seed: u64, buffer: &mut [u8]) {
     }
 }
 
-/// The pattern again and again, cut off at the end.
+/// Repeats the pattern, cut off at the end.
 pub(super) fn fill_repeated(pattern: &[u8], buffer: &mut [u8]) {
     if let [byte] = pattern {
         buffer.fill(*byte);
@@ -48,7 +48,7 @@ pub(super) fn fill_repeated(pattern: &[u8], buffer: &mut [u8]) {
     }
     let first = pattern.len().min(buffer.len());
     buffer[..first].copy_from_slice(&pattern[..first]);
-    // Each copy doubles what is there; it stays in step, because whole patterns are copied.
+    // Each copy doubles the filled part. Whole patterns are copied, so it stays aligned.
     let mut done = first;
     while done < buffer.len() && done > 0 {
         let more = done.min(buffer.len() - done);

@@ -1,14 +1,15 @@
-//! A mix with a fraction of a percent, kept to the operation.
+//! A mix with a fractional percentage, kept exactly.
 //!
-//! Dice keep a percentage on average only, and a few thousand operations cannot tell 12.5 % from
-//! 12 %. So reads and the rest are dealt like cards: a deck has exactly the share, in random order,
-//! and a new one follows. Whole percentages stay with dice, as fio's do.
+//! Independent draws keep a percentage only on average, and a few thousand operations cannot
+//! distinguish 12.5 % from 12 %. So reads and the rest are dealt like cards: a deck has exactly the
+//! share, in random order, and a new deck follows. Whole percentages use independent draws, as in
+//! fio.
 
 use iolab_plan::Percent;
 
 use crate::random::Generator;
 
-/// Cards of a deck, if the share comes out even; more for finer shares.
+/// Cards of a deck, if that makes the share a whole number; finer shares need more.
 const CARDS: [u32; 3] = [1_000, 10_000, 100_000];
 
 /// One deck after the other.

@@ -1,43 +1,43 @@
 //! Ranks by a law given as a function, drawn in constant time and exactly.
 //!
-//! Ranks are grouped into cells that widen with the rank, the first ones of one rank each. A draw
-//! chooses a cell from a table (the alias method: Walker, "An efficient method for generating
+//! Ranks are grouped into cells that widen with the rank; the first cells have one rank each. A
+//! draw chooses a cell from a table (the alias method: Walker, "An efficient method for generating
 //! discrete random variables with general distributions", ACM TOMS 3(3), 1977; built as in Vose, "A
 //! linear algorithm for generating random numbers with a given distribution", IEEE TSE 17(9),
-//! 1991), then a rank within the cell, all alike, and keeps it with the probability that makes up
-//! for the difference to the cell's likeliest rank (rejection: von Neumann 1951). Cells are so
-//! narrow that hardly any draw has to look at the law itself.
+//! 1991). It then chooses a rank within the cell uniformly, and keeps it with the probability that
+//! corrects for the difference to the cell's likeliest rank (rejection: von Neumann 1951). Cells
+//! are so narrow that hardly any draw has to evaluate the law itself.
 //!
 //! ```text
 //! rank    0 1 2 …  31 | 32 33 | 34 35 | …  | 64 65 66 67 | …      each at most a sixteenth wider than far from 0
 //! ```
 //!
-//! Probabilities are exact but for the 32 bits of the last comparison and rounding in the 16th
+//! Probabilities are exact except for the 32 bits of the last comparison and rounding in the 16th
 //! digit.
 
 use std::sync::Arc;
 
 use crate::random::Generator;
 
-/// A cell is this part of the rank that it begins with.
+/// The width of a cell is this fraction of its first rank.
 const FRACTION: u64 = 16;
 const TWO_TO_64: f64 = 18_446_744_073_709_551_616.0;
 const TWO_TO_32: f64 = 4_294_967_296.0;
 
-/// So many files have tables of their own before files of similar sizes share one.
+/// This number of files have tables of their own before files of similar sizes share one.
 const OWN_TABLES: usize = 32;
 
 /// How likely each rank is, up to a common factor.
 pub(crate) trait Law: Clone {
-    /// The weight of a rank: above 0, and everywhere falling or everywhere rising with the rank.
-    /// The law of fewer ranks has the same weights.
+    /// The weight of a rank: above 0, and monotonic over all ranks. The law of fewer ranks has the
+    /// same weights.
     fn weight(&self, rank: u64) -> f64;
 }
 
-/// Some neighbouring ranks, and this place of the alias table.
+/// Some neighbouring ranks, and the entry of the alias table at this place.
 #[derive(Debug, Clone, Copy)]
 struct Cell {
-    /// Below this, of 2^64, the place means this cell, else the other.
+    /// Below this, of 2^64, the place means this cell, otherwise the other.
     own: u64,
     first: u64,
     width: u64,
@@ -50,16 +50,16 @@ struct Cell {
 #[derive(Debug, Clone)]
 pub(crate) struct Cells<L> {
     law: L,
-    /// Ranks from here on are not kept.
+    /// Ranks from here on are rejected.
     count: u64,
-    /// Files of one size have it in common.
+    /// Shared by files of one size.
     table: Arc<[Cell]>,
     /// The weight of each cell's likeliest rank.
     tops: Arc<[f64]>,
 }
 
 impl<L: Law> Cells<L> {
-    /// Of the ranks below `count`.
+    /// The table of the ranks below `count`.
     pub(crate) fn new(law: L, count: u64) -> Cells<L> {
         let count = count.max(1);
         let (mut table, mut tops, mut weights) = (Vec::new(), Vec::new(), Vec::new());
@@ -78,13 +78,13 @@ impl<L: Law> Cells<L> {
         Cells { law, count, table: table.into(), tops: tops.into() }
     }
 
-    /// A rank, 0 the first.
+    /// Draws a rank; 0 is the first.
     #[inline(always)]
     pub(crate) fn rank(&self, generator: &mut Generator) -> u64 {
         loop {
             let (place, rest) = scale(generator.next(), self.table.len() as u64);
             let cell = &self.table[place as usize];
-            // A selection without a branch, which would be a coin's toss.
+            // A selection without a branch, which would be unpredictable.
             let own = u64::from(rest < cell.own).wrapping_neg();
             let chosen = (u64::from(cell.other) ^ ((place ^ u64::from(cell.other)) & own)) as usize;
             let cell = &self.table[chosen];
@@ -97,7 +97,7 @@ impl<L: Law> Cells<L> {
         }
     }
 
-    /// The exact test.
+    /// The exact test, which evaluates the law.
     #[cold]
     #[inline(never)]
     fn keeps(&self, cell: usize, rank: u64, rest: u64) -> bool {
@@ -105,7 +105,7 @@ impl<L: Law> Cells<L> {
     }
 }
 
-/// The tables of one law made so far, so that a thousand files do not have a thousand.
+/// The tables of one law made so far, so that a thousand files do not need a thousand.
 #[derive(Debug)]
 pub(crate) struct Tables<L>(Vec<Cells<L>>);
 
@@ -114,13 +114,13 @@ impl<L: Law + PartialEq> Tables<L> {
         Tables(Vec::new())
     }
 
-    /// What all of them take, bytes.
+    /// Memory of all of them, bytes.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.0.iter().map(|cells| size_of_val(&*cells.table) + size_of_val(&*cells.tops)).sum()
     }
 
-    /// Of the ranks below `count`. Beyond a number of tables, one for up to twice as many ranks may
-    /// serve.
+    /// The table of the ranks below `count`. Beyond a number of tables, it may be one for up to
+    /// twice as many ranks.
     pub(crate) fn cells(&mut self, law: L, count: u64) -> Cells<L> {
         let falls = law.weight(0) >= law.weight(1);
         let room = if self.0.len() < OWN_TABLES || !falls { count } else { count.next_power_of_two() };
@@ -143,7 +143,7 @@ fn scale(random: u64, bound: u64) -> (u64, u64) {
     ((product >> 64) as u64, product as u64)
 }
 
-/// Makes each place worth the same: what a light cell leaves of its place belongs to a heavy one.
+/// Gives each place the same weight: the unused part of a light cell's place goes to a heavy cell.
 fn share_out(table: &mut [Cell], weights: &mut [f64]) {
     let total: f64 = weights.iter().sum();
     let per_place = table.len() as f64 / total;
@@ -158,12 +158,12 @@ fn share_out(table: &mut [Cell], weights: &mut [f64]) {
             light.push(taker);
         }
     }
-    // What is left has a whole place but for rounding, as new cells have.
+    // The remaining cells have a whole place, except for rounding, as new cells do.
 }
 
 #[cfg(test)]
 impl<L: Law> Cells<L> {
-    /// The probability of each rank as the table has it.
+    /// The probability of each rank according to the table.
     pub(crate) fn probabilities(&self) -> Vec<f64> {
         let mut shares = vec![0.0; self.table.len()];
         for (place, cell) in self.table.iter().enumerate() {

@@ -6,8 +6,7 @@
 use crate::curves::ln;
 use crate::random::Generator;
 
-/// Draws outside of the range are drawn again this often; a law that misses so often is as good as
-/// flat.
+/// Draws outside the range are repeated this often. A law that misses so often is practically flat.
 const PATIENCE: u32 = 64;
 
 /// Mean, deviation and the second of each pair of variates.

@@ -8,33 +8,33 @@
 use super::cells::Law;
 use crate::curves::{exp, ln};
 
-/// From this rank on a series has more digits than a difference.
+/// From this rank on, a series is more precise than a difference.
 const FAR: u64 = 64;
 
 /// The law of one power.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Pareto {
     exponent: f64,
-    /// Logarithm of a number of ranks that keeps weights within the range of numbers.
+    /// Logarithm of a number of ranks that keeps weights within the range of `f64`.
     log_scale: f64,
 }
 
 impl Pareto {
-    /// Rank 0 is the most frequent, of some `count`.
+    /// A law of `count` ranks.
     pub(crate) fn new(count: u64, h: f64) -> Result<Pareto, String> {
         if !(h > 0.0 && h < 1.0) {
             return Err(format!("pareto needs a power between 0 and 1, such as 0.2, not {h}"));
         }
         let exponent = ln(1.0 - h) / ln(h);
-        // A rising law is likeliest at its end, which must not overflow; any other is the same for
-        // all counts.
+        // A rising law is likeliest at its end, where it must not overflow. A falling law does not
+        // depend on the count.
         let log_scale = if exponent > 1.0 { ln(count.max(1) as f64) } else { 0.0 };
         Ok(Pareto { exponent, log_scale })
     }
 }
 
 impl Law for Pareto {
-    /// (k + 1)^a - k^a, where a unit is the scale.
+    /// (k + 1)^a - k^a, in units of the scale.
     fn weight(&self, rank: u64) -> f64 {
         let (exponent, scale) = (self.exponent, self.log_scale);
         let power = |x: f64, y: f64| exp(y * (ln(x) - scale));
@@ -42,7 +42,7 @@ impl Law for Pareto {
             let below = if rank == 0 { 0.0 } else { power(rank as f64, exponent) };
             return ((power((rank + 1) as f64, exponent) - below) * exp(scale)).max(f64::MIN_POSITIVE);
         }
-        // The difference around its middle; the next term is some 10^-10 of the first.
+        // The difference around its middle; the next term is about 10^-10 of the first.
         let middle = rank as f64 + 0.5;
         let second = (exponent - 1.0) * (exponent - 2.0) / (24.0 * middle * middle);
         exponent * power(middle, exponent - 1.0) * (1.0 + second)
@@ -71,7 +71,7 @@ mod tests {
             }
         }
         for h in [0.01, 0.2, 0.5, 0.8] {
-            // Against the law itself, whose cumulative probability is a power.
+            // Compared with the law itself, whose cumulative probability is a power.
             let count = 5000_u64;
             let found = Cells::new(Pareto::new(count, h).expect("good parameters"), count).probabilities();
             let mut sum = 0.0;

@@ -1,8 +1,8 @@
 //! Zipf's law over any number of ranks: P(rank k) is proportional to 1/k^theta, k from 1.
 //!
-//! Exact for every domain (the usual shortcut of Gray et al., "Quickly generating billion-record
-//! synthetic databases", SIGMOD 1994, is not: it leaves most of a large domain untouched), and
-//! without a sum over the domain.
+//! Exact for every domain, and without a sum over the domain. The usual shortcut of Gray et al.,
+//! "Quickly generating billion-record synthetic databases" (SIGMOD 1994), is not exact: it leaves
+//! most of a large domain untouched.
 
 use super::cells::Law;
 use crate::curves::{exp, ln};
@@ -35,7 +35,7 @@ mod tests {
     use crate::distribution::cells::Cells;
     use crate::random::Generator;
 
-    /// Observed frequencies of the first ranks and of the rest against the law itself.
+    /// Compares observed frequencies of the first ranks and of the rest with the law itself.
     fn check(count: u64, theta: f64) {
         let zipf = Cells::new(Zipf::new(theta).expect("a good theta"), count);
         let sum: f64 = if count <= 1 << 20 {

@@ -1,7 +1,7 @@
-//! Shares of the accesses to stretches of the range, uniform within each.
+//! Given shares of the accesses to given ranges, uniform within each.
 //!
-//! Shares of access that do not sum to 100 are scaled. Zones that begin past the end of the range
-//! are left out, and their share goes to the others; what no zone covers is never visited.
+//! Shares that do not sum to 100 are scaled. Zones that begin past the end of the file are left
+//! out, and their share goes to the others. Blocks outside all zones are never visited.
 
 use iolab_plan::ZoneShare;
 
@@ -16,7 +16,7 @@ pub(crate) struct Zoned {
 
 #[derive(Debug, Clone, Copy)]
 struct Zone {
-    /// A 63-bit random number up to this falls into this zone or one before.
+    /// A 63-bit random number up to this falls into this zone or an earlier one.
     most: u64,
     first: u64,
     count: u64,
@@ -33,7 +33,7 @@ impl Zoned {
         })
     }
 
-    /// Zones as stretches of bytes.
+    /// Zones as ranges of bytes.
     pub(crate) fn absolute(domain: Domain, shares: &[ZoneShare]) -> Result<Zoned, String> {
         let mut end_bytes = 0_u64;
         Zoned::new(domain, shares, |share| {
@@ -42,7 +42,7 @@ impl Zoned {
         })
     }
 
-    /// `end` says at which block the next zone ends.
+    /// `end` returns the block at which the next zone ends.
     fn new(domain: Domain, shares: &[ZoneShare], mut end: impl FnMut(&ZoneShare) -> f64) -> Result<Zoned, String> {
         let mut zones = Vec::with_capacity(shares.len());
         let mut first = 0;
@@ -52,7 +52,7 @@ impl Zoned {
                 return Err("zones need percentages of 0 or more".to_owned());
             }
             let past = (end(share) as u64).min(domain.count);
-            // A zone too small for a block of its own takes the next one whole.
+            // A zone too small for a whole block takes the next block.
             let count = past.saturating_sub(first).max(1);
             if share.access_percent > 0.0 && first < domain.count {
                 zones.push((share.access_percent, first, count));
@@ -115,7 +115,8 @@ mod tests {
         for (got, expected) in observed.iter().zip([60.0, 30.0, 8.0, 2.0]) {
             assert!((got - expected).abs() < 0.7, "{observed:?}");
         }
-        // The third zone begins behind the end: its share goes to the others; the second is cut.
+        // The third zone begins past the end, so its share goes to the others. The second is cut
+        // off.
         let absolute = [share(40.0, 0.0, 4096 * 5000), share(40.0, 0.0, 4096 * 50_000), share(20.0, 0.0, 1 << 40)];
         let observed = shares_between(&Zoned::absolute(domain, &absolute).expect("good zones"), &[5000, 10_000]);
         assert!((observed[0] - 50.0).abs() < 0.7, "{observed:?}");

@@ -1,16 +1,16 @@
-//! Each block once where sizes vary: random starts, a map of what has been visited, operations cut
-//! to what is free.
+//! Each block once, in varying sizes: random starts, a map of visited blocks, operations cut to the
+//! free range.
 //!
 //! The unit of the map is the alignment. A start is drawn; if it has been visited, the next free
-//! one is taken, around the end. A size that finds less free than it needs takes what there is,
-//! even where no such size was asked for: choosing among the sizes that fit would turn the second
-//! half of every pass into the smallest size. Directions of equal alignment share a map, else each
-//! has its own.
+//! one is taken, wrapping around the end. If the free range is shorter than the drawn size, the
+//! operation takes the free range, even if no such size was requested. Choosing among the sizes
+//! that fit would turn the second half of every pass into the smallest size. Directions of equal
+//! alignment share a map; otherwise each has its own.
 //!
-//! A map of a large file is larger than the caches, and each look at it would wait for memory.
-//! Therefore the dice are thrown for several operations at once and their places in the map looked
-//! up one right after the other, for nothing but to have them near when they are needed: the waits
-//! then run side by side. What is chosen does not depend on it.
+//! A map of a large file is larger than the caches, and each access would wait for memory.
+//! Therefore random numbers are drawn for several operations at once and their places in the map
+//! are read one right after the other, only to bring them into the cache: these waits then overlap.
+//! This does not affect which blocks are chosen.
 
 use std::hint::black_box;
 
@@ -30,19 +30,19 @@ pub(crate) struct Mapped {
     /// The longest operation, in units.
     most_units: [u64; 3],
     dice: Dice,
-    /// There is one map, and it is a large one.
+    /// There is a single map, and it is large.
     looks_ahead: bool,
 }
 
-/// How many operations dice are thrown for at once. More misses than a core has in flight gain
-/// nothing.
+/// The number of operations to draw random numbers for at once. More cache misses than a core can
+/// have in flight bring no gain.
 const AHEAD: usize = 16;
 
-/// Maps from this size on are looked up ahead. Smaller ones stay in the second-level cache, and
-/// looking twice costs more than waiting for that.
+/// Maps of at least this size are read ahead. Smaller ones stay in the second-level cache, where
+/// reading twice costs more than waiting.
 const LARGE_BYTES: usize = 1 << 20;
 
-/// Random numbers thrown ahead.
+/// Random numbers drawn ahead.
 #[derive(Debug, Clone)]
 struct Dice {
     thrown: [u64; AHEAD],
@@ -55,8 +55,8 @@ impl Dice {
         Dice { thrown: [0; AHEAD], used: AHEAD, generator: Generator::new(seed) }
     }
 
-    /// Uniform in the map's units. `ahead` says whether to look up the places of numbers for later
-    /// in this map.
+    /// Uniform in the map's units. `ahead` says whether to read the places of later numbers in this
+    /// map.
     #[inline]
     fn unit(&mut self, map: &Bitmap, ahead: bool) -> u64 {
         if self.used == AHEAD {
@@ -72,8 +72,8 @@ impl Dice {
         self.thrown = std::array::from_fn(|_| self.generator.next());
         self.used = 0;
         if ahead {
-            // First all words where the dice fall, without a branch to wait for; then where full
-            // ones lead to.
+            // First read all words of the drawn places, without a branch to wait for; then the
+            // words that full ones lead to.
             let units = self.thrown.map(|dice| scaled(dice, map.count()));
             black_box(units.map(|unit| map.word_of(unit)));
             black_box(units.map(|unit| map.next_free(unit)));
@@ -81,7 +81,7 @@ impl Dice {
     }
 }
 
-/// A random number as one below `bound`.
+/// A random number below `bound`.
 #[inline]
 fn scaled(dice: u64, bound: u64) -> u64 {
     ((u128::from(dice) * u128::from(bound)) >> 64) as u64
@@ -135,7 +135,7 @@ impl Placement for Mapped {
         let free = map.free_run(unit, self.most_units[direction]);
         let offset = unit * align;
         let room = self.lengths[file] - offset;
-        // Past the last unit there is less than a block, which the last operation may have.
+        // Past the last unit there is less than a block, which the last operation may use.
         let free = if unit + free == map.count() { room } else { room.min(free * align) };
         Some(Spot { offset, room, free, random: true })
     }

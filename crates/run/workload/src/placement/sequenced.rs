@@ -1,8 +1,8 @@
-//! Random and sequential taken together: `:N` with `rw_sequencer`, and `percentage_random`.
+//! Combines random and sequential offsets: `:N` with `rw_sequencer`, and `percentage_random`.
 //!
-//! One operation in N asks the placement within, by the dice of `percentage_random`; the others
-//! follow the last operation of their file and direction, or repeat its offset. Those do not count
-//! as visits in a random map, as with fio.
+//! One operation in N asks the inner placement, with the probability of `percentage_random`. The
+//! others follow the last operation of their file and direction, or repeat its offset. As in fio,
+//! they do not count as visits in a random map.
 
 use iolab_plan::{Sequencer, WorkloadPlan};
 
@@ -10,7 +10,7 @@ use super::{Placement, Spot};
 use crate::random::{Chance, Generator, Role, derive};
 use crate::shape::Shape;
 
-/// A placement and what happens between its decisions.
+/// The inner placement, and the rule between its decisions.
 pub(crate) struct Sequenced {
     within: Box<dyn Placement>,
     /// Start and end of the last operation.
@@ -22,7 +22,7 @@ pub(crate) struct Sequenced {
     left: u32,
     sequencer: Sequencer,
     chances: [Chance; 3],
-    /// The last offer came from within.
+    /// The last offer came from the inner placement.
     decided: bool,
     generator: Generator,
 }
@@ -44,7 +44,7 @@ impl Sequenced {
         }
     }
 
-    /// The place that follows from the last operation.
+    /// The place that follows the last operation.
     #[inline]
     fn following(&self, file: usize, direction: usize, identical: bool) -> Option<Spot> {
         let (start, end) = self.last[file][direction];
@@ -70,7 +70,7 @@ impl Placement for Sequenced {
             }
         } else if !self.generator.chance(chance) {
             let following = self.following(file, direction, false);
-            // A stream that is never random ends with its file; otherwise it goes on elsewhere.
+            // A stream that is never random ends with its file; any other continues elsewhere.
             if following.is_some() || chance.is_never() {
                 return following;
             }

@@ -1,4 +1,4 @@
-//! One after the other: each direction goes through each file on its own.
+//! Sequential offsets: each direction goes through each file separately.
 
 use super::{Placement, Spot};
 use crate::shape::Shape;
@@ -45,10 +45,10 @@ impl Placement for Sequential {
     }
 }
 
-/// With a number added to each next offset (`rw=read:8k`): holes, or backwards if it is below zero.
+/// With a number added to each next offset (`rw=read:8k`): holes, or backwards if it is negative.
 ///
-/// Where the file ends, forward streams begin again at its start; backward streams begin as far
-/// before its end as they step, as fio's do. Neither ever ends.
+/// At the end of the file, forward streams begin again at its start. Backward streams begin one
+/// step before its end, as in fio. Neither ever ends.
 #[derive(Debug, Clone)]
 pub(crate) struct Skipping {
     /// Where the last operation ended; `None` before the first.

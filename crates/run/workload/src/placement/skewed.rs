@@ -1,5 +1,5 @@
-//! By a distribution of its own for each direction, with repetitions: a map would undo what the
-//! distribution asks for.
+//! A separate distribution for each direction, with repetitions: a map would distort the
+//! distribution.
 
 use iolab_plan::{Direction, Distribution, WorkloadPlan};
 
@@ -16,12 +16,12 @@ pub(crate) struct Skewed {
     lengths: Box<[u64]>,
     align: [u64; 3],
     generator: Generator,
-    /// Of the tables that samplers share.
+    /// Memory of the tables that samplers share.
     tables_bytes: usize,
 }
 
 impl Skewed {
-    /// Files without room for a block get samplers that are never asked.
+    /// Creates the samplers. Those of files without room for a block are never used.
     pub(crate) fn new(plan: &WorkloadPlan, shape: &Shape, lengths: &[u64]) -> Result<Skewed, WorkloadError> {
         let mut samplers = Vec::with_capacity(lengths.len());
         let mut laws = Laws::new();
@@ -48,12 +48,12 @@ fn sampler(
 ) -> Result<Sampler, WorkloadError> {
     let index = direction.index();
     let domain = Domain { count: shape.places(index, length), step_bytes: shape.align[index] };
-    // A pair takes its place from the writes' distribution if only that was changed.
+    // A pair uses the writes' distribution if only that was changed.
     let mut distribution = &plan.distributions[index];
     if plan.pattern.trim_then_write && *distribution == Distribution::Uniform {
         distribution = &plan.distributions[Direction::Write.index()];
     }
-    // All directions have their hot blocks in the same places.
+    // All directions have the same hot blocks.
     let seed = derive(plan.seed, Role::Map, file as u64);
     Sampler::new(distribution, domain, seed, laws).map_err(|reason| WorkloadError::Distribution { direction, reason })
 }

@@ -1,12 +1,12 @@
-//! `zonemode=strided`: so many bytes of I/O within a zone, then on to the next.
+//! `zonemode=strided`: a given number of bytes of I/O within a zone, then the next zone.
 //!
 //! ```text
 //!   |── range ──|── skip ──|── range ──|── skip ──|── tail ─|
 //! ```
 //!
-//! The placement within sees each zone as a file of its own length; the last zone of a file may be
-//! shorter. A zone whose places are used up before its bytes begins again. After the last zone
-//! comes the first: a file never ends.
+//! The inner placement sees each zone as a separate file; the last zone of a file may be shorter. A
+//! zone begins again if its places are used up before its bytes. The first zone follows the last: a
+//! file never ends.
 
 use iolab_plan::StridePlan;
 
@@ -14,14 +14,14 @@ use super::{Placement, Spot};
 use crate::random::{Role, derive};
 use crate::shape::Shape;
 
-/// A placement within a zone that moves on.
+/// Moves an inner placement from zone to zone.
 pub(crate) struct Strided {
     within: Box<dyn Placement>,
     plan: StridePlan,
     least: u64,
     files: Box<[Position]>,
     seed: u64,
-    /// Counts beginnings, so that each has its own seed.
+    /// Counts starts, so that each has its own seed.
     begun: u64,
 }
 
@@ -33,8 +33,7 @@ struct Position {
 }
 
 impl Strided {
-    /// Lengths that the placement within must be made for: of a whole zone and of the tail, for
-    /// each file.
+    /// File lengths for the inner placement: of a whole zone and of the tail, for each file.
     pub(crate) fn zone_lengths(plan: &StridePlan, least: u64, lengths: &[u64]) -> Vec<u64> {
         lengths.iter().flat_map(|length| [plan.range_bytes.min(*length), tail(plan, least, *length)]).collect()
     }
@@ -48,7 +47,7 @@ impl Strided {
         self.plan.range_bytes.saturating_add(self.plan.skip_bytes)
     }
 
-    /// Which of the files within a zone is.
+    /// The inner placement's file number of the current zone.
     #[inline]
     fn zone_index(&self, file: usize) -> usize {
         let position = &self.files[file];
@@ -74,7 +73,7 @@ impl Strided {
     }
 }
 
-/// Length of the last zone if it is not a whole one.
+/// Length of the last zone if it is shorter than a whole one.
 fn tail(plan: &StridePlan, least: u64, length: u64) -> u64 {
     let step = plan.range_bytes.saturating_add(plan.skip_bytes).max(1);
     let last = length.saturating_sub(least) / step * step;

@@ -1,11 +1,11 @@
-//! Anywhere: with repetitions, or each place once per pass.
+//! Uniform offsets: with repetitions, or each place once per pass.
 
 use super::{Placement, Spot};
 use crate::permutation::Walk;
 use crate::random::{Generator, Role, derive};
 use crate::shape::Shape;
 
-/// Every aligned place alike, whatever was visited before (`norandommap`).
+/// Every aligned place with equal probability, independent of earlier visits (`norandommap`).
 #[derive(Debug, Clone)]
 pub(crate) struct Uniform {
     files: Box<[FilePlaces]>,
@@ -55,7 +55,7 @@ impl Placement for Uniform {
 
 /// Every aligned place once, in an order that needs no map.
 ///
-/// Directions of equal shape share one walk, so that a mix covers each block once altogether;
+/// Directions of equal shape share one walk, so that a mix covers each block once in total;
 /// otherwise each direction covers its own.
 #[derive(Debug, Clone)]
 pub(crate) struct Once<W> {

@@ -1,4 +1,4 @@
-//! Plans to start from, and streams played to their end.
+//! Basic plans, and streams run to their end.
 #![allow(dead_code, reason = "each test program uses its own part")]
 
 use iolab_engine::{Op, OpKind};

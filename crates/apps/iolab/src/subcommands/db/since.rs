@@ -1,4 +1,4 @@
-//! Points of time as people write them: how long ago, or a date.
+//! Points in time as people write them: how long ago, or a date.
 
 const SECOND_NS: u64 = 1_000_000_000;
 

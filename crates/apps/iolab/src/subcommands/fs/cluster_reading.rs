@@ -1,4 +1,5 @@
-//! `iolab fs cluster-reading`: from how much live content on is a cluster better read whole?
+//! `iolab fs cluster-reading`: the share of live content from which reading a whole cluster is
+//! faster.
 
 use std::path::PathBuf;
 

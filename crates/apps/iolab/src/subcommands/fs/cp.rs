@@ -47,6 +47,6 @@ pub(crate) fn main(arguments: &Arguments) -> Result<u8, ExitFailure> {
             size_text(bytes)
         ))?;
     }
-    // As cp(1): what was left out makes it no success.
+    // As in cp(1), files left out mean failure.
     Ok(if left_out.is_empty() { 0 } else { FAILED })
 }

@@ -1,4 +1,4 @@
-//! `iolab fs defrag`: puts the content of files together, at no more than a given rate.
+//! `iolab fs defrag`: defragments files, at a limited rate.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! `iolab fs dump-log`: every frame and record of the metadata log, of damaged images, too.
+//! `iolab fs dump-log`: every frame and record of the metadata log, even of damaged images.
 
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<u8, ExitFailure> {
             return;
         }
         let text = if arguments.json { dump_line_json(&line).to_string() } else { dump_line_text(&line) };
-        // Once it has failed, nothing more is written; the log ends soon enough.
+        // After a failure, nothing more is written; the log ends soon.
         if written.is_ok() {
             written = writeln!(out, "{}", crate::printing::shown(&text));
         }

@@ -1,4 +1,4 @@
-//! `iolab fs io-tester`: jobs as Seastar's `io_tester` describes them, on images and folders.
+//! `iolab fs io-tester`: runs jobs of Seastar's `io_tester` on images and folders.
 
 use std::path::PathBuf;
 
@@ -70,7 +70,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<u8, ExitFailure> {
     Ok(0)
 }
 
-/// `10`, `500ms`: seconds unless told.
+/// `10`, `500ms`: seconds by default.
 fn duration(text: &str) -> Result<u64, String> {
     match iolab_units::parse_ns(text, iolab_units::NS_PER_SECOND) {
         Ok(0) => Err("some time is needed".to_owned()),

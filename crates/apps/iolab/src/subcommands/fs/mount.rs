@@ -1,8 +1,7 @@
-//! `iolab fs mount`: a server of the file system, in the background unless told otherwise.
+//! `iolab fs mount`: a server of the file system, in the background by default.
 //!
-//! In the background it is this program once more, in a session of its own: it says by its standard
-//! output that the file system can be used, or why not, and the one in the foreground passes that
-//! on.
+//! The background process is this program again, in its own session. It reports on its standard
+//! output that the file system can be used, or why not, and the foreground process passes that on.
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read};
@@ -59,9 +58,9 @@ fn threads(text: &str) -> Result<u32, String> {
     }
 }
 
-/// The line that says that the file system can be used.
+/// The line that reports that the file system can be used.
 const SERVING: &str = "serving";
-/// How lines begin that come before it, for the user.
+/// The prefix of earlier lines for the user.
 const NOTE: &str = "note: ";
 
 pub(crate) fn main(arguments: &Arguments) -> Result<u8, ExitFailure> {
@@ -70,7 +69,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<u8, ExitFailure> {
         return start_behind(arguments, &options);
     }
     if arguments.behind {
-        // Already the first of a session: as good.
+        // If it already leads a session, that suffices.
         let _leads = rustix::process::setsid();
         if let Err(failure) = foreground(arguments, &options) {
             output::print(&failure.message)?;
@@ -126,8 +125,8 @@ fn observe(moment: &FuseEvent, image: &Path, behind: bool, log: Option<&Path>) {
     }
 }
 
-/// Tells what there is to say before the file system can be used: to the process in the foreground,
-/// if there is one.
+/// Passes messages that precede the use of the file system to the foreground process, if there is
+/// one.
 fn pass_on(text: &str, behind: bool, log: Option<&Path>) {
     say(text, log);
     if behind {
@@ -135,7 +134,8 @@ fn pass_on(text: &str, behind: bool, log: Option<&Path>) {
     }
 }
 
-/// The log is only added to; what a link leads to, and what is no regular file, is left alone.
+/// Opens the log for appending. The target of a link, and anything but a regular file, is left
+/// alone.
 fn open_log(path: &Path) -> Option<std::fs::File> {
     use std::os::unix::fs::OpenOptionsExt;
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
@@ -156,7 +156,7 @@ fn tell(text: &str) {
     eprintln!("iolab: {text}");
 }
 
-/// Starts the server as a process of its own, and waits until it serves or says why not.
+/// Starts the server as a separate process, and waits until it serves or reports why not.
 fn start_behind(arguments: &Arguments, options: &Options) -> Result<u8, ExitFailure> {
     let failed = |error: std::io::Error| ExitFailure::failed(format!("iolab: starting the server: {error}"));
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());

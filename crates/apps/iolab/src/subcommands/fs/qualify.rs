@@ -1,4 +1,4 @@
-//! `iolab fs qualify`: which operations of a file system are asynchronous?
+//! `iolab fs qualify`: finds which operations of a file system are asynchronous.
 
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
 //! `iolab fs umount`: unmounts, and waits until the server has closed the image.
 //!
-//! umount(2) returns before a FUSE server has written everything; opening the image then would be
-//! too early.
+//! umount(2) returns before a FUSE server has written everything; opening the image at that time
+//! would be too early.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn main(arguments: &Arguments) -> Result<u8, ExitFailure> {
-    // A folder whose server has died cannot be looked at: its name is taken as it is.
+    // A folder whose server has died cannot be examined: its name is used unchanged.
     let folder = arguments.folder.canonicalize().or_else(|_| std::path::absolute(&arguments.folder));
     let folder = folder.unwrap_or_else(|_| arguments.folder.clone());
     let shown = folder.display();
@@ -39,8 +39,8 @@ pub(crate) fn main(arguments: &Arguments) -> Result<u8, ExitFailure> {
     Ok(0)
 }
 
-/// Says what is waited for, and how to end it. A mount that other mount namespaces have copied
-/// stays until all of them let go of it.
+/// Reports what is awaited, and how to end it. A mount that other mount namespaces have copied
+/// stays until all of them release it.
 fn tell_why_it_waits(folder: &Path, image: &Path) {
     let shown = folder.display();
     let held = held_elsewhere(image, "logfs");

@@ -1,7 +1,7 @@
 //! `iolab kv bench`: loads a key-value store as db_bench does.
 //!
-//! What is loaded, and how it is measured, is `iolab-kv-bench`; here are the words, what is
-//! printed, the recording and its page.
+//! `iolab-kv-bench` does the loading and measuring; this file handles the arguments, the output,
+//! the recording and its page.
 
 use std::path::Path;
 use std::process::Command;
@@ -37,9 +37,9 @@ pub(crate) fn main(words: &BenchWords) -> Result<u8, ExitFailure> {
     }
 }
 
-/// An error of a session as an exit code: refusals and the user's mistakes are told from failures.
-/// What only the user can decide about, a damaged store or a full disk, counts as a refusal:
-/// nothing of it is changed.
+/// An error of a session as an exit code: refusals and the user's mistakes differ from failures.
+/// Cases that only the user can decide, such as a damaged store or a full disk, count as refusals:
+/// nothing is changed.
 fn failure(error: TellError) -> ExitFailure {
     match error {
         TellError::Refused(message) => ExitFailure::refused(format!("iolab kv bench: refused: {message}")),

@@ -1,5 +1,5 @@
-//! `iolab kv check`: what a store holds after crashes. What is checked is `iolab-kv-check`'s; here
-//! is how processes are started, and what is printed.
+//! `iolab kv check`: the content of a store after crashes. `iolab-kv-check` does the check; this
+//! file starts the processes and prints the results.
 
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -174,12 +174,12 @@ pub(crate) fn main(arguments: &Arguments) -> Result<u8, ExitFailure> {
     }
 }
 
-/// In the process that will be killed.
+/// Runs in the process that will be killed.
 fn be_the_load(arguments: &Arguments, kind: &dyn StoreKind, round: u64, first: u64) -> Result<u8, ExitFailure> {
     let store = arguments.open(kind, round, Existing::Required).map_err(|error| failure(&error))?;
     let hasty = Hasty::new(&*store);
     let access: &dyn Access = if arguments.canary { &hasty } else { &*store };
-    // Without the buffer of standard output: reported lines have left this process.
+    // Bypasses the buffer of standard output, so that reported lines have left this process.
     let pipe = std::io::stdout().as_fd().try_clone_to_owned().context("standard output")?;
     load(access, &arguments.shape(), round, first, &mut File::from(pipe)).map_err(|error| failure(&error))?;
     Ok(0)

@@ -1,9 +1,9 @@
 //! Shares of jobs: which of the waiting requests of a shard is sent next.
 //!
-//! Start-time fair queueing (Goyal, Vin, Cheng, 1996), as Seastar's scheduler does it: a request
+//! Start-time fair queueing (Goyal, Vin, Cheng, 1996), as in Seastar's scheduler: a request
 //! advances the virtual time of its job by its cost divided by the shares of the job, and the job
-//! that is furthest behind sends next. Only so many requests are in flight; without a limit there
-//! would be nothing to choose from.
+//! that is furthest behind sends next. The number of requests in flight is limited; without a limit
+//! there would be nothing to choose from.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -83,7 +83,7 @@ impl State {
         while self.in_flight < IN_FLIGHT {
             let now = self.now;
             let waiting = self.jobs.iter_mut().filter(|job| !job.waiting.is_empty());
-            // A job that did not ask for a while has nothing saved up.
+            // A job that was idle for a while accumulates no credit.
             let start = |job: &JobQueue| job.virtual_time.max(now);
             let Some(job) = waiting.min_by(|one, other| start(one).total_cmp(&start(other))) else { return };
             let Some((cost, waiter)) = job.waiting.pop_front() else { return };

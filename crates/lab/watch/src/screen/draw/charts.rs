@@ -12,7 +12,7 @@ use super::super::state::{Device, Point};
 
 /// A chart lower than this has no room between its frame and its axis.
 const LEAST_LINES: u16 = 8;
-/// So many intervals are shown at least, so that the first ones do not stand far apart.
+/// The smallest number of intervals shown, so that the first ones are not far apart.
 const LEAST_INTERVALS: usize = 60;
 /// Columns that the frame and the labels of the vertical axis take.
 const BESIDE: u16 = 10;
@@ -20,7 +20,7 @@ const BESIDE: u16 = 10;
 /// One line of a chart: what it is called, its colour, its figure.
 type Curve = (&'static str, Color, fn(&Point) -> f64);
 
-/// The charts, the most telling first: what all of its lines are, and the lines.
+/// The charts, the most informative first: the unit of all lines, and the lines.
 const CHARTS: [(&str, &[Curve]); 4] = [
     (
         "MB/s",
@@ -40,7 +40,7 @@ const CHARTS: [(&str, &[Curve]); 4] = [
     ("% busy", &[("%util", Color::Magenta, |point| column_value("%util", point))]),
 ];
 
-/// Mean waits, where requests are not traced.
+/// Mean waits, if requests are not traced.
 const WAITS: (&str, &[Curve]) = (
     "ms on average",
     &[
@@ -132,8 +132,8 @@ fn window_s(times: &[f64]) -> f64 {
     shown.max(usual).max(1.0)
 }
 
-/// The next 1, 2 or 5 times a power of ten: a scale that people read, and that does not jump with
-/// every figure.
+/// The next 1, 2 or 5 times a power of ten: a readable scale that does not change with every
+/// figure.
 fn round_up(highest: f64) -> f64 {
     if highest <= 0.0 || !highest.is_finite() {
         return 1.0;

@@ -1,5 +1,5 @@
-//! Latencies of a device's requests over time, as a heat map; without traced requests, the means
-//! that the kernel keeps, and how to have them traced.
+//! Latencies of a device's requests over time, as a heat map; without traced requests, the kernel's
+//! means, and how to enable tracing.
 
 use iolab_histogram::bucket_middle;
 use ratatui::Frame;
@@ -11,8 +11,8 @@ use ratatui::widgets::{Block, Paragraph, Wrap};
 use super::super::state::{Device, Point, State};
 use super::charts;
 
-/// Lower ends of the rows of the heat map, ns. Every second one is left out where there is not room
-/// for all.
+/// Lower ends of the rows of the heat map, ns. If there is not enough room, every second one is
+/// left out.
 const ROWS: [u64; 37] = [
     1_000,
     1_500,
@@ -61,7 +61,7 @@ const SHADES: [(&str, Color); 5] =
 const LABEL: usize = 7;
 /// Lines below the rows: the axis of time and the legend.
 const BELOW: usize = 2;
-/// A chart of means that is lower than this says less than the words.
+/// A chart of means lower than this is less useful than the words.
 const LEAST_WAITS: u16 = 14;
 
 /// How many requests of an interval took how long: a column for each interval, the latest on the
@@ -103,7 +103,7 @@ fn block(title: String) -> Block<'static> {
     Block::bordered().border_style(Style::from(Color::DarkGray)).title(Span::from(title).style(Color::Reset))
 }
 
-/// How long ago the oldest column was, where it stands; `now` at the right edge.
+/// The age of the oldest column, at its place; `now` at the right edge.
 fn time_axis(shown: &[&Point], width: usize) -> Line<'static> {
     let older = shown.iter().skip(1).map(|point| point.activity.elapsed_ns as f64 / 1e9);
     let first = format!("-{:.0} s", older.sum::<f64>());
@@ -116,7 +116,7 @@ fn time_axis(shown: &[&Point], width: usize) -> Line<'static> {
 fn legend(most: u64) -> Line<'static> {
     let mut spans = vec![Span::from("requests: ")];
     let fewest = |wanted: usize| {
-        // By halves, as shades only grow with the count.
+        // Bisection, because shades only grow with the count.
         let (mut low, mut high) = (1, most);
         while low < high {
             let middle = low + (high - low) / 2;

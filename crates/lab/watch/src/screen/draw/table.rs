@@ -1,4 +1,4 @@
-//! The table of devices: as many columns as the terminal is wide, and no figure without all of its
+//! The table of devices: as many columns as fit the terminal, and no figure without all of its
 //! digits.
 
 use iolab_iostat::DeviceColumn;
@@ -10,7 +10,8 @@ use ratatui::widgets::{Cell, Row, Table, TableState};
 
 use super::super::state::{Device, State};
 
-/// What a narrow terminal keeps longest, first. What is not named goes before all of these.
+/// The columns that a narrow terminal keeps longest, most important first. All others are dropped
+/// before these.
 const DEAREST: [&str; 14] = [
     "%util", "aqu-sz", "r/s", "w/s", "rkB/s", "wkB/s", "r_await", "w_await", "rareq-sz", "wareq-sz", "f/s", "%rrqm",
     "%wrqm", "f_await",
@@ -49,7 +50,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect) {
     frame.render_stateful_widget(table, area, &mut selected);
 }
 
-/// A device that is busy all the time stands out; what did nothing steps back.
+/// A device that is busy all the time is highlighted; an idle one is dimmed.
 fn style_of(column: &DeviceColumn, value: f64) -> Style {
     match value {
         90.0.. if column.name == "%util" => Style::from(Color::Red),
@@ -72,7 +73,7 @@ fn fitting(mut room: usize, sorted_by: Option<usize>) -> Vec<(usize, &'static De
     };
     let mut all: Vec<_> = State::columns().enumerate().collect();
     all.sort_by_key(rank);
-    // A dearer column that is too wide is not made up for by cheaper ones.
+    // If a more important column does not fit, less important ones do not replace it.
     let fits = |(_, column): &(usize, &'static DeviceColumn)| {
         let taken = SPACE + width(column);
         let fits = taken <= room;

@@ -155,7 +155,7 @@ fn the_screen_begins_on_the_busiest_device() {
     assert_eq!(state.selected.as_deref(), Some("vda"));
     state.take(look(11, 100 + 1000), |_| BTreeMap::new());
     assert_eq!(state.selected.as_deref(), Some("vdb"));
-    // Whoever looks at a device goes on looking at it.
+    // A device selected by the user stays selected.
     state.take(look(12, 100 + 1000), |_| BTreeMap::new());
     assert_eq!(state.selected.as_deref(), Some("vdb"));
     assert!(state.press(Key::Up));

@@ -1,4 +1,4 @@
-//! States are read as they were kept, and nothing else is.
+//! States are read as they were kept, and other files are refused.
 
 use super::*;
 use std::sync::atomic::Ordering;

@@ -1,4 +1,4 @@
-//! What the verifier asks of an interval, and what it hears from threads that examine it.
+//! The verifier's demands on an interval, and the answers of threads that examine it.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use super::Verifier;
 use crate::verification::judge::{Demand, ReadCopy};
 
 impl Verifier<'_> {
-    /// What an interval that was read must hold; `None` if it is not to be checked.
+    /// The demand on an interval that was read; `None` if it is not checked.
     #[inline]
     pub(super) fn demand(&self, file: u32, interval: usize, expected: Expected) -> Option<Demand> {
         let bound = || self.maps[file as usize].bound(interval);
@@ -37,7 +37,7 @@ impl Verifier<'_> {
         }
     }
 
-    /// Takes what threads have found meanwhile; with `waits`, of the next read that they have.
+    /// Takes the answers of threads so far; with `waits`, waits for the next read that they have.
     pub(super) fn take_answers(&mut self, mut waits: bool) {
         let Some(threads) = &mut self.threads else { return };
         while let Some(read) = threads.next(std::mem::take(&mut waits)) {
