@@ -1,11 +1,11 @@
 //! The cost of a read of a virtual SSD inside the thread: driver and device alone, or through the
 //! engine's lane.
 //!
-//! `cost [path=direct|lane] [media=null|ram] [model=ideal|nand] [depth=N] [ops=N] [ms=N] [size=BYTES]`:
-//! without arguments, every shape for 200 ms each. A line has shape, unit and value, separated by
-//! tabs. With `ops` the number of reads is fixed and the device's time is simulated: run it with
-//! two numbers under `valgrind --tool=callgrind` and take the slope. `cargo xtask cost nvme` does
-//! both.
+//! `cost [path=direct|lane] [media=null|ram] [model=ideal|nand] [depth=N] [ops=N] [ms=N]
+//! [size=BYTES]`: without arguments, every shape for 200 ms each. A line has shape, unit and value,
+//! separated by tabs. With `ops` the number of reads is fixed and the device's time is simulated:
+//! run it with two numbers under `valgrind --tool=callgrind` and take the slope. `cargo xtask cost
+//! nvme` does both.
 #![allow(clippy::print_stdout, reason = "an example prints its result")]
 
 mod load;
