@@ -1,9 +1,9 @@
-//! The cost of the tool itself, measured before the run on a lane that does nothing, and what it
-//! means for the figures.
+//! The cost of the tool itself, measured before the run on a lane that does nothing, and its effect
+//! on the figures.
 //!
-//! Facts, and the arithmetic on them together with the results of the run: the tool's share of the
-//! time per I/O, and the one judgement, whether this share is too large. It is a lower bound:
-//! caches are warm, and nothing else happens between two operations.
+//! It contains facts, and the arithmetic on them together with the results of the run: the tool's
+//! share of the time per I/O, and the one judgement, whether this share is too large. It is a lower
+//! bound: caches are warm, and nothing else happens between two operations.
 
 use iolab_plan::{Reach, WorkerPlan};
 use iolab_units::rounded_ns;
@@ -15,7 +15,7 @@ use crate::WorkerRecording;
 /// number: figures of different methods must not be compared.
 pub const METHOD: u32 = 1;
 
-/// From this share of the time per I/O on, percent, a run measures the tool and not the device.
+/// From this share of the time per I/O on, percent, a run measures the tool instead of the device.
 pub const LIMIT_PERCENT: f64 = 25.0;
 
 /// The calibration of one run.
@@ -55,7 +55,7 @@ pub struct LoopCost {
     pub stamp_ps: u64,
 }
 
-/// The tool's part in the time per I/O of some workers with the same loop.
+/// The tool's part in the time per I/O of workers with the same loop.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LoopOverhead {
     /// How many workers.
@@ -64,11 +64,11 @@ pub struct LoopOverhead {
     pub null: bool,
     /// The load waits for a schedule or for think time, so the time per I/O includes waiting.
     pub waits: bool,
-    /// What an operation costs the tool, ns.
+    /// The tool's cost of an operation, ns.
     pub tool_ns: f64,
-    /// A worker's measured time per completed operation, of whatever depth, ns.
+    /// A worker's measured time per completed operation, at any depth, ns.
     pub per_io_ns: f64,
-    /// What a clock stamp costs, ns.
+    /// The cost of a clock stamp, ns.
     pub stamp_ns: f64,
     /// How late timers woke.
     pub timer: TimerLateness,

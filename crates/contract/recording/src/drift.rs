@@ -1,30 +1,30 @@
-//! How a worker that replays a trace kept its times: how late each operation began, all together
-//! and second by second.
+//! How a worker that replays a trace kept its times: how late each operation began, in total and by
+//! interval.
 
 use iolab_histogram::SparseHistogram;
 use iolab_text::{counted, grouped};
 use serde::{Deserialize, Serialize};
 
-/// The times of a replay. *Late* is when an operation was begun, less when the trace wanted it.
+/// The times of a replay. *Late* is the time when an operation began minus its time in the trace.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DriftRecording {
-    /// How late operations began, ns; syncs included. Empty when the replay had no times to keep.
+    /// How late operations began, ns; syncs included. Empty when the replay had no times.
     pub late: SparseHistogram,
-    /// The same by stretches of the trace's time, ascending.
+    /// The lateness by intervals of the trace's time, ascending.
     pub series: Vec<DriftInterval>,
     /// Operations that were due but waited for an earlier operation of the trace: one of their own
     /// thread, or a sync of another.
     pub waited_for_order: u64,
-    /// How often the trace could not be read as fast as it was to be replayed.
+    /// How often the trace could not be read fast enough for the replay.
     pub starved: u64,
 }
 
-/// One stretch of a replay.
+/// One interval of a replay.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriftInterval {
     /// Its beginning, ns since the worker began.
     pub start_ns: u64,
-    /// Operations that were wanted in it.
+    /// Operations that were due in it.
     pub operations: u64,
     /// How late they began on average, ns.
     pub mean_ns: u64,
@@ -33,8 +33,8 @@ pub struct DriftInterval {
 }
 
 impl DriftRecording {
-    /// How much later, on average, operations began in the last stretch than in the first, ns: what
-    /// accumulates. Negative when the replay became more punctual.
+    /// How much later, on average, operations began in the last interval than in the first, ns: the
+    /// accumulated delay. Negative when the replay became more punctual.
     pub fn drift_ns(&self) -> i64 {
         match (self.series.first(), self.series.last()) {
             (Some(first), Some(last)) => last.mean_ns as i64 - first.mean_ns as i64,
@@ -55,7 +55,7 @@ impl DriftRecording {
         self.starved += other.starved;
     }
 
-    /// In a line, for texts.
+    /// A line for texts.
     pub fn line(&self) -> String {
         let us = |ns: u64| format!("{:.1}", ns as f64 / 1e3);
         let order = format!(

@@ -51,7 +51,7 @@ pub enum Event<'a> {
     Observed(&'a Observations),
     /// Where the run stands, about ten times a second.
     Progress(&'a Progress),
-    /// The recording of the run so far, for those who asked for it.
+    /// The recording of the run so far, for observers that requested it.
     SoFar(&'a Recording),
     /// A worker has ended.
     WorkerEnded(&'a WorkerRecording),

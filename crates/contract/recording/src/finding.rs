@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// One finding. Findings are made from a recording when its run has ended, and are kept in it; the
-/// gravest stand first.
+/// One finding. Findings are derived from a recording when its run has ended, and are stored in it;
+/// the most severe come first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// Name of the rule, e.g. `page-cache`.
@@ -12,7 +12,7 @@ pub struct Finding {
     pub severity: Severity,
     /// What was seen, with the numbers.
     pub evidence: String,
-    /// What follows for the figures, in one sentence.
+    /// The consequence for the figures, in one sentence.
     pub consequence: String,
     /// What to change.
     pub advice: String,
@@ -21,13 +21,13 @@ pub struct Finding {
     pub jobs: Vec<String>,
 }
 
-/// How grave a finding is.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// The figures are not of what the job seems to measure.
+    /// The figures do not show what the job seems to measure.
     Invalid,
-    /// The figures are of it, but distorted or weak.
+    /// The figures show it, but are distorted or weak.
     Warning,
     /// Good to know.
     Note,

@@ -35,7 +35,7 @@ pub enum RecordingError {
 }
 
 impl RecordingError {
-    /// Why `text` is not a recording, where its parser says `error`.
+    /// Why `text` is not a recording, given the parser's error.
     fn of(text: &str, error: serde_json::Error) -> RecordingError {
         #[derive(serde::Deserialize)]
         struct Fio {

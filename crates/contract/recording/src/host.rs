@@ -24,7 +24,7 @@ pub struct HostFacts {
     pub clock: String,
     /// The program's command line.
     pub command_line: Vec<String>,
-    /// Settings of block devices that were changed for the run, and put back after it.
+    /// Settings of block devices that were changed for the run, and restored after it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub device_settings: Vec<DeviceSetting>,
     /// Quotas of CPU time that were found on the control group of the run and those around it, the
@@ -52,11 +52,11 @@ pub struct DeviceSetting {
     pub device: String,
     /// Name of the setting.
     pub name: String,
-    /// What the job asks for.
+    /// The value that the job requests.
     pub asked: String,
-    /// What it was.
+    /// The value before the run.
     pub before: String,
-    /// What it was while the run went on.
+    /// The value during the run.
     pub during: String,
 }
 

@@ -14,14 +14,14 @@ use crate::HostFacts;
 /// One host of a run of several.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Host {
-    /// What the user calls it.
+    /// The user's name for it.
     pub name: String,
-    /// What it is.
+    /// Its facts.
     pub facts: HostFacts,
-    /// What was added to its times to get those of host 0, ns.
+    /// The correction added to its times to get those of host 0, ns.
     #[serde(default)]
     pub clock_offset_ns: i64,
-    /// By so much that may be wrong, ns.
+    /// The possible error of the correction, ns.
     #[serde(default)]
     pub clock_error_ns: u64,
 }

@@ -4,12 +4,12 @@ use iolab_histogram::{PackedHistogram, SparseHistogram};
 use iolab_plan::Direction;
 use serde::{Deserialize, Serialize};
 
-/// What one worker completed in one interval of the plan's `histogram_interval_ns`, with the
-/// latencies.
+/// The operations that one worker completed in one interval of the plan's `histogram_interval_ns`,
+/// with the latencies.
 ///
 /// Intervals end on lines common to all workers, `k × histogram_interval_ns` after the start of the
-/// run; the first begins and the last ends where the worker's measured part does. An interval in
-/// which nothing completed may be missing, or be part of one longer entry without directions. What
+/// run; the first begins and the last ends with the worker's measured part. An interval without
+/// completions may be missing, or be part of one longer entry without directions. Operations that
 /// completed exactly on the last line may form an entry of length 0.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct IntervalLatencies {
@@ -36,8 +36,7 @@ pub struct DirectionInterval {
     /// reaped - submitted, if measured and not equal to `lat`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clat: Option<PackedHistogram>,
-    /// The completion latencies are those of `lat`, as where nothing happens between begin and
-    /// submission.
+    /// The completion latencies equal `lat`, because nothing happens between begin and submission.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub clat_equals_lat: bool,
     /// reaped - intended, if the load is paced.

@@ -1,6 +1,6 @@
-//! Operations as a worker notes them for an iolog: what was asked for, when, of which file. The
-//! form in the file that they are kept in while the run goes on; reading and writing files is the
-//! caller's.
+//! Operations as a worker notes them for an iolog: the request, its time, and its file. This module
+//! defines the form in the file in which they are kept during the run; the caller reads and writes
+//! files.
 //!
 //! ```text
 //!  record:   begun: u64 │ offset: u64 │ length: u32 │ file: 24 bits │ action: u8      (little-endian)
@@ -8,7 +8,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What an iolog has a word for.
+/// The actions for which an iolog has a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[repr(u8)]

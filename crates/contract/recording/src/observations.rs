@@ -25,8 +25,8 @@ pub struct Observations {
 }
 
 impl Observations {
-    /// Adds what was seen later: devices not yet known with all they have, of the others samples
-    /// and requests.
+    /// Adds later samples: new devices with all their data, and the samples and requests of the
+    /// others.
     pub fn append(&mut self, later: Observations) {
         if later.interval_ns != 0 {
             self.interval_ns = later.interval_ns;
@@ -44,7 +44,7 @@ impl Observations {
         self.looking_ns = self.looking_ns.saturating_add(later.looking_ns);
     }
 
-    /// What each device did between its first and its last sample.
+    /// The counters of each device at its first and its last sample.
     pub fn device_uses(&self) -> impl Iterator<Item = DeviceUse> {
         self.devices.iter().filter_map(|device| {
             let (first, last) = (device.samples.first()?, device.samples.last()?);
@@ -76,8 +76,8 @@ pub struct DeviceSeries {
     pub settings: BTreeMap<String, String>,
     /// Its counters, ascending in time; the first when the run began, the last when it ended.
     pub samples: Vec<DeviceSample>,
-    /// Time in the device and sizes of requests in each interval, where block tracepoints could be
-    /// had.
+    /// Time in the device and sizes of requests in each interval, if block tracepoints were
+    /// available.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<RequestInterval>,
 }
@@ -95,8 +95,8 @@ pub struct DeviceSample {
     pub writes_in_flight: u64,
 }
 
-/// The requests that a device completed in one interval. Of a device without a request queue (its
-/// settings have no `scheduler`), what file systems and programs handed it, from there to
+/// The requests that a device completed in one interval. For a device without a request queue (its
+/// settings have no `scheduler`), the requests of file systems and programs to it, from there to
 /// completion (tracepoints `block_bio_queue`, `block_bio_complete`).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RequestInterval {
@@ -106,13 +106,13 @@ pub struct RequestInterval {
     pub length_ns: u64,
     /// From issue to completion of reads, ns (tracepoints `block_rq_issue`, `block_rq_complete`).
     pub read_ns: SparseHistogram,
-    /// The same of writes, ns.
+    /// From issue to completion of writes, ns.
     pub write_ns: SparseHistogram,
     /// Sizes of reads, bytes.
     pub read_bytes: SparseHistogram,
     /// Sizes of writes, bytes.
     pub write_bytes: SparseHistogram,
-    /// Events the kernel dropped because nobody read them in time.
+    /// Events that the kernel dropped because they were not read in time.
     #[serde(default)]
     pub lost_events: u64,
 }
@@ -146,8 +146,7 @@ pub struct HostSample {
     pub cached_bytes: u64,
     /// Dirty pages, bytes.
     pub dirty_bytes: u64,
-    /// The effect of CPU quotas on the run's control group; `None` where no group has such
-    /// counters.
+    /// The effect of CPU quotas on the run's control group; `None` if no group has such counters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota: Option<QuotaUse>,
     /// How often processors throttled themselves because of heat since boot:
@@ -157,8 +156,8 @@ pub struct HostSample {
     pub thermal_events: Option<u64>,
 }
 
-/// Sums over the control group of the run and those around it since they exist, as `cpu.stat`
-/// counts (Documentation/admin-guide/cgroup-v2.rst, Documentation/scheduler/sched-bwc.rst).
+/// Sums over the control group of the run and those around it since their creation, as counted by
+/// `cpu.stat` (Documentation/admin-guide/cgroup-v2.rst, Documentation/scheduler/sched-bwc.rst).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QuotaUse {
     /// Periods of the quotas in which a group ran (`nr_periods`).

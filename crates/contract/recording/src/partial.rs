@@ -1,5 +1,5 @@
-//! The partial recording: a file that grows while a run goes on, so that a killed run keeps what it
-//! measured.
+//! The partial recording: a file that grows during a run, so that a killed run keeps its
+//! measurements.
 //!
 //! It is a mark and then entries, appended by the main thread and by every worker, each with one
 //! write:
@@ -16,8 +16,8 @@
 //! ```
 //!
 //! The checksum is the CRC-32 of IEEE 802.3 over length, kind and payload. Reading stops at the
-//! first entry that is cut off or damaged: what comes before it is good, what comes after it cannot
-//! be trusted to be where it seems.
+//! first entry that is cut off or damaged: everything before it is good, and the position of
+//! anything after it cannot be trusted.
 
 mod entry;
 mod rebuild;
@@ -53,14 +53,14 @@ enum Entry {
     Observed(Box<Observations>),
 }
 
-/// The beginning of the file: the mark, and the recording as it is before anything is measured.
+/// The beginning of the file: the mark, and the recording before anything is measured.
 pub fn start(recording: &Recording) -> Vec<u8> {
     let mut bytes = MARK.to_vec();
     put(&mut bytes, START, recording.to_json().as_bytes());
     bytes
 }
 
-/// The entry that says when the first operations could begin, ns since the Unix epoch.
+/// The entry with the time when the first operations could begin, ns since the Unix epoch.
 pub fn begun(unix_ns: u64) -> Vec<u8> {
     let (mut bytes, mut payload) = (Vec::new(), Vec::new());
     iolab_histogram::put_varint(&mut payload, unix_ns);
@@ -77,7 +77,7 @@ pub fn worker(recording: &WorkerRecording) -> Vec<u8> {
     bytes
 }
 
-/// The entry of what was seen of the machine since the last one (see [`Observations::append`]).
+/// The entry of the samples since the last one (see [`Observations::append`]).
 pub fn observed(news: &Observations) -> Vec<u8> {
     let mut bytes = Vec::new();
     // Plain data with string keys: serialisation has no way to fail.
@@ -85,8 +85,7 @@ pub fn observed(news: &Observations) -> Vec<u8> {
     bytes
 }
 
-/// An entry of any kind with any content, for tests and fuzzers: its checksum is right, whatever it
-/// holds.
+/// An entry of any kind with any content, for tests and fuzzers: its checksum is always right.
 #[doc(hidden)]
 pub fn forged(kind: u8, payload: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -96,7 +95,7 @@ pub fn forged(kind: u8, payload: &[u8]) -> Vec<u8> {
 
 /// Whether these bytes begin like a partial recording.
 pub fn is_partial(bytes: &[u8]) -> bool {
-    // The mark up to its number, so that another format is told apart from a file of another kind.
+    // The mark up to its number, to distinguish another format from another kind of file.
     bytes.starts_with(&MARK[..14])
 }
 
@@ -109,8 +108,8 @@ fn put(bytes: &mut Vec<u8>, kind: u8, payload: &[u8]) {
 }
 
 /// The intervals among the whole entries at the front of `bytes`, with the numbers of their
-/// workers, and how many bytes those entries take. For readers that follow a growing file; whoever
-/// wants all of it reads a [`Partial`].
+/// workers, and the length of those entries in bytes. For readers that follow a growing file; to
+/// read all of it, use a [`Partial`].
 pub fn intervals_of(bytes: &[u8]) -> (Vec<(u32, IntervalLatencies)>, usize) {
     let (mut intervals, mut at) = (Vec::new(), 0);
     while let Some(header) = bytes.get(at..at + HEADER_BYTES) {
@@ -139,7 +138,7 @@ fn checksum_of(entry: &[u8]) -> u32 {
     sum.finalize()
 }
 
-/// Takes the next entry from the front of `bytes`, or says why there is none.
+/// Takes the next entry from the front of `bytes`, or returns why there is none.
 fn take(bytes: &mut &[u8]) -> Result<Entry, &'static str> {
     let header = bytes.get(..HEADER_BYTES).ok_or("it ends in the middle of an entry")?;
     let length = u32::from_le_bytes([header[0], header[1], header[2], header[3]]) as usize;

@@ -10,7 +10,7 @@ use crate::{Calibration, DeviceUse, Finding, Host, HostFacts, Observations, Work
 /// One run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Recording {
-    /// Format number; readers refuse what they do not know.
+    /// Format number; readers refuse unknown formats.
     pub iolab_recording: u32,
     /// Version of the program that made it.
     pub iolab_version: String,
@@ -21,7 +21,7 @@ pub struct Recording {
     /// All hosts, of a run of several; `host` is the first of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<Host>,
-    /// What the tool itself costs, if the plan asked for it and it could be measured.
+    /// The cost of the tool itself, if the plan requested it and it could be measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<Calibration>,
     /// Start of the first stage, ns since the Unix epoch.
@@ -32,7 +32,7 @@ pub struct Recording {
     pub workers: Vec<WorkerRecording>,
     /// Block devices under the files, before and after.
     pub devices: Vec<DeviceUse>,
-    /// What was seen of the machine while the run went on, if it was looked at.
+    /// Samples of the machine during the run, if any were taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observations: Option<Observations>,
     /// Warnings about the figures, the most severe first.
@@ -45,7 +45,7 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// A sentence for each job whose figures are about the tool rather than the device.
+    /// A sentence for each job whose figures show the tool rather than the device.
     pub fn tool_limits(&self) -> Vec<String> {
         let Some(calibration) = &self.calibration else { return Vec::new() };
         let mut members: Vec<_> = self.plan.workers.iter().zip(&self.workers).collect();
@@ -60,7 +60,7 @@ impl Recording {
 }
 
 impl Recording {
-    /// All hosts; of a run of one host, that one.
+    /// All hosts; for a run of one host, that host.
     pub fn all_hosts(&self) -> Cow<'_, [Host]> {
         match self.hosts.as_slice() {
             [] => {
@@ -81,7 +81,7 @@ impl Recording {
         self.hosts.get(host as usize).map(|host| host.name.as_str())
     }
 
-    /// The name of a device, with its host where there are several.
+    /// The name of a device, with its host if there are several.
     pub fn device_name<'a>(&self, host: u32, name: &'a str) -> Cow<'a, str> {
         match self.host_name(host) {
             Some(host) => Cow::Owned(format!("{host}:{name}")),

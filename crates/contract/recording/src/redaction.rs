@@ -3,8 +3,8 @@
 //!
 //! Options are kept as they were written. In all other free text (paths, commands, messages, the
 //! command line) a value is replaced by its `${NAME}`. Numbers and words of fixed vocabularies are
-//! kept: they say what was measured. Very short values would match by chance, so they are replaced
-//! only where they stand alone.
+//! kept, because they describe the measurement. Very short values would match by chance, so they
+//! are replaced only if they are separate words.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ const SHORTEST_BYTES: usize = 4;
 pub struct Redaction {
     /// `(option, its text)` and what was written.
     options: BTreeMap<(String, String), String>,
-    /// Values and what stands for them, the longest first.
+    /// Values and their replacements, the longest first.
     values: Vec<(String, String)>,
 }
 
@@ -41,7 +41,7 @@ impl Redaction {
         Redaction { options, values }
     }
 
-    /// Whether there is nothing to take out.
+    /// Whether there is nothing to remove.
     pub fn is_empty(&self) -> bool {
         self.options.is_empty() && self.values.is_empty()
     }
@@ -67,7 +67,7 @@ impl Redaction {
         }
     }
 
-    /// Takes the values out of a recording.
+    /// Removes the values from a recording.
     pub fn recording(&self, recording: &mut Recording) {
         if self.is_empty() {
             return;
@@ -86,7 +86,7 @@ impl Redaction {
         }
     }
 
-    /// Takes the values out of what a worker says.
+    /// Removes the values from a worker's recording.
     pub fn worker(&self, worker: &mut WorkerRecording) {
         if let WorkerOutcome::Failed { message, .. } | WorkerOutcome::Crashed { message, .. } = &mut worker.outcome {
             *message = self.text(message);

@@ -1,8 +1,8 @@
 //! How well a worker kept the schedule of its paced load: operations due, operations sent, and the
 //! largest lag.
 //!
-//! Facts, and one judgement that follows from them: whether the load was more than the worker could
-//! do.
+//! It contains facts, and one judgement derived from them: whether the load exceeded what the
+//! worker could do.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +21,7 @@ pub struct ScheduleRecording {
     pub sent: u64,
     /// The time in which they were sent, ns.
     pub sent_within_ns: u64,
-    /// Operations due but not sent when the worker stopped. Of Poisson arrivals the expected
+    /// Operations due but not sent when the worker stopped; for Poisson arrivals, the expected
     /// number.
     pub backlog_at_end: u64,
     /// The most operations that were due and not sent at one time.
@@ -46,8 +46,8 @@ impl ScheduleRecording {
         per_second(self.sent, self.sent_within_ns)
     }
 
-    /// Whether the schedule asked for more than could be done: behind without a break for the last
-    /// tenth of the time or more, and by more than half a percent of it.
+    /// Whether the schedule demanded more than was possible: it was behind without a break for the
+    /// last tenth of the time or more, and by more than half a percent of it.
     pub fn is_saturated(&self) -> bool {
         self.lag_at_end_ns >= JITTER_NS
             && self.behind_for_ns.saturating_mul(10) >= self.sent_within_ns
@@ -55,7 +55,7 @@ impl ScheduleRecording {
     }
 
     /// Adds the schedule of another worker that is reported together with this one. Rates of
-    /// workers add up, extremes do not: they need not have been at the same time.
+    /// workers add up. Extremes do not, because they need not be simultaneous.
     pub fn join(&mut self, other: &ScheduleRecording) {
         let within = |count: u64, from_ns: u64, to_ns: u64| (per_second(count, from_ns) * to_ns as f64 / 1e9) as u64;
         let asked_within_ns = self.asked_within_ns.max(other.asked_within_ns);

@@ -47,7 +47,7 @@ fn must(holds: bool, place: impl FnOnce() -> String, reason: &'static str) -> Ve
     if holds { Ok(()) } else { Err(Unsound { place: place(), reason }) }
 }
 
-/// Names as reports print them: one line, nothing that a terminal obeys.
+/// Names as reports print them: one line, without characters that a terminal interprets.
 fn name(text: &str, place: impl FnOnce() -> String) -> Verdict {
     must(!text.contains(char::is_control), place, "a name contains control characters")
 }
@@ -56,7 +56,7 @@ fn within(numbers: &[u64], most: u64, place: impl FnOnce() -> String) -> Verdict
     must(numbers.iter().all(|number| *number <= most), place, "a number is larger than it can be")
 }
 
-/// Stretches of time follow one another.
+/// Intervals of time follow one another.
 fn ascending(stretches: impl Iterator<Item = (u64, u64)>, place: impl Fn(usize) -> String) -> Verdict {
     let mut end_ns = 0;
     for (at, (start_ns, length_ns)) in stretches.enumerate() {
@@ -136,7 +136,7 @@ fn check_facts(facts: &HostFacts, place: &str) -> Verdict {
 }
 
 impl WorkerRecording {
-    /// The parts of one worker against each other.
+    /// Compares the parts of one worker with each other.
     pub(crate) fn check(&self, place: &str) -> Verdict {
         within(&[self.started_ns, self.runtime_ns], LONGEST_NS, || place.to_owned())?;
         for (direction, at) in self.directions.iter().zip(["read", "write", "trim"]) {

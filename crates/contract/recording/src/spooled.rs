@@ -1,5 +1,5 @@
-//! The form of log entries in the file that a worker spools them to, as bytes; reading and writing
-//! files is the caller's.
+//! The binary form of log entries in the file to which a worker spools them; the caller reads and
+//! writes files.
 //!
 //! The latencies, the bandwidth and the time columns of one operation are differences of its three
 //! stamps, so an operation is one record whatever logs it has lines in. Records stand in blocks,
@@ -41,7 +41,7 @@ const LONGEST_COMPACT: usize = 32;
 const OFFSETS: u8 = 1;
 const SLAT: u8 = 2;
 
-/// One operation as the logs see it; times are ns since the worker's log began, or since the Unix
+/// One operation as the logs need it; times are ns since the worker's log began, or since the Unix
 /// epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LoggedOperation {
@@ -55,13 +55,13 @@ pub struct LoggedOperation {
     pub clat_ns: u64,
     /// Submission latency, ns.
     pub slat_ns: u64,
-    /// Its offset, bytes; 0 where no log shows it.
+    /// Its offset, bytes; 0 if no log shows it.
     pub offset: u64,
     /// What it was.
     pub traits: OperationTraits,
 }
 
-/// What neighbouring operations tend to have in common.
+/// Properties that neighbouring operations tend to share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OperationTraits {
     /// Bytes of the operation.
@@ -118,7 +118,7 @@ impl SpoolBlock {
     pub const MOST_BYTES: usize = 64 << 10;
 
     /// An empty block of records with or without the `offsets` of operations; `slat` says whether
-    /// their submission latencies mean anything.
+    /// their submission latencies are meaningful.
     pub fn new(offsets: bool, slat: bool) -> SpoolBlock {
         let bytes = vec![0; SpoolBlock::MOST_BYTES].into_boxed_slice().try_into();
         SpoolBlock {
@@ -159,9 +159,9 @@ impl SpoolBlock {
             self.traits = traits;
             return;
         }
-        // All lengths are found and all parts put together without a branch: where latencies lie
-        // around a power of 256, every other one would be mispredicted. What is written behind the
-        // end is written over.
+        // All lengths are found and all parts combined without a branch: for latencies around a
+        // power of 256, every other one would be mispredicted. Data written behind the end is
+        // overwritten.
         let changed = traits != self.traits;
         let (delta, clat, slat) = (length_code(delta_ns), length_code(clat_ns), length_code(slat_ns));
         let clat_at = 1 + LENGTHS[delta];
@@ -194,7 +194,7 @@ impl SpoolBlock {
         self.windows += 1;
     }
 
-    /// The block as it stands in the file.
+    /// The block in the form of the file.
     pub fn seal(&mut self) -> &[u8] {
         let header = BlockHeader {
             length: (self.end - BlockHeader::BYTES) as u32,
@@ -279,7 +279,7 @@ impl BlockHeader {
         self.flags & SLAT != 0
     }
 
-    /// The records in `bytes`, which may be cut off; those that are not whole are not there.
+    /// The whole records in `bytes`, which may be cut off.
     pub fn records<'a>(&self, bytes: &'a [u8]) -> SpooledRecords<'a> {
         SpooledRecords {
             bytes,
@@ -291,7 +291,7 @@ impl BlockHeader {
     }
 }
 
-/// The records of a block, one after the other. Ends at the first that makes no sense.
+/// The records of a block, one after the other. Ends at the first invalid one.
 #[derive(Debug)]
 pub struct SpooledRecords<'a> {
     bytes: &'a [u8],
@@ -322,14 +322,14 @@ impl SpooledRecords<'_> {
     fn compact(&mut self) -> Option<LoggedOperation> {
         let bytes = self.bytes;
         match bytes.first_chunk() {
-            // Read in place: what has just been copied in one width and is read in another makes
-            // the processor wait.
+            // Read in place: reading data in another width than it was just copied in makes the
+            // processor wait.
             Some(room) => self.compact_in(room),
             None => self.last_compact(),
         }
     }
 
-    /// The same near the end of the block.
+    /// Reads a compact record near the end of the block.
     #[cold]
     fn last_compact(&mut self) -> Option<LoggedOperation> {
         let mut room = [0; LONGEST_COMPACT];

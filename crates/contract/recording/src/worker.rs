@@ -1,4 +1,4 @@
-//! What one worker measured.
+//! The measurements of one worker.
 
 use iolab_histogram::SparseHistogram;
 use iolab_plan::PerDirection;
@@ -23,7 +23,7 @@ pub struct WorkerRecording {
     pub runtime_ns: u64,
     /// Read, write, trim.
     pub directions: PerDirection<DirectionRecording>,
-    /// What each file had of it, in the order of the plan; empty unless the job asked for that
+    /// The part of each file, in the order of the plan; empty unless the job requested it
     /// (`per_file_stats`) and has several files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<FileRecording>,
@@ -47,16 +47,16 @@ pub struct WorkerRecording {
     /// How the times of a trace were kept, when the worker replays one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drift: Option<DriftRecording>,
-    /// How steady the rate was, when the worker judged that.
+    /// How steady the rate was, if the worker judged that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady: Option<SteadyRecording>,
-    /// The queue depth that `latency_target` has come to.
+    /// The queue depth that `latency_target` found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_depth: Option<u32>,
     /// When it began by the clock that the job names, ns, if it names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_by_clock_ns: Option<u64>,
-    /// What was verified, when anything was.
+    /// What was verified, if anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verification: Option<VerificationRecording>,
     /// Histogram log lines, if asked for.
@@ -79,13 +79,13 @@ pub struct VerificationRecording {
     /// The first of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub first: Vec<DamageRecording>,
-    /// What a loss of power has left, when that was judged (`verify_policy=durable`).
+    /// The state after a loss of power, if it was judged (`verify_policy=durable`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aftermath: Option<AftermathRecording>,
 }
 
-/// Intervals after a loss of power: how many of each class were checked, and what the sound ones
-/// held.
+/// Intervals after a loss of power: how many of each class were checked, and the content of the
+/// sound ones.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AftermathRecording {
     /// Their last write was flushed.
@@ -114,7 +114,7 @@ impl AftermathRecording {
         self.counts_mut().map(|count| *count)
     }
 
-    /// The same, to be changed.
+    /// All counts, mutable.
     pub fn counts_mut(&mut self) -> [&mut u64; 9] {
         let AftermathRecording {
             must_be_new,
@@ -131,7 +131,7 @@ impl AftermathRecording {
     }
 }
 
-/// An interval that was not what it had to be.
+/// An interval without its expected content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DamageRecording {
     /// The file.
@@ -142,7 +142,7 @@ pub struct DamageRecording {
     pub length: u32,
     /// What differs, in a sentence.
     pub reason: String,
-    /// What it looks like, in a sentence.
+    /// The kind of damage, in a sentence.
     pub damage: String,
 }
 
@@ -153,9 +153,9 @@ pub enum WorkerOutcome {
     /// It never ran (the run ended first).
     #[default]
     NotRun,
-    /// It did what the plan said, or was told to stop by `exitall`.
+    /// It did what the plan said, or was ordered to stop by `exitall`.
     Finished,
-    /// The user or a signal ended it early; its figures are good as far as they go.
+    /// The user or a signal ended it early; its figures are valid for the time that it ran.
     Interrupted,
     /// An error ended it.
     Failed {
@@ -166,7 +166,7 @@ pub enum WorkerOutcome {
     },
     /// Its process died.
     Crashed {
-        /// Signal number, or 0 when it exited without a word.
+        /// Signal number, or 0 if it exited without reporting.
         signal: i32,
         /// What is known.
         message: String,
@@ -187,7 +187,7 @@ impl WorkerOutcome {
 }
 
 impl WorkerRecording {
-    /// Notes that something it measured could not be kept.
+    /// Records that some of its results could not be saved.
     pub fn note_lost(&mut self, sentence: &str) {
         self.notes.push(sentence.to_owned());
         self.lost.push(sentence.to_owned());
@@ -231,15 +231,15 @@ pub struct DirectionRecording {
     pub clat: SparseHistogram,
     /// reaped - begun.
     pub lat: SparseHistogram,
-    /// reaped - intended, when the load is paced; empty otherwise. The sum of it is that of the
-    /// three parts: waited for the device, late by the generator's fault, `lat`.
+    /// reaped - intended, when the load is paced; empty otherwise. Its sum is that of three parts:
+    /// waiting for the device, lateness of the generator, `lat`.
     pub response: SparseHistogram,
-    /// Of a paced load: how long operations that were due waited because the device had not done
-    /// those before.
+    /// For a paced load: how long due operations waited because the device had not finished earlier
+    /// ones.
     #[serde(default)]
     pub backlog_wait: SparseHistogram,
-    /// Of a paced load: how much later operations began than they could have, by the load
-    /// generator's own fault.
+    /// For a paced load: how much later operations began than possible, caused by the load
+    /// generator itself.
     #[serde(default)]
     pub generator_late: SparseHistogram,
 }
@@ -312,7 +312,7 @@ pub struct ErrorCount {
 }
 
 impl WorkerRecording {
-    /// A sentence about a load that was more than could be done; `None` when the schedule was kept.
+    /// A sentence about a load that was too high; `None` when the schedule was kept.
     pub fn saturation(&self) -> Option<String> {
         let schedule = self.schedule.as_ref().filter(|schedule| schedule.is_saturated())?;
         let sum = |of: fn(&crate::DirectionRecording) -> u128| self.directions.iter().map(of).sum::<u128>();

@@ -1,4 +1,4 @@
-//! Every form of a recording that was ever written is still read, and says the same.
+//! Every form of a recording that was ever written can still be read, with the same content.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

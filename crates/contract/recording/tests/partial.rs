@@ -1,5 +1,4 @@
-//! Partial recordings: what is whole is read, what is not is told, and a killed run is put together
-//! again.
+//! Partial recordings: whole entries are read, damage is reported, and a killed run is rebuilt.
 
 use iolab_histogram::{Baseline, Histogram};
 use iolab_plan::{Direction, Plan};

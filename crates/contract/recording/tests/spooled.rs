@@ -1,4 +1,4 @@
-//! Spooled records come back as they were put in, whatever they are and wherever the file ends.
+//! Spooled records are read as they were written, for any records and any end of the file.
 
 use iolab_plan::{Direction, LogKind};
 use iolab_recording::{BlockHeader, LogEntry, LoggedOperation, OperationTraits, SpoolBlock, SpooledRecord};

@@ -16,9 +16,9 @@
 //!  column 5   length    0: as the operation before in this context │ 1 + length
 //!  column 6   result    0: as the length │ 1 + zigzag(result)
 //! ```
-//! Numbers are varints (LEB128). An operation ends where the bytes it moved do, or the range it
-//! names. A block is read alone: every prediction begins anew. Layout 1 has no columns of form 2;
-//! it is read, not written.
+//! Numbers are varints (LEB128). An operation ends at the end of the bytes it moved, or of the
+//! range it names. Each block is read alone: every prediction starts from scratch. Layout 1 has no
+//! columns of form 2; it is read, not written.
 
 use std::collections::HashMap;
 
@@ -37,7 +37,7 @@ const PACKED: u8 = 2;
 /// Most distinct numbers of a packed column.
 const MOST_DISTINCT: usize = 16;
 
-/// How the columns are to be understood.
+/// The interpretation of the columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Layout {
     /// The first that was written.
@@ -62,7 +62,7 @@ struct Predictions {
     threads: HashMap<u32, usize>,
 }
 
-/// What is known of a context.
+/// The known state of a context.
 #[derive(Debug, Clone, Copy)]
 struct Prediction {
     /// The places of its file and its thread among all.
@@ -289,7 +289,7 @@ fn take_column(bytes: &mut &[u8], count: usize) -> Option<Vec<u64>> {
     (numbers.len() == count).then_some(numbers)
 }
 
-/// Where an offset is, seen from where the last operation ended.
+/// The place of an offset, relative to the end of the last operation.
 fn place(offset: u64, end: u64) -> u64 {
     match offset as i64 - end as i64 {
         0 => 0,

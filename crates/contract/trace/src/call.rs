@@ -1,9 +1,9 @@
 //! The calls that a trace knows, as one table: the number in the file, the name, the effect.
 //!
-//! A number is never given to another call. A call that moves data between two files stands in a
-//! trace as two operations of the same time, one for each side.
+//! A number is never given to another call. A call that moves data between two files is represented
+//! by two operations of the same time, one for each side.
 
-/// What a call does to a file.
+/// The effect of a call on a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Effect {
     /// Takes data out of it.

@@ -56,7 +56,7 @@ pub enum FileKind {
     Socket,
     /// A terminal or another character device.
     CharacterDevice,
-    /// A file of procfs, sysfs or their kin, an event, a timer.
+    /// A file of procfs, sysfs or similar, an event, a timer.
     Kernel,
     /// Not known.
     #[default]
@@ -64,7 +64,7 @@ pub enum FileKind {
 }
 
 impl FileKind {
-    /// Whether what is read and written there is kept: files and block devices, or what may be one.
+    /// Whether data written there is kept: files and block devices, or what may be one.
     pub fn is_storage(self) -> bool {
         matches!(self, FileKind::Regular | FileKind::BlockDevice | FileKind::Unknown)
     }
@@ -73,7 +73,7 @@ impl FileKind {
 /// A file of a trace. Its number is its place in the table.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct File {
-    /// Its path when it was first seen, or what stands for it.
+    /// Its path when it was first seen, or a substitute.
     pub path: String,
     /// What it is.
     #[serde(default)]
@@ -98,7 +98,7 @@ pub struct Thread {
     pub name: String,
 }
 
-/// Something that the trace does not have.
+/// Something missing from the trace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unseen {
     /// What, and why it is not there.
@@ -130,8 +130,8 @@ pub struct DeviceBytes {
     pub calls_written: u64,
 }
 
-/// What the processors of the machine had done at a moment of a trace, for all programs; times are
-/// sums over all processors, from any beginning that is the same for all moments.
+/// The accumulated activity of the machine's processors at a moment of a trace, for all programs;
+/// times are sums over all processors, from the same arbitrary origin for all moments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ProcessorSample {
     /// When, ns since the trace began.
@@ -142,13 +142,13 @@ pub struct ProcessorSample {
     pub idle_ns: u64,
     /// How often they had gone from one thread to another.
     pub switches: u64,
-    /// For whom they had worked; absent where nobody looked.
+    /// The busy time by program; absent if it was not sampled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shares: Option<ProcessorShares>,
 }
 
-/// For whom the processors had worked since the trace began, ns. What is left of their work was for
-/// other programs, for interrupts, and for processes that ended between two samples.
+/// Processor time by program since the trace began, ns. The rest was used by other programs, by
+/// interrupts, and by processes that ended between two samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ProcessorShares {
     /// The traced processes.
@@ -166,13 +166,13 @@ pub struct ProcessorShares {
 }
 
 impl ProcessorShares {
-    /// From this share of all processors on, other programs may have changed what was seen.
+    /// From this share of all processors on, other programs may have affected the trace.
     pub const DISTURBING: f64 = 0.1;
     /// From this share on of the time that program and clients could have run, waiting for a
     /// processor matters.
     const WAITING: f64 = 0.1;
 
-    /// What came since an earlier sample.
+    /// The difference to an earlier sample.
     pub fn since(self, before: ProcessorShares) -> ProcessorShares {
         let less = |of: fn(&ProcessorShares) -> u64| of(&self).saturating_sub(of(&before));
         ProcessorShares {
@@ -185,15 +185,15 @@ impl ProcessorShares {
         }
     }
 
-    /// Of this much work of all processors, ns, what was for none of these.
+    /// The part of `busy_ns` of all processors that none of these used.
     pub fn others_ns(self, busy_ns: u64) -> u64 {
         [self.program_ns, self.clients_ns, self.kernel_ns, self.tracer_ns]
             .into_iter()
             .fold(busy_ns, |left, part| left.saturating_sub(part))
     }
 
-    /// Whether other programs made calls and the time between them longer: of all the processors'
-    /// time, so much was worked.
+    /// Whether other programs lengthened calls and the time between them, given the busy time and
+    /// the total time of all processors.
     pub fn is_disturbed(self, busy_ns: u64, all_ns: u64) -> bool {
         let others = self.others_ns(busy_ns) as f64 >= ProcessorShares::DISTURBING * all_ns as f64;
         others && self.ran_share().is_none_or(|ran| 1.0 - ran >= ProcessorShares::WAITING)
@@ -206,7 +206,7 @@ impl ProcessorShares {
     }
 }
 
-/// A program that is neither traced nor a client of what is, and worked meanwhile.
+/// Another program, neither traced nor a client, that used processor time meanwhile.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ProgramBeside {
     /// The name of its processes.
@@ -222,22 +222,22 @@ pub struct End {
     pub elapsed_ns: u64,
     /// Operations in the file.
     pub operations: u64,
-    /// Bytes that the kernel says the program's calls read, and of those the bytes in this trace;
-    /// `None` where nobody counted.
+    /// Bytes that the program's calls read according to the kernel, and the bytes of these in this
+    /// trace; `None` if they were not counted.
     #[serde(default)]
     pub read_bytes: Option<(u64, u64)>,
     /// The same of writes.
     #[serde(default)]
     pub written_bytes: Option<(u64, u64)>,
-    /// The block devices beneath the files; empty where nobody looked, or there are none.
+    /// The block devices beneath the files; empty if they were not sampled, or there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<DeviceBytes>,
-    /// What the processors did while the trace was made, a sample every second or more; empty where
-    /// nobody looked, or tracing itself kept them busy.
+    /// Samples of the processors during the trace, one every second or more; empty if none were
+    /// taken, or tracing itself kept the processors busy.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub processors: Vec<ProcessorSample>,
-    /// The programs beside that worked most, most first; empty where nobody looked, or names are
-    /// hidden.
+    /// The other programs that used most processor time, in descending order; empty if not sampled,
+    /// or names are hidden.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<ProgramBeside>,
     /// What is not in the trace.
@@ -249,8 +249,8 @@ pub struct End {
 }
 
 impl End {
-    /// The share of the bytes that calls moved and this trace does not have; `None` where nobody
-    /// counted, or nothing moved.
+    /// The share of the moved bytes that this trace lacks; `None` if they were not counted, or
+    /// nothing moved.
     pub fn unseen_share(&self) -> Option<f64> {
         let (all_read, seen_read) = self.read_bytes?;
         let (all_written, seen_written) = self.written_bytes?;

@@ -12,8 +12,8 @@
 //!  kind 6  Operations  the same in layout 2; kind 4 is read, not written
 //! ```
 //!
-//! The checksum is the CRC-32 of IEEE 802.3 over kind and payload. A reader passes over kinds from
-//! 128 on that it does not know; a lower one that it does not know belongs to a later format.
+//! The checksum is the CRC-32 of IEEE 802.3 over kind and payload. A reader skips unknown kinds
+//! from 128 on; an unknown lower one belongs to a later format.
 
 use std::io::{self, Read, Write};
 
@@ -26,7 +26,7 @@ pub(crate) const THREAD: u8 = 3;
 pub(crate) const OPERATIONS: u8 = 4;
 pub(crate) const END: u8 = 5;
 pub(crate) const OPERATIONS_2: u8 = 6;
-/// From here on a reader may pass over what it does not know.
+/// Unknown kinds from here on may be skipped.
 pub(crate) const OPTIONAL: u8 = 128;
 
 const HEADER_BYTES: usize = 9;
@@ -61,7 +61,7 @@ fn checksum(kind: u8, payload: &[u8]) -> u32 {
     hasher.finalize()
 }
 
-/// What stands at a place of the file.
+/// The content at a position of the file.
 #[derive(Debug)]
 pub(crate) enum Found {
     /// A frame of this kind; the payload is in the buffer.
@@ -72,8 +72,8 @@ pub(crate) enum Found {
     Damaged(&'static str),
 }
 
-/// Reads the next frame into `payload`; `at` counts the bytes read. Memory is taken as bytes
-/// arrive, whatever the header promises.
+/// Reads the next frame into `payload`; `at` counts the bytes read. Memory is allocated as bytes
+/// arrive, regardless of the header.
 pub(crate) fn read(input: &mut impl Read, payload: &mut Vec<u8>, at: &mut u64) -> io::Result<Found> {
     let mut header = Vec::with_capacity(HEADER_BYTES);
     input.by_ref().take(HEADER_BYTES as u64).read_to_end(&mut header)?;

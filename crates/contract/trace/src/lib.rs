@@ -3,10 +3,9 @@
 //! ```text
 //!  capture, import ─▶ Writer ─▶ blocks of delta-coded columns, each with its checksum ─▶ Reader ─▶ show, sum up, model, replay
 //! ```
-//! An [`Operation`] says when, which thread, which call, on which file, where, how long, with what
-//! result. Files and threads are tables of the trace that grow as it is written. The [`Reader`]
-//! reads in a stream: it holds the tables and one block. A file that was cut off is good up to the
-//! cut.
+//! An [`Operation`] has a time, a thread, a call, a file, an offset, a length and a result. Files
+//! and threads are tables of the trace that grow as it is written. The [`Reader`] reads a stream:
+//! it holds the tables and one block. A file that was cut off is valid up to the cut.
 //!
 //! A trace has paths, offsets and sizes, never the contents of buffers. [`Writer::anonymous`] hides
 //! the paths, too.

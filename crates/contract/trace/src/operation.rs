@@ -13,7 +13,7 @@ pub(crate) const BOUND: u64 = 1 << 59;
 pub struct Operation {
     /// When the call began, ns since the trace did.
     pub time_ns: u64,
-    /// Until it returned; of asynchronous ones, until the program was told of the completion.
+    /// Until it returned; for asynchronous ones, until the program learned of the completion.
     pub duration_ns: u64,
     /// Which thread, a number of the trace's table.
     pub thread: u32,
@@ -21,8 +21,8 @@ pub struct Operation {
     pub call: Call,
     /// Which file, a number of the trace's table, or [`NO_FILE`].
     pub file: u32,
-    /// Where it began in the file, bytes; `None` where that is not known or means nothing. Of
-    /// `lseek`, where the position was set.
+    /// Its offset in the file, bytes; `None` if it is unknown or has no meaning. For `lseek`, the
+    /// new position.
     pub offset: Option<u64>,
     /// The bytes that were asked for, which may be far more than there are: a program that copies a
     /// file may ask for 2^63 - 1.
@@ -44,7 +44,7 @@ impl Operation {
         matches!(self.call.effect(), Effect::Read | Effect::Write) && self.bytes() == 0
     }
 
-    /// Whether the kernel said no.
+    /// Whether the kernel returned an error.
     pub fn has_failed(&self) -> bool {
         self.result < 0
     }
@@ -76,8 +76,8 @@ impl Operation {
     }
 }
 
-/// Properties of an operation, as bits. Those of the descriptor stand with each operation, because
-/// a program may change them.
+/// Properties of an operation, as bits. Those of the descriptor are stored with each operation,
+/// because a program may change them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Flags(pub u32);
 
@@ -105,8 +105,7 @@ impl Flags {
     pub const CHANGES_RANGE: Flags = Flags(1 << 9);
     /// Read ahead or for the file system's own purposes (block layer).
     pub const META: Flags = Flags(1 << 10);
-    /// Whether and how it ended was not seen: `result` is what was asked for, the duration that of
-    /// the submission.
+    /// Its end was not seen: `result` is the requested length, the duration that of the submission.
     pub const END_UNSEEN: Flags = Flags(1 << 16);
     /// The end was found later than it happened: the duration is an upper bound.
     pub const END_LATE: Flags = Flags(1 << 17);

@@ -13,11 +13,11 @@ pub enum Role {
     Log,
     /// Tables, indexes, sorted runs: what a program keeps.
     Table,
-    /// What the program throws away.
+    /// Data that the program discards.
     Temporary,
     /// Programs, libraries, settings, locales.
     Program,
-    /// Its path does not tell.
+    /// Its path does not show it.
     #[default]
     Other,
 }

@@ -71,8 +71,8 @@ impl<W: Write> Writer<W> {
         Ok(writer)
     }
 
-    /// Adds a file to the table; returns its number, or [`NO_FILE`] where the table is full, which
-    /// the end of the trace says.
+    /// Adds a file to the table. Returns its number, or [`NO_FILE`] if the table is full, which the
+    /// end of the trace reports.
     ///
     /// # Errors
     /// Those of the output.
@@ -93,8 +93,8 @@ impl<W: Write> Writer<W> {
         Ok(self.files - 1)
     }
 
-    /// Adds a thread to the table; returns its number, or that of the last where the table is full,
-    /// which the end of the trace says.
+    /// Adds a thread to the table. Returns its number, or that of the last if the table is full,
+    /// which the end of the trace reports.
     ///
     /// # Errors
     /// Those of the output.
@@ -203,7 +203,7 @@ pub(crate) struct Anonymous {
 }
 
 impl Anonymous {
-    /// What stands for a path.
+    /// The replacement of a path.
     pub(crate) fn path(&mut self, path: &str) -> String {
         let parts: Vec<String> = path.split('/').map(|part| self.part(part)).collect();
         parts.join("/")

@@ -1,5 +1,5 @@
-//! The file of a trace: what is written is read, cut and damaged files are read as far as they are
-//! good, and a real mix of calls takes few bytes.
+//! The file of a trace: written data is read back, cut and damaged files are read as far as they
+//! are good, and a realistic mix of calls takes few bytes.
 
 use iolab_trace::{
     Call, End, Facts, File, Flags, NO_FILE, Operation, Ordered, ReadError, Reader, Role, Thread, Writer,

@@ -1,4 +1,4 @@
-//! The arithmetic of calibrations, and when it is a reason to warn.
+//! The arithmetic of calibrations, and when they cause a warning.
 
 use crate::Recording;
 use iolab_plan::{Plan, WorkerPlan};

@@ -6,9 +6,9 @@
 //!  direction: u8 │ ios │ bytes │ latencies: u8 │ histogram …
 //! ```
 //!
-//! Bits of `latencies`, whose histograms follow in this order: 1 lat, 2 clat, 4 response. Bit 8
-//! stands alone: the histogram of clat is that of lat. The form of a histogram is
-//! [`PackedHistogram`]'s.
+//! Bits of `latencies`, whose histograms follow in this order: 1 lat, 2 clat, 4 response. Bit 8 has
+//! no histogram: that of clat equals that of lat. The form of a histogram is that of
+//! [`PackedHistogram`].
 
 use iolab_histogram::{Baseline, Histogram, LONGEST_DIFFERENCE, PackedHistogram, put_varint, take_varint};
 use iolab_plan::Direction;
@@ -30,8 +30,7 @@ pub enum LoggedLatency {
     Response = 4,
 }
 
-/// Room in which a worker makes its entries. It is allocated once; what is never used of it is
-/// never touched.
+/// The buffer for a worker's entries. It is allocated once; unused memory is never touched.
 #[derive(Debug)]
 pub struct EntryBuffer {
     bytes: Vec<u8>,
@@ -111,7 +110,7 @@ impl Default for EntryBuffer {
     }
 }
 
-/// Reads the payload of an entry: the worker, and its interval. `None` if it cannot be one.
+/// Reads the payload of an entry: the worker, and its interval. `None` if it is invalid.
 pub(super) fn take_interval(mut payload: &[u8]) -> Option<(u32, IntervalLatencies)> {
     let bytes = &mut payload;
     let worker = u32::try_from(take_varint(bytes)?).ok()?;

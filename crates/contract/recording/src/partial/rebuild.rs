@@ -1,4 +1,4 @@
-//! From the entries of a partial recording to a recording.
+//! Rebuilds a recording from the entries of a partial recording.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use crate::{
     WorkerRecording,
 };
 
-/// What could be read of a partial recording.
+/// The readable part of a partial recording.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Partial {
-    /// The recording as it was before anything was measured.
+    /// The recording before anything was measured.
     start: Recording,
     begun_unix_ns: Option<u64>,
     ended: BTreeMap<u32, WorkerRecording>,
@@ -42,7 +42,7 @@ pub enum PartialError {
     /// Another format.
     #[error("a partial recording of another format; this version reads format 1")]
     Format,
-    /// The plan is missing: without it, nothing that follows has a meaning.
+    /// The plan is missing: without it, the following entries have no meaning.
     #[error("the start of the partial recording cannot be read: {0}")]
     Start(&'static str),
 }
@@ -110,9 +110,8 @@ impl Partial {
         self.intervals.remove(&worker).unwrap_or_default()
     }
 
-    /// The recording of a run that was killed: workers that had ended are complete, the others have
-    /// what their intervals hold. It says of itself that it was interrupted, and its warnings say
-    /// what is missing.
+    /// The recording of a killed run: workers that had ended are complete, the others have the data
+    /// of their intervals. It is marked as interrupted, and its warnings say what is missing.
     pub fn into_recording(mut self) -> Recording {
         let mut recording = self.start.clone();
         recording.iolab_recording = FORMAT;
@@ -122,7 +121,7 @@ impl Partial {
         recording.workers = numbers.into_iter().map(|number| self.worker(number)).collect();
         let ends = recording.workers.iter().map(|worker| worker.started_ns.saturating_add(worker.runtime_ns));
         recording.elapsed_ns = ends.max().unwrap_or(0);
-        // Each entry was sound; one after another they need not be.
+        // Each entry was sound, but their sequence may not be.
         recording.observations = self.observations.take().filter(|seen| seen.check().is_ok());
         recording.devices = recording.observations.iter().flat_map(Observations::device_uses).collect();
         recording.warnings.push(
@@ -143,7 +142,7 @@ impl Partial {
     }
 }
 
-/// The recording of a worker that left nothing but its intervals; not run if there are none.
+/// The recording of a worker that left only its intervals; not run if there are none.
 pub fn worker_from(number: u32, intervals: Vec<IntervalLatencies>) -> WorkerRecording {
     let mut worker = WorkerRecording { number, ..WorkerRecording::default() };
     let (Some(first), Some(last)) = (intervals.first(), intervals.last()) else { return worker };

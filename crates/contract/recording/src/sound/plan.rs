@@ -1,4 +1,4 @@
-//! The plan inside a recording: what reports divide by, count up to or print as names.
+//! The plan inside a recording: values that reports use as divisors, counts or names.
 
 use iolab_plan::{MeasurementPlan, Plan, WorkerPlan};
 

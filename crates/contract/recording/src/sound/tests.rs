@@ -1,4 +1,4 @@
-//! Changes of a good recording that make it one that cannot be.
+//! Changes that make a valid recording impossible.
 
 use serde_json::{Value, json};
 
