@@ -23,8 +23,9 @@ const POLLS_PER_CONTROL_POLL: u32 = 64;
 pub(crate) struct PolledState {
     /// The driver is gone. The threads drop the controller.
     pub(crate) gone: AtomicBool,
-    /// Resets requested, and resets done.
+    /// Resets requested, begun, and done: the queues have stopped and the registers are cleared.
     pub(crate) resets_requested: AtomicU32,
+    pub(crate) resets_begun: AtomicU32,
     pub(crate) resets_done: AtomicU32,
 }
 
@@ -171,11 +172,16 @@ impl PollingThread {
         let now_ns = self.clock.now_ns();
         for (state, controller) in &mut self.controllers {
             let requested = state.resets_requested.load(Ordering::Acquire);
-            if requested != state.resets_done.load(Ordering::Relaxed) {
+            if requested != state.resets_begun.load(Ordering::Relaxed) {
                 controller.reset_function();
-                state.resets_done.store(requested, Ordering::Release);
+                state.resets_begun.store(requested, Ordering::Relaxed);
             }
             worked |= controller.poll(now_ns);
+            let begun = state.resets_begun.load(Ordering::Relaxed);
+            if begun != state.resets_done.load(Ordering::Relaxed) && !controller.is_stopping() {
+                state.resets_done.store(begun, Ordering::Release);
+                worked = true;
+            }
         }
         worked
     }

@@ -203,6 +203,11 @@ impl<M: HostMemory> Controller<M> {
         }
     }
 
+    /// Whether its queues are still stopping.
+    pub fn is_stopping(&self) -> bool {
+        matches!(self.state, State::Stopping { .. })
+    }
+
     /// When the keep alive timer expires, if it runs.
     pub(super) fn keep_alive_deadline_ns(&self) -> Option<u64> {
         self.executor.keep_alive_deadline_ns().filter(|_| self.state == State::Ready)
