@@ -11,7 +11,7 @@ use crate::transport::Transport;
 const REPORTS_ACCESS: u8 = 1 << 3;
 /// Bytes that one command reads.
 const ONE_COMMAND_BYTES: usize = 4096;
-/// More than the page of any subsystem.
+/// A limit above the page size of any subsystem, bytes.
 const MOST_BYTES: usize = 1 << 20;
 
 impl<T: Transport> Controller<T> {
@@ -24,7 +24,7 @@ impl<T: Transport> Controller<T> {
         if identify.cmic & REPORTS_ACCESS == 0 {
             return Ok(None);
         }
-        // The largest possible page: every group, every namespace.
+        // The size of the largest possible page: every group and every namespace.
         let (groups, namespaces) =
             (identify.nanagrpid.get() as usize, identify.nn.get().max(identify.mnan.get()) as usize);
         let bytes = groups.saturating_mul(32).saturating_add(namespaces.saturating_mul(4)).saturating_add(16);
@@ -40,7 +40,7 @@ impl<T: Transport> Controller<T> {
     }
 }
 
-/// The state of the group that a namespace is in.
+/// Finds the state of the group that contains a namespace.
 fn find(page: &[u8], nsid: u32) -> Result<Option<AnaState>, DriverError> {
     let cut_off = || DriverError::BadDescription("its page of asymmetric access ends within a group".into());
     let (header, mut rest) = AnaHeader::read_from_prefix(page).map_err(|_| cut_off())?;
@@ -60,7 +60,7 @@ fn find(page: &[u8], nsid: u32) -> Result<Option<AnaState>, DriverError> {
 mod tests {
     use super::*;
 
-    /// A page with groups, each a state and its namespaces.
+    /// Builds a page of groups; each group has a state and namespaces.
     fn page(groups: &[(u8, &[u32])]) -> Vec<u8> {
         let mut page = vec![0; 16];
         page[8] = groups.len() as u8;
