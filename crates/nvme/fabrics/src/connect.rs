@@ -16,7 +16,7 @@ const NO_FLOW_CONTROL: u8 = 1 << 2;
 /// PSDT in byte 1 of a command: SGL.
 const SGL_FLAG: u8 = 1 << 6;
 
-/// A queue that a host requests.
+/// A request of a host for a queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Connect {
     /// Queue identifier; 0 is the admin queue.

@@ -6,7 +6,7 @@ use iolab_nvme_spec::{FromBytes, FromZeros, IntoBytes};
 
 use crate::name::{QualifiedName, QualifiedNameError};
 
-/// Bytes of the head of the page, and of each record.
+/// Bytes of the header of the page, and of each record.
 pub const DISCOVERY_RECORD_BYTES: usize = size_of::<DiscoveryEntry>();
 /// The most records decoded from a page.
 const MOST_RECORDS: u64 = 4096;
