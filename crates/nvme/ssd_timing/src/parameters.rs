@@ -29,9 +29,9 @@ pub enum ModelKind {
 /// How close the flash models stay to NVMeVirt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Fidelity {
-    /// NVMeVirt's conventional model to the nanosecond, with its oddities. For validation.
+    /// NVMeVirt's conventional model to the nanosecond, with its oddities. This is for validation.
     Compatible,
-    /// The same formulas with the oddities mended. For normal use.
+    /// The same formulas without the oddities. This is for normal use.
     Mended,
 }
 

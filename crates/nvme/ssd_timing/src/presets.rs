@@ -22,8 +22,7 @@ pub struct DataSheet {
     /// Random 4 KiB reads per second at a high depth.
     pub read_iops: u64,
     /// Random 4 KiB writes per second at a high depth; 0 for devices that accept no random writes.
-    /// A fresh flash device writes faster; one that has been overwritten at random for long writes
-    /// slower.
+    /// A fresh flash device is faster; one that has been overwritten at random for long is slower.
     pub write_iops: u64,
     /// The source of the figures.
     pub source: &'static str,
@@ -80,7 +79,7 @@ pub static PRESETS: [&Preset; 9] = [
     &ZN540,
 ];
 
-/// No time at all.
+/// A device that takes no time.
 pub static IDEAL: Preset = Preset {
     name: "ideal",
     summary: "completes at once: shows the cost of everything else",

@@ -1,4 +1,4 @@
-//! Parallel units, each with a delay and a time: a device of uniform memory.
+//! Parallel units, each with a delay and a time: models a device of uniform memory.
 //!
 //! ```text
 //! unit   = (offset >> io_unit_shift) mod io_units
