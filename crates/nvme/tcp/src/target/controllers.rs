@@ -44,7 +44,7 @@ pub(super) struct HostController {
     pub(super) is_fatal: AtomicBool,
     /// Whether its admin connection is gone.
     has_ended: AtomicBool,
-    /// Changes when the controller is disabled: earlier I/O queues are gone.
+    /// Changes when the controller is disabled; I/O queues of earlier epochs are gone.
     epoch: AtomicU32,
     queues: Mutex<BTreeSet<u16>>,
 }
