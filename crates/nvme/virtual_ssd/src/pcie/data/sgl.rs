@@ -68,7 +68,7 @@ impl List<'_> {
         match descriptor.kind() {
             SglType::DATA_BLOCK => self.push(descriptor.address(), descriptor.length())?,
             SglType::BIT_BUCKET => {
-                // For data to the controller a bucket counts as empty (Base, section 4.4.1).
+                // For data to the controller, a bit bucket counts as empty (Base, section 4.4.1).
                 if self.direction == DataDirection::ToHost {
                     self.push(BUCKET, descriptor.length())?;
                 }
@@ -122,7 +122,7 @@ impl List<'_> {
             }
             done += batch;
         }
-        // A segment that is not the last one must point to another.
+        // A segment that is not the last one must point to another one.
         if is_last_segment { Ok(None) } else { Err(refuse(Status::INVALID_SGL_SEGMENT)) }
     }
 
