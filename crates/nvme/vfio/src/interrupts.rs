@@ -3,7 +3,6 @@
 //! Kernels before 6.5 allocate a function's vectors only once, when the first one is enabled.
 //! Therefore all vectors that may ever be needed are allocated then, without events, and each gets
 //! its event when it is requested. No signal of the device is lost.
-//! event when it is requested. No signal of the device is lost.
 
 use std::collections::BTreeMap;
 use std::io;
