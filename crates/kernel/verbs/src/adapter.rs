@@ -60,7 +60,8 @@ impl Drop for Open {
 impl Adapter {
     /// The adapter that reaches an address.
     ///
-    /// # Errors The libraries are missing, or no adapter reaches it.
+    /// # Errors
+    /// The libraries are missing, or no adapter reaches it.
     pub fn towards(at: SocketAddr, timeout: Duration) -> Result<Adapter, VerbsError> {
         let libraries = Libraries::get()?;
         let anchor = Identifier::towards(libraries, at, timeout)?;
@@ -94,7 +95,8 @@ impl Adapter {
 
     /// Allows peers that know its key to read and write memory.
     ///
-    /// # Errors The kernel's limit of locked memory is exceeded, or the adapter has no room for it.
+    /// # Errors
+    /// The kernel's limit of locked memory is exceeded, or the adapter has no room for it.
     pub fn register(&self, memory: &SharedBytes) -> Result<Registration, VerbsError> {
         let access = match memory.access() {
             MappingAccess::ReadWrite => IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ,

@@ -108,7 +108,8 @@ impl Messages {
 impl Adapter {
     /// Connects to a peer.
     ///
-    /// # Errors It does not answer, or refuses; or there is no room for the queues.
+    /// # Errors
+    /// It does not answer, or refuses; or there is no room for the queues.
     pub fn connect(&self, request: &ConnectRequest) -> Result<Endpoint, VerbsError> {
         let (libraries, timeout) = (self.open.libraries(), request.timeout);
         let identifier = Identifier::towards(libraries, request.at, timeout)?;
@@ -254,7 +255,8 @@ impl Endpoint {
 
     /// Sends all begun messages.
     ///
-    /// # Errors The connection has broken.
+    /// # Errors
+    /// The connection has broken.
     #[inline]
     pub fn post(&mut self) -> Result<(), VerbsError> {
         if self.begun.is_empty() {
@@ -285,7 +287,8 @@ impl Endpoint {
 
     /// Returns the receive buffer of a message that was read.
     ///
-    /// # Errors The connection has broken.
+    /// # Errors
+    /// The connection has broken.
     #[inline]
     pub fn give_back(&mut self, room: u16) -> Result<(), VerbsError> {
         let mut element = self.receives.element(room, self.receives.stride as u32);

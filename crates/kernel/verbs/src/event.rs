@@ -165,7 +165,8 @@ impl Identifier {
 
 /// Copies the used parts of an event.
 ///
-/// # Safety `event` points to an event of the library that was not acknowledged.
+/// # Safety
+/// `event` points to an event of the library that was not acknowledged.
 unsafe fn take(event: *mut CmEvent) -> Event {
     // SAFETY: the caller's promise. Private data is only there with the kinds of events that bring
     // some; their fields are zero otherwise, as librdmacm clears every event.

@@ -31,7 +31,8 @@ pub fn refused(association: &Association, status: Status, result: u32) -> Driver
 /// Authenticates if the answer to Connect requires it, or if the host wants to authenticate the
 /// controller.
 ///
-/// # Errors One side does not trust the other, or does not support what it requires.
+/// # Errors
+/// One side does not trust the other, or does not support what it requires.
 pub fn authenticate_if_wanted(
     association: &Association,
     answer: ConnectAnswer,

@@ -42,7 +42,8 @@ pub enum DiscoverError {
 /// The subsystems of the target at `address`; the subsystem in `address` is ignored. `connect`
 /// connects the admin queue over the fabric.
 ///
-/// # Errors The target cannot be reached, refuses, or does not answer like a discovery controller.
+/// # Errors
+/// The target cannot be reached, refuses, or does not answer like a discovery controller.
 pub fn discover<T: Transport>(
     address: TargetAddress,
     clock: &Clock,

@@ -7,7 +7,8 @@ use rustix::rand::{GetRandomFlags, getrandom};
 
 /// As many bytes as one side of one authentication needs.
 ///
-/// # Errors The kernel has no random bytes.
+/// # Errors
+/// The kernel has no random bytes.
 pub fn draw_entropy() -> io::Result<Entropy> {
     let mut bytes = [0; ENTROPY_BYTES];
     // The kernel returns this few bytes in one call (getrandom(2)).

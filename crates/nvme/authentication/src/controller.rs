@@ -99,7 +99,8 @@ impl ControllerExchange {
     /// Takes the message of an Authentication Send command. The next Authentication Receive reports
     /// an error in it.
     ///
-    /// # Errors The host must first receive a message, or the exchange is over.
+    /// # Errors
+    /// The host must first receive a message, or the exchange is over.
     pub fn take(&mut self, message: &[u8]) -> Result<(), ExchangeRefusal> {
         let next = match &self.state {
             State::Owes(..) | State::Succeeded | State::Failed(_) => return Err(ExchangeRefusal),
@@ -123,7 +124,8 @@ impl ControllerExchange {
 
     /// The message for an Authentication Receive command.
     ///
-    /// # Errors No message is ready.
+    /// # Errors
+    /// No message is ready.
     pub fn give(&mut self) -> Result<Vec<u8>, ExchangeRefusal> {
         match std::mem::replace(&mut self.state, State::Succeeded) {
             State::Owes(message, next) => {

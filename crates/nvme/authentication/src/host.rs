@@ -64,8 +64,9 @@ impl<E> From<AuthenticationFailure> for LineError<E> {
 /// Authenticates the host to a controller, and the controller to the host if there is a secret for
 /// that.
 ///
-/// # Errors The exchange did not complete. The controller was notified of the reason, if it does
-/// not know it.
+/// # Errors
+/// The exchange did not complete. The controller was notified of the reason, if it does not know
+/// it.
 pub fn authenticate<L: AuthenticationLine>(
     line: &mut L,
     secrets: &HostSecrets,

@@ -53,7 +53,8 @@ const LENGTHS: [(&[usize], &str); 4] = [(&[32, 48, 64], "32, 48 or 64"), (&[32],
 impl Secret {
     /// Creates a secret from random bytes. It uses as many as the hash function returns.
     ///
-    /// # Errors There are too few bytes.
+    /// # Errors
+    /// There are too few bytes.
     pub fn new(bytes: &[u8], transform: Option<HashFunction>) -> Result<Secret, SecretError> {
         let identifier = transform.map_or(0, HashFunction::identifier);
         let (lengths, expected) = LENGTHS[usize::from(identifier)];

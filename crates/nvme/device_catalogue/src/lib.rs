@@ -93,7 +93,8 @@ impl Catalogue {
 
     /// Adds a device. Returns its file.
     ///
-    /// # Errors The name exists already, or the file cannot be written.
+    /// # Errors
+    /// The name exists already, or the file cannot be written.
     pub fn create(&self, entry: &Entry) -> Result<PathBuf> {
         check_name(&entry.name)?;
         std::fs::create_dir_all(&self.folder).map_err(CatalogueError::io("making ", &self.folder))?;
@@ -119,7 +120,8 @@ impl Catalogue {
 
     /// The device of this name.
     ///
-    /// # Errors It does not exist, or its file is damaged.
+    /// # Errors
+    /// It does not exist, or its file is damaged.
     pub fn find(&self, name: &str) -> Result<Entry> {
         check_name(name)?;
         let path = self.path(name);
@@ -160,7 +162,8 @@ impl Catalogue {
 
     /// Removes the device of this name.
     ///
-    /// # Errors It does not exist, or its file cannot be removed.
+    /// # Errors
+    /// It does not exist, or its file cannot be removed.
     pub fn destroy(&self, name: &str) -> Result<()> {
         self.find(name)?;
         let path = self.path(name);

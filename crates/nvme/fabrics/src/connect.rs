@@ -66,7 +66,8 @@ impl ConnectRefusal {
 impl Connect {
     /// Decodes a Connect command with its data.
     ///
-    /// # Errors The refusal with which the command is answered.
+    /// # Errors
+    /// The refusal with which the command is answered.
     pub fn read(entry: &SubmissionEntry, data: &[u8]) -> Result<Connect, ConnectRefusal> {
         let too_short = ConnectRefusal::because(Status::DATA_SGL_LENGTH_INVALID);
         let command = ConnectCommand::read_from_bytes(entry.as_bytes()).map_err(|_| too_short)?;

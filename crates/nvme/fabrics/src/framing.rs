@@ -169,7 +169,8 @@ impl Framing {
     /// Decodes the PDU at the start of `bytes`, and returns it with the place of its data; `None`
     /// while its header is incomplete.
     ///
-    /// # Errors The header breaks a rule. This is reported as soon as it can be detected.
+    /// # Errors
+    /// The header breaks a rule. This is reported as soon as it can be detected.
     #[inline]
     pub fn next(&self, bytes: &[u8], sender: Sender) -> Result<Option<(Pdu, DataRange)>, PduError> {
         if bytes.len() < COMMON_BYTES {

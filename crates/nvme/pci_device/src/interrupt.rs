@@ -37,7 +37,8 @@ pub struct Interrupt {
 impl Interrupt {
     /// Creates a vector without a signaller yet, for the kernel or a device in this process.
     ///
-    /// # Errors The error of eventfd(2).
+    /// # Errors
+    /// The error of eventfd(2).
     pub fn new() -> io::Result<Interrupt> {
         let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         Ok(Interrupt { event: Arc::new(event), is_socket: false })
@@ -46,7 +47,8 @@ impl Interrupt {
     /// Creates a vector that a device in another process signals. Also returns the descriptor to
     /// send to that process.
     ///
-    /// # Errors The error of socketpair(2).
+    /// # Errors
+    /// The error of socketpair(2).
     pub fn pair() -> io::Result<(Interrupt, OwnedFd)> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let (near, far) = socketpair(AddressFamily::UNIX, SocketType::DGRAM, flags, None)?;
@@ -56,7 +58,8 @@ impl Interrupt {
 
     /// The device's end of a pair created by [`Interrupt::pair`] in another process.
     ///
-    /// # Errors The descriptor is not a Unix datagram socket: signalling with it could block.
+    /// # Errors
+    /// The descriptor is not a Unix datagram socket: signalling with it could block.
     pub fn of_peer(event: OwnedFd) -> io::Result<Interrupt> {
         let is_ours = sockopt::socket_domain(&event) == Ok(AddressFamily::UNIX)
             && sockopt::socket_type(&event) == Ok(SocketType::DGRAM);
@@ -70,7 +73,8 @@ impl Interrupt {
     /// The device's end of an eventfd that another process created and waits for. Signalling it
     /// blocks if that process has filled its counter; [`Interrupt::relieve`] ends that.
     ///
-    /// # Errors The descriptor is not an eventfd.
+    /// # Errors
+    /// The descriptor is not an eventfd.
     pub fn of_eventfd(event: OwnedFd) -> io::Result<Interrupt> {
         let link = std::fs::read_link(format!("/proc/self/fd/{}", event.as_raw_fd()))?;
         if link.to_str() != Some("anon_inode:[eventfd]") {
@@ -112,7 +116,8 @@ impl Interrupt {
 
     /// Waits for a signal and takes it; `false` if none came in time.
     ///
-    /// # Errors The error of poll(2).
+    /// # Errors
+    /// The error of poll(2).
     pub fn wait(&self, timeout: Duration) -> io::Result<bool> {
         let timeout = Timespec::try_from(timeout).unwrap_or(Timespec { tv_sec: i64::MAX, tv_nsec: 0 });
         let mut watched = [PollFd::new(&self.event, PollFlags::IN)];

@@ -46,8 +46,9 @@ pub struct Rdma {
 impl Rdma {
     /// Connects the admin queue of a new controller.
     ///
-    /// # Errors There are no libraries or no adapter for RDMA; or the target cannot be reached,
-    /// does not follow the protocol, or refuses.
+    /// # Errors
+    /// There are no libraries or no adapter for RDMA; or the target cannot be reached, does not
+    /// follow the protocol, or refuses.
     pub fn connect(address: TargetAddress, clock: &Clock) -> Result<Rdma, DriverError> {
         let timeout = Duration::from_nanos(address.connect_ns);
         let adapter = Adapter::towards(address.at, timeout).map_err(|error| driver_error(&error))?;

@@ -66,7 +66,8 @@ struct Pages {
 impl Nand {
     /// A fresh device.
     ///
-    /// # Errors Invalid parameters, or a capacity that does not fit them.
+    /// # Errors
+    /// Invalid parameters, or a capacity that does not fit them.
     pub fn new(parameters: &Parameters, capacity: Capacity) -> Result<Self, ParameterError> {
         let geometry = Geometry::new(parameters, capacity)?;
         let make = |number| Partition::new(parameters, geometry, number);

@@ -119,8 +119,9 @@ impl Parameters {
     /// Sets one parameter by its name in [`TABLE`]: sizes as `32k`, times as `30us` (bare numbers
     /// are ns).
     ///
-    /// # Errors An unknown name (with the nearest known one), or a text that is not a valid value
-    /// of the parameter. Combinations of values are checked when a model is built.
+    /// # Errors
+    /// An unknown name (with the nearest known one), or a text that is not a valid value of the
+    /// parameter. Combinations of values are checked when a model is built.
     pub fn set(&mut self, name: &str, text: &str) -> Result<(), ParameterError> {
         let entry = TABLE.iter().find(|entry| entry.name == name).ok_or_else(|| table::unknown(name))?;
         let refused = |reason: String| ParameterError::BadValue { name: entry.name, text: text.to_owned(), reason };

@@ -56,7 +56,8 @@ impl Preset {
 
     /// The preset with this name.
     ///
-    /// # Errors There is none; the error contains the nearest name.
+    /// # Errors
+    /// There is none; the error contains the nearest name.
     pub fn named(name: &str) -> Result<&'static Self, ParameterError> {
         let unknown = || ParameterError::UnknownPreset {
             name: name.to_owned(),

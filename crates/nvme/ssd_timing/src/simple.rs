@@ -40,7 +40,8 @@ pub struct Simple {
 impl Simple {
     /// A device of this size.
     ///
-    /// # Errors No units, too many units, or pieces of an invalid size.
+    /// # Errors
+    /// No units, too many units, or pieces of an invalid size.
     pub fn new(parameters: &Parameters, visible_bytes: u64) -> Result<Self, ParameterError> {
         let p = parameters;
         if !(1..=65536).contains(&p.io_units) {

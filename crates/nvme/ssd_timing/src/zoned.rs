@@ -44,7 +44,8 @@ pub struct Zoned {
 impl Zoned {
     /// A device whose zones are empty. A remainder smaller than a zone is not visible.
     ///
-    /// # Errors Invalid parameters, or a capacity below one zone.
+    /// # Errors
+    /// Invalid parameters, or a capacity below one zone.
     pub fn new(parameters: &Parameters, capacity: Capacity) -> Result<Self, ParameterError> {
         check_flash(parameters)?;
         let p = parameters;

@@ -146,8 +146,9 @@ impl AdminExecutor {
 
     /// Executes a command, and restarts the keep alive timer.
     ///
-    /// # Errors The status with which the command is answered. Commands of the front itself are
-    /// invalid opcodes here.
+    /// # Errors
+    /// The status with which the command is answered. Commands of the front itself are invalid
+    /// opcodes here.
     pub fn execute(&mut self, entry: &SubmissionEntry, data: &mut dyn DataWindow) -> Result<AdminReply, CommandError> {
         self.note_alive();
         if entry.cdw0().fuse() != 0 {

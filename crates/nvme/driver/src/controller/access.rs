@@ -18,7 +18,8 @@ impl<T: Transport> Controller<T> {
     /// How the controller reaches a namespace now, from log page 0Ch; `None` if the subsystem does
     /// not report it.
     ///
-    /// # Errors The controller does not return the page, or the page is inconsistent.
+    /// # Errors
+    /// The controller does not return the page, or the page is inconsistent.
     pub fn access(&self, nsid: u32) -> Result<Option<AnaState>, DriverError> {
         let identify = &self.facts().identify;
         if identify.cmic & REPORTS_ACCESS == 0 {

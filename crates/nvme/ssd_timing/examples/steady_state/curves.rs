@@ -30,7 +30,8 @@ pub(crate) struct Row {
 
 /// Overwrites a drive of the preset for each spare.
 ///
-/// # Errors The drive cannot be built: its capacity is too small for the preset.
+/// # Errors
+/// The drive cannot be built: its capacity is too small for the preset.
 pub(crate) fn measure(
     preset: &Preset,
     visible: u64,

@@ -43,7 +43,8 @@ pub struct Tcp {
 impl Tcp {
     /// Connects the admin queue of a new controller.
     ///
-    /// # Errors The target cannot be reached, does not follow the protocol, or refuses.
+    /// # Errors
+    /// The target cannot be reached, does not follow the protocol, or refuses.
     pub fn connect(address: TargetAddress, clock: &Clock) -> Result<Tcp, DriverError> {
         let link = Arc::new(Association::new(address, clock.clone()));
         let memory = DmaTable::new();

@@ -130,7 +130,8 @@ impl Target {
 
     /// How a connecting host must authenticate; `None` if it need not.
     ///
-    /// # Errors The host is unknown, or no random numbers are available.
+    /// # Errors
+    /// The host is unknown, or no random numbers are available.
     pub(super) fn examine(&self, connect: &Connect) -> Result<Option<ControllerExchange>, ConnectRefusal> {
         let Some(known) = &self.options.authentication else { return Ok(None) };
         if Target::is_discovery(connect) || connect.subsystem != self.options.name {

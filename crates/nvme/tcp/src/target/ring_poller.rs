@@ -58,7 +58,8 @@ pub(super) struct RingPoller {
 impl RingPoller {
     /// A poller for the calling thread.
     ///
-    /// # Errors The kernel provides no io_uring for this process, or an old version.
+    /// # Errors
+    /// The kernel provides no io_uring for this process, or an old version.
     pub(super) fn new(target: &Arc<Target>, mailbox: &Arc<Mailbox>) -> io::Result<RingPoller> {
         let options = RingOptions {
             entries: ENTRIES,
