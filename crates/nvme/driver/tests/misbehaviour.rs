@@ -46,8 +46,7 @@ fn garbled(first: u64, second: u64) -> Act {
     Act::Garbled(CompletionEntry { words: [first, second] })
 }
 
-/// Among eight commands, one thing goes wrong. In the end all commands succeed, after this many
-/// resets.
+/// One thing goes wrong among eight commands. All succeed, with this many resets.
 #[test]
 fn one_fault_among_eight_commands_costs_a_reset_at_most() {
     for (what, act, resets) in [
