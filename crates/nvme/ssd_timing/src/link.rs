@@ -19,7 +19,7 @@
 //! - exact: credits of a sixteenth of a byte, so that no bandwidth is rounded or overflows; a
 //!   transfer ends where its last credit lies in the last slot.
 //!
-//! Deliberately not here: what is transferred, and priorities.
+//! The link does not know what is transferred, and has no priorities.
 
 /// Length of a slot.
 const SLOT_NS: u64 = 4_000;

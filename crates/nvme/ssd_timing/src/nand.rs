@@ -22,8 +22,8 @@
 //! - Deallocation and idle-time collection exist.
 //!
 //! Guarantees: a completion is never before its command; equal commands at equal times have equal
-//! completions. Deliberately not here: data, wear-out, read retries, SLC caches, thermal and power
-//! states.
+//! completions. Data, wear-out, read retries, SLC caches, and thermal and power states are not
+//! modelled.
 
 mod collector;
 mod lines;

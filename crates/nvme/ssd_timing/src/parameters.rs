@@ -2,8 +2,7 @@
 //!
 //! Guarantees: [`Parameters::default`] is the 970 PRO preset in its mended form. A record with
 //! invalid values is refused with a [`ParameterError`] when a model is built from it, never later
-//! and never by a panic. Deliberately not here: the effect of the values, which the models
-//! document.
+//! and never by a panic. The models document the effect of the values.
 
 pub(crate) mod error;
 mod table;

@@ -1,7 +1,7 @@
 //! Devices by name: parameters, the figures of the device's data sheet, and the source of both.
 //!
 //! Guarantees: every preset builds. Unpublished figures are marked as assumed in the preset's
-//! source. Deliberately not here: measured results, which depend on load and age.
+//! source. Presets contain no measured results, because these depend on load and age.
 
 mod conventional;
 mod zoned;

@@ -12,7 +12,7 @@
 //! back. This is a property of the formula.
 //!
 //! Source: NVMeVirt's simple model (Kim et al., FAST '23). A flush completes when all units are
-//! idle. Deliberately not here: buffers, and any difference between fresh and used.
+//! idle. The model has no buffers, and does not distinguish a fresh drive from a used one.
 
 use crate::parameters::error::impossible;
 use crate::parameters::{ParameterError, Parameters};

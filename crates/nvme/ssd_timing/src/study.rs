@@ -1,7 +1,7 @@
 //! Loads in virtual time: they measure a drive in only the time that computing takes.
 //!
-//! Guarantees: the same seed gives the same numbers. Deliberately not here: drawing, and loads that
-//! a job file could describe. These loads are for curves that would take days on a real drive.
+//! Guarantees: the same seed gives the same numbers. This module does not draw, and has no loads
+//! that a job file could describe. Its loads are for curves that would take days on a real drive.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -2,8 +2,8 @@
 //!
 //! Guarantees: an optional command that Identify does not announce is an invalid opcode. Every
 //! reserved or unsupported value that would change the meaning of a command is an invalid field.
-//! Deliberately not here: the admin queue, and what a front does itself: creating and deleting I/O
-//! queues, and aborting commands in them.
+//! This module does not handle the admin queue, nor what a front does itself: creating and deleting
+//! I/O queues, and aborting commands in them.
 
 mod events;
 mod features;

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! It shows what a front has to do: move data, delay answers until their time, and apply the faults
-//! planned for commands. Deliberately not here: flow control, authentication, and anything that a
+//! planned for commands. It has no flow control, no authentication, and nothing else that a
 //! transport between processes would need.
 
 use std::collections::VecDeque;

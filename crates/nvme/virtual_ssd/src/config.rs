@@ -5,8 +5,8 @@
 //! ```
 //!
 //! Guarantees: every word is either accepted, or refused with its key, the reason and a suggestion.
-//! An accepted configuration can be built, as far as that can be known without system calls.
-//! Deliberately not here: opening anything.
+//! An accepted configuration can be built, as far as that can be known without system calls. This
+//! module opens nothing.
 
 mod age;
 mod describe;

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Guarantees: the same commands in the same order get the same faults. Without faults, the cost is
-//! one comparison per command. Deliberately not here: how a fault is carried out.
+//! one comparison per command. This module does not carry out faults.
 
 mod parse;
 mod state;

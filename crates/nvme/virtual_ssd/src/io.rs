@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Guarantees: a command that fails a check or stalls has changed nothing. Reads and writes
-//! allocate nothing. Deliberately not here: queues, and waiting until the answer is due.
+//! allocate nothing. This module has no queues, and does not wait until the answer is due.
 
 mod ranges;
 mod read_write;

@@ -18,8 +18,8 @@
 //!
 //! Guarantees: nothing that a host writes, maps or unmaps makes the device panic or access memory
 //! that is not mapped for it. Every invalid command is answered with the specification's status.
-//! Deliberately not here: sockets and processes, metadata and protection information, reservations,
-//! firmware updates, security commands.
+//! The crate has no sockets and no processes. Metadata and protection information, reservations,
+//! firmware updates, and security commands are not supported.
 #![forbid(unsafe_code)]
 
 mod admin;

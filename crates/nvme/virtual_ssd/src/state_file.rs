@@ -16,8 +16,8 @@
 //! name only when it is complete. If the file is truncated, the next flush fails.
 //!
 //! Guarantees: a link, an unrelated file, a file of another shape or with a corrupt cell is refused
-//! and left unchanged. Two processes never use the same drive. Deliberately not here: the meaning
-//! of the payloads, which their owners define.
+//! and left unchanged. Two processes never use the same drive. This module does not interpret the
+//! payloads; their owners define them.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write};

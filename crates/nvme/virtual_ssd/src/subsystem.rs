@@ -1,8 +1,7 @@
 //! The drive, which its controllers share: namespaces, media, time, faults, counters.
 //!
 //! Guarantees: with the ideal model, commands take no lock. The other controllers are notified when
-//! one changes a namespace. Deliberately not here: queues and registers, which belong to a
-//! controller.
+//! one changes a namespace. Queues and registers belong to a controller.
 
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;

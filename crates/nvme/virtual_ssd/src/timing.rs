@@ -2,8 +2,8 @@
 //! times.
 //!
 //! Guarantees: the ideal model costs a comparison and takes no lock. The other models are called
-//! under one lock of the drive, because the time of a command depends on all earlier commands.
-//! Deliberately not here: the timing of any flash.
+//! under one lock of the drive, because the time of a command depends on all earlier commands. The
+//! timing of flash is not part of this module.
 
 use std::sync::{Mutex, PoisonError};
 

@@ -13,7 +13,7 @@
 //! nothing. When a write needs to open a zone and the limit of open zones is reached, an implicitly
 //! opened zone is closed.
 //!
-//! Deliberately not here: data, time, and zone random write areas.
+//! This module knows neither data nor time. Zone random write areas are not supported.
 
 mod actions;
 mod persistence;

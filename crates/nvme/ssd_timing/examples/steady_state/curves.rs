@@ -2,7 +2,7 @@
 //! CSV and read back.
 //!
 //! Guarantees: the same drives give the same text on every machine; written rows are read back
-//! unchanged. Deliberately not here: quoting, which no field needs.
+//! unchanged. Fields are not quoted, because none needs it.
 
 use iolab_ssd_timing::study::{Overwriting, overwrite_at_random};
 use iolab_ssd_timing::{Capacity, ParameterError, Preset, TimingModel};

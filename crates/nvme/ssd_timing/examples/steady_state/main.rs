@@ -6,8 +6,8 @@
 //! ```
 //!
 //! The arguments: the folder for `write-amplification.csv` and `.svg` (without it, neither is
-//! written), and the visible capacity. The table goes to standard output. Deliberately not here: a
-//! verdict; see the sheet's caveats in docs/reference/ssd-presets.md.
+//! written), and the visible capacity. The table goes to standard output. There is no verdict; see
+//! the sheet's caveats in docs/reference/ssd-presets.md.
 #![allow(clippy::print_stdout, reason = "an example talks to its user")]
 
 mod curves;

@@ -14,8 +14,7 @@
 //! other.
 //!
 //! Guarantees: collection ends, because a victim has an invalid page. It loses no data, because
-//! lines assert that they are empty when they are erased. Deliberately not here: when the device is
-//! idle.
+//! lines assert that they are empty when they are erased. It does not know when the device is idle.
 
 use super::partition::{Collection, Partition, Unprogrammed};
 use crate::flash::Flash;

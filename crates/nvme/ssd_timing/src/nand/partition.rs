@@ -11,8 +11,8 @@
 //! costs 8 bytes for each 4 KiB that was ever written, whatever its capacity.
 //!
 //! Guarantees: each mapped logical page has exactly one valid physical page; collection moves valid
-//! pages before their line is erased. Deliberately not here: the write buffer, and splitting
-//! commands into pages.
+//! pages before their line is erased. The write buffer, and splitting commands into pages, are
+//! handled elsewhere.
 
 use std::ops::Range;
 

@@ -8,8 +8,8 @@
 //! link-reset:probability=0.001,seed=7         the connection is reset
 //! ```
 //!
-//! Guarantees: the same answers in the same order get the same faults, random ones included.
-//! Deliberately not here: how a fault is carried out, and faults of devices (`iolab-virtual-ssd`).
+//! Guarantees: the same answers in the same order get the same faults, random ones included. This
+//! module does not carry out faults, and does not know faults of devices (`iolab-virtual-ssd`).
 
 use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};

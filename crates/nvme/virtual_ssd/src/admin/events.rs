@@ -1,7 +1,7 @@
 //! Asynchronous events, and the host's requests for them (Base, section 5.2).
 //!
 //! Guarantees: an event of a kind is reported once until the host reads its log page. Events that
-//! the host has not enabled are not reported. Deliberately not here: the causes of events.
+//! the host has not enabled are not reported. This module does not know the causes of events.
 
 use std::collections::VecDeque;
 

@@ -1,7 +1,7 @@
 //! The age of a drive before its first use, as a configuration key.
 //!
-//! Guarantees: an age that the drive's timing model does not support is refused, not ignored.
-//! Deliberately not here: the ageing itself, which is `iolab_ssd_timing::study::age`.
+//! Guarantees: an age that the drive's timing model does not support is refused, not ignored. The
+//! ageing itself is `iolab_ssd_timing::study::age`.
 
 use std::fmt;
 use std::str::FromStr;

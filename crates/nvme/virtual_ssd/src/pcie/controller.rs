@@ -14,7 +14,7 @@
 //! and this one polls only the admin queue.
 //!
 //! Guarantees: CSTS.RDY is cleared only after every dispatcher has released its queues. Whatever a
-//! host writes, the worst effect is CSTS.CFS. Deliberately not here: I/O commands.
+//! host writes, the worst effect is CSTS.CFS. The controller does not handle I/O commands.
 
 mod admin_queue;
 mod life_cycle;

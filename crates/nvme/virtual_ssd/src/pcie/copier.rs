@@ -11,8 +11,8 @@
 //! copies by itself.
 //!
 //! Guarantees: no job is lost. A dispatcher waits for its copies before it releases its queues, so
-//! nothing is copied after a reset has been reported. Deliberately not here: the choice of the
-//! copier for a job.
+//! nothing is copied after a reset has been reported. This module does not choose the copier for a
+//! job.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};

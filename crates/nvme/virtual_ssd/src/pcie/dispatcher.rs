@@ -15,8 +15,7 @@
 //! has reached its maximum. A queue that becomes unreachable is fatal for the controller
 //! (CSTS.CFS), never for the process.
 //!
-//! Deliberately not here: priorities among queues (round robin is what CAP.AMS promises), and
-//! waiting.
+//! A dispatcher has no priorities among queues (CAP.AMS promises round robin), and does not wait.
 
 mod answers;
 mod coalescing;

@@ -4,7 +4,7 @@
 //! with a simulated clock is therefore exact and needs no second core. If there is no completion
 //! before the device's next event, a pause advances a simulated clock to that event.
 //!
-//! Deliberately not here: other threads; see [`crate::Threaded`].
+//! It uses no other threads; see [`crate::Threaded`].
 
 use std::cell::RefCell;
 use std::sync::Arc;

@@ -5,7 +5,7 @@
 //! completion as a whole or not at all: the last word, which contains the phase tag, is stored with
 //! `Release`.
 //!
-//! Deliberately not here: doorbells, and the meaning of commands.
+//! This module knows neither doorbells nor the meaning of commands.
 
 // Each module has a `path`, so that `tests/interleavings` can compile this file again.
 #[path = "queue/completion.rs"]

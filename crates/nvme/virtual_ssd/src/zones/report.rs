@@ -1,8 +1,8 @@
 //! Zone reports: what Zone Management Receive returns (ZNS, section 3.4.2).
 //!
 //! Guarantees: a report is never longer than the host's buffer. Its contents are consistent: it is
-//! created under the lock of the zones. Deliberately not here: descriptor extensions, which these
-//! zones do not have.
+//! created under the lock of the zones. Descriptor extensions are not reported, because these zones
+//! have none.
 
 use iolab_nvme_spec::IntoBytes;
 use iolab_nvme_spec::le::U64;

@@ -2,7 +2,7 @@
 //! part.
 //!
 //! Guarantees: commands are fetched only if there is room for their answers. Requests for events
-//! take no room until there is an event. Deliberately not here: the execution of the commands.
+//! take no room until there is an event. This module does not execute the commands.
 
 use std::sync::atomic::Ordering;
 

@@ -6,7 +6,7 @@
 //! PRP2 ──▶ [entry|entry|...|next] ──▶ [entry|...]
 //! ```
 //!
-//! Adjacent pages become one piece. Deliberately not here: metadata, which no format has.
+//! Adjacent pages become one piece. Metadata is not supported, because no format has it.
 
 use iolab_nvme_spec::Status;
 use iolab_nvme_spec::prp::PRP_ENTRY_BYTES;

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Guarantees: a list longer than the data is read only as far as the data goes; a shorter one is
-//! refused; chains end. Deliberately not here: keyed and transport blocks, which memory-based hosts
-//! do not have.
+//! refused; chains end. Keyed and transport blocks are not supported, because memory-based hosts do
+//! not have them.
 
 use iolab_nvme_spec::Status;
 use iolab_nvme_spec::sgl::{SGL_DESCRIPTOR_BYTES, SglDescriptor, SglSubtype, SglType};
